@@ -1,0 +1,46 @@
+# Compiler settings shared by every room. A room calls `kiln_library(name DEPENDS ...)`.
+
+find_package(fmt REQUIRED)
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(kiln_options INTERFACE)
+target_include_directories(kiln_options INTERFACE ${PROJECT_SOURCE_DIR})
+# Results must not depend on how a loop was compiled: no contraction, no reassociation (architecture: "One body").
+target_compile_options(kiln_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -ffp-contract=off -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees an overlap in `"text" + std::string(…)` that is not there (GCC bug 105651).
+  target_compile_options(kiln_options INTERFACE -Wno-restrict)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # GCC 12's library calls its own deprecated std::get_temporary_buffer in std::stable_sort.
+  target_compile_options(kiln_options INTERFACE -Wno-deprecated-declarations)
+endif()
+if(KILN_WERROR)
+  target_compile_options(kiln_options INTERFACE -Werror)
+endif()
+if(KILN_SANITIZE)
+  target_compile_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE})
+endif()
+
+# One static library per room or part of a room, from the .cpp files of its folder (and SOURCES for others).
+# What it DEPENDS on is what it may include.
+function(kiln_library name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;SOURCES;EXCLUDE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(excluded ${arg_EXCLUDE})
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
+  endforeach()
+  if(NOT sources AND NOT arg_SOURCES)  # a room of headers
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE kiln_options ${arg_DEPENDS})
+    return()
+  endif()
+  add_library(${name} STATIC ${sources} ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC kiln_options ${arg_DEPENDS})
+endfunction()
