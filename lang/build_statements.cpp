@@ -1,0 +1,332 @@
+#include <string>
+
+#include "lang/builder.h"
+#include "lang/literals.h"
+#include "lang/parse.h"
+
+namespace kiln::lang {
+
+Builder::Level::Level(Builder& builder, int levels, Span place) : builder_(builder), levels_(levels) {
+  if (builder.depth_ + levels > kMaxDepth) {
+    syntax_error(place, "this is nested too deeply: more than " + std::to_string(kMaxDepth) + " levels",
+                 "give parts of it a name of their own");
+  }
+  builder_.depth_ += levels_;
+}
+
+std::vector<Node> Builder::rules_of(Node node, Rule rule) {
+  std::vector<Node> found;
+  for (const Node part : node) {
+    if (part.is(rule)) found.push_back(part);
+  }
+  return found;
+}
+
+std::optional<Node> Builder::child(Node node, Rule rule) {
+  for (const Node part : node) {
+    if (part.is(rule)) return part;
+  }
+  return std::nullopt;
+}
+
+std::optional<Token> Builder::child(Node node, Tok kind) {
+  for (const Node part : node) {
+    if (part.is(kind)) return part.token();
+  }
+  return std::nullopt;
+}
+
+std::optional<Token> Builder::bare_name(Node expression) {
+  Node node = expression;
+  while (node.is_rule()) {
+    auto part = node.begin();
+    const Node first = *part;
+    if (!(++part == node.end())) return std::nullopt;
+    node = first;
+  }
+  if (!node.is(Tok::Name)) return std::nullopt;
+  return node.token();
+}
+
+void Builder::check_commas(Node node) {
+  bool after_comma = false;
+  for (const Node part : node) {
+    const bool comma = part.is(Tok::Comma);
+    if (comma && after_comma) syntax_error(span(part.token()), "expected an expression between the commas");
+    after_comma = comma;
+  }
+}
+
+Stmt* Builder::top_statement(const Syntax& syntax, const std::vector<DocumentationLines>& documentation) {
+  documentation_ = &documentation;
+  Stmt* made = statement(Node(syntax, 0));
+  if (made->kind == StmtKind::Expr) as<ExprStmt>(*made).shown = !syntax.ended_by_semicolon;
+  return made;
+}
+
+Stmt* Builder::statement(Node node) {
+  const Node inner = node.first();
+  if (inner.is(Tok::Break)) return ast_.make<BreakStmt>(span(node));
+  if (inner.is(Tok::Continue)) return ast_.make<ContinueStmt>(span(node));
+  switch (inner.rule()) {
+    case Rule::If:
+      return if_statement(inner);
+    case Rule::While:
+      return while_statement(inner);
+    case Rule::For:
+      return for_statement(inner);
+    case Rule::Struct:
+      return struct_statement(inner, inner, {});
+    case Rule::Autograd:
+      return autograd_statement(inner, inner);
+    case Rule::Decorated:
+      return decorated(inner);
+    case Rule::With:
+      return with_statement(inner);
+    case Rule::Try:
+      return try_statement(inner);
+    case Rule::Return:
+      return return_statement(inner);
+    case Rule::Throw:
+      return throw_statement(inner);
+    case Rule::Assert:
+      return assert_statement(inner);
+    case Rule::Import:
+      return import_statement(inner);
+    case Rule::From:
+      return from_statement(inner);
+    case Rule::Nonlocal:
+      return nonlocal_statement(inner);
+    default:
+      return expression_statement(inner);
+  }
+}
+
+Block* Builder::block(Node node) {
+  const Level level(*this, 1, span(node.first_token()));
+  std::vector<Stmt*> statements;
+  for (const Node part : node) {
+    if (part.is(Rule::Statement)) statements.push_back(statement(part));
+  }
+  auto* made = ast_.make<Block>();
+  made->span = span(node);
+  made->statements = keep(statements);
+  return made;
+}
+
+// `a`, `a, b`, `*a, b`: one expression, or a tuple when there is a comma.
+Expr* Builder::expressions(Node node) {
+  check_commas(node);
+  std::vector<Expr*> items;
+  bool tuple = false;
+  std::optional<Token> star;
+  const Level level(*this, 1, span(node.first_token()));
+  for (const Node part : node) {
+    if (part.is(Tok::Comma)) tuple = true;
+    if (part.is(Tok::Star)) star = part.token();
+    if (!part.is_rule()) continue;
+    Expr* item = part.is(Rule::Operand) ? operand_as_target(part) : expression(part);
+    if (star) {
+      auto* starred = ast_.make<StarredExpr>(join(span(*star), item->span));
+      starred->operand = item;
+      item = starred;
+      star.reset();
+    }
+    items.push_back(item);
+  }
+  if (!tuple) return items.front();
+  auto* made = ast_.make<TupleExpr>(span(node));
+  made->items = keep(items);
+  return made;
+}
+
+Stmt* Builder::expression_statement(Node node) {
+  auto part = node.begin();
+  const Node first = *part;
+  if (!(++part == node.end())) return assignment(node);
+  // A function with a name, which is a definition when nothing surrounds it.
+  const Node whole = first.first();
+  if (whole.is(Rule::Expression) && whole.first().is(Rule::Function)) {
+    auto rest = first.begin();
+    const bool alone = ++rest == first.end();
+    if (alone && child(whole.first(), Tok::Name)) return function_statement(whole.first(), node, {});
+  }
+  auto* made = ast_.make<ExprStmt>(span(node));
+  made->value = expressions(first);
+  if (made->value->kind == ExprKind::Starred) {
+    syntax_error(made->value->span,
+                 "`*` spreads a value inside a call, a list or a tuple; here there is none");
+  }
+  return made;
+}
+
+Stmt* Builder::assignment(Node node) {
+  std::vector<Expr*> sides;
+  std::optional<Token> augmented;
+  for (const Node part : node) {
+    if (part.is(Tok::Augmented)) augmented = part.token();
+    if (part.is_rule()) sides.push_back(expressions(part));
+  }
+  if (sides.back()->kind == ExprKind::Starred) {
+    syntax_error(sides.back()->span,
+                 "`*` spreads a value inside a call, a list or a tuple; here there is none");
+  }
+  if (augmented) {
+    auto* made = ast_.make<AugAssignStmt>(span(node));
+    made->op = augmented_operator(text(*augmented));
+    made->op_span = span(*augmented);
+    made->target = sides[0];
+    made->value = sides[1];
+    if (made->target->kind == ExprKind::Tuple || made->target->kind == ExprKind::List) {
+      syntax_error(made->target->span,
+                   "`" + std::string(text(*augmented)) + "` changes one target, not several");
+    }
+    check_target(*made->target);
+    return made;
+  }
+  auto* made = ast_.make<AssignStmt>(span(node));
+  made->value = sides.back();
+  sides.pop_back();
+  for (const Expr* target : sides) check_target(*target);
+  made->targets = keep(sides);
+  return made;
+}
+
+Stmt* Builder::if_statement(Node node) {
+  const Level level(*this, 1, span(node.first_token()));
+  auto* made = ast_.make<IfStmt>(span(node));
+  for (const Node part : node) {
+    if (part.is(Rule::Expression)) made->condition = expression(part);
+    if (part.is(Rule::Block)) (made->then ? made->otherwise : made->then) = block(part);
+    if (part.is(Rule::If)) {
+      made->otherwise = ast_.make<Block>();
+      made->otherwise->span = span(part);
+      made->otherwise->statements = keep(std::vector<Stmt*>{if_statement(part)});
+    }
+  }
+  return made;
+}
+
+Stmt* Builder::while_statement(Node node) {
+  auto* made = ast_.make<WhileStmt>(span(node));
+  made->condition = expression(*child(node, Rule::Expression));
+  made->body = block(*child(node, Rule::Block));
+  return made;
+}
+
+Stmt* Builder::for_statement(Node node) {
+  auto* made = ast_.make<ForStmt>(span(node));
+  made->target = targets(*child(node, Rule::Targets));
+  std::vector<Expr*> iterables;
+  for (const Node part : rules_of(node, Rule::Expression)) iterables.push_back(expression(part));
+  made->iterable = iterables.front();
+  if (iterables.size() > 1) {
+    auto* tuple = ast_.make<TupleExpr>(join(iterables.front()->span, iterables.back()->span));
+    tuple->items = keep(iterables);
+    made->iterable = tuple;
+  }
+  made->body = block(*child(node, Rule::Block));
+  return made;
+}
+
+Stmt* Builder::with_statement(Node node) {
+  auto* made = ast_.make<WithStmt>(span(node));
+  std::vector<WithItem> items;
+  for (const Node part : rules_of(node, Rule::WithItem)) {
+    WithItem item;
+    item.value = expression(*child(part, Rule::Expression));
+    if (const auto target = child(part, Rule::Operand)) {
+      item.target = operand_as_target(*target);
+      check_target(*item.target);
+    }
+    items.push_back(item);
+  }
+  made->items = keep(items);
+  made->body = block(*child(node, Rule::Block));
+  return made;
+}
+
+Stmt* Builder::try_statement(Node node) {
+  auto* made = ast_.make<TryStmt>(span(node));
+  const std::vector<Node> blocks = rules_of(node, Rule::Block);
+  made->body = block(blocks[0]);
+  made->handler = block(blocks[1]);
+  if (const auto name = child(node, Tok::Name)) made->name = text(*name);
+  return made;
+}
+
+Stmt* Builder::return_statement(Node node) {
+  auto* made = ast_.make<ReturnStmt>(span(node));
+  if (const auto value = child(node, Rule::Expressions)) made->value = expressions(*value);
+  return made;
+}
+
+Stmt* Builder::throw_statement(Node node) {
+  auto* made = ast_.make<ThrowStmt>(span(node));
+  made->value = expression(*child(node, Rule::Expression));
+  return made;
+}
+
+Stmt* Builder::assert_statement(Node node) {
+  auto* made = ast_.make<AssertStmt>(span(node));
+  const std::vector<Node> parts = rules_of(node, Rule::Expression);
+  made->condition = expression(parts[0]);
+  if (parts.size() > 1) made->message = expression(parts[1]);
+  return made;
+}
+
+void Builder::read_module(Node node, ImportStmt& import) {
+  import.module_span = span(node);
+  const Token first = node.first_token();
+  if (first.kind != Tok::String) {
+    std::string dotted;
+    for (const Node part : node) dotted += text(part.token());
+    import.module = ast_.copy(dotted);
+    return;
+  }
+  import.is_path = true;
+  import.module = as<StringExpr>(*string(first)).value;
+}
+
+Stmt* Builder::import_statement(Node node) {
+  auto* made = ast_.make<ImportStmt>(span(node));
+  read_module(*child(node, Rule::Module), *made);
+  if (const auto name = child(node, Tok::Name)) {
+    made->as = text(*name);
+  } else if (made->is_path) {
+    syntax_error(span(node), "a module imported by its path needs a name",
+                 "write `" + std::string(span(node).text()) + " as name`");
+  } else {
+    // `import a.b` binds the last part, so that `b.f` works.
+    made->as = made->module.substr(made->module.rfind('.') + 1);
+  }
+  return made;
+}
+
+Stmt* Builder::from_statement(Node node) {
+  auto* made = ast_.make<ImportStmt>(span(node));
+  read_module(*child(node, Rule::Module), *made);
+  std::vector<ImportedName> names;
+  for (const Node part : rules_of(node, Rule::ImportedName)) {
+    ImportedName name;
+    const Token first = part.first_token();
+    name.name = text(first);
+    name.span = span(first);
+    name.as = text(part.last_token());
+    names.push_back(name);
+  }
+  made->names = keep(names);
+  return made;
+}
+
+Stmt* Builder::nonlocal_statement(Node node) {
+  auto* made = ast_.make<NonlocalStmt>(span(node));
+  std::vector<std::string_view> names;
+  for (const Node part : node) {
+    if (part.is(Tok::Name)) names.push_back(text(part.token()));
+  }
+  made->names = keep(names);
+  return made;
+}
+
+}  // namespace kiln::lang

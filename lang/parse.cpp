@@ -1,0 +1,84 @@
+#include "lang/parse.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lang/builder.h"
+#include "lang/utf8.h"
+
+namespace kiln::lang {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// What must hold of the bytes before they are read as a program.
+void check_text(const SourceFile& file) {
+  const std::string_view text = file.text();
+  if (text.size() > std::numeric_limits<std::int32_t>::max()) {
+    syntax_error({&file, 0, 0}, "this file is too large: programs end at 2 GiB", "read data with `load`");
+  }
+  const std::size_t invalid = find_invalid_utf8(text);
+  if (invalid == std::string_view::npos) return;
+  const auto at = static_cast<std::uint32_t>(invalid);
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(text[invalid]);
+  syntax_error(
+      {&file, at, at + 1},
+      std::string("this file is not UTF-8: found the byte 0x") + kDigits[byte >> 4] + kDigits[byte & 15],
+      "save it as UTF-8");
+}
+
+// `##` lines that open a file, up to a blank line: what its module is for.
+std::string module_documentation(std::string_view text) {
+  std::string out;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.starts_with("#!")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  while (text.starts_with("##")) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(2, end - 2);
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!out.empty()) out += '\n';
+    out += line;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const bool apart = text.empty() || text.front() == '\n' || text.front() == '\r';
+  return apart ? out : "";
+}
+
+}  // namespace
+
+std::unique_ptr<Ast> parse(const SourceFile& file) {
+  check_text(file);
+  auto ast = std::make_unique<Ast>(file);
+  const auto end = static_cast<std::uint32_t>(file.text().size());
+  const std::uint32_t begin = file.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  SyntaxReader reader(file, begin, end, false, 0);
+  Builder builder(*ast, file);
+  Syntax syntax;
+  std::vector<Stmt*> statements;
+  while (reader.next_statement(syntax)) {
+    statements.push_back(builder.top_statement(syntax, reader.documentation()));
+  }
+  ast->main = ast->make<FunctionExpr>(Span{&file, begin, end});
+  ast->main->name = "main";
+  ast->main->documentation = ast->copy(module_documentation(file.text()));
+  ast->main->body = ast->make<Block>();
+  ast->main->body->span = ast->main->span;
+  ast->main->body->statements = ast->copy(std::span<Stmt* const>(statements));
+  return ast;
+}
+
+Completeness completeness(std::string_view text) {
+  const SourceFile file("", std::string(text));
+  try {
+    parse(file);
+    return Completeness::Complete;
+  } catch (const IncompleteError&) {
+    return Completeness::Incomplete;
+  } catch (const UserError&) {
+    return Completeness::Invalid;
+  }
+}
+
+}  // namespace kiln::lang
