@@ -1,0 +1,90 @@
+#include "tensor/cpu/copy.h"
+#include "tensor/op.h"
+#include "tensor/tape/record.h"
+#include "tensor/view.h"
+
+namespace kiln {
+namespace {
+
+// An absent input promotes nothing: a bool number.
+const TensorType kAbsent{DType::Bool, Device{}, {}, true};
+
+std::vector<TensorType> types_of(Inputs inputs) {
+  std::vector<TensorType> types;
+  types.reserve(inputs.size());
+  for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
+  return types;
+}
+
+void check_writable(const Op& op, const Tensor& target) {
+  if (!has_overlap(target.layout())) return;
+  throw OpError(ErrorKind::Value,
+                std::string(op.name()) + "_: elements of the " + to_string(target.type()) +
+                    " share memory, so a write to one would change others",
+                {0}, "write to a copy: x.clone()");
+}
+
+// The result must fit what it is written into: same shape, no lower category (PyTorch's can_cast).
+void check_result(const Op& op, const Tensor& target, const TensorType& result) {
+  if (result.sizes != target.sizes()) {
+    throw OpError(ErrorKind::Shape,
+                  std::string(op.name()) + "_: the result has shape " + to_string(result.sizes) +
+                      ", which cannot be written into a " + to_string(target.type()),
+                  {0}, "use " + std::string(op.name()) + ", which makes a new tensor");
+  }
+  if (category(result.dtype) > category(target.dtype())) {
+    throw OpError(ErrorKind::DType,
+                  std::string(op.name()) + "_: the result is " + std::string(name(result.dtype)) +
+                      ", which cannot be written into a " + to_string(target.type()),
+                  {0}, "convert first: x.to(" + std::string(name(result.dtype)) + ")");
+  }
+}
+
+// May `op` write into `target` while it reads `inputs`? Yes when each is apart from it, or reads every
+// element just before that element is written.
+bool may_write_directly(const Tensor& target, Inputs inputs) {
+  for (const Tensor& input : inputs) {
+    if (!input || input.layout() == target.layout()) continue;
+    if (overlaps(target, input)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
+  if (!op.has(kChecksInEager)) op.infer(types_of(inputs), attrs);
+  return op.eager(op, inputs, attrs);
+}
+
+void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Tensor& target = inputs[0];
+  if (op.into != nullptr && may_write_directly(target, inputs)) {
+    op.into(op, inputs, attrs, target);
+  } else {
+    cpu::copy(target, op.eager(op, inputs, attrs)[0]);
+  }
+}
+
+Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (!op.has(kChecksInEager)) op.infer(types_of(inputs), attrs);
+  return (op.decompose != nullptr ? op.decompose : op.eager)(op, inputs, attrs);
+}
+
+Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  return tape::sees(inputs) ? tape::bind(op, inputs, attrs) : run_eager(op, inputs, attrs);
+}
+
+Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (op.has(kMetadataWrite)) return tape::rearrange(op, inputs, attrs);
+  const Tensor& target = inputs[0];
+  check_writable(op, target);
+  const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);
+  check_result(op, target, results[0]);
+  if (tape::sees_write(op, inputs)) return tape::write(op, inputs, attrs, results[0]);
+  run_eager_inplace(op, inputs, attrs);
+  return target;
+}
+
+}  // namespace kiln

@@ -1,0 +1,92 @@
+#include "tensor/cpu/blas.h"
+
+#include <dlfcn.h>
+#include <omp.h>
+
+#include <initializer_list>
+
+namespace kiln::cpu {
+
+namespace {
+
+// The C interfaces as dnnl.h and cblas.h declare them; stated here so that no library is needed to build.
+using Sgemm = int (*)(char, char, std::int64_t, std::int64_t, std::int64_t, float, const float*, std::int64_t,
+                      const float*, std::int64_t, float, float*, std::int64_t);
+using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
+                       double*, int);
+using SetThreads = void (*)(int);
+constexpr int kRowMajor = 101;
+constexpr int kNoTranspose = 111;
+constexpr int kTranspose = 112;
+
+void* open_library(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class F>
+F symbol(void* library, const char* name) {
+  return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+}
+
+Sgemm sgemm = nullptr;
+Dgemm dgemm = nullptr;
+
+// How many threads take part changes how oneDNN adds up, so it always gets one: callers split the product.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+void call_sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
+                std::int64_t ldc) {
+  const OneThread one;
+  sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0F, a, lda, b, ldb, 0.0F, c, ldc);
+}
+
+void call_dgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c,
+                std::int64_t ldc) {
+  dgemm(kRowMajor, transpose_a ? kTranspose : kNoTranspose, transpose_b ? kTranspose : kNoTranspose,
+        static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), 1.0, a, static_cast<int>(lda), b,
+        static_cast<int>(ldb), 0.0, c, static_cast<int>(ldc));
+}
+
+GemmFn<float> load_sgemm() {
+  sgemm = symbol<Sgemm>(open_library({"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"}), "dnnl_sgemm");
+  return sgemm ? call_sgemm : nullptr;
+}
+
+GemmFn<double> load_dgemm() {
+  void* library = open_library({"libopenblas.so.0", "libopenblas.so"});
+  dgemm = symbol<Dgemm>(library, "cblas_dgemm");
+  if (const auto set_threads = symbol<SetThreads>(library, "openblas_set_num_threads")) set_threads(1);
+  return dgemm ? call_dgemm : nullptr;
+}
+
+}  // namespace
+
+GemmFn<float> library_sgemm() {
+  static const GemmFn<float> loaded = load_sgemm();
+  return loaded;
+}
+
+GemmFn<double> library_dgemm() {
+  static const GemmFn<double> loaded = load_dgemm();
+  return loaded;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,105 @@
+#include "tensor/cpu/copy.h"
+
+#include <bit>
+#include <cstring>
+
+#include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/walk.h"
+#include "tensor/error.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 32768;
+
+unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
+  const auto bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(params.bits) / 8;
+  if (in[0] != out) std::memcpy(out, in[0], bytes);
+  return 0;
+}
+
+// Elements as they are, whatever they mean.
+class RawCopy {
+ public:
+  RawCopy(const Tensor& target, const Tensor& source)
+      : space_(target.layout()),
+        item_(static_cast<std::int64_t>(size_of(target.dtype()))),
+        load_(convert_table().load_raw[std::countr_zero(size_of(target.dtype()))]),
+        store_(convert_table().store_raw[std::countr_zero(size_of(target.dtype()))]) {
+    space_.add(source.layout());
+    space_.simplify();
+    to_ = target.raw_writable();
+    from_ = source.raw();
+  }
+
+  void operator()() const {
+    parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
+  }
+
+ private:
+  void piece(std::int64_t begin, std::int64_t end) const {
+    if (space_.is_dense(0) && space_.is_dense(1)) {
+      std::memcpy(to_ + begin * item_, from_ + begin * item_,
+                  static_cast<std::size_t>((end - begin) * item_));
+      return;
+    }
+    Walker target(space_, 0, begin), source(space_, 1, begin);
+    target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
+      source.advance(length, [&](std::int64_t from, std::int64_t count) {
+        row(to_ + to * item_, target.inner_stride(), from_ + from * item_, source.inner_stride(), count);
+      });
+    });
+  }
+
+  // Runs of the two are equally long: they share the inner dimension.
+  void row(std::byte* to, Dim to_stride, const std::byte* from, Dim from_stride, std::int64_t count) const {
+    if (to_stride == 1) return load_(from, from_stride, to, count);
+    if (from_stride == 1) return store_(from, to, to_stride, count);
+    alignas(64) std::byte block[4096];
+    const std::int64_t step = static_cast<std::int64_t>(sizeof(block)) / item_;
+    for (std::int64_t i = 0; i < count; i += step) {
+      const std::int64_t n = std::min(step, count - i);
+      load_(from + i * from_stride * item_, from_stride, block, n);
+      store_(block, to + i * to_stride * item_, to_stride, n);
+    }
+  }
+
+  Space space_;
+  std::int64_t item_;
+  LoadFn load_;
+  StoreFn store_;
+  std::byte* to_ = nullptr;
+  const std::byte* from_ = nullptr;
+};
+
+}  // namespace
+
+void copy(const Tensor& target, const Tensor& source) {
+  if (target.numel() == 0) return;
+  if (!broadcastable_to(source.sizes(), target.sizes())) {
+    throw InternalError("copy of " + to_string(source.type()) + " into " + to_string(target.type()));
+  }
+  if (shares_storage(target, source)) {
+    if (target.layout() == source.layout() && target.dtype() == source.dtype()) return;
+    if (overlaps(target, source)) return copy(target, contiguous_copy(source, source.dtype()));
+  }
+  if (target.dtype() == source.dtype()) return RawCopy(target, source)();
+  Params params;
+  const Compute compute = compute_of(source.dtype());
+  params.bits = static_cast<int>(size_of(compute)) * 8;
+  const Operand operand{.tensor = &source};
+  run_elementwise({.kernel = identity, .compute = compute, .params = &params}, {&operand, 1}, target);
+}
+
+void fill(const Tensor& target, const Tensor& number) {
+  copy(target, number.dtype() == target.dtype() ? number : contiguous_copy(number, target.dtype()));
+}
+
+Tensor contiguous_copy(const Tensor& source, DType dtype) {
+  Tensor result = Tensor::empty(source.sizes(), dtype, source.device());
+  copy(result, source);
+  return result;
+}
+
+}  // namespace kiln::cpu

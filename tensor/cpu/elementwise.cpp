@@ -1,0 +1,279 @@
+#include "tensor/cpu/elementwise.h"
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "tensor/cpu/walk.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay in the first cache
+constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
+constexpr int kMostOperands = 3;
+
+// Where the elements of one operand, or of the output, come from or go to.
+enum class Access : std::uint8_t {
+  Direct,    // in place: dense, in the type the kernel works with
+  Constant,  // one value, spread over a block once
+  Dense,     // dense, converted block by block
+  Strided,   // gathered row by row; rows of unit stride in the right type are used in place
+};
+
+struct Stream {
+  Access access = Access::Direct;
+  const std::byte* data = nullptr;
+  std::int64_t item = 0;   // bytes of an element in memory
+  std::int64_t width = 0;  // bytes of an element in a block
+  bool same_type = false;
+  LoadFn load = nullptr;
+  StoreFn store = nullptr;
+};
+
+bool is_compute_type(DType dtype, Compute compute) {
+  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
+  return dtype == kTypes[static_cast<int>(compute)];
+}
+
+Access access_of(const Space& space, int index, bool same_type) {
+  if (space.is_constant(index)) return Access::Constant;
+  if (!space.is_dense(index)) return Access::Strided;
+  return same_type ? Access::Direct : Access::Dense;
+}
+
+void fill_absent(Compute compute, double value, std::byte* block, std::int64_t n) {
+  const auto fill = [&]<class T>(T item) { std::fill_n(reinterpret_cast<T*>(block), n, item); };
+  const auto fill_int = [&]<class T>(T) {
+    fill(value < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+  };
+  switch (compute) {
+    case Compute::F32:
+      return fill(static_cast<float>(value));
+    case Compute::F64:
+      return fill(value);
+    case Compute::I32:
+      return fill_int(std::int32_t{});
+    case Compute::I64:
+      return fill_int(std::int64_t{});
+  }
+}
+
+// One run over one space: what all threads share.
+class Run {
+ public:
+  Run(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output)
+      : job_(job), operands_(operands), space_(output.layout()), table_(convert_table()) {
+    static const Layout kScalar{};
+    for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
+    space_.simplify();
+    block_ = kBlockBytes / static_cast<std::int64_t>(size_of(job.compute));
+    prepare_output(output);
+    for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
+    all_direct_ = output_.access == Access::Direct;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      all_direct_ = all_direct_ && inputs_[i].access == Access::Direct;
+    // Blocks of long rows end with the row: most of them need no gathering then.
+    by_rows_ = space_.inner() >= block_ / 4;
+  }
+
+  unsigned operator()() {
+    const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
+    const std::int64_t count = space_.numel();
+    if (count <= grain) return piece(0, count);
+    std::atomic<unsigned> bad{0};
+    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+      if (const unsigned found = piece(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
+    });
+    return bad.load();
+  }
+
+ private:
+  void prepare_output(const Tensor& output) {
+    const auto dtype = static_cast<std::size_t>(output.dtype());
+    const auto compute = static_cast<std::size_t>(job_.compute);
+    output_.same_type =
+        job_.predicate ? output.dtype() == DType::Bool : is_compute_type(output.dtype(), job_.compute);
+    output_.access = access_of(space_, 0, output_.same_type);
+    if (output_.access == Access::Constant)
+      output_.access = output_.same_type ? Access::Direct : Access::Dense;
+    output_.data = output.raw_writable();
+    output_.item = static_cast<std::int64_t>(size_of(output.dtype()));
+    output_.width = job_.predicate ? 1 : static_cast<std::int64_t>(size_of(job_.compute));
+    output_.store = job_.predicate ? table_.store_bool[dtype] : table_.store[compute][dtype];
+  }
+
+  // After the output, whose preparation may have moved the memory that operands share with it.
+  void prepare_input(int index) {
+    const Operand& operand = operands_[static_cast<std::size_t>(index)];
+    Stream& input = inputs_[static_cast<std::size_t>(index)];
+    input.width = operand.as_bool ? 1 : static_cast<std::int64_t>(size_of(job_.compute));
+    if (operand.tensor == nullptr) {
+      input.access = Access::Constant;
+      return;
+    }
+    const DType dtype = operand.tensor->dtype();
+    input.same_type = operand.as_bool || is_compute_type(dtype, job_.compute);
+    input.access = access_of(space_, index + 1, input.same_type);
+    input.data = operand.tensor->raw();
+    input.item = static_cast<std::int64_t>(size_of(dtype));
+    input.load = operand.as_bool
+                     ? table_.load_raw[0]
+                     : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
+  }
+
+  unsigned piece(std::int64_t begin, std::int64_t end) {
+    if (all_direct_) {
+      const void* in[kMostOperands];
+      for (std::size_t i = 0; i < operands_.size(); ++i) in[i] = inputs_[i].data + begin * inputs_[i].item;
+      return job_.kernel(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
+                         *job_.params);
+    }
+    return blocks(begin, end);
+  }
+
+  struct Scratch {
+    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes];
+  };
+
+  unsigned blocks(std::int64_t begin, std::int64_t end) {
+    Scratch scratch;
+    std::optional<Walker> walkers[kMostOperands], out_walker;
+    const std::int64_t widest = std::min(block_, end - begin);
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (inputs_[i].access == Access::Strided) walkers[i].emplace(space_, static_cast<int>(i) + 1, begin);
+      if (inputs_[i].access == Access::Constant) spread(i, scratch.bytes[i], widest);
+    }
+    if (output_.access == Access::Strided) out_walker.emplace(space_, 0, begin);
+    unsigned bad = 0;
+    const void* in[kMostOperands];
+    std::byte* const out_block = scratch.bytes[kMostOperands];
+    for (std::int64_t at = begin; at < end;) {
+      std::int64_t count = std::min(block_, end - at);
+      if (by_rows_) count = std::min(count, space_.inner() - at % space_.inner());
+      for (std::size_t i = 0; i < operands_.size(); ++i)
+        in[i] = fetch(i, walkers[i], at, count, scratch.bytes[i]);
+      std::byte* const target = const_cast<std::byte*>(output_.data);
+      const bool direct = output_.access == Access::Direct;
+      bad |= job_.kernel(in, direct ? target + at * output_.item : out_block, count, *job_.params);
+      if (output_.access == Access::Dense) output_.store(out_block, target + at * output_.item, 1, count);
+      if (output_.access == Access::Strided) scatter(*out_walker, count, out_block);
+      at += count;
+    }
+    return bad;
+  }
+
+  void spread(std::size_t index, std::byte* block, std::int64_t n) const {
+    const Stream& input = inputs_[index];
+    if (operands_[index].tensor == nullptr)
+      return fill_absent(job_.compute, operands_[index].absent, block, n);
+    input.load(input.data, 0, block, n);
+  }
+
+  const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
+                    std::byte* block) const {
+    const Stream& input = inputs_[index];
+    switch (input.access) {
+      case Access::Direct:
+        return input.data + at * input.item;
+      case Access::Constant:
+        return block;
+      case Access::Dense:
+        input.load(input.data + at * input.item, 1, block, count);
+        return block;
+      case Access::Strided:
+        break;
+    }
+    const Dim stride = walker->inner_stride();
+    if (by_rows_ && stride == 1 && input.same_type) {
+      const std::byte* row = nullptr;
+      walker->advance(count,
+                      [&](std::int64_t offset, std::int64_t) { row = input.data + offset * input.item; });
+      return row;
+    }
+    std::byte* to = block;
+    walker->advance(count, [&](std::int64_t offset, std::int64_t length) {
+      input.load(input.data + offset * input.item, stride, to, length);
+      to += length * input.width;
+    });
+    return block;
+  }
+
+  void scatter(Walker& walker, std::int64_t count, const std::byte* block) const {
+    walker.advance(count, [&](std::int64_t offset, std::int64_t length) {
+      output_.store(block, const_cast<std::byte*>(output_.data) + offset * output_.item,
+                    walker.inner_stride(), length);
+      block += length * output_.width;
+    });
+  }
+
+  const ElementwiseJob& job_;
+  std::span<const Operand> operands_;
+  Space space_;
+  const ConvertTable& table_;
+  std::array<Stream, kMostOperands> inputs_;
+  Stream output_;
+  std::int64_t block_ = 0;
+  bool all_direct_ = false;
+  bool by_rows_ = false;
+};
+
+// The usual case, for which building a space would cost more than the work: same sizes, dense, no conversion.
+bool is_plain(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  const bool direct_output =
+      job.predicate ? output.dtype() == DType::Bool : is_compute_type(output.dtype(), job.compute);
+  if (!direct_output || !output.is_contiguous()) return false;
+  for (const Operand& operand : operands) {
+    if (operand.tensor == nullptr) return false;
+    const Tensor& x = *operand.tensor;
+    if (!x.is_contiguous() || x.numel() != output.numel()) return false;
+    if (!operand.as_bool && !is_compute_type(x.dtype(), job.compute)) return false;
+  }
+  return true;
+}
+
+unsigned run_plain(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  struct Place {
+    const std::byte* data;
+    std::int64_t item;
+  };
+  std::byte* const out = output.raw_writable();
+  const auto out_item = static_cast<std::int64_t>(size_of(output.dtype()));
+  Place places[kMostOperands];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    places[i] = {operands[i].tensor->raw(), static_cast<std::int64_t>(size_of(operands[i].tensor->dtype()))};
+  }
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    const void* in[kMostOperands];
+    for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
+    return job.kernel(in, out + begin * out_item, end - begin, *job.params);
+  };
+  const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
+  if (output.numel() <= grain) return piece(0, output.numel());
+  std::atomic<unsigned> bad{0};
+  parallel_for(output.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    if (const unsigned found = piece(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
+  });
+  return bad.load();
+}
+
+}  // namespace
+
+std::size_t size_of(Compute compute) { return compute == Compute::F32 || compute == Compute::I32 ? 4 : 8; }
+
+Compute compute_of(DType dtype) {
+  static constexpr Compute kComputes[kDTypeCount] = {Compute::I32, Compute::I32, Compute::I32, Compute::I32,
+                                                     Compute::I32, Compute::I64, Compute::F32, Compute::F32,
+                                                     Compute::F32, Compute::F64};
+  return kComputes[static_cast<int>(dtype)];
+}
+
+unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  if (output.numel() == 0) return 0;
+  if (is_plain(job, operands, output)) return run_plain(job, operands, output);
+  return Run(job, operands, output)();
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,158 @@
+#include "tensor/cpu/fold.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/isa.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Elements that are worth waking a thread for.
+inline constexpr std::int64_t kGrain = 32768;
+// A row this short is folded across neighbouring rows instead.
+inline constexpr std::int64_t kShortRow = 24;
+
+void append(FoldDims& dims, Dim size, Dim stride) {
+  if (size == 1) return;
+  if (dims.rank > 0 && dims.strides[dims.rank - 1] == stride * size) {  // one dimension in truth
+    dims.sizes[dims.rank - 1] *= size;
+    dims.strides[dims.rank - 1] = stride;
+    return;
+  }
+  dims.sizes[dims.rank] = size;
+  dims.strides[dims.rank] = stride;
+  ++dims.rank;
+}
+
+std::int64_t innermost_stride(const FoldDims& dims) {
+  return dims.rank == 0 ? 0 : dims.strides[dims.rank - 1];
+}
+
+bool goes_by_columns(const FoldJob& job) {
+  if (job.outputs.rank == 0) return false;
+  if (innermost_stride(job.outputs) == 1) return innermost_stride(job.reduced) != 1;
+  return job.count <= kShortRow && job.outputs.sizes[job.outputs.rank - 1] >= 8;
+}
+
+Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
+  Tensor result = Tensor::empty(sizes, dtype);
+  const auto fill = [&]<class T>() {
+    using Limits = std::numeric_limits<T>;
+    const T lowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    const T highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    const T values[kCombineCount] = {T(0), T(1), lowest, highest};
+    std::fill_n(result.writable<T>(), result.numel(), values[static_cast<int>(combine)]);
+  };
+  if (dtype == DType::I64) fill.operator()<std::int64_t>();
+  if (dtype == DType::F32) fill.operator()<float>();
+  if (dtype == DType::F64) fill.operator()<double>();
+  return result;
+}
+
+// Sequences that jump through memory element by element are laid out first.
+bool is_scattered(const FoldJob& job) {
+  return !goes_by_columns(job) && innermost_stride(job.reduced) >= 8 && job.count >= 1024;
+}
+
+Accumulator accumulator_kind(DType dtype) {
+  return dtype == DType::I64 ? Accumulator::I64 : dtype == DType::F32 ? Accumulator::F32 : Accumulator::F64;
+}
+
+// Tiles wide enough to stream along rows, narrow enough that every thread gets some.
+std::int64_t column_tile(std::int64_t outputs, std::int64_t columns, std::int64_t blocks) {
+  const std::int64_t wanted = std::int64_t{4} * num_threads();
+  const std::int64_t share = outputs * blocks / wanted;
+  return std::clamp((share + 63) / 64 * 64, std::int64_t{128},
+                    std::min(kMaxColumnTile, std::max<Dim>(columns, 128)));
+}
+
+void run(FoldJob& job, const FoldKernel& kernel, std::int64_t outputs) {
+  const std::int64_t block = std::min(job.count, kReductionBlock);
+  if (goes_by_columns(job)) {
+    const Dim columns = job.outputs.sizes[job.outputs.rank - 1];
+    job.tile = column_tile(outputs, columns, job.blocks);
+    const std::int64_t tiles = (columns + job.tile - 1) / job.tile;
+    const std::int64_t work = block * std::min<std::int64_t>(columns, job.tile);
+    parallel_for(outputs / columns * job.blocks * tiles, std::max<std::int64_t>(1, kGrain / work),
+                 [&](std::int64_t begin, std::int64_t end) { kernel.columns(job, begin, end); });
+  } else {
+    parallel_for(outputs * job.blocks, std::max<std::int64_t>(1, kGrain / block),
+                 [&](std::int64_t begin, std::int64_t end) { kernel.rows(job, begin, end); });
+  }
+}
+
+void combine_blocks(const FoldJob& job, const FoldKernel& kernel, const Tensor& result) {
+  std::byte* to = result.raw_writable();
+  parallel_for(result.numel(), std::max<std::int64_t>(1, kGrain / job.blocks),
+               [&](std::int64_t begin, std::int64_t end) { kernel.blocks(job, to, begin, end); });
+}
+
+}  // namespace
+
+DType accumulator_of(DType dtype) {
+  if (!is_float(dtype)) return DType::I64;
+  return dtype == DType::F64 ? DType::F64 : DType::F32;
+}
+
+DType fold_result(DType dtype, Map map) { return map == Map::NonZero ? DType::I64 : accumulator_of(dtype); }
+
+Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
+  FoldJob job;
+  Dims sizes;
+  job.count = 1;
+  auto next = dims.begin();
+  for (int d = 0; d < x.rank(); ++d) {
+    const bool reduced = next != dims.end() && *next == d;
+    append(reduced ? job.reduced : job.outputs, x.size(d), x.strides()[static_cast<std::size_t>(d)]);
+    if (reduced) {
+      job.count *= x.size(d);
+      ++next;
+    } else {
+      sizes.push_back(x.size(d));
+    }
+  }
+  const DType dtype = fold_result(x.dtype(), map);
+  if (job.count == 0) return identity(sizes, dtype, combine);
+  if (is_scattered(job)) return fold(contiguous_copy(x, x.dtype()), dims, combine, map, centers);
+  Tensor result = Tensor::empty(sizes, dtype, x.device());
+  const std::int64_t outputs = result.numel();
+  if (outputs == 0) return result;
+
+  job.blocks = reduction_blocks(job.count);
+  job.input = x.raw();
+  job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
+  job.direct = map == Map::Identity && dtype == x.dtype();
+  if (centers) job.centers = centers.raw();
+  const FoldKernels& kernels = fold_kernels();
+  job.load = kernels.load[static_cast<int>(map)][static_cast<int>(x.dtype())];
+  const FoldKernel& kernel =
+      kernels.fold[static_cast<int>(combine)][static_cast<int>(accumulator_kind(dtype))];
+  if (job.blocks == 1) {
+    job.results = result.raw_writable();
+    run(job, kernel, outputs);
+    return result;
+  }
+  const Dim partial[] = {outputs, job.blocks};
+  Tensor partials = Tensor::empty(partial, dtype, x.device());
+  job.results = partials.raw_writable();
+  run(job, kernel, outputs);
+  combine_blocks(job, kernel, result);
+  return result;
+}
+
+Tensor sum_blocks(const Tensor& partials) {
+  Dims sizes = partials.sizes();
+  FoldJob job;
+  job.blocks = sizes.back();
+  sizes.pop_back();
+  const Tensor result = Tensor::empty(sizes, partials.dtype(), partials.device());
+  job.results = partials.raw_writable();
+  const Accumulator kind = accumulator_kind(partials.dtype());
+  combine_blocks(job, fold_kernels().fold[static_cast<int>(Combine::Sum)][static_cast<int>(kind)], result);
+  return result;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,78 @@
+// Owns the description of one fold (a reduction with a map before it) as the kernels of every instruction set
+// take it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/cpu/isa.h"
+#include "tensor/dtype.h"
+#include "tensor/fixed_order.h"
+
+namespace kiln::cpu {
+
+enum class Combine : std::uint8_t { Sum, Prod, Max, Min };
+inline constexpr int kCombineCount = 4;
+
+// What is done to an element before it is combined; `c` is the output's own number (a mean, a maximum).
+enum class Map : std::uint8_t {
+  Identity,
+  Square,
+  Abs,
+  NonZero,
+  CenteredSquare,
+  CenteredExp
+};  // (x-c)^2, exp(x-c)
+inline constexpr int kMapCount = 6;
+
+inline constexpr int kFoldMaxRank = 64;
+
+// Dimensions with the input's strides, in elements, neighbours merged where they can be.
+struct FoldDims {
+  int rank = 0;
+  std::int64_t sizes[kFoldMaxRank];
+  std::int64_t strides[kFoldMaxRank];
+};
+
+// Maps `count` elements of the input's type, `stride` apart, to accumulators. The centers are `center_stride`
+// apart.
+using LoadFn = void (*)(const std::byte* from, std::int64_t stride, std::int64_t count,
+                        const std::byte* centers, std::int64_t center_stride, std::byte* to);
+
+inline constexpr std::int64_t kMaxColumnTile = 512;
+
+struct FoldJob {
+  const std::byte* input = nullptr;  // the first element
+  std::int64_t element_size = 0;
+  LoadFn load = nullptr;
+  bool direct = false;     // elements are accumulators already: contiguous runs need no load
+  FoldDims outputs;        // which output
+  FoldDims reduced;        // which element of an output's sequence
+  std::int64_t count = 0;  // elements of each sequence, >= 1
+  std::int64_t blocks = 0;
+  std::int64_t tile = kMaxColumnTile;  // outputs per unit of `columns`
+  const std::byte* centers = nullptr;  // one accumulator per output, or null
+  std::byte* results = nullptr;        // accumulators [outputs, blocks]
+};
+
+// One combination for one accumulator type. Units are independent of each other.
+struct FoldKernel {
+  // Unit: one block of one output, output * blocks + block.
+  void (*rows)(const FoldJob& job, std::int64_t begin, std::int64_t end);
+  // Unit: one block of up to `tile` outputs next to each other along the last output dimension.
+  void (*columns)(const FoldJob& job, std::int64_t begin, std::int64_t end);
+  // Combines the blocks of outputs [begin, end) into the first `outputs` results, in place or into `to`.
+  void (*blocks)(const FoldJob& job, std::byte* to, std::int64_t begin, std::int64_t end);
+};
+
+enum class Accumulator : std::uint8_t { I64, F32, F64 };
+inline constexpr int kAccumulatorCount = 3;
+
+struct FoldKernels {
+  FoldKernel fold[kCombineCount][kAccumulatorCount];
+  LoadFn load[kMapCount][kDTypeCount];
+};
+
+}  // namespace kiln::cpu
+
+KILN_ISA_TABLE(FoldKernels, fold_kernels)

@@ -1,0 +1,115 @@
+// Conversions between dtypes and the types of the arithmetic, gathering and scattering strided elements.
+#include <type_traits>
+
+#include "tensor/cpu/kernels.h"
+#include "tensor/math/arithmetic.h"
+
+namespace kiln::cpu::KILN_ISA {
+namespace {
+
+using math::Int32;
+using math::Int64;
+
+// What an element is read as, and how one is written.
+template <class T>
+T widen(T x) {
+  return x;
+}
+Int32 widen(bool x) { return x ? 1 : 0; }
+Int32 widen(std::uint8_t x) { return x; }
+Int32 widen(std::int8_t x) { return x; }
+Int32 widen(std::int16_t x) { return x; }
+float widen(Half x) { return math::half_to_float(x.bits); }
+float widen(BFloat16 x) { return math::bfloat16_to_float(x.bits); }
+
+// Floats to integers truncate, and wrap from 32 bits for the narrow ones; integers wrap; all but 0 is true.
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return {static_cast<std::uint16_t>(math::float_to_half(static_cast<float>(x)))};
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return {static_cast<std::uint16_t>(math::float_to_bfloat16(static_cast<float>(x)))};
+  } else if constexpr (math::kIsFloating<From> && std::is_integral_v<To> && sizeof(To) == 8) {
+    return static_cast<To>(math::to_int64(x));
+  } else if constexpr (math::kIsFloating<From> && std::is_integral_v<To>) {
+    return static_cast<To>(math::to_int32(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class From, class To>
+void load(const void* source, std::int64_t stride, void* block, std::int64_t n) {
+  const From* from = static_cast<const From*>(source);
+  To* to = static_cast<To*>(block);
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i]));
+  } else if (stride == 0) {
+    const To value = convert<To>(widen(*from));
+    for (std::int64_t i = 0; i < n; ++i) to[i] = value;
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i * stride]));
+  }
+}
+
+template <class From, class To>
+void store(const void* block, void* target, std::int64_t stride, std::int64_t n) {
+  const From* from = static_cast<const From*>(block);
+  To* to = static_cast<To*>(target);
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i]));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i * stride] = convert<To>(widen(from[i]));
+  }
+}
+
+template <DType D>
+void add_dtype(ConvertTable& table) {
+  using T = typename ElementOf<D>::type;
+  constexpr int kD = static_cast<int>(D);
+  table.load[kD][0] = &load<T, float>;
+  table.load[kD][1] = &load<T, double>;
+  table.load[kD][2] = &load<T, Int32>;
+  table.load[kD][3] = &load<T, Int64>;
+  table.store[0][kD] = &store<float, T>;
+  table.store[1][kD] = &store<double, T>;
+  table.store[2][kD] = &store<Int32, T>;
+  table.store[3][kD] = &store<Int64, T>;
+  table.store_bool[kD] = &store<bool, T>;
+}
+
+template <class T>
+void add_raw(ConvertTable& table, int log_size) {
+  table.load_raw[log_size] = &load<T, T>;
+  table.store_raw[log_size] = &store<T, T>;
+}
+
+}  // namespace
+
+const ConvertTable& convert_table() {
+  static const ConvertTable table = [] {
+    ConvertTable built;
+    add_dtype<DType::Bool>(built);
+    add_dtype<DType::U8>(built);
+    add_dtype<DType::I8>(built);
+    add_dtype<DType::I16>(built);
+    add_dtype<DType::I32>(built);
+    add_dtype<DType::I64>(built);
+    add_dtype<DType::F16>(built);
+    add_dtype<DType::BF16>(built);
+    add_dtype<DType::F32>(built);
+    add_dtype<DType::F64>(built);
+    add_raw<std::uint8_t>(built, 0);
+    add_raw<std::uint16_t>(built, 1);
+    add_raw<std::uint32_t>(built, 2);
+    add_raw<std::uint64_t>(built, 3);
+    return built;
+  }();
+  return table;
+}
+
+}  // namespace kiln::cpu::KILN_ISA

@@ -1,0 +1,11 @@
+#include "tensor/cpu/isa/elementwise.h"
+
+namespace kiln::cpu::KILN_ISA {
+
+void add_unary_f32(KernelTable& table) {
+#define KILN_UNARY(name, ...) add_unary<scalar::name, float>(table, kRow_##name);
+#include "tensor/ops/elementwise.def"
+#undef KILN_UNARY
+}
+
+}  // namespace kiln::cpu::KILN_ISA

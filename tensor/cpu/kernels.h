@@ -1,0 +1,37 @@
+// Owns the form of elementwise kernels and of the conversions around them. Every instruction set has its own
+// tables.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cpu/isa.h"
+#include "tensor/cpu/pointwise_params.h"
+#include "tensor/dtype.h"
+
+namespace kiln::cpu {
+
+// out[i] = op(in[0][i], in[1][i], …) for i < n, all contiguous in the type of the arithmetic (masks and
+// predicates: one byte, 0 or 1). `out` may be one of the inputs. Returns not 0 when the op is not defined for
+// some element.
+using BlockKernel = unsigned (*)(const void* const* in, void* out, std::int64_t n, const Params& params);
+
+inline constexpr int kMaxRows = 128;
+struct KernelTable {
+  BlockKernel kernels[kMaxRows][kComputeCount] = {};  // by row and Compute; null where the rule refuses
+};
+
+// Moves n elements between places `stride` elements apart and a contiguous block.
+using LoadFn = void (*)(const void* from, std::int64_t stride, void* block, std::int64_t n);
+using StoreFn = void (*)(const void* block, void* to, std::int64_t stride, std::int64_t n);
+struct ConvertTable {
+  LoadFn load[kDTypeCount][kComputeCount] = {};
+  StoreFn store[kComputeCount][kDTypeCount] = {};
+  StoreFn store_bool[kDTypeCount] = {};  // from a block of bytes 0 or 1
+  LoadFn load_raw[4] = {};               // of 1 << i bytes, as they are
+  StoreFn store_raw[4] = {};
+};
+
+}  // namespace kiln::cpu
+
+KILN_ISA_TABLE(KernelTable, kernel_table)
+KILN_ISA_TABLE(ConvertTable, convert_table)

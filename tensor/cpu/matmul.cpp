@@ -1,0 +1,165 @@
+#include "tensor/cpu/matmul.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/gemm.h"
+#include "tensor/ops/view_layout.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+
+namespace {
+
+// An operand as a batch of matrices: sizes and strides of the batch, then those of one matrix.
+struct Operand {
+  Dims batch;
+  Dims batch_strides;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+Operand left_operand(const Layout& layout) {
+  const std::size_t rank = layout.sizes.size();
+  if (rank == 1) return {{}, {}, 1, layout.sizes[0], 0, layout.strides[0]};
+  return {Dims(layout.sizes.begin(), layout.sizes.end() - 2),
+          Dims(layout.strides.begin(), layout.strides.end() - 2),
+          layout.sizes[rank - 2],
+          layout.sizes[rank - 1],
+          layout.strides[rank - 2],
+          layout.strides[rank - 1]};
+}
+
+Operand right_operand(const Layout& layout) {
+  if (layout.rank() == 1) return {{}, {}, layout.sizes[0], 1, layout.strides[0], 1};
+  return left_operand(layout);
+}
+
+// A batch of row blocks times one matrix is one product, when the rows lie evenly.
+void fold_batch(Operand& a, const Operand& b, const Layout& layout) {
+  if (!b.batch.empty() || a.batch.empty()) return;
+  const std::int64_t rows = count_elements(a.batch) * a.rows;
+  const auto strides = view_strides(layout, Dims{rows, a.columns});
+  if (!strides || rows == 0 || a.columns == 0) return;
+  a = {{}, {}, rows, a.columns, (*strides)[0], (*strides)[1]};
+}
+
+// Where every matrix of the batch starts, relative to the tensor's first element.
+std::vector<std::int64_t> starts(const Operand& operand, std::span<const Dim> batch) {
+  const Layout layout = broadcast_layout({operand.batch, operand.batch_strides, 0}, batch);
+  std::vector<std::int64_t> result(static_cast<std::size_t>(count_elements(batch)));
+  Dims index(batch.size(), 0);
+  std::int64_t at = 0;
+  for (std::int64_t& start : result) {
+    start = at;
+    for (std::size_t d = batch.size(); d-- > 0;) {
+      at += layout.strides[d];
+      if (++index[d] < batch[d]) break;
+      at -= layout.strides[d] * batch[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+template <class T>
+void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a, const Operand& b,
+         std::span<const Dim> batch) {
+  const std::vector<std::int64_t> left = starts(a, batch);
+  const std::vector<std::int64_t> right = starts(b, batch);
+  T* out = result.writable<T>();
+  std::vector<Product<T>> products;
+  products.reserve(left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    products.push_back({{x.data<T>() + left[i], a.row_stride, a.column_stride},
+                        {y.data<T>() + right[i], b.row_stride, b.column_stride},
+                        out + static_cast<std::int64_t>(i) * a.rows * b.columns});
+  }
+  multiply<T>(products, a.rows, b.columns, a.columns);
+}
+
+using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const Operand&, const Operand&,
+                       std::span<const Dim>);
+RunFn runner(DType dtype) {
+  switch (dtype) {
+    case DType::U8:
+      return run<std::uint8_t>;
+    case DType::I8:
+      return run<std::int8_t>;
+    case DType::I16:
+      return run<std::int16_t>;
+    case DType::I32:
+      return run<std::int32_t>;
+    case DType::I64:
+      return run<std::int64_t>;
+    case DType::F32:
+      return run<float>;
+    case DType::F64:
+      return run<double>;
+    default:
+      throw InternalError("matmul has no kernel for this dtype");
+  }
+}
+
+Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) {
+  Dims sizes(batch.begin(), batch.end());
+  if (x.rank() > 1) sizes.push_back(x.size(x.rank() - 2));
+  if (y.rank() > 1) sizes.push_back(y.size(y.rank() - 1));
+  return sizes;
+}
+
+template <class T>
+void add_rows(const Tensor& product, const Tensor& bias) {
+  const std::int64_t columns = bias.numel();
+  T* out = product.writable<T>();
+  const T* add = bias.data<T>();
+  parallel_for(product.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
+               [=](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   for (std::int64_t j = 0; j < columns; ++j) {
+                     T& value = out[i * columns + j];
+                     if constexpr (std::is_same_v<T, Half>) {
+                       value = to_half(to_float(value) + to_float(add[j]));
+                     } else if constexpr (std::is_same_v<T, BFloat16>) {
+                       value = to_bfloat16(to_float(value) + to_float(add[j]));
+                     } else {
+                       value = static_cast<T>(value + add[j]);
+                     }
+                   }
+                 }
+               });
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& x, const Tensor& y) {
+  if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
+    return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
+  }
+  Operand a = left_operand(x.layout());
+  const Operand b = right_operand(y.layout());
+  const Dims result_batch = broadcast(a.batch, b.batch, "matmul");
+  const Tensor result = Tensor::empty(result_sizes(x, y, result_batch), x.dtype(), x.device());
+  fold_batch(a, b, x.layout());
+  runner(x.dtype())(result, x, y, a, b, broadcast(a.batch, b.batch, "matmul"));
+  return result;
+}
+
+void add_bias(const Tensor& product, const Tensor& bias) {
+  if (product.numel() == 0) return;
+  const bool whole_rows =
+      bias.rank() <= 1 && (bias.numel() == 1 || product.size(product.rank() - 1) == bias.numel());
+  // A bias with a shape of its own is spread over the product first.
+  const Dims sizes = whole_rows ? bias.sizes() : product.sizes();
+  Tensor rows = bias;
+  if (!whole_rows || !bias.is_contiguous()) {
+    rows = Tensor::empty(sizes, bias.dtype(), bias.device());
+    copy(rows, bias);
+  }
+  visit_dtype(product.dtype(), [&]<class T>() { add_rows<T>(product, rows); });
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,59 @@
+// Owns the table of our own matrix kernels of every instruction set: small, narrow and integer products.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tensor/cpu/isa.h"
+
+namespace kiln::cpu {
+
+// A matrix in memory: element (i, j) is at data[i * row + j * column].
+template <class T>
+struct MatrixView {
+  const T* data;
+  std::int64_t row;
+  std::int64_t column;
+};
+
+// Elements of a dot product that one block adds up, in `kDotLanes` lanes and then a tree; blocks are added in
+// order. Every way of computing one element of a matrix-vector product follows this, so that layouts do not
+// matter either.
+inline constexpr std::int64_t kDotBlock = 8192;
+inline constexpr int kDotLanes = 32;
+
+template <class T>
+struct ProductKernels {
+  // c = a b, or c += a b: each element added up in the order of k. Rows of `b` are contiguous.
+  void (*rows)(const MatrixView<T>& a, const T* b, std::int64_t ldb, T* c, std::int64_t ldc, std::int64_t m,
+               std::int64_t n, std::int64_t k, bool accumulate);
+  // The dot product of contiguous vectors of at most one block.
+  T (*dot)(const T* a, const T* b, std::int64_t count);
+  // y = a x for `m` rows of any strides and a contiguous `x`.
+  void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
+};
+
+struct ProductTable {
+  ProductKernels<std::uint8_t> u8;
+  ProductKernels<std::int8_t> i8;
+  ProductKernels<std::int16_t> i16;
+  ProductKernels<std::int32_t> i32;
+  ProductKernels<std::int64_t> i64;
+  ProductKernels<float> f32;
+  ProductKernels<double> f64;
+
+  template <class T>
+  const ProductKernels<T>& of() const {
+    if constexpr (std::is_same_v<T, std::uint8_t>) return u8;
+    if constexpr (std::is_same_v<T, std::int8_t>) return i8;
+    if constexpr (std::is_same_v<T, std::int16_t>) return i16;
+    if constexpr (std::is_same_v<T, std::int32_t>) return i32;
+    if constexpr (std::is_same_v<T, std::int64_t>) return i64;
+    if constexpr (std::is_same_v<T, float>) return f32;
+    if constexpr (std::is_same_v<T, double>) return f64;
+  }
+};
+
+}  // namespace kiln::cpu
+
+KILN_ISA_TABLE(ProductTable, product_kernels)

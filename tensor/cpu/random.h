@@ -1,0 +1,34 @@
+// Owns filling tensors with random numbers on the CPU. Every element depends on the draw and its place alone.
+#pragma once
+
+#include "tensor/random.h"
+#include "tensor/tensor.h"
+
+namespace kiln::cpu {
+
+// The state of one draw; `next_draw` takes it from the process's generator and counts it.
+Generator next_draw();
+
+// Contiguous tensors of a float dtype: low + (high - low) * u with u in [0, 1); mean + std * z with z normal.
+void fill_uniform(const Tensor& out, const Generator& draw, double low, double high);
+void fill_normal(const Tensor& out, const Generator& draw, double mean, double std);
+// Contiguous, any dtype: integers of [low, low + range), range >= 1.
+void fill_integers(const Tensor& out, const Generator& draw, std::int64_t low, std::uint64_t range);
+// Contiguous, any dtype: 1 with a probability, else 0. `probabilities` is f64 and contiguous, one for each
+// element or one for all.
+void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& probabilities);
+
+// 64-bit words of a draw, one after the other.
+class WordStream {
+ public:
+  explicit WordStream(const Generator& draw) : draw_(draw) {}
+  std::uint64_t next();
+  // Uniform in [0, range).
+  std::uint64_t below(std::uint64_t range);
+
+ private:
+  Generator draw_;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,15 @@
+// Owns sorting on the CPU: stable, NaN last, the same on any number of threads.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace kiln::cpu {
+
+// The order that sorts every line of `x` along `dim`: i64, contiguous, of x's sizes. Equal elements keep
+// their order, also when descending; NaN counts as greater than everything.
+Tensor argsort(const Tensor& x, int dim, bool descending);
+
+// The indices of the `k` largest (or smallest) elements of every line, best first; of equal ones the first.
+Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest);
+
+}  // namespace kiln::cpu

@@ -1,0 +1,98 @@
+// Owns going through the elements of several strided operands in one order, with as few dimensions as can be.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "tensor/shape.h"
+
+namespace kiln::cpu {
+
+// The iteration space of up to kMost operands: sizes, and of each operand strides in elements.
+class Space {
+ public:
+  static constexpr int kMost = 4;
+
+  explicit Space(const Layout& first) : sizes_(first.sizes), count_(1) { strides_[0] = first.strides; }
+  // `layout` broadcasts to the sizes of the first.
+  void add(const Layout& layout) {
+    Dims& strides = strides_[static_cast<std::size_t>(count_++)];
+    strides.resize(sizes_.size(), 0);
+    const std::size_t extra = sizes_.size() - layout.sizes.size();
+    for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
+      if (layout.sizes[i] != 1) strides[extra + i] = layout.strides[i];
+    }
+  }
+
+  // Orders dimensions by the strides of the first operand, largest first, drops those of size 1 and merges
+  // those that every operand steps through alike. At least one dimension is left.
+  void simplify();
+
+  std::int64_t numel() const {
+    return std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  const Dims& sizes() const { return sizes_; }
+  const Dims& strides(int operand) const { return strides_[static_cast<std::size_t>(operand)]; }
+  Dim inner() const { return sizes_.back(); }
+
+  // The operand's elements are one and the same; or follow one another in this order.
+  bool is_constant(int operand) const {
+    return std::all_of(strides(operand).begin(), strides(operand).end(), [](Dim s) { return s == 0; });
+  }
+  bool is_dense(int operand) const;
+
+ private:
+  Dims sizes_;
+  std::array<Dims, kMost> strides_;
+  int count_;
+};
+
+// A place in the space, of one operand.
+class Walker {
+ public:
+  Walker(const Space& space, int operand, std::int64_t index)
+      : sizes_(space.sizes()), strides_(space.strides(operand)), places_(sizes_.size(), 0) {
+    for (std::size_t i = sizes_.size(); i-- > 0;) {
+      places_[i] = index % sizes_[i];
+      index /= sizes_[i];
+      offset_ += places_[i] * strides_[i];
+    }
+  }
+  Dim inner_stride() const { return strides_.back(); }
+
+  // Calls f(offset, length) for each run of the next `count` elements along the inner dimension.
+  template <class F>
+  void advance(std::int64_t count, F&& f) {
+    const std::size_t inner = sizes_.size() - 1;
+    while (count > 0) {
+      const std::int64_t length = std::min(count, sizes_[inner] - places_[inner]);
+      f(offset_, length);
+      count -= length;
+      places_[inner] += length;
+      offset_ += length * strides_[inner];
+      if (places_[inner] == sizes_[inner]) next_row();
+    }
+  }
+
+ private:
+  void next_row() {
+    std::size_t dim = sizes_.size() - 1;
+    while (places_[dim] == sizes_[dim]) {
+      offset_ -= places_[dim] * strides_[dim];
+      places_[dim] = 0;
+      if (dim == 0) return;
+      --dim;
+      ++places_[dim];
+      offset_ += strides_[dim];
+    }
+  }
+
+  const Dims& sizes_;
+  const Dims& strides_;
+  Dims places_;
+  std::int64_t offset_ = 0;
+};
+
+}  // namespace kiln::cpu

@@ -1,0 +1,16 @@
+#include "tensor/error.h"
+
+#include <array>
+
+namespace kiln {
+
+std::string_view name(ErrorKind kind) {
+  static constexpr std::array<std::string_view, 20> kNames = {
+      "SyntaxError",    "NameError",    "TypeError",   "ValueError",     "ShapeError",
+      "DTypeError",     "IndexError",   "KeyError",    "AttributeError", "DeviceError",
+      "AutogradError",  "CaptureError", "IOError",     "AssertionError", "OverflowError",
+      "RecursionError", "OutOfMemory",  "Interrupted", "Error",          "InternalError"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace kiln

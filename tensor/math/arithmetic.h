@@ -1,0 +1,259 @@
+// Owns division with rounding, remainders, shifts, order, signs and the piecewise activations.
+// All are exact or correctly rounded but for the activations (2 ULP), and hold for floats and integers alike.
+#pragma once
+
+#include "tensor/math/exp.h"
+#include "tensor/math/log.h"
+
+namespace kiln::math {
+
+// ---- Remainders ----
+// r = a - trunc(a/b) b is exact in one fused step while the quotient fits the mantissa. Loops check their
+// block with `quotient_in_range` and then call the `…<true>` forms; otherwise by long division.
+
+template <class T>
+KILN_MATH bool quotient_in_range(T a, T b) {
+  if constexpr (kIsFloating<T>) {
+    return abs(a) < abs(b) * Format<T>::kTwoToMantissa && abs(a) <= Format<T>::kMax / T(2) &&
+           abs(b) <= Format<T>::kMax;
+  } else {
+    return true;
+  }
+}
+// The rounded quotient may be the next integer up, never more: then r has the sign opposite to a's.
+template <class T>
+KILN_MATH T fmod_in_range(T a, T b) {
+  const T quotient = trunc(a / b);
+  const T r = fma(-quotient, b, a);
+  const bool beyond = r != T(0) && signbit(r) != signbit(a);
+  return copysign(abs(beyond ? abs(b) - abs(r) : r), a);
+}
+// Long division of the mantissas, eleven bits at a time: what is left of 53 bits, shifted, fits 64.
+template <class T>
+KILN_MATH_SLOW T fmod_slow(T a, T b) {
+  using F = Format<T>;
+  if (isnan(a) || isnan(b) || abs(a) == F::kInf || b == T(0)) return F::kNan;
+  if (abs(a) < abs(b)) return a;
+  constexpr UInt64 kHidden = UInt64{1} << F::kMantissa;
+  const UInt64 bits_a = to_bits(abs(a)), bits_b = to_bits(abs(b));
+  const UInt64 field_a = bits_a >> F::kMantissa, field_b = bits_b >> F::kMantissa;
+  const UInt64 divisor = (bits_b & (kHidden - 1)) | (field_b > 0 ? kHidden : 0);
+  const int exponent_b = field_b > 0 ? static_cast<int>(field_b) : 1;
+  int places = (field_a > 0 ? static_cast<int>(field_a) : 1) - exponent_b;
+  UInt64 r = ((bits_a & (kHidden - 1)) | (field_a > 0 ? kHidden : 0)) % divisor;
+  while (places > 0 && r != 0) {
+    const int step = places < 11 ? places : 11;
+    r = (r << step) % divisor;
+    places -= step;
+  }
+  const UInt64 unit = exponent_b > F::kMantissa
+                          ? static_cast<UInt64>(exponent_b - F::kMantissa) << F::kMantissa
+                          : UInt64{1} << (exponent_b - 1);
+  return copysign(static_cast<T>(r) * from_bits(static_cast<typename F::Bits>(unit)), a);
+}
+template <bool kInRange = false, class T>
+KILN_MATH T fmod(T a, T b) {
+  return kInRange || quotient_in_range(a, b) ? fmod_in_range(a, b) : fmod_slow(a, b);
+}
+
+// With the sign of the divisor.
+template <bool kInRange = false, class T>
+KILN_MATH T remainder(T a, T b, unsigned& bad) {
+  if constexpr (kIsFloating<T>) {
+    const T r = fmod<kInRange>(a, b);
+    return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
+  } else {
+    bad |= b == 0 ? 1U : 0U;
+    const T divisor = b == 0 || b == -1 ? T(1) : b;
+    const T r = a % divisor;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  }
+}
+// With the sign of the dividend.
+template <bool kInRange = false, class T>
+KILN_MATH T remainder_trunc(T a, T b, unsigned& bad) {
+  if constexpr (kIsFloating<T>) {
+    return fmod<kInRange>(a, b);
+  } else {
+    bad |= b == 0 ? 1U : 0U;
+    return a % (b == 0 || b == -1 ? T(1) : b);
+  }
+}
+template <class T>
+KILN_MATH T trunc_div(T a, T b, unsigned& bad) {
+  if constexpr (kIsFloating<T>) {
+    return trunc(a / b);
+  } else {
+    bad |= b == 0 ? 1U : 0U;
+    return b == -1 ? negate(a) : a / (b == 0 ? T(1) : b);
+  }
+}
+// Floats as Python divides them: consistent with `remainder`, so that a is the quotient times b plus it.
+template <bool kInRange = false, class T>
+KILN_MATH T floor_div(T a, T b, unsigned& bad) {
+  if constexpr (kIsFloating<T>) {
+    const T plain = a / b;
+    const T r = fmod<kInRange>(a, b);
+    T quotient = (a - r) / b;
+    quotient = r != T(0) && (b < T(0)) != (r < T(0)) ? quotient - T(1) : quotient;
+    const T below = floor(quotient);
+    const T nearest = quotient - below > T(0.5) ? below + T(1) : below;
+    const T result = quotient != T(0) ? nearest : copysign(T(0), plain);
+    return b == T(0) ? plain : result;
+  } else {
+    const T quotient = trunc_div(a, b, bad);
+    const T divisor = b == 0 || b == -1 ? T(1) : b;
+    return a % divisor != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  }
+}
+
+// The modes of `div`: by the position of the word among those of its attribute; any other number divides
+// exactly.
+inline constexpr double kTruncMode = 0, kFloorMode = 1;
+template <bool kInRange = false, class T>
+KILN_MATH T divide(T a, T b, double mode, unsigned& bad) {
+  if constexpr (kIsFloating<T>) {
+    return mode == kFloorMode ? floor_div<kInRange>(a, b, bad) : mode == kTruncMode ? trunc(a / b) : a / b;
+  } else {
+    return mode == kFloorMode ? floor_div(a, b, bad) : trunc_div(a, b, bad);
+  }
+}
+
+// ---- Shifts: `bad` is set for an amount outside of [0, bits). ----
+template <class T>
+KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
+  const bool outside = amount < 0 || amount >= bits;
+  bad |= outside ? 1U : 0U;
+  return wrap(to_unsigned(x) << (outside ? T(0) : amount));
+}
+template <class T>
+KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
+  const bool outside = amount < 0 || amount >= bits;
+  bad |= outside ? 1U : 0U;
+  return x >> (outside ? T(0) : amount);
+}
+
+// ---- Order. NaN on either side gives NaN; +0 is the larger zero. ----
+template <class T>
+KILN_MATH T maximum(T a, T b) {
+  if constexpr (kIsFloating<T>) {
+    const T larger = a > b ? a : b;
+    const T chosen =
+        a == b ? from_bits(static_cast<typename Format<T>::Bits>(to_bits(a) & to_bits(b))) : larger;
+    return isnan(a) ? a : chosen;
+  } else {
+    return a > b ? a : b;
+  }
+}
+template <class T>
+KILN_MATH T minimum(T a, T b) {
+  if constexpr (kIsFloating<T>) {
+    const T smaller = a < b ? a : b;
+    const T chosen =
+        a == b ? from_bits(static_cast<typename Format<T>::Bits>(to_bits(a) | to_bits(b))) : smaller;
+    return isnan(a) ? a : chosen;
+  } else {
+    return a < b ? a : b;
+  }
+}
+template <class T>
+KILN_MATH T clamp(T x, T low, T high) {
+  return minimum(maximum(x, low), high);
+}
+
+// ---- Signs and pieces ----
+template <class T>
+KILN_MATH T sign(T x) {
+  const T s = static_cast<T>(static_cast<int>(x > T(0)) - static_cast<int>(x < T(0)));
+  if constexpr (kIsFloating<T>) return isnan(x) ? x : s;
+  return s;
+}
+template <class T>
+KILN_MATH T relu(T x) {
+  return x <= T(0) ? T(0) : x;
+}
+KILN_MATH_TABLE double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                         1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+template <class T>
+KILN_MATH T round_decimals(T x, double decimals) {
+  if constexpr (kIsFloating<T>) {
+    const double places = abs(decimals);
+    const T p = static_cast<T>(kPowersOfTen[places < 22.0 ? static_cast<int>(places) : 22]);
+    return decimals >= 0.0 ? rint(x * p) / p : rint(x / p) * p;
+  } else {
+    return x;
+  }
+}
+// A NaN replacement for an infinity stands for the largest finite value.
+template <class T>
+KILN_MATH T nan_to_num(T x, double nan, double above, double below, double largest) {
+  if constexpr (kIsFloating<T>) {
+    const T high = static_cast<T>(isnan(above) ? largest : above);
+    const T low = static_cast<T>(isnan(below) ? -largest : below);
+    const T no_high = x == Format<T>::kInf ? high : x;
+    const T no_low = x == -Format<T>::kInf ? low : no_high;
+    return isnan(x) ? static_cast<T>(nan) : no_low;
+  } else {
+    return x;
+  }
+}
+template <class T>
+KILN_MATH T elu(T x, T alpha) {
+  return x > T(0) ? x : alpha * expm1(x);
+}
+template <class T>
+KILN_MATH T softplus(T x, T beta, T threshold) {
+  const T scaled = x * beta;
+  return scaled > threshold ? x : log1p_exp(scaled) / beta;
+}
+template <class T>
+KILN_MATH T lerp(T a, T b, T weight) {
+  const T step = b - a;
+  const T from_a = fma(weight, step, a);
+  const T from_b = b - step * (T(1) - weight);
+  return abs(weight) < T(0.5) ? from_a : from_b;
+}
+
+// ---- Dtypes narrower than the arithmetic ----
+KILN_MATH float half_to_float(UInt32 half) {
+  const UInt32 sign = (half & 0x8000U) << 16;
+  const UInt32 magnitude = half & 0x7fffU;
+  // One exact multiplication moves the exponent and makes subnormals normal.
+  const UInt32 finite = to_bits(from_bits(magnitude << 13) * 0x1p112F);
+  const UInt32 special = 0x7f800000U | (magnitude << 13);
+  return from_bits(sign | (magnitude >= 0x7c00U ? special : finite));
+}
+KILN_MATH UInt32 float_to_half(float value) {
+  const UInt32 bits = to_bits(value);
+  const UInt32 magnitude = bits & 0x7fffffffU;
+  const UInt32 nan = 0x7e00U | ((magnitude >> 13) & 0x3ffU);
+  // Adding 1/2 rounds at the last place of a subnormal half.
+  const UInt32 subnormal = to_bits(from_bits(magnitude < 0x38800000U ? magnitude : 0U) + 0.5F) - 0x3f000000U;
+  const UInt32 normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  UInt32 half = magnitude < 0x38800000U ? subnormal : normal;
+  half = magnitude >= 0x477ff000U ? 0x7c00U : half;  // rounds to 65536 or more
+  half = magnitude > 0x7f800000U ? nan : half;
+  return ((bits >> 16) & 0x8000U) | half;
+}
+KILN_MATH float bfloat16_to_float(UInt32 bits) { return from_bits(bits << 16); }
+KILN_MATH UInt32 float_to_bfloat16(float value) {
+  const UInt32 bits = to_bits(value);
+  const UInt32 rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  return (bits & 0x7fffffffU) > 0x7f800000U ? (bits >> 16) | 0x40U : rounded;
+}
+// Out of range and NaN give the least integer, as x86 converts.
+template <class T>
+KILN_MATH Int32 to_int32(T x) {
+  const bool fits = x >= T(-2147483648.0) && x < T(2147483648.0);
+  const Int32 inside = static_cast<Int32>(fits ? x : T(0));
+  return fits ? inside : static_cast<Int32>(0x80000000U);
+}
+template <class T>
+KILN_MATH Int64 to_int64(T x) {
+  const bool fits = x >= T(-9223372036854775808.0) && x < T(9223372036854775808.0);
+  const Int64 inside = static_cast<Int64>(fits ? x : T(0));
+  return fits ? inside : static_cast<Int64>(0x8000000000000000ULL);
+}
+
+}  // namespace kiln::math

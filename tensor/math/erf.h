@@ -1,0 +1,76 @@
+// Owns erf, erfc and gelu. Bounds, in ULP: erf 1.5, erfc 1 (f32, through f64), 4 (f64).
+#pragma once
+
+#include "tensor/math/exp.h"
+
+namespace kiln::math {
+
+// erf(x)/x - 1 as a function of z = x^2 <= 1, errors 2^-29.5 and 2^-56.
+KILN_MATH float erf_small(float z) {
+  return horner(z, 0x1.06eba8p-3F, -0x1.81274p-2F, 0x1.ce2d52p-4F, -0x1.b7fec4p-6F, 0x1.542fecp-8F,
+                -0x1.a5197ap-11F, 0x1.4c5cb2p-14F);
+}
+KILN_MATH double erf_small(double z) {
+  return horner(z, 0x1.06eba8214db69p-3, -0x1.812746b0379fdp-2, 0x1.ce2f21a04362dp-4, -0x1.b82ce312abf03p-6,
+                0x1.565bcd1299007p-8, -0x1.c02db49b01882p-11, 0x1.f9a335375a61dp-14, -0x1.f4d3336b97c27p-17,
+                0x1.b9ee93d075b6ap-20, -0x1.5f98182f5cb33p-23, 0x1.fc7803dfd6702p-27, -0x1.4676a764edbb6p-30,
+                0x1.29705f988b6fbp-34);
+}
+// e^(a^2) erfc(a) (1 + 2a) as a function of (a-2)/(a+2), 1/2 <= a <= 28, error 2^-53.6.
+KILN_MATH double erfcx_scaled(double q) {
+  return horner(q, 0x1.46e80e2277953p0, -0x1.7bf5ec1700624p-4, -0x1.5407bebf32151p-3, 0x1.4ffa1e14e2241p-3,
+                -0x1.bc2b9561c7c36p-5, -0x1.0742340338b96p-7, 0x1.1dd2eca53df63p-7, 0x1.4d461c07bdf83p-10,
+                -0x1.7de52a86e820ap-10, -0x1.dc68ea18d979ap-12, 0x1.b0cb17af7d457p-13, 0x1.3cbb47220a9e5p-13,
+                -0x1.9bc07f7e17c15p-20, -0x1.310c50c170d57p-15, -0x1.c26c699f723c7p-17, 0x1.d457c8f3446cdp-19,
+                0x1.58daa36ba6074p-18, 0x1.0e2056bcecc54p-19, -0x1.9b150281548eep-21, -0x1.8fe7e9664fa9fp-20,
+                0x1.2b5f07627293fp-24, 0x1.1223b4ac0d37ep-21, -0x1.274e6caf8608cp-23);
+}
+
+// erfc(a), a >= 1/2. The rounding of a^2 is made good to first order.
+KILN_MATH double erfc_large(double a) {
+  const double t = a > 28.0 ? 28.0 : a;
+  const double square = t * t;
+  const double e = exp(-square);
+  const double p = erfcx_scaled((t - 2.0) / (t + 2.0)) / fma(2.0, t, 1.0);
+  return fma(-e * p, fma(t, t, -square), e * p);
+}
+
+KILN_MATH double erf(double x) {
+  const double a = abs(x);
+  const double small = fma(a, erf_small(a > 1.0 ? 1.0 : a * a), a);
+  const double large = 1.0 - erfc_large(a < 0.5 ? 0.5 : a);
+  const double result = copysign(a < 1.0 ? small : large, x);
+  return isnan(x) ? x : result;
+}
+KILN_MATH double erfc(double x) {
+  const double a = abs(x);
+  const double small = 1.0 - copysign(fma(a, erf_small(a > 1.0 ? 1.0 : a * a), a), x);
+  const double tail = erfc_large(a < 0.5 ? 0.5 : a);
+  const double large = x < 0.0 ? 2.0 - tail : tail;
+  const double result = a < 0.5 ? small : large;
+  return isnan(x) ? x : result;
+}
+
+// Above 0.9, 1 - e^(a Q(a)) with Q fitted to log(erfc(a))/a, error 2^-30 of the result.
+KILN_MATH float erf(float x) {
+  const float a = abs(x);
+  const float b = a > 4.0F ? 4.0F : a;
+  const float small = fma(a, erf_small(a * a), a);
+  const float q = horner(b, -0x1.20ee9ep0F, -0x1.453680p-1F, -0x1.b2f1e0p-4F, 0x1.84a204p-6F, -0x1.dade5ap-9F,
+                         0x1.4d8556p-12F, -0x1.69308p-17F);
+  const float large = 1.0F - exp(b * q);
+  const float result = copysign(a < 0.9375F ? small : large, x);
+  return isnan(x) ? x : result;
+}
+KILN_MATH float erfc(float x) { return static_cast<float>(erfc(static_cast<double>(x))); }
+
+template <class T>
+KILN_MATH T gelu(T x) {
+  return T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)));
+}
+template <class T>
+KILN_MATH T gelu_tanh(T x) {
+  return T(0.5) * x * (T(1) + tanh(T(0.79788456080286535588) * fma(T(0.044715) * x * x, x, x)));
+}
+
+}  // namespace kiln::math

@@ -1,0 +1,126 @@
+// Owns lgamma, digamma and polygamma: rare, so written with branches, in double.
+// Bounds, in ULP: lgamma 4 for x > 0; digamma and polygamma 12 for x > 0, of 1 where digamma is less than
+// that. For x < 0 the absolute error is of that order relative to the largest term of the reflection.
+#pragma once
+
+#include "tensor/math/pow.h"
+#include "tensor/math/trig.h"
+
+namespace kiln::math {
+
+inline constexpr double kPi = 0x1.921fb54442d18p1;
+
+// sin(pi x) and cos(pi x) with the argument reduced exactly.
+KILN_MATH double sin_pi(double x) {
+  const double n = rint(x);
+  const double s = sin<true>(kPi * (x - n));
+  return rint(n * 0.5) == n * 0.5 ? s : -s;
+}
+KILN_MATH double tan_pi(double x) { return tan<true>(kPi * (x - rint(x))); }
+
+// lgamma(1 + t), |t| <= 1/2: t times a Chebyshev interpolant, error 2^-55.8.
+KILN_MATH double lgamma_near_one(double t) {
+  return 0.0 +
+         t * horner(t, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab37cp-2,
+                    0x1.151322ac7d8e9p-2, -0x1.a8b9c17a91284p-3, 0x1.5b40cb0ff7e2cp-3, -0x1.2703a1e53cd44p-3,
+                    0x1.010b36b799ac3p-3, -0x1.c8066cfb76ec6p-4, 0x1.9a01e02e1bc0ep-4, -0x1.748ca0044fd2dp-4,
+                    0x1.556b3fe9a66f6p-4, -0x1.3b14e848a2d53p-4, 0x1.248e72b0a7186p-4, -0x1.118acc50ec441p-4,
+                    0x1.007509e47a025p-4, -0x1.d8fbcda10e84fp-5, 0x1.be79bd2aebac5p-5, -0x1.ea4aa627b4073p-5,
+                    0x1.d2f7f4a6085fbp-5, -0x1.db7126487ed80p-7, 0x1.b4fc9a43dac9fp-7, -0x1.28eb1f4f52ce4p-3,
+                    0x1.1ef5d11df4a3dp-3, 0x1.3914b3aa0e424p-3, -0x1.3046d605c1822p-3, -0x1.cc35b376ce280p-3,
+                    0x1.bdb3d7629dd5ep-3);
+}
+// lgamma(2 + t) likewise, error 2^-61.5.
+KILN_MATH double lgamma_near_two(double t) {
+  return 0.0 + t * horner(t, 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a55760ap-4,
+                          0x1.51322ac7d848ap-6, -0x1.e404fc218dbaep-8, 0x1.7add6eadb5317p-9,
+                          -0x1.38ac5c2d48207p-10, 0x1.0b36af8779ca0p-11, -0x1.d3fd4b679c1c4p-13,
+                          0x1.a127afee53e7dp-14, -0x1.78de9ab752b81p-15, 0x1.580e0afa55850p-16,
+                          -0x1.3cb3be36ad88bp-17, 0x1.258f3057730fap-18, -0x1.1276ebd557fb0p-19,
+                          0x1.012012be3900ap-20, -0x1.ce17528bcf460p-22, 0x1.b40adb09a1e12p-23,
+                          -0x1.2009c1a550d0dp-23, 0x1.11fa5e7c86f7bp-24);
+}
+KILN_MATH_SLOW double lgamma_positive(double x) {
+  if (x < 0.5) return lgamma_near_one(x) - log(x);
+  if (x <= 1.5) return lgamma_near_one(x - 1.0);
+  if (x < 8.0) {
+    double product = 1.0;
+    while (x > 2.5) product *= x -= 1.0;
+    return lgamma_near_two(x - 2.0) + log(product);
+  }
+  // Stirling's series.
+  const double w = 1.0 / x, z = w * w;
+  const double tail = w * horner(z, 0x1.5555555555555p-4, -0x1.6c16c16c16c17p-9, 0x1.a01a01a01a01ap-11,
+                                 -0x1.3813813813814p-11, 0x1.b951e2b18ff23p-11, -0x1.f6ab0d9993c7dp-10,
+                                 0x1.a41a41a41a41ap-8, -0x1.e4286cb0f5398p-6);
+  return (x - 0.5) * (log(x) - 1.0) + (0x1.d67f1c864beb5p-1 - 0.5 + tail);
+}
+KILN_MATH double lgamma(double x) {
+  constexpr double kInf = Format<double>::kInf;
+  if (isnan(x)) return x;
+  if (abs(x) == kInf) return kInf;
+  if (x > 0.0) return lgamma_positive(x);
+  const double s = abs(sin_pi(x));
+  if (s == 0.0) return kInf;
+  if (x > -0x1p-60) return -log(-x);
+  return log(kPi / (-x * s)) - lgamma_positive(-x);
+}
+KILN_MATH float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
+
+KILN_MATH_SLOW double digamma(double x) {
+  if (x == 0.0) return copysign(Format<double>::kInf, -x);
+  double result = 0.0;
+  if (x < 0.0) {
+    const double t = tan_pi(x);
+    if (t == 0.0) return Format<double>::kNan;
+    result = -kPi / t;
+    x = 1.0 - x;
+  }
+  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
+  const double z = 1.0 / (x * x);
+  const double tail =
+      z * horner(z, 0x1.5555555555555p-4, -0x1.1111111111111p-7, 0x1.0410410410410p-8, -0x1.1111111111111p-8,
+                 0x1.f07c1f07c1f08p-8, -0x1.5995995995996p-6, 0x1.5555555555555p-4);
+  return result + ((log(x) - 0.5 / x) - tail);
+}
+KILN_MATH float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
+
+// sum over k >= 0 of (q+k)^-s by Euler and Maclaurin's formula, s > 1.
+KILN_MATH_SLOW double zeta(double s, double q) {
+  if (q <= 0.0 && rint(q) == q) return Format<double>::kInf;
+  double sum = 0.0;
+  for (; q < 12.0; q += 1.0) sum += pow(q, -s);
+  const double power = pow(q, -s);
+  sum += power * q / (s - 1.0) + 0.5 * power;
+  // B_2k / (2k)!
+  constexpr double kTerms[] = {1.0 / 12,
+                               -1.0 / 720,
+                               1.0 / 30240,
+                               -1.0 / 1209600,
+                               1.0 / 47900160,
+                               -691.0 / 1307674368e3,
+                               1.0 / 74724249600.0,
+                               -3617.0 / 10670622842880e3};
+  double factor = s, term = power / q;
+  double k = 0.0;
+  for (const double b : kTerms) {
+    sum += b * factor * term;
+    factor *= (s + k + 1.0) * (s + k + 2.0);
+    term /= q * q;
+    k += 2.0;
+  }
+  return sum;
+}
+// The n-th derivative of digamma.
+KILN_MATH double polygamma(double n, double x) {
+  if (n == 0.0) return digamma(x);
+  double factorial = 1.0;
+  for (double i = 2.0; i <= n; i += 1.0) factorial *= i;
+  const double value = factorial * zeta(n + 1.0, x);
+  return rint(n * 0.5) == n * 0.5 ? -value : value;
+}
+KILN_MATH float polygamma(float n, float x) {
+  return static_cast<float>(polygamma(static_cast<double>(n), static_cast<double>(x)));
+}
+
+}  // namespace kiln::math

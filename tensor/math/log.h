@@ -1,0 +1,164 @@
+// Owns the logarithms and what is made of them: log log2 log10 log1p asinh acosh atanh softplus log_sigmoid.
+// Bounds, in ULP: log log1p 1, log2 log10 2 (f32: 1.5), asinh acosh atanh 2 (f32: 1, through f64).
+#pragma once
+
+#include "tensor/math/exp.h"
+
+namespace kiln::math {
+
+// x = 2^k * m with sqrt(1/2) <= m < sqrt(2), of a positive finite x.
+template <class T>
+struct LogParts {
+  T k, m;
+};
+template <class T>
+KILN_MATH LogParts<T> log_parts(T x) {
+  using F = Format<T>;
+  using Bits = typename F::Bits;
+  constexpr T kRaise = static_cast<T>(F::kMantissa + 2);
+  const bool subnormal = x < F::kMinNormal;
+  const T normal = subnormal ? x * (F::kTwoToMantissa * T(4)) : x;
+  const Bits bits = to_bits(normal);
+  const Bits shifted = bits - to_bits(T(0.70710678118654752440)) + F::kOne;
+  const Bits exponent = shifted >> F::kMantissa;  // k + bias, not negative
+  const T k = from_bits(static_cast<Bits>(exponent | to_bits(F::kTwoToMantissa))) -
+              (F::kTwoToMantissa + static_cast<T>(F::kOne >> F::kMantissa));
+  const Bits m = bits - (shifted & F::kExponent) + F::kOne;
+  return {subnormal ? k - kRaise : k, from_bits(m)};
+}
+
+// (log(1+f) - f) / f^2, error 2^-24.9.
+KILN_MATH float log_tail(float f) {
+  return horner(f, -0x1.fffffep-2F, 0x1.555548p-2F, -0x1.000222p-2F, 0x1.99a7a8p-3F, -0x1.5487ep-3F,
+                0x1.224468p-3F, -0x1.0bf562p-3F, 0x1.08a6c8p-3F, -0x1.4969f2p-4F);
+}
+// (log(1+f) - 2s) / s^3 as a function of z = s^2, s = f / (2+f), error 2^-51.5 (the series of fdlibm, own
+// coefficients).
+KILN_MATH double log_series(double z) {
+  return horner(z, 0x1.5555555555558p-1, 0x1.99999999952b9p-2, 0x1.2492492dfb9b8p-2, 0x1.c71c62d649d8cp-3,
+                0x1.7462b925f9ff4p-3, 0x1.39fdcbbcecb5fp-3, 0x1.2b5f5b2f8447p-3);
+}
+
+// Zero, negative, infinite and NaN arguments.
+template <class T>
+KILN_MATH T log_special(T x, T inside) {
+  using F = Format<T>;
+  const T not_positive = x == T(0) ? -F::kInf : F::kNan;
+  const T positive = x < F::kInf ? inside : x;  // infinity and NaN are their own
+  return x <= T(0) ? not_positive : positive;
+}
+
+// log(1 + f) + correction + k ln2.
+KILN_MATH float log_sum(float k, float f, float correction) {
+  const float low = fma(f * f, log_tail(f), fma(k, ExpConstants<float>::kLn2Lo, correction));
+  return fma(k, ExpConstants<float>::kLn2Hi, f + low);
+}
+KILN_MATH double log_sum(double k, double f, double correction) {
+  // 32 bits of ln2: its products with k are exact.
+  constexpr double kLn2Hi = 0x1.62e42feep-1, kLn2Lo = 0x1.a39ef35793c76p-33;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  const double half = 0.5 * f * f;
+  const double low = fma(s, fma(z, log_series(z), half), fma(k, kLn2Lo, correction));
+  return k * kLn2Hi - ((half - low) - f);
+}
+
+template <class T>
+KILN_MATH T log(T x) {
+  const LogParts<T> parts = log_parts(x);
+  return log_special(x, log_sum(parts.k, parts.m - T(1), T(0)));
+}
+
+// log(1 + x): of the rounded sum u, plus what the rounding lost, over u.
+template <class T>
+KILN_MATH T log1p(T x) {
+  const T u = T(1) + x;
+  const LogParts<T> parts = log_parts(u);
+  const T lost = x > T(1) ? T(1) - (u - x) : x - (u - T(1));
+  const bool near_one = parts.k == T(0);
+  const T f = near_one ? x : parts.m - T(1);
+  const T sum = log_sum(parts.k, f, near_one ? T(0) : lost / u);
+  const T inside = x > T(-1) && x < Format<T>::kInf ? copysign(sum, x) : log_special(u, sum);
+  return inside;
+}
+
+KILN_MATH float log2_inside(float k, float f) {
+  return fma(f,
+             horner(f, 0x1.715476p0F, -0x1.71547p-1F, 0x1.ec7144p-2F, -0x1.715b18p-2F, 0x1.27655ap-2F,
+                    -0x1.ea821p-3F, 0x1.a5b69ap-3F, -0x1.8b4f9p-3F, 0x1.709a6ep-3F, -0x1.94aab8p-4F),
+             k);
+}
+KILN_MATH float log10_inside(float k, float f) {
+  const float p =
+      f * horner(f, 0x1.bcb7b2p-2F, -0x1.bcb7aap-3F, 0x1.2879b8p-3F, -0x1.bcbe84p-4F, 0x1.640586p-4F,
+                 -0x1.27a13cp-4F, 0x1.f28a18p-5F, -0x1.cf452cp-5F, 0x1.e80a96p-5F, -0x1.40b4f8p-5F);
+  return fma(k, 0x1.344136p-2F, fma(k, -0x1.ec10cp-27F, p));
+}
+// log(1+f) as an unevaluated sum, times a constant given as one.
+KILN_MATH double log_scaled(double base_hi, double base_lo, double f, double inv_hi, double inv_lo) {
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  const double half = 0.5 * f * f;
+  const double hi = f - half;
+  const double lo = ((f - hi) - half) + s * fma(z, log_series(z), half);
+  const double product = hi * inv_hi;
+  const double rest = fma(hi, inv_hi, -product) + fma(lo, inv_hi, hi * inv_lo);
+  const double sum = base_hi + product;
+  return sum + (((base_hi - sum) + product) + (rest + base_lo));
+}
+KILN_MATH double log2_inside(double k, double f) {
+  return log_scaled(k, 0.0, f, 0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56);
+}
+KILN_MATH double log10_inside(double k, double f) {
+  constexpr double kHi = 0x1.34413509f79ffp-2, kLo = -0x1.9dc1da994fd21p-59;
+  const double hi = k * kHi;
+  return log_scaled(hi, fma(k, kHi, -hi) + k * kLo, f, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
+}
+template <class T>
+KILN_MATH T log2(T x) {
+  const LogParts<T> parts = log_parts(x);
+  return log_special(x, log2_inside(parts.k, parts.m - T(1)));
+}
+template <class T>
+KILN_MATH T log10(T x) {
+  const LogParts<T> parts = log_parts(x);
+  return log_special(x, log10_inside(parts.k, parts.m - T(1)));
+}
+
+// Beyond this, log(2a) = log1p(a) + ln2 and squares overflow.
+inline constexpr double kAsinhLarge = 0x1p500;
+inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
+KILN_MATH double asinh(double x) {
+  const double a = abs(x);
+  const bool large = a > kAsinhLarge;
+  const double t = large ? 0.0 : a;
+  const double grown = t + t * t / (1.0 + sqrt(fma(t, t, 1.0)));
+  return copysign(log1p(large ? a : grown) + (large ? kLn2 : 0.0), x);
+}
+KILN_MATH double acosh(double x) {
+  const bool large = x > kAsinhLarge;
+  const double t = large ? 0.0 : x - 1.0;
+  const double grown = t + sqrt(fma(t, t, t + t));
+  const double result = log1p(large ? x : grown) + (large ? kLn2 : 0.0);
+  return x < 1.0 ? Format<double>::kNan : result;
+}
+KILN_MATH double atanh(double x) {
+  const double a = abs(x);
+  return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
+}
+KILN_MATH float asinh(float x) { return static_cast<float>(asinh(static_cast<double>(x))); }
+KILN_MATH float acosh(float x) { return static_cast<float>(acosh(static_cast<double>(x))); }
+KILN_MATH float atanh(float x) { return static_cast<float>(atanh(static_cast<double>(x))); }
+
+// log(1 + e^x) without overflow.
+template <class T>
+KILN_MATH T log1p_exp(T x) {
+  return (x > T(0) ? x : T(0)) + log1p(exp(-abs(x)));
+}
+template <class T>
+KILN_MATH T log_sigmoid(T x) {
+  return -(log1p(exp(-abs(x))) - (x < T(0) ? x : T(0)));
+}
+
+}  // namespace kiln::math

@@ -1,0 +1,84 @@
+#include "tensor/op.h"
+
+namespace kiln {
+
+int Signature::attr_index(std::string_view wanted) const {
+  int index = 0;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.kind <= ArgKind::OptionalTensorList) continue;
+    if (parameter.name == wanted) return index;
+    ++index;
+  }
+  throw InternalError("op '" + name + "' has no attribute '" + std::string(wanted) + "'");
+}
+
+Attrs::Attrs(const Op& op) : op_(&op) {
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.kind > ArgKind::OptionalTensorList) values_.push_back(parameter.default_value);
+  }
+}
+
+const Attr& Attrs::at(std::string_view name) const {
+  if (op_ == nullptr) throw InternalError("attribute '" + std::string(name) + "' asked of no op");
+  return values_[static_cast<std::size_t>(op_->signature.attr_index(name))];
+}
+
+Attrs& Attrs::set(std::string_view name, Attr value) {
+  if (op_ == nullptr) throw InternalError("attribute '" + std::string(name) + "' set of no op");
+  values_[static_cast<std::size_t>(op_->signature.attr_index(name))] = std::move(value);
+  return *this;
+}
+
+namespace {
+
+void check_row(const Op& op) {
+  const auto refuse = [&op](const char* what) {
+    throw InternalError("op '" + std::string(op.name()) + "' states no " + what);
+  };
+  if (op.name().empty()) throw InternalError("an op has no name");
+  if (op.infer == nullptr) refuse("infer rule");
+  if (op.eager == nullptr && op.decompose == nullptr && op.view == nullptr) refuse("eager kernel");
+  if (op.view != nullptr && !op.undo.stated()) refuse("undo rule of its view");
+  if (!op.vjp.stated()) refuse("vjp rule");
+  if (!op.jvp.stated()) refuse("jvp rule");
+  if (!op.batch.stated()) refuse("batching rule");
+  if (op.family.empty()) refuse("family");
+  if (op.documentation.empty()) refuse("documentation");
+}
+
+}  // namespace
+
+const Op& OpTable::add(Op op) {
+  check_row(op);
+  if (by_name_.contains(op.name())) throw InternalError("op '" + std::string(op.name()) + "' is there twice");
+  op.id = static_cast<int>(ops_.size());
+  if (op.eager == nullptr) op.eager = op.decompose;
+  const auto* row = new Op(std::move(op));  // rows live as long as the process
+  ops_.push_back(row);
+  by_name_.emplace(row->name(), row);
+  return *row;
+}
+
+const OpTable& OpTable::get() {
+  static const OpTable* const table = [] {
+    auto* built = new OpTable;
+    for (const auto add_family : {add_create_ops, add_elementwise_ops, add_reduce_ops, add_view_ops,
+                                  add_shape_ops, add_index_ops, add_linalg_ops, add_nn_ops, add_random_ops}) {
+      add_family(*built);
+    }
+    return built;
+  }();
+  return *table;
+}
+
+const Op* OpTable::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const Op& OpTable::at(std::string_view name) const {
+  if (const Op* op = find(name)) return *op;
+  throw InternalError("there is no op '" + std::string(name) + "'");
+}
+
+}  // namespace kiln

@@ -1,0 +1,294 @@
+// Owns the form of a row of the op table: everything the system knows of one op, in one place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "tensor/error.h"
+#include "tensor/tensor.h"
+
+namespace kiln {
+
+struct Op;
+struct Pointwise;  // tensor/ops/pointwise.h: what an elementwise row says beside
+
+// ---- Arguments -------------------------------------------------------------------------------------------
+
+// A non-tensor argument. Absent optional arguments are monostate.
+using Attr = std::variant<std::monostate, bool, std::int64_t, double, std::string, Dims, DType, Device>;
+
+// What a parameter accepts. Scalars that stand for tensors (`x + 2`) are parameters of kind Tensor.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // GCC 12 warns of scoped enumerators named like types
+enum class ArgKind : std::uint8_t {
+  Tensor,
+  OptionalTensor,
+  TensorList,
+  OptionalTensorList,  // become inputs of the op
+  Bool,
+  Int,
+  Float,
+  Number,
+  String,
+  Dtype,
+  Device,  // become attributes; Number: int, float or bool
+  Ints,    // a list, tuple, or ints spread over the rest of the call: sizes, dims
+  Dims,    // an int or a tuple of ints, `dim=`
+  Index,   // an int that names a dimension
+};
+#pragma GCC diagnostic pop
+
+struct Parameter {
+  std::string name;
+  ArgKind kind = ArgKind::Tensor;
+  bool optional = false;      // `?`: none is allowed and is monostate or an absent tensor
+  bool keyword_only = false;  // after `*`
+  bool has_default = false;
+  Attr default_value;
+  std::vector<std::string> words;  // what a String may be, when that is fixed: str["none", "tanh"]
+};
+
+// Parsed from text such as "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? =
+// none)". A name `max.dim` is a further form of `max` with other parameters: a call by the plain name means
+// the first form, in the order of the table, that takes its arguments. Inputs are the tensor parameters in
+// order, with a list parameter's tensors spread last; attributes are the rest.
+struct Signature {
+  std::string name;
+  std::vector<Parameter> parameters;
+  int inputs = 0;         // tensor parameters that are not lists
+  bool has_list = false;  // one list parameter, whose tensors follow the other inputs
+  std::string text;       // as given, for help
+
+  static Signature parse(std::string_view text);
+  int attr_index(std::string_view name) const;  // position among the attributes; throws InternalError
+};
+
+// The attributes of one application, in the order of the signature.
+class Attrs {
+ public:
+  Attrs() = default;
+  explicit Attrs(const Op& op);  // all defaults
+
+  template <class T>
+  const T& get(std::string_view name) const {
+    const Attr& attr = at(name);
+    if (const T* value = std::get_if<T>(&attr)) return *value;
+    throw InternalError("attribute '" + std::string(name) + "' has another type");
+  }
+  template <class T>
+  const T* find(std::string_view name) const {  // null when absent
+    return std::get_if<T>(&at(name));
+  }
+  bool has(std::string_view name) const { return !std::holds_alternative<std::monostate>(at(name)); }
+  const Attr& at(std::string_view name) const;
+  Attrs& set(std::string_view name, Attr value);
+
+  std::span<const Attr> values() const { return values_; }
+  std::vector<Attr>& values() { return values_; }
+  const Op* op() const { return op_; }
+  friend bool operator==(const Attrs&, const Attrs&) = default;
+
+ private:
+  const Op* op_ = nullptr;
+  std::vector<Attr> values_;
+};
+
+// ---- Rules -----------------------------------------------------------------------------------------------
+
+// A rule, or the reason why there is none. A row without either is refused when the table is built.
+template <class F>
+struct Rule {
+  F fn{};
+  std::string_view missing;  // why there is no rule
+
+  Rule() = default;
+  Rule(F f) : fn(f) {}
+  static Rule none(std::string_view reason) {
+    Rule rule;
+    rule.missing = reason;
+    return rule;
+  }
+  explicit operator bool() const { return fn != nullptr; }
+  bool stated() const { return fn != nullptr || !missing.empty(); }
+};
+
+// The reason of a rule that needs none of its own: a level that wants the rule runs the op's body
+// (`decompose`, else `eager`) with the original inputs instead, and so sees the smaller ops it is made of.
+// Without such a level the op runs as one kernel.
+inline constexpr std::string_view kComposite = "composite";
+
+struct NotDifferentiable {
+  std::string_view reason;
+};
+
+// Types of the outputs from those of the inputs. Throws OpError. An absent optional input has the
+// type of a bool number, which changes no promotion.
+using InferFn = std::vector<TensorType> (*)(std::span<const TensorType> inputs, const Attrs& attrs);
+
+// Computes on plain CPU tensors. Inputs were checked by `infer`.
+using EagerFn = Tensors (*)(const Op& op, Inputs inputs, const Attrs& attrs);
+
+// Computes straight into `output`, which has the shape `infer` gives, any dtype that the result may be cast
+// to, and elements apart from those of the inputs (or, input by input, exactly the same ones).
+using IntoFn = void (*)(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output);
+
+// Reverse derivative. `inputs` and `outputs` hold only what the row's `saves` asked for, else absent tensors.
+struct VjpArgs {
+  const Op& op;
+  const Attrs& attrs;
+  Inputs inputs;
+  Inputs outputs;
+  std::span<const TensorType> input_types;
+  std::span<const TensorType> output_types;
+  Inputs grads;                 // one per output, of its type
+  std::span<const bool> needs;  // which inputs want a gradient
+};
+// One gradient per input, of its type, absent where none is wanted or there is none. Written with the
+// functions of tensor/functions.h only, so that derivatives of derivatives come free.
+using VjpFn = Tensors (*)(const VjpArgs& args);
+
+// Forward derivative: tangents of the outputs from those of the inputs (absent: zero).
+struct JvpArgs {
+  const Op& op;
+  const Attrs& attrs;
+  Inputs inputs;
+  Inputs outputs;
+  Inputs tangents;
+};
+using JvpFn = Tensors (*)(const JvpArgs& args);
+
+// Batching: inputs marked `batched` have the batch as dimension 0; all outputs must have it there too.
+struct BatchArgs {
+  const Op& op;
+  const Attrs& attrs;
+  Inputs inputs;
+  std::span<const bool> batched;
+  Dim batch_size;
+};
+using BatchFn = Tensors (*)(const BatchArgs& args);
+
+// Layout of a view's output within its input's storage. Throws OpError when no view exists.
+using ViewFn = std::vector<Layout> (*)(const Layout& input, const Attrs& attrs);
+// A new base whose `output`-th view equals `updated`: the scatter that undoes the view.
+using UndoFn = Tensor (*)(const Tensor& base, const Tensor& updated, const Attrs& attrs, int output);
+
+// Which values backward needs, as bits.
+struct Saves {
+  std::uint32_t inputs = 0;   // bit i: input i
+  std::uint32_t outputs = 0;  // bit i: output i
+};
+inline constexpr Saves kSavesNothing{};
+constexpr Saves saves_input(int i) { return {1U << i, 0}; }
+constexpr Saves saves_output(int i) { return {0, 1U << i}; }
+constexpr Saves operator|(Saves a, Saves b) { return {a.inputs | b.inputs, a.outputs | b.outputs}; }
+
+// How the compiler sees the op.
+enum class Lowering : std::uint8_t {
+  Pointwise,  // one scalar function per element, by name in tensor/math.h
+  Reduce,     // a fixed-order reduction
+  View,       // an index map: `view`
+  Library,    // a call (oneDNN, LAPACK, sort)
+  Gather,     // loads at computed places
+  Scatter,    // stores at computed places
+  Create,     // no tensor inputs
+  Composite,  // written over smaller ops: `decompose` runs its body
+};
+
+enum Trait : std::uint32_t {
+  kCommutative = 1U << 0,
+  kRandom = 1U << 1,  // advances the generator; never recomputed
+  kCheapToRecompute = 1U << 2,
+  kFusible = 1U << 3,
+  kLinear = 1U << 4,         // linear in each differentiable input
+  kInplace = 1U << 5,        // has a form `name_` that writes its first input
+  kDataDependent = 1U << 6,  // the output's shape depends on data: a graph break; `infer` gives -1 there
+  kMetadataWrite = 1U << 7,  // the `_` form changes only the layout: t_, squeeze_
+  kChecksInEager = 1U << 8,  // `eager` checks its inputs itself, faster than by `infer`
+  kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
+};
+
+// `outputs` of an op whose number of outputs depends on its arguments: split, meshgrid.
+inline constexpr int kVariadic = 0;
+
+// One op. Designated initializers make a row read as a record.
+struct Op {
+  Signature signature;
+  std::string_view family;         // "elementwise", "reduce", "shape", … as in the language's document
+  std::string_view documentation;  // a sentence or two
+  std::string_view example;        // lines `>>> code` followed by what is printed
+  InferFn infer = nullptr;
+  EagerFn eager = nullptr;
+  IntoFn into = nullptr;        // null: in-place forms compute a temporary and copy it
+  EagerFn decompose = nullptr;  // the body over smaller ops, equal to `eager` to the bit; null: `eager`
+  ViewFn view = nullptr;        // set: outputs are views of input 0
+  Rule<UndoFn> undo{};          // views: must be stated
+  Rule<VjpFn> vjp{};
+  Rule<JvpFn> jvp{};
+  Rule<BatchFn> batch{};
+  Saves saves{};
+  // What the gradient of input i alone reads (the last stands for all that follow). Empty: all of `saves`.
+  std::vector<Saves> saves_by_input{};
+  const Pointwise* pointwise = nullptr;  // set for Lowering::Pointwise
+  Lowering lowering = Lowering::Composite;
+  std::uint32_t traits = 0;
+  int outputs = 1;
+  std::string_view onnx{};                      // the ONNX operator, "" when there is none of that meaning
+  std::vector<std::string_view> dtypes_note{};  // extra words on dtypes for the documentation
+  int id = 0;                                   // position in the table
+
+  std::string_view name() const { return signature.name; }
+  bool has(Trait trait) const { return (traits & trait) != 0; }
+};
+
+// ---- The table -------------------------------------------------------------------------------------------
+
+// All ops, built once at first use. Rows never move.
+class OpTable {
+ public:
+  static const OpTable& get();
+  std::span<const Op* const> ops() const { return ops_; }
+  const Op* find(std::string_view name) const;  // null when there is none
+  const Op& at(std::string_view name) const;    // throws InternalError
+
+  // For the family files: takes a row, checks that every rule is there or says why not.
+  const Op& add(Op op);
+
+ private:
+  std::vector<const Op*> ops_;
+  std::unordered_map<std::string_view, const Op*> by_name_;
+};
+
+// Each family's file in tensor/ops/ adds its rows.
+void add_create_ops(OpTable& table);
+void add_elementwise_ops(OpTable& table);
+void add_reduce_ops(OpTable& table);
+void add_view_ops(OpTable& table);
+void add_shape_ops(OpTable& table);
+void add_index_ops(OpTable& table);
+void add_linalg_ops(OpTable& table);
+void add_nn_ops(OpTable& table);
+void add_random_ops(OpTable& table);
+
+// ---- The door --------------------------------------------------------------------------------------------
+
+// Applies an op: looks at the highest level among the inputs (today: eager, tape), checks, runs, records.
+Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs);
+
+// The `_` form: computes the op and writes the result into inputs[0] (cast to its dtype; same shape), which
+// is returned. Throws OpError when the shapes differ, the elements of inputs[0] overlap, or the tape forbids
+// it.
+Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs);
+
+// Runs the eager kernel with no level looked at: what the tape and the other levels call in the end.
+Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs);
+// Likewise for the `_` form, which the caller has checked.
+void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs);
+// Runs the body of a composite op over smaller ops, each of which goes through `bind`.
+Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs);
+
+}  // namespace kiln

@@ -1,0 +1,353 @@
+// Tensors made from sizes and numbers.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/ops/rules.h"
+#include "tensor/parallel.h"
+
+namespace kiln {
+
+void add_create_matrix_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+using rules::device_attr;
+using rules::dtype_attr;
+
+constexpr std::string_view kFamily = "create";
+constexpr std::string_view kNoInputs = "it has no tensor inputs";
+constexpr std::string_view kConstant = "the values do not depend on those of its inputs";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+Tensor constant(const TensorType& type, const Tensor& number) {
+  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
+  cpu::fill(result, number);
+  return result;
+}
+Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
+Tensor zero() { return Tensor::number(false); }
+Tensor one() { return Tensor::number(true); }
+
+// The dtype a number gives a new tensor.
+DType dtype_of_number(const TensorType& type) {
+  return type.is_number && is_float(type.dtype) ? default_float() : type.dtype;
+}
+
+// ---- From sizes ----
+
+std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& attrs) {
+  count_elements(attrs.get<Dims>("size"));
+  return {{dtype_attr(attrs, default_float()), device_attr(attrs), attrs.get<Dims>("size")}};
+}
+TensorType sized_type(const Attrs& attrs) { return std::move(sized_infer({}, attrs).front()); }
+
+Tensors zeros_eager(const Op&, Inputs, const Attrs& attrs) { return {constant(sized_type(attrs), zero())}; }
+Tensors ones_eager(const Op&, Inputs, const Attrs& attrs) { return {constant(sized_type(attrs), one())}; }
+Tensors empty_eager(const Op&, Inputs, const Attrs& attrs) { return {blank(sized_type(attrs))}; }
+
+std::vector<TensorType> full_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  if (count_elements(inputs[0].sizes) != 1) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("full: fill_value must be one number, not {}", to_string(inputs[0])), {0});
+  }
+  count_elements(attrs.get<Dims>("size"));
+  return {{dtype_attr(attrs, dtype_of_number(inputs[0])), device_attr(attrs), attrs.get<Dims>("size")}};
+}
+Tensors full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const TensorType type = inputs[0].type();
+  const Tensor number = Tensor::alias(inputs[0], Layout{{}, {}, inputs[0].offset()});
+  return {constant(full_infer(std::span(&type, 1), attrs).front(), number)};
+}
+Tensors full_vjp(const VjpArgs& args) {
+  return {
+      ops::to(ops::reshape(ops::sum(args.grads[0]), args.input_types[0].sizes), args.input_types[0].dtype)};
+}
+Tensors full_jvp(const JvpArgs& args) { return kiln::bind(args.op, args.tangents, args.attrs); }
+Tensors full_batch(const BatchArgs& args) {
+  const Dims& sizes = args.attrs.get<Dims>("size");
+  Dims ones{args.batch_size};
+  ones.resize(sizes.size() + 1, 1);
+  const TensorType type =
+      full_infer(std::vector<TensorType>{{args.inputs[0].dtype(), args.inputs[0].device(), {}}}, args.attrs)
+          .front();
+  const Tensor wide = ops::expand(ops::reshape(args.inputs[0], ones), rules::prepend(args.batch_size, sizes));
+  return {ops::clone(ops::to(wide, type.dtype))};
+}
+
+// ---- Like another ----
+
+TensorType like_type(const TensorType& x, const Attrs& attrs) {
+  return {dtype_attr(attrs, x.dtype), device_attr(attrs, x.device), x.sizes};
+}
+std::vector<TensorType> like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  return {like_type(inputs[0], attrs)};
+}
+Tensors zeros_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(like_type(inputs[0].type(), attrs), zero())};
+}
+Tensors ones_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(like_type(inputs[0].type(), attrs), one())};
+}
+Tensors empty_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {blank(like_type(inputs[0].type(), attrs))};
+}
+Tensors full_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(like_type(inputs[0].type(), attrs), rules::number_attr(attrs.at("fill_value")))};
+}
+
+TensorType new_type(const TensorType& x, const Attrs& attrs) {
+  count_elements(attrs.get<Dims>("size"));
+  return {dtype_attr(attrs, x.dtype), device_attr(attrs, x.device), attrs.get<Dims>("size")};
+}
+std::vector<TensorType> new_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  return {new_type(inputs[0], attrs)};
+}
+Tensors new_zeros_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(new_type(inputs[0].type(), attrs), zero())};
+}
+Tensors new_ones_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(new_type(inputs[0].type(), attrs), one())};
+}
+Tensors new_empty_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {blank(new_type(inputs[0].type(), attrs))};
+}
+Tensors new_full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {constant(new_type(inputs[0].type(), attrs), rules::number_attr(attrs.at("fill_value")))};
+}
+// New memory for every example, so that what is batched can be written into it.
+Tensors new_batch(const BatchArgs& args) {
+  Attrs attrs = args.attrs;
+  attrs.set("size", rules::prepend(args.batch_size, args.attrs.get<Dims>("size")));
+  return kiln::bind(args.op, args.inputs, attrs);
+}
+
+// ---- Ranges ----
+
+constexpr double kMaxLength = 0x1p62;
+
+std::int64_t range_length(double start, double end, double step) {
+  if (step == 0) throw OpError(ErrorKind::Value, "arange: step must not be 0");
+  if (!std::isfinite(start) || !std::isfinite(end) || std::isnan(step)) {
+    throw OpError(ErrorKind::Value, fmt::format("arange: the range from {} to {} has no end", start, end));
+  }
+  if ((step > 0 && start > end) || (step < 0 && start < end)) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("arange: steps of {} do not lead from {} to {}", step, start, end));
+  }
+  const double length = std::ceil((end - start) / step);
+  if (length >= kMaxLength)
+    throw OpError(ErrorKind::Overflow, fmt::format("arange: {} elements are too many", length));
+  return static_cast<std::int64_t>(length);
+}
+
+struct Bounds {
+  Attr start = std::int64_t{0};
+  Attr end;
+  Attr step;
+  bool whole() const {
+    const auto is_float = [](const Attr& attr) { return std::holds_alternative<double>(attr); };
+    return !is_float(start) && !is_float(end) && !is_float(step);
+  }
+};
+Bounds bounds_of(const Attrs& attrs) {
+  Bounds bounds{attrs.at("start"), attrs.at("end"), attrs.at("step")};
+  if (!attrs.has("end")) bounds = {std::int64_t{0}, attrs.at("start"), attrs.at("step")};
+  return bounds;
+}
+std::int64_t int_of(const Attr& attr) { return rules::number_attr(attr).item_int(); }
+
+std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& attrs) {
+  const Bounds bounds = bounds_of(attrs);
+  const DType dtype = dtype_attr(attrs, bounds.whole() ? DType::I64 : default_float());
+  const Dim length =
+      range_length(rules::float_of(bounds.start), rules::float_of(bounds.end), rules::float_of(bounds.step));
+  return {{dtype, device_attr(attrs), Dims{length}}};
+}
+
+// Fills a line with `value(i)`, computed in i64 or f64 and then cast.
+template <class Wide, class F>
+Tensor line(const TensorType& type, const F& value) {
+  constexpr DType kWide = std::is_same_v<Wide, double> ? DType::F64 : DType::I64;
+  const Tensor wide = Tensor::empty(type.sizes, kWide, type.device);
+  Wide* out = wide.writable<Wide>();
+  parallel_for(wide.numel(), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) out[i] = value(i);
+  });
+  return type.dtype == kWide ? wide : cpu::contiguous_copy(wide, type.dtype);
+}
+
+Tensors arange_eager(const Op&, Inputs, const Attrs& attrs) {
+  const TensorType type = arange_infer({}, attrs).front();
+  const Bounds bounds = bounds_of(attrs);
+  if (bounds.whole()) {
+    const auto start = static_cast<std::uint64_t>(int_of(bounds.start));
+    const auto step = static_cast<std::uint64_t>(int_of(bounds.step));
+    return {line<std::int64_t>(type, [=](std::int64_t i) {
+      return static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step);
+    })};
+  }
+  const double start = rules::float_of(bounds.start);
+  const double step = rules::float_of(bounds.step);
+  return {line<double>(type, [=](std::int64_t i) { return start + static_cast<double>(i) * step; })};
+}
+
+std::vector<TensorType> linspace_infer(std::span<const TensorType>, const Attrs& attrs) {
+  const Dim steps = attrs.get<std::int64_t>("steps");
+  if (steps < 0)
+    throw OpError(ErrorKind::Value, fmt::format("linspace: steps must not be negative, it is {}", steps));
+  return {{dtype_attr(attrs, default_float()), device_attr(attrs), Dims{steps}}};
+}
+Tensors linspace_eager(const Op&, Inputs, const Attrs& attrs) {
+  const TensorType type = linspace_infer({}, attrs).front();
+  const double start = rules::float_of(attrs.at("start"));
+  const double end = rules::float_of(attrs.at("end"));
+  const std::int64_t last = type.sizes[0] - 1;
+  const double step = last > 0 ? (end - start) / static_cast<double>(last) : 0;
+  // From both ends, so that both are exact.
+  return {line<double>(type, [=](std::int64_t i) {
+    return i <= last / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(last - i);
+  })};
+}
+
+// ---- Rows ----
+
+Op creation(std::string_view signature, std::string_view documentation, std::string_view example,
+            InferFn infer, EagerFn eager, std::string_view onnx) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .eager = eager,
+          .vjp = Rule<VjpFn>::none(kNoInputs),
+          .jvp = Rule<JvpFn>::none(kNoInputs),
+          .batch = Rule<BatchFn>::none(kNoInputs),
+          .lowering = Lowering::Create,
+          .traits = kCheapToRecompute | kFusible,
+          .onnx = onnx};
+}
+
+// Takes only type and sizes of its input.
+Op creation_like(std::string_view signature, std::string_view documentation, std::string_view example,
+                 InferFn infer, EagerFn eager, BatchFn batch) {
+  Op row = creation(signature, documentation, example, infer, eager, "ConstantOfShape");
+  row.vjp = Rule<VjpFn>::none(kConstant);
+  row.jvp = Rule<JvpFn>::none(kConstant);
+  row.batch = batch;
+  row.traits |= kStopsGradient;
+  return row;
+}
+
+void add_sized(OpTable& table) {
+  table.add(creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                     "A tensor of zeros.", ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]", sized_infer,
+                     zeros_eager, "ConstantOfShape"));
+  table.add(creation("ones(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of ones.",
+                     ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, ones_eager, "ConstantOfShape"));
+  table.add(creation("empty(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                     "A tensor whose elements are whatever its memory held.", ">>> empty(2, 3).shape\n(2, 3)",
+                     sized_infer, empty_eager, ""));
+  Op full = creation("full(size: ints, fill_value: tensor, *, dtype: dtype? = none, device: device? = none)",
+                     "A tensor with every element equal to `fill_value`, of its dtype.",
+                     ">>> full([2], 7).tolist()\n[7, 7]", full_infer, full_eager, "ConstantOfShape");
+  full.vjp = full_vjp;
+  full.jvp = full_jvp;
+  full.batch = full_batch;
+  table.add(std::move(full));
+}
+
+void add_like(OpTable& table) {
+  table.add(creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                          "Zeros with the type and shape of `x`.",
+                          ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer, zeros_like_eager,
+                          rules::batch_through));
+  table.add(creation_like("ones_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                          "Ones with the type and shape of `x`.",
+                          ">>> ones_like(tensor([5, 6])).tolist()\n[1, 1]", like_infer, ones_like_eager,
+                          rules::batch_through));
+  table.add(creation_like("empty_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                          "A tensor with the type and shape of `x` and whatever its memory held.",
+                          ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, empty_like_eager,
+                          rules::batch_through));
+  table.add(creation_like(
+      "full_like(x: tensor, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
+      "One number everywhere, with the type and shape of `x`.",
+      ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, full_like_eager,
+      rules::batch_through));
+  table.add(creation_like("new_zeros(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                          "Zeros of any shape with the dtype and device of `x`.",
+                          ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_zeros_eager,
+                          new_batch));
+  table.add(creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                          "Ones of any shape with the dtype and device of `x`.",
+                          ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_ones_eager,
+                          new_batch));
+  table.add(creation_like("new_empty(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                          "Whatever memory held, of any shape, with the dtype and device of `x`.",
+                          ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_empty_eager, new_batch));
+  table.add(creation_like(
+      "new_full(x: tensor, size: ints, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
+      "One number everywhere, of any shape, with the dtype and device of `x`.",
+      ">>> tensor([1]).new_full([2], 7).tolist()\n[7, 7]", new_infer, new_full_eager, new_batch));
+}
+
+void add_ranges(OpTable& table) {
+  table.add(
+      creation("arange(start: number, end: number? = none, step: number = 1, *, dtype: dtype? = none, "
+               "device: device? = none)",
+               "The numbers from `start` (0 when only one bound is given) to before `end`, `step` apart; i64 "
+               "when all are ints.",
+               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, arange_eager, "Range"));
+  table.add(creation(
+      "linspace(start: number, end: number, steps: int, *, dtype: dtype? = none, device: device? = none)",
+      "`steps` numbers from `start` to `end`, both included, evenly apart.",
+      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, linspace_eager, ""));
+}
+
+}  // namespace
+
+void add_create_ops(OpTable& table) {
+  add_sized(table);
+  add_like(table);
+  add_ranges(table);
+  add_create_matrix_ops(table);
+}
+
+namespace ops {
+
+Tensor full(Ints sizes, const Tensor& number, DType dtype, Device device) {
+  static const Op& row = op("full");
+  return apply_one(row, {number}, {rules::to_dims(sizes), dtype, device});
+}
+Tensor zeros(Ints sizes, DType dtype, Device device) {
+  static const Op& row = op("zeros");
+  return apply_one(row, {}, {rules::to_dims(sizes), dtype, device});
+}
+Tensor ones(Ints sizes, DType dtype, Device device) {
+  static const Op& row = op("ones");
+  return apply_one(row, {}, {rules::to_dims(sizes), dtype, device});
+}
+Tensor zeros_like(const Tensor& x) {
+  static const Op& row = op("zeros_like");
+  return apply_one(row, {x});
+}
+Tensor ones_like(const Tensor& x) {
+  static const Op& row = op("ones_like");
+  return apply_one(row, {x});
+}
+Tensor full_like(const Tensor& x, double value) {
+  static const Op& row = op("full_like");
+  return apply_one(row, {x}, {value});
+}
+Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step, DType dtype) {
+  static const Op& row = op("arange");
+  return apply_one(row, {}, {begin, end, step, dtype});
+}
+
+}  // namespace ops
+}  // namespace kiln

@@ -1,0 +1,256 @@
+// Matrices and grids: identities, triangles, mesh grids, one-hot rows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/ops/rules.h"
+#include "tensor/parallel.h"
+
+namespace kiln {
+
+void add_create_matrix_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+
+constexpr std::string_view kFamily = "create";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+// ---- eye ----
+
+std::vector<TensorType> eye_infer(std::span<const TensorType>, const Attrs& attrs) {
+  const Dim rows = attrs.get<std::int64_t>("n");
+  const auto* columns = attrs.find<std::int64_t>("m");
+  Dims sizes{rows, columns ? *columns : rows};
+  count_elements(sizes);
+  return {{rules::dtype_attr(attrs, default_float()), rules::device_attr(attrs), sizes}};
+}
+Tensors eye_eager(const Op&, Inputs, const Attrs& attrs) {
+  const TensorType type = eye_infer({}, attrs).front();
+  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
+  cpu::fill(result, Tensor::number(false));
+  const Layout diagonal{{std::min(type.sizes[0], type.sizes[1])}, {type.sizes[1] + 1}, 0};
+  cpu::fill(Tensor::alias(result, diagonal), Tensor::number(true));
+  return {result};
+}
+
+// ---- tril, triu ----
+
+std::vector<TensorType> triangle_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  if (inputs[0].sizes.size() < 2) {
+    throw OpError(
+        ErrorKind::Shape,
+        fmt::format("{}: expects at least 2 dimensions, got {}", attrs.op()->name(), to_string(inputs[0])),
+        {0});
+  }
+  return rules::infer_same(inputs, attrs);
+}
+
+// A copy with zeros on one side of a diagonal of every matrix.
+Tensor triangle(const Tensor& x, Dim diagonal, bool lower) {
+  Tensor result = cpu::contiguous_copy(x, x.dtype());
+  const std::size_t bytes = size_of(x.dtype());
+  const Dim rows = x.size(x.rank() - 2);
+  const Dim columns = x.size(x.rank() - 1);
+  if (result.numel() == 0) return result;
+  std::byte* out = result.raw_writable();
+  parallel_for(result.numel() / columns, std::max<Dim>(1, (1 << 15) / columns),
+               [=](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   // Columns up to this one belong to the lower triangle.
+                   const Dim edge = std::clamp<Dim>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
+                   const Dim first = lower ? edge : 0;
+                   const Dim last = lower ? columns : edge;
+                   std::memset(out + static_cast<std::size_t>(row * columns + first) * bytes, 0,
+                               static_cast<std::size_t>(last - first) * bytes);
+                 }
+               });
+  return result;
+}
+Dim diagonal_of(const Attrs& attrs) {
+  // Diagonals further out than any matrix are all alike.
+  return std::clamp<Dim>(attrs.get<std::int64_t>("diagonal"), -(Dim{1} << 62), Dim{1} << 62);
+}
+Tensors tril_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {triangle(inputs[0], diagonal_of(attrs), true)};
+}
+Tensors triu_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {triangle(inputs[0], diagonal_of(attrs), false)};
+}
+Tensors triangle_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
+
+// ---- meshgrid ----
+
+bool swaps_first_two(const Attrs& attrs, std::size_t count) {
+  const auto& indexing = attrs.get<std::string>("indexing");
+  if (indexing != "ij" && indexing != "xy") {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("meshgrid: indexing is \"ij\" or \"xy\", not \"{}\"", indexing));
+  }
+  return indexing == "xy" && count >= 2;
+}
+std::vector<TensorType> meshgrid_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  Dims sizes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].sizes.size() > 1) {
+      throw OpError(ErrorKind::Shape, fmt::format("meshgrid: expects vectors, got {}", to_string(inputs[i])),
+                    {static_cast<int>(i)});
+    }
+    sizes.push_back(count_elements(inputs[i].sizes));
+  }
+  if (swaps_first_two(attrs, inputs.size())) std::swap(sizes[0], sizes[1]);
+  std::vector<TensorType> types;
+  for (const TensorType& input : inputs) types.push_back(rules::with_sizes(input, sizes));
+  return types;
+}
+Tensors meshgrid_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type());
+  const std::vector<TensorType> results = meshgrid_infer(types, attrs);
+  Tensors grids;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool swapped = i < 2 && swaps_first_two(attrs, inputs.size());
+    Dims sizes(inputs.size(), 1);
+    sizes[swapped ? 1 - i : i] = -1;
+    if (inputs[i].numel() == 0) sizes[swapped ? 1 - i : i] = 0;
+    grids.push_back(ops::expand(ops::reshape(inputs[i], sizes), results[i].sizes));
+  }
+  return grids;
+}
+
+// ---- one_hot ----
+
+std::vector<TensorType> one_hot_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  rules::check_index_dtype(inputs[0], "one_hot", 0);
+  const Dim classes = attrs.get<std::int64_t>("num_classes");
+  if (classes < -1) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("one_hot: num_classes must not be negative, it is {}", classes));
+  }
+  Dims sizes = inputs[0].sizes;
+  sizes.push_back(classes);
+  return {{DType::I64, inputs[0].device, sizes}};
+}
+Tensors one_hot_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor index = cpu::contiguous_copy(inputs[0], DType::I64);
+  const auto* values = index.data<std::int64_t>();
+  Dim classes = attrs.get<std::int64_t>("num_classes");
+  if (classes == -1) {
+    if (index.numel() == 0) {
+      throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
+    }
+    classes = *std::max_element(values, values + index.numel()) + 1;
+  }
+  Dims sizes = index.sizes();
+  sizes.push_back(classes);
+  const Tensor result = Tensor::empty(sizes, DType::I64, index.device());
+  cpu::fill(result, Tensor::number(false));
+  auto* out = result.writable<std::int64_t>();
+  for (std::int64_t i = 0; i < index.numel(); ++i) {
+    if (values[i] < 0 || values[i] >= classes) {
+      throw OpError(ErrorKind::Index,
+                    fmt::format("one_hot: class {} is out of bounds for {} classes", values[i], classes),
+                    {0});
+    }
+    out[i * classes + values[i]] = 1;
+  }
+  return {result};
+}
+Tensors one_hot_batch(const BatchArgs& args) {
+  if (args.attrs.get<std::int64_t>("num_classes") == -1) {
+    throw OpError(ErrorKind::Value, "one_hot: inside vmap num_classes must be given", {0});
+  }
+  return rules::batch_through(args);
+}
+
+// ---- Rows ----
+
+Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example,
+                EagerFn eager) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = triangle_infer,
+          .eager = eager,
+          .vjp = triangle_vjp,
+          .jvp = rules::jvp_linear,
+          .batch = rules::batch_through,
+          .lowering = Lowering::Gather,
+          .traits = kLinear | kCheapToRecompute | kInplace,
+          .onnx = "Trilu"};
+}
+
+}  // namespace
+
+void add_create_matrix_ops(OpTable& table) {
+  table.add({.signature = Signature::parse(
+                 "eye(n: int, m: int? = none, *, dtype: dtype? = none, device: device? = none)"),
+             .family = kFamily,
+             .documentation = "A matrix with ones on its diagonal and zeros elsewhere.",
+             .example = ">>> eye(2, 3, dtype=i64).tolist()\n[[1, 0, 0], [0, 1, 0]]",
+             .infer = eye_infer,
+             .eager = eye_eager,
+             .vjp = Rule<VjpFn>::none("it has no tensor inputs"),
+             .jvp = Rule<JvpFn>::none("it has no tensor inputs"),
+             .batch = Rule<BatchFn>::none("it has no tensor inputs"),
+             .lowering = Lowering::Create,
+             .traits = kCheapToRecompute,
+             .onnx = "EyeLike"});
+  table.add(triangle_row("tril(x: tensor, diagonal: int = 0)",
+                         "The lower triangle of every matrix, zeros above `diagonal`.",
+                         ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager));
+  table.add(triangle_row("triu(x: tensor, diagonal: int = 0)",
+                         "The upper triangle of every matrix, zeros below `diagonal`.",
+                         ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager));
+  table.add(
+      {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str = \"ij\")"),
+       .family = kFamily,
+       .documentation =
+           "For vectors of sizes n, m, …: views of shape [n, m, …], the i-th varying along dimension i "
+           "(\"xy\" swaps the first two).",
+       .example =
+           ">>> [g.tolist() for g in meshgrid(arange(2), arange(2))]\n[[[0, 0], [1, 1]], [[0, 1], [0, 1]]]",
+       .infer = meshgrid_infer,
+       .eager = meshgrid_body,
+       .vjp = Rule<VjpFn>::none(kComposite),
+       .jvp = Rule<JvpFn>::none(kComposite),
+       .batch = Rule<BatchFn>::none(kComposite),
+       .outputs = kVariadic});
+  table.add({.signature = Signature::parse("one_hot(x: tensor, num_classes: int = -1)"),
+             .family = kFamily,
+             .documentation =
+                 "For every integer a row of zeros with a one at its place. `num_classes` -1 takes the "
+                 "largest and one more.",
+             .example = ">>> one_hot(tensor([0, 2]), 3).tolist()\n[[1, 0, 0], [0, 0, 1]]",
+             .infer = one_hot_infer,
+             .eager = one_hot_eager,
+             .vjp = Rule<VjpFn>::none("integers have no derivative"),
+             .jvp = Rule<JvpFn>::none("integers have no derivative"),
+             .batch = one_hot_batch,
+             .lowering = Lowering::Scatter,
+             .traits = kStopsGradient,
+             .onnx = "OneHot"});
+}
+
+namespace ops {
+
+Tensor tril(const Tensor& x, Dim diagonal) {
+  static const Op& row = op("tril");
+  return apply_one(row, {x}, {diagonal});
+}
+Tensor triu(const Tensor& x, Dim diagonal) {
+  static const Op& row = op("triu");
+  return apply_one(row, {x}, {diagonal});
+}
+Tensor one_hot(const Tensor& index, Dim classes) {
+  static const Op& row = op("one_hot");
+  return apply_one(row, {index}, {classes});
+}
+
+}  // namespace ops
+}  // namespace kiln

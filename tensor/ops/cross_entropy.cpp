@@ -1,0 +1,357 @@
+// Owns losses against classes: nll_loss as a kernel with its derivative's, cross_entropy written over it.
+#include "tensor/cpu/fold.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+
+namespace kiln {
+namespace {
+
+using ops::loss_reduction;
+using ops::LossReduction;
+
+// ---- Shapes: x is [classes], [n, classes] or [n, classes, ...], targets are x without the classes ---------
+
+int class_dim(std::size_t rank) { return rank < 2 ? 0 : 1; }
+
+Dims without_classes(const Dims& sizes) {
+  Dims result = sizes;
+  result.erase(result.begin() + class_dim(sizes.size()));
+  return result;
+}
+
+Dims with_classes(const Dims& targets, Dim classes) {
+  Dims result = targets;
+  result.insert(result.begin() + (targets.empty() ? 0 : 1), classes);
+  return result;
+}
+
+void check_weight(const TensorType& weight, Dim classes, const Attrs& attrs, int operand) {
+  if (weight.sizes.empty() || weight.sizes == Dims{classes}) return;
+  throw OpError(ErrorKind::Shape,
+                std::string(attrs.op()->name()) + ": the weight is " + to_string(weight) +
+                    ", and there are " + std::to_string(classes) + " classes",
+                {operand}, "give one weight per class");
+}
+
+void check_classes(const TensorType& x, const TensorType& target, const Attrs& attrs) {
+  const std::string op(attrs.op()->name());
+  ops::need_float(x, attrs);
+  if (x.sizes.empty()) {
+    throw OpError(ErrorKind::Shape, op + " needs a dimension of classes, and the input is " + to_string(x),
+                  {0}, "give [classes] or [n, classes]");
+  }
+  if (!is_integer(target.dtype)) {
+    throw OpError(ErrorKind::DType, op + ": class targets are integers, and this is " + to_string(target),
+                  {1}, "convert with target.to(i64)");
+  }
+  if (target.sizes != without_classes(x.sizes)) {
+    throw OpError(ErrorKind::Shape,
+                  op + ": an input of " + to_string(x) + " has classes in dimension " +
+                      std::to_string(class_dim(x.sizes.size())) + " and needs targets of shape " +
+                      to_string(without_classes(x.sizes)) + ", not " + to_string(target),
+                  {0, 1}, "one class index per prediction");
+  }
+}
+
+// ---- nll_loss --------------------------------------------------------------------------------------------
+
+// Targets as places: each prediction's class and whether it counts.
+struct Targets {
+  Tensor classes;  // i64, contiguous
+  Dim count;
+  std::int64_t ignored;
+
+  Targets(const Tensor& target, Dim count_of_classes, const Attrs& attrs)
+      : classes(ops::dense(target, DType::I64)),
+        count(count_of_classes),
+        ignored(attrs.get<std::int64_t>("ignore_index")) {
+    const auto* data = classes.data<std::int64_t>();
+    for (std::int64_t i = 0; i < classes.numel(); ++i) {
+      if (data[i] == ignored || (data[i] >= 0 && data[i] < count)) continue;
+      throw OpError(ErrorKind::Index,
+                    std::string(attrs.op()->name()) + ": target " + std::to_string(data[i]) +
+                        " is no class: there are " + std::to_string(count) + " classes, 0 to " +
+                        std::to_string(count - 1),
+                    {1}, "check the targets, or give the value to skip as ignore_index");
+    }
+  }
+};
+
+// Weight of each prediction's class, 0 where ignored; contiguous, in the dtype of computation.
+template <class T>
+Tensor target_weights(const Targets& targets, const Tensor& weight, DType dtype) {
+  const Tensor result = Tensor::empty(targets.classes.sizes(), dtype);
+  const Tensor table = weight ? ops::dense(weight, dtype) : Tensor();
+  const auto* at = targets.classes.data<std::int64_t>();
+  T* to = result.writable<T>();
+  for (std::int64_t i = 0; i < result.numel(); ++i)
+    to[i] = at[i] == targets.ignored ? T(0) : (table ? table.data<T>()[at[i]] : T(1));
+  return result;
+}
+
+Dims all_dims(const Tensor& x) {
+  Dims dims;
+  for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
+  return dims;
+}
+
+// Place i of the targets in a contiguous tensor with classes: [n, classes, inner].
+struct ClassPlaces {
+  Dim classes, inner;
+  ClassPlaces(const Dims& targets, Dim class_count) : classes(class_count), inner(1) {
+    for (std::size_t d = 1; d < targets.size(); ++d) inner *= targets[d];
+  }
+  std::int64_t at(std::int64_t i, std::int64_t target) const {
+    return (i / inner * classes + target) * inner + i % inner;
+  }
+};
+
+std::vector<TensorType> infer_nll(std::span<const TensorType> in, const Attrs& attrs) {
+  check_classes(in[0], in[1], attrs);
+  check_weight(in[2], in[0].sizes[static_cast<std::size_t>(class_dim(in[0].sizes.size()))], attrs, 2);
+  return {{in[0].dtype, in[0].device, ops::reduced_loss_sizes(in[1].sizes, loss_reduction(attrs)), false}};
+}
+
+template <class T>
+Tensor nll(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
+  const DType dtype = ops::compute_dtype(input.dtype());
+  const Dim classes = input.size(class_dim(input.sizes().size()));
+  const Targets targets(target, classes, attrs);
+  const Tensor x = ops::dense(input, dtype);
+  const Tensor weights = target_weights<T>(targets, weight, dtype);
+  const Tensor each = Tensor::empty(target.sizes(), dtype);
+  const ClassPlaces places(target.sizes(), classes);
+  const auto* at = targets.classes.data<std::int64_t>();
+  const T* from = x.data<T>();
+  const T* w = weights.data<T>();
+  T* to = each.writable<T>();
+  for (std::int64_t i = 0; i < each.numel(); ++i)
+    to[i] = at[i] == targets.ignored ? T(0) : -from[places.at(i, at[i])] * w[i];
+  const LossReduction reduction = loss_reduction(attrs);
+  if (reduction == LossReduction::None) return each;
+  const Tensor total = cpu::fold(each, all_dims(each), cpu::Combine::Sum);
+  if (reduction == LossReduction::Mean)
+    *total.writable<T>() /= *cpu::fold(weights, all_dims(weights), cpu::Combine::Sum).data<T>();
+  return total;
+}
+
+Tensors nll_loss(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor loss = in[0].dtype() == DType::F64 ? nll<double>(in[0], in[1], in[2], attrs)
+                                                  : nll<float>(in[0], in[1], in[2], attrs);
+  return {ops::cast(loss, in[0].dtype())};
+}
+
+// The same over smaller ops. Ignored targets pick class 0 with weight 0.
+struct Picked {
+  Tensor classes, counts, weights;
+  Picked(const Tensor& target, const Tensor& weight, DType dtype, const Attrs& attrs) {
+    const Tensor ignored = ops::eq(target, Tensor::number(attrs.get<std::int64_t>("ignore_index")));
+    classes = ops::masked_fill(ops::to(target, DType::I64), ignored, Tensor::number(std::int64_t{0}));
+    counts = ops::logical_not(ignored);
+    weights = ops::to(counts, dtype);
+    if (weight) {
+      const Tensor rows = ops::reshape(classes, Dims{-1});
+      const Tensor picked = ops::reshape(ops::index_select(ops::to(weight, dtype), 0, rows), target.sizes());
+      weights = ops::where(counts, picked, Tensor::number(0.0));
+    }
+  }
+};
+
+Tensors decompose_nll_loss(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = ops::compute_dtype(in[0].dtype());
+  const Picked picked(in[1], in[2], dtype, attrs);
+  const int dim = class_dim(in[0].sizes().size());
+  const Tensor chosen =
+      ops::squeeze(ops::gather(ops::to(in[0], dtype), dim, ops::unsqueeze(picked.classes, dim)), Dims{dim});
+  const Tensor each = ops::where(picked.counts, -chosen * picked.weights, Tensor::number(0.0));
+  const LossReduction reduction = loss_reduction(attrs);
+  if (reduction == LossReduction::None) return {ops::to(each, in[0].dtype())};
+  Tensor total = ops::sum(each);
+  if (reduction == LossReduction::Mean) total = total / ops::sum(picked.weights);
+  return {ops::to(total, in[0].dtype())};
+}
+
+Tensors nll_loss_vjp(const VjpArgs& args) {
+  ops::refuse_weight_gradient(args);
+  const Dims& sizes = args.input_types[0].sizes;
+  const Tensor inputs[] = {args.grads[0], args.inputs[1], args.inputs[2]};
+  const std::int64_t classes = sizes[static_cast<std::size_t>(class_dim(sizes.size()))];
+  static const Op& op = OpTable::get().at("nll_loss_backward");
+  return {ops::apply(op, inputs,
+                     {{"classes", classes},
+                      {"ignore_index", args.attrs.at("ignore_index")},
+                      {"reduction", args.attrs.at("reduction")}})[0],
+          Tensor(), Tensor()};
+}
+
+// ---- Its derivative: -weight * grad at each target's place, 0 elsewhere
+// -------------------------------------
+
+std::vector<TensorType> infer_nll_backward(std::span<const TensorType> in, const Attrs& attrs) {
+  const Dim classes = attrs.get<std::int64_t>("classes");
+  check_weight(in[2], classes, attrs, 2);
+  const Dims expected = ops::reduced_loss_sizes(in[1].sizes, loss_reduction(attrs));
+  if (in[0].sizes != expected) {
+    throw OpError(ErrorKind::Shape,
+                  "nll_loss_backward: the gradient is " + to_string(in[0]) + " and the loss has shape " +
+                      to_string(expected),
+                  {0}, "give the gradient of the loss");
+  }
+  return {{in[0].dtype, in[0].device, with_classes(in[1].sizes, classes), false}};
+}
+
+template <class T>
+Tensor nll_backward(const Tensor& grad, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
+  const DType dtype = ops::compute_dtype(grad.dtype());
+  const Dim classes = attrs.get<std::int64_t>("classes");
+  const Targets targets(target, classes, attrs);
+  const Tensor weights = target_weights<T>(targets, weight, dtype);
+  const LossReduction reduction = loss_reduction(attrs);
+  const Tensor shares = ops::dense(grad, dtype);
+  const T total = reduction == LossReduction::Mean
+                      ? *cpu::fold(weights, all_dims(weights), cpu::Combine::Sum).data<T>()
+                      : T(1);
+  const Tensor result = Tensor::empty(with_classes(target.sizes(), classes), dtype);
+  const ClassPlaces places(target.sizes(), classes);
+  const auto* at = targets.classes.data<std::int64_t>();
+  const T* w = weights.data<T>();
+  const T* share = shares.data<T>();
+  const std::int64_t step = reduction == LossReduction::None ? 1 : 0;
+  T* to = result.writable<T>();
+  std::fill_n(to, result.numel(), T(0));
+  for (std::int64_t i = 0; i < weights.numel(); ++i)
+    if (at[i] != targets.ignored) to[places.at(i, at[i])] = -(share[i * step] / total * w[i]);
+  return result;
+}
+
+Tensors nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor grad = in[0].dtype() == DType::F64 ? nll_backward<double>(in[0], in[1], in[2], attrs)
+                                                  : nll_backward<float>(in[0], in[1], in[2], attrs);
+  return {ops::cast(grad, in[0].dtype())};
+}
+
+Tensors decompose_nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = ops::compute_dtype(in[0].dtype());
+  const Dim classes = attrs.get<std::int64_t>("classes");
+  const Picked picked(in[1], in[2], dtype, attrs);
+  Tensor share = ops::to(in[0], dtype);
+  if (loss_reduction(attrs) == LossReduction::Mean) share = share / ops::sum(picked.weights);
+  const int dim = in[1].rank() == 0 ? 0 : 1;
+  const Tensor each = ops::unsqueeze(-(share * picked.weights), dim);
+  Dims sizes(static_cast<std::size_t>(in[1].rank()) + 1, 1);
+  sizes[static_cast<std::size_t>(dim)] = classes;
+  const Tensor numbers = ops::reshape(ops::arange(0, classes), sizes);
+  const Tensor here = ops::logical_and(ops::eq(ops::unsqueeze(picked.classes, dim), numbers),
+                                       ops::unsqueeze(picked.counts, dim));
+  return {ops::to(ops::where(here, each, Tensor::number(0.0)), in[0].dtype())};
+}
+
+// ---- cross_entropy ---------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_cross_entropy(std::span<const TensorType> in, const Attrs& attrs) {
+  const double smoothing = attrs.get<double>("label_smoothing");
+  if (!(smoothing >= 0.0 && smoothing <= 1.0)) {
+    throw OpError(ErrorKind::Value,
+                  "cross_entropy: label_smoothing must be between 0 and 1, not " + std::to_string(smoothing),
+                  {}, "it is the share of each target that is spread over all classes");
+  }
+  if (!is_float(in[1].dtype)) return infer_nll(in, attrs);
+  ops::need_float(in[0], attrs);
+  if (in[1].sizes != in[0].sizes || in[0].sizes.empty()) {
+    throw OpError(ErrorKind::Shape,
+                  "cross_entropy: targets that are probabilities need the input's shape: the input is " +
+                      to_string(in[0]) + ", the target " + to_string(in[1]),
+                  {0, 1}, "or give class indices: target.to(i64)");
+  }
+  check_weight(in[2], in[0].sizes[static_cast<std::size_t>(class_dim(in[0].sizes.size()))], attrs, 2);
+  return {{in[0].dtype, in[0].device,
+           ops::reduced_loss_sizes(without_classes(in[0].sizes), loss_reduction(attrs)), false}};
+}
+
+// Per-class weights so that they broadcast against the input.
+Tensor weight_along(const Tensor& weight, const Tensor& x, int dim) {
+  Dims sizes(static_cast<std::size_t>(x.rank()), 1);
+  sizes[static_cast<std::size_t>(dim)] = weight.size(0);
+  return ops::reshape(ops::to(weight, x.dtype()), sizes);
+}
+
+Tensor probability_loss(const Tensor& log_p, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
+  const int dim = class_dim(log_p.sizes().size());
+  const double smoothing = attrs.get<double>("label_smoothing");
+  const auto classes = static_cast<double>(log_p.size(dim));
+  Tensor share = target;
+  if (smoothing > 0) share = share * (1.0 - smoothing) + smoothing / classes;
+  const Tensor gained = weight ? log_p * share * weight_along(weight, log_p, dim) : log_p * share;
+  const Tensor each = -ops::sum(gained, Dims{dim});
+  return ops::reduce_loss(each, loss_reduction(attrs));
+}
+
+// The share of the loss that label smoothing spreads over all classes.
+Tensor smooth_loss(const Tensor& log_p, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
+  const int dim = class_dim(log_p.sizes().size());
+  const Picked picked(target, weight, log_p.dtype(), attrs);
+  const Tensor all = -ops::sum(weight ? log_p * weight_along(weight, log_p, dim) : log_p, Dims{dim});
+  const Tensor each = ops::where(picked.counts, all, Tensor::number(0.0));
+  const LossReduction reduction = loss_reduction(attrs);
+  if (reduction == LossReduction::None) return each;
+  const Tensor total = ops::sum(each);
+  return reduction == LossReduction::Mean ? total / ops::sum(picked.weights) : total;
+}
+
+Tensors cross_entropy(const Op&, Inputs in, const Attrs& attrs) {
+  const int dim = class_dim(in[0].sizes().size());
+  const Tensor log_p = ops::log_softmax(in[0], dim);
+  if (is_float(in[1].dtype())) return {probability_loss(log_p, in[1], in[2], attrs)};
+  static const Op& nll_op = OpTable::get().at("nll_loss");
+  const Tensor inputs[] = {log_p, in[1], in[2]};
+  const Tensor loss = ops::apply(
+      nll_op, inputs, {{"ignore_index", attrs.at("ignore_index")}, {"reduction", attrs.at("reduction")}})[0];
+  const double smoothing = attrs.get<double>("label_smoothing");
+  if (smoothing == 0) return {loss};
+  const auto classes = static_cast<double>(log_p.size(dim));
+  return {loss * (1.0 - smoothing) + smooth_loss(log_p, in[1], in[2], attrs) * (smoothing / classes)};
+}
+
+void add_nll_rows(OpTable& table) {
+  Op loss = ops::composite_row(
+      "nll_loss(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int = -100, reduction: str "
+      "= "
+      "\"mean\")",
+      "Minus the log-probability that x, [n, classes, ...], gives each target class, times the class's "
+      "weight. "
+      "The mean is over the weights. Targets equal to `ignore_index` do not count.",
+      ">>> nll_loss(tensor([[-1.0, -2.0], [-3.0, -4.0]]), tensor([0, 1])).item()\n2.5", infer_nll, nll_loss,
+      "NegativeLogLikelihoodLoss");
+  loss.decompose = decompose_nll_loss;
+  loss.vjp = nll_loss_vjp;
+  loss.saves = saves_input(1) | saves_input(2);
+  table.add(std::move(loss));
+  Op backward = ops::composite_row(
+      "nll_loss_backward(grad: tensor, target: tensor, weight: tensor? = none, classes: int, ignore_index: "
+      "int = "
+      "-100, reduction: str = \"mean\")",
+      "The gradient of nll_loss: -weight * grad at each target's place, 0 elsewhere.",
+      ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
+      infer_nll_backward, nll_loss_backward);
+  backward.decompose = decompose_nll_loss_backward;
+  table.add(std::move(backward));
+}
+
+}  // namespace
+
+void add_class_loss_ops(OpTable& table) {
+  add_nll_rows(table);
+  table.add(
+      ops::composite_row("cross_entropy(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int "
+                         "= -100, reduction: str = "
+                         "\"mean\", label_smoothing: float = 0.0)",
+                         "`nll_loss` of log_softmax(x): logits x of [classes] or [n, classes, ...] against "
+                         "class indices, or against "
+                         "probabilities of the shape of x. `label_smoothing` spreads that share of each "
+                         "target over all classes.",
+                         ">>> cross_entropy(tensor([[100.0, 0.0]]), tensor([0])).item()\n0.0",
+                         infer_cross_entropy, cross_entropy, "SoftmaxCrossEntropyLoss"));
+}
+
+}  // namespace kiln

@@ -1,0 +1,274 @@
+// The rows of ops/elementwise.def as ops, and their names as C++ functions.
+#include <numbers>
+
+#include "tensor/functions.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/rules.h"
+#include "tensor/ops/scalar.h"
+
+namespace kiln {
+namespace {
+
+// ---- What derivatives in the rows are written with ----
+
+constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
+constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
+constexpr std::uint32_t kNoInplace = 1U << 31;  // of the table only
+
+constexpr std::uint32_t kX = 1, kA = 1, kB = 2, kC = 4, kY = 8;
+constexpr Saves saves_of(std::uint32_t reads) { return {reads & 7U, (reads & kY) != 0 ? 1U : 0U}; }
+
+const Tensor none;
+
+Tensor operator>(const Tensor& a, const Tensor& b) { return ops::gt(a, b); }
+Tensor operator>(const Tensor& a, double b) { return ops::gt(a, Tensor::number(b)); }
+
+Tensor zero_like(const Tensor& g) { return ops::zeros_like(g); }
+Tensor keep(const Tensor& mask, const Tensor& g) { return ops::where(mask, g, Tensor::number(0.0)); }
+Tensor drop(const Tensor& mask, const Tensor& g) { return ops::where(mask, Tensor::number(0.0), g); }
+
+// All of g where one operand won, half where both did.
+Tensor share(const Tensor& g, const Tensor& won, const Tensor& tied) {
+  return ops::where(tied, g * 0.5, keep(won, g));
+}
+
+Tensor polygamma_of(const Tensor& x, double n) {
+  static const Op& op = OpTable::get().at("polygamma");
+  return rules::apply_one(op, {x}, {static_cast<std::int64_t>(n)});
+}
+
+Tensor gelu_derivative(const Tensor& g, const Tensor& x, const Params& p) {
+  if (p.v[0] == 0) {
+    const Tensor below = (ops::erf(x * std::numbers::sqrt2 * 0.5) + 1.0) * 0.5;
+    const Tensor density = ops::exp(x * x * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+    return g * (below + x * density);
+  }
+  constexpr double kScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, kCube = 0.044715;
+  const Tensor square = x * x;
+  const Tensor t = ops::tanh(x * (square * kCube + 1.0) * kScale);
+  const Tensor slope = (square * (3.0 * kCube) + 1.0) * kScale;
+  return g * ((t + 1.0) * 0.5 + x * (1.0 - t * t) * slope * 0.5);
+}
+
+Tensor silu_derivative(const Tensor& g, const Tensor& x) {
+  const Tensor s = ops::sigmoid(x);
+  return g * (s * (x * (1.0 - s) + 1.0));
+}
+
+bool divides_exactly(const Params& p) { return p.v[0] != math::kTruncMode && p.v[0] != math::kFloorMode; }
+Tensor div_derivative(const Tensor& g, const Tensor& b, const Params& p) {
+  return divides_exactly(p) ? g / b : zero_like(g);
+}
+Tensor div_derivative_divisor(const Tensor& g, const Tensor& b, const Tensor& y, const Params& p) {
+  return divides_exactly(p) ? -(g * (y / b)) : zero_like(g);
+}
+
+Tensor pow_derivative(const Tensor& g, const Tensor& a, const Tensor& b) {
+  return drop(ops::eq(b, Tensor::number(0.0)), g * (b * ops::pow(a, b - 1.0)));
+}
+Tensor pow_derivative_exponent(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) {
+  const Tensor zero = Tensor::number(0.0);
+  return drop(ops::logical_and(ops::eq(a, zero), ops::ge(b, zero)), g * (y * ops::log(a)));
+}
+
+// Bounds that were not given are absent.
+Tensor both(const Tensor& a, const Tensor& b) { return a && b ? ops::logical_and(a, b) : a ? a : b; }
+Tensor clamp_derivative(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
+  return keep(both(min ? ops::ge(x, min) : Tensor(), max ? ops::le(x, max) : Tensor()), g);
+}
+Tensor clamp_derivative_min(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
+  return keep(both(ops::lt(x, min), max ? ops::lt(min, max) : Tensor()), g);
+}
+Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
+  const Tensor above = ops::gt(x, max);
+  return keep(min ? ops::logical_or(above, ops::lt(max, min)) : above, g);
+}
+
+// ---- Rows ----
+
+struct RowText {
+  const char* name;
+  const char* parameters;
+  const char* onnx;
+  const char* documentation;
+  const char* example;
+};
+
+constexpr bool is_differentiable(TypeRule rule) {
+  return rule != TypeRule::Predicate && rule != TypeRule::Bitwise && rule != TypeRule::Integer;
+}
+
+void add_row(OpTable& table, const RowText& text, const Pointwise& row,
+             std::initializer_list<std::uint32_t> reads, std::uint32_t flags) {
+  const std::string_view parameters = text.parameters;
+  Op op{.signature =
+            Signature::parse(parameters[0] == '(' ? std::string(text.name).append(parameters) : parameters),
+        .family = "elementwise",
+        .documentation = text.documentation,
+        .example = text.example,
+        .infer = pointwise_infer,
+        .eager = pointwise_eager,
+        .into = pointwise_into,
+        .batch = pointwise_batch,
+        .pointwise = &row,
+        .lowering = Lowering::Pointwise,
+        .traits = (kPointwiseTraits | flags) & ~kNoInplace,
+        .onnx = text.onnx};
+  if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
+  if (is_differentiable(row.rule)) {
+    op.vjp = pointwise_vjp;
+    op.jvp = pointwise_jvp;
+    for (const std::uint32_t read : reads) {
+      op.saves_by_input.push_back(saves_of(read));
+      op.saves = op.saves | saves_of(read);
+    }
+  } else {
+    op.vjp = Rule<VjpFn>::none("the result is not a float");
+    op.jvp = Rule<JvpFn>::none("the result is not a float");
+  }
+  table.add(std::move(op));
+}
+
+#define KILN_EXPRESSION(expression, reads) expression
+#define KILN_READS(expression, reads) reads
+#define KILN_IS_NONE(expression, reads) (std::string_view(#expression) == "none")
+#define KILN_RANGE(low, high) \
+  SampleRange { low, high }
+
+// The derivative of one pair (expression, reads), in which operands have the given names.
+#define KILN_DERIVATIVE(pair, NAMES)                                                              \
+  (KILN_IS_NONE pair                                                                              \
+       ? nullptr                                                                                  \
+       : static_cast<Derivative>([]([[maybe_unused]] const Tensor& g, [[maybe_unused]] Inputs in, \
+                                    [[maybe_unused]] const Tensor& y,                             \
+                                    [[maybe_unused]] const Params& p) -> Tensor {                 \
+           NAMES;                                                                                 \
+           return KILN_EXPRESSION pair;                                                           \
+         }))
+#define KILN_X [[maybe_unused]] const Tensor& x = in[0]
+#define KILN_AB [[maybe_unused]] const Tensor &a = in[0], &b = in[1]
+#define KILN_ABC [[maybe_unused]] const Tensor &a = in[0], &b = in[1], &c = in[2]
+
+constexpr int kNoMask = scalar::kNoMask;
+
+#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example)  \
+  {                                                                                                      \
+    static const Pointwise row{                                                                          \
+        kRow_##name, 1, TypeRule::rule, kNoMask, "", {KILN_DERIVATIVE(dx, KILN_X)}, {KILN_RANGE range}}; \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags);      \
+  }
+#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, onnx,   \
+                    documentation, example)                                                                \
+  {                                                                                                        \
+    static const Pointwise row{kRow_##name,                                                                \
+                               2,                                                                          \
+                               TypeRule::rule,                                                             \
+                               kNoMask,                                                                    \
+                               failure,                                                                    \
+                               {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},               \
+                               {KILN_RANGE range_a, KILN_RANGE range_b}};                                  \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS da, KILN_READS db}, \
+            flags);                                                                                        \
+  }
+#define KILN_TERNARY(name, parameters, rule, body, mask, da, db, dc, range_a, range_b, range_c, flags, onnx, \
+                     documentation, example)                                                                 \
+  {                                                                                                          \
+    static const Pointwise row{                                                                              \
+        kRow_##name,                                                                                         \
+        3,                                                                                                   \
+        TypeRule::rule,                                                                                      \
+        mask,                                                                                                \
+        "",                                                                                                  \
+        {KILN_DERIVATIVE(da, KILN_ABC), KILN_DERIVATIVE(db, KILN_ABC), KILN_DERIVATIVE(dc, KILN_ABC)},       \
+        {KILN_RANGE range_a, KILN_RANGE range_b, KILN_RANGE range_c}};                                       \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row,                                   \
+            {KILN_READS da, KILN_READS db, KILN_READS dc}, flags);                                           \
+  }
+
+}  // namespace
+
+void add_copy_ops(OpTable& table);
+
+void add_elementwise_ops(OpTable& table) {
+#include "tensor/ops/elementwise.def"
+  add_copy_ops(table);
+}
+
+#undef KILN_UNARY
+#undef KILN_BINARY
+#undef KILN_TERNARY
+
+// ---- Functions ----
+
+namespace {
+
+// A row as `bind` wants it.
+struct Bound {
+  const Op* op;
+  Attrs defaults;
+};
+const Bound& bound(int row) {
+  static const std::vector<Bound> all = [] {
+    std::vector<Bound> built(kRowCount);
+    for (const Op* op : OpTable::get().ops()) {
+      if (op->pointwise != nullptr) built[static_cast<std::size_t>(op->pointwise->row)] = {op, Attrs(*op)};
+    }
+    return built;
+  }();
+  return all[static_cast<std::size_t>(row)];
+}
+
+template <class... T>
+Tensor call(int row, const T&... operands) {
+  const Bound& target = bound(row);
+  const Tensor inputs[] = {operands...};
+  return std::move(bind(*target.op, inputs, target.defaults)[0]);
+}
+
+Tensor bound_of(const Tensor& x, std::optional<double> value) {
+  if (!value) return Tensor();
+  return is_float(x.dtype()) ? Tensor::number(*value) : Tensor::number(static_cast<std::int64_t>(*value));
+}
+
+}  // namespace
+
+namespace ops {
+
+#define KILN_UNARY(name, ...) \
+  Tensor name(const Tensor& x) { return call(kRow_##name, x); }
+#define KILN_BINARY(name, ...) \
+  Tensor name(const Tensor& a, const Tensor& b) { return call(kRow_##name, a, b); }
+#define KILN_TERNARY(name, ...) \
+  Tensor name(const Tensor& a, const Tensor& b, const Tensor& c) { return call(kRow_##name, a, b, c); }
+#include "tensor/ops/elementwise.def"
+#undef KILN_UNARY
+#undef KILN_BINARY
+#undef KILN_TERNARY
+
+Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max) {
+  return clamp(x, bound_of(x, min), bound_of(x, max));
+}
+
+Tensor add_(const Tensor& target, const Tensor& other) {
+  const Bound& add = bound(kRow_add);
+  const Tensor inputs[] = {target, other};
+  return bind_inplace(*add.op, inputs, add.defaults);
+}
+
+}  // namespace ops
+
+Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return ops::sub(a, b); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
+Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
+Tensor operator-(const Tensor& a) { return ops::neg(a); }
+Tensor operator+(const Tensor& a, double b) { return ops::add(a, Tensor::number(b)); }
+Tensor operator-(const Tensor& a, double b) { return ops::sub(a, Tensor::number(b)); }
+Tensor operator*(const Tensor& a, double b) { return ops::mul(a, Tensor::number(b)); }
+Tensor operator/(const Tensor& a, double b) { return ops::div(a, Tensor::number(b)); }
+Tensor operator+(double a, const Tensor& b) { return ops::add(Tensor::number(a), b); }
+Tensor operator-(double a, const Tensor& b) { return ops::sub(Tensor::number(a), b); }
+Tensor operator*(double a, const Tensor& b) { return ops::mul(Tensor::number(a), b); }
+Tensor operator/(double a, const Tensor& b) { return ops::div(Tensor::number(a), b); }
+
+}  // namespace kiln

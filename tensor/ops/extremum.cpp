@@ -1,0 +1,251 @@
+// Owns max and min in their forms (all, along a dimension with indices, of two tensors), argmax and argmin.
+#include <deque>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/fold.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+#include "tensor/ops/rows.h"
+#include "tensor/parallel.h"
+
+namespace kiln {
+namespace {
+
+using cpu::Combine;
+using ops::keeps_dims;
+
+// ---- Finding ---------------------------------------------------------------------------------------------
+
+template <class T>
+bool is_found(T x, T extremum) {
+  return x == extremum || x != x;
+}
+
+// The first place that holds the extremum; nan counts as one. Looks at a stretch at a time without branches.
+template <class T>
+std::int64_t find(const T* row, std::int64_t count, T extremum) {
+  constexpr std::int64_t kStretch = 64;
+  std::int64_t i = 0;
+  for (; i + kStretch <= count; i += kStretch) {
+    bool any = false;
+    for (std::int64_t j = 0; j < kStretch; ++j) any |= is_found(row[i + j], extremum);
+    if (any) break;
+  }
+  while (!is_found(row[i], extremum)) ++i;
+  return i;
+}
+
+// Indices of the extrema along `dim`, i64, in the order of the other dimensions.
+Tensor indices_along(const Tensor& x, int dim, Combine combine) {
+  const Dims dims = x.rank() == 0 ? Dims{} : Dims{dim};
+  const Tensor extrema = cpu::fold(x, dims, combine);
+  Tensor rows = ops::rows_along(x, dim);
+  if (rows.dtype() != extrema.dtype()) rows = ops::cast(rows, extrema.dtype());
+  const Tensor indices = Tensor::empty(extrema.sizes(), DType::I64, x.device());
+  const std::int64_t count = x.rank() == 0 ? 1 : x.size(dim);
+  const auto search = [&]<class T>() {
+    const T* extremum = extrema.data<T>();
+    const T* row = rows.data<T>();
+    auto* index = indices.writable<std::int64_t>();
+    parallel_for(indices.numel(), std::max<std::int64_t>(1, 32768 / count),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t r = begin; r < end; ++r)
+                     index[r] = find(row + r * count, count, extremum[r]);
+                 });
+  };
+  if (extrema.dtype() == DType::F32) search.operator()<float>();
+  if (extrema.dtype() == DType::F64) search.operator()<double>();
+  if (extrema.dtype() == DType::I64) search.operator()<std::int64_t>();
+  return indices;
+}
+
+// The elements of x at the indices along `dim`, bit by bit.
+Tensor pick(const Tensor& x, int dim, const Tensor& indices) {
+  const Tensor rows = ops::rows_along(x, dim);
+  const Tensor values = Tensor::empty(indices.sizes(), x.dtype(), x.device());
+  const std::int64_t count = x.rank() == 0 ? 1 : x.size(dim);
+  visit_dtype(x.dtype(), [&]<class T>() {
+    const T* row = rows.data<T>();
+    const auto* index = indices.data<std::int64_t>();
+    T* value = values.writable<T>();
+    for (std::int64_t r = 0; r < indices.numel(); ++r) value[r] = row[r * count + index[r]];
+  });
+  return values;
+}
+
+// ---- argmax, argmin --------------------------------------------------------------------------------------
+
+// An index that may be absent: all dimensions.
+Dims index_dims(const TensorType& x, const Attrs& attrs) {
+  return ops::reduced_dims(attrs, static_cast<int>(x.sizes.size()));
+}
+
+std::vector<TensorType> infer_indices(std::span<const TensorType> in, const Attrs& attrs) {
+  const Dims dims = index_dims(in[0], attrs);
+  ops::need_elements(in[0], dims, attrs);
+  return {{DType::I64, in[0].device, ops::reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
+}
+
+template <Combine kCombine>
+Tensors indices(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
+  if (attrs.has("dim") || x.rank() == 0)
+    return {ops::with_sizes(indices_along(x, dims.empty() ? 0 : static_cast<int>(dims[0]), kCombine), sizes)};
+  const Tensor flat = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
+  return {ops::with_sizes(indices_along(ops::with_sizes(flat, Dims{x.numel()}), 0, kCombine), sizes)};
+}
+
+// ---- max.dim, min.dim ------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_values(std::span<const TensorType> in, const Attrs& attrs) {
+  std::vector<TensorType> types = infer_indices(in, attrs);
+  types.insert(types.begin(), {in[0].dtype, in[0].device, types[0].sizes, false});
+  return types;
+}
+
+template <Combine kCombine>
+Tensors values(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const int dim = dims.empty() ? 0 : static_cast<int>(dims[0]);
+  const Tensor places = indices_along(x, dim, kCombine);
+  const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
+  return {ops::with_sizes(pick(x, dim, places), sizes), ops::with_sizes(places, sizes)};
+}
+
+// The gradient of the values goes to where they came from.
+Tensors values_vjp(const VjpArgs& args) {
+  const TensorType& x = args.input_types[0];
+  if (x.sizes.empty()) return {args.grads[0]};
+  const Dims dims = index_dims(x, args.attrs);
+  return {ops::scatter_add(ops::zeros(x.sizes, x.dtype, x.device), static_cast<int>(dims[0]),
+                           ops::restore_dims(args.outputs[1], x.sizes, dims),
+                           ops::restore_dims(args.grads[0], x.sizes, dims))};
+}
+
+Tensors values_jvp(const JvpArgs& args) {
+  const Tensor& tangent = args.tangents[0];
+  const Dims dims = ops::reduced_dims(args.attrs, tangent.rank());
+  if (dims.empty()) return {tangent, Tensor()};
+  const Tensor places = ops::restore_dims(args.outputs[1], tangent.sizes(), dims);
+  return {ops::reshape(ops::gather(tangent, static_cast<int>(dims[0]), places), args.outputs[0].sizes()),
+          Tensor()};
+}
+
+// ---- max, min of everything and of two
+// ---------------------------------------------------------------------
+
+std::vector<TensorType> infer_whole(std::span<const TensorType> in, const Attrs& attrs) {
+  Dims all;
+  for (std::size_t d = 0; d < in[0].sizes.size(); ++d) all.push_back(static_cast<Dim>(d));
+  ops::need_elements(in[0], all, attrs);
+  return {{in[0].dtype, in[0].device, {}, false}};
+}
+
+Tensors whole_max(const Op&, Inputs in, const Attrs&) { return {ops::amax(in[0])}; }
+Tensors whole_min(const Op&, Inputs in, const Attrs&) { return {ops::amin(in[0])}; }
+
+std::vector<TensorType> infer_pair(std::span<const TensorType> in, const Attrs& attrs) {
+  static const Op& maximum = OpTable::get().at("maximum");  // has the same types as minimum
+  (void)attrs;
+  return maximum.infer(in, Attrs(maximum));
+}
+Tensors pair_max(const Op&, Inputs in, const Attrs&) { return {ops::maximum(in[0], in[1])}; }
+Tensors pair_min(const Op&, Inputs in, const Attrs&) { return {ops::minimum(in[0], in[1])}; }
+
+// ---- Rows ------------------------------------------------------------------------------------------------
+
+struct Words {
+  std::string_view name, other, adjective, onnx_arg, onnx_pair;
+};
+
+// Texts put together here live as long as the rows.
+std::string_view keep(std::string text) {
+  static std::deque<std::string> kept;
+  return kept.emplace_back(std::move(text));
+}
+
+void add_whole(OpTable& table, const Words& words, EagerFn body, EagerFn pair) {
+  const std::string name(words.name);
+  table.add({
+      .signature = Signature::parse(name + "(x: tensor)"),
+      .family = "reduce",
+      .documentation = keep("The " + std::string(words.adjective) + " element; nan wins. " + name +
+                            "(x, dim) gives values and indices along a dimension, " + name +
+                            "(a, b) compares two tensors element by element."),
+      .example = keep(">>> " + name + "(tensor([3, 3, 3])).item()\n3"),
+      .infer = infer_whole,
+      .eager = body,
+      .vjp = Rule<VjpFn>::none(kComposite),
+      .jvp = Rule<JvpFn>::none(kComposite),
+      .batch = Rule<BatchFn>::none(kComposite),
+      .lowering = Lowering::Composite,
+  });
+  table.add({
+      .signature = Signature::parse(name + ".other(x: tensor, other: tensor)"),
+      .family = "reduce",
+      .documentation = keep("The " + std::string(words.adjective) +
+                            " of each pair of elements: " + std::string(words.other) + "(x, other)."),
+      .example = keep(">>> " + name + "(tensor([1, 5]), tensor([1, 5])).tolist()\n[1, 5]"),
+      .infer = infer_pair,
+      .eager = pair,
+      .vjp = Rule<VjpFn>::none(kComposite),
+      .jvp = Rule<JvpFn>::none(kComposite),
+      .batch = Rule<BatchFn>::none(kComposite),
+      .lowering = Lowering::Composite,
+      .onnx = words.onnx_pair,
+  });
+}
+
+template <Combine kCombine>
+void add_along(OpTable& table, const Words& words) {
+  const std::string name(words.name);
+  table.add({
+      .signature = Signature::parse(name + ".dim(x: tensor, dim: index, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation =
+          keep("The " + std::string(words.adjective) +
+               " elements along `dim` and the index of the first of each, as a tuple; nan wins."),
+      .example = keep(">>> values, indices = " + name +
+                      "(tensor([[4, 4], [7, 7]]), dim=1)\n>>> (values.tolist(), "
+                      "indices.tolist())\n([4, 7], [0, 0])"),
+      .infer = infer_values,
+      .eager = values<kCombine>,
+      .vjp = values_vjp,
+      .jvp = values_jvp,
+      .batch = ops::batch_index,
+      .saves = saves_output(1),
+      .lowering = Lowering::Library,
+      .outputs = 2,
+  });
+  const std::string_view reason = "its result is an index";
+  table.add({
+      .signature = Signature::parse("arg" + name + "(x: tensor, dim: index? = none, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation = keep("The index of the first " + std::string(words.adjective) +
+                            " element along `dim`, or among all in row-major order; nan wins."),
+      .example = keep(">>> arg" + name + "(tensor([2, 2, 2])).item()\n0"),
+      .infer = infer_indices,
+      .eager = indices<kCombine>,
+      .vjp = Rule<VjpFn>::none(reason),
+      .jvp = Rule<JvpFn>::none(reason),
+      .batch = ops::batch_optional_index,
+      .lowering = Lowering::Library,
+      .onnx = words.onnx_arg,
+  });
+}
+
+}  // namespace
+
+void add_extremum_ops(OpTable& table) {
+  const Words max{"max", "maximum", "largest", "ArgMax", "Max"};
+  const Words min{"min", "minimum", "smallest", "ArgMin", "Min"};
+  add_whole(table, max, whole_max, pair_max);
+  add_along<Combine::Max>(table, max);
+  add_whole(table, min, whole_min, pair_min);
+  add_along<Combine::Min>(table, min);
+}
+
+}  // namespace kiln

@@ -1,0 +1,560 @@
+// Picking and placing along one dimension: gather, scatter, index_select, index_add, embedding.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/offsets.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln {
+
+void add_advanced_index_ops(OpTable& table);
+void add_sort_ops(OpTable& table);
+void add_unique_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+using rules::dim_attr;
+
+constexpr std::string_view kFamily = "index";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
+int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
+Dim size_along(const Tensor& x, int dim) { return x.rank() == 0 ? 1 : x.size(dim); }
+Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
+
+// Linear in input 0, the indices stay as they are.
+Tensors jvp_of_first(const JvpArgs& args) {
+  Tensors inputs(args.inputs.begin(), args.inputs.end());
+  inputs[0] = args.tangents[0];
+  return kiln::bind(args.op, inputs, args.attrs);
+}
+
+// A 0-d tensor is indexed as if it had one dimension; so is each example of a batch of them.
+struct Batched {
+  Tensors inputs;
+  Attrs attrs;
+  bool scalar;
+};
+Batched batch_along_dim(const BatchArgs& args) {
+  Batched result{{}, args.attrs, false};
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) result.inputs.push_back(rules::with_batch(args, i));
+  result.scalar = result.inputs[0].rank() == 1;
+  if (result.scalar) {
+    for (Tensor& input : result.inputs) input = ops::reshape(input, Dims{args.batch_size, 1});
+  }
+  result.attrs = rules::shift_dim(args.attrs, "dim", result.inputs[0].rank() - 1);
+  return result;
+}
+Tensors same_rank_batch(const BatchArgs& args) {
+  const Batched batched = batch_along_dim(args);
+  Tensors result = kiln::bind(args.op, batched.inputs, batched.attrs);
+  if (batched.scalar) result[0] = ops::reshape(result[0], Dims{args.batch_size});
+  return result;
+}
+
+// ---- gather, scatter, scatter_add ----
+
+// Ranks agree, and the index is nowhere larger than `other` except along `dim`.
+void check_index_shape(const TensorType& other, const TensorType& index, int dim, const Attrs& attrs,
+                       int operand, int index_operand, bool along_dim_too) {
+  const std::string_view name = attrs.op()->name();
+  rules::check_index_dtype(index, name, index_operand);
+  const auto fail = [&] {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("{}: an index {} does not fit {}: ranks must be equal and sizes not larger{}",
+                              name, to_string(index), to_string(other),
+                              along_dim_too ? "" : fmt::format(", apart from dimension {}", dim)),
+                  {operand, index_operand});
+  };
+  if (std::max(rank_of(other), 1) != std::max(rank_of(index), 1)) fail();
+  for (std::size_t d = 0; d < std::min(other.sizes.size(), index.sizes.size()); ++d) {
+    if ((along_dim_too || d != at(dim)) && index.sizes[d] > other.sizes[d]) fail();
+  }
+}
+
+std::vector<TensorType> gather_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  check_index_shape(inputs[0], inputs[1], dim, attrs, 0, 1, false);
+  return {rules::with_sizes(inputs[0], inputs[1].sizes)};
+}
+Tensors gather_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor& x = inputs[0];
+  const int dim = dim_attr(attrs, "dim", x.rank());
+  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
+  const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
+  cpu::gather(result, x, dim, index);
+  return {result};
+}
+Tensors gather_vjp(const VjpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  return {ops::scatter_add(zeros_of(args.input_types[0]), dim, args.inputs[1], args.grads[0]), {}};
+}
+
+std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  check_index_shape(inputs[0], inputs[1], dim, attrs, 0, 1, false);
+  if (!inputs[2].is_number) check_index_shape(inputs[2], inputs[1], dim, attrs, 2, 1, true);
+  if (inputs[2].dtype != inputs[0].dtype && !inputs[2].is_number) {
+    throw OpError(ErrorKind::DType,
+                  fmt::format("{}: the source is {}, the tensor is {}", attrs.op()->name(),
+                              to_string(inputs[2]), to_string(inputs[0])),
+                  {0, 2}, fmt::format("convert the source with `.to({})`", name(inputs[0].dtype)));
+  }
+  return rules::infer_same(inputs, attrs);
+}
+// What is read while `output` is written must not lie there too.
+Tensor away_from(const Tensor& source, const Tensor& output) {
+  return shares_storage(source, output) ? cpu::contiguous_copy(source, source.dtype()) : source;
+}
+void scatter_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output, bool accumulate) {
+  const Tensor& x = inputs[0];
+  const int dim = dim_attr(attrs, "dim", x.rank());
+  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
+  Tensor source = inputs[2].dtype() == x.dtype() ? away_from(inputs[2], output)
+                                                 : cpu::contiguous_copy(inputs[2], x.dtype());
+  if (inputs[2].is_number()) source = Tensor::alias(source, broadcast_layout(source.layout(), index.sizes()));
+  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
+  cpu::scatter(output, dim, away_from(index, output), source, accumulate);
+}
+template <bool Accumulate>
+void scatter_inplace(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+  scatter_into(row, inputs, attrs, output, Accumulate);
+}
+template <bool Accumulate>
+Tensors scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
+  scatter_into(row, inputs, attrs, result, Accumulate);
+  return {result};
+}
+
+// The gradient of the source, which may be larger than the index.
+Tensor source_gradient(const Tensor& g, int dim, const Tensor& index, const TensorType& source) {
+  static const Op& pad = op("constant_pad");
+  Tensor picked = ops::gather(g, dim, index);
+  if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
+  Dims margins;
+  for (int d = rank_of(source) - 1; d >= 0; --d) {
+    margins.push_back(0);
+    margins.push_back(source.sizes[at(d)] - (index.rank() == 0 ? 1 : index.size(d)));
+  }
+  const bool whole = std::all_of(margins.begin(), margins.end(), [](Dim margin) { return margin == 0; });
+  return ops::reshape(whole ? picked : apply_one(pad, {picked}, {margins, std::int64_t{0}}), source.sizes);
+}
+Tensors scatter_vjp(const VjpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  Tensors result(3);
+  if (args.needs[0]) {
+    const Tensor inputs[] = {args.grads[0], args.inputs[1], Tensor::number(std::int64_t{0})};
+    result[0] = kiln::bind(args.op, inputs, args.attrs).front();
+  }
+  if (args.needs[2]) result[2] = source_gradient(args.grads[0], dim, args.inputs[1], args.input_types[2]);
+  return result;
+}
+Tensors scatter_add_vjp(const VjpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  Tensors result(3);
+  if (args.needs[0]) result[0] = args.grads[0];
+  if (args.needs[2]) result[2] = source_gradient(args.grads[0], dim, args.inputs[1], args.input_types[2]);
+  return result;
+}
+Tensors scatter_jvp(const JvpArgs& args) {
+  const auto tangent = [&](std::size_t i) {
+    return args.tangents[i] ? args.tangents[i] : ops::zeros_like(args.inputs[i]);
+  };
+  const Tensor inputs[] = {tangent(0), args.inputs[1], tangent(2)};
+  return kiln::bind(args.op, inputs, args.attrs);
+}
+Tensors scatter_batch(const BatchArgs& args) {
+  if (!args.inputs[2].is_number()) return same_rank_batch(args);
+  Tensors inputs(args.inputs.begin(), args.inputs.end());
+  std::vector<char> batched(args.batched.begin(), args.batched.end());
+  const Tensor& index = args.inputs[1];
+  const Dims inner(index.sizes().begin() + (args.batched[1] ? 1 : 0), index.sizes().end());
+  inputs[2] = ops::full(inner, args.inputs[2], args.inputs[0].dtype());
+  const bool flags[] = {args.batched[0], args.batched[1], false};
+  return same_rank_batch({args.op, args.attrs, inputs, flags, args.batch_size});
+}
+
+std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  rules::check_index_dtype(inputs[1], "take_along_dim", 1);
+  if (!attrs.has("dim")) return {rules::with_sizes(inputs[0], Dims{count_elements(inputs[1].sizes)})};
+  if (rank_of(inputs[0]) != rank_of(inputs[1])) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("take_along_dim: {} and {} must have equally many dimensions",
+                              to_string(inputs[0]), to_string(inputs[1])),
+                  {0, 1});
+  }
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  Dims x = inputs[0].sizes;
+  Dims index = inputs[1].sizes;
+  if (x.empty()) return {inputs[0]};
+  const Dim length = index[at(dim)];
+  x[at(dim)] = index[at(dim)] = 1;
+  Dims sizes = broadcast(x, index, "take_along_dim");
+  sizes[at(dim)] = length;
+  return {rules::with_sizes(inputs[0], sizes)};
+}
+Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  if (!attrs.has("dim")) {
+    return {ops::gather(ops::reshape(inputs[0], Dims{inputs[0].numel()}), 0,
+                        ops::reshape(inputs[1], Dims{inputs[1].numel()}))};
+  }
+  const TensorType types[] = {inputs[0].type(), inputs[1].type()};
+  const Dims sizes = take_along_dim_infer(types, attrs).front().sizes;
+  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
+  Dims wide = sizes;
+  if (!wide.empty()) wide[at(dim)] = inputs[0].size(dim);
+  return {ops::gather(ops::expand(inputs[0], wide), dim, ops::expand(inputs[1], sizes))};
+}
+
+// ---- index_select, index_add, index_fill ----
+
+void check_vector_index(const TensorType& index, std::string_view name) {
+  rules::check_index_dtype(index, name, 1);
+  if (rank_of(index) <= 1) return;
+  throw OpError(ErrorKind::Shape,
+                fmt::format("{}: the index must be a vector, it is {}", name, to_string(index)), {1});
+}
+std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_vector_index(inputs[1], "index_select");
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  Dims sizes = inputs[0].sizes;
+  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  return {rules::with_sizes(inputs[0], sizes)};
+}
+// The places that a vector of indices along a dimension stands for.
+cpu::Places places_along(const Tensor& x, int dim, const Tensor& index) {
+  const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  const auto* values = index.data<std::int64_t>();
+  std::vector<std::int64_t> middle(static_cast<std::size_t>(index.numel()));
+  std::transform(values, values + index.numel(), middle.begin(), [=](std::int64_t i) { return i * stride; });
+  return cpu::places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, std::move(middle));
+}
+Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor& x = inputs[0];
+  const int dim = dim_attr(attrs, "dim", x.rank());
+  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
+  Dims sizes = x.sizes();
+  if (!sizes.empty()) sizes[at(dim)] = index.numel();
+  const Tensor result = Tensor::empty(sizes, x.dtype(), x.device());
+  cpu::take(result, x, places_along(x, dim, index));
+  return {result};
+}
+Tensors index_select_vjp(const VjpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  return {ops::index_add(zeros_of(args.input_types[0]), dim, args.inputs[1], args.grads[0]), {}};
+}
+
+// An index of each example, [batch, n], as an index of the same rank as `like`, along `dim` + 1.
+Tensor spread_index(const Tensor& index, const Tensor& like, int dim) {
+  Dims sizes = like.sizes();
+  const Dim length = index.rank() == 1 ? 1 : index.size(1);
+  sizes[at(dim) + 1] = length;
+  Dims apart(sizes.size(), 1);
+  apart[0] = sizes[0];
+  apart[at(dim) + 1] = length;
+  return ops::expand(ops::reshape(index, apart), sizes);
+}
+Tensors index_select_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  const int rank = x.rank() - 1;
+  const int dim = dim_attr(args.attrs, "dim", rank);
+  if (rank == 0) return {x};
+  if (!args.batched[1]) return {ops::index_select(x, dim + 1, args.inputs[1])};
+  return {ops::gather(x, dim + 1, spread_index(args.inputs[1], x, dim))};
+}
+
+std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_vector_index(inputs[1], "index_add");
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  Dims sizes = inputs[0].sizes;
+  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (sizes != inputs[2].sizes) {
+    throw OpError(
+        ErrorKind::Shape,
+        fmt::format("index_add: the source must be {}, it is {}", to_string(sizes), to_string(inputs[2])),
+        {0, 2});
+  }
+  if (inputs[2].dtype != inputs[0].dtype) {
+    throw OpError(ErrorKind::DType,
+                  fmt::format("index_add: the source is {}, the tensor is {}", to_string(inputs[2]),
+                              to_string(inputs[0])),
+                  {0, 2}, fmt::format("convert the source with `.to({})`", name(inputs[0].dtype)));
+  }
+  return rules::infer_same(inputs, attrs);
+}
+void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+  const Tensor& x = inputs[0];
+  const int dim = dim_attr(attrs, "dim", x.rank());
+  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
+  const double alpha = rules::float_of(attrs.at("alpha"));
+  const Tensor source = alpha == 1 ? inputs[2] : inputs[2] * rules::number_attr(attrs.at("alpha"));
+  const Tensor values =
+      source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
+  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
+  cpu::put(output, values, places_along(output, dim, index), true);
+}
+Tensors index_add_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
+  index_add_into(row, inputs, attrs, result);
+  return {result};
+}
+Tensors index_add_vjp(const VjpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  Tensors result(3);
+  if (args.needs[0]) result[0] = args.grads[0];
+  if (args.needs[2]) {
+    const double alpha = rules::float_of(args.attrs.at("alpha"));
+    const Tensor picked = ops::index_select(args.grads[0], dim, args.inputs[1]);
+    result[2] = alpha == 1 ? picked : picked * alpha;
+  }
+  return result;
+}
+Tensors index_add_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  const Tensor source = rules::with_batch(args, 2);
+  const int rank = x.rank() - 1;
+  const int dim = dim_attr(args.attrs, "dim", rank);
+  const Tensor scaled = source * rules::number_attr(args.attrs.at("alpha"));
+  if (rank == 0) return {x + scaled};
+  if (!args.batched[1]) return {ops::index_add(x, dim + 1, args.inputs[1], scaled)};
+  return {ops::scatter_add(x, dim + 1, spread_index(args.inputs[1], source, dim), scaled)};
+}
+
+std::vector<TensorType> index_fill_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_vector_index(inputs[1], "index_fill");
+  dim_attr(attrs, "dim", rank_of(inputs[0]));
+  if (!inputs[2].sizes.empty()) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("index_fill: the value must be one number, it is {}", to_string(inputs[2])),
+                  {2});
+  }
+  return rules::infer_same(inputs, attrs);
+}
+Tensors index_fill_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
+  const Tensor x = inputs[0].rank() == 0 ? ops::reshape(inputs[0], Dims{1}) : inputs[0];
+  Tensors indices(static_cast<std::size_t>(dim));
+  indices.push_back(inputs[1]);
+  return {ops::reshape(ops::index_put(x, indices, inputs[2]), inputs[0].sizes())};
+}
+
+// ---- embedding ----
+
+std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs&) {
+  rules::check_index_dtype(inputs[0], "embedding", 0);
+  if (rank_of(inputs[1]) != 2) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("embedding: the weight must be a matrix, it is {}", to_string(inputs[1])), {1});
+  }
+  Dims sizes = inputs[0].sizes;
+  sizes.push_back(inputs[1].sizes[1]);
+  return {rules::with_sizes(inputs[1], sizes)};
+}
+Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor& weight = inputs[1];
+  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
+  Dims sizes = index.sizes();
+  sizes.push_back(weight.size(1));
+  const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
+  cpu::take(result, weight, places_along(weight, 0, index));
+  return {result};
+}
+Tensors embedding_vjp(const VjpArgs& args) {
+  const Tensor& index = args.inputs[0];
+  const TensorType& weight = args.input_types[1];
+  const Tensor flat = ops::reshape(index, Dims{index.numel()});
+  Tensor rows = ops::reshape(args.grads[0], Dims{index.numel(), weight.sizes[1]});
+  if (const auto* padding = args.attrs.find<std::int64_t>("padding_idx")) {
+    const Dim row = *padding < 0 ? *padding + weight.sizes[0] : *padding;
+    const Tensor is_padding = apply_one(op("eq"), {ops::unsqueeze(flat, 1), Tensor::number(row)});
+    rows = ops::masked_fill(rows, is_padding, Tensor::number(std::int64_t{0}));
+  }
+  return {{}, ops::index_add(zeros_of(weight), 0, flat, rows)};
+}
+Tensors embedding_jvp(const JvpArgs& args) {
+  const Tensor inputs[] = {args.inputs[0], args.tangents[1]};
+  return kiln::bind(args.op, inputs, args.attrs);
+}
+Tensors embedding_batch(const BatchArgs& args) {
+  if (!args.batched[1]) return kiln::bind(args.op, args.inputs, args.attrs);
+  // One weight per example: rows of all weights one after the other.
+  const Tensor& weight = args.inputs[1];
+  const Dim rows = weight.size(1);
+  const Tensor index = rules::with_batch(args, 0);
+  Dims ones(static_cast<std::size_t>(index.rank()), 1);
+  ones[0] = args.batch_size;
+  const Tensor first =
+      ops::reshape(ops::arange(0, args.batch_size * std::max<Dim>(rows, 1), std::max<Dim>(rows, 1)), ones);
+  return {
+      ops::index(ops::reshape(weight, Dims{args.batch_size * rows, weight.size(2)}), Tensors{index + first})};
+}
+
+// ---- Rows ----
+
+void add_gathering(OpTable& table) {
+  table.add({.signature = Signature::parse("gather(x: tensor, dim: index, index: tensor)"),
+             .family = kFamily,
+             .documentation = "Picks along `dim` the index given for each place: for dim 0, `result[i][j] = "
+                              "x[index[i][j]][j]`.",
+             .example = ">>> tensor([[1, 2], [3, 4]]).gather(1, tensor([[1], [0]])).tolist()\n[[2], [3]]",
+             .infer = gather_infer,
+             .eager = gather_eager,
+             .vjp = gather_vjp,
+             .jvp = jvp_of_first,
+             .batch = same_rank_batch,
+             .saves = saves_input(1),
+             .lowering = Lowering::Gather,
+             .traits = kLinear,
+             .onnx = "GatherElements"});
+  table.add(
+      {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
+       .family = kFamily,
+       .documentation =
+           "A copy of `x` with the elements of `src`, or one number, written along `dim` where `index` "
+           "says; of several for one place the last stays.",
+       .example = ">>> zeros(3, dtype=i64).scatter(0, tensor([2, 0]), tensor([5, 6])).tolist()\n[6, 0, 5]",
+       .infer = scatter_infer,
+       .eager = scatter_eager<false>,
+       .into = scatter_inplace<false>,
+       .vjp = scatter_vjp,
+       .jvp = scatter_jvp,
+       .batch = scatter_batch,
+       .saves = saves_input(1),
+       .lowering = Lowering::Scatter,
+       .traits = kInplace,
+       .onnx = "ScatterElements"});
+  table.add(
+      {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
+       .family = kFamily,
+       .documentation =
+           "A copy of `x` with the elements of `src` added along `dim` where `index` says, in order.",
+       .example =
+           ">>> zeros(3, dtype=i64).scatter_add(0, tensor([2, 2]), tensor([5, 6])).tolist()\n[0, 0, 11]",
+       .infer = scatter_infer,
+       .eager = scatter_eager<true>,
+       .into = scatter_inplace<true>,
+       .vjp = scatter_add_vjp,
+       .jvp = scatter_jvp,
+       .batch = scatter_batch,
+       .saves = saves_input(1),
+       .lowering = Lowering::Scatter,
+       .traits = kLinear | kInplace,
+       .onnx = "ScatterElements"});
+  table.add(
+      {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
+       .family = kFamily,
+       .documentation =
+           "`gather` with broadcasting: what `argsort` and `argmax` give can be taken. Without `dim`, of "
+           "the flat tensor.",
+       .example = ">>> x = tensor([[3, 1], [2, 4]])\n>>> x.take_along_dim(x.argsort(1), 1).tolist()\n[[1, "
+                  "3], [2, 4]]",
+       .infer = take_along_dim_infer,
+       .eager = take_along_dim_body,
+       .vjp = Rule<VjpFn>::none(kComposite),
+       .jvp = Rule<JvpFn>::none(kComposite),
+       .batch = Rule<BatchFn>::none(kComposite),
+       .onnx = "GatherElements"});
+}
+
+void add_selecting(OpTable& table) {
+  table.add(
+      {.signature = Signature::parse("index_select(x: tensor, dim: index, index: tensor)"),
+       .family = kFamily,
+       .documentation = "A copy of the slices along `dim` that a vector of integers names.",
+       .example = ">>> tensor([[1, 2], [3, 4]]).index_select(0, tensor([1, 1])).tolist()\n[[3, 4], [3, 4]]",
+       .infer = index_select_infer,
+       .eager = index_select_eager,
+       .vjp = index_select_vjp,
+       .jvp = jvp_of_first,
+       .batch = index_select_batch,
+       .saves = saves_input(1),
+       .lowering = Lowering::Gather,
+       .traits = kLinear,
+       .onnx = "Gather"});
+  table.add(
+      {.signature = Signature::parse(
+           "index_add(x: tensor, dim: index, index: tensor, source: tensor, *, alpha: number = 1)"),
+       .family = kFamily,
+       .documentation =
+           "A copy of `x` with the slices of `source`, times `alpha`, added to those along `dim` that a "
+           "vector of integers names, in order.",
+       .example = ">>> zeros(3, dtype=i64).index_add(0, tensor([0, 0]), tensor([1, 2])).tolist()\n[3, 0, 0]",
+       .infer = index_add_infer,
+       .eager = index_add_eager,
+       .into = index_add_into,
+       .vjp = index_add_vjp,
+       .jvp = scatter_jvp,
+       .batch = index_add_batch,
+       .saves = saves_input(1),
+       .lowering = Lowering::Scatter,
+       .traits = kLinear | kInplace});
+  table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
+             .family = kFamily,
+             .documentation =
+                 "A copy of `x` with one number in the slices along `dim` that a vector of integers names.",
+             .example = ">>> zeros(3, dtype=i64).index_fill(0, tensor([0, 2]), 7).tolist()\n[7, 0, 7]",
+             .infer = index_fill_infer,
+             .eager = index_fill_body,
+             .vjp = Rule<VjpFn>::none(kComposite),
+             .jvp = Rule<JvpFn>::none(kComposite),
+             .batch = Rule<BatchFn>::none(kComposite),
+             .traits = kInplace});
+  table.add(
+      {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
+       .family = kFamily,
+       .documentation = "The rows of `weight` that integers name. The row `padding_idx` gets no gradient.",
+       .example = ">>> embedding(tensor([1, 0]), tensor([[1, 2], [3, 4]])).tolist()\n[[3, 4], [1, 2]]",
+       .infer = embedding_infer,
+       .eager = embedding_eager,
+       .vjp = embedding_vjp,
+       .jvp = embedding_jvp,
+       .batch = embedding_batch,
+       .saves = saves_input(0),
+       .lowering = Lowering::Gather,
+       .onnx = "Gather"});
+}
+
+}  // namespace
+
+void add_index_ops(OpTable& table) {
+  add_gathering(table);
+  add_selecting(table);
+  add_advanced_index_ops(table);
+  add_sort_ops(table);
+  add_unique_ops(table);
+}
+
+namespace ops {
+
+Tensor gather(const Tensor& x, int dim, const Tensor& index) {
+  static const Op& row = op("gather");
+  return apply_one(row, {x, index}, {std::int64_t{dim}});
+}
+Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  static const Op& row = op("scatter");
+  return apply_one(row, {x, index, source}, {std::int64_t{dim}});
+}
+Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  static const Op& row = op("scatter_add");
+  return apply_one(row, {x, index, source}, {std::int64_t{dim}});
+}
+Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
+  static const Op& row = op("index_select");
+  return apply_one(row, {x, index}, {std::int64_t{dim}});
+}
+Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  static const Op& row = op("index_add");
+  return apply_one(row, {x, index, source}, {std::int64_t{dim}});
+}
+Tensor embedding(const Tensor& index, const Tensor& weight) {
+  static const Op& row = op("embedding");
+  return apply_one(row, {index, weight});
+}
+
+}  // namespace ops
+}  // namespace kiln

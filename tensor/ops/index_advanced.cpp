@@ -1,0 +1,510 @@
+// Advanced indexing: tensors of integers and masks for some dimensions, as NumPy mixes them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/offsets.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln {
+
+void add_advanced_index_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+
+constexpr std::string_view kFamily = "index";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+// ---- Which dimensions are indexed, and what shape results ----
+
+// What one index does: nothing (absent), integers for one dimension, or a mask over several. Absent inputs
+// have the type of a bool number, which no index is.
+const TensorType kAbsent{DType::Bool, Device{}, {}, true};
+bool is_absent(const TensorType& type) { return type.is_number && type.dtype == DType::Bool; }
+
+struct Item {
+  int first;   // the dimension
+  int span;    // how many
+  Dims sizes;  // of the integers; -1 for as many as a mask holds
+  int operand;
+};
+
+void check_mask(const TensorType& mask, const TensorType& x, int first, int operand) {
+  for (std::size_t d = 0; d < mask.sizes.size(); ++d) {
+    const std::size_t dim = static_cast<std::size_t>(first) + d;
+    if (dim < x.sizes.size() && mask.sizes[d] == x.sizes[dim]) continue;
+    throw OpError(
+        ErrorKind::Index,
+        fmt::format("a mask {} does not fit {} from dimension {} on", to_string(mask), to_string(x), first),
+        {0, operand});
+  }
+}
+
+std::vector<Item> items_of(const TensorType& x, std::span<const TensorType> indices, int operand) {
+  std::vector<Item> items;
+  int dim = 0;
+  for (const TensorType& index : indices) {
+    const int rank = static_cast<int>(index.sizes.size());
+    if (index.dtype == DType::Bool && !is_absent(index)) {
+      check_mask(index, x, dim, operand);
+      items.push_back({dim, rank, Dims{-1}, operand});
+      dim += rank;
+    } else {
+      if (!is_absent(index)) {
+        rules::check_index_dtype(index, "index", operand);
+        items.push_back({dim, 1, index.sizes, operand});
+      }
+      ++dim;
+    }
+    ++operand;
+  }
+  if (dim > static_cast<int>(x.sizes.size())) {
+    throw OpError(ErrorKind::Index, fmt::format("too many indices: {} for {}", dim, to_string(x)), {0});
+  }
+  return items;
+}
+
+Dims broadcast_items(const std::vector<Item>& items) {
+  Dims sizes;
+  for (const Item& item : items) {
+    const bool unknown = item.sizes == Dims{-1};
+    if (unknown && (sizes.empty() || sizes.back() == 1)) {
+      if (sizes.empty()) sizes.push_back(1);
+      sizes.back() = -1;
+      continue;
+    }
+    if (unknown || (!sizes.empty() && sizes.back() == -1)) continue;  // seen when it runs
+    if (!broadcastable_to(item.sizes, sizes) && !broadcastable_to(sizes, item.sizes)) {
+      Dims wide;
+      try {
+        wide = broadcast(sizes, item.sizes, "index");
+      } catch (const OpError&) {
+        throw OpError(ErrorKind::Index,
+                      fmt::format("indices of shapes {} and {} do not broadcast", to_string(sizes),
+                                  to_string(item.sizes)),
+                      {item.operand});
+      }
+    }
+    sizes = broadcast(sizes, item.sizes, "index");
+  }
+  return sizes;
+}
+
+// The order of dimensions in which indexed ones stand together: where the first one is when they are
+// adjacent, else at the front. `before` dimensions come before them.
+struct Order {
+  std::vector<int> dims;
+  int before = 0;
+  int indexed = 0;
+};
+Order order_of(const std::vector<Item>& items, int rank) {
+  std::vector<bool> is_indexed(static_cast<std::size_t>(rank), false);
+  Order order;
+  for (const Item& item : items) {
+    for (int d = item.first; d < item.first + item.span; ++d) is_indexed[static_cast<std::size_t>(d)] = true;
+    order.indexed += item.span;
+  }
+  const bool adjacent =
+      items.empty() || items.back().first + items.back().span - items.front().first == order.indexed;
+  order.before = adjacent && !items.empty() ? items.front().first : 0;
+  for (int d = 0; d < order.before; ++d) order.dims.push_back(d);
+  for (int d = 0; d < rank; ++d) {
+    if (is_indexed[static_cast<std::size_t>(d)]) order.dims.push_back(d);
+  }
+  for (int d = order.before; d < rank; ++d) {
+    if (!is_indexed[static_cast<std::size_t>(d)]) order.dims.push_back(d);
+  }
+  return order;
+}
+
+Dims result_sizes(const Dims& x, const Order& order, const Dims& middle) {
+  Dims sizes;
+  for (std::size_t i = 0; i < order.dims.size(); ++i) {
+    const int at = static_cast<int>(i);
+    if (at == order.before) sizes.append(middle.begin(), middle.end());
+    if (at >= order.before && at < order.before + order.indexed) continue;
+    sizes.push_back(x[static_cast<std::size_t>(order.dims[i])]);
+  }
+  if (order.before == static_cast<int>(order.dims.size())) sizes.append(middle.begin(), middle.end());
+  return sizes;
+}
+
+std::vector<TensorType> index_infer(std::span<const TensorType> inputs, const Attrs&) {
+  const std::vector<Item> items = items_of(inputs[0], inputs.subspan(1), 1);
+  const Order order = order_of(items, static_cast<int>(inputs[0].sizes.size()));
+  return {rules::with_sizes(inputs[0], result_sizes(inputs[0].sizes, order, broadcast_items(items)))};
+}
+std::vector<TensorType> index_put_infer(std::span<const TensorType> inputs, const Attrs&) {
+  const std::vector<Item> items = items_of(inputs[0], inputs.subspan(2), 2);
+  const Order order = order_of(items, static_cast<int>(inputs[0].sizes.size()));
+  const Dims sizes = result_sizes(inputs[0].sizes, order, broadcast_items(items));
+  const bool known = std::find(sizes.begin(), sizes.end(), -1) == sizes.end();
+  if (known && !broadcastable_to(inputs[1].sizes, sizes)) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
+                              to_string(inputs[1]), to_string(sizes)),
+                  {0, 1});
+  }
+  return rules::infer_same(inputs, {});
+}
+
+// ---- Kernels ----
+
+Tensor nonzero_places(const Tensor& x);
+
+// The indices as integers, one for each indexed dimension: masks become the places where they are true.
+Tensors without_masks(Inputs indices) {
+  Tensors result;
+  for (const Tensor& index : indices) {
+    if (!index || index.dtype() != DType::Bool) {
+      result.push_back(index);
+      continue;
+    }
+    const Tensor places = nonzero_places(index);
+    for (int d = 0; d < index.rank(); ++d) {
+      const Layout column{{places.size(0)}, {places.strides()[0]}, places.offset() + d};
+      result.push_back(Tensor::alias(places, column));
+    }
+  }
+  return result;
+}
+
+struct Plan {
+  Order order;
+  Dims middle;
+  Dims sizes;  // of the result
+  cpu::Places places;
+};
+
+Plan plan_of(const Tensor& x, Inputs masked, int operand) {
+  const Tensors indices = without_masks(masked);
+  std::vector<TensorType> types;
+  for (const Tensor& index : indices) types.push_back(index ? index.type() : kAbsent);
+  const std::vector<Item> items = items_of(x.type(), types, operand);
+  Plan plan{order_of(items, x.rank()), broadcast_items(items), {}, {}};
+  plan.sizes = result_sizes(x.sizes(), plan.order, plan.middle);
+  std::vector<std::int64_t> middle(static_cast<std::size_t>(count_elements(plan.middle)), 0);
+  for (const Item& item : items) {
+    const auto dim = static_cast<std::size_t>(item.first);
+    const Tensor& given = indices[static_cast<std::size_t>(item.operand - operand)];
+    const Tensor index =
+        cpu::checked_index(given, x.sizes()[dim], item.first, true,
+                           std::min(item.operand, operand + static_cast<int>(masked.size()) - 1));
+    const auto* values = index.data<std::int64_t>();
+    const Dim stride = x.strides()[dim];
+    if (index.sizes() == plan.middle) {
+      for (std::size_t i = 0; i < middle.size(); ++i) middle[i] += values[i] * stride;
+      continue;
+    }
+    const Layout wide = broadcast_layout(index.layout(), plan.middle);
+    const std::vector<std::int64_t> from = cpu::all_offsets(wide.sizes, wide.strides);
+    for (std::size_t i = 0; i < middle.size(); ++i) middle[i] += values[from[i]] * stride;
+  }
+  Layout ordered;
+  for (const int d : plan.order.dims) {
+    ordered.sizes.push_back(x.size(d));
+    ordered.strides.push_back(x.strides()[static_cast<std::size_t>(d)]);
+  }
+  plan.places = cpu::places_around(ordered, plan.order.before, plan.order.before + plan.order.indexed,
+                                   std::move(middle));
+  return plan;
+}
+
+Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor& x = inputs[0];
+  const Plan plan = plan_of(x, inputs.subspan(1), 1);
+  const Tensor result = Tensor::empty(plan.sizes, x.dtype(), x.device());
+  cpu::take(result, x, plan.places);
+  return {result};
+}
+
+void index_put_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+  const Tensor& x = inputs[0];
+  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
+  const Plan plan = plan_of(output, inputs.subspan(2), 2);
+  if (!broadcastable_to(inputs[1].sizes(), plan.sizes)) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
+                              to_string(inputs[1].type()), to_string(plan.sizes)),
+                  {0, 1});
+  }
+  Tensor values = inputs[1];
+  const bool ready =
+      values.sizes() == plan.sizes && values.dtype() == output.dtype() && values.is_contiguous();
+  if (!ready || shares_storage(values, output)) {
+    values = Tensor::empty(plan.sizes, output.dtype(), output.device());
+    cpu::copy(values, inputs[1]);
+  }
+  cpu::put(output, values, plan.places, attrs.get<bool>("accumulate"));
+}
+Tensors index_put_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
+  index_put_into(row, inputs, attrs, result);
+  return {result};
+}
+
+// ---- nonzero, masked_select ----
+
+std::vector<TensorType> nonzero_infer(std::span<const TensorType> inputs, const Attrs&) {
+  return {{DType::I64, inputs[0].device, Dims{-1, static_cast<Dim>(inputs[0].sizes.size())}}};
+}
+Tensor nonzero_places(const Tensor& x) {
+  const Tensor flags = cpu::contiguous_copy(x, DType::Bool);
+  const auto* flag = flags.data<bool>();
+  const std::int64_t count = std::count(flag, flag + flags.numel(), true);
+  const Tensor result = Tensor::empty(Dims{count, x.rank()}, DType::I64, x.device());
+  auto* out = result.writable<std::int64_t>();
+  if (x.rank() == 0 || count == 0) return result;
+  Dims index(x.sizes().size(), 0);
+  for (std::int64_t i = 0; i < flags.numel(); ++i) {
+    if (flag[i]) out = std::copy(index.begin(), index.end(), out);
+    for (std::size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < x.sizes()[d]) break;
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+Tensors nonzero_eager(const Op&, Inputs inputs, const Attrs&) { return {nonzero_places(inputs[0])}; }
+
+std::vector<TensorType> masked_select_infer(std::span<const TensorType> inputs, const Attrs&) {
+  if (inputs[1].dtype != DType::Bool) {
+    throw OpError(ErrorKind::DType,
+                  fmt::format("masked_select: the mask must be bool, it is {}", to_string(inputs[1])), {1});
+  }
+  broadcast(inputs[0].sizes, inputs[1].sizes, "masked_select");
+  return {rules::with_sizes(inputs[0], Dims{-1})};
+}
+Tensors masked_select_body(const Op&, Inputs inputs, const Attrs&) {
+  const Dims sizes = broadcast(inputs[0].sizes(), inputs[1].sizes(), "masked_select");
+  if (sizes.empty()) {
+    return {ops::index(ops::reshape(inputs[0], Dims{1}), Tensors{ops::reshape(inputs[1], Dims{1})})};
+  }
+  return {ops::index(ops::expand(inputs[0], sizes), Tensors{ops::expand(inputs[1], sizes)})};
+}
+
+// ---- Derivatives ----
+
+Tensors index_vjp(const VjpArgs& args) {
+  const TensorType& x = args.input_types[0];
+  Tensors result(args.input_types.size());
+  const Tensor zeros = ops::zeros(x.sizes, x.dtype, x.device);
+  result[0] = ops::index_put(zeros, args.inputs.subspan(1), args.grads[0], true);
+  return result;
+}
+Tensors index_jvp(const JvpArgs& args) { return {ops::index(args.tangents[0], args.inputs.subspan(1))}; }
+
+Tensors index_put_vjp(const VjpArgs& args) {
+  const Tensor& g = args.grads[0];
+  const Inputs indices = args.inputs.subspan(2);
+  Tensors result(args.input_types.size());
+  if (args.needs[0]) {
+    const bool keeps = args.attrs.get<bool>("accumulate");
+    result[0] = keeps ? g : ops::index_put(g, indices, Tensor::number(std::int64_t{0}));
+  }
+  if (args.needs[1]) {
+    const TensorType& values = args.input_types[1];
+    result[1] = ops::to(ops::sum_to(ops::index(g, indices), values.sizes), values.dtype);
+  }
+  return result;
+}
+Tensors index_put_jvp(const JvpArgs& args) {
+  const auto tangent = [&](std::size_t i) {
+    return args.tangents[i] ? args.tangents[i] : ops::zeros_like(args.inputs[i]);
+  };
+  return {ops::index_put(tangent(0), args.inputs.subspan(2), tangent(1), args.attrs.get<bool>("accumulate"))};
+}
+
+// ---- Batching ----
+// The batch becomes one more indexed dimension in front: an index that counts the examples. All indexed
+// dimensions are moved together first, so that where their shape goes is settled.
+
+struct BatchPlan {
+  Tensor x;         // [batch, indexed…, others…]
+  Tensors indices;  // for [batch, indexed…]
+  Order order;      // of one example
+  int middle;       // dimensions of the indices' common shape
+};
+
+Tensors batched_indices(const BatchArgs& args, std::size_t first) {
+  Tensors indices;
+  for (std::size_t i = first; i < args.inputs.size(); ++i) {
+    const Tensor& index = args.inputs[i];
+    if (index && index.dtype() == DType::Bool && args.batched[i]) {
+      throw OpError(ErrorKind::Value,
+                    "a mask that differs between the examples of a batch picks different counts", {0},
+                    "use `where` instead of a mask");
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+BatchPlan batch_plan(const BatchArgs& args, std::size_t first) {
+  const Tensor x = rules::with_batch(args, 0);
+  const Tensors given = batched_indices(args, first);
+  Tensors indices;
+  std::vector<bool> batched;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Tensors parts = without_masks(Inputs(&given[i], 1));
+    indices.append(parts.begin(), parts.end());
+    batched.insert(batched.end(), parts.size(), args.batched[first + i]);
+  }
+  std::vector<TensorType> types;
+  int middle = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    TensorType type = indices[i] ? indices[i].type() : kAbsent;
+    if (batched[i]) type.sizes.erase(type.sizes.begin());
+    if (indices[i]) middle = std::max(middle, static_cast<int>(type.sizes.size()));
+    types.push_back(type);
+  }
+  TensorType one = x.type();
+  one.sizes.erase(one.sizes.begin());
+  const std::vector<Item> items = items_of(one, types, static_cast<int>(first));
+  BatchPlan plan{{}, {}, order_of(items, x.rank() - 1), middle};
+  Dims dims{0};
+  for (int i = 0; i < plan.order.indexed; ++i)
+    dims.push_back(plan.order.dims[static_cast<std::size_t>(plan.order.before + i)] + 1);
+  for (int i = 0; i < x.rank() - 1; ++i) {
+    const bool moved = i >= plan.order.before && i < plan.order.before + plan.order.indexed;
+    if (!moved) dims.push_back(plan.order.dims[static_cast<std::size_t>(i)] + 1);
+  }
+  plan.x = ops::permute(x, dims);
+  Dims ones(static_cast<std::size_t>(middle) + 1, 1);
+  ones[0] = args.batch_size;
+  plan.indices.push_back(ops::reshape(ops::arange(0, args.batch_size), ones));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i]) plan.indices.push_back(batched[i] ? rules::pad_rank(indices[i], middle) : indices[i]);
+  }
+  return plan;
+}
+
+// Dimensions [batch, middle…, others…] in the order of a result: [batch, before…, middle…, after…].
+Dims result_order(const BatchPlan& plan) {
+  const int others = static_cast<int>(plan.order.dims.size()) - plan.order.indexed;
+  Dims dims{0};
+  for (int i = 0; i < plan.order.before; ++i) dims.push_back(1 + plan.middle + i);
+  for (int i = 0; i < plan.middle; ++i) dims.push_back(1 + i);
+  for (int i = plan.order.before; i < others; ++i) dims.push_back(1 + plan.middle + i);
+  return dims;
+}
+Dims inverse(const Dims& dims) {
+  Dims result(dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    result[static_cast<std::size_t>(dims[i])] = static_cast<Dim>(i);
+  return result;
+}
+
+Tensors index_batch(const BatchArgs& args) {
+  const BatchPlan plan = batch_plan(args, 1);
+  return {ops::permute(ops::index(plan.x, plan.indices), result_order(plan))};
+}
+Tensors index_put_batch(const BatchArgs& args) {
+  const BatchPlan plan = batch_plan(args, 2);
+  const Dims order = result_order(plan);
+  const Tensor values = ops::permute(
+      rules::pad_rank(rules::with_batch(args, 1), static_cast<int>(order.size()) - 1), inverse(order));
+  const Tensor result = ops::index_put(plan.x, plan.indices, values, args.attrs.get<bool>("accumulate"));
+  Dims dims{0};
+  for (int i = 0; i < plan.order.indexed; ++i)
+    dims.push_back(plan.order.dims[static_cast<std::size_t>(plan.order.before + i)] + 1);
+  for (int i = 0; i < static_cast<int>(plan.order.dims.size()); ++i) {
+    const bool moved = i >= plan.order.before && i < plan.order.before + plan.order.indexed;
+    if (!moved) dims.push_back(plan.order.dims[static_cast<std::size_t>(i)] + 1);
+  }
+  return {ops::permute(result, inverse(dims))};
+}
+
+Saves all_indices(std::uint32_t first) { return {~0U << first, 0}; }
+
+}  // namespace
+
+void add_advanced_index_ops(OpTable& table) {
+  table.add(
+      {.signature = Signature::parse("index(x: tensor, indices: tensors?)"),
+       .family = kFamily,
+       .documentation =
+           "Advanced indexing, `x[i, j]`: one tensor of integers or mask for each dimension, none for all of "
+           "it. The indices broadcast; their shape takes the place of the dimensions they index, or "
+           "comes first when those are not adjacent.",
+       .example = ">>> x = tensor([[1, 2], [3, 4]])\n>>> x[[1, 0], [0, 1]].tolist()\n[3, 2]",
+       .infer = index_infer,
+       .eager = index_eager,
+       .vjp = index_vjp,
+       .jvp = index_jvp,
+       .batch = index_batch,
+       .saves = all_indices(1),
+       .lowering = Lowering::Gather,
+       .traits = kLinear,
+       .onnx = "GatherND"});
+  table.add(
+      {.signature = Signature::parse(
+           "index_put(x: tensor, indices: tensors?, values: tensor, accumulate: bool = false)"),
+       .family = kFamily,
+       .documentation =
+           "A copy of `x` with `values` at the places that `index` would pick, or added to them. Of several "
+           "for one place the last stays.",
+       .example =
+           ">>> zeros(3, dtype=i64).index_put([tensor([0, 0])], tensor([1, 2]), true).tolist()\n[3, 0, 0]",
+       .infer = index_put_infer,
+       .eager = index_put_eager,
+       .into = index_put_into,
+       .vjp = index_put_vjp,
+       .jvp = index_put_jvp,
+       .batch = index_put_batch,
+       .saves = all_indices(2),
+       .lowering = Lowering::Scatter,
+       .traits = kInplace,
+       .onnx = "ScatterND"});
+  table.add({.signature = Signature::parse("nonzero(x: tensor)"),
+             .family = kFamily,
+             .documentation = "The index of every element that is not zero, one in each row.",
+             .example = ">>> nonzero(tensor([0, 5, 6])).tolist()\n[[1], [2]]",
+             .infer = nonzero_infer,
+             .eager = nonzero_eager,
+             .vjp = Rule<VjpFn>::none("integers have no derivative"),
+             .jvp = Rule<JvpFn>::none("integers have no derivative"),
+             .batch = Rule<BatchFn>::none("the number of rows differs between the examples of a batch"),
+             .lowering = Lowering::Library,
+             .traits = kDataDependent | kStopsGradient,
+             .onnx = "NonZero"});
+  table.add(
+      {.signature = Signature::parse("masked_select(x: tensor, mask: tensor)"),
+       .family = kFamily,
+       .documentation = "The elements of `x` where `mask` is true, in order: `x[mask]` with broadcasting.",
+       .example = ">>> x = arange(4)\n>>> masked_select(x, x > 1).tolist()\n[2, 3]",
+       .infer = masked_select_infer,
+       .eager = masked_select_body,
+       .vjp = Rule<VjpFn>::none(kComposite),
+       .jvp = Rule<JvpFn>::none(kComposite),
+       .batch = Rule<BatchFn>::none(kComposite),
+       .traits = kDataDependent,
+       .onnx = "Compress"});
+}
+
+namespace ops {
+
+Tensor index(const Tensor& x, Inputs indices) {
+  static const Op& row = op("index");
+  Tensors inputs{x};
+  inputs.append(indices.begin(), indices.end());
+  return apply_one(row, Inputs(inputs));
+}
+Tensor index_put(const Tensor& x, Inputs indices, const Tensor& values, bool accumulate) {
+  static const Op& row = op("index_put");
+  Tensors inputs{x, values};
+  inputs.append(indices.begin(), indices.end());
+  return apply_one(row, Inputs(inputs), {accumulate});
+}
+Tensor nonzero(const Tensor& x) {
+  static const Op& row = op("nonzero");
+  return apply_one(row, {x});
+}
+
+}  // namespace ops
+}  // namespace kiln

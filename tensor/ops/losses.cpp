@@ -1,0 +1,182 @@
+// Owns losses between numbers: each is a composition of smaller ops over all pairs of elements, then reduced.
+#include "tensor/ops/loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+
+namespace kiln {
+namespace {
+
+using ops::loss_reduction;
+using ops::reduce_loss;
+
+Tensors mse_loss(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor d = in[0] - in[1];
+  return {reduce_loss(d * d, loss_reduction(attrs))};
+}
+
+Tensors l1_loss(const Op&, Inputs in, const Attrs& attrs) {
+  return {reduce_loss(ops::abs(in[0] - in[1]), loss_reduction(attrs))};
+}
+
+// Squares below `knee`, straight above: where(|d| < knee, d^2 / 2, knee * (|d| - knee / 2)).
+Tensor bent(const Tensor& x, const Tensor& target, double knee) {
+  const Tensor d = x - target;
+  const Tensor size = ops::abs(d);
+  const Tensor inside = ops::lt(size, Tensor::number(knee));
+  return ops::where(inside, d * d * 0.5, (size - 0.5 * knee) * knee);
+}
+
+double positive(const Attrs& attrs, std::string_view name, bool or_zero) {
+  const double value = attrs.get<double>(name);
+  if (value > 0 || (or_zero && value == 0)) return value;
+  throw OpError(ErrorKind::Value,
+                std::string(attrs.op()->name()) + ": " + std::string(name) + " must be " +
+                    (or_zero ? "0 or more" : "more than 0") + ", not " + std::to_string(value),
+                {}, "it is the distance at which squares turn into absolute values");
+}
+
+Tensors smooth_l1_loss(const Op& op, Inputs in, const Attrs& attrs) {
+  const double beta = positive(attrs, "beta", true);
+  if (beta == 0) return l1_loss(op, in, attrs);
+  return {reduce_loss(bent(in[0], in[1], beta) * (1.0 / beta), loss_reduction(attrs))};
+}
+
+Tensors huber_loss(const Op&, Inputs in, const Attrs& attrs) {
+  return {reduce_loss(bent(in[0], in[1], positive(attrs, "delta", false)), loss_reduction(attrs))};
+}
+
+// ---- Binary cross entropy --------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_binary(std::span<const TensorType> in, const Attrs& attrs) {
+  if (in[0].sizes != in[1].sizes) {
+    throw OpError(ErrorKind::Shape,
+                  std::string(attrs.op()->name()) + ": the input is " + to_string(in[0]) +
+                      " and the target " + to_string(in[1]) + "; every element needs a target of its own",
+                  {0, 1}, "give the target the input's shape, e.g. target.reshape(x.shape)");
+  }
+  for (std::size_t i = 2; i < in.size(); ++i) {
+    if (broadcastable_to(in[i].sizes, in[0].sizes)) continue;
+    throw OpError(ErrorKind::Shape,
+                  std::string(attrs.op()->name()) + ": weights of shape " + to_string(in[i].sizes) +
+                      " do not broadcast to the input, " + to_string(in[0]),
+                  {static_cast<int>(i), 0}, "give one weight per element, or sizes of 1 to share");
+  }
+  return ops::infer_pair_loss(in, attrs);
+}
+
+Tensor weighted(const Tensor& each, const Tensor& weight) { return weight ? each * weight : each; }
+
+// Logarithms are kept above -100, so that a confident mistake costs much but not infinitely much.
+Tensor bounded_log(const Tensor& x) { return ops::clamp(ops::log(x), -100.0, {}); }
+
+Tensors binary_cross_entropy(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Tensor& target = in[1];
+  const Tensor no = ops::clamp(ops::log1p(-x), -100.0, {});
+  const Tensor each = (target - 1.0) * no - target * bounded_log(x);
+  return {reduce_loss(weighted(each, in[2]), loss_reduction(attrs))};
+}
+
+// Near 0 and 1 the derivative is bounded, where that of the composition would be nan.
+Tensors binary_cross_entropy_vjp(const VjpArgs& args) {
+  ops::refuse_weight_gradient(args);
+  const Tensor& x = args.inputs[0];
+  const Tensor& target = args.inputs[1];
+  const Tensor share =
+      weighted(ops::spread_loss_grad(args.grads[0], x.sizes(), loss_reduction(args.attrs)), args.inputs[2]);
+  Tensors grads(3);
+  if (args.needs[0]) {
+    const Tensor slope = (x - target) / ops::clamp((1.0 - x) * x, 1e-12, {});
+    grads[0] = ops::to(share * slope, x.dtype());
+  }
+  if (args.needs[1]) {
+    const Tensor slope = ops::clamp(ops::log1p(-x), -100.0, {}) - bounded_log(x);
+    grads[1] = ops::to(share * slope, target.dtype());
+  }
+  return grads;
+}
+
+// log(sigmoid(x)) for the share `target`, log(1 - sigmoid(x)) = log(sigmoid(x)) - x for the rest.
+Tensors with_logits(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Tensor& target = in[1];
+  const Tensor log_yes = ops::log_sigmoid(x);
+  const Tensor yes = in[3] ? log_yes * ((in[3] - 1.0) * target + 1.0) : log_yes;
+  const Tensor each = (1.0 - target) * x - yes;
+  return {reduce_loss(weighted(each, in[2]), loss_reduction(attrs))};
+}
+
+// ---- Divergence ------------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_divergence(std::span<const TensorType> in, const Attrs& attrs) {
+  if (attrs.get<std::string>("reduction") != "batchmean") return ops::infer_pair_loss(in, attrs);
+  Attrs summed = attrs;
+  return ops::infer_pair_loss(in, summed.set("reduction", std::string("sum")));
+}
+
+// target * (log(target) - x), 0 where the target is 0; x and, if asked, the target are logarithms.
+Tensors kl_div(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Tensor& target = in[1];
+  Tensor each;
+  if (attrs.get<bool>("log_target")) {
+    each = ops::exp(target) * (target - x);
+  } else {
+    const Tensor safe = ops::masked_fill(target, ops::eq(target, Tensor::number(0.0)), Tensor::number(1.0));
+    each = target * (ops::log(safe) - x);
+  }
+  if (attrs.get<std::string>("reduction") != "batchmean") return {reduce_loss(each, loss_reduction(attrs))};
+  const double batch = each.rank() == 0 ? 1.0 : static_cast<double>(each.size(0));
+  return {ops::sum(each) / batch};
+}
+
+}  // namespace
+
+void add_loss_ops(OpTable& table) {
+  using ops::composite_row;
+  using ops::infer_pair_loss;
+  table.add(composite_row("mse_loss(x: tensor, target: tensor, reduction: str = \"mean\")",
+                          "The squared difference of each pair of elements, reduced.",
+                          ">>> mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n2.0", infer_pair_loss,
+                          mse_loss));
+  table.add(composite_row("l1_loss(x: tensor, target: tensor, reduction: str = \"mean\")",
+                          "The absolute difference of each pair of elements, reduced.",
+                          ">>> l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n1.0", infer_pair_loss,
+                          l1_loss));
+  table.add(composite_row(
+      "smooth_l1_loss(x: tensor, target: tensor, reduction: str = \"mean\", beta: float = 1.0)",
+      "Half the squared difference over `beta` where it is below `beta`, else the absolute difference less "
+      "beta / 2.",
+      ">>> smooth_l1_loss(tensor([0.0]), tensor([3.0])).item()\n2.5", infer_pair_loss, smooth_l1_loss));
+  table.add(composite_row(
+      "huber_loss(x: tensor, target: tensor, reduction: str = \"mean\", delta: float = 1.0)",
+      "Half the squared difference where it is below `delta`, else delta * (absolute difference - delta / "
+      "2).",
+      ">>> huber_loss(tensor([0.0]), tensor([3.0]), delta=2.0).item()\n4.0", infer_pair_loss, huber_loss));
+  Op binary = composite_row(
+      "binary_cross_entropy(x: tensor, target: tensor, weight: tensor? = none, reduction: str = \"mean\")",
+      "-(target * log(x) + (1 - target) * log(1 - x)) for probabilities x, reduced. Logarithms below -100 "
+      "count "
+      "as -100.",
+      ">>> binary_cross_entropy(tensor([1.0, 0.0]), tensor([1.0, 0.0])).item()\n0.0", infer_binary,
+      binary_cross_entropy);
+  binary.vjp = binary_cross_entropy_vjp;
+  binary.saves = saves_input(0) | saves_input(1) | saves_input(2);
+  table.add(std::move(binary));
+  table.add(composite_row(
+      "binary_cross_entropy_with_logits(x: tensor, target: tensor, weight: tensor? = none, reduction: str = "
+      "\"mean\", pos_weight: tensor? = none)",
+      "`binary_cross_entropy` of sigmoid(x), without leaving the logarithms. `pos_weight` weighs the targets "
+      "that "
+      "are 1.",
+      ">>> binary_cross_entropy_with_logits(tensor([100.0]), tensor([1.0])).item() < 1e-6\ntrue",
+      infer_binary, with_logits));
+  table.add(
+      composite_row("kl_div(x: tensor, target: tensor, reduction: str = \"mean\", log_target: bool = false)",
+                    "target * (log(target) - x) for log-probabilities x, reduced; \"batchmean\" divides the "
+                    "sum by the first "
+                    "size. With `log_target` the target is a logarithm too.",
+                    ">>> kl_div(zeros(2), zeros(2), log_target=true).item()\n0.0", infer_divergence, kl_div));
+}
+
+}  // namespace kiln

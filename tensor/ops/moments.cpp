@@ -1,0 +1,305 @@
+// Owns reductions in two passes or with a function on top: var, std, norm, logsumexp.
+#include <cmath>
+#include <limits>
+
+#include "tensor/cpu/fold.h"
+#include "tensor/math.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+
+namespace kiln {
+namespace {
+
+using cpu::Combine;
+using cpu::Map;
+using ops::keeps_dims;
+using ops::reduced_dims;
+using ops::reduced_sizes;
+
+// Writes f(element) over a fresh f32 or f64 tensor.
+template <class T, class F>
+void update_as(const Tensor& x, const F& f) {
+  T* data = x.writable<T>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) data[i] = f(data[i]);
+}
+template <class F>
+void update(const Tensor& x, const F& f) {
+  x.dtype() == DType::F64 ? update_as<double>(x, f) : update_as<float>(x, f);
+}
+
+std::vector<TensorType> infer_float(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
+  const Dims dims = reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
+  return {{in[0].dtype, in[0].device, reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
+}
+
+Tensor finished(const Tensor& x, const Tensor& input, const Attrs& attrs, DType dtype) {
+  const Dims dims = reduced_dims(attrs, input.rank());
+  return ops::cast(ops::with_sizes(x, reduced_sizes(input.sizes(), dims, keeps_dims(attrs))), dtype);
+}
+
+// ---- var, std --------------------------------------------------------------------------------------------
+
+// What squares are divided by: the count less the correction, never negative.
+double degrees(const Tensor& x, const Attrs& attrs) {
+  const std::int64_t count = ops::reduced_count(x.sizes(), reduced_dims(attrs, x.rank()));
+  const double correction = attrs.has("correction") ? ops::number_attr(attrs, "correction")
+                                                    : (attrs.get<bool>("unbiased") ? 1.0 : 0.0);
+  return std::max(0.0, static_cast<double>(count) - correction);
+}
+
+template <bool kRoot>
+Tensors variance(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+  const Tensor means = cpu::fold(x, dims, Combine::Sum);
+  update(means, [&]<class T>(T total) { return total / static_cast<T>(count); });
+  const Tensor squares = cpu::fold(x, dims, Combine::Sum, Map::CenteredSquare, means);
+  const double divisor = degrees(x, attrs);
+  update(squares, [&]<class T>(T total) {
+    const T value = total / static_cast<T>(divisor);
+    return kRoot ? std::sqrt(value) : value;
+  });
+  return {finished(squares, x, attrs, x.dtype())};
+}
+
+// x minus its mean, in the dtype of computation.
+Tensor centered(const Tensor& x, const Dims& dims) {
+  const Tensor wide = ops::to(x, ops::compute_dtype(x.dtype()));
+  return wide - ops::mean(wide, dims, true);
+}
+
+template <bool kRoot>
+Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  const Tensor apart = centered(in[0], dims);
+  const Tensor value = ops::sum(apart * apart, dims, keeps_dims(attrs)) / degrees(in[0], attrs);
+  return {ops::to(kRoot ? ops::sqrt(value) : value, in[0].dtype())};
+}
+
+Tensor var_derivative(const Tensor& x, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, x.rank());
+  return (x - ops::mean(x, dims, true)) * (2.0 / degrees(x, attrs));
+}
+
+// d std / dx = d var / dx / (2 std), and 0 where all elements are equal.
+Tensor std_derivative(const Tensor& x, const Tensor& y, const Attrs& attrs) {
+  const Tensor spread = ops::restore_dims(y, x.sizes(), reduced_dims(attrs, x.rank()));
+  const Tensor zero = ops::eq(spread, Tensor::number(0.0));
+  const Tensor safe = ops::masked_fill(spread, zero, Tensor::number(1.0));
+  return ops::masked_fill(var_derivative(x, attrs) / (safe * 2.0), zero, Tensor::number(0.0));
+}
+
+// The two ways a derivative of the input's sizes is used.
+Tensors pull(const VjpArgs& args, const Tensor& derivative) {
+  const Tensor& x = args.inputs[0];
+  return {ops::restore_dims(args.grads[0], x.sizes(), reduced_dims(args.attrs, x.rank())) * derivative};
+}
+Tensors push(const JvpArgs& args, const Tensor& derivative) {
+  const Dims dims = reduced_dims(args.attrs, args.inputs[0].rank());
+  return {ops::sum(args.tangents[0] * derivative, dims, keeps_dims(args.attrs))};
+}
+
+Tensors var_vjp(const VjpArgs& args) { return pull(args, var_derivative(args.inputs[0], args.attrs)); }
+Tensors var_jvp(const JvpArgs& args) { return push(args, var_derivative(args.inputs[0], args.attrs)); }
+Tensors std_vjp(const VjpArgs& args) {
+  return pull(args, std_derivative(args.inputs[0], args.outputs[0], args.attrs));
+}
+Tensors std_jvp(const JvpArgs& args) {
+  return push(args, std_derivative(args.inputs[0], args.outputs[0], args.attrs));
+}
+
+// ---- norm ------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& attrs) {
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype);
+  TensorType x = in[0];
+  x.dtype = dtype;
+  ops::need_float(x, attrs);
+  const Dims dims = reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
+  if (std::isinf(ops::number_attr(attrs, "p"))) ops::need_elements(in[0], dims, attrs);
+  return {{dtype, x.device, reduced_sizes(x.sizes, dims, keeps_dims(attrs)), false}};
+}
+
+// The sum (or extremum) under the root, by p.
+Tensor norm_body(const Tensor& x, double p, const Dims& dims, bool keepdim) {
+  if (p == 2.0) return ops::sqrt(ops::sum(x * x, dims, keepdim));
+  const Tensor size = ops::abs(x);
+  if (p == 1.0) return ops::sum(size, dims, keepdim);
+  if (std::isinf(p)) return p > 0 ? ops::amax(size, dims, keepdim) : ops::amin(size, dims, keepdim);
+  if (p == 0.0) return ops::sum(ops::to(ops::ne(x, Tensor::number(0.0)), x.dtype()), dims, keepdim);
+  const Tensor powers = ops::sum(ops::pow(size, Tensor::number(p)), dims, keepdim);
+  return ops::pow(powers, Tensor::number(1.0 / p));
+}
+
+Tensors decompose_norm(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
+  const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
+  const Dims dims = reduced_dims(attrs, x.rank());
+  return {ops::to(norm_body(x, ops::number_attr(attrs, "p"), dims, keeps_dims(attrs)), dtype)};
+}
+
+// One pass for the usual norms.
+Tensors norm(const Op& op, Inputs in, const Attrs& attrs) {
+  const double p = ops::number_attr(attrs, "p");
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
+  if (p != 2.0 && p != 1.0) return decompose_norm(op, in, attrs);
+  const Tensor x = ops::cast(in[0], dtype);
+  const Tensor result =
+      cpu::fold(x, reduced_dims(attrs, x.rank()), Combine::Sum, p == 2.0 ? Map::Square : Map::Abs);
+  if (p == 2.0) update(result, [](auto total) { return std::sqrt(total); });
+  return {finished(result, x, attrs, dtype)};
+}
+
+// d norm / dx, 0 where the norm is 0 (a subgradient).
+Tensor norm_derivative(const Tensor& input, const Tensor& output, const Attrs& attrs) {
+  const double p = ops::number_attr(attrs, "p");
+  const Tensor x = ops::to(input, output.dtype());
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const Tensor y = ops::restore_dims(output, x.sizes(), dims);
+  if (p == 1.0) return ops::sign(x);
+  if (p == 0.0) return ops::zeros_like(x);
+  if (std::isinf(p)) {
+    const Tensor reached = ops::to(ops::eq(ops::abs(x), y), x.dtype());
+    return ops::sign(x) * (reached / ops::sum(reached, dims, true));
+  }
+  const Tensor zero = ops::eq(y, Tensor::number(0.0));
+  const Tensor safe = ops::masked_fill(y, zero, Tensor::number(1.0));
+  if (p == 2.0) return ops::masked_fill(x / safe, zero, Tensor::number(0.0));
+  const Tensor ratio = ops::pow(ops::abs(x) / safe, Tensor::number(p - 1.0));
+  return ops::masked_fill(ops::sign(x) * ratio, zero, Tensor::number(0.0));
+}
+
+Tensors norm_vjp(const VjpArgs& args) {
+  const Tensors grad = pull(args, norm_derivative(args.inputs[0], args.outputs[0], args.attrs));
+  return {ops::to(grad[0], args.input_types[0].dtype)};
+}
+Tensors norm_jvp(const JvpArgs& args) {
+  return {ops::to(push(args, norm_derivative(args.inputs[0], args.outputs[0], args.attrs))[0],
+                  args.outputs[0].dtype())};
+}
+
+// ---- logsumexp -------------------------------------------------------------------------------------------
+
+DType float_of(DType dtype) { return is_float(dtype) ? dtype : default_float(); }
+
+std::vector<TensorType> infer_logsumexp(std::span<const TensorType> in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
+  return {{float_of(in[0].dtype), in[0].device, reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
+}
+
+// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite.
+Tensors logsumexp(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = float_of(in[0].dtype());
+  const Tensor x = ops::cast(in[0], dtype);
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const Tensor m = cpu::fold(x, dims, Combine::Max);
+  update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
+  const Tensor totals = cpu::fold(x, dims, Combine::Sum, Map::CenteredExp, m);
+  const auto finish = [&]<class T>() {
+    T* total = totals.writable<T>();
+    const T* shift = m.data<T>();
+    for (std::int64_t i = 0; i < totals.numel(); ++i) total[i] = math::log(total[i]) + shift[i];
+  };
+  totals.dtype() == DType::F64 ? finish.operator()<double>() : finish.operator()<float>();
+  return {finished(totals, x, attrs, dtype)};
+}
+
+Tensors decompose_logsumexp(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = float_of(in[0].dtype());
+  const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
+  const Dims dims = reduced_dims(attrs, x.rank());
+  if (ops::reduced_count(x.sizes(), dims) == 0)
+    return {ops::to(ops::log(ops::sum(x, dims, keeps_dims(attrs))), dtype)};
+  const Tensor peak = ops::amax(x, dims, true);
+  const Tensor m = ops::masked_fill(peak, ops::isinf(peak), Tensor::number(0.0));
+  const Tensor y = ops::log(ops::sum(ops::exp(x - m), dims, true)) + m;
+  return {ops::to(keeps_dims(attrs) ? y : ops::squeeze(y, dims), dtype)};
+}
+
+Tensor logsumexp_derivative(const Tensor& x, const Tensor& output, const Attrs& attrs) {
+  const Tensor y = ops::restore_dims(output, x.sizes(), reduced_dims(attrs, x.rank()));
+  // Where the result is -inf, so is every element, and each would be exp(nan).
+  return ops::exp(x - ops::masked_fill(y, ops::isinf(y), Tensor::number(0.0)));
+}
+
+Tensors logsumexp_vjp(const VjpArgs& args) {
+  return pull(args, logsumexp_derivative(args.inputs[0], args.outputs[0], args.attrs));
+}
+Tensors logsumexp_jvp(const JvpArgs& args) {
+  return push(args, logsumexp_derivative(args.inputs[0], args.outputs[0], args.attrs));
+}
+
+template <bool kRoot>
+Op variance_row(std::string_view signature, std::string_view documentation, std::string_view example) {
+  return {
+      .signature = Signature::parse(signature),
+      .family = "reduce",
+      .documentation = documentation,
+      .example = example,
+      .infer = infer_float,
+      .eager = variance<kRoot>,
+      .decompose = decompose_variance<kRoot>,
+      .vjp = kRoot ? std_vjp : var_vjp,
+      .jvp = kRoot ? std_jvp : var_jvp,
+      .batch = ops::batch_reduced_dims,
+      .saves = kRoot ? saves_input(0) | saves_output(0) : saves_input(0),
+      .lowering = Lowering::Composite,
+      .traits = kFusible,
+  };
+}
+
+}  // namespace
+
+void add_moment_ops(OpTable& table) {
+  table.add(
+      variance_row<false>("var(x: tensor, dim: dims? = none, unbiased: bool = true, keepdim: bool = false, "
+                          "*, correction: number? = none)",
+                          "The variance along `dim` (of all elements when none): squared distances from the "
+                          "mean, divided by the count "
+                          "less `correction` (1 unless `unbiased` is false).",
+                          ">>> var(tensor([1.0, 2.0, 3.0, 4.0]), correction=0).item()\n1.25"));
+  table.add(
+      variance_row<true>("std(x: tensor, dim: dims? = none, unbiased: bool = true, keepdim: bool = false, *, "
+                         "correction: number? = none)",
+                         "The standard deviation along `dim`: the square root of `var`.",
+                         ">>> std(tensor([1.0, 3.0, 1.0, 3.0]), correction=0).item()\n1.0"));
+  table.add({
+      .signature =
+          Signature::parse("norm(x: tensor, p: number = 2, dim: dims? = none, keepdim: bool = false, *, "
+                           "dtype: dtype? = none)"),
+      .family = "reduce",
+      .documentation =
+          "The p-norm along `dim` (of all elements when none): the p-th root of the sum of |x|**p; the "
+          "largest |x| for p = inf, the smallest for -inf, the number of elements not zero for 0.",
+      .example = ">>> norm(tensor([3.0, 4.0])).item()\n5.0",
+      .infer = infer_norm,
+      .eager = norm,
+      .decompose = decompose_norm,
+      .vjp = norm_vjp,
+      .jvp = norm_jvp,
+      .batch = ops::batch_reduced_dims,
+      .saves = saves_input(0) | saves_output(0),
+      .lowering = Lowering::Composite,
+      .traits = kFusible,
+  });
+  table.add({
+      .signature = Signature::parse("logsumexp(x: tensor, dim: dims, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation = "log(sum(exp(x))) along `dim`, without overflow.",
+      .example = ">>> logsumexp(tensor([1000.0, 1000.0]), dim=0).item() > 1000\ntrue",
+      .infer = infer_logsumexp,
+      .eager = logsumexp,
+      .decompose = decompose_logsumexp,
+      .vjp = logsumexp_vjp,
+      .jvp = logsumexp_jvp,
+      .batch = ops::batch_reduced_dims,
+      .saves = saves_input(0) | saves_output(0),
+      .lowering = Lowering::Composite,
+      .traits = kFusible,
+      .onnx = "ReduceLogSumExp",
+  });
+}
+
+}  // namespace kiln

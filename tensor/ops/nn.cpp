@@ -1,0 +1,12 @@
+// Owns the list of the parts of the nn family.
+#include "tensor/ops/reduce.h"
+
+namespace kiln {
+
+void add_nn_ops(OpTable& table) {
+  add_loss_ops(table);
+  add_class_loss_ops(table);
+  add_norm_ops(table);
+}
+
+}  // namespace kiln

@@ -1,0 +1,406 @@
+// Owns normalization: layer_norm and rms_norm as kernels with their derivatives', batch_norm and group_norm
+// over smaller ops.
+#include <limits>
+
+#include "tensor/cpu/fold.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+#include "tensor/ops/rows.h"
+#include "tensor/parallel.h"
+
+namespace kiln {
+namespace {
+
+using cpu::RowProgram;
+
+// ---- Shapes ----------------------------------------------------------------------------------------------
+
+std::string op_name(const Attrs& attrs) { return std::string(attrs.op()->name()); }
+
+void check_normalized(const TensorType& x, const Attrs& attrs, int operand) {
+  ops::need_float(x, attrs);
+  const Dims& shape = attrs.get<Dims>("normalized_shape");
+  const auto rank = static_cast<std::ptrdiff_t>(shape.size());
+  if (!shape.empty() && shape.size() <= x.sizes.size() &&
+      std::equal(shape.begin(), shape.end(), x.sizes.end() - rank) && count_elements(shape) > 0)
+    return;
+  throw OpError(ErrorKind::Shape,
+                op_name(attrs) + ": normalized_shape " + to_string(shape) + " is not how the shape of " +
+                    to_string(x) + " ends",
+                {operand}, "give the sizes of the last dimensions, at least one, none of them 0");
+}
+
+void check_affine(const TensorType& weight, const Dims& shape, const Attrs& attrs, int operand,
+                  const char* what) {
+  if (weight.sizes.empty() || weight.sizes == shape) return;
+  throw OpError(
+      ErrorKind::Shape,
+      op_name(attrs) + ": the " + what + " is " + to_string(weight) + " and needs shape " + to_string(shape),
+      {operand}, std::string("give one ") + what + " per normalized element");
+}
+
+// The trailing dimensions of x that are normalized.
+Dims normalized_dims(const Tensor& x, const Attrs& attrs) {
+  const auto count = static_cast<int>(attrs.get<Dims>("normalized_shape").size());
+  Dims dims;
+  for (int d = x.rank() - count; d < x.rank(); ++d) dims.push_back(d);
+  return dims;
+}
+Dims leading_dims(const Tensor& x, const Attrs& attrs) {
+  const auto count = static_cast<int>(attrs.get<Dims>("normalized_shape").size());
+  Dims dims;
+  for (int d = 0; d < x.rank() - count; ++d) dims.push_back(d);
+  return dims;
+}
+
+double epsilon_of(const Attrs& attrs, DType dtype) {
+  if (const auto* given = attrs.find<double>("eps")) return *given;
+  switch (dtype) {  // the distance from 1 to the next number
+    case DType::F16:
+      return 0x1p-10;
+    case DType::BF16:
+      return 0x1p-7;
+    case DType::F64:
+      return std::numeric_limits<double>::epsilon();
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
+}
+
+// ---- Forward ---------------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& attrs) {
+  check_normalized(in[0], attrs, 0);
+  const Dims& shape = attrs.get<Dims>("normalized_shape");
+  check_affine(in[1], shape, attrs, 1, "weight");
+  if (in.size() > 2) check_affine(in[2], shape, attrs, 2, "bias");
+  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
+}
+
+// The tensors of a row program: dense, of one dtype, and alive while it runs.
+struct RowInputs {
+  cpu::RowJob job;
+  Tensor kept[4];
+  std::int64_t rows = 0;
+
+  RowInputs(Inputs full, Inputs columns, const Attrs& attrs) {
+    const DType dtype = full[0].dtype();
+    job.size = count_elements(attrs.get<Dims>("normalized_shape"));
+    job.epsilon = epsilon_of(attrs, dtype);
+    rows = full[0].numel() / job.size;
+    for (std::size_t i = 0; i < full.size(); ++i) {
+      kept[i] = ops::dense(full[i], dtype);
+      job.in[i] = kept[i].raw();
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!columns[i]) continue;
+      kept[2 + i] = ops::dense(columns[i], dtype);
+      job.column[i] = kept[2 + i].raw();
+    }
+  }
+};
+
+template <RowProgram kProgram>
+Tensors norm(const Op&, Inputs in, const Attrs& attrs) {
+  RowInputs rows(in.first(1), in.subspan(1), attrs);
+  const Tensor y = Tensor::empty(in[0].sizes(), in[0].dtype(), in[0].device());
+  rows.job.out = y.raw_writable();
+  ops::run_rows(kProgram, y.dtype(), rows.job, rows.rows);
+  return {y};
+}
+
+// x in the dtype of computation, its mean (absent without), and 1 / sqrt(variance + eps).
+struct Standard {
+  Tensor x, mean, rstd;
+  Standard(const Tensor& input, const Attrs& attrs, bool centered)
+      : x(ops::to(input, ops::compute_dtype(input.dtype()))) {
+    const Dims dims = normalized_dims(x, attrs);
+    const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+    if (centered) mean = ops::sum(x, dims, true) / count;
+    const Tensor d = apart();
+    rstd = ops::reciprocal(ops::sqrt(ops::sum(d * d, dims, true) / count + epsilon_of(attrs, input.dtype())));
+  }
+  Tensor apart() const { return mean ? x - mean : x; }
+  Tensor xhat() const { return apart() * rstd; }
+};
+
+template <bool kCentered>
+Tensors decompose_norm(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = in[0].dtype();
+  const Standard standard(in[0], attrs, kCentered);
+  Tensor y = standard.xhat();
+  if (in[1]) y = y * ops::to(ops::to(in[1], dtype), y.dtype());
+  if (in.size() > 2 && in[2]) y = y + ops::to(ops::to(in[2], dtype), y.dtype());
+  return {ops::to(y, dtype)};
+}
+
+// ---- Backward: the gradients of x, weight and bias, the last two only when `affine`
+// ------------------------
+
+std::vector<TensorType> infer_norm_backward(std::span<const TensorType> in, const Attrs& attrs) {
+  check_normalized(in[1], attrs, 1);
+  if (in[0].sizes != in[1].sizes || in[0].dtype != in[1].dtype) {
+    throw OpError(ErrorKind::Shape,
+                  op_name(attrs) + " needs a gradient of the type of x: " + to_string(in[0]) + " and " +
+                      to_string(in[1]),
+                  {0, 1}, "give both the same shape and dtype");
+  }
+  const Dims& shape = attrs.get<Dims>("normalized_shape");
+  check_affine(in[2], shape, attrs, 2, "weight");
+  const TensorType column{in[1].dtype, in[1].device, attrs.get<bool>("affine") ? shape : Dims{0}, false};
+  return {{in[1].dtype, in[1].device, in[1].sizes, false}, column, column};
+}
+
+// Runs over columns after the rows told their statistics.
+Tensors column_gradients(const RowInputs& rows, DType dtype, const Dims& shape) {
+  cpu::NormColumnsJob job;
+  job.rows = rows.rows;
+  job.size = rows.job.size;
+  job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
+  job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, cpu::kNormColumnTile);
+  job.gradient = rows.job.in[0];
+  job.x = rows.job.in[1];
+  job.mean = rows.job.row_out[0];
+  job.rstd = rows.job.row_out[1];
+  const Dim sizes[] = {2, job.size, job.blocks};
+  const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  job.results = partials.raw_writable();
+  const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
+  const auto kernel = cpu::row_kernels().norm_columns[static_cast<int>(dtype) - static_cast<int>(DType::F16)];
+  parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
+  const Tensor sums = job.blocks == 1 ? partials : cpu::sum_blocks(partials);
+  Tensors gradients;
+  for (const std::int64_t half : {0, 1}) {
+    const Tensor each =
+        Tensor::alias(sums, {shape, contiguous_strides(shape), sums.offset() + half * job.size});
+    gradients.push_back(ops::cast(each, dtype));
+  }
+  return gradients;
+}
+
+template <RowProgram kProgram>
+Tensors norm_backward(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = in[1].dtype();
+  RowInputs rows(in.first(2), in.subspan(2, 1), attrs);
+  const Tensor dx = Tensor::empty(in[1].sizes(), dtype, in[1].device());
+  rows.job.out = dx.raw_writable();
+  if (!attrs.get<bool>("affine")) {
+    ops::run_rows(kProgram, dtype, rows.job, rows.rows);
+    const Tensor none = Tensor::empty(Dims{0}, dtype, dx.device());
+    return {dx, none, none};
+  }
+  const Dim sizes[] = {2, rows.rows};
+  const Tensor stats = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  std::byte* memory = stats.raw_writable();
+  if (kProgram == RowProgram::LayerNormBackward) rows.job.row_out[0] = memory;
+  rows.job.row_out[1] = memory + rows.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
+  ops::run_rows(kProgram, dtype, rows.job, rows.rows);
+  Tensors columns = column_gradients(rows, dtype, attrs.get<Dims>("normalized_shape"));
+  return {dx, columns[0], columns[1]};
+}
+
+template <bool kCentered>
+Tensors decompose_norm_backward(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = in[1].dtype();
+  const Standard standard(in[1], attrs, kCentered);
+  const Dims dims = normalized_dims(in[1], attrs);
+  const auto count = static_cast<double>(ops::reduced_count(in[1].sizes(), dims));
+  const Tensor g = ops::to(in[0], standard.x.dtype());
+  const Tensor h = in[2] ? g * ops::to(ops::to(in[2], dtype), g.dtype()) : g;
+  const Tensor xhat = standard.xhat();
+  const Tensor mean_hx = ops::sum(h * xhat, dims, true) / count;
+  const Tensor rest = kCentered ? h - ops::sum(h, dims, true) / count : h;
+  const Tensor dx = ops::to((rest - xhat * mean_hx) * standard.rstd, dtype);
+  if (!attrs.get<bool>("affine")) {
+    const Tensor none = ops::zeros(Dims{0}, dtype, dx.device());
+    return {dx, none, none};
+  }
+  const Dims leading = leading_dims(in[1], attrs);
+  const auto over_rows = [&](const Tensor& each) {
+    return ops::to(leading.empty() ? each : ops::sum(each, leading), dtype);
+  };
+  return {dx, over_rows(g * xhat), over_rows(g)};
+}
+
+Tensors backward_of(const char* name, const VjpArgs& args) {
+  const bool affine = args.needs[1] || (args.needs.size() > 2 && args.needs[2]);
+  const Tensor inputs[] = {args.grads[0], args.inputs[0], args.inputs[1]};
+  Tensors grads = ops::apply(OpTable::get().at(name), inputs,
+                             {{"normalized_shape", args.attrs.at("normalized_shape")},
+                              {"eps", args.attrs.at("eps")},
+                              {"affine", affine}});
+  Tensors result{grads[0]};
+  for (std::size_t i = 1; i < args.input_types.size(); ++i)
+    result.push_back(args.needs[i] ? ops::to(grads[i], args.input_types[i].dtype) : Tensor());
+  return result;
+}
+
+Tensors layer_norm_vjp(const VjpArgs& args) { return backward_of("layer_norm_backward", args); }
+Tensors rms_norm_vjp(const VjpArgs& args) { return backward_of("rms_norm_backward", args); }
+
+// ---- batch_norm, group_norm ------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_batch_norm(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
+  if (in[0].sizes.size() < 2) {
+    throw OpError(ErrorKind::Shape, "batch_norm: " + to_string(in[0]) + " has no dimension of channels", {0},
+                  "give [n, channels, ...]");
+  }
+  static constexpr const char* kNames[] = {"", "running_mean", "running_var", "weight", "bias"};
+  for (int i = 1; i < 5; ++i)
+    check_affine(in[static_cast<std::size_t>(i)], Dims{in[0].sizes[1]}, attrs, i, kNames[i]);
+  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
+}
+
+// [channels] so that it broadcasts against x, in the dtype of computation.
+Tensor per_channel(const Tensor& v, const Tensor& x) {
+  Dims sizes(static_cast<std::size_t>(x.rank()), 1);
+  sizes[1] = v.size(0);
+  return ops::reshape(ops::to(v, x.dtype()), sizes);
+}
+
+void update_running(const Tensor& running, const Tensor& now, double momentum) {
+  if (!running) return;
+  static const Op& mul = OpTable::get().at("mul");
+  static const Op& add = OpTable::get().at("add");
+  const Tensor kept[] = {running, Tensor::number(1.0 - momentum)};
+  bind_inplace(mul, kept, Attrs(mul));
+  const Tensor fresh[] = {running, ops::to(ops::detach(now), running.dtype()) * momentum};
+  bind_inplace(add, fresh, Attrs(add));
+}
+
+Tensors batch_norm(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor x = ops::to(in[0], ops::compute_dtype(in[0].dtype()));
+  Dims dims;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != 1) dims.push_back(d);
+  Tensor mean, variance;
+  if (attrs.get<bool>("training") || !in[1] || !in[2]) {
+    const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+    if (attrs.get<bool>("training") && count < 2) {
+      throw OpError(ErrorKind::Value,
+                    "batch_norm: one value per channel has no variance to train with, and x is " +
+                        to_string(in[0].type()),
+                    {0}, "use a larger batch, or training=false");
+    }
+    mean = ops::mean(x, dims, true);
+    const Tensor d = x - mean;
+    variance = ops::mean(d * d, dims, true);
+    const double momentum = attrs.get<double>("momentum");
+    update_running(in[1], ops::reshape(mean, Dims{x.size(1)}), momentum);
+    update_running(in[2], ops::reshape(variance * (count / (count - 1.0)), Dims{x.size(1)}), momentum);
+  } else {
+    mean = per_channel(in[1], x);
+    variance = per_channel(in[2], x);
+  }
+  Tensor y = (x - mean) * ops::rsqrt(variance + attrs.get<double>("eps"));
+  if (in[3]) y = y * per_channel(in[3], x);
+  if (in[4]) y = y + per_channel(in[4], x);
+  return {ops::to(y, in[0].dtype())};
+}
+
+std::vector<TensorType> infer_group_norm(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
+  const std::int64_t groups = attrs.get<std::int64_t>("num_groups");
+  if (in[0].sizes.size() < 2 || groups < 1 || in[0].sizes[1] % groups != 0) {
+    throw OpError(ErrorKind::Shape,
+                  "group_norm: the channels of " + to_string(in[0]) + " (dimension 1) do not divide into " +
+                      std::to_string(groups) + " groups",
+                  {0}, "num_groups must divide the number of channels");
+  }
+  check_affine(in[1], Dims{in[0].sizes[1]}, attrs, 1, "weight");
+  check_affine(in[2], Dims{in[0].sizes[1]}, attrs, 2, "bias");
+  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
+}
+
+Tensors group_norm(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor& x = in[0];
+  if (x.numel() == 0) return {ops::clone(x)};
+  const Dim rows = x.size(0) * attrs.get<std::int64_t>("num_groups");
+  const Dims shape{x.numel() / rows};
+  static const Op& layer_norm = OpTable::get().at("layer_norm");
+  const Tensor inputs[] = {ops::reshape(x, Dims{rows, shape[0]}), Tensor(), Tensor()};
+  const Tensor normal =
+      ops::apply(layer_norm, inputs, {{"normalized_shape", shape}, {"eps", attrs.at("eps")}})[0];
+  Tensor y = ops::reshape(normal, x.sizes());
+  if (in[1]) y = y * per_channel(in[1], x);
+  if (in[2]) y = y + per_channel(in[2], x);
+  return {y};
+}
+
+// ---- Rows ------------------------------------------------------------------------------------------------
+
+Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
+              InferFn infer, EagerFn kernel, EagerFn body, std::string_view onnx = {}) {
+  Op row = ops::composite_row(signature, documentation, example, infer, kernel, onnx);
+  row.decompose = body;
+  row.traits = kFusible;
+  return row;
+}
+
+void add_backward_rows(OpTable& table) {
+  Op layer = kernel_row(
+      "layer_norm_backward(grad: tensor, x: tensor, weight: tensor? = none, normalized_shape: dims, eps: "
+      "float = "
+      "1e-5, affine: bool = true)",
+      "The gradients of layer_norm to x and, when `affine`, to weight and bias.",
+      ">>> layer_norm_backward(ones(2, 2), ones(2, 2), normalized_shape=2)[2].tolist()\n[2.0, 2.0]",
+      infer_norm_backward, norm_backward<RowProgram::LayerNormBackward>, decompose_norm_backward<true>);
+  layer.outputs = 3;
+  table.add(std::move(layer));
+  Op rms = kernel_row(
+      "rms_norm_backward(grad: tensor, x: tensor, weight: tensor? = none, normalized_shape: dims, eps: "
+      "float? = "
+      "none, affine: bool = true)",
+      "The gradients of rms_norm to x and, when `affine`, to weight; the third result is the sum of `grad`.",
+      ">>> rms_norm_backward(ones(2, 2), ones(2, 2), normalized_shape=2)[2].tolist()\n[2.0, 2.0]",
+      infer_norm_backward, norm_backward<RowProgram::RmsNormBackward>, decompose_norm_backward<false>);
+  rms.outputs = 3;
+  table.add(std::move(rms));
+}
+
+}  // namespace
+
+void add_norm_ops(OpTable& table) {
+  Op layer = kernel_row(
+      "layer_norm(x: tensor, normalized_shape: dims, weight: tensor? = none, bias: tensor? = none, eps: "
+      "float = "
+      "1e-5)",
+      "(x - mean) / sqrt(variance + eps) over the last dimensions, whose sizes are `normalized_shape`, times "
+      "weight "
+      "plus bias.",
+      ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm,
+      norm<RowProgram::LayerNorm>, decompose_norm<true>, "LayerNormalization");
+  layer.vjp = layer_norm_vjp;
+  layer.saves = saves_input(0) | saves_input(1);
+  table.add(std::move(layer));
+  Op rms =
+      kernel_row("rms_norm(x: tensor, normalized_shape: dims, weight: tensor? = none, eps: float? = none)",
+                 "x / sqrt(mean of squares + eps) over the last dimensions, whose sizes are "
+                 "`normalized_shape`, times weight. "
+                 "`eps` is the dtype's precision when none.",
+                 ">>> rms_norm(tensor([[1.0, -1.0]]), 2, eps=0.0).tolist()\n[[1.0, -1.0]]", infer_norm,
+                 norm<RowProgram::RmsNorm>, decompose_norm<false>, "RMSNormalization");
+  rms.vjp = rms_norm_vjp;
+  rms.saves = saves_input(0) | saves_input(1);
+  table.add(std::move(rms));
+  add_backward_rows(table);
+  table.add(ops::composite_row(
+      "batch_norm(x: tensor, running_mean: tensor? = none, running_var: tensor? = none, weight: tensor? = "
+      "none, "
+      "bias: tensor? = none, training: bool = false, momentum: float = 0.1, eps: float = 1e-5)",
+      "Normalizes each channel (dimension 1) by its mean and variance: of this batch when `training`, which "
+      "also "
+      "moves the running ones towards them by `momentum`; else the running ones.",
+      ">>> batch_norm(tensor([[1.0], [1.0]]), training=true).tolist()\n[[0.0], [0.0]]", infer_batch_norm,
+      batch_norm, "BatchNormalization"));
+  table.add(ops::composite_row(
+      "group_norm(x: tensor, num_groups: int, weight: tensor? = none, bias: tensor? = none, eps: float = "
+      "1e-5)",
+      "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
+      ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm, group_norm,
+      "GroupNormalization"));
+}
+
+}  // namespace kiln

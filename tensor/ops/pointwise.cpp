@@ -1,0 +1,270 @@
+#include "tensor/ops/pointwise.h"
+
+#include <limits>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise.h"
+
+namespace kiln {
+namespace {
+
+// PyTorch's combine_categories: the lower one only matters across categories.
+std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  if (is_float(*higher)) return higher;
+  if (*higher == DType::Bool || is_float(*lower)) return promote(*higher, *lower);
+  return higher;
+}
+void widen(std::optional<DType>& type, DType dtype) { type = type ? promote(*type, dtype) : dtype; }
+
+double largest_of(DType dtype) {
+  switch (dtype) {
+    case DType::F16:
+      return 65504.0;
+    case DType::BF16:
+      return 0x1.fep127;
+    case DType::F32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    case DType::F64:
+      return std::numeric_limits<double>::max();
+    default:
+      return 0;
+  }
+}
+
+// A further form of an op, `add.alpha`, goes by the plain name.
+std::string spoken_name(const Op& op) { return std::string(op.name().substr(0, op.name().find('.'))); }
+
+[[noreturn]] void refuse(const Op& op, DType dtype, std::string_view what, std::string_view help) {
+  throw OpError(ErrorKind::DType,
+                spoken_name(op) + ": " + std::string(what) + ", got " + std::string(name(dtype)), {0},
+                std::string(help));
+}
+
+DType as_float(DType dtype, bool only_numbers) {
+  if (is_float(dtype)) return dtype;
+  return only_numbers ? DType::F64 : default_float();
+}
+
+const Pointwise& row_of(const Op& op) { return *op.pointwise; }
+
+// Sizes of the result. One operand after the other, so that an error names two that do not fit.
+Dims broadcast_all(const Op& op, std::span<const std::span<const Dim>> shapes) {
+  Dims sizes(shapes[0].begin(), shapes[0].end());
+  for (std::size_t i = 1; i < shapes.size(); ++i) {
+    if (std::equal(sizes.begin(), sizes.end(), shapes[i].begin(), shapes[i].end())) continue;
+    sizes = broadcast(sizes, shapes[i], spoken_name(op));
+  }
+  return sizes;
+}
+
+void check_mask(const Op& op, int index, DType dtype) {
+  if (dtype == DType::Bool) return;
+  throw OpError(ErrorKind::DType,
+                spoken_name(op) + ": the " + op.signature.parameters[static_cast<std::size_t>(index)].name +
+                    " must be bool, got " + std::string(name(dtype)),
+                {index}, "compare, as in x != 0");
+}
+
+void check_devices(const Op& op, Inputs inputs) {
+  const Device device = inputs[0].device();
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (!inputs[i] || inputs[i].is_number() || inputs[i].device() == device || inputs[0].is_number())
+      continue;
+    throw OpError(ErrorKind::Device,
+                  spoken_name(op) + ": one operand is on " + to_string(device) + ", the other on " +
+                      to_string(inputs[i].device()),
+                  {0, static_cast<int>(i)}, "move one with x.to(\"" + to_string(device) + "\")");
+  }
+}
+
+double word_value(const Op& op, const Parameter& parameter, const std::string& word) {
+  std::string known;
+  for (std::size_t i = 0; i < parameter.words.size(); ++i) {
+    if (parameter.words[i] == word) return static_cast<double>(i);
+    known += (i > 0 ? ", \"" : "\"") + parameter.words[i] + "\"";
+  }
+  throw OpError(ErrorKind::Value, spoken_name(op) + ": " + parameter.name + " cannot be \"" + word + "\"", {},
+                "it is one of " + known);
+}
+
+double attr_value(const Op& op, const Parameter& parameter, const Attr& attr, DType promoted) {
+  if (const auto* real = std::get_if<double>(&attr)) {
+    if (parameter.kind == ArgKind::Number && !is_float(promoted) && parameter.name == "alpha") {
+      throw OpError(ErrorKind::DType, spoken_name(op) + ": alpha must be an int for " +
+                                          std::string(name(promoted)) + " operands");
+    }
+    return *real;
+  }
+  if (const auto* whole = std::get_if<std::int64_t>(&attr)) return static_cast<double>(*whole);
+  if (const auto* flag = std::get_if<bool>(&attr)) return *flag ? 1.0 : 0.0;
+  if (const auto* word = std::get_if<std::string>(&attr)) return word_value(op, parameter, *word);
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// What is known of one application before any element is touched.
+struct Plan {
+  PointwiseTypes types;
+  Dims sizes;
+  bool only_numbers = true;
+  cpu::Operand operands[3];
+};
+
+// An operand left out changes nothing: the least bound below, the greatest above.
+double absent_bound(int index) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  return index == 1 ? -kInf : kInf;
+}
+
+Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Pointwise& row = row_of(op);
+  Plan plan;
+  OperandType types[3];
+  std::span<const Dim> shapes[3];
+  std::size_t count = 0, shape_count = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& x = inputs[i];
+    if (!x) {
+      plan.operands[i].absent = absent_bound(static_cast<int>(i));
+      continue;
+    }
+    plan.operands[i].tensor = &x;
+    shapes[shape_count++] = x.sizes();
+    plan.only_numbers = plan.only_numbers && x.is_number();
+    if (static_cast<int>(i) == row.mask) {
+      check_mask(op, row.mask, x.dtype());
+      plan.operands[i].as_bool = true;
+      continue;
+    }
+    types[count++] = {x.dtype(), x.is_number(), x.rank() > 0};
+  }
+  check_devices(op, inputs);
+  plan.types = pointwise_types(op, {types, count}, plan.only_numbers, attrs);
+  plan.sizes = broadcast_all(op, {shapes, shape_count});
+  return plan;
+}
+
+void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
+  const Pointwise& row = row_of(op);
+  const Params params = pointwise_params(op, attrs, plan.types.promoted);
+  const cpu::ElementwiseJob job{
+      .kernel = cpu::kernel_table().kernels[row.row][static_cast<int>(plan.types.compute)],
+      .compute = plan.types.compute,
+      .predicate = row.rule == TypeRule::Predicate,
+      .costly = row.rule == TypeRule::Float,
+      .params = &params,
+  };
+  if (run_elementwise(job, {plan.operands, count}, output) != 0) {
+    throw OpError(ErrorKind::Value, spoken_name(op) + ": " + std::string(row.failure), {1});
+  }
+}
+
+void check_some_bound(const Op& op, Inputs inputs) {
+  if (inputs.size() < 3 || inputs[1] || inputs[2]) return;
+  throw OpError(ErrorKind::Value, spoken_name(op) + ": give min, max or both");
+}
+
+}  // namespace
+
+DType promote_operands(std::span<const OperandType> operands, bool only_numbers) {
+  std::optional<DType> with_dims, zero_dim, numbers;
+  for (const OperandType& operand : operands) {
+    const bool weak = operand.is_number && is_float(operand.dtype) && !only_numbers;
+    widen(operand.is_number  ? numbers
+          : operand.has_dims ? with_dims
+                             : zero_dim,
+          weak ? default_float() : operand.dtype);
+  }
+  return *combine(with_dims, combine(zero_dim, numbers));
+}
+
+PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operands, bool only_numbers,
+                               const Attrs& attrs) {
+  DType promoted = promote_operands(operands, only_numbers);
+  TypeRule rule = row_of(op).rule;
+  if (rule == TypeRule::Quotient) {
+    const bool rounds = !attrs.values().empty() && !std::holds_alternative<std::monostate>(attrs.values()[0]);
+    rule = rounds ? TypeRule::Arithmetic : TypeRule::Float;
+  }
+  switch (rule) {
+    case TypeRule::Arithmetic:
+      if (promoted == DType::Bool)
+        refuse(op, promoted, "bools have no such arithmetic", "convert first: x.to(i64)");
+      break;
+    case TypeRule::Float:
+      promoted = as_float(promoted, only_numbers);
+      break;
+    case TypeRule::Bitwise:
+      if (is_float(promoted)) refuse(op, promoted, "only bools and integers have bits", "");
+      break;
+    case TypeRule::Integer:
+      if (!is_integer(promoted)) refuse(op, promoted, "only integers can be shifted", "");
+      break;
+    case TypeRule::First:
+      if (category(promoted) > category(operands[0].dtype)) {
+        refuse(op, promoted,
+               "the result keeps the dtype " + std::string(name(operands[0].dtype)) + " of the first operand",
+               "convert it first: x.to(" + std::string(name(promoted)) + ")");
+      }
+      promoted = operands[0].dtype;
+      break;
+    case TypeRule::Same:
+    case TypeRule::Predicate:
+    case TypeRule::Quotient:
+      break;
+  }
+  return {promoted, rule == TypeRule::Predicate ? DType::Bool : promoted, cpu::compute_of(promoted)};
+}
+
+Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted) {
+  Params params;
+  params.largest = largest_of(promoted);
+  params.bits = promoted == DType::Bool ? 1 : static_cast<int>(size_of(promoted)) * 8;
+  std::size_t index = 0;
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.kind <= ArgKind::OptionalTensorList) continue;
+    params.v[index] = attr_value(op, parameter, attrs.values()[index], promoted);
+    ++index;
+  }
+  return params;
+}
+
+std::vector<TensorType> pointwise_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const Op& op = *attrs.op();
+  const Pointwise& row = row_of(op);
+  OperandType types[3];
+  std::span<const Dim> shapes[3];
+  std::size_t count = 0;
+  bool only_numbers = true;
+  Device device;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    shapes[i] = inputs[i].sizes;
+    only_numbers = only_numbers && inputs[i].is_number;
+    if (!inputs[i].is_number) device = inputs[i].device;
+    if (static_cast<int>(i) == row.mask) {
+      check_mask(op, row.mask, inputs[i].dtype);
+      continue;
+    }
+    types[count++] = {inputs[i].dtype, inputs[i].is_number, !inputs[i].sizes.empty()};
+  }
+  const PointwiseTypes result = pointwise_types(op, {types, count}, only_numbers, attrs);
+  return {{result.result, device, broadcast_all(op, {shapes, inputs.size()}), only_numbers}};
+}
+
+Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_some_bound(op, inputs);
+  const Plan plan = plan_of(op, inputs, attrs);
+  Tensor output = Tensor::empty(plan.sizes, plan.types.result, Device{});
+  output.impl()->is_number = plan.only_numbers;
+  run(op, plan, inputs.size(), attrs, output);
+  return {std::move(output)};
+}
+
+// Ops that are not defined everywhere leave the output alone when they fail.
+void pointwise_into(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+  if (!row_of(op).failure.empty()) return cpu::copy(output, pointwise_eager(op, inputs, attrs)[0]);
+  check_some_bound(op, inputs);
+  run(op, plan_of(op, inputs, attrs), inputs.size(), attrs, output);
+}
+
+}  // namespace kiln

@@ -1,0 +1,341 @@
+// Random numbers: each op takes one draw of the process's generator.
+#include "tensor/cpu/random.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/ops/rules.h"
+#include "tensor/philox.h"
+
+namespace kiln {
+
+namespace {
+
+using rules::apply_one;
+using rules::device_attr;
+using rules::dtype_attr;
+
+constexpr std::string_view kFamily = "random";
+constexpr std::string_view kChance = "random numbers do not depend on the values of the input";
+constexpr std::string_view kChoice = "whether examples draw alike is for vmap's `randomness` to say";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+void need_float(const TensorType& type, const Attrs& attrs) {
+  if (is_float(type.dtype)) return;
+  throw OpError(ErrorKind::DType,
+                fmt::format("{}: expects a float dtype, got {}", attrs.op()->name(), name(type.dtype)), {0});
+}
+Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
+
+// ---- rand, randn and those like a tensor ----
+
+std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& attrs) {
+  count_elements(attrs.get<Dims>("size"));
+  const TensorType type{dtype_attr(attrs, default_float()), device_attr(attrs), attrs.get<Dims>("size")};
+  need_float(type, attrs);
+  return {type};
+}
+Tensors rand_eager(const Op&, Inputs, const Attrs& attrs) {
+  const Tensor result = blank(sized_infer({}, attrs).front());
+  cpu::fill_uniform(result, cpu::next_draw(), 0, 1);
+  return {result};
+}
+Tensors randn_eager(const Op&, Inputs, const Attrs& attrs) {
+  const Tensor result = blank(sized_infer({}, attrs).front());
+  cpu::fill_normal(result, cpu::next_draw(), 0, 1);
+  return {result};
+}
+
+std::vector<TensorType> like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const TensorType type{dtype_attr(attrs, inputs[0].dtype), device_attr(attrs, inputs[0].device),
+                        inputs[0].sizes};
+  need_float(type, attrs);
+  return {type};
+}
+Tensor blank_like(Inputs inputs, const Attrs& attrs) {
+  const TensorType type = inputs[0].type();
+  return blank(like_infer(std::span(&type, 1), attrs).front());
+}
+Tensors rand_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = blank_like(inputs, attrs);
+  cpu::fill_uniform(result, cpu::next_draw(), 0, 1);
+  return {result};
+}
+Tensors randn_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = blank_like(inputs, attrs);
+  cpu::fill_normal(result, cpu::next_draw(), 0, 1);
+  return {result};
+}
+
+std::vector<TensorType> float_like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  need_float(inputs[0], attrs);
+  return rules::infer_same(inputs, attrs);
+}
+std::vector<TensorType> uniform_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const double low = attrs.get<double>("low");
+  const double high = attrs.get<double>("high");
+  if (!(low <= high)) throw OpError(ErrorKind::Value, fmt::format("uniform: {} is not below {}", low, high));
+  return float_like_infer(inputs, attrs);
+}
+Tensors uniform_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = blank(inputs[0].type());
+  cpu::fill_uniform(result, cpu::next_draw(), attrs.get<double>("low"), attrs.get<double>("high"));
+  return {result};
+}
+std::vector<TensorType> normal_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  if (!(attrs.get<double>("std") >= 0)) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("normal: std must not be negative, it is {}", attrs.get<double>("std")));
+  }
+  return float_like_infer(inputs, attrs);
+}
+Tensors normal_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = blank(inputs[0].type());
+  cpu::fill_normal(result, cpu::next_draw(), attrs.get<double>("mean"), attrs.get<double>("std"));
+  return {result};
+}
+
+// ---- Integers ----
+
+std::int64_t low_of(const Attrs& attrs, bool has_low) { return has_low ? attrs.get<std::int64_t>("low") : 0; }
+template <bool HasLow>
+std::vector<TensorType> randint_infer(std::span<const TensorType>, const Attrs& attrs) {
+  const std::int64_t low = low_of(attrs, HasLow);
+  const std::int64_t high = attrs.get<std::int64_t>("high");
+  if (low >= high) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("randint: there is no integer from {} to before {}", low, high));
+  }
+  count_elements(attrs.get<Dims>("size"));
+  return {{dtype_attr(attrs, DType::I64), device_attr(attrs), attrs.get<Dims>("size")}};
+}
+template <bool HasLow>
+Tensors randint_eager(const Op&, Inputs, const Attrs& attrs) {
+  const Tensor result = blank(randint_infer<HasLow>({}, attrs).front());
+  const std::int64_t low = low_of(attrs, HasLow);
+  const auto range =
+      static_cast<std::uint64_t>(attrs.get<std::int64_t>("high")) - static_cast<std::uint64_t>(low);
+  cpu::fill_integers(result, cpu::next_draw(), low, range);
+  return {result};
+}
+
+std::vector<TensorType> randperm_infer(std::span<const TensorType>, const Attrs& attrs) {
+  const Dims sizes{attrs.get<std::int64_t>("n")};
+  count_elements(sizes);
+  return {{dtype_attr(attrs, DType::I64), device_attr(attrs), sizes}};
+}
+// Fisher and Yates' shuffle, in one thread: each step depends on the one before.
+Tensors randperm_eager(const Op&, Inputs, const Attrs& attrs) {
+  const TensorType type = randperm_infer({}, attrs).front();
+  const Tensor result = Tensor::empty(type.sizes, DType::I64, type.device);
+  auto* out = result.writable<std::int64_t>();
+  std::iota(out, out + result.numel(), 0);
+  cpu::WordStream words(cpu::next_draw());
+  for (std::int64_t i = result.numel() - 1; i > 0; --i) {
+    std::swap(out[i], out[words.below(static_cast<std::uint64_t>(i) + 1)]);
+  }
+  return {type.dtype == DType::I64 ? result : cpu::contiguous_copy(result, type.dtype)};
+}
+
+// ---- bernoulli, dropout, multinomial ----
+
+void check_probability(double p, std::string_view name) {
+  if (p >= 0 && p <= 1) return;
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: a probability lies between 0 and 1, {} does not", name, p));
+}
+Tensors bernoulli_eager(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor result = blank(inputs[0].type());
+  const Tensor probabilities = cpu::contiguous_copy(inputs[0], DType::F64);
+  const auto* p = probabilities.data<double>();
+  for (std::int64_t i = 0; i < probabilities.numel(); ++i) check_probability(p[i], "bernoulli");
+  cpu::fill_bernoulli(result, cpu::next_draw(), probabilities);
+  return {result};
+}
+std::vector<TensorType> bernoulli_p_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_probability(attrs.get<double>("p"), "bernoulli");
+  return rules::infer_same(inputs, attrs);
+}
+Tensors bernoulli_p_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = blank(inputs[0].type());
+  cpu::fill_bernoulli(result, cpu::next_draw(), Tensor::number(attrs.get<double>("p")));
+  return {result};
+}
+
+std::vector<TensorType> dropout_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_probability(attrs.get<double>("p"), "dropout");
+  need_float(inputs[0], attrs);
+  return rules::infer_same(inputs, attrs);
+}
+Tensors dropout_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  static const Op& bernoulli = op("bernoulli.p");
+  const double p = attrs.get<double>("p");
+  if (!attrs.get<bool>("training") || p == 0) return {inputs[0]};
+  if (p == 1) return {inputs[0] * ops::zeros_like(inputs[0])};
+  const Tensor kept = apply_one(bernoulli, {inputs[0]}, {1 - p});
+  return {inputs[0] * (kept * (1 / (1 - p)))};
+}
+
+std::vector<TensorType> multinomial_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const TensorType& x = inputs[0];
+  need_float(x, attrs);
+  if (x.sizes.empty() || x.sizes.size() > 2) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("multinomial: expects a vector or a matrix of weights, got {}", to_string(x)),
+                  {0});
+  }
+  const Dim samples = attrs.get<std::int64_t>("num_samples");
+  if (samples < 1)
+    throw OpError(ErrorKind::Value,
+                  fmt::format("multinomial: num_samples must be positive, it is {}", samples));
+  if (!attrs.get<bool>("replacement") && samples > x.sizes.back()) {
+    throw OpError(
+        ErrorKind::Value,
+        fmt::format("multinomial: {} different ones cannot be drawn from {}", samples, x.sizes.back()), {0},
+        "`replacement=true` lets one be drawn again");
+  }
+  Dims sizes = x.sizes;
+  sizes.back() = samples;
+  return {{DType::I64, x.device, sizes}};
+}
+
+double checked_total(const double* weights, std::int64_t count) {
+  double total = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!(weights[i] >= 0) || std::isinf(weights[i])) {
+      throw OpError(ErrorKind::Value, fmt::format("multinomial: a weight is {}", weights[i]), {0});
+    }
+    total += weights[i];
+  }
+  if (total <= 0) throw OpError(ErrorKind::Value, "multinomial: all weights of a row are 0", {0});
+  return total;
+}
+// Draws from a running total; without replacement what was drawn loses its weight.
+void draw_row(std::vector<double> weights, bool replacement, cpu::WordStream& words, std::int64_t* out,
+              std::int64_t samples) {
+  double total = checked_total(weights.data(), static_cast<std::int64_t>(weights.size()));
+  for (std::int64_t s = 0; s < samples; ++s) {
+    if (!replacement && s > 0)
+      total = checked_total(weights.data(), static_cast<std::int64_t>(weights.size()));
+    const double place = unit_double(words.next()) * total;
+    double sum = 0;
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (weights[i] == 0) continue;
+      chosen = i;
+      sum += weights[i];
+      if (place < sum) break;
+    }
+    out[s] = static_cast<std::int64_t>(chosen);
+    if (!replacement) weights[chosen] = 0;
+  }
+}
+Tensors multinomial_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor weights = cpu::contiguous_copy(inputs[0], DType::F64);
+  const TensorType type = inputs[0].type();
+  const Tensor result = blank(multinomial_infer(std::span(&type, 1), attrs).front());
+  const Dim classes = weights.size(weights.rank() - 1);
+  const Dim samples = attrs.get<std::int64_t>("num_samples");
+  cpu::WordStream words(cpu::next_draw());
+  for (Dim row = 0; row < result.numel() / samples; ++row) {
+    const double* first = weights.data<double>() + row * classes;
+    draw_row({first, first + classes}, attrs.get<bool>("replacement"), words,
+             result.writable<std::int64_t>() + row * samples, samples);
+  }
+  return {result};
+}
+
+// ---- Rows ----
+
+Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
+              InferFn infer, EagerFn eager, std::uint32_t traits = 0, std::string_view onnx = {}) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .eager = eager,
+          .vjp = Rule<VjpFn>::none(kChance),
+          .jvp = Rule<JvpFn>::none(kChance),
+          .batch = Rule<BatchFn>::none(kChoice),
+          .lowering = Lowering::Create,
+          .traits = kRandom | kStopsGradient | traits,
+          .onnx = onnx};
+}
+
+void add_floats(OpTable& table) {
+  table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                       "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
+                       sized_infer, rand_eager, 0, "RandomUniform"));
+  table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                       "Numbers from the normal distribution with mean 0 and variance 1.",
+                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, 0, "RandomNormal"));
+  table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                       "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
+                       like_infer, rand_like_eager, 0, "RandomUniformLike"));
+  table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                       "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
+                       like_infer, randn_like_eager, 0, "RandomNormalLike"));
+  table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
+                       "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
+                       "`uniform_` fills `x`.",
+                       ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, uniform_eager,
+                       kInplace, "RandomUniformLike"));
+  table.add(random_row("normal(x: tensor, mean: float = 0, std: float = 1)",
+                       "Normal numbers with the type and shape of `x`; `normal_` fills `x`.",
+                       ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager,
+                       kInplace, "RandomNormalLike"));
+}
+
+void add_discrete(OpTable& table) {
+  table.add(random_row("randint(high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                       "Integers drawn evenly from 0 to before `high`.",
+                       ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>,
+                       randint_eager<false>));
+  table.add(random_row(
+      "randint.low(low: int, high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
+      "Integers drawn evenly from `low` to before `high`.", ">>> randint(5, 6, [3]).tolist()\n[5, 5, 5]",
+      randint_infer<true>, randint_eager<true>));
+  table.add(random_row("randperm(n: int, *, dtype: dtype? = none, device: device? = none)",
+                       "The integers from 0 to before `n` in random order.",
+                       ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager));
+  table.add(random_row("bernoulli(x: tensor)",
+                       "1 with the probability that each element of `x` gives, else 0.",
+                       ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,
+                       bernoulli_eager, 0, "Bernoulli"));
+  table.add(
+      random_row("bernoulli.p(x: tensor, p: float = 0.5)",
+                 "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
+                 ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, bernoulli_p_eager,
+                 kInplace, "Bernoulli"));
+  table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
+                       "Indices drawn with the weights in the last dimension.",
+                       ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
+                       multinomial_eager, 0, "Multinomial"));
+  Op dropout = random_row(
+      "dropout(x: tensor, p: float = 0.5, training: bool = true)",
+      "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
+      "training.",
+      ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer, dropout_body, 0,
+      "Dropout");
+  dropout.vjp = Rule<VjpFn>::none(kComposite);
+  dropout.jvp = Rule<JvpFn>::none(kComposite);
+  dropout.batch = Rule<BatchFn>::none(kComposite);
+  dropout.lowering = Lowering::Composite;
+  dropout.traits = kRandom;
+  table.add(std::move(dropout));
+}
+
+}  // namespace
+
+void add_random_ops(OpTable& table) {
+  add_floats(table);
+  add_discrete(table);
+}
+
+}  // namespace kiln

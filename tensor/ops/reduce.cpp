@@ -1,0 +1,345 @@
+// Owns the plain reductions: one combination of all elements along some dimensions, in the fixed order.
+#include "tensor/ops/reduce.h"
+
+#include "tensor/cpu/fold.h"
+#include "tensor/ops/reduced.h"
+
+namespace kiln {
+namespace {
+
+using cpu::Combine;
+using cpu::Map;
+using ops::keeps_dims;
+using ops::reduced_dims;
+using ops::reduced_sizes;
+
+TensorType reduced_type(const TensorType& x, const Attrs& attrs, DType dtype) {
+  const Dims dims = reduced_dims(attrs, static_cast<int>(x.sizes.size()));
+  return {dtype, x.device, reduced_sizes(x.sizes, dims, keeps_dims(attrs)), false};
+}
+
+// Folds and gives the result the application's sizes; its dtype is the accumulator's.
+Tensor fold(const Tensor& x, const Attrs& attrs, Combine combine, Map map = Map::Identity) {
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const Tensor result = cpu::fold(x, dims, combine, map);
+  return ops::with_sizes(result, reduced_sizes(x.sizes(), dims, keeps_dims(attrs)));
+}
+
+// Gradient of a reduced tensor spread over the input's elements, still to be multiplied by the derivative.
+Tensor spread(const VjpArgs& args, const Tensor& reduced) {
+  const Dims& sizes = args.input_types[0].sizes;
+  const Dims dims = reduced_dims(args.attrs, static_cast<int>(sizes.size()));
+  return ops::restore_dims(reduced, sizes, dims);
+}
+
+// ---- sum, prod, mean -------------------------------------------------------------------------------------
+
+// Sums and products of bools and integers are i64 unless asked otherwise.
+DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
+
+std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
+  return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
+}
+
+// `dtype=` converts before anything is added, but for halves, which are added in f32 anyway.
+Tensor converted(const Tensor& x, DType result) {
+  if (category(result) != category(x.dtype()) || size_of(result) > size_of(cpu::accumulator_of(x.dtype())))
+    return ops::cast(x, result);
+  return x;
+}
+
+template <Combine kCombine>
+Tensors total(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = total_dtype(in[0].dtype(), attrs);
+  return {ops::cast(fold(converted(in[0], dtype), attrs, kCombine), dtype)};
+}
+
+std::vector<TensorType> infer_mean(std::span<const TensorType> in, const Attrs& attrs) {
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype);
+  ops::need_float({dtype, in[0].device, in[0].sizes}, attrs);
+  return {reduced_type(in[0], attrs, dtype)};
+}
+
+void divide(const Tensor& totals, std::int64_t count) {
+  const auto each = [&]<class T>() {
+    T* data = totals.writable<T>();
+    for (std::int64_t i = 0; i < totals.numel(); ++i) data[i] /= static_cast<T>(count);
+  };
+  totals.dtype() == DType::F64 ? each.operator()<double>() : each.operator()<float>();
+}
+
+Tensors mean(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
+  const Tensor totals = fold(converted(in[0], dtype), attrs, Combine::Sum);
+  divide(totals, ops::reduced_count(in[0].sizes(), reduced_dims(attrs, in[0].rank())));
+  return {ops::cast(totals, dtype)};
+}
+
+Tensors decompose_mean(const Op&, Inputs in, const Attrs& attrs) {
+  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
+  const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+  return {ops::to(ops::sum(x, dims, keeps_dims(attrs)) / count, dtype)};
+}
+
+Tensors sum_vjp(const VjpArgs& args) {
+  const TensorType& x = args.input_types[0];
+  return {ops::to(ops::expand(spread(args, args.grads[0]), x.sizes), x.dtype)};
+}
+
+Tensors mean_vjp(const VjpArgs& args) {
+  const TensorType& x = args.input_types[0];
+  const Dims dims = reduced_dims(args.attrs, static_cast<int>(x.sizes.size()));
+  const auto count = static_cast<double>(ops::reduced_count(x.sizes, dims));
+  return {ops::to(ops::expand(spread(args, args.grads[0] / count), x.sizes), x.dtype)};
+}
+
+// The product of all elements but one, for each one; exact where there are zeros. Reduced dimensions as one
+// row.
+Tensor product_of_others(const Tensor& rows) {
+  const Dim n = rows.size(1);
+  const Tensor one = ops::ones(Dims{rows.size(0), 1}, rows.dtype(), rows.device());
+  const auto before = [&](const Tensor& x) {
+    const Tensor shifted[] = {one, ops::narrow(x, 1, 0, n - 1)};
+    return ops::cumprod(ops::cat(shifted, 1), 1);
+  };
+  const Dims last{1};
+  return before(rows) * ops::flip(before(ops::flip(rows, last)), last);
+}
+
+// [kept..., reduced...] as rows, and the order of dimensions that leads there.
+Dims kept_then_reduced(int rank, const Dims& dims) {
+  Dims order;
+  for (Dim d = 0; d < rank; ++d) {
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
+  }
+  order.append(dims.begin(), dims.end());
+  return order;
+}
+
+// d prod(x) / dx, with the sizes of x.
+Tensor prod_derivative(const Tensor& x, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const std::int64_t count = ops::reduced_count(x.sizes(), dims);
+  if (x.numel() == 0 || count == 1) return ops::ones_like(x);
+  const Dims order = kept_then_reduced(x.rank(), dims);
+  Dims back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<Dim>(i);
+  const Tensor moved = ops::permute(x, order);
+  const Tensor others = product_of_others(ops::reshape(moved, Dims{x.numel() / count, count}));
+  return ops::permute(ops::reshape(others, moved.sizes()), back);
+}
+
+Tensors prod_vjp(const VjpArgs& args) {
+  const Tensor x = ops::to(args.inputs[0], args.grads[0].dtype());
+  return {ops::to(spread(args, args.grads[0]) * prod_derivative(x, args.attrs), args.inputs[0].dtype())};
+}
+
+Tensors prod_jvp(const JvpArgs& args) {
+  const DType dtype = args.outputs[0].dtype();
+  const Tensor x = ops::to(args.inputs[0], dtype);
+  const Dims dims = reduced_dims(args.attrs, x.rank());
+  const Tensor change = ops::to(args.tangents[0], dtype) * prod_derivative(x, args.attrs);
+  return {ops::sum(change, dims, keeps_dims(args.attrs))};
+}
+
+// ---- amax, amin ------------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_extremum(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_elements(in[0], reduced_dims(attrs, static_cast<int>(in[0].sizes.size())), attrs);
+  return {reduced_type(in[0], attrs, in[0].dtype)};
+}
+
+template <Combine kCombine>
+Tensors extremum(const Op&, Inputs in, const Attrs& attrs) {
+  return {ops::cast(fold(in[0], attrs, kCombine), in[0].dtype())};
+}
+
+// Where the extremum is reached, divided by how often: the gradient is shared evenly among ties.
+Tensor shares(const Tensor& x, const Tensor& y, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, x.rank());
+  const Tensor reached = ops::to(ops::eq(x, ops::restore_dims(y, x.sizes(), dims)), x.dtype());
+  return reached / ops::sum(reached, dims, true);
+}
+
+Tensors extremum_vjp(const VjpArgs& args) {
+  return {spread(args, args.grads[0]) * shares(args.inputs[0], args.outputs[0], args.attrs)};
+}
+
+Tensors extremum_jvp(const JvpArgs& args) {
+  const Dims dims = reduced_dims(args.attrs, args.inputs[0].rank());
+  const Tensor weights = shares(args.inputs[0], args.outputs[0], args.attrs);
+  return {ops::sum(args.tangents[0] * weights, dims, keeps_dims(args.attrs))};
+}
+
+// ---- any, all, count_nonzero -----------------------------------------------------------------------------
+
+std::vector<TensorType> infer_truth(std::span<const TensorType> in, const Attrs& attrs) {
+  return {reduced_type(in[0], attrs, DType::Bool)};
+}
+
+// The identities of Max and Min, what an empty sequence gives, are below and above zero: false and true.
+template <Combine kCombine>
+Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor found = fold(in[0], attrs, kCombine, Map::NonZero);
+  const Tensor result = Tensor::empty(found.sizes(), DType::Bool, found.device());
+  const auto* from = found.data<std::int64_t>();
+  bool* to = result.writable<bool>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = from[i] > 0;
+  return {result};
+}
+
+std::vector<TensorType> infer_count(std::span<const TensorType> in, const Attrs& attrs) {
+  return {reduced_type(in[0], attrs, DType::I64)};
+}
+
+Tensors count_nonzero(const Op&, Inputs in, const Attrs& attrs) {
+  return {fold(in[0], attrs, Combine::Sum, Map::NonZero)};
+}
+
+const std::string_view kTruth = "its result is true or false";
+
+void add_truth_ops(OpTable& table) {
+  table.add({
+      .signature = Signature::parse("any(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation = "Whether any element along `dim` (all of them when none) is not zero.",
+      .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
+      .infer = infer_truth,
+      .eager = truth<Combine::Max>,
+      .vjp = Rule<VjpFn>::none(kTruth),
+      .jvp = Rule<JvpFn>::none(kTruth),
+      .batch = ops::batch_reduced_dims,
+      .lowering = Lowering::Reduce,
+      .traits = kFusible,
+  });
+  table.add({
+      .signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation =
+          "Whether every element along `dim` (all of them when none) is not zero; true of no elements.",
+      .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
+      .infer = infer_truth,
+      .eager = truth<Combine::Min>,
+      .vjp = Rule<VjpFn>::none(kTruth),
+      .jvp = Rule<JvpFn>::none(kTruth),
+      .batch = ops::batch_reduced_dims,
+      .lowering = Lowering::Reduce,
+      .traits = kFusible,
+  });
+  table.add({
+      .signature = Signature::parse("count_nonzero(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+      .family = "reduce",
+      .documentation =
+          "The number of elements along `dim` (all of them when none) that are not zero, as i64.",
+      .example = ">>> count_nonzero(tensor([0, 3, 0, -1])).item()\n2",
+      .infer = infer_count,
+      .eager = count_nonzero,
+      .vjp = Rule<VjpFn>::none("its result is a count"),
+      .jvp = Rule<JvpFn>::none("its result is a count"),
+      .batch = ops::batch_reduced_dims,
+      .lowering = Lowering::Reduce,
+      .traits = kFusible,
+  });
+}
+
+void add_total_ops(OpTable& table) {
+  table.add({
+      .signature = Signature::parse(
+          "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
+      .family = "reduce",
+      .documentation =
+          "The sum along `dim` (of all elements when none). Bools and integers add up as i64, halves in "
+          "f32. The order of additions is fixed: the same bits on any layout and number of threads.",
+      .example = ">>> sum(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()\n[4.0, 6.0]",
+      .infer = infer_total,
+      .eager = total<Combine::Sum>,
+      .vjp = sum_vjp,
+      .jvp = ops::linear_jvp,
+      .batch = ops::batch_reduced_dims,
+      .lowering = Lowering::Reduce,
+      .traits = kFusible | kLinear,
+      .onnx = "ReduceSum",
+  });
+  table.add({
+      .signature = Signature::parse(
+          "mean(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
+      .family = "reduce",
+      .documentation = "The mean along `dim` (of all elements when none) of float elements.",
+      .example = ">>> mean(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1).tolist()\n[1.5, 3.5]",
+      .infer = infer_mean,
+      .eager = mean,
+      .decompose = decompose_mean,
+      .vjp = mean_vjp,
+      .jvp = ops::linear_jvp,
+      .batch = ops::batch_reduced_dims,
+      .lowering = Lowering::Composite,
+      .traits = kFusible | kLinear,
+      .onnx = "ReduceMean",
+      .dtypes_note = {"integers: give a float dtype=, or convert first"},
+  });
+  table.add({
+      .signature = Signature::parse(
+          "prod(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
+      .family = "reduce",
+      .documentation =
+          "The product along `dim` (of all elements when none). Bools and integers multiply as i64.",
+      .example = ">>> prod(tensor([1, 2, 3, 4])).item()\n24",
+      .infer = infer_total,
+      .eager = total<Combine::Prod>,
+      .vjp = prod_vjp,
+      .jvp = prod_jvp,
+      .batch = ops::batch_reduced_dims,
+      .saves = saves_input(0),
+      .lowering = Lowering::Reduce,
+      .traits = kFusible,
+      .onnx = "ReduceProd",
+  });
+}
+
+template <Combine kCombine>
+void add_extremum(OpTable& table, std::string_view signature, std::string_view documentation,
+                  std::string_view example, std::string_view onnx) {
+  table.add({
+      .signature = Signature::parse(signature),
+      .family = "reduce",
+      .documentation = documentation,
+      .example = example,
+      .infer = infer_extremum,
+      .eager = extremum<kCombine>,
+      .vjp = extremum_vjp,
+      .jvp = extremum_jvp,
+      .batch = ops::batch_reduced_dims,
+      .saves = saves_input(0) | saves_output(0),
+      .lowering = Lowering::Reduce,
+      .traits = kFusible,
+      .onnx = onnx,
+  });
+}
+
+}  // namespace
+
+void add_fold_ops(OpTable& table) {
+  add_total_ops(table);
+  add_extremum<Combine::Max>(
+      table, "amax(x: tensor, dim: dims? = none, keepdim: bool = false)",
+      "The largest element along `dim` (of all when none); nan wins. Ties share the gradient.",
+      ">>> amax(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[5.0, 7.0]", "ReduceMax");
+  add_extremum<Combine::Min>(
+      table, "amin(x: tensor, dim: dims? = none, keepdim: bool = false)",
+      "The smallest element along `dim` (of all when none); nan wins. Ties share the gradient.",
+      ">>> amin(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[1.0, 2.0]", "ReduceMin");
+  add_truth_ops(table);
+}
+
+void add_reduce_ops(OpTable& table) {
+  add_fold_ops(table);
+  add_extremum_ops(table);
+  add_moment_ops(table);
+  add_scan_ops(table);
+  add_softmax_ops(table);
+}
+
+}  // namespace kiln

@@ -1,0 +1,19 @@
+// Owns the parts of the reduce family: each adds its rows in one file.
+#pragma once
+
+#include "tensor/op.h"
+
+namespace kiln {
+
+void add_fold_ops(OpTable& table);      // reduce.cpp: sum prod mean amax amin any all count_nonzero
+void add_extremum_ops(OpTable& table);  // extremum.cpp: max min and their forms, argmax argmin
+void add_moment_ops(OpTable& table);    // moments.cpp: var std norm logsumexp
+void add_scan_ops(OpTable& table);      // scan.cpp: cumsum cumprod
+void add_softmax_ops(OpTable& table);   // softmax.cpp: softmax log_softmax and their derivatives' kernels
+
+// The parts of the nn family that are not convolutions or attention.
+void add_loss_ops(OpTable& table);        // losses.cpp: losses of numbers against numbers
+void add_class_loss_ops(OpTable& table);  // cross_entropy.cpp: nll_loss, cross_entropy
+void add_norm_ops(OpTable& table);        // norms.cpp: layer_norm rms_norm batch_norm group_norm
+
+}  // namespace kiln

@@ -1,0 +1,217 @@
+// Orders: sort, argsort, topk, searchsorted.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/sort.h"
+#include "tensor/ops/rules.h"
+#include "tensor/parallel.h"
+
+namespace kiln {
+
+void add_sort_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+using rules::dim_attr;
+
+constexpr std::string_view kFamily = "index";
+constexpr std::string_view kIntegers = "integers have no derivative";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
+
+Tensor picked(const Tensor& x, int dim, const Tensor& index) {
+  const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
+  cpu::gather(result, x, dim, index);
+  return result;
+}
+
+// ---- sort, argsort ----
+
+std::vector<TensorType> sort_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  dim_attr(attrs, "dim", rank_of(inputs[0]));
+  return {rules::with_dtype(inputs[0], inputs[0].dtype), rules::with_dtype(inputs[0], DType::I64)};
+}
+std::vector<TensorType> argsort_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  return {sort_infer(inputs, attrs)[1]};
+}
+Tensor order_of(const Tensor& x, const Attrs& attrs) {
+  return cpu::argsort(x, dim_attr(attrs, "dim", x.rank()), attrs.get<bool>("descending"));
+}
+Tensors sort_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor order = order_of(inputs[0], attrs);
+  return {picked(inputs[0], dim_attr(attrs, "dim", inputs[0].rank()), order), order};
+}
+Tensors argsort_eager(const Op&, Inputs inputs, const Attrs& attrs) { return {order_of(inputs[0], attrs)}; }
+
+// Each gradient goes back to where its value came from.
+Tensors permuted_vjp(const VjpArgs& args) {
+  const TensorType& x = args.input_types[0];
+  const int dim = dim_attr(args.attrs, "dim", rank_of(x));
+  return {ops::scatter(ops::zeros(x.sizes, x.dtype, x.device), dim, args.outputs[1], args.grads[0])};
+}
+Tensors permuted_jvp(const JvpArgs& args) {
+  const int dim = dim_attr(args.attrs, "dim", args.inputs[0].rank());
+  return {ops::gather(args.tangents[0], dim, args.outputs[1]), {}};
+}
+Tensors along_dim_batch(const BatchArgs& args) {
+  const Tensor& x = args.inputs[0];
+  if (x.rank() > 1)
+    return kiln::bind(args.op, args.inputs, rules::shift_dim(args.attrs, "dim", x.rank() - 1));
+  const Tensor column[] = {ops::unsqueeze(x, 1)};
+  Tensors outputs = kiln::bind(args.op, column, rules::shift_dim(args.attrs, "dim", 1));
+  for (Tensor& output : outputs) output = ops::squeeze(output, Dims{1});
+  return outputs;
+}
+
+// ---- topk ----
+
+std::vector<TensorType> topk_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
+  Dims sizes = inputs[0].sizes;
+  const Dim k = attrs.get<std::int64_t>("k");
+  const Dim size = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
+  if (k < 0 || k > size) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("topk: k is {}, dimension {} of {} has {}", k, dim, to_string(inputs[0]), size),
+                  {0});
+  }
+  if (!sizes.empty()) sizes[static_cast<std::size_t>(dim)] = k;
+  return {rules::with_sizes(inputs[0], sizes),
+          rules::with_dtype(rules::with_sizes(inputs[0], sizes), DType::I64)};
+}
+Tensors topk_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
+  const Tensor order = cpu::topk(inputs[0], dim, attrs.get<std::int64_t>("k"), attrs.get<bool>("largest"));
+  return {picked(inputs[0], dim, order), order};
+}
+
+// ---- searchsorted ----
+
+std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, const Attrs&) {
+  const Dims& sorted = inputs[0].sizes;
+  const Dims& values = inputs[1].sizes;
+  const bool lines = sorted.size() > 1 && sorted.size() == values.size() &&
+                     std::equal(sorted.begin(), sorted.end() - 1, values.begin());
+  if (sorted.size() != 1 && !lines) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("searchsorted: expects a sorted vector, or equal leading sizes, got {} and {}",
+                              to_string(inputs[0]), to_string(inputs[1])),
+                  {0, 1});
+  }
+  return {{DType::I64, inputs[0].device, values}};
+}
+template <class T>
+void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bool right) {
+  const Dim length = sorted.size(sorted.rank() - 1);
+  const Dim per_line = sorted.rank() == 1 ? std::max<Dim>(values.numel(), 1) : values.size(values.rank() - 1);
+  const T* in = sorted.data<T>();
+  const T* wanted = values.data<T>();
+  auto* out = result.writable<std::int64_t>();
+  parallel_for(values.numel(), 1 << 12, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* line = in + i / per_line * length;
+      const T* place = right ? std::upper_bound(line, line + length, wanted[i])
+                             : std::lower_bound(line, line + length, wanted[i]);
+      out[i] = place - line;
+    }
+  });
+}
+Tensors searchsorted_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  DType common = promote(inputs[0].dtype(), inputs[1].dtype());
+  if (common == DType::F16 || common == DType::BF16) common = DType::F32;
+  if (common == DType::Bool) common = DType::U8;
+  const Tensor sorted = cpu::contiguous_copy(inputs[0], common);
+  const Tensor values = cpu::contiguous_copy(inputs[1], common);
+  const Tensor result = Tensor::empty(values.sizes(), DType::I64, values.device());
+  visit_dtype(common, [&]<class T>() {
+    if constexpr (std::is_arithmetic_v<T>) search<T>(sorted, values, result, attrs.get<bool>("right"));
+  });
+  return {result};
+}
+Tensors searchsorted_batch(const BatchArgs& args) {
+  // One line per example: values become a vector of it.
+  const Tensor values = rules::with_batch(args, 1);
+  if (!args.batched[0] && args.inputs[0].rank() == 1) return kiln::bind(args.op, args.inputs, args.attrs);
+  const Tensor sorted = rules::with_batch(args, 0);
+  const bool vector = sorted.rank() == 2;
+  const Dims flat{args.batch_size, args.batch_size == 0 ? 0 : values.numel() / args.batch_size};
+  const Tensor inputs[] = {sorted, vector ? ops::reshape(values, flat) : values};
+  return {ops::reshape(kiln::bind(args.op, inputs, args.attrs).front(), values.sizes())};
+}
+
+Op order_row(std::string_view signature, std::string_view documentation, std::string_view example) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .vjp = permuted_vjp,
+          .jvp = permuted_jvp,
+          .batch = along_dim_batch,
+          .saves = saves_output(1),
+          .lowering = Lowering::Library,
+          .outputs = 2};
+}
+
+}  // namespace
+
+void add_sort_ops(OpTable& table) {
+  Op sort = order_row(
+      "sort(x: tensor, dim: index = -1, descending: bool = false, stable: bool = true)",
+      "The elements along `dim` in order, and the index each had. NaN counts as the greatest; equal elements "
+      "keep their order.",
+      ">>> (values, indices) = sort(tensor([3, 1, 2]))\n>>> values.tolist(), indices.tolist()\n([1, 2, 3], "
+      "[1, 2, 0])");
+  sort.infer = sort_infer;
+  sort.eager = sort_eager;
+  table.add(std::move(sort));
+  Op topk =
+      order_row("topk(x: tensor, k: int, dim: index = -1, largest: bool = true, sorted: bool = true)",
+                "The `k` largest (or smallest) elements along `dim`, best first, and the index each had.",
+                ">>> topk(tensor([3, 1, 2]), 2)[0].tolist()\n[3, 2]");
+  topk.infer = topk_infer;
+  topk.eager = topk_eager;
+  topk.onnx = "TopK";
+  table.add(std::move(topk));
+  table.add(
+      {.signature = Signature::parse(
+           "argsort(x: tensor, dim: index = -1, descending: bool = false, stable: bool = true)"),
+       .family = kFamily,
+       .documentation = "The indices that put the elements along `dim` in order; equal ones keep theirs.",
+       .example = ">>> argsort(tensor([3, 1, 2])).tolist()\n[1, 2, 0]",
+       .infer = argsort_infer,
+       .eager = argsort_eager,
+       .vjp = Rule<VjpFn>::none(kIntegers),
+       .jvp = Rule<JvpFn>::none(kIntegers),
+       .batch = along_dim_batch,
+       .lowering = Lowering::Library,
+       .traits = kStopsGradient});
+  table.add({.signature = Signature::parse(
+                 "searchsorted(sorted_sequence: tensor, values: tensor, *, right: bool = false)"),
+             .family = kFamily,
+             .documentation = "Where each value would have to go into a sorted vector (or the line of its "
+                              "own row): before equal "
+                              "elements, or after them when `right`.",
+             .example = ">>> searchsorted(tensor([1, 3, 5]), tensor([3, 4])).tolist()\n[1, 2]",
+             .infer = searchsorted_infer,
+             .eager = searchsorted_eager,
+             .vjp = Rule<VjpFn>::none(kIntegers),
+             .jvp = Rule<JvpFn>::none(kIntegers),
+             .batch = searchsorted_batch,
+             .lowering = Lowering::Library,
+             .traits = kStopsGradient});
+}
+
+namespace ops {
+
+Tensor argsort(const Tensor& x, int dim, bool descending) {
+  static const Op& row = op("argsort");
+  return apply_one(row, {x}, {std::int64_t{dim}, descending});
+}
+
+}  // namespace ops
+}  // namespace kiln

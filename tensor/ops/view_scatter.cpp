@@ -1,0 +1,210 @@
+// The scatters that undo views: a copy of a tensor with one view of it replaced.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/ops/rules.h"
+#include "tensor/ops/view_layout.h"
+
+namespace kiln {
+
+void add_view_scatter_ops(OpTable& table);
+
+namespace {
+
+using rules::apply_one;
+
+constexpr std::string_view kFamily = "shape";
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+// A scatter and the view it undoes share the names of their attributes.
+template <ViewFn F>
+std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const Layout piece = F(rules::contiguous_layout(inputs[0].sizes), attrs).front();
+  if (piece.sizes != inputs[1].sizes) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("{}: the place in {} has shape {}, the source is {}", attrs.op()->name(),
+                              to_string(inputs[0]), to_string(piece.sizes), to_string(inputs[1])),
+                  {0, 1});
+  }
+  return rules::infer_same(inputs, attrs);
+}
+
+template <ViewFn F>
+Tensors scatter_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = cpu::contiguous_copy(inputs[0], inputs[0].dtype());
+  cpu::copy(Tensor::alias(result, F(result.layout(), attrs).front()), inputs[1]);
+  return {result};
+}
+
+// The attributes of the scatter as those of the view of the same shape.
+Attrs for_op(const Op& other, const Attrs& attrs) {
+  Attrs result(other);
+  result.values().assign(attrs.values().begin(), attrs.values().end());
+  return result;
+}
+
+Tensors scatter_vjp(const VjpArgs& args, std::string_view view) {
+  Tensors result(2);
+  const TensorType& source = args.input_types[1];
+  if (args.needs[0]) {
+    const Tensor inputs[] = {args.grads[0], ops::zeros(source.sizes, args.grads[0].dtype(), source.device)};
+    result[0] = kiln::bind(args.op, inputs, args.attrs).front();
+  }
+  if (args.needs[1]) {
+    result[1] = ops::to(kiln::bind(op(view), args.grads, for_op(op(view), args.attrs)).front(), source.dtype);
+  }
+  return result;
+}
+Tensors slice_scatter_vjp(const VjpArgs& args) { return scatter_vjp(args, "slice"); }
+Tensors select_scatter_vjp(const VjpArgs& args) { return scatter_vjp(args, "select"); }
+Tensors diagonal_scatter_vjp(const VjpArgs& args) { return scatter_vjp(args, "diagonal"); }
+
+Tensors scatter_jvp(const JvpArgs& args) {
+  const auto tangent = [&](std::size_t i) {
+    return args.tangents[i] ? args.tangents[i] : ops::zeros_like(args.inputs[i]);
+  };
+  const Tensor tangents[] = {tangent(0), tangent(1)};
+  return kiln::bind(args.op, tangents, args.attrs);
+}
+
+Tensors scatter_batch(const BatchArgs& args, std::initializer_list<std::string_view> dims) {
+  const Tensor inputs[] = {rules::with_batch(args, 0), rules::with_batch(args, 1)};
+  Attrs attrs = args.attrs;
+  for (const std::string_view dim : dims) attrs = rules::shift_dim(attrs, dim, inputs[0].rank() - 1);
+  return kiln::bind(args.op, inputs, attrs);
+}
+Tensors along_dim_batch(const BatchArgs& args) { return scatter_batch(args, {"dim"}); }
+Tensors diagonal_scatter_batch(const BatchArgs& args) { return scatter_batch(args, {"dim1", "dim2"}); }
+
+// ---- as_strided_scatter ----
+
+// Keeps where every element lies, so that the view reads the same places: the whole storage is copied.
+Tensors as_strided_scatter_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+  const Tensor& x = inputs[0];
+  Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
+  std::memcpy(buffer->data(), x.storage()->data(), x.storage()->bytes());
+  const Tensor result = Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype());
+  const Layout piece = as_strided_layout(x.layout(), attrs).front();
+  if (has_overlap(piece)) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("as_strided_scatter: places of sizes {} and strides {} overlap",
+                              to_string(piece.sizes), to_string(piece.strides)),
+                  {0});
+  }
+  const auto [begin, end] = extent(piece);
+  const auto limit = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
+  if (begin < 0 || end > limit) {
+    throw OpError(
+        ErrorKind::Index,
+        fmt::format("as_strided_scatter: places up to {} do not lie within a storage of {} elements", end,
+                    limit),
+        {0});
+  }
+  cpu::copy(Tensor::alias(result, piece), inputs[1]);
+  return {result};
+}
+
+// The gradient is laid out as the input was, so that the same strides read it.
+Tensors as_strided_scatter_vjp(const VjpArgs& args) {
+  const Layout input = args.inputs[0].layout();
+  const Layout piece = as_strided_layout(input, args.attrs).front();
+  const auto [input_begin, input_end] = extent(input);
+  const auto [piece_begin, piece_end] = extent(piece);
+  const std::int64_t first = std::min(input_begin, piece_begin);
+  const std::int64_t count = std::max(input_end, piece_end) - first;
+  const Tensor line = ops::arange(0, count);
+  const Tensor places = ops::reshape(ops::as_strided(line, input.sizes, input.strides, input.offset - first),
+                                     Dims{count_elements(input.sizes)});
+  const Tensor& g = args.grads[0];
+  const TensorType& source = args.input_types[1];
+  Tensor storage = ops::zeros(Dims{count}, g.dtype(), g.device());
+  storage = ops::index_add(storage, 0, places, ops::reshape(g, Dims{g.numel()}));
+  Tensors result(2);
+  if (args.needs[0]) {
+    const Tensor zeros = ops::zeros(source.sizes, g.dtype(), g.device());
+    const Tensor kept =
+        ops::as_strided_scatter(storage, zeros, piece.sizes, piece.strides, piece.offset - first);
+    result[0] = ops::reshape(ops::index_select(kept, 0, places), g.sizes());
+  }
+  if (args.needs[1]) {
+    result[1] = ops::to(
+        ops::clone(ops::as_strided(storage, piece.sizes, piece.strides, piece.offset - first)), source.dtype);
+  }
+  return result;
+}
+
+// ---- Rows ----
+
+Op scatter_row(std::string_view signature, std::string_view documentation, std::string_view example,
+               InferFn infer, EagerFn eager, VjpFn vjp, BatchFn batch) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .eager = eager,
+          .vjp = vjp,
+          .jvp = scatter_jvp,
+          .batch = batch,
+          .lowering = Lowering::Scatter,
+          .traits = kLinear | kCheapToRecompute | kFusible,
+          .onnx = "ScatterND"};
+}
+
+}  // namespace
+
+void add_view_scatter_ops(OpTable& table) {
+  table.add(scatter_row(
+      "slice_scatter(x: tensor, source: tensor, dim: index = 0, start: int? = none, end: int? = none, step: "
+      "int = 1)",
+      "A copy of `x` with `x[start:end:step]` along `dim` replaced by `source`.",
+      ">>> slice_scatter(zeros(4, dtype=i64), tensor([1, 2]), 0, 1, 3).tolist()\n[0, 1, 2, 0]",
+      scatter_infer<slice_layout>, scatter_eager<slice_layout>, slice_scatter_vjp, along_dim_batch));
+  table.add(scatter_row(
+      "select_scatter(x: tensor, source: tensor, dim: index, index: int)",
+      "A copy of `x` with one index along `dim` replaced by `source`.",
+      ">>> select_scatter(zeros(2, 2, dtype=i64), tensor([1, 2]), 0, 1).tolist()\n[[0, 0], [1, 2]]",
+      scatter_infer<select_layout>, scatter_eager<select_layout>, select_scatter_vjp, along_dim_batch));
+  table.add(scatter_row(
+      "diagonal_scatter(x: tensor, source: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)",
+      "A copy of `x` with a diagonal replaced by `source`.",
+      ">>> diagonal_scatter(zeros(2, 2, dtype=i64), tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]",
+      scatter_infer<diagonal_layout>, scatter_eager<diagonal_layout>, diagonal_scatter_vjp,
+      diagonal_scatter_batch));
+  Op as_strided = scatter_row(
+      "as_strided_scatter(x: tensor, source: tensor, size: ints, stride: ints, storage_offset: int? = none)",
+      "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `source`.",
+      ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",
+      scatter_infer<as_strided_layout>, as_strided_scatter_eager, as_strided_scatter_vjp, nullptr);
+  as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
+  as_strided.batch = Rule<BatchFn>::none("the storage of one example is not a place of its own in a batch");
+  as_strided.saves = saves_input(0);
+  as_strided.onnx = "";
+  table.add(std::move(as_strided));
+}
+
+namespace ops {
+
+Tensor slice_scatter(const Tensor& x, const Tensor& source, int dim, Dim start, Dim end, Dim step) {
+  static const Op& row = op("slice_scatter");
+  return apply_one(row, {x, source}, {std::int64_t{dim}, start, end, step});
+}
+Tensor select_scatter(const Tensor& x, const Tensor& source, int dim, Dim index) {
+  static const Op& row = op("select_scatter");
+  return apply_one(row, {x, source}, {std::int64_t{dim}, index});
+}
+Tensor diagonal_scatter(const Tensor& x, const Tensor& source, Dim offset, int dim1, int dim2) {
+  static const Op& row = op("diagonal_scatter");
+  return apply_one(row, {x, source}, {offset, std::int64_t{dim1}, std::int64_t{dim2}});
+}
+Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides,
+                          std::int64_t offset) {
+  static const Op& row = op("as_strided_scatter");
+  return apply_one(row, {x, source}, {rules::to_dims(sizes), rules::to_dims(strides), offset});
+}
+
+}  // namespace ops
+}  // namespace kiln

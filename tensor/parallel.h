@@ -1,0 +1,37 @@
+// Owns the one thread pool (OpenMP, shared with oneDNN) and the wish to stop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+namespace kiln {
+
+int num_threads();
+void set_num_threads(int count);  // throws OpError (Value) when < 1
+
+// A reference to a callable; the callable must outlive the call.
+class RangeFn {
+ public:
+  template <class F>
+  RangeFn(const F& f)
+      : object_(&f), call_([](const void* object, std::int64_t begin, std::int64_t end) {
+          (*static_cast<const F*>(object))(begin, end);
+        }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(object_, begin, end); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
+
+// Runs f(begin, end) over pieces of [0, count). Runs in the calling thread when count < grain or when already
+// inside a parallel region. Results must not depend on where the pieces are cut. Exceptions of `f` are
+// rethrown. Throws OpError (Interrupted) between pieces when an interrupt was requested.
+void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f);
+
+// Set by Ctrl-C, polled by loops of the VM and between pieces of kernels; cleared by whoever reports it.
+extern std::atomic<bool> interrupt_requested;
+void check_interrupt();  // throws OpError (Interrupted)
+
+}  // namespace kiln

@@ -1,0 +1,131 @@
+// Owns memory: counted buffers, and storages, the identities that views share and writes go through.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tensor/device.h"
+
+namespace kiln {
+
+// Base of everything held by Ref. Counts are atomic: tensors may be used from several threads.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+  // True when the last reference went. Who holds the only one needs no locked instruction to find out.
+  bool release() const {
+    if (refs_.load(std::memory_order_acquire) == 1) return true;
+    return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  // The reference of whoever just made the object.
+  void retain_first() const { refs_.store(1, std::memory_order_relaxed); }
+  std::uint32_t ref_count() const { return refs_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<std::uint32_t> refs_{0};
+};
+
+// Intrusive pointer. `destroy(T*)`, found by argument-dependent lookup, ends an object.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T* object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ && object_->release()) destroy(object_);
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
+  // Gives up ownership without releasing; `adopt` takes it back.
+  T* leak() { return std::exchange(object_, nullptr); }
+  static Ref adopt(T* object) {
+    Ref result;
+    result.object_ = object;
+    return result;
+  }
+  // Of an object that nobody else has seen yet.
+  static Ref made(T* object) {
+    object->retain_first();
+    return adopt(object);
+  }
+
+ private:
+  T* object_ = nullptr;
+};
+
+// One block of memory, 64-byte aligned. Small blocks come from a per-thread cache.
+class Buffer final : public RefCounted {
+ public:
+  // Uninitialized. Throws OpError (OutOfMemory) that says how much was asked for and how much is in use.
+  static Ref<Buffer> allocate(std::size_t bytes, Device device);
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+
+ private:
+  friend void destroy(Buffer* buffer);
+  Buffer(std::byte* data, std::size_t bytes, Device device) : data_(data), bytes_(bytes), device_(device) {}
+  std::byte* data_;
+  std::size_t bytes_;
+  Device device_;
+};
+void destroy(Buffer* buffer);
+
+// What aliasing tensors share. A write replaces the buffer first when someone else holds it (a value saved
+// for backward): views of the storage see the write, the saved value keeps what it was.
+class Storage final : public RefCounted {
+ public:
+  static Ref<Storage> create(Ref<Buffer> buffer);
+
+  const Ref<Buffer>& buffer() const { return buffer_; }
+  std::byte* data() const { return buffer_->data(); }
+  // Memory that may be written: copies it when the buffer is also held elsewhere. Counts a version.
+  std::byte* writable_data();
+  void replace(Ref<Buffer> buffer) {
+    buffer_ = std::move(buffer);
+    ++version_;
+  }
+  std::size_t bytes() const { return buffer_->bytes(); }
+  Device device() const { return buffer_->device(); }
+  std::uint64_t id() const { return id_; }            // unique in this process
+  std::uint32_t version() const { return version_; }  // number of writes so far
+
+ private:
+  friend void destroy(Storage* storage);
+  explicit Storage(Ref<Buffer> buffer);
+  Ref<Buffer> buffer_;
+  std::uint64_t id_;
+  std::uint32_t version_ = 0;
+};
+void destroy(Storage* storage);
+
+// Bytes of live tensor memory, now and at most since `reset_peak`; and a limit after which allocation fails
+// (default: the machine's memory).
+struct MemoryUse {
+  std::size_t live_bytes;
+  std::size_t peak_bytes;
+  std::size_t live_buffers;
+};
+MemoryUse memory_use(Device device);
+void reset_peak(Device device);
+void set_memory_limit(Device device, std::size_t bytes);
+
+}  // namespace kiln

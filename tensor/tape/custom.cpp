@@ -1,0 +1,77 @@
+#include "tensor/tape/custom.h"
+
+#include <algorithm>
+
+#include "tensor/tape/meta.h"
+#include "tensor/tape/mode.h"
+#include "tensor/tape/record.h"
+
+namespace kiln::tape {
+namespace {
+
+class CustomNode final : public Node {
+ public:
+  explicit CustomNode(std::unique_ptr<CustomDerivative> derivative)
+      : Node(next_sequence()), derivative_(std::move(derivative)) {}
+
+  std::string name() const override { return derivative_->name(); }
+  Tensors backward(Inputs grads, std::span<const bool> needs) override {
+    if (released_) {
+      throw OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
+                    "pass retain_graph=true to the first backward");
+    }
+    return derivative_->backward(*this, grads, needs);
+  }
+  void release_saved() override {
+    released_ = true;
+    derivative_->release_saved();
+  }
+  bool wants_zeros() const override { return derivative_->wants_zeros(); }
+
+ private:
+  std::unique_ptr<CustomDerivative> derivative_;
+  bool released_ = false;
+  LiveCount count_;
+};
+
+}  // namespace
+
+void record_custom(Inputs inputs, Inputs outputs, std::unique_ptr<CustomDerivative> derivative,
+                   std::span<const bool> constant) {
+  if (!sees(inputs)) return;
+  const Ref<Node> node(new CustomNode(std::move(derivative)));
+  for (const Tensor& input : inputs) node->edges.push_back(input ? history(input) : Edge{});
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& output = outputs[i];
+    node->output_types.push_back(output ? output.type() : TensorType{});
+    if (!output) continue;
+    const bool written =
+        std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.is_same(output); });
+    const bool differentiable = is_float(output.dtype()) && (constant.empty() || !constant[i]);
+    const Edge edge = differentiable ? Edge{node, i} : Edge{};
+    if (written) {
+      replace_history(output, edge);
+    } else if (differentiable) {
+      start_history(output, edge);
+    }
+  }
+}
+
+SavedTensor::SavedTensor(const Tensor& value)
+    : saved_(value), type_(value.type()), edge_(history(value)), identity_(value.impl()) {}
+
+void SavedTensor::look_among(Inputs outputs) {
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].impl() == identity_) output_ = i, edge_ = Edge{};
+  }
+  identity_ = nullptr;
+}
+
+Tensor SavedTensor::get(Node& node) const {
+  Tensor value = saved_.unpack(type_);
+  const Edge edge = output_ ? Edge{Ref<Node>(&node), *output_} : edge_;
+  if (recording && edge) start_history(value, edge);
+  return value;
+}
+
+}  // namespace kiln::tape

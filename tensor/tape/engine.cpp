@@ -1,0 +1,252 @@
+#include "tensor/tape/engine.h"
+
+#include <algorithm>
+
+#include "tensor/functions.h"
+#include "tensor/parallel.h"
+#include "tensor/tape/leaf.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/mode.h"
+#include "tensor/tape/node_index.h"
+
+namespace kiln::tape {
+namespace {
+
+constexpr int kNone = -1;
+
+// What the walk knows of one node.
+struct Stop {
+  Node* node;
+  std::uint32_t pending = 0;  // edges into it that have not delivered yet
+  bool needed = false;
+  int wanted = kNone;            // first of the edges whose gradient is returned, see Engine::next_wanted_
+  SmallVector<Tensor, 1> grads;  // one per output, absent: nothing has arrived
+};
+
+// Nobody else sees the memory of x, so it may be added into.
+bool is_own(const Tensor& x) {
+  return x.impl()->ref_count() == 1 && x.storage()->ref_count() == 1 &&
+         x.storage()->buffer()->ref_count() == 1 && x.is_contiguous();
+}
+
+Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
+
+class Engine {
+ public:
+  explicit Engine(const Walk& walk) : walk_(walk), results_(walk.wanted.size()) {}
+
+  std::vector<Tensor> run() {
+    explore();
+    mark_wanted();
+    mark_needed();
+    count_pending();
+    const GradMode mode(walk_.create_graph);
+    start();
+    while (!ready_.empty()) {
+      check_interrupt();
+      visit(pop());
+    }
+    return std::move(results_);
+  }
+
+ private:
+  // Numbers every node that the roots reach; `order_` has inputs before what is made of them.
+  void explore() {
+    struct Frame {
+      std::uint32_t stop;
+      std::uint32_t edge;
+    };
+    std::vector<Frame> path;
+    for (const Edge& root : walk_.roots) {
+      if (add(*root.node)) path.push_back({last(), 0});
+      while (!path.empty()) {
+        Frame& top = path.back();
+        const auto& edges = stops_[top.stop].node->edges;
+        if (top.edge == edges.size()) {
+          order_.push_back(top.stop);
+          path.pop_back();
+          continue;
+        }
+        const Edge& edge = edges[top.edge++];
+        if (edge && add(*edge.node)) path.push_back({last(), 0});
+      }
+    }
+  }
+
+  std::uint32_t last() const { return static_cast<std::uint32_t>(stops_.size() - 1); }
+
+  bool add(Node& node) {
+    if (index_.find_or_add(&node, static_cast<std::uint32_t>(stops_.size())) != NodeIndex::kNew) return false;
+    stops_.emplace_back().node = &node;
+    return true;
+  }
+
+  Stop& stop_of(const Edge& edge) { return stops_[index_.find(edge.node.get())]; }
+
+  void mark_wanted() {
+    next_wanted_.assign(walk_.wanted.size(), kNone);
+    for (std::size_t i = 0; i < walk_.wanted.size(); ++i) {
+      const std::uint32_t number = index_.find(walk_.wanted[i].node.get());
+      if (number == NodeIndex::kNew) continue;
+      next_wanted_[i] = std::exchange(stops_[number].wanted, static_cast<int>(i));
+    }
+  }
+
+  void mark_needed() {
+    for (const std::uint32_t number : order_) {
+      Stop& stop = stops_[number];
+      stop.needed = stop.wanted != kNone || (walk_.into_leaves && stop.node->is_leaf());
+      for (const Edge& edge : stop.node->edges) {
+        if (stop.needed) break;
+        stop.needed = edge && stop_of(edge).needed;
+      }
+    }
+  }
+
+  void count_pending() {
+    for (const Stop& stop : stops_) {
+      if (!stop.needed) continue;
+      for (const Edge& edge : stop.node->edges) {
+        if (edge) ++stop_of(edge).pending;
+      }
+    }
+  }
+
+  void start() {
+    for (std::size_t i = 0; i < walk_.roots.size(); ++i) {
+      Stop& stop = stop_of(walk_.roots[i]);
+      if (stop.needed) give(stop, walk_.roots[i].output, walk_.root_grads[i]);
+    }
+    // The last in `order_` and every other that nothing leads to.
+    for (const std::uint32_t number : order_) {
+      if (stops_[number].needed && stops_[number].pending == 0) push(number);
+    }
+  }
+
+  void push(std::uint32_t number) {
+    ready_.push_back({stops_[number].node->sequence, number});
+    std::push_heap(ready_.begin(), ready_.end());
+  }
+  std::uint32_t pop() {
+    std::pop_heap(ready_.begin(), ready_.end());
+    const std::uint32_t number = ready_.back().second;
+    ready_.pop_back();
+    return number;
+  }
+
+  // A gradient arrives at an output: brought to the output's type and added to what is there.
+  void give(Stop& stop, std::uint32_t output, Tensor grad) {
+    const TensorType& type = stop.node->output_types[output];
+    if (grad.sizes() != type.sizes) {
+      if (!broadcastable_to(type.sizes, grad.sizes())) {
+        throw InternalError("a gradient of type " + to_string(grad.type()) + " reached " + stop.node->name() +
+                            ", whose output is " + to_string(type));
+      }
+      grad = ops::sum_to(grad, type.sizes);
+    }
+    if (grad.dtype() != type.dtype) grad = ops::to(grad, type.dtype);
+    if (stop.grads.empty()) stop.grads.resize(stop.node->output_types.size());
+    Tensor& sum = stop.grads[output];
+    if (!sum) {
+      sum = std::move(grad);
+    } else if (!walk_.create_graph && is_own(sum)) {
+      ops::add_(sum, grad);
+    } else {
+      sum = sum + grad;
+    }
+  }
+
+  void visit(std::uint32_t number) {
+    Stop& stop = stops_[number];
+    Node& node = *stop.node;
+    SmallVector<Tensor, 1> grads = std::move(stop.grads);
+    Tensors inputs;
+    if (!grads.empty()) {
+      run_hooks(node, grads);
+      for (int i = stop.wanted; i != kNone; i = next_wanted_[static_cast<std::size_t>(i)]) {
+        results_[static_cast<std::size_t>(i)] = grads[walk_.wanted[static_cast<std::size_t>(i)].output];
+      }
+      if (!node.is_leaf()) {
+        inputs = differentiate(node, grads);
+      } else if (walk_.into_leaves) {
+        static_cast<LeafNode&>(node).accumulate(std::exchange(grads[0], Tensor()), walk_.create_graph);
+      }
+    }
+    grads.clear();
+    deliver(node, inputs);
+  }
+
+  void run_hooks(Node& node, SmallVector<Tensor, 1>& grads) {
+    if (!node.hooks) return;
+    // By index: a hook may add or remove others.
+    for (std::size_t i = 0; i < node.hooks->on_output.size(); ++i) {
+      const NodeHooks::OnOutput hook = node.hooks->on_output[i];
+      Tensor& grad = grads[hook.output];
+      if (!grad || !hook.entry->run) continue;
+      const Hook keep_alive = hook.entry->run;
+      if (const Tensor replaced = keep_alive(grad)) grad = checked_replacement(node, hook.output, replaced);
+    }
+    if (!walk_.into_leaves) return;
+    for (const auto& [output, slot] : node.hooks->retained) {
+      if (!grads[output]) continue;
+      slot->grad = slot->grad ? slot->grad + grads[output] : grads[output];
+    }
+  }
+
+  static Tensor checked_replacement(const Node& node, std::uint32_t output, const Tensor& grad) {
+    const TensorType& type = node.output_types[output];
+    if (grad.sizes() == type.sizes && grad.dtype() == type.dtype) return grad;
+    throw OpError(ErrorKind::Autograd, "a hook returned a gradient of type " + to_string(grad.type()) +
+                                           " in place of one of type " + to_string(type));
+  }
+
+  // Gradients of the node's inputs; empty when none is needed.
+  Tensors differentiate(Node& node, SmallVector<Tensor, 1>& grads) {
+    SmallVector<bool, 4> needs;
+    bool any = false;
+    for (const Edge& edge : node.edges) {
+      needs.push_back(edge && stop_of(edge).needed);
+      any |= needs.back();
+    }
+    if (!any) return {};
+    if (node.wants_zeros()) {
+      for (std::size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
+      }
+    }
+    Tensors inputs = node.backward(grads, needs);
+    if (inputs.size() != node.edges.size()) {
+      throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
+                          std::to_string(node.edges.size()) + " inputs");
+    }
+    if (!walk_.retain_graph) node.release_saved();
+    return inputs;
+  }
+
+  // Passes the gradients on and tells the inputs' nodes that this one is done.
+  void deliver(Node& node, Tensors& inputs) {
+    for (std::size_t i = 0; i < node.edges.size(); ++i) {
+      const Edge& edge = node.edges[i];
+      if (!edge) continue;
+      const std::uint32_t number = index_.find(edge.node.get());
+      Stop& stop = stops_[number];
+      if (!stop.needed) continue;
+      if (i < inputs.size() && inputs[i]) give(stop, edge.output, std::move(inputs[i]));
+      if (--stop.pending == 0) push(number);
+    }
+  }
+
+  const Walk& walk_;
+  NodeIndex index_;
+  std::vector<Stop> stops_;
+  std::vector<std::uint32_t> order_;
+  std::vector<int> next_wanted_;  // links the wanted edges of one node
+  std::vector<Tensor> results_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> ready_;  // a heap by sequence number
+};
+
+}  // namespace
+
+std::vector<Tensor> run(const Walk& walk) { return Engine(walk).run(); }
+
+}  // namespace kiln::tape

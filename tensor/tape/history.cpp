@@ -1,0 +1,148 @@
+// Histories of tensors that share memory: views follow their base, writes through a view reach it.
+#include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/mode.h"
+#include "tensor/tape/record.h"
+#include "tensor/view.h"
+
+namespace kiln {
+
+namespace tape {
+namespace {
+
+// The tensor that a view's steps start from. A base that was itself rearranged (`t_`) became a view of a
+// hidden tensor with the layout the steps were made for.
+const Tensor& base_of(const ViewOrigin& origin) {
+  const ViewOrigin* above = origin.base.impl()->origin.get();
+  return above == nullptr ? origin.base : above->base;
+}
+
+// A write through a view, as its base sees it: elements of the view are replaced, the others kept.
+class WriteNode final : public Node {
+ public:
+  WriteNode(const ViewOrigin& origin, const Tensor& base, const Edge& written)
+      : Node(next_sequence()), steps_(origin.steps) {
+    edges.push_back(history(base));
+    edges.push_back(written);
+    output_types.push_back(base.type());
+  }
+
+  std::string name() const override { return "WriteThroughViewBackward"; }
+
+  Tensors backward(Inputs grads, std::span<const bool> needs) override {
+    std::vector<Tensor> views{ops::contiguous(grads[0])};
+    for (const ViewStep& step : steps_) {
+      views.push_back(
+          kiln::bind(*step.op, {&views.back(), 1}, step.attrs)[static_cast<std::size_t>(step.output)]);
+    }
+    Tensors result(2);
+    if (needs[1]) result[1] = views.back();
+    if (needs[0]) {
+      Tensor rest = ops::zeros_like(views.back());
+      for (std::size_t i = steps_.size(); i-- > 0;) {
+        rest = steps_[i].op->undo.fn(views[i], rest, steps_[i].attrs, steps_[i].output);
+      }
+      result[0] = rest;
+    }
+    return result;
+  }
+
+ private:
+  std::vector<ViewStep> steps_;
+  LiveCount count_;
+};
+
+// x becomes the same view of what its base is now.
+void follow_base(const Tensor& x, const Tensor& base) {
+  ViewOrigin& origin = *x.impl()->origin;
+  origin.history_version = history_version(base);
+  if (const AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) return;
+  if (!history(base)) {
+    if (AutogradMeta* meta = meta_of(x)) meta->history = Edge{};
+    return;
+  }
+  const GradMode record(true);
+  Tensor view = base;
+  for (const ViewStep& step : origin.steps) {
+    view = kiln::bind(*step.op, {&view, 1}, step.attrs)[static_cast<std::size_t>(step.output)];
+  }
+  make_meta(x).history = history(view);
+}
+
+// The meta of x after x has followed its base.
+const AutogradMeta* synced_meta(const Tensor& x) {
+  if (const ViewOrigin* origin = x.impl()->origin.get()) {
+    const Tensor& base = base_of(*origin);
+    if (origin->history_version != history_version(base)) follow_base(x, base);
+  }
+  return meta_of(x);
+}
+
+bool is_leaf_that_requires_grad(const Tensor& x) {
+  const Edge edge = history(x);
+  return edge && edge.node->is_leaf();
+}
+
+void check_undoable(std::string_view op, const ViewOrigin& origin) {
+  for (const ViewStep& step : origin.steps) {
+    if (step.op->undo) continue;
+    throw OpError(ErrorKind::Autograd,
+                  std::string(op) + ": a write through " + std::string(step.op->name()) +
+                      " cannot be differentiated: " + std::string(step.op->undo.missing),
+                  {0}, "write to a copy: x.clone()");
+  }
+}
+
+}  // namespace
+
+Edge history(const Tensor& x) {
+  const AutogradMeta* meta = synced_meta(x);
+  return meta != nullptr ? meta->history : Edge{};
+}
+
+bool has_history(const Tensor& x) {
+  const AutogradMeta* meta = synced_meta(x);
+  return meta != nullptr && meta->history;
+}
+
+void replace_history(const Tensor& x, const Edge& edge) {
+  ViewOrigin* origin = x.impl()->origin.get();
+  if (origin == nullptr) {
+    AutogradMeta& meta = make_meta(x);
+    meta.history = edge;
+    ++meta.history_version;
+    return;
+  }
+  const Tensor base = base_of(*origin);
+  const Ref<Node> node(new WriteNode(*origin, base, edge));
+  AutogradMeta& meta = make_meta(base);
+  meta.history = node->edges[0] || edge ? Edge{node, 0} : Edge{};
+  ++meta.history_version;
+  // A constant written through a view: the view reads its history off the base like every other one.
+  if (!edge) return;
+  origin->history_version = meta.history_version;
+  make_meta(x).history = edge;
+}
+
+void check_write(std::string_view op, const Tensor& x) {
+  if (!recording) return;
+  const ViewOrigin* origin = x.impl()->origin.get();
+  const bool leaf = is_leaf_that_requires_grad(x);
+  if (leaf || (origin != nullptr && is_leaf_that_requires_grad(base_of(*origin)))) {
+    throw OpError(ErrorKind::Autograd,
+                  std::string(op) + ": this " + to_string(x.type()) + " is " + (leaf ? "" : "a view of ") +
+                      "a leaf that requires grad, and a write would lose what its gradient is taken of",
+                  {0}, "write under `with no_grad() { … }`, or to a copy: x.clone()");
+  }
+  if (origin != nullptr) check_undoable(op, *origin);
+}
+
+Tensor share_value(const Tensor& x) {
+  Tensor shared = Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
+  shared.impl()->is_number = x.is_number();
+  if (const Edge edge = history(x)) start_history(shared, edge);
+  return shared;
+}
+
+}  // namespace tape
+}  // namespace kiln

@@ -1,0 +1,87 @@
+#include "tensor/tape/leaf.h"
+
+#include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/mode.h"
+
+namespace kiln::tape {
+namespace {
+
+// Gradients go to leaves as soon as they are complete.
+constexpr std::uint64_t kFirst = ~std::uint64_t{0};
+
+// A gradient as the leaf's own: not an alias of another leaf's, dense, and not a small part of a large
+// buffer.
+Tensor own(const Tensor& grad) {
+  const bool fills =
+      static_cast<std::size_t>(grad.numel()) * size_of(grad.dtype()) == grad.storage()->bytes();
+  if (!grad.is_contiguous()) return ops::contiguous(grad);
+  if (!fills) return ops::clone(grad);
+  const bool sole = grad.impl()->ref_count() == 1 && grad.storage()->ref_count() == 1;
+  return sole && !grad.impl()->origin ? grad : share_value(grad);
+}
+
+}  // namespace
+
+LeafNode::LeafNode(TensorImpl* leaf) : Node(kFirst), leaf_(leaf) {
+  output_types.push_back(Tensor(Ref<TensorImpl>(leaf)).type());
+}
+
+Tensor LeafNode::leaf() {
+  const std::lock_guard lock(mutex_);
+  return Tensor(Ref<TensorImpl>(leaf_));
+}
+
+void LeafNode::accumulate(const Tensor& grad, bool record) {
+  const Tensor x = leaf();
+  if (!x) return;
+  if (x.sizes() != grad.sizes()) {
+    throw OpError(ErrorKind::Autograd, "a gradient of shape " + to_string(grad.sizes()) +
+                                           " reached a leaf that is a " + to_string(x.type()) +
+                                           " by now: its shape was changed after it was used");
+  }
+  Tensor& sum = meta_of(x)->grad;
+  if (!sum) {
+    sum = own(grad);
+  } else if (record || requires_grad(sum) || has_overlap(sum.layout())) {
+    sum = sum + grad;
+  } else {
+    ops::add_(sum, grad);
+  }
+  // By index: a hook may add another.
+  for (std::size_t i = 0; i < post_hooks_.size(); ++i) {
+    const PostHook hook = post_hooks_[i].run;
+    hook(x);
+  }
+}
+
+void LeafNode::remove_post_hook(int id) {
+  std::erase_if(post_hooks_, [id](const Numbered& hook) { return hook.id == id; });
+}
+
+void LeafNode::move_hooks_to(LeafNode& next) {
+  next.hooks = std::move(hooks);
+  next.post_hooks_ = std::move(post_hooks_);
+}
+
+void make_leaf(const Tensor& x) {
+  AutogradMeta& meta = make_meta(x);
+  meta.history = Edge{Ref<Node>(new LeafNode(x.impl())), 0};
+  meta.leaf = true;
+}
+
+void renew_leaf(const Tensor& x) {
+  const Edge before = history(x);
+  make_leaf(x);
+  static_cast<LeafNode&>(*before.node).move_hooks_to(static_cast<LeafNode&>(*history(x).node));
+}
+
+void drop_history(const Tensor& x) {
+  AutogradMeta* meta = meta_of(x);
+  if (meta == nullptr) return;
+  if (meta->leaf) static_cast<LeafNode&>(*meta->history.node).forget_leaf();
+  meta->leaf = false;
+  meta->history = Edge{};
+}
+
+}  // namespace kiln::tape

@@ -1,0 +1,92 @@
+// Owns the nodes of the tape: what an operation leaves behind so that gradients can flow back through it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/autograd.h"
+#include "tensor/op.h"
+
+namespace kiln::tape {
+
+class Node;
+void destroy(Node* node);
+
+// Where a tensor came from: an output of a node. Empty for constants.
+struct Edge {
+  Ref<Node> node;
+  std::uint32_t output = 0;
+  explicit operator bool() const { return static_cast<bool>(node); }
+};
+
+// A hook, shared by the tensor it was put on and the node that runs it. Removing it empties `run`.
+struct HookEntry final : RefCounted {
+  HookEntry(int number, Hook hook) : id(number), run(std::move(hook)) {}
+  int id;
+  Hook run;
+};
+inline void destroy(HookEntry* entry) { delete entry; }
+
+// Where the gradient of a tensor that is not a leaf is kept (`retain_grad`). Apart from the tensor, so that
+// the node does not keep the tensor alive.
+struct GradSlot final : RefCounted {
+  Tensor grad;
+};
+inline void destroy(GradSlot* slot) { delete slot; }
+
+struct NodeHooks {
+  struct OnOutput {
+    std::uint32_t output;
+    Ref<HookEntry> entry;
+  };
+  struct Retained {
+    std::uint32_t output;
+    Ref<GradSlot> slot;
+  };
+  std::vector<OnOutput> on_output;  // in the order they were added
+  std::vector<Retained> retained;
+};
+
+class Node : public RefCounted {
+ public:
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // As shown by `x.grad_fn`: "MulBackward".
+  virtual std::string name() const = 0;
+  // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
+  virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
+  // Lets go of the values kept for `backward`, which from then on fails with a message that names the way
+  // out.
+  virtual void release_saved() {}
+  // Absent gradients of outputs become zeros before `backward`.
+  virtual bool wants_zeros() const { return true; }
+  virtual bool is_leaf() const { return false; }
+
+  SmallVector<Edge, 2> edges;               // one per input; empty: a constant
+  SmallVector<TensorType, 1> output_types;  // gradients arrive in these
+  // Grows with time: of the nodes that are ready, backward takes the youngest first.
+  std::uint64_t sequence;
+  std::unique_ptr<NodeHooks> hooks;
+  Node* next_dead = nullptr;  // links nodes that wait for their end, see `destroy`
+
+ protected:
+  explicit Node(std::uint64_t number) : sequence(number) {}
+};
+
+// The next sequence number of this thread.
+std::uint64_t next_sequence();
+
+// Counts nodes other than leaves (`live_tape_nodes`), by being a member.
+struct LiveCount {
+  LiveCount();
+  ~LiveCount();
+  LiveCount(const LiveCount&) = delete;
+  LiveCount& operator=(const LiveCount&) = delete;
+};
+
+}  // namespace kiln::tape

@@ -1,0 +1,40 @@
+// Owns the node of a recorded op: which op, on what types, and the values its derivative reads.
+#pragma once
+
+#include "tensor/tape/node.h"
+#include "tensor/tape/saved.h"
+
+namespace kiln::tape {
+
+class OpNode final : public Node {
+ public:
+  // Links to the history of the inputs and keeps those that the row's derivative reads.
+  OpNode(const Op& op, Inputs inputs, const Attrs& attrs);
+
+  // Says what the outputs are and keeps those that the derivative reads. Called once, before the node is
+  // used.
+  void set_outputs(Inputs outputs);
+
+  // Will this input be kept when a node is made for these inputs?
+  static bool keeps_input(const Op& op, Inputs inputs, std::size_t input);
+
+  std::string name() const override;
+  Tensors backward(Inputs grads, std::span<const bool> needs) override;
+  void release_saved() override;
+
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory);
+
+ private:
+  void check_alive() const;
+
+  const Op* op_;
+  Attrs attrs_;
+  SmallVector<TensorType, 2> input_types_;
+  SmallVector<Saved, 2> saved_;  // the inputs, then the outputs, in the order of `saves_`'s bits
+  Saves saves_;
+  bool released_ = false;
+  LiveCount count_;
+};
+
+}  // namespace kiln::tape

@@ -1,0 +1,103 @@
+#include "tensor/tensor.h"
+
+#include <new>
+
+#include "tensor/error.h"
+#include "tensor/memory.h"
+
+namespace kiln {
+namespace {
+
+Ref<TensorImpl> new_impl() {
+  void* memory = memory::take_object(memory::Pool::Tensor, sizeof(TensorImpl));
+  return Ref<TensorImpl>::made(new (memory) TensorImpl);
+}
+
+template <class T>
+Tensor new_number(T value, DType dtype) {
+  Ref<TensorImpl> impl = new_impl();
+  impl->storage = Storage::create(Buffer::allocate(sizeof(T), Device{}));
+  impl->numel = 1;
+  impl->dtype = dtype;
+  impl->is_number = true;
+  *reinterpret_cast<T*>(impl->storage->data()) = value;
+  return Tensor(std::move(impl));
+}
+
+void check_one_element(const Tensor& x) {
+  if (x.numel() == 1) return;
+  throw OpError(ErrorKind::Value,
+                "item: a " + to_string(x.type()) + " has " + std::to_string(x.numel()) + " elements, not one",
+                {0});
+}
+
+template <class T>
+double as_double(T value) {
+  if constexpr (requires { to_float(value); }) {
+    return static_cast<double>(to_float(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+}  // namespace
+
+void destroy(TensorImpl* impl) {
+  impl->~TensorImpl();
+  memory::give_object(memory::Pool::Tensor, impl);
+}
+
+std::string to_string(const TensorType& type) { return type_string(type.dtype, type.sizes); }
+
+Tensor Tensor::empty(std::span<const Dim> sizes, DType dtype, Device device) {
+  const std::int64_t numel = count_elements(sizes);
+  Ref<TensorImpl> impl = new_impl();
+  impl->storage = Storage::create(Buffer::allocate(static_cast<std::size_t>(numel) * size_of(dtype), device));
+  impl->layout.sizes.append(sizes.begin(), sizes.end());
+  impl->layout.strides = contiguous_strides(sizes);
+  impl->numel = numel;
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::alias(const Tensor& of, Layout layout) {
+  return from_storage(of.storage(), std::move(layout), of.dtype());
+}
+
+Tensor Tensor::from_storage(Ref<Storage> storage, Layout layout, DType dtype) {
+  Ref<TensorImpl> impl = new_impl();
+  impl->storage = std::move(storage);
+  impl->numel = count_elements(layout.sizes);
+  impl->contiguous = kiln::is_contiguous(layout);
+  impl->layout = std::move(layout);
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::number(bool value) { return new_number(value, DType::Bool); }
+Tensor Tensor::number(std::int64_t value) { return new_number(value, DType::I64); }
+Tensor Tensor::number(double value) { return new_number(value, DType::F64); }
+
+double Tensor::item_float() const {
+  check_one_element(*this);
+  return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()); });
+}
+
+std::int64_t Tensor::item_int() const {
+  check_one_element(*this);
+  if (dtype() == DType::I64) return *data<std::int64_t>();  // the only integers a double may not hold
+  const double value = item_float();
+  if (!(value >= -0x1p63 && value < 0x1p63)) {
+    throw OpError(ErrorKind::Overflow, "item: " + std::to_string(value) + " does not fit an int", {0});
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+bool Tensor::item_bool() const {
+  check_one_element(*this);
+  return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()) != 0; });
+}
+
+bool shares_storage(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(); }
+
+}  // namespace kiln

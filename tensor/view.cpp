@@ -1,0 +1,48 @@
+#include "tensor/view.h"
+
+#include "tensor/error.h"
+#include "tensor/tape/meta.h"
+
+namespace kiln {
+
+void destroy_origin(ViewOrigin* origin) { delete origin; }
+
+bool is_view(const Tensor& x) { return x.impl()->origin && !x.impl()->origin->of_itself; }
+
+namespace {
+
+// Only as_strided can reach out of its storage; all views pass here, so all are checked.
+void check_inside(const Op& op, const Tensor& input, const Layout& layout) {
+  const auto count = static_cast<std::int64_t>(input.storage()->bytes() / size_of(input.dtype()));
+  const auto [begin, end] = extent(layout);
+  if (begin >= 0 && end <= count) return;
+  throw OpError(ErrorKind::Index,
+                std::string(op.name()) + ": elements up to " + std::to_string(end - 1) +
+                    " are asked for, the storage has " + std::to_string(count),
+                {0});
+}
+
+}  // namespace
+
+Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs) {
+  std::vector<Layout> layouts = op.view(input.layout(), attrs);
+  Tensors outputs;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    check_inside(op, input, layouts[i]);
+    Tensor output = Tensor::alias(input, std::move(layouts[i]));
+    outputs.push_back(output);
+    // To the tape such an alias is a tensor of its own: writes to it change data, not history.
+    if (op.has(kStopsGradient)) continue;
+    std::unique_ptr<ViewOrigin, MetaDeleter>& origin = output.impl()->origin;
+    if (const ViewOrigin* before = input.impl()->origin.get()) {
+      origin.reset(new ViewOrigin(*before));
+      origin->of_itself = false;
+    } else {
+      origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
+    }
+    origin->steps.push_back({&op, attrs, static_cast<int>(i)});
+  }
+  return outputs;
+}
+
+}  // namespace kiln

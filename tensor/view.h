@@ -1,0 +1,32 @@
+// Owns how views remember where they come from, so that writes through them can be seen by the tape.
+#pragma once
+
+#include <vector>
+
+#include "tensor/op.h"
+
+namespace kiln {
+
+struct ViewStep {
+  const Op* op;
+  Attrs attrs;
+  int output;
+};
+
+// `steps` applied to `base` in order give the view. A view of a view has the same base and one more step.
+struct ViewOrigin {
+  Tensor base;
+  std::vector<ViewStep> steps;
+  // The base's AutogradMeta::history_version when this view last took its history from it.
+  std::uint32_t history_version = 0;
+  // The base is what this very tensor was before a write of its layout (`t_`): nobody made a view.
+  bool of_itself = false;
+};
+
+// Is x a view of another tensor, in the eyes of the user?
+bool is_view(const Tensor& x);
+
+// Applies one view op to a plain tensor: aliases its storage, extends its origin. No tape.
+Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs);
+
+}  // namespace kiln

@@ -1,0 +1,314 @@
+// Every elementwise op on every dtype and layout: against exact integers, and floats against the op itself on
+// plain contiguous f32 and f64 operands, which math_test.cpp checks against the C library.
+#include <catch2/catch.hpp>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/isa.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/parallel.h"
+#include "tests/tensor/scalar_reference.h"
+#include "tests/tensor/tensors.h"
+
+namespace kiln::testing {
+namespace {
+
+constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
+                             DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
+
+std::vector<const Op*> pointwise_ops() {
+  std::vector<const Op*> ops;
+  for (const Op* op : OpTable::get().ops()) {
+    if (op->pointwise != nullptr) ops.push_back(op);
+  }
+  return ops;
+}
+
+// Attributes without a default need a value.
+std::vector<NamedAttr> some_attrs(const Op& op) {
+  if (op.name() == "polygamma") return {{"n", std::int64_t{1}}};
+  if (op.name() == "add.alpha" || op.name() == "sub.alpha") return {{"alpha", std::int64_t{2}}};
+  if (op.name() == "div.rounded") return {{"rounding_mode", std::string("floor")}};
+  return {};
+}
+
+// Operand `i` of a dtype: floats in the row's range, integers small; what divides, shifts or is a power is
+// positive.
+Tensor operand(const Op& op, int i, DType dtype, const Dims& sizes) {
+  if (i == op.pointwise->mask) return noise(sizes, DType::Bool, 5 + i, -1, 1.99);
+  const SampleRange range = op.pointwise->samples[static_cast<std::size_t>(i)];
+  if (is_float(dtype)) return noise(sizes, dtype, 5 + i, range.low, range.high);
+  const bool positive = i > 0 && range.low > -2.5;
+  const int least = dtype == DType::Bool || dtype == DType::U8 || i == 1 || positive ? 0 : -3;
+  return make(sizes, dtype, [=](std::int64_t k) {
+    const auto value = static_cast<double>(least + (k * 7 + i * 3) % (4 - least));
+    return i == 1 && value == 0 ? 1.0 : value;
+  });
+}
+
+std::vector<Tensor> operands(const Op& op, DType dtype, const Dims& sizes) {
+  std::vector<Tensor> result;
+  for (int i = 0; i < op.pointwise->operands; ++i) result.push_back(operand(op, i, dtype, sizes));
+  return result;
+}
+
+// The result, or absent where the row refuses the dtype.
+Tensor run(const Op& op, const std::vector<Tensor>& inputs) {
+  try {
+    return call(op.signature.name, inputs, some_attrs(op))[0];
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::DType) throw;
+    return {};
+  }
+}
+
+std::int64_t wrap_to(DType dtype, std::int64_t value) {
+  switch (dtype) {
+    case DType::Bool:
+      return value != 0;
+    case DType::U8:
+      return static_cast<std::uint8_t>(value);
+    case DType::I8:
+      return static_cast<std::int8_t>(value);
+    case DType::I16:
+      return static_cast<std::int16_t>(value);
+    case DType::I32:
+      return static_cast<std::int32_t>(value);
+    default:
+      return static_cast<std::int64_t>(value);
+  }
+}
+
+// What the op gives for f16 and bf16: computed in f32, rounded once.
+std::vector<Tensor> widened(const Op& op, std::vector<Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (static_cast<int>(i) != op.pointwise->mask) inputs[i] = cpu::contiguous_copy(inputs[i], DType::F32);
+  }
+  return inputs;
+}
+
+void check_values(const Op& op, DType dtype, const std::vector<Tensor>& inputs, const Tensor& result) {
+  const ScalarReference* reference = scalar_reference(op.signature.name);
+  REQUIRE(reference != nullptr);
+  if (dtype == DType::F16 || dtype == DType::BF16) {
+    Tensor wide = run(op, widened(op, inputs));
+    if (result.dtype() != DType::Bool) wide = cpu::contiguous_copy(wide, dtype);
+    CHECK(same_bits(result, wide));
+    return;
+  }
+  if (is_float(result.dtype()) || (is_float(dtype) && !reference->real) ||
+      (!is_float(dtype) && !reference->whole)) {
+    return;
+  }
+  for (std::int64_t k = 0; k < result.numel(); ++k) {
+    long double args[3] = {};
+    for (std::size_t i = 0; i < inputs.size(); ++i) args[i] = element(inputs[i], k);
+    if (is_float(dtype)) {
+      CHECK(element(result, k) == reference->real(args[0], args[1], args[2]));
+    } else {
+      const auto want =
+          reference->whole(static_cast<std::int64_t>(args[0]), static_cast<std::int64_t>(args[1]),
+                           static_cast<std::int64_t>(args[2]));
+      const bool flips = op.name() == "bitwise_not" && dtype == DType::Bool;
+      CHECK(element(result, k) == wrap_to(result.dtype(), flips ? want + 2 : want));
+    }
+  }
+}
+
+// The same elements of the second and third operand, repeated along the first dimension.
+Tensor first_row(const Tensor& x) { return cpu::contiguous_copy(ops::select(x, 0, 0), x.dtype()); }
+
+void check_layouts(const Op& op, const std::vector<Tensor>& plain, const Tensor& expected) {
+  std::vector<Tensor> moved = plain;
+  for (Tensor& x : moved) x = strided(x);
+  CHECK(same_bits(run(op, moved), expected));
+  moved = plain;
+  for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = i % 2 == 0 ? backwards(moved[i]) : moved[i];
+  CHECK(same_bits(run(op, moved), expected));
+  moved = plain;
+  for (Tensor& x : moved) x = backwards(x);
+  CHECK(same_bits(run(op, moved), expected));
+  if (plain.size() == 1 || plain[0].rank() == 0 || plain[0].numel() == 0) return;
+  // Rows broadcast: one, and spelled out.
+  std::vector<Tensor> broadcast = plain, spelled = plain;
+  for (std::size_t i = 1; i < plain.size(); ++i) {
+    broadcast[i] = first_row(plain[i]);
+    spelled[i] = cpu::contiguous_copy(ops::expand(broadcast[i], plain[i].sizes()), plain[i].dtype());
+  }
+  CHECK(same_bits(run(op, broadcast), run(op, spelled)));
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op on every dtype, in every layout", "[elementwise]") {
+  for (const Op* op : pointwise_ops()) {
+    int allowed = 0;
+    for (const DType dtype : kDTypes) {
+      for (const Dims& sizes : {Dims{5, 7}, Dims{}, Dims{0, 3}, Dims{1}, Dims{3, 1, 2, 5}}) {
+        INFO(op->signature.name << " " << name(dtype) << " " << to_string(sizes));
+        const std::vector<Tensor> inputs = operands(*op, dtype, sizes);
+        const Tensor result = run(*op, inputs);
+        if (!result) continue;
+        ++allowed;
+        CHECK(result.sizes() == sizes);
+        CHECK(result.is_contiguous());
+        check_values(*op, dtype, inputs, result);
+        check_layouts(*op, inputs, result);
+        std::vector<TensorType> types;
+        for (const Tensor& input : inputs) types.push_back(input.type());
+        CHECK(op->infer(types, attrs_of(*op, some_attrs(*op)))[0] == result.type());
+      }
+    }
+    CHECK(allowed > 0);
+  }
+}
+
+TEST_CASE("elementwise ops give the same bits on any number of threads and every instruction set",
+          "[elementwise]") {
+  const cpu::Isa best = cpu::isa();
+  const int threads = num_threads();
+  for (const Op* op : pointwise_ops()) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64}) {
+      const std::vector<Tensor> inputs = operands(*op, dtype, Dims{3, 11'111});
+      set_num_threads(1);
+      const Tensor expected = run(*op, inputs);
+      if (!expected) continue;
+      INFO(op->signature.name << " " << name(dtype));
+      set_num_threads(3);
+      CHECK(same_bits(run(*op, inputs), expected));
+      CHECK(same_bits(run(*op,
+                          [&] {
+                            std::vector<Tensor> moved = inputs;
+                            for (Tensor& x : moved) x = strided(x);
+                            return moved;
+                          }()),
+                      expected));
+      for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+        if (!cpu::has_isa(isa)) continue;
+        cpu::set_isa(isa);
+        CHECK(same_bits(run(*op, inputs), expected));
+      }
+      cpu::set_isa(best);
+    }
+  }
+  set_num_threads(threads);
+}
+
+TEST_CASE("sizes around those of blocks and vectors", "[elementwise]") {
+  for (const Dim n :
+       {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 255, 257, 511, 1023, 1024, 1025, 4097, 32769, 70001}) {
+    const Tensor a = noise({n}, DType::F32, 1), b = noise({n}, DType::F32, 2);
+    const Tensor wide = ops::exp(ops::to(a, DType::F64));
+    const Tensor sum = ops::add(a, b), scaled = ops::mul(a, Tensor::number(3.0)), grown = ops::exp(a);
+    const Tensor mixed = ops::add(ops::to(a, DType::F16), b);
+    bool right = true;
+    for (Dim i = 0; i < n; ++i) {
+      const float x = a.data<float>()[i], y = b.data<float>()[i];
+      right = right && sum.data<float>()[i] == x + y && scaled.data<float>()[i] == x * 3.0F;
+      right = right && mixed.data<float>()[i] == to_float(to_half(x)) + y;
+      right = right &&
+              std::fabs(grown.data<float>()[i] - wide.data<double>()[i]) <= 1e-7 * wide.data<double>()[i];
+    }
+    INFO(n);
+    CHECK(right);
+  }
+}
+
+TEST_CASE("a column or a row meets a matrix as broadcasting says", "[elementwise]") {
+  for (const auto& [rows, columns] : {std::pair<Dim, Dim>{3, 5}, {1000, 3}, {3, 3000}, {257, 300}}) {
+    const Tensor m = noise({rows, columns}, DType::F32, 1);
+    const Tensor row = noise({columns}, DType::F32, 2), column = noise({rows, 1}, DType::F32, 3);
+    const Tensor with_row = ops::mul(m, row), with_column = ops::mul(m, column),
+                 outer = ops::mul(column, row);
+    bool right = true;
+    for (Dim i = 0; i < rows; ++i) {
+      for (Dim j = 0; j < columns; ++j) {
+        const float x = m.data<float>()[i * columns + j], r = row.data<float>()[j],
+                    c = column.data<float>()[i];
+        right = right && with_row.data<float>()[i * columns + j] == x * r;
+        right = right && with_column.data<float>()[i * columns + j] == x * c;
+        right = right && outer.data<float>()[i * columns + j] == c * r;
+      }
+    }
+    INFO(rows << "x" << columns);
+    CHECK(right);
+  }
+}
+
+TEST_CASE("floor_div and remainder of floats are consistent, also for quotients beyond the mantissa",
+          "[elementwise]") {
+  const Tensor a = noise({4000}, DType::F64, 1, -1e18, 1e18), b = noise({4000}, DType::F64, 2, -3, 3);
+  const Tensor q = ops::floor_div(a, b), r = ops::remainder(a, b);
+  for (int i = 0; i < 4000; ++i) {
+    const double x = a.data<double>()[i], y = b.data<double>()[i], rest = r.data<double>()[i];
+    CHECK((rest == 0 || (rest < 0) == (y < 0)));
+    CHECK(std::fabs(rest) < std::fabs(y));
+    CHECK(std::fabs(q.data<double>()[i] - std::floor(static_cast<long double>(x) / y)) <=
+          std::fabs(x / y) * 0x1p-52 + 1);
+  }
+  const auto pair = [](double x, double y) {
+    return std::pair(
+        ops::floor_div(make({1}, DType::F64, [=](auto) { return x; }), Tensor::number(y)).data<double>()[0],
+        ops::remainder(make({1}, DType::F64, [=](auto) { return x; }), Tensor::number(y)).data<double>()[0]);
+  };
+  CHECK(pair(-7, 2) == std::pair(-4.0, 1.0));
+  CHECK(pair(7, -2) == std::pair(-4.0, -1.0));
+  CHECK(pair(6, 0.1).first == 59);  // 0.1 is a little more than a tenth
+  CHECK(std::isinf(pair(1, 0).first));
+  CHECK(std::isnan(pair(1, 0).second));
+}
+
+TEST_CASE("attributes choose the formula", "[elementwise]") {
+  const Tensor x = make({4}, DType::F64, [](auto i) { return static_cast<double>(i) - 1.5; });
+  const auto at = [](const Tensor& t, int i) { return t.data<double>()[i]; };
+  const auto one = [&](std::string_view op, std::vector<NamedAttr> attrs) { return call(op, {x}, attrs)[0]; };
+  CHECK(at(one("gelu", {}), 3) == Approx(1.5 * 0.5 * std::erfc(-1.5 / std::sqrt(2.0))));
+  CHECK(at(one("gelu", {{"approximate", std::string("tanh")}}), 3) ==
+        Approx(0.75 * (1 + std::tanh(std::sqrt(2 / M_PI) * (1.5 + 0.044715 * 3.375)))));
+  CHECK(at(one("elu", {{"alpha", 2.0}}), 0) == Approx(2 * std::expm1(-1.5)));
+  CHECK(at(one("elu", {}), 3) == 1.5);
+  CHECK(at(one("leaky_relu", {}), 0) == Approx(-0.015));
+  CHECK(at(one("leaky_relu", {{"negative_slope", 0.5}}), 0) == -0.75);
+  CHECK(at(one("softplus", {}), 0) == Approx(std::log1p(std::exp(-1.5))));
+  CHECK(at(one("softplus", {{"beta", 2.0}, {"threshold", 1.0}}), 3) == 1.5);
+  CHECK(at(one("softplus", {{"beta", 2.0}}), 3) == Approx(std::log1p(std::exp(3.0)) / 2));
+  CHECK(at(call("round", {make({1}, DType::F64, [](auto) { return 2.345678; })},
+                {{"decimals", std::int64_t{2}}})[0],
+           0) == Approx(2.35));
+  CHECK(at(call("round", {make({1}, DType::F64, [](auto) { return 1250.0; })},
+                {{"decimals", std::int64_t{-2}}})[0],
+           0) == 1200.0);
+  const Tensor odd = make({3}, DType::F64, [](auto i) {
+    return i == 0 ? NAN : i == 1 ? INFINITY : -INFINITY;
+  });
+  CHECK(
+      elements(call("nan_to_num", {odd})[0]) ==
+      std::vector<long double>{0, std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()});
+  CHECK(elements(call("nan_to_num", {odd}, {{"nan", 1.0}, {"posinf", 2.0}, {"neginf", 3.0}})[0]) ==
+        std::vector<long double>{1, 2, 3});
+  CHECK(element(call("nan_to_num", {ops::to(odd, DType::F16)})[0], 1) == 65504);
+  const Tensor seven = make({2}, DType::I32, [](auto i) { return i == 0 ? 7 : -7; });
+  const Tensor two = Tensor::number(std::int64_t{2});
+  const auto divided = [&](const char* mode) {
+    return elements(call("div.rounded", {seven, two}, {{"rounding_mode", std::string(mode)}})[0]);
+  };
+  CHECK(divided("floor") == std::vector<long double>{3, -4});
+  CHECK(divided("trunc") == std::vector<long double>{3, -3});
+  CHECK(elements(call("add.alpha", {seven, two}, {{"alpha", std::int64_t{10}}})[0]) ==
+        std::vector<long double>{27, 13});
+}
+
+TEST_CASE("clamp takes either bound, numbers or tensors, and passes nan on", "[elementwise]") {
+  const Tensor x = make({4}, DType::F32, [](auto i) { return i == 3 ? NAN : static_cast<double>(i) - 1; });
+  const auto list = [](const Tensor& t) { return elements(t); };
+  const Tensor low = ops::clamp(x, 0.0, std::nullopt), high = ops::clamp(x, std::nullopt, 0.0);
+  CHECK(list(ops::slice(low, 0, 0, 3)) == std::vector<long double>{0, 0, 1});
+  CHECK(list(ops::slice(high, 0, 0, 3)) == std::vector<long double>{-1, 0, 0});
+  CHECK(std::isnan(element(low, 3)));
+  const Tensor whole = ops::clamp(make({3}, DType::I8, [](auto i) { return i * 50.0; }), std::nullopt, 60.0);
+  CHECK(whole.dtype() == DType::I8);
+  CHECK(list(whole) == std::vector<long double>{0, 50, 60});
+  const Tensor bounds = make({2, 1}, DType::F32, [](auto i) { return static_cast<double>(i); });
+  CHECK(ops::clamp(ops::slice(x, 0, 0, 3), bounds, Tensor()).sizes() == Dims{2, 3});
+}
+
+}  // namespace kiln::testing

@@ -1,0 +1,148 @@
+// The order of every reduction is the documented one, whatever the layout, the threads and the instruction
+// set.
+#include <catch2/catch.hpp>
+
+#include "tensor/cpu/fold.h"
+#include "tensor/parallel.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::testing;
+
+namespace {
+
+// tensor/fixed_order.h, word by word.
+template <class T>
+T documented_sum(const std::vector<T>& e) {
+  std::vector<T> blocks;
+  for (std::size_t begin = 0; begin < e.size(); begin += kReductionBlock) {
+    const std::size_t end = std::min<std::size_t>(e.size(), begin + kReductionBlock);
+    T lane[kReductionLanes] = {};
+    for (std::size_t i = begin; i < end; ++i) lane[(i - begin) % kReductionLanes] += e[i];
+    for (int half = kReductionLanes / 2; half >= 1; half /= 2)
+      for (int j = 0; j < half; ++j) lane[j] += lane[j + half];
+    blocks.push_back(lane[0]);
+  }
+  while (blocks.size() > 1) {
+    std::vector<T> next;
+    for (std::size_t i = 0; i + 1 < blocks.size(); i += 2) next.push_back(blocks[i] + blocks[i + 1]);
+    if (blocks.size() % 2 == 1) next.push_back(blocks.back());
+    blocks = next;
+  }
+  return blocks[0];
+}
+
+// The sum over `dims` of a 3-d tensor, one output at a time.
+template <class T>
+Tensor reference(const Tensor& x, const Dims& dims) {
+  const auto reduced = [&](int d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  Dims sizes;
+  std::int64_t count = 1;
+  for (int d = 0; d < 3; ++d) reduced(d) ? void(count *= x.size(d)) : sizes.push_back(x.size(d));
+  const Tensor result = Tensor::empty(sizes, x.dtype());
+  std::vector<std::vector<T>> sequences(static_cast<std::size_t>(result.numel()));
+  for (Dim i = 0; i < x.size(0); ++i)
+    for (Dim j = 0; j < x.size(1); ++j)
+      for (Dim k = 0; k < x.size(2); ++k) {
+        const Dim at[] = {i, j, k};
+        std::int64_t output = 0;
+        for (int d = 0; d < 3; ++d)
+          if (!reduced(d)) output = output * x.size(d) + at[d];
+        sequences[static_cast<std::size_t>(output)].push_back(
+            static_cast<T>(element(x, (i * x.size(1) + j) * x.size(2) + k)));
+      }
+  for (std::size_t o = 0; o < sequences.size(); ++o) result.writable<T>()[o] = documented_sum(sequences[o]);
+  return result;
+}
+
+const Dims kSubsets[] = {{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}};
+
+struct Settings {
+  int threads = num_threads();
+  cpu::Isa isa = cpu::isa();
+  ~Settings() {
+    set_num_threads(threads);
+    cpu::set_isa(isa);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sums follow the documented order", "[reduce][order]") {
+  const Dims shapes[] = {{1, 1, 1},    {3, 5, 7},    {2, 33, 65},  {130, 4, 31},
+                         {5, 9000, 3}, {1, 20, 600}, {700, 1, 130}};
+  for (const Dims& shape : shapes) {
+    const Tensor x = noise(shape, DType::F32, 1);
+    const Tensor wide = noise(shape, DType::F64, 2);
+    for (const Dims& dims : kSubsets) {
+      INFO(to_string(shape) << " over " << to_string(dims));
+      CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Sum), reference<float>(x, dims)));
+      CHECK(same_bits(cpu::fold(wide, dims, cpu::Combine::Sum), reference<double>(wide, dims)));
+    }
+  }
+}
+
+TEST_CASE("layout, threads and instruction set leave the bits of a reduction alone", "[reduce][order]") {
+  const Settings restore;
+  const Dims shapes[] = {{64, 70, 33}, {3, 9000, 10}, {200, 3, 300}};
+  for (const Dims& shape : shapes) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool}) {
+      const Tensor x = noise(shape, dtype, 3, -3.0, 3.0);
+      const Tensor layouts[] = {strided(x), backwards(x)};
+      for (const Dims& dims : kSubsets) {
+        for (const cpu::Combine combine :
+             {cpu::Combine::Sum, cpu::Combine::Prod, cpu::Combine::Max, cpu::Combine::Min}) {
+          set_num_threads(1);
+          cpu::set_isa(cpu::Isa::Baseline);
+          const Tensor expected = cpu::fold(x, dims, combine);
+          INFO(to_string(x.type()) << " over " << to_string(dims) << " by " << static_cast<int>(combine));
+          for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+            if (!cpu::has_isa(isa)) continue;
+            cpu::set_isa(isa);
+            set_num_threads(1);
+            CHECK(same_bits(cpu::fold(x, dims, combine), expected));
+            set_num_threads(3);
+            CHECK(same_bits(cpu::fold(x, dims, combine), expected));
+            for (const Tensor& layout : layouts) CHECK(same_bits(cpu::fold(layout, dims, combine), expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("row kernels give the same bits on any threads and instruction set", "[reduce][order]") {
+  const Settings restore;
+  const Tensor x = noise({40, 5000}, DType::F32, 4, -8.0, 8.0);
+  const Tensor g = noise({40, 5000}, DType::F32, 5);
+  const Tensor w = noise({5000}, DType::F32, 6);
+  const auto run = [&] {
+    std::vector<Tensor> all;
+    for (const char* name : {"softmax", "log_softmax"})
+      all.push_back(call(name, {x}, {{"dim", std::int64_t{1}}})[0]);
+    for (const char* name : {"softmax_backward", "log_softmax_backward"})
+      all.push_back(call(name, {g, x}, {{"dim", std::int64_t{0}}})[0]);
+    all.push_back(call("logsumexp", {x}, {{"dim", Dims{0}}})[0]);
+    all.push_back(call("layer_norm", {x, w, w}, {{"normalized_shape", Dims{5000}}})[0]);
+    all.push_back(call("rms_norm", {x, w}, {{"normalized_shape", Dims{5000}}})[0]);
+    for (const char* name : {"layer_norm_backward", "rms_norm_backward"})
+      for (const Tensor& each : call(name, {g, x, w}, {{"normalized_shape", Dims{5000}}}))
+        all.push_back(each);
+    return all;
+  };
+  set_num_threads(1);
+  cpu::set_isa(cpu::Isa::Baseline);
+  const std::vector<Tensor> expected = run();
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    cpu::set_isa(isa);
+    for (const int threads : {1, 3}) {
+      set_num_threads(threads);
+      const std::vector<Tensor> now = run();
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        INFO("result " << i << " on " << name(isa) << " with " << threads << " threads");
+        CHECK(same_bits(now[i], expected[i]));
+      }
+    }
+  }
+}

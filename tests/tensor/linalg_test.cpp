@@ -1,0 +1,252 @@
+#include <cmath>
+#include <cstring>
+
+#include "nd.h"
+#include "tensor/parallel.h"
+
+using namespace kiln;
+using namespace kiln::test;
+
+namespace {
+
+// The product of the last two dimensions, batches broadcast; vectors as rows and columns.
+Nd product(const Nd& a, const Nd& b) {
+  const Dims rows = a.sizes.size() == 1 ? Dims{1, a.sizes[0]} : a.sizes;
+  const Dims columns = b.sizes.size() == 1 ? Dims{b.sizes[0], 1} : b.sizes;
+  const Nd left{rows, a.values};
+  const Nd right{columns, b.values};
+  const std::size_t ra = rows.size();
+  const std::size_t rb = columns.size();
+  Dims wide = broadcast(Dims(rows.begin(), rows.end() - 2), Dims(columns.begin(), columns.end() - 2), "test");
+  const std::size_t batch = wide.size();
+  wide.push_back(rows[ra - 2]);
+  wide.push_back(columns[rb - 1]);
+  Nd result = build(wide, [&](const Dims& i) {
+    long double sum = 0;
+    for (Dim k = 0; k < rows[ra - 1]; ++k) {
+      Dims x(ra, 0);
+      Dims y(rb, 0);
+      for (std::size_t d = 0; d + 2 < ra; ++d) x[d] = rows[d] == 1 ? 0 : i[d + batch - (ra - 2)];
+      for (std::size_t d = 0; d + 2 < rb; ++d) y[d] = columns[d] == 1 ? 0 : i[d + batch - (rb - 2)];
+      x[ra - 2] = i[batch];
+      x[ra - 1] = y[rb - 2] = k;
+      y[rb - 1] = i[batch + 1];
+      sum += static_cast<long double>(left.at(x)) * static_cast<long double>(right.at(y));
+    }
+    return static_cast<double>(sum);
+  });
+  if (b.sizes.size() == 1) result.sizes.pop_back();
+  if (a.sizes.size() == 1) result.sizes.erase(result.sizes.end() - (b.sizes.size() == 1 ? 1 : 2));
+  return result;
+}
+
+// Small integers, so that every order of adding gives the same.
+Nd small(const Dims& sizes, unsigned seed) {
+  Nd array = sample(sizes, seed);
+  for (double& value : array.values) value = static_cast<double>(static_cast<int>(value) % 4);
+  return array;
+}
+
+Tensor noise(const Dims& sizes, DType dtype, unsigned seed) {
+  std::mt19937 engine(seed);
+  return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+                   dtype);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.sizes() == b.sizes() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("matmul of all ranks, dtypes and layouts", "[linalg]") {
+  const std::pair<Dims, Dims> shapes[] = {
+      {{4}, {4}},
+      {{3, 4}, {4}},
+      {{4}, {4, 5}},
+      {{3, 4}, {4, 5}},
+      {{2, 3, 4}, {4, 5}},
+      {{2, 3, 4}, {4}},
+      {{4}, {2, 4, 3}},
+      {{3, 4}, {2, 4, 5}},
+      {{2, 3, 4}, {2, 4, 5}},
+      {{2, 1, 3, 4}, {3, 4, 2}},
+      {{0, 4}, {4, 5}},
+      {{3, 0}, {0, 5}},
+      {{2, 3, 0}, {0, 2}},
+      {{0}, {0}},
+      {{1, 20}, {20, 30}},
+      {{33, 17}, {17, 65}},
+  };
+  for (const auto& [a_sizes, b_sizes] : shapes) {
+    const Nd a = small(a_sizes, 1);
+    const Nd b = small(b_sizes, 2);
+    const Nd expected = product(a, b);
+    for (const DType dtype : kAllDtypes) {
+      if (dtype == DType::Bool || (size_of(dtype) == 1 && a_sizes.back() > 14)) continue;
+      for (const Lay left : kLays) {
+        for (const Lay right : kLays) {
+          CAPTURE(to_string(a_sizes), to_string(b_sizes), name(dtype), static_cast<int>(left),
+                  static_cast<int>(right));
+          const Tensor result =
+              ops::matmul(laid_out(tensor_of(a, dtype), left), laid_out(tensor_of(b, dtype), right));
+          CHECK(result.dtype() == dtype);
+          check_equal(result, expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("matmul of odd sizes is close to a long double reference", "[linalg]") {
+  for (const auto& [m, k, n] :
+       {std::tuple<Dim, Dim, Dim>{65, 130, 71}, {1, 500, 300}, {200, 700, 1}, {128, 31, 257}}) {
+    for (const DType dtype : {DType::F32, DType::F64}) {
+      const Tensor a = noise({m, k}, dtype, 3);
+      const Tensor b = noise({n, k}, dtype, 4);
+      const Nd expected = product(nd_of(a), nd_of(ops::transpose(b, 0, 1)));
+      const Nd actual = nd_of(ops::matmul(a, ops::transpose(b, 0, 1)));
+      const double unit = dtype == DType::F32 ? 0x1p-23 : 0x1p-52;
+      double worst = 0;
+      for (std::size_t i = 0; i < actual.values.size(); ++i)
+        worst = std::max(worst, std::abs(actual.values[i] - expected.values[i]));
+      CHECK(worst < unit * std::sqrt(static_cast<double>(k)) * 8);
+    }
+  }
+}
+
+TEST_CASE("products have the same bits on any number of threads", "[linalg]") {
+  const int threads = num_threads();
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    for (const auto& [m, k, n] : {std::tuple<Dim, Dim, Dim>{64, 64, 64},
+                                  {133, 77, 61},
+                                  {31, 2000, 40},
+                                  {300, 300, 300},
+                                  {1, 30'000, 1},
+                                  {2000, 70, 1},
+                                  {1, 90, 2000},
+                                  {600, 40, 9}}) {
+      const Tensor a = noise({m, k}, dtype, 5);
+      const Tensor b = noise({k, n}, dtype, 6);
+      const Tensor turned = laid_out(b, Lay::Reversed);
+      set_num_threads(1);
+      const Tensor straight = ops::matmul(a, b);
+      const Tensor transposed = ops::matmul(a, turned);
+      for (const int count : {2, 3, 5}) {
+        set_num_threads(count);
+        CAPTURE(name(dtype), m, k, n, count);
+        CHECK(same_bits(ops::matmul(a, b), straight));
+        CHECK(same_bits(ops::matmul(a, turned), transposed));
+      }
+    }
+  }
+  set_num_threads(threads);
+}
+
+TEST_CASE("integers wrap", "[linalg]") {
+  const Tensor big = tensor_of(Nd{{1, 2}, {100, 100}}, DType::I8);
+  check_equal(ops::matmul(big, tensor_of(Nd{{2, 1}, {2, 1}}, DType::I8)), Nd{{1, 1}, {300 - 256}});
+  const Tensor huge = ops::full(Dims{1, 1}, Tensor::number(std::int64_t{1} << 62), DType::I64);
+  check_equal(ops::matmul(huge, vector_of({4})), Nd{{1}, {0}});
+}
+
+TEST_CASE("mm, bmm, mv, dot, outer, trace", "[linalg]") {
+  const Nd a = small({3, 4}, 1);
+  const Nd b = small({4, 2}, 2);
+  const Nd v = small({4}, 3);
+  check_equal(ops::mm(tensor_of(a), tensor_of(b)), product(a, b));
+  check_equal(call("mv", {tensor_of(a), tensor_of(v)}), product(a, v));
+  check_equal(ops::dot(tensor_of(v), tensor_of(v)), product(v, v));
+  check_equal(ops::bmm(tensor_of(small({2, 3, 4}, 1)), tensor_of(small({2, 4, 2}, 2))),
+              product(small({2, 3, 4}, 1), small({2, 4, 2}, 2)));
+  check_equal(ops::outer(vector_of({1, 2}), vector_of({3, 4, 5})), Nd{{2, 3}, {3, 4, 5, 6, 8, 10}});
+  check_equal(call("trace", {tensor_of(Nd{{2, 3}, {1, 2, 3, 4, 5, 6}}, DType::I32)}), Nd{{}, {6}});
+}
+
+TEST_CASE("linear adds its bias", "[linalg]") {
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I32}) {
+    const Nd x = small({2, 3, 4}, 1);
+    const Nd weight = small({5, 4}, 2);
+    const Nd bias = small({5}, 3);
+    Nd expected = product(x, build({4, 5}, [&](const Dims& i) { return weight.at({i[1], i[0]}); }));
+    check_equal(ops::linear(tensor_of(x, dtype), tensor_of(weight, dtype), {}), expected);
+    for_each_index(expected.sizes, [&](const Dims& i) { expected.at(i) += bias.at({i[2]}); });
+    const Tensor inputs[] = {tensor_of(x, dtype), tensor_of(weight, dtype), tensor_of(bias, dtype)};
+    check_equal(ops::linear(inputs[0], inputs[1], inputs[2]), expected);
+    const Op& op = OpTable::get().at("linear");
+    check_equal(op.decompose(op, Inputs(inputs, 3), Attrs(op))[0], expected);
+  }
+  check_equal(ops::linear(tensor_of(small({3, 4}, 1)), tensor_of(small({4}, 2)), tensor_of(Nd{{}, {1}})),
+              [&] {
+                Nd result = product(small({3, 4}, 1), small({4}, 2));
+                for (double& value : result.values) value += 1;
+                return result;
+              }());
+}
+
+TEST_CASE("einsum", "[linalg]") {
+  const Nd a = small({3, 4}, 1);
+  const Nd b = small({4, 5}, 2);
+  const auto einsum = [](const char* equation, std::initializer_list<Tensor> operands) {
+    return call("einsum", operands, {std::string(equation)});
+  };
+  const Tensor x = tensor_of(a);
+  const Tensor y = tensor_of(b);
+  check_equal(einsum("ij,jk->ik", {x, y}), product(a, b));
+  check_equal(einsum("ij,jk", {x, y}), product(a, b));
+  check_equal(einsum("ij->ji", {x}), build({4, 3}, [&](const Dims& i) { return a.at({i[1], i[0]}); }));
+  check_equal(einsum("ij,ij->i", {x, x}), build({3}, [&](const Dims& i) {
+                double sum = 0;
+                for (Dim j = 0; j < 4; ++j) sum += a.at({i[0], j}) * a.at({i[0], j});
+                return sum;
+              }));
+  check_equal(einsum("i,j->ij", {vector_of({1, 2}), vector_of({3, 4})}), Nd{{2, 2}, {3, 4, 6, 8}});
+  check_equal(einsum("ii->i", {tensor_of(Nd{{2, 2}, {1, 2, 3, 4}})}), Nd{{2}, {1, 4}});
+  check_equal(einsum("ii", {tensor_of(Nd{{2, 2}, {1, 2, 3, 4}})}), Nd{{}, {5}});
+  check_equal(einsum("...ij,...jk->...ik", {tensor_of(small({2, 3, 4}, 1)), y}),
+              product(small({2, 3, 4}, 1), b));
+  check_equal(einsum("ij,jk,kl->il", {x, y, tensor_of(small({5, 2}, 3))}),
+              product(product(a, b), small({5, 2}, 3)));
+  check_equal(
+      einsum("bhqd,bhkd->bhqk", {tensor_of(small({2, 2, 3, 4}, 1)), tensor_of(small({2, 2, 5, 4}, 2))}),
+      build({2, 2, 3, 5}, [&](const Dims& i) {
+        double sum = 0;
+        for (Dim d = 0; d < 4; ++d) {
+          sum += small({2, 2, 3, 4}, 1).at({i[0], i[1], i[2], d}) *
+                 small({2, 2, 5, 4}, 2).at({i[0], i[1], i[3], d});
+        }
+        return sum;
+      }));
+  CHECK(error_of([&] { einsum("ij,jk->il", {x, y}); }, ErrorKind::Value) ==
+        "einsum: \"ij,jk->il\": the result names a letter that no operand has");
+  CHECK(error_of([&] { einsum("ij,jk->ik", {x, x}); }, ErrorKind::Value) ==
+        "einsum: \"ij,jk->ik\": operand 1 has size 3 where another has 4");
+  CHECK(error_of([&] { einsum("ijk->i", {x}); }, ErrorKind::Value) ==
+        "einsum: \"ijk->i\": operand 0 has 2 dimensions, \"ijk\" names 3");
+  CHECK(error_of([&] { einsum("ij", {x, y}); }, ErrorKind::Value) == "einsum: \"ij\": 2 operands are given");
+}
+
+TEST_CASE("products that do not fit say which sizes differ", "[linalg]") {
+  const auto f32 = [](Dims sizes) { return ops::zeros(sizes, DType::F32); };
+  CHECK(error_of([&] { ops::matmul(f32({32, 784}), f32({128, 10})); }, ErrorKind::Shape) ==
+        "cannot multiply f32[32, 784] by f32[128, 10]: inner sizes 784 and 128 differ");
+  CHECK(error_of([&] { ops::matmul(f32({2, 3, 4}), f32({5, 4, 6})); }, ErrorKind::Shape) ==
+        "cannot multiply f32[2, 3, 4] by f32[5, 4, 6]: batch sizes [2] and [5] do not broadcast");
+  CHECK(error_of([&] { ops::matmul(f32({2}), f32({})); }, ErrorKind::Shape) ==
+        "cannot multiply f32[2] by f32[]: a 0-d tensor is not a matrix");
+  CHECK(error_of([&] { ops::matmul(f32({2, 2}), ops::zeros(Dims{2, 2}, DType::F64)); }, ErrorKind::DType) ==
+        "cannot multiply f32[2, 2] by f64[2, 2]: dtypes differ");
+  CHECK(error_of([&] { ops::mm(f32({2}), f32({2, 2})); }, ErrorKind::Shape) ==
+        "mm: expects 2 and 2 dimensions, got f32[2] and f32[2, 2]");
+  CHECK(error_of([&] { ops::linear(f32({2, 3}), f32({5, 4}), {}); }, ErrorKind::Shape) ==
+        "linear: f32[2, 3] has 3 features but the weight f32[5, 4] takes 4");
+  CHECK(error_of([&] { ops::linear(f32({2, 3}), f32({5, 3}), f32({4})); }, ErrorKind::Shape) ==
+        "linear: a bias f32[4] does not fit the result f32[2, 5]");
+  try {
+    ops::matmul(f32({2, 3}), f32({5, 3}));
+  } catch (const OpError& error) {
+    CHECK(error.operands() == std::vector<int>{0, 1});
+    CHECK(error.help() == "transpose the right one with `.t()`");
+  }
+}

@@ -1,0 +1,228 @@
+// The stated bounds of tensor/math.h, over bit patterns of every size and over the ranges where functions
+// bend.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "tensor/ops/pointwise.h"
+#include "tests/tensor/scalar_reference.h"
+#include "tests/tensor/tensors.h"
+
+namespace kiln::testing {
+namespace {
+
+// How far `got` is from `want`, in units of the last place of the result's format. Zeros count by their sign.
+template <class T>
+double ulp_error(T got, long double want) {
+  constexpr double kWrong = std::numeric_limits<double>::infinity();
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : kWrong;
+  if (got == static_cast<T>(want) && want != 0) return std::isinf(want) || std::isinf(got) ? 0 : 0.5;
+  if (want == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : kWrong;
+  const auto largest = static_cast<long double>(std::numeric_limits<T>::max());
+  if (std::isinf(got)) return std::fabs(want) > largest * 0.9999999L ? 1 : kWrong;
+  if (std::isinf(want)) return std::fabs(static_cast<long double>(got)) > largest * 0.9999999L ? 1 : kWrong;
+  int exponent = 0;
+  std::frexp(std::fabs(want), &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
+  const long double unit = std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits);
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - want) / unit);
+}
+
+template <class T>
+constexpr T kEdges[] = {T(0),
+                        T(-0.0),
+                        std::numeric_limits<T>::infinity(),
+                        -std::numeric_limits<T>::infinity(),
+                        std::numeric_limits<T>::quiet_NaN(),
+                        std::numeric_limits<T>::denorm_min(),
+                        -std::numeric_limits<T>::denorm_min(),
+                        std::numeric_limits<T>::min(),
+                        std::numeric_limits<T>::max(),
+                        std::numeric_limits<T>::lowest(),
+                        T(1),
+                        T(-1),
+                        T(0.5),
+                        T(-0.5),
+                        T(2),
+                        T(3),
+                        T(-3),
+                        T(1e15),
+                        T(1) + std::numeric_limits<T>::epsilon(),
+                        T(1) - std::numeric_limits<T>::epsilon() / 2,
+                        T(1.57079632679489661923),
+                        T(3.14159265358979323846),
+                        T(355)};
+
+template <class T>
+T any_bits(std::mt19937_64& engine) {
+  T value;
+  const std::uint64_t bits = engine();
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+// Arguments: all bit patterns alike, where the function varies, and the edges.
+template <class T>
+std::vector<T> arguments(SampleRange range, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const double middle = (range.low + range.high) / 2, reach = (range.high - range.low) * 2;
+  std::uniform_real_distribution<double> inside(range.low, range.high), wide(middle - reach, middle + reach);
+  std::vector<T> result(std::begin(kEdges<T>), std::end(kEdges<T>));
+  for (int i = 0; i < 20'000; ++i) {
+    result.push_back(any_bits<T>(engine));
+    result.push_back(static_cast<T>(inside(engine)));
+    result.push_back(static_cast<T>(wide(engine)));
+  }
+  return result;
+}
+
+template <class T>
+constexpr DType kType = sizeof(T) == 4 ? DType::F32 : DType::F64;
+
+template <class T>
+Tensor tensor_of(const std::vector<T>& values) {
+  Tensor x = Tensor::empty(Dims{static_cast<Dim>(values.size())}, kType<T>);
+  std::copy(values.begin(), values.end(), x.writable<T>());
+  return x;
+}
+
+// Where no bound is stated: the reflections, and results of silu too small to be normal.
+bool is_outside_of_reference(std::string_view op, long double x) {
+  if (op == "lgamma") return std::signbit(x) && std::isfinite(x) && x != 0;
+  if (op == "digamma") return !(x > 0) || std::isinf(x);
+  if (op == "silu") return x < -80 && std::isfinite(x);
+  return false;
+}
+
+template <class T>
+void check_unary(const Op& op, const ScalarReference& reference) {
+  const std::vector<T> xs = arguments<T>(op.pointwise->samples[0], 7);
+  const Tensor y = call(op.name(), {tensor_of(xs)})[0];
+  const T* got = y.data<T>();
+  double worst = 0;
+  T where = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const auto x = static_cast<long double>(xs[i]);
+    if (is_outside_of_reference(op.name(), x)) continue;
+    const long double want = reference.real(x, 0, 0);
+    // Terms of digamma of about 1 cancel near its zero: there its bound is one of theirs.
+    const bool cancels = op.name() == "digamma" && std::fabs(want) < 1;
+    const double error =
+        cancels ? static_cast<double>(std::fabs(got[i] - want) / std::numeric_limits<T>::epsilon())
+                : ulp_error(got[i], want);
+    if (error > worst) worst = error, where = xs[i];
+  }
+  INFO(op.name() << " " << name(kType<T>) << " of " << std::hexfloat << where);
+  CHECK(worst <= (sizeof(T) == 8 && reference.ulp_f64 > 0 ? reference.ulp_f64 : reference.ulp));
+}
+
+template <class T>
+void check_binary(const Op& op, const ScalarReference& reference) {
+  std::vector<T> as = arguments<T>(op.pointwise->samples[0], 11),
+                 bs = arguments<T>(op.pointwise->samples[1], 13);
+  std::mt19937_64 engine(17);
+  std::shuffle(bs.begin(), bs.end(), engine);
+  for (const T a : kEdges<T>) {
+    for (const T b : kEdges<T>) as.push_back(a), bs.push_back(b);
+  }
+  for (int i = 0; i < 2000; ++i) {  // whole numbers, which powers and remainders treat apart
+    as.push_back(static_cast<T>(static_cast<int>(engine() % 41) - 20));
+    bs.push_back(static_cast<T>(static_cast<int>(engine() % 41) - 20));
+  }
+  const Tensor y = call(op.name(), {tensor_of(as), tensor_of(bs)})[0];
+  const T* got = y.data<T>();
+  double worst = 0;
+  std::size_t where = 0;
+  for (std::size_t i = 0; i < as.size(); ++i) {
+    const double error = ulp_error(got[i], reference.real(as[i], bs[i], 0));
+    if (error > worst) worst = error, where = i;
+  }
+  INFO(op.name() << " " << name(kType<T>) << " of " << std::hexfloat << as[where] << ", " << bs[where]);
+  CHECK(worst <= (sizeof(T) == 8 && reference.ulp_f64 > 0 ? reference.ulp_f64 : reference.ulp));
+}
+
+// floor_div of floats is checked by its relation to the remainder: quotients beyond the mantissa have no one
+// answer.
+bool has_bound(const Op& op, const ScalarReference* reference) {
+  return reference != nullptr && reference->real && op.pointwise->rule != TypeRule::Predicate &&
+         op.name() != "floor_div" && op.name() != "trunc_div";
+}
+
+}  // namespace
+
+TEST_CASE("every elementwise op is within the bound its scalar function states", "[math]") {
+  int checked = 0;
+  for (const Op* op : OpTable::get().ops()) {
+    if (op->pointwise == nullptr) continue;
+    const ScalarReference* reference = scalar_reference(op->name());
+    if (!has_bound(*op, reference) || op->pointwise->operands == 3) continue;
+    ++checked;
+    if (op->pointwise->operands == 1) {
+      check_unary<float>(*op, *reference);
+      check_unary<double>(*op, *reference);
+    } else {
+      check_binary<float>(*op, *reference);
+      check_binary<double>(*op, *reference);
+    }
+  }
+  CHECK(checked >= 45);
+}
+
+TEST_CASE("sines of huge arguments are reduced by all of pi", "[math]") {
+  // sin(1e22) is a classic: reducing by 53 bits of pi gives garbage.
+  const Tensor x = tensor_of<double>({1e22, 0x1.fffffffffffffp1023, 6381956970095103.0 * 0x1p797});
+  const auto* y = ops::sin(x).data<double>();
+  CHECK(y[0] == Approx(-0.8522008497671888017727L).epsilon(1e-15));
+  CHECK(y[1] == Approx(0.004961954789184062L).epsilon(1e-14));
+  const auto* c = ops::cos(x).data<double>();
+  CHECK(c[2] ==
+        Approx(-4.68716592425462761112e-19L).epsilon(1e-12));  // the double nearest to a multiple of pi/2
+}
+
+TEST_CASE("one argument out of range leaves the others of its block as they were", "[math]") {
+  for (const auto function : {&ops::sin, &ops::cos, &ops::tan}) {
+    const Tensor plain = noise({1000}, DType::F32, 3, -50, 50);
+    const Tensor spiked = ops::clone(plain);
+    spiked.writable<float>()[777] = 1e30F;
+    const Tensor a = function(plain), b = function(spiked);
+    for (int i = 0; i < 1000; ++i) {
+      if (i != 777) CHECK(a.data<float>()[i] == b.data<float>()[i]);
+    }
+  }
+}
+
+TEST_CASE("halves convert to nearest even, for every half", "[math]") {
+  Tensor halves = Tensor::empty(Dims{65536}, DType::F16);
+  for (int i = 0; i < 65536; ++i) halves.writable<Half>()[i] = Half{static_cast<std::uint16_t>(i)};
+  const Tensor floats = ops::to(halves, DType::F32);
+  const Tensor back = ops::to(floats, DType::F16);
+  for (int i = 0; i < 65536; ++i) {
+    const int exponent = (i >> 10) & 31, mantissa = i & 1023;
+    const float sign = (i & 0x8000) != 0 ? -1.0F : 1.0F;
+    const float value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                                      : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+    if (exponent < 31) CHECK(floats.data<float>()[i] == sign * value);
+    if (exponent == 31 && mantissa == 0) CHECK(std::isinf(floats.data<float>()[i]));
+    if (exponent == 31 && mantissa != 0) {
+      CHECK(std::isnan(floats.data<float>()[i]));
+    } else {
+      CHECK(back.data<Half>()[i].bits == i);
+    }
+  }
+}
+
+TEST_CASE("floats between two halves go to the nearer, ties to the even one", "[math]") {
+  std::mt19937 engine(5);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto low = static_cast<std::uint16_t>(engine() % 0x7bff);
+    const float a = to_float(Half{low}), b = to_float(Half{static_cast<std::uint16_t>(low + 1)});
+    const float middle = (a + b) / 2;
+    CHECK(to_half(middle).bits == (low % 2 == 0 ? low : low + 1));
+    CHECK(to_half(std::nextafter(middle, a)).bits == low);
+    CHECK(to_half(std::nextafter(middle, b)).bits == low + 1);
+  }
+}
+
+}  // namespace kiln::testing

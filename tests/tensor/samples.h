@@ -1,0 +1,23 @@
+// Owns sample inputs for the rows of the op table: what the generated tests run each op on.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "tests/tensor/tensors.h"
+
+namespace kiln::testing {
+
+struct Sample {
+  std::vector<Tensor> inputs;  // floats are f64, away from places where the op has no derivative
+  std::vector<NamedAttr> attrs;
+};
+
+// Empty when none are known. Ops whose parameters are tensors and defaults need no entry.
+std::vector<Sample> samples_of(const Op& op);
+
+// Those of the families that move elements; such an op without an entry has none.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_samples();
+
+}  // namespace kiln::testing
