@@ -1,0 +1,45 @@
+// Owns how a failure becomes a diagnostic: its place, the operands it speaks of, where they came from.
+#pragma once
+
+#include <exception>
+
+#include "interpreter/vm.h"
+#include "tensor/error.h"
+
+namespace kiln::interp {
+
+// A value that a program threw, on its way; what is thrown as text or by the host has no payload.
+class ThrownError : public lang::UserError {
+ public:
+  ThrownError(lang::Diagnostic diagnostic, Value payload)
+      : lang::UserError(std::move(diagnostic)), payload_(std::move(payload)) {}
+  const Value& payload() const { return payload_; }
+
+ private:
+  Value payload_;
+};
+
+// What a C++ exception means to the program.
+struct Failure {
+  lang::Diagnostic diagnostic;
+  Value payload;
+  std::vector<int> operands;  // of the instruction; those the message speaks of
+  bool names_operands = false;
+  bool catchable = true;
+  bool is_exit = false;
+};
+Failure describe_exception(const std::exception_ptr& error);
+
+// Gives a diagnostic without a place that of the active instruction, with a label for each operand.
+void place_failure(Vm& vm, Failure& failure);
+
+// Places a diagnostic at the call `frame` is making, with a label for one argument.
+void label_call(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t argument);
+
+// The value of an operand of the instruction a frame stands at; null for literals in the instruction.
+const Value* operand_value(const Frame& frame, std::size_t operand);
+
+// A way to make a failed operator work with what is in scope; "" when there is none.
+std::string suggest_operand(Vm& vm, const Failure& failure);
+
+}  // namespace kiln::interp

@@ -1,0 +1,123 @@
+#include "interpreter/files/bytes.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/text_file.h"
+
+namespace kiln::interp::files {
+
+void Source::read(void* out, std::size_t n) {
+  const std::size_t got = read_some(out, n);
+  if (got < n)
+    throw DamagedFile(fmt::format("it ends early, {} byte{} are missing", n - got, n - got == 1 ? "" : "s"));
+}
+
+std::string Source::text(std::size_t n) {
+  if (n > most_left()) throw DamagedFile(fmt::format("it ends early, {} more bytes were promised", n));
+  std::string result(n, '\0');
+  read(result.data(), n);
+  return result;
+}
+
+std::uint8_t Source::byte() {
+  std::uint8_t value = 0;
+  read(&value, 1);
+  return value;
+}
+
+std::uint64_t byte_count(std::span<const kiln::Dim> sizes, std::size_t element) {
+  std::uint64_t count = element;
+  bool empty = false;
+  for (const kiln::Dim size : sizes) {
+    if (size < 0) throw DamagedFile(fmt::format("a dimension has the size {}", size));
+    empty = empty || size == 0;
+    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(std::max<kiln::Dim>(size, 1)), &count) ||
+        count > (std::uint64_t{1} << 62U)) {
+      throw DamagedFile(fmt::format("the shape {} is impossibly large", kiln::to_string(sizes)));
+    }
+  }
+  return empty ? 0 : count;
+}
+
+kiln::Tensor Source::tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype) {
+  if (sizes.size() > static_cast<std::size_t>(kiln::kMaxRank)) {
+    throw DamagedFile(fmt::format("a tensor has {} dimensions", sizes.size()));
+  }
+  const std::uint64_t bytes = byte_count(sizes, kiln::size_of(dtype));
+  if (bytes > most_left()) {
+    throw DamagedFile(fmt::format("it ends early, a {} needs {} bytes and at most {} follow",
+                                  kiln::type_string(dtype, sizes), bytes, most_left()));
+  }
+  kiln::Tensor result = kiln::Tensor::empty(sizes, dtype);
+  if (bytes > 0) read(result.raw_writable(), bytes);
+  if (dtype == kiln::DType::Bool) {  // any byte but 0 is true
+    auto* elements = reinterpret_cast<std::uint8_t*>(result.raw_writable());
+    for (std::uint64_t i = 0; i < bytes; ++i) elements[i] = elements[i] != 0 ? 1 : 0;
+  }
+  return result;
+}
+
+std::string Source::rest(std::uint64_t most) {
+  std::string all;
+  std::string piece(1U << 16U, '\0');
+  while (const std::size_t got = read_some(piece.data(), piece.size())) {
+    if (all.size() + got > most) throw DamagedFile(fmt::format("it holds more than {} bytes", most));
+    all.append(piece, 0, got);
+  }
+  return all;
+}
+
+FileSource::FileSource(const std::string& path) : path_(path), stream_(std::fopen(path.c_str(), "rbe")) {
+  if (!stream_) host::raise_io("read", path, errno);
+  struct stat status{};
+  if (::fstat(::fileno(stream_), &status) == 0 && S_ISDIR(status.st_mode)) {
+    std::fclose(stream_);
+    host::raise_io("read", path, EISDIR);
+  }
+  size_ = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : UINT64_MAX / 2;
+}
+
+FileSource::~FileSource() { std::fclose(stream_); }
+
+std::size_t FileSource::read_some(void* out, std::size_t n) {
+  const std::size_t got = std::fread(out, 1, n, stream_);
+  if (got < n && std::ferror(stream_)) host::raise_io("read", path_, errno);
+  at_ = std::min(at_ + got, size_);
+  return got;
+}
+
+std::string FileSource::peek(std::size_t n) {
+  const long place = std::ftell(stream_);
+  std::string bytes(n, '\0');
+  bytes.resize(std::fread(bytes.data(), 1, n, stream_));
+  std::clearerr(stream_);
+  std::fseek(stream_, place, SEEK_SET);
+  return bytes;
+}
+
+std::size_t MemorySource::read_some(void* out, std::size_t n) {
+  n = std::min(n, bytes_.size() - at_);
+  if (n > 0) std::memcpy(out, bytes_.data() + at_, n);
+  at_ += n;
+  return n;
+}
+
+std::string_view MemorySource::view(std::size_t n) {
+  if (n > bytes_.size() - at_)
+    throw DamagedFile(fmt::format("it ends early, {} more bytes were promised", n));
+  at_ += n;
+  return bytes_.substr(at_ - n, n);
+}
+
+void swap_bytes(std::byte* data, std::size_t count, std::size_t element) {
+  if (element < 2) return;
+  for (std::size_t i = 0; i < count; ++i) std::reverse(data + i * element, data + (i + 1) * element);
+}
+
+}  // namespace kiln::interp::files

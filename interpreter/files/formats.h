@@ -1,0 +1,56 @@
+// Owns the list of file formats: each reads and writes tensors through byte streams.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "interpreter/files/bytes.h"
+
+namespace kiln::interp::files {
+
+using NamedTensors = std::vector<std::pair<std::string, kiln::Tensor>>;
+
+// NumPy's format, versions 1 to 3; u16 and u32 widen to i32 and i64. bf16 does not exist there (ValueError).
+kiln::Tensor read_npy(Source& source);
+void write_npy(Sink& sink, const kiln::Tensor& x);
+
+// A zip archive of .npy files, stored or deflated. By path: archives are read and written out of order.
+NamedTensors read_npz(const std::string& path);
+void write_npz(const std::string& path, const std::string& shown_path, const NamedTensors& tensors);
+
+// https://github.com/huggingface/safetensors: a JSON header of names, types and places, then the data.
+NamedTensors read_safetensors(Source& source);
+void write_safetensors(Sink& sink, const NamedTensors& tensors);
+
+// LeCun's format of the MNIST files.
+kiln::Tensor read_idx(Source& source);
+void write_idx(Sink& sink, const kiln::Tensor& x);
+
+// u8 of height x width for grey, height x width x 3 or 4 for colour; 16-bit images as i32.
+kiln::Tensor read_png(std::string_view bytes);
+void write_png(Sink& sink, const kiln::Tensor& image);
+kiln::Tensor read_ppm(std::string_view bytes);  // P1 to P6
+void write_ppm(Sink& sink, const kiln::Tensor& image);
+// What a picture is made of: u8, contiguous, height x width x channels (1, 3 or 4). Floats are taken from 0
+// to 1, channels may come first. ValueError for other tensors.
+kiln::Tensor as_image(const kiln::Tensor& x);
+
+// A column is a tensor when all its fields are numbers (empty ones nan), else texts.
+using Column = std::variant<kiln::Tensor, std::vector<std::string>>;
+struct CsvOptions {
+  std::optional<bool> header;  // absent: when the first row has no number
+  std::int64_t skip = 0;       // lines before the first row
+  char delimiter = ',';
+  std::optional<kiln::DType> dtype;
+};
+struct Table {
+  std::vector<std::string> names;  // empty without a header
+  std::vector<Column> columns;
+};
+Table read_csv(std::string_view text, const CsvOptions& options);
+void write_csv(Sink& sink, const Table& table, char delimiter);
+
+}  // namespace kiln::interp::files

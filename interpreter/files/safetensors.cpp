@@ -1,0 +1,142 @@
+// safetensors: eight bytes of header length, the header in JSON, then the elements of all tensors.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "interpreter/files/formats.h"
+#include "tensor/error.h"
+#include "tensor/functions.h"
+
+namespace kiln::interp::files {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMostHeader = 100U << 20U;  // as the format's own reader
+
+struct NamedType {
+  std::string_view name;
+  kiln::DType dtype;
+};
+constexpr std::array<NamedType, 10> kTypes{{{"BOOL", kiln::DType::Bool},
+                                            {"U8", kiln::DType::U8},
+                                            {"I8", kiln::DType::I8},
+                                            {"I16", kiln::DType::I16},
+                                            {"I32", kiln::DType::I32},
+                                            {"I64", kiln::DType::I64},
+                                            {"F16", kiln::DType::F16},
+                                            {"BF16", kiln::DType::BF16},
+                                            {"F32", kiln::DType::F32},
+                                            {"F64", kiln::DType::F64}}};
+
+struct Entry {
+  std::string name;
+  kiln::DType dtype;
+  kiln::Dims sizes;
+  std::uint64_t begin, end;
+};
+
+kiln::DType dtype_of(const std::string& name, const std::string& tensor) {
+  for (const NamedType& type : kTypes) {
+    if (type.name == name) return type.dtype;
+  }
+  throw DamagedFile(
+      fmt::format("tensor '{}' has the element type '{}', which is not supported", tensor, name));
+}
+
+std::string_view name_of(kiln::DType dtype) {
+  for (const NamedType& type : kTypes) {
+    if (type.dtype == dtype) return type.name;
+  }
+  throw kiln::InternalError("a dtype has no name in safetensors");
+}
+
+Entry entry_of(const std::string& name, const Json& item) {
+  Entry entry{name, dtype_of(item.at("dtype").get<std::string>(), name), {}, 0, 0};
+  for (const Json& size : item.at("shape")) {
+    if (!size.is_number_integer() || entry.sizes.size() == static_cast<std::size_t>(kiln::kMaxRank)) {
+      throw DamagedFile(fmt::format("tensor '{}' has no valid shape", name));
+    }
+    entry.sizes.push_back(size.get<kiln::Dim>());
+  }
+  const Json& place = item.at("data_offsets");
+  if (!place.is_array() || place.size() != 2 || !place[0].is_number_unsigned() ||
+      !place[1].is_number_unsigned()) {
+    throw DamagedFile(fmt::format("tensor '{}' has no valid place", name));
+  }
+  entry.begin = place[0].get<std::uint64_t>();
+  entry.end = place[1].get<std::uint64_t>();
+  const std::uint64_t bytes = byte_count(entry.sizes, kiln::size_of(entry.dtype));
+  if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
+    throw DamagedFile(fmt::format("tensor '{}' is a {} but has {} bytes", name,
+                                  kiln::type_string(entry.dtype, entry.sizes),
+                                  static_cast<std::int64_t>(entry.end - entry.begin)));
+  }
+  return entry;
+}
+
+std::vector<Entry> read_header(Source& source) {
+  const auto length = source.little<std::uint64_t>();
+  if (length > std::min(kMostHeader, source.most_left()))
+    throw DamagedFile(fmt::format("its header claims {} bytes", length));
+  std::vector<Entry> entries;
+  try {
+    const Json header = Json::parse(source.text(length));
+    if (!header.is_object()) throw DamagedFile("its header is not an object");
+    for (const auto& [name, item] : header.items()) {
+      if (name != "__metadata__") entries.push_back(entry_of(name, item));
+    }
+  } catch (const Json::exception&) {
+    throw DamagedFile("its header is not that of a .safetensors file");
+  }
+  return entries;
+}
+
+}  // namespace
+
+// The data is read in order of place; the format allows neither gaps nor overlaps.
+NamedTensors read_safetensors(Source& source) {
+  const std::vector<Entry> entries = read_header(source);
+  std::vector<std::size_t> order(entries.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(entries[a].begin, entries[a].end) < std::pair(entries[b].begin, entries[b].end);
+  });
+  NamedTensors tensors(entries.size());
+  std::uint64_t at = 0;
+  for (const std::size_t i : order) {
+    if (entries[i].begin != at)
+      throw DamagedFile(fmt::format("tensor '{}' does not follow the one before", entries[i].name));
+    tensors[i] = {entries[i].name, source.tensor(entries[i].sizes, entries[i].dtype)};
+    at = entries[i].end;
+  }
+  return tensors;
+}
+
+void write_safetensors(Sink& sink, const NamedTensors& tensors) {
+  Json header = Json::object();
+  std::uint64_t at = 0;
+  for (const auto& [name, x] : tensors) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(x.numel()) * kiln::size_of(x.dtype());
+    header[name] = {{"dtype", name_of(x.dtype())},
+                    {"shape", std::vector<kiln::Dim>(x.sizes().begin(), x.sizes().end())},
+                    {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');
+  std::array<std::uint8_t, 8> length{};
+  for (std::size_t i = 0; i < length.size(); ++i)
+    length[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));
+  sink.write(length.data(), length.size());
+  sink.text(text);
+  for (const auto& [name, tensor] : tensors) {
+    const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::detach(tensor));
+    sink.write(x.raw(), static_cast<std::size_t>(x.numel()) * kiln::size_of(x.dtype()));
+  }
+}
+
+}  // namespace kiln::interp::files

@@ -1,0 +1,316 @@
+// Iterators: over any iterable, and the functions that make new ones.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/tables.h"
+#include "interpreter/host/text_file.h"
+#include "interpreter/utf8.h"
+#include "tensor/functions.h"
+
+namespace kiln::interp {
+namespace {
+
+using namespace host;
+using Next = std::function<bool(Interpreter&, Value&)>;
+
+Value iterator(std::string name, Next next) { return make<Iterator>(std::move(name), std::move(next)); }
+
+bool advance(Interpreter& interpreter, const Value& it, Value& out) {
+  return it.as<Iterator>().next(interpreter, out);
+}
+
+// Items of a list may come and go while it is iterated: the index decides.
+Value over_items(const Value& xs) {
+  return iterator(std::string(type_name(xs)), [xs, i = std::size_t{0}](Interpreter&, Value& out) mutable {
+    const auto& items = *items_of(xs);
+    if (i >= items.size()) return false;
+    out = items[i++];
+    return true;
+  });
+}
+
+Value over_text(const Value& text) {
+  return iterator("str", [text, at = std::size_t{0}](Interpreter&, Value& out) mutable {
+    const std::string_view view = text_of(text);
+    if (at >= view.size()) return false;
+    const std::size_t bytes = code_point_bytes(view, at);
+    out = Value(view.substr(at, bytes));
+    at += bytes;
+    return true;
+  });
+}
+
+Value over_keys(const Value& dict) {
+  const std::size_t size = dict.as<Dict>().size();
+  return iterator("dict", [dict, size, i = std::size_t{0}](Interpreter&, Value& out) mutable {
+    const auto& d = dict.as<Dict>();
+    if (d.size() != size) raise("ValueError", "the dict changed its size while it was iterated");
+    while (i < d.entries().size() && !d.entries()[i].live) ++i;
+    if (i >= d.entries().size()) return false;
+    out = d.entries()[i++].key;
+    return true;
+  });
+}
+
+Value over_range(const Value& range) {
+  const auto& r = range.as<Range>();
+  return iterator("range", [at = r.start, step = r.step, left = r.size()](Interpreter&, Value& out) mutable {
+    if (left <= 0) return false;
+    out = at;
+    if (--left > 0) at += step;
+    return true;
+  });
+}
+
+Value over_tensor(const Value& value) {
+  const kiln::Tensor x = value.as_tensor();
+  if (x.rank() == 0) raise("TypeError", "a 0-d tensor cannot be iterated", "use `item()` for its value");
+  return iterator("tensor", [x, i = kiln::Dim{0}](Interpreter&, Value& out) mutable {
+    if (i >= x.size(0)) return false;
+    out = Value(kiln::ops::select(x, 0, i++));
+    return true;
+  });
+}
+
+Value over_file(const Value& file) {
+  return iterator("file", [file](Interpreter&, Value& out) {
+    std::string line;
+    if (!read_line(file.as<File>(), line)) return false;
+    out = Value(line);
+    return true;
+  });
+}
+
+// `next` of an instance ends with none; `iter` gives another iterable.
+Value over_instance(Interpreter& interpreter, const Value& instance) {
+  const StructType& type = instance.as<Instance>().struct_type();
+  if (const Value* method = type.method("iter"))
+    return make_iterator(interpreter, interpreter.call(*method, {instance}));
+  if (const Value* method = type.method("next")) {
+    return iterator(type.name, [instance, next = *method](Interpreter& own, Value& out) {
+      out = own.call(next, {instance});
+      return !out.is_none();
+    });
+  }
+  raise("TypeError", fmt::format("{} cannot be iterated", type.name),
+        "give the struct a method `iter` or `next`");
+}
+
+Value enumerate(Interpreter& interpreter, std::span<Value> arguments) {
+  return iterator("enumerate",
+                  [it = make_iterator(interpreter, arguments[0]), i = int_argument(arguments[1], "start")](
+                      Interpreter& own, Value& out) mutable {
+                    Value item;
+                    if (!advance(own, it, item)) return false;
+                    out = tuple_value({Value(i++), std::move(item)});
+                    return true;
+                  });
+}
+
+std::vector<Value> iterators(Interpreter& interpreter, const std::vector<Value>& iterables) {
+  std::vector<Value> all;
+  for (const Value& x : iterables) all.push_back(make_iterator(interpreter, x));
+  return all;
+}
+
+// The next item of each; false as soon as one has none. With `strict` all must end together.
+bool advance_all(Interpreter& interpreter, const std::vector<Value>& all, bool strict,
+                 std::vector<Value>& items) {
+  items.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (advance(interpreter, all[i], items[i])) continue;
+    Value rest;
+    for (std::size_t k = i + 1; strict && i == 0 && k < all.size(); ++k) {
+      if (advance(interpreter, all[k], rest))
+        raise("ValueError", fmt::format("zip: item {} is longer than the first", k + 1));
+    }
+    if (strict && i > 0) raise("ValueError", fmt::format("zip: item {} is shorter than the first", i + 1));
+    return false;
+  }
+  return true;
+}
+
+Value zip(Interpreter& interpreter, std::span<Value> arguments) {
+  return iterator("zip", [all = iterators(interpreter, arguments[0].as<Tuple>().items),
+                          strict = bool_argument(arguments[1], "strict")](Interpreter& own, Value& out) {
+    if (all.empty()) return false;
+    std::vector<Value> items;
+    if (!advance_all(own, all, strict, items)) return false;
+    out = tuple_value(std::move(items));
+    return true;
+  });
+}
+
+Value map(Interpreter& interpreter, std::span<Value> arguments) {
+  const auto& iterables = arguments[1].as<Tuple>().items;
+  if (iterables.empty()) raise("TypeError", "map needs a function and at least one iterable");
+  return iterator("map",
+                  [f = arguments[0], all = iterators(interpreter, iterables)](Interpreter& own, Value& out) {
+                    std::vector<Value> items;
+                    if (!advance_all(own, all, false, items)) return false;
+                    out = own.call(f, std::span<const Value>(items));
+                    return true;
+                  });
+}
+
+Value filter(Interpreter& interpreter, std::span<Value> arguments) {
+  return iterator("filter", [f = arguments[0], it = make_iterator(interpreter, arguments[1])](
+                                Interpreter& own, Value& out) {
+    while (advance(own, it, out)) {
+      if (own.truth(f.is_none() ? out : own.call(f, {out}))) return true;
+    }
+    return false;
+  });
+}
+
+Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
+  const Value& xs = arguments[0];
+  if (xs.is(Tag::Range)) {
+    const auto& r = xs.as<Range>();
+    const std::int64_t size = r.size();
+    if (size == 0) return over_range(make<Range>(0, 0, 1));
+    const std::int64_t last = r.start + (size - 1) * r.step;
+    return iterator("reversed", [at = last, step = r.step, left = size](Interpreter&, Value& out) mutable {
+      if (left <= 0) return false;
+      out = at;
+      if (--left > 0) at -= step;
+      return true;
+    });
+  }
+  std::vector<Value> items = interpreter.to_vector(xs);
+  std::reverse(items.begin(), items.end());
+  return over_items(list_value(std::move(items)));
+}
+
+Value sorted(Interpreter& interpreter, std::span<Value> arguments) {
+  std::vector<Value> items = interpreter.to_vector(arguments[0]);
+  sort_values(interpreter, items, arguments[1], bool_argument(arguments[2], "reverse"));
+  return list_value(std::move(items));
+}
+
+// With a second argument the first is a function, called until it gives that value.
+Value iter(Interpreter& interpreter, std::span<Value> arguments) {
+  const auto& rest = arguments[1].as<Tuple>().items;
+  if (rest.empty()) return make_iterator(interpreter, arguments[0]);
+  return iterator("calls", [f = arguments[0], last = rest.front()](Interpreter& own, Value& out) {
+    out = own.call(f, {});
+    return !identical(out, last) && !values_equal(out, last);
+  });
+}
+
+Value next(Interpreter& interpreter, std::span<Value> arguments) {
+  if (!arguments[0].is(Tag::Iterator)) wrong_type("it", "an iterator (see `iter`)", arguments[0]);
+  Value item;
+  if (advance(interpreter, arguments[0], item)) return item;
+  const auto& rest = arguments[1].as<Tuple>().items;
+  if (rest.empty())
+    raise("ValueError", "next: the iterator has no more items", "give a second argument to have it instead");
+  return rest.front();
+}
+
+constexpr NativeDef kNatives[] = {
+    {"enumerate(xs, start=0)",
+     "Pairs (index, item).\n>>> list(enumerate([\"a\", \"b\"]))\n[(0, 'a'), (1, 'b')]", enumerate},
+    {"zip(*xs, strict=false)",
+     "Tuples of the items at the same place, until the shortest ends.\n>>> list(zip([1, 2], \"ab\"))\n[(1, "
+     "'a'), (2, 'b')]",
+     zip},
+    {"map(f, *xs)",
+     "f of each item, computed when it is asked for.\n>>> list(map(x => x * x, [1, 2, 3]))\n[1, 4, 9]", map},
+    {"filter(f, xs)", "The items for which f is true.\n>>> list(filter(x => x > 1, [1, 2, 3]))\n[2, 3]",
+     filter},
+    {"reversed(xs)", "The items from the last to the first.\n>>> list(reversed([1, 2]))\n[2, 1]", reversed},
+    {"sorted(xs, key=none, reverse=false)",
+     "A new list in rising order; equal items keep theirs.\n>>> sorted([\"bb\", \"a\"], key=len)\n['a', "
+     "'bb']",
+     sorted},
+    {"iter(xs, *last)", "An iterator over xs; `iter(f, last)` calls f until it gives `last`.", iter},
+    {"next(it, *default)", "The next item of an iterator, or the default when there is none.", next},
+};
+
+}  // namespace
+
+namespace host {
+namespace {
+
+using Keyed = std::vector<std::pair<Value, Value>>;
+
+// Merges the sorted runs [begin, middle) and [middle, end) of `from` into `to`. Unlike the library's sort,
+// this stays within its bounds whatever a program's comparison answers.
+void merge_runs(Interpreter& interpreter, Keyed& from, Keyed& to, std::size_t begin, std::size_t middle,
+                std::size_t end) {
+  std::size_t left = begin;
+  std::size_t right = middle;
+  for (std::size_t at = begin; at < end; ++at) {
+    const bool take_right =
+        right < end && (left == middle || less(interpreter, from[right].first, from[left].first));
+    to[at] = std::move(from[take_right ? right++ : left++]);
+  }
+}
+
+void merge_sort(Interpreter& interpreter, Keyed& items) {
+  Keyed other(items.size());
+  for (std::size_t width = 1; width < items.size(); width *= 2) {
+    for (std::size_t begin = 0; begin < items.size(); begin += 2 * width) {
+      const std::size_t middle = std::min(begin + width, items.size());
+      merge_runs(interpreter, items, other, begin, middle, std::min(middle + width, items.size()));
+    }
+    items.swap(other);
+  }
+}
+
+}  // namespace
+
+void sort_values(Interpreter& interpreter, std::vector<Value>& items, const Value& key, bool reverse) {
+  Keyed keyed;
+  keyed.reserve(items.size());
+  for (Value& item : items) {
+    Value k = key.is_none() ? item : interpreter.call(key, {item});
+    keyed.emplace_back(std::move(k), std::move(item));
+  }
+  // Reversing before and after keeps equal items in their order.
+  if (reverse) std::reverse(keyed.begin(), keyed.end());
+  merge_sort(interpreter, keyed);
+  if (reverse) std::reverse(keyed.begin(), keyed.end());
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = std::move(keyed[i].second);
+}
+
+}  // namespace host
+
+Value make_iterator(Interpreter& interpreter, const Value& iterable) {
+  switch (iterable.tag()) {
+    case Tag::Iterator:
+      return iterable;
+    case Tag::List:
+    case Tag::Tuple:
+      return over_items(iterable);
+    case Tag::Str:
+      return over_text(iterable);
+    case Tag::Dict:
+      return over_keys(iterable);
+    case Tag::Range:
+      return over_range(iterable);
+    case Tag::Tensor:
+      return over_tensor(iterable);
+    case Tag::File:
+      return over_file(iterable);
+    case Tag::Instance:
+      return over_instance(interpreter, iterable);
+    case Tag::Opaque:
+      for (const auto& [name, method] : iterable.as<Opaque>().methods) {
+        if (name == "iter") return make_iterator(interpreter, interpreter.call(method, {iterable}));
+      }
+      [[fallthrough]];
+    default:
+      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)));
+  }
+}
+
+std::span<const NativeDef> iteration_natives() { return kNatives; }
+
+}  // namespace kiln::interp

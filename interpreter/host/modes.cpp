@@ -1,0 +1,194 @@
+// Modes as `with` values: no_grad, enable_grad, seed, device; gradients as a function; threads and memory.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/device_scope.h"
+#include "interpreter/host/tables.h"
+#include "tensor/autograd.h"
+#include "tensor/parallel.h"
+#include "tensor/random.h"
+#include "tensor/storage.h"
+
+namespace kiln::interp {
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+
+// A scope that sets something and puts back what was. Usable as `with` value and, given a function, as
+// decorator.
+struct Scope {
+  std::function<void()> enter;
+  std::function<void()> exit;
+};
+
+NativeParameter parameter(std::string name, NativeParameter::Kind kind = NativeParameter::Kind::Normal) {
+  return {std::move(name), kind, kind == NativeParameter::Kind::Normal, {}};
+}
+
+// The decorated function runs inside of the scope, which is left on errors too.
+Value within(const std::shared_ptr<Scope>& scope, const Value& f) {
+  return native_value(
+      "within", "within(*xs, **named)", "A function that runs inside of a scope.",
+      {parameter("xs", NativeParameter::Kind::Star), parameter("named", NativeParameter::Kind::DoubleStar)},
+      [scope, f](Interpreter& interpreter, Args a) {
+        std::vector<NamedArgument> named;
+        for (const auto& entry : a[1].as<Dict>().entries()) {
+          if (entry.live) named.push_back({text_of(entry.key), entry.value});
+        }
+        struct Leave {
+          Scope& scope;
+          explicit Leave(Scope& s) : scope(s) { scope.enter(); }
+          ~Leave() { scope.exit(); }
+          Leave(const Leave&) = delete;
+          Leave& operator=(const Leave&) = delete;
+        } leave(*scope);
+        return interpreter.call(f, std::span<const Value>(a[0].as<Tuple>().items), named);
+      });
+}
+
+Value scope_value(std::string name, Scope functions) {
+  auto scope = std::make_shared<Scope>(std::move(functions));
+  auto* opaque = new Opaque();
+  Value value{static_cast<Object*>(opaque)};
+  opaque->name = std::move(name);
+  opaque->state = scope;
+  const auto add = [&](std::string method, std::string signature, std::vector<NativeParameter> parameters,
+                       std::function<Value(Interpreter&, Args)> call) {
+    opaque->methods.emplace_back(
+        method, native_value(method, std::move(signature), "", std::move(parameters), std::move(call)));
+  };
+  add("enter", "enter(self)", {parameter("self")}, [scope](Interpreter&, Args a) {
+    scope->enter();
+    return a[0];
+  });
+  add("exit", "exit(self, *error)", {parameter("self"), parameter("error", NativeParameter::Kind::Star)},
+      [scope](Interpreter&, Args) {
+        scope->exit();
+        return Value();
+      });
+  add("call", "call(self, f)", {parameter("self"), parameter("f")},
+      [scope](Interpreter&, Args a) { return within(scope, a[1]); });
+  return value;
+}
+
+Value grad_mode(std::string name, bool enabled) {
+  auto before = std::make_shared<std::vector<bool>>();
+  return scope_value(std::move(name), {[before, enabled] {
+                                         before->push_back(kiln::grad_enabled());
+                                         kiln::set_grad_enabled(enabled);
+                                       },
+                                       [before] {
+                                         if (before->empty()) return;
+                                         kiln::set_grad_enabled(before->back());
+                                         before->pop_back();
+                                       }});
+}
+
+Value no_grad(Interpreter&, Args) { return grad_mode("no_grad()", false); }
+Value enable_grad(Interpreter&, Args) { return grad_mode("enable_grad()", true); }
+Value is_grad_enabled(Interpreter&, Args) { return kiln::grad_enabled(); }
+
+// Seeds at once; as a scope it also puts the generator back to where it was before.
+Value seed(Interpreter&, Args a) {
+  const std::int64_t n = int_argument(a[0], "n");
+  const kiln::Generator before = kiln::generator();
+  kiln::seed(static_cast<std::uint64_t>(n));
+  return scope_value(fmt::format("seed({})", n), {[n] { kiln::seed(static_cast<std::uint64_t>(n)); },
+                                                  [before] { kiln::generator() = before; }});
+}
+
+std::vector<kiln::Tensor> tensors_of(const Value& value, std::string_view parameter) {
+  if (value.is_none()) return {};
+  if (value.is(Tag::Tensor)) return {value.as_tensor()};
+  const auto* items = items_of(value);
+  if (!items) wrong_type(parameter, "a tensor or a list of tensors", value);
+  std::vector<kiln::Tensor> tensors;
+  for (const Value& item : *items) {
+    tensors.push_back(item.is_none() ? kiln::Tensor() : tensor_argument(item, parameter));
+  }
+  return tensors;
+}
+
+Value grads(Interpreter&, Args a) {
+  const bool create_graph = bool_argument(a[4], "create_graph");
+  const bool retain = a[3].is_none() ? create_graph : bool_argument(a[3], "retain_graph");
+  const std::vector<kiln::Tensor> found =
+      kiln::grads(tensors_of(a[0], "outputs"), tensors_of(a[1], "inputs"), tensors_of(a[2], "grad_outputs"),
+                  retain, create_graph, bool_argument(a[5], "allow_unused"));
+  return tuple_value(std::vector<Value>(found.begin(), found.end()));
+}
+
+Value num_threads(Interpreter&, Args) { return kiln::num_threads(); }
+
+Value set_num_threads(Interpreter&, Args a) {
+  const std::int64_t count = int_argument(a[0], "count");
+  if (count < 1 || count > 4096)
+    raise("ValueError", fmt::format("set_num_threads: {} is not a number of threads", count));
+  kiln::set_num_threads(static_cast<int>(count));
+  return {};
+}
+
+Value memory(Interpreter&, Args a) {
+  const kiln::Device device = device_argument(a[0], "device");
+  if (bool_argument(a[1], "reset_peak")) kiln::reset_peak(device);
+  const kiln::MemoryUse use = kiln::memory_use(device);
+  auto* dict = new Dict();
+  Value result{static_cast<Object*>(dict)};
+  // Numbers kept for use as operands are ours, not the program's.
+  const std::size_t kept = std::min(cached_numbers(), use.live_buffers);
+  const std::size_t kept_bytes = std::min(kept * sizeof(double), use.live_bytes);
+  dict->set("live_bytes", static_cast<std::int64_t>(use.live_bytes - kept_bytes));
+  dict->set("peak_bytes", static_cast<std::int64_t>(use.peak_bytes));
+  dict->set("live_buffers", static_cast<std::int64_t>(use.live_buffers - kept));
+  dict->set("tape_nodes", static_cast<std::int64_t>(kiln::live_tape_nodes()));
+  return result;
+}
+
+constexpr NativeDef kAutograd[] = {
+    {"no_grad()",
+     "Within `with no_grad() { … }`, or a function decorated with it, nothing is put on the tape.", no_grad},
+    {"enable_grad()", "Within it ops are put on the tape again.", enable_grad},
+    {"is_grad_enabled()", "Whether ops are put on the tape.", is_grad_enabled},
+    {"seed(n)",
+     "Fixes the random numbers that follow. `with seed(n) { … }` puts the generator back afterwards.", seed},
+    {"grads(outputs, inputs, grad_outputs=none, retain_graph=none, create_graph=false, allow_unused=false)",
+     "The derivatives of the outputs' sum by each input, as a tuple; `grad` of no tensor changes.", grads},
+};
+
+constexpr NativeDef kMemory[] = {
+    {"num_threads()", "How many threads kernels use.", num_threads},
+    {"set_num_threads(count)", "Sets how many threads kernels use.", set_num_threads},
+    {"memory(device=none, reset_peak=false)",
+     "Bytes and buffers of live tensors, and the most so far, as a dict.", memory},
+};
+
+std::vector<kiln::Device>& entered_devices() {
+  static std::vector<kiln::Device> devices;
+  return devices;
+}
+
+}  // namespace
+
+Value host::enter_device(Interpreter&, Args a) {
+  entered_devices().push_back(kiln::default_device());
+  kiln::set_default_device(a[0].as_device());
+  return a[0];
+}
+
+Value host::exit_device(Interpreter&, Args) {
+  if (entered_devices().empty()) return {};
+  kiln::set_default_device(entered_devices().back());
+  entered_devices().pop_back();
+  return {};
+}
+
+std::span<const NativeDef> autograd_natives() { return kAutograd; }
+std::span<const NativeDef> memory_natives() { return kMemory; }
+
+}  // namespace kiln::interp

@@ -1,0 +1,140 @@
+#include "interpreter/host/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/utf8.h"
+
+namespace kiln::interp::host {
+namespace {
+
+constexpr double kRedrawEvery = 0.1;  // seconds
+
+std::string clock_text(double seconds) {
+  const auto s = static_cast<std::int64_t>(seconds);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{:02}:{:02}", s / 60, s % 60);
+}
+
+std::string bar_text(double share, int width) {
+  static constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<std::int64_t>(share * width * 8);
+  std::string bar;
+  for (std::int64_t i = 0; i < eighths / 8; ++i) bar += "█";
+  bar += kParts[static_cast<std::size_t>(eighths % 8)];
+  const std::int64_t missing = width - code_point_count(bar);
+  bar.append(static_cast<std::size_t>(std::max<std::int64_t>(missing, 0)), ' ');
+  return bar;
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1 || per_second <= 0) return fmt::format("{:.0f}/s", per_second);
+  return fmt::format("{:.1f} s each", 1 / per_second);
+}
+
+// How many items there will be; -1 when the iterable does not say.
+std::int64_t total_of(Interpreter& interpreter, const Value& xs, const Value& given) {
+  if (!given.is_none()) return int_argument(given, "total");
+  switch (xs.tag()) {
+    case Tag::List:
+    case Tag::Tuple:
+      return static_cast<std::int64_t>(items_of(xs)->size());
+    case Tag::Dict:
+      return static_cast<std::int64_t>(xs.as<Dict>().size());
+    case Tag::Range:
+      return xs.as<Range>().size();
+    case Tag::Tensor:
+      return xs.as_tensor().rank() > 0 ? xs.as_tensor().size(0) : -1;
+    case Tag::Instance:
+      if (const Value* method = xs.as<Instance>().struct_type().method("len")) {
+        return int_argument(interpreter.call(*method, {xs}), "len");
+      }
+      return -1;
+    default:
+      return -1;
+  }
+}
+
+// Redraws one line of the terminal; away from a terminal it writes nothing.
+class Bar {
+ public:
+  Bar(std::string description, std::int64_t total) : shown_(::isatty(STDERR_FILENO) == 1) {
+    state_.description = std::move(description);
+    state_.total = total;
+  }
+
+  void advance(Interpreter& interpreter) {
+    ++state_.done;
+    draw(interpreter, false);
+  }
+  void finish(Interpreter& interpreter) {
+    if (std::exchange(finished_, true)) return;
+    draw(interpreter, true);
+    if (shown_) interpreter.write_error("\n");
+  }
+  void start(Interpreter& interpreter) {
+    if (std::exchange(started_, true)) return;
+    begin_ = std::chrono::steady_clock::now();
+    draw(interpreter, true);
+  }
+
+ private:
+  void draw(Interpreter& interpreter, bool now) {
+    if (!shown_) return;
+    state_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    if (!now && state_.seconds - drawn_ < kRedrawEvery) return;
+    drawn_ = state_.seconds;
+    interpreter.flush();
+    interpreter.write_error("\r" + progress_line(state_, print_options().width - 1) + "\x1b[K");
+  }
+
+  ProgressState state_;
+  bool shown_;
+  bool started_ = false;
+  bool finished_ = false;
+  double drawn_ = -1;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+}  // namespace
+
+std::string progress_line(const ProgressState& state, int width) {
+  const std::string prefix = state.description.empty() ? "" : state.description + ": ";
+  const double rate = state.seconds > 0 ? static_cast<double>(state.done) / state.seconds : 0;
+  if (state.total < 0) {
+    return fmt::format("{}{} items {}, {}", prefix, state.done, clock_text(state.seconds), rate_text(rate));
+  }
+  const double share =
+      state.total == 0 ? 1.0
+                       : std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total));
+  const std::string left =
+      rate > 0 ? clock_text(static_cast<double>(std::max<std::int64_t>(state.total - state.done, 0)) / rate)
+               : "?";
+  const std::string start = fmt::format("{}{:3.0f}%|", prefix, share * 100);
+  const std::string end = fmt::format("| {}/{} {}<{}, {}", state.done, state.total, clock_text(state.seconds),
+                                      left, rate_text(rate));
+  const std::int64_t room = width - code_point_count(start) - code_point_count(end);
+  return start + bar_text(share, static_cast<int>(std::clamp<std::int64_t>(room, 4, 40))) + end;
+}
+
+Value progress(Interpreter& interpreter, std::span<Value> a) {
+  auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]));
+  return make<Iterator>("progress", [bar, it = make_iterator(interpreter, a[0]), first = true](
+                                        Interpreter& own, Value& out) mutable {
+    bar->start(own);
+    if (!std::exchange(first, false)) bar->advance(own);  // the item before was worked on
+    if (it.as<Iterator>().next(own, out)) return true;
+    bar->finish(own);
+    return false;
+  });
+}
+
+}  // namespace kiln::interp::host

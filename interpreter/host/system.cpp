@@ -1,0 +1,138 @@
+// Files and folders by path, the environment, time.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/progress.h"
+#include "interpreter/host/tables.h"
+#include "interpreter/host/text_file.h"
+#include "tensor/parallel.h"
+
+namespace kiln::interp {
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+namespace fs = std::filesystem;
+
+Value open(Interpreter&, Args a) {
+  return open_file(text_argument(a[0], "path"), text_argument(a[1], "mode"));
+}
+
+Value exists(Interpreter&, Args a) {
+  std::error_code failed;
+  return fs::exists(text_argument(a[0], "path"), failed);
+}
+
+Value is_folder(Interpreter&, Args a) {
+  std::error_code failed;
+  return fs::is_directory(text_argument(a[0], "path"), failed);
+}
+
+Value listdir(Interpreter&, Args a) {
+  const std::string& path = text_argument(a[0], "path");
+  std::error_code failed;
+  std::vector<std::string> names;
+  for (auto it = fs::directory_iterator(path, failed); !failed && it != fs::directory_iterator();
+       it.increment(failed)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (failed) raise_io("list", path, failed.value());
+  std::sort(names.begin(), names.end());
+  return list_value(std::vector<Value>(names.begin(), names.end()));
+}
+
+Value mkdir(Interpreter&, Args a) {
+  const std::string& path = text_argument(a[0], "path");
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) raise_io("make the folder", path, failed.value());
+  return {};
+}
+
+// One file, or an empty folder.
+Value remove(Interpreter&, Args a) {
+  const std::string& path = text_argument(a[0], "path");
+  std::error_code failed;
+  const bool removed = fs::remove(path, failed);
+  if (failed) raise_io("remove", path, failed.value());
+  if (!removed) raise_io("remove", path, ENOENT);
+  return {};
+}
+
+Value env(Interpreter&, Args a) {
+  const char* value = std::getenv(text_argument(a[0], "name").c_str());
+  return value ? Value(value) : a[1];
+}
+
+Value exit(Interpreter& interpreter, Args a) {
+  const std::int64_t code = int_argument(a[0], "code");
+  interpreter.flush();
+  throw Exit{static_cast<int>(code & 0xff)};
+}
+
+Value time(Interpreter&, Args) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+Value clock(Interpreter&, Args) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+// In short naps, so that Ctrl-C is heard.
+Value sleep(Interpreter& interpreter, Args a) {
+  const double seconds = float_argument(a[0], "seconds");
+  if (!(seconds >= 0)) raise("ValueError", fmt::format("sleep: {} s is not a time", repr_of(seconds)));
+  interpreter.flush();
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  for (double left = seconds; left > 0; left = seconds - passed()) {
+    kiln::check_interrupt();
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, 0.02)));
+  }
+  return {};
+}
+
+// The folder of the running script; the current one at the prompt.
+Value here(Interpreter& interpreter, Args) {
+  const fs::path folder = fs::path(interpreter.main().path).parent_path();
+  return Value(folder.empty() ? std::string(".") : folder.string());
+}
+
+constexpr NativeDef kNatives[] = {
+    {"open(path, mode=\"r\")",
+     "Opens a file to read (r), write (w), append (a) or make anew (x); with b for bytes.", open},
+    {"exists(path)", "Whether there is a file or folder.", exists},
+    {"is_folder(path)", "Whether there is a folder.", is_folder},
+    {"listdir(path=\".\")", "The names in a folder, sorted.", listdir},
+    {"mkdir(path)", "Makes a folder and those it lies in; one that is there already is left.", mkdir},
+    {"remove(path)", "Removes a file or an empty folder.", remove},
+    {"env(name, default=none)", "A variable of the environment, or the default.", env},
+    {"exit(code=0)", "Ends the program.", exit},
+    {"time()", "Seconds since 1970.", time},
+    {"clock()", "Seconds of a clock that never jumps, for measuring.", clock},
+    {"sleep(seconds)", "Waits.", sleep},
+    {"here()", "The folder of the running script.", here},
+    {"progress(xs, desc=\"\", total=none)",
+     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left.", progress},
+};
+
+}  // namespace
+
+std::span<const NativeDef> system_natives() { return kNatives; }
+
+}  // namespace kiln::interp

@@ -1,0 +1,27 @@
+// Owns the list of tables that files of interpreter/host/ export beyond natives.h.
+#pragma once
+
+#include <span>
+
+#include "interpreter/natives.h"
+
+namespace kiln::interp {
+
+std::span<const NativeDef> iteration_natives();  // enumerate zip map filter sorted reversed iter next
+std::span<const NativeDef> compare_natives();    // allclose equal
+std::span<const NativeDef> memory_natives();     // memory num_threads set_num_threads
+
+std::span<const NativeDef> list_methods();
+std::span<const NativeDef> tuple_methods();
+std::span<const NativeDef> str_methods();
+std::span<const NativeDef> dict_methods();
+std::span<const NativeDef> tensor_methods();   // all of them
+std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
+std::span<const NativeDef> file_methods();
+std::span<const NativeDef> plain_methods(
+    Tag tag);  // of ranges, slices, functions, errors, dtypes, devices, ints …
+
+// Host functions whose names ops have too, each with the op's name: called with a tensor they are the op.
+std::span<const NativeDef> shared_natives();
+
+}  // namespace kiln::interp

@@ -1,0 +1,276 @@
+// Fields and methods of tensors that are not ops: what a tensor is, host copies of its data, its place on the
+// tape.
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/tables.h"
+#include "interpreter/print_tensor.h"
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+#include "tensor/view.h"
+
+namespace kiln::interp {
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+
+kiln::Tensor self(Args arguments) { return arguments[0].as_tensor(); }
+
+// ---- Fields ----
+
+Value shape(Interpreter&, Args a) { return dims_value(self(a).sizes()); }
+Value ndim(Interpreter&, Args a) { return self(a).rank(); }
+Value dtype(Interpreter&, Args a) { return self(a).dtype(); }
+Value device(Interpreter&, Args a) { return self(a).device(); }
+Value requires_grad(Interpreter&, Args a) { return kiln::requires_grad(self(a)); }
+Value grad(Interpreter&, Args a) { return Value(kiln::grad_of(self(a))); }
+Value is_leaf(Interpreter&, Args a) { return kiln::is_leaf(self(a)); }
+Value grad_fn(Interpreter&, Args a) {
+  const std::string name = kiln::grad_fn_name(self(a));
+  return name.empty() ? Value() : Value(name);
+}
+Value transposed(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  kiln::Dims dims;
+  for (int d = x.rank(); d-- > 0;) dims.push_back(d);
+  return Value(kiln::ops::permute(x, dims));
+}
+Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(self(a))); }
+
+std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(self(a).dtype())); }
+Value nbytes(Interpreter&, Args a) { return self(a).numel() * element_bytes(a); }
+
+// ---- Layout ----
+
+Value size(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  if (a[1].is_none()) return dims_value(x.sizes());
+  return x.size(kiln::wrap_dim(int_argument(a[1], "dim"), x.rank(), "size"));
+}
+Value stride(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  if (a[1].is_none()) return dims_value(x.strides());
+  return x.strides()[static_cast<std::size_t>(kiln::wrap_dim(int_argument(a[1], "dim"), x.rank(), "stride"))];
+}
+Value numel(Interpreter&, Args a) { return self(a).numel(); }
+Value element_size(Interpreter&, Args a) { return element_bytes(a); }
+Value storage_offset(Interpreter&, Args a) { return self(a).offset(); }
+Value storage_id(Interpreter&, Args a) { return static_cast<std::int64_t>(self(a).storage()->id()); }
+Value data_ptr(Interpreter&, Args a) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(self(a).raw()));
+}
+Value is_contiguous(Interpreter&, Args a) { return self(a).is_contiguous(); }
+Value is_view(Interpreter&, Args a) { return kiln::is_view(self(a)); }
+Value base(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  return kiln::is_view(x) ? Value(x.impl()->origin->base) : Value();
+}
+Value is_floating_point(Interpreter&, Args a) { return kiln::is_float(self(a).dtype()); }
+
+// ---- Host copies ----
+
+Value item(Interpreter&, Args a) { return item_of(self(a)); }
+
+template <class T>
+Value host_number(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, kiln::Half> || std::is_same_v<T, kiln::BFloat16>) {
+    return static_cast<double>(kiln::to_float(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(value);
+  } else {
+    return static_cast<std::int64_t>(value);
+  }
+}
+
+template <class T>
+Value nested_list(const kiln::Tensor& x, int dim, const T* at) {
+  const auto d = static_cast<std::size_t>(dim);
+  std::vector<Value> items;
+  items.reserve(static_cast<std::size_t>(x.sizes()[d]));
+  for (kiln::Dim i = 0; i < x.sizes()[d]; ++i) {
+    const T* next = at + i * x.strides()[d];
+    if (dim + 1 == x.rank()) {
+      items.push_back(host_number(*next));
+    } else {
+      items.push_back(nested_list(x, dim + 1, next));
+    }
+  }
+  return list_value(std::move(items));
+}
+
+Value tolist(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  if (x.rank() == 0) return item_of(x);
+  return kiln::visit_dtype(x.dtype(), [&]<class T>() { return nested_list(x, 0, x.data<T>()); });
+}
+
+// ---- New tensors and conversions ----
+
+template <kiln::DType D>
+Value converted(Interpreter&, Args a) {
+  return Value(kiln::ops::to(self(a), D));
+}
+Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
+Value on_cpu(Interpreter&, Args a) { return a[0]; }
+
+// Sizes as one list or spread; dtype and device of the receiver unless given.
+Value new_full_of(const kiln::Tensor& x, const kiln::Dims& sizes, const Value& fill, const Value& dtype,
+                  const Value& device) {
+  const kiln::DType type = dtype_argument(dtype, "dtype").value_or(x.dtype());
+  const kiln::Device place = device.is_none() ? x.device() : device_argument(device, "device");
+  return Value(kiln::ops::full(sizes, to_operand(fill), type, place));
+}
+kiln::Dims spread_sizes(const Value& rest) {
+  const auto& items = rest.as<Tuple>().items;
+  return items.size() == 1 ? dims_argument(items.front(), "sizes") : dims_argument(rest, "sizes");
+}
+Value new_zeros(Interpreter&, Args a) {
+  return new_full_of(self(a), spread_sizes(a[1]), Value(0), a[2], a[3]);
+}
+Value new_ones(Interpreter&, Args a) {
+  return new_full_of(self(a), spread_sizes(a[1]), Value(1), a[2], a[3]);
+}
+Value new_full(Interpreter&, Args a) {
+  return new_full_of(self(a), dims_argument(a[1], "sizes"), a[2], a[3], a[4]);
+}
+Value new_empty(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  return Value(kiln::Tensor::empty(spread_sizes(a[1]), dtype_argument(a[2], "dtype").value_or(x.dtype())));
+}
+Value new_tensor(Interpreter& interpreter, Args a) {
+  return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(self(a).dtype())));
+}
+
+// ---- Tape ----
+
+Value set_requires_grad(Interpreter&, Args a) {
+  kiln::set_requires_grad(self(a), bool_argument(a[1], "requires_grad"));
+  return a[0];
+}
+
+Value backward(Interpreter&, Args a) {
+  const kiln::Tensor gradient = a[1].is_none() ? kiln::Tensor() : to_operand(a[1]);
+  const bool create_graph = bool_argument(a[3], "create_graph");
+  const bool retain = a[2].is_none() ? create_graph : bool_argument(a[2], "retain_graph");
+  kiln::backward(self(a), gradient, retain, create_graph);
+  return {};
+}
+
+// What a registration gives: `remove()` takes the hook off again.
+Value hook_handle(const kiln::Tensor& x, int hook) {
+  auto* handle = new Opaque();
+  Value value{static_cast<Object*>(handle)};
+  handle->name = "hook";
+  handle->methods.emplace_back("remove", native_value("remove", "remove(self)", "Takes the hook off.",
+                                                      {{"self", NativeParameter::Kind::Normal, true, {}}},
+                                                      [x, hook](Interpreter&, Args) {
+                                                        kiln::remove_hook(x, hook);
+                                                        return Value();
+                                                      }));
+  return value;
+}
+
+Value register_hook(Interpreter& interpreter, Args a) {
+  const int hook = kiln::add_hook(self(a), [&interpreter, f = a[1]](const kiln::Tensor& gradient) {
+    const Value result = interpreter.call(f, {Value(gradient)});
+    return result.is_none() ? kiln::Tensor() : tensor_argument(result, "the gradient a hook returns");
+  });
+  return hook_handle(self(a), hook);
+}
+
+Value register_post_accumulate_grad_hook(Interpreter& interpreter, Args a) {
+  const int hook = kiln::add_post_accumulate_hook(
+      self(a), [&interpreter, f = a[1]](const kiln::Tensor& x) { interpreter.call(f, {Value(x)}); });
+  return hook_handle(self(a), hook);
+}
+
+constexpr NativeDef kMethods[] = {
+    {"shape", "The sizes of the dimensions, a tuple.", shape},
+    {"ndim", "The number of dimensions.", ndim},
+    {"dtype", "The type of the elements.", dtype},
+    {"device", "Where the elements are.", device},
+    {"requires_grad", "Whether gradients flow to it: set on leaves, inherited by results.", requires_grad},
+    {"grad", "The gradient gathered by `backward`, or none.", grad},
+    {"is_leaf", "Whether it is not the result of an op that gradients flow through.", is_leaf},
+    {"grad_fn", "The name of the backward of the op that made it, or none.", grad_fn},
+    {"T", "The view with the dimensions in reverse order.", transposed},
+    {"data", "The same storage without history.", data},
+    {"nbytes", "The bytes of its elements.", nbytes},
+    {"size(self, dim=none)", "The sizes as a tuple, or the size of one dimension.", size},
+    {"dim(self)", "The number of dimensions.", ndim},
+    {"stride(self, dim=none)", "Elements between neighbours along each dimension, or along one.", stride},
+    {"numel(self)", "The number of elements.", numel},
+    {"element_size(self)", "Bytes of one element.", element_size},
+    {"storage_offset(self)", "Elements before the first one in its storage.", storage_offset},
+    {"storage_id(self)", "A number that tensors sharing a storage have in common.", storage_id},
+    {"data_ptr(self)", "The address of the first element.", data_ptr},
+    {"is_contiguous(self)", "Whether the elements lie row by row without gaps.", is_contiguous},
+    {"is_view(self)", "Whether a view op made it.", is_view},
+    {"base(self)", "The tensor that it is a view of, or none.", base},
+    {"is_floating_point(self)", "Whether its dtype is a float.", is_floating_point},
+    {"item(self)", "The only element as a host number.\n>>> tensor([2.5]).item()\n2.5", item},
+    {"tolist(self)", "The elements as nested lists.\n>>> tensor([[1, 2]]).tolist()\n[[1, 2]]", tolist},
+    {"float(self)", "Converted to the default float dtype.", to_default_float},
+    {"double(self)", "Converted to f64.", converted<kiln::DType::F64>},
+    {"half(self)", "Converted to f16.", converted<kiln::DType::F16>},
+    {"bfloat16(self)", "Converted to bf16.", converted<kiln::DType::BF16>},
+    {"int(self)", "Converted to i32.", converted<kiln::DType::I32>},
+    {"long(self)", "Converted to i64.", converted<kiln::DType::I64>},
+    {"bool(self)", "Converted to bool: true where not zero.", converted<kiln::DType::Bool>},
+    {"cpu(self)", "The tensor on the CPU.", on_cpu},
+    {"new_zeros(self, *sizes, dtype=none, device=none)", "Zeros of the same dtype.", new_zeros},
+    {"new_ones(self, *sizes, dtype=none, device=none)", "Ones of the same dtype.", new_ones},
+    {"new_full(self, sizes, value, dtype=none, device=none)", "A tensor of one value, of the same dtype.",
+     new_full},
+    {"new_empty(self, *sizes, dtype=none, device=none)", "An uninitialized tensor of the same dtype.",
+     new_empty},
+    {"new_tensor(self, data, dtype=none)", "A tensor of nested lists, of the same dtype.", new_tensor},
+    {"requires_grad_(self, requires_grad=true)", "Sets whether gradients are gathered for it; returns it.",
+     set_requires_grad},
+    {"backward(self, gradient=none, retain_graph=none, create_graph=false)",
+     "Adds the derivatives of this tensor to the `grad` of every leaf it depends on.", backward},
+    {"register_hook(self, f)",
+     "Calls f with the gradient of this tensor; what f returns replaces it. Gives a handle with `remove()`.",
+     register_hook},
+    {"register_post_accumulate_grad_hook(self, f)", "Calls f with this leaf after its `grad` was added to.",
+     register_post_accumulate_grad_hook},
+};
+
+}  // namespace
+
+std::span<const NativeDef> tensor_methods() {
+  static const std::vector<NativeDef> all = [] {
+    std::vector<NativeDef> methods(std::begin(kMethods), std::end(kMethods));
+    const auto storage = storage_methods();
+    methods.insert(methods.end(), storage.begin(), storage.end());
+    return methods;
+  }();
+  return all;
+}
+
+bool set_field(Interpreter&, const Value& object, std::string_view name, const Value& value) {
+  if (!object.is(Tag::Tensor)) return false;
+  const kiln::Tensor x = object.as_tensor();
+  if (name == "grad") {
+    kiln::set_grad(x, value.is_none() ? kiln::Tensor() : tensor_argument(value, "grad"));
+    return true;
+  }
+  if (name == "requires_grad") {
+    kiln::set_requires_grad(x, bool_argument(value, "requires_grad"));
+    return true;
+  }
+  for (const NativeDef& def : kMethods) {
+    if (name == def.signature) raise("AttributeError", fmt::format("`{}` of a tensor cannot be set", name));
+  }
+  return false;
+}
+
+}  // namespace kiln::interp

@@ -1,0 +1,212 @@
+// Files that `open` gives: opening, reading, writing; what goes wrong is an IOError with the path and the
+// reason.
+#include "interpreter/host/text_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/tables.h"
+
+namespace kiln::interp {
+namespace host {
+namespace {
+
+// A name of the same folder that is close to the one that is not there.
+std::string near_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path wanted(path);
+  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
+  std::vector<std::string> names;
+  for (auto it = fs::directory_iterator(folder, failed); !failed && it != fs::directory_iterator();
+       it.increment(failed)) {
+    names.push_back(it->path().filename().string());
+    if (names.size() > 10'000) break;
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string name = wanted.filename().string();
+  const std::string_view near = lang::nearest(name, candidates);
+  if (near.empty()) return {};
+  return fmt::format("did you mean '{}'?", (wanted.parent_path() / std::string(near)).string());
+}
+
+}  // namespace
+
+void raise_io(std::string_view action, const std::string& path, int error) {
+  raise("IOError", fmt::format("cannot {} '{}': {}", action, path, std::generic_category().message(error)),
+        error == ENOENT ? near_file(path) : "");
+}
+
+Value open_file(const std::string& path, const std::string& mode) {
+  static constexpr std::array<std::string_view, 5> kModes{"r", "w", "a", "x", "r+"};
+  std::string plain;
+  for (const char c : mode) {
+    if (c != 'b' && c != 't') plain += c;
+  }
+  const bool known =
+      std::find(kModes.begin(), kModes.end(), plain) != kModes.end() || plain == "w+" || plain == "a+";
+  if (!known)
+    raise("ValueError", fmt::format("open: there is no mode '{}'", mode),
+          "use r, w, a, x or r+, with b for bytes");
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) raise_io("open", path, EISDIR);
+  const std::string c_mode = (plain == "x" ? "wx" : plain) + "e";
+  std::FILE* stream = std::fopen(path.c_str(), c_mode.c_str());
+  if (!stream) raise_io(plain.front() == 'r' ? "read" : "write", path, errno);
+  return make<File>(path, mode, stream);
+}
+
+namespace {
+
+std::FILE* stream_of(const File& file) {
+  if (!file.stream) raise("IOError", fmt::format("'{}' is closed", file.path));
+  return file.stream;
+}
+
+[[noreturn]] void raise_stream(const File& file, std::string_view action) {
+  raise_io(action, file.path, errno);
+}
+
+bool is_binary(const File& file) { return file.mode.find('b') != std::string::npos; }
+
+}  // namespace
+
+bool read_line(File& file, std::string& line) {
+  std::FILE* stream = stream_of(file);
+  line.clear();
+  char buffer[4096];
+  errno = 0;
+  while (std::fgets(buffer, sizeof buffer, stream)) {
+    // A line may hold zero bytes, which fgets cannot count: those files are for `read` in mode b.
+    line += buffer;
+    if (line.ends_with('\n')) return true;
+  }
+  if (std::ferror(stream)) raise_stream(file, "read");
+  return !line.empty();
+}
+
+}  // namespace host
+
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+
+File& self(Args a) { return a[0].as<File>(); }
+
+std::string read_bytes(File& file, std::int64_t most) {
+  std::FILE* stream = stream_of(file);
+  std::string text;
+  char buffer[1U << 16U];
+  errno = 0;
+  while (most != 0) {
+    std::size_t wanted = sizeof buffer;
+    if (most > 0) wanted = std::min(wanted, static_cast<std::size_t>(most));
+    const std::size_t got = std::fread(buffer, 1, wanted, stream);
+    text.append(buffer, got);
+    if (most > 0) most -= static_cast<std::int64_t>(got);
+    if (got < wanted) break;
+  }
+  if (std::ferror(stream)) raise_stream(file, "read");
+  return text;
+}
+
+// Text, or in mode b a u8 tensor.
+Value read(Interpreter&, Args a) {
+  const std::string text = read_bytes(self(a), a[1].is_none() ? -1 : int_argument(a[1], "count"));
+  if (!is_binary(self(a))) return Value(text);
+  const kiln::Dim size = static_cast<kiln::Dim>(text.size());
+  const kiln::Tensor bytes = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), kiln::DType::U8);
+  if (!text.empty()) std::memcpy(bytes.writable<std::uint8_t>(), text.data(), text.size());
+  return Value(bytes);
+}
+
+Value readline(Interpreter&, Args a) {
+  std::string line;
+  read_line(self(a), line);
+  return Value(line);
+}
+
+Value lines(Interpreter&, Args a) {
+  std::vector<Value> all;
+  std::string line;
+  while (read_line(self(a), line)) {
+    if (line.ends_with('\n')) line.pop_back();
+    if (line.ends_with('\r')) line.pop_back();
+    all.push_back(Value(line));
+  }
+  return list_value(std::move(all));
+}
+
+Value write(Interpreter&, Args a) {
+  File& file = self(a);
+  std::FILE* stream = stream_of(file);
+  std::string_view bytes;
+  if (a[1].is(Tag::Tensor) && a[1].tensor_impl()->dtype == kiln::DType::U8 &&
+      a[1].tensor_impl()->contiguous) {
+    const kiln::Tensor x = a[1].as_tensor();
+    bytes = {reinterpret_cast<const char*>(x.raw()), static_cast<std::size_t>(x.numel())};
+  } else {
+    bytes = text_argument(a[1], "text");
+  }
+  errno = 0;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stream) != bytes.size()) raise_stream(file, "write");
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+Value flush(Interpreter&, Args a) {
+  if (std::fflush(stream_of(self(a))) != 0) raise_stream(self(a), "write");
+  return {};
+}
+
+// What was buffered is written now: a full disk shows here.
+Value close(Interpreter&, Args a) {
+  File& file = self(a);
+  std::FILE* stream = std::exchange(file.stream, nullptr);
+  if (stream && std::fclose(stream) != 0) raise_stream(file, "write");
+  return {};
+}
+
+Value seek(Interpreter&, Args a) {
+  errno = 0;
+  if (std::fseek(stream_of(self(a)), int_argument(a[1], "position"), SEEK_SET) != 0)
+    raise_stream(self(a), "seek in");
+  return {};
+}
+
+constexpr NativeDef kMethods[] = {
+    {"path", "The path it was opened by.", [](Interpreter&, Args a) { return Value(self(a).path); }},
+    {"mode", "The mode it was opened in.", [](Interpreter&, Args a) { return Value(self(a).mode); }},
+    {"closed", "Whether it was closed.",
+     [](Interpreter&, Args a) { return Value(self(a).stream == nullptr); }},
+    {"read(self, count=none)", "All that is left, or at most `count` bytes: text, or in mode b a u8 tensor.",
+     read},
+    {"readline(self)", "The next line with its newline; \"\" at the end.", readline},
+    {"lines(self)", "The lines that are left, without newlines.", lines},
+    {"write(self, text)", "Writes text, or a contiguous u8 tensor; gives the number of bytes.", write},
+    {"flush(self)", "Hands what was written to the system.", flush},
+    {"seek(self, position)", "Goes to a byte.", seek},
+    {"tell(self)", "The byte it is at.",
+     [](Interpreter&, Args a) { return Value(std::int64_t{std::ftell(stream_of(self(a)))}); }},
+    {"close(self)", "Closes the file; later uses are errors.", close},
+    {"enter(self)", "The file itself: `with open(path) as file { … }`.",
+     [](Interpreter&, Args a) { return a[0]; }},
+    {"exit(self, *error)", "Closes the file.", close},
+};
+
+}  // namespace
+
+std::span<const NativeDef> file_methods() { return kMethods; }
+
+}  // namespace kiln::interp

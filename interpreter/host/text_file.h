@@ -1,0 +1,18 @@
+// Owns reading and writing of files that `open` gave.
+#pragma once
+
+#include <string>
+
+#include "interpreter/objects.h"
+
+namespace kiln::interp::host {
+
+// Opens a path; IOError says why not, and names a near file when there is one.
+Value open_file(const std::string& path, const std::string& mode);
+// One line with its newline; false at the end. IOError for a closed or unreadable file.
+bool read_line(File& file, std::string& line);
+
+// "cannot read 'x.csv': No such file or directory", with a near name as help.
+[[noreturn]] void raise_io(std::string_view action, const std::string& path, int error);
+
+}  // namespace kiln::interp::host

@@ -1,0 +1,190 @@
+// x[index] and x[index] = value on host containers; tensors are the host library's.
+#include <algorithm>
+
+#include "interpreter/interpreter.h"
+#include "interpreter/natives.h"
+#include "interpreter/objects.h"
+#include "interpreter/operators.h"
+#include "interpreter/utf8_index.h"
+
+namespace kiln::interp {
+namespace {
+
+struct Steps {
+  std::int64_t start, step, count;
+};
+
+std::int64_t bound(const Value& v, std::int64_t absent, std::int64_t size, std::int64_t lowest,
+                   std::int64_t highest) {
+  if (v.is_none()) return absent;
+  if (!v.is(Tag::Int) && !v.is(Tag::Bool)) raise("TypeError", "a slice takes ints, not " + describe(v));
+  const std::int64_t n = v.as_int() < 0 ? v.as_int() + size : v.as_int();
+  return std::clamp(n, lowest, highest);
+}
+
+// Python's rules: bounds are clipped, a negative step goes backwards.
+Steps resolve(const Slice& slice, std::size_t length) {
+  const auto size = static_cast<std::int64_t>(length);
+  std::int64_t step = 1;
+  if (!slice.step.is_none()) {
+    if (!slice.step.is(Tag::Int)) raise("TypeError", "a slice takes ints, not " + describe(slice.step));
+    step = slice.step.as_int();
+  }
+  if (step == 0) raise("ValueError", "the step of a slice must not be 0");
+  const bool forward = step > 0;
+  const std::int64_t lowest = forward ? 0 : -1;
+  const std::int64_t highest = forward ? size : size - 1;
+  const std::int64_t start = bound(slice.start, forward ? lowest : highest, size, lowest, highest);
+  const std::int64_t stop = bound(slice.stop, forward ? highest : lowest, size, lowest, highest);
+  return {start, step, Range(start, stop, step).size()};
+}
+
+std::size_t position(const Value& index, std::size_t size, const Value& object) {
+  if (!index.is(Tag::Int) && !index.is(Tag::Bool)) {
+    const bool one =
+        index.is(Tag::Tensor) && index.tensor().numel() == 1 && kiln::is_integer(index.tensor().dtype());
+    if (one) return position(index.tensor().item_int(), size, object);
+    raise("TypeError", "a " + std::string(type_name(object)) + " is indexed by an int or a slice, not by " +
+                           describe(index));
+  }
+  std::int64_t at = index.as_int();
+  if (at < 0) at += static_cast<std::int64_t>(size);
+  if (at < 0 || at >= static_cast<std::int64_t>(size)) {
+    raise("IndexError", "index " + std::to_string(index.as_int()) + " is out of range for a " +
+                            std::string(type_name(object)) + " of " + std::to_string(size));
+  }
+  return static_cast<std::size_t>(at);
+}
+
+std::vector<Value> take(const std::vector<Value>& items, const Slice& slice) {
+  const Steps steps = resolve(slice, items.size());
+  std::vector<Value> result;
+  result.reserve(static_cast<std::size_t>(steps.count));
+  for (std::int64_t i = 0; i < steps.count; ++i) {
+    result.push_back(items[static_cast<std::size_t>(steps.start + i * steps.step)]);
+  }
+  return result;
+}
+
+Value range_index(const Range& range, const Value& object, const Value& index) {
+  if (!index.is(Tag::Slice)) {
+    const std::size_t at = position(index, static_cast<std::size_t>(range.size()), object);
+    return range.start + static_cast<std::int64_t>(at) * range.step;
+  }
+  const Steps steps = resolve(index.as<Slice>(), static_cast<std::size_t>(range.size()));
+  const std::int64_t start = range.start + steps.start * range.step;
+  const std::int64_t step = range.step * steps.step;
+  return make<Range>(start, start + step * steps.count, step);
+}
+
+Value text_index(const std::string& text, const Value& object, const Value& index) {
+  const CodePoints points(text);
+  if (!index.is(Tag::Slice)) return Value(points.at(position(index, points.size(), object)));
+  const Steps steps = resolve(index.as<Slice>(), points.size());
+  if (steps.step == 1)
+    return Value(
+        points.between(static_cast<std::size_t>(steps.start), static_cast<std::size_t>(steps.count)));
+  std::string result;
+  for (std::int64_t i = 0; i < steps.count; ++i) {
+    result += points.at(static_cast<std::size_t>(steps.start + i * steps.step));
+  }
+  return make<Str>(std::move(result));
+}
+
+[[noreturn]] void missing_key(Interpreter& interpreter, const Dict& dict, const Value& key) {
+  std::string help;
+  if (key.is(Tag::Str)) {
+    std::vector<std::string_view> keys;
+    for (const Dict::Entry& entry : dict.entries()) {
+      if (entry.live && entry.key.is(Tag::Str)) keys.push_back(entry.key.as<Str>().text);
+    }
+    const auto near = lang::nearest(key.as<Str>().text, keys);
+    if (!near.empty()) help = "did you mean \"" + std::string(near) + "\"?";
+  }
+  raise("KeyError", "the dict has no key " + interpreter.repr(key), help);
+}
+
+// Storing a list's slice: a step of 1 may change the length.
+void set_list_slice(Interpreter& interpreter, List& list, const Slice& slice, const Value& value) {
+  std::vector<Value> items = interpreter.to_vector(value);
+  const Steps steps = resolve(slice, list.items.size());
+  if (steps.step == 1) {
+    const auto begin = list.items.begin() + steps.start;
+    const std::vector<Value> old(begin, begin + steps.count);  // let go of when the list is whole again
+    const auto at = list.items.erase(begin, begin + steps.count);
+    list.items.insert(at, std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+    return;
+  }
+  if (static_cast<std::int64_t>(items.size()) != steps.count) {
+    raise("ValueError", "cannot store " + std::to_string(items.size()) + " items in a slice of " +
+                            std::to_string(steps.count));
+  }
+  for (std::int64_t i = 0; i < steps.count; ++i) {
+    list.items[static_cast<std::size_t>(steps.start + i * steps.step)].swap(
+        items[static_cast<std::size_t>(i)]);
+  }
+}
+
+const Value* user_method(const Value& object, std::string_view name) {
+  return object.is(Tag::Instance) ? object.as<Instance>().struct_type().method(name) : nullptr;
+}
+
+}  // namespace
+
+Value get_index(Interpreter& interpreter, const Value& object, const Value& index) {
+  switch (object.tag()) {
+    case Tag::Tensor:
+      return tensor_get(interpreter, object.tensor(), index);
+    case Tag::List: {
+      const auto& items = object.as<List>().items;
+      if (index.is(Tag::Slice)) return make<List>(take(items, index.as<Slice>()));
+      return items[position(index, items.size(), object)];
+    }
+    case Tag::Tuple: {
+      const auto& items = object.as<Tuple>().items;
+      if (index.is(Tag::Slice)) return make<Tuple>(take(items, index.as<Slice>()));
+      return items[position(index, items.size(), object)];
+    }
+    case Tag::Dict: {
+      if (const Value* found = object.as<Dict>().find(index)) return *found;
+      missing_key(interpreter, object.as<Dict>(), index);
+    }
+    case Tag::Str:
+      return text_index(object.as<Str>().text, object, index);
+    case Tag::Range:
+      return range_index(object.as<Range>(), object, index);
+    default:
+      break;
+  }
+  if (const Value* method = user_method(object, "get")) return interpreter.call(*method, {object, index});
+  raise("TypeError", describe(object) + " cannot be indexed");
+}
+
+void set_index(Interpreter& interpreter, const Value& object, const Value& index, const Value& value) {
+  switch (object.tag()) {
+    case Tag::Tensor:
+      return tensor_set(interpreter, object.tensor(), index, value);
+    case Tag::List: {
+      List& list = object.as<List>();
+      if (index.is(Tag::Slice)) return set_list_slice(interpreter, list, index.as<Slice>(), value);
+      Value copy = value;
+      list.items[position(index, list.items.size(), object)].swap(copy);
+      return;
+    }
+    case Tag::Dict:
+      return object.as<Dict>().set(index, value);
+    case Tag::Tuple:
+      raise("TypeError", "a tuple cannot be changed", "make it a list: `list(…)`");
+    case Tag::Str:
+      raise("TypeError", "a str cannot be changed", "make a new one, with slices or `replace`");
+    default:
+      break;
+  }
+  if (const Value* method = user_method(object, "set")) {
+    interpreter.call(*method, {object, index, value});
+    return;
+  }
+  raise("TypeError", "items of " + describe(object) + " cannot be assigned");
+}
+
+}  // namespace kiln::interp

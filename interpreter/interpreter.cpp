@@ -1,0 +1,157 @@
+#include "interpreter/interpreter.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "interpreter/collector.h"
+#include "interpreter/impl.h"
+#include "interpreter/members.h"
+#include "interpreter/natives.h"
+#include "interpreter/operators.h"
+#include "stdlib/embedded.h"
+
+namespace kiln::interp {
+namespace {
+
+void write_to(std::FILE* stream, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stream); }
+
+Value new_module(const char* name) {
+  Value module = make<Module>();
+  module.as<Module>().name = name;
+  return module;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(Options options) : options_(std::move(options)) {
+  if (!options_.out) options_.out = [](std::string_view text) { write_to(stdout, text); };
+  if (!options_.err) options_.err = [](std::string_view text) { write_to(stderr, text); };
+  Value main = new_module("main");
+  Value prelude = new_module("prelude");
+  main_ = &main.as<Module>();
+  prelude_ = &prelude.as<Module>();
+  install_host_library(*prelude_);
+  std::vector<Value> arguments(options_.arguments.begin(), options_.arguments.end());
+  prelude_->set("args", make<List>(std::move(arguments)));
+  impl_ = std::make_unique<Impl>(*this);
+  impl_->main = std::move(main);
+  impl_->prelude = std::move(prelude);
+}
+
+Interpreter::~Interpreter() {
+  impl_->modules.clear();
+  for (Value& slot : main_->slots) slot.clear();
+  for (Value& slot : prelude_->slots) slot.clear();
+  Collector::collect();
+  flush();
+}
+
+Interpreter::Outcome Interpreter::run(std::string name, std::string text) {
+  Outcome outcome;
+  outcome.value = impl_->modules.run(*main_, name, std::move(text), outcome.has_value);
+  return outcome;
+}
+
+void Interpreter::run_file(const std::string& path) {
+  std::string text = read_source(path);
+  main_->path = std::filesystem::weakly_canonical(path).string();
+  run(path, std::move(text));
+}
+
+Value Interpreter::call(const Value& callee, std::span<const Value> arguments,
+                        std::span<const NamedArgument> named) {
+  Arguments all;
+  all.positional.assign(arguments.begin(), arguments.end());
+  for (const NamedArgument& argument : named) all.named.emplace_back(argument.name, argument.value);
+  return impl_->vm.call(callee, std::move(all));
+}
+
+Value Interpreter::call(const Value& callee, std::initializer_list<Value> arguments) {
+  return call(callee, std::span<const Value>(arguments.begin(), arguments.size()));
+}
+
+Value Interpreter::binary(lang::BinaryOp op, const Value& a, const Value& b) {
+  return binary_operator(*this, op, a, b);
+}
+Value Interpreter::compare(lang::CompareOp op, const Value& a, const Value& b) {
+  return compare_operator(*this, op, a, b);
+}
+bool Interpreter::truth(const Value& v) { return truth_of(*this, v); }
+Value Interpreter::attribute(const Value& object, std::string_view name) {
+  return get_attribute(*this, object, name);
+}
+std::vector<std::string> Interpreter::attribute_names(const Value& object) { return member_names(object); }
+
+void Interpreter::iterate(const Value& iterable, const std::function<bool(const Value&)>& f) {
+  if (iterable.is(Tag::List) || iterable.is(Tag::Tuple)) {
+    const Value keep = iterable;
+    const auto& items = keep.is(Tag::List) ? keep.as<List>().items : keep.as<Tuple>().items;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Value item = items[i];
+      if (!f(item)) return;
+    }
+    return;
+  }
+  const Value iterator = make_iterator(*this, iterable);
+  Value item;
+  while (iterator.as<Iterator>().next(*this, item)) {
+    if (!f(item)) return;
+  }
+}
+
+std::vector<Value> Interpreter::to_vector(const Value& iterable) {
+  if (iterable.is(Tag::List)) return iterable.as<List>().items;
+  if (iterable.is(Tag::Tuple)) return iterable.as<Tuple>().items;
+  std::vector<Value> items;
+  iterate(iterable, [&items](const Value& item) {
+    items.push_back(item);
+    return true;
+  });
+  return items;
+}
+
+std::string Interpreter::str(const Value& v) { return str_of(*this, v); }
+std::string Interpreter::repr(const Value& v) { return repr_of(*this, v); }
+
+const Value* Interpreter::lookup(std::string_view name) {
+  if (const Value* found = main_->find(name)) return found;
+  return impl_->modules.prelude_value(name);
+}
+
+std::vector<std::string> Interpreter::names() const {
+  std::vector<std::string> names;
+  for (const Module* module : {static_cast<const Module*>(main_), static_cast<const Module*>(prelude_)}) {
+    for (std::size_t i = 0; i < module->names.size(); ++i) {
+      if (!module->slots[i].is_unset()) names.push_back(module->names[i]);
+    }
+  }
+  for (const std::string_view name : stdlib_prelude_names()) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Value Interpreter::import(std::string_view name_or_path, const std::string& from_folder) {
+  return impl_->modules.import(name_or_path, from_folder);
+}
+
+void Interpreter::reset() {
+  for (std::size_t i = 0; i < main_->slots.size(); ++i) {
+    Value unset = Value::unset();
+    main_->slots[i].take(unset);
+    main_->origins[i] = {};
+  }
+  impl_->modules.forget_user_modules();
+  Collector::collect();
+}
+
+void Interpreter::reload(const std::string& path) { impl_->modules.reload(path); }
+
+void Interpreter::write(std::string_view text) { options_.out(text); }
+void Interpreter::write_error(std::string_view text) { options_.err(text); }
+void Interpreter::flush() {
+  std::fflush(stdout);
+  std::fflush(stderr);
+}
+
+}  // namespace kiln::interp

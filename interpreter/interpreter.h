@@ -1,0 +1,105 @@
+// Owns a running program: its modules, its output, its limits; the door through which text becomes effects.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/objects.h"
+#include "interpreter/value.h"
+#include "lang/diagnostic.h"
+
+namespace kiln::interp {
+
+struct NamedArgument {
+  std::string_view name;
+  Value value;
+};
+
+struct Options {
+  std::vector<std::string> arguments;         // the script's `args`
+  std::function<void(std::string_view)> out;  // where `print` writes; default stdout, buffered
+  std::function<void(std::string_view)> err;  // warnings, progress; default stderr
+  bool interactive = false;
+  int recursion_limit = 10'000;
+};
+
+class Interpreter {
+ public:
+  explicit Interpreter(Options options = {});
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  // Parses, resolves, compiles and runs text in the main module. Gives the value of the last statement if
+  // that is a shown expression, else none with `has_value` false. Throws UserError (places, trace filled in)
+  // and Exit.
+  struct Outcome {
+    Value value;
+    bool has_value = false;
+  };
+  Outcome run(std::string name, std::string text);
+  // Runs a file as the main program: `import` paths are relative to it.
+  void run_file(const std::string& path);
+
+  // Calls any callable value. Throws UserError.
+  Value call(const Value& callee, std::span<const Value> arguments,
+             std::span<const NamedArgument> named = {});
+  Value call(const Value& callee, std::initializer_list<Value> arguments);
+
+  // Operators and protocols of the language, for natives and the prompt. All throw UserError.
+  Value binary(lang::BinaryOp op, const Value& a, const Value& b);
+  Value compare(lang::CompareOp op, const Value& a, const Value& b);
+  bool truth(const Value& v);
+  Value attribute(const Value& object, std::string_view name);
+  std::vector<std::string> attribute_names(const Value& object);  // for completion and did-you-mean
+  // Calls `f` for each item of any iterable; stops when it gives false.
+  void iterate(const Value& iterable, const std::function<bool(const Value&)>& f);
+  std::vector<Value> to_vector(const Value& iterable);
+
+  std::string str(const Value& v);   // as `print` shows it
+  std::string repr(const Value& v);  // as the prompt and containers show it
+
+  Module& main() { return *main_; }
+  const Module& prelude() const { return *prelude_; }
+  // The value of a name as the main module sees it (its variables, then the prelude); null when unknown.
+  const Value* lookup(std::string_view name);
+  std::vector<std::string> names() const;
+  // Loads a standard or user module once. Throws UserError.
+  Value import(std::string_view name_or_path, const std::string& from_folder);
+  void reset();                          // forgets the main module's variables and loaded user modules
+  void reload(const std::string& path);  // runs a changed module again, keeping its identity
+
+  void write(std::string_view text);        // to `out`
+  void write_error(std::string_view text);  // to `err`
+  void flush();
+  const Options& options() const { return options_; }
+  lang::Sources& sources() { return sources_; }
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  Options options_;
+  lang::Sources sources_;
+  Module* main_ = nullptr;
+  Module* prelude_ = nullptr;
+  std::unique_ptr<Impl> impl_;
+};
+
+// `exit(code)`: passes through every handler.
+struct Exit {
+  int code;
+};
+
+// The error a native raises; the VM adds place, operands' origins and trace.
+[[noreturn]] void raise(std::string_view kind, std::string message, std::string help = {});
+
+// Looks up a standard module's embedded source ("nn"); empty when there is none. From stdlib/.
+std::string_view stdlib_source(std::string_view name);
+std::vector<std::string_view> stdlib_modules();
+
+}  // namespace kiln::interp

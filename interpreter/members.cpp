@@ -1,0 +1,159 @@
+#include "interpreter/members.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "interpreter/interpreter.h"
+#include "interpreter/natives.h"
+#include "interpreter/operators.h"
+#include "tensor/op.h"
+
+namespace kiln::interp {
+namespace {
+
+using Members = std::unordered_map<std::string_view, HostMember>;
+
+Members read_members(Tag tag) {
+  Members members;
+  for (const NativeDef& def : methods_of(tag)) {
+    const std::string_view signature = def.signature;
+    const auto open = signature.find('(');
+    members.emplace(signature.substr(0, open), HostMember{open == std::string_view::npos, make_native(def)});
+  }
+  return members;
+}
+
+const Members& members_of(Tag tag) {
+  static std::array<const Members*, static_cast<std::size_t>(Tag::Tensor) + 1> tables{};
+  const Members*& table = tables[static_cast<std::size_t>(tag)];
+  if (!table) table = new Members(read_members(tag));  // lives as long as the process
+  return *table;
+}
+
+Value bound(const Value& receiver, const Value& function) { return make<Method>(receiver, function); }
+
+// An op read as a method without being called, such as `x.relu`.
+Value op_method(const Value& receiver, std::string_view name, const OpEntry* op) {
+  auto* native = new Native();
+  const Value function{static_cast<Object*>(native)};
+  native->name = name;
+  native->data = op;
+  native->unbound = [](Interpreter& interpreter, const Native& self, std::span<const Value> arguments,
+                       std::span<const std::pair<std::string_view, Value>> named) {
+    return call_op(interpreter, *static_cast<const OpEntry*>(self.data), arguments, named);
+  };
+  return bound(receiver, function);
+}
+
+const Value* opaque_method(const Value& object, std::string_view name) {
+  for (const auto& [method, native] : object.as<Opaque>().methods) {
+    if (method == name) return &native;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const HostMember* host_member(Tag tag, std::string_view name) {
+  const Members& members = members_of(tag);
+  const auto found = members.find(name);
+  return found == members.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> member_names(const Value& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, member] : members_of(object.tag())) names.emplace_back(name);
+  if (object.is(Tag::Instance)) {
+    const auto& instance = object.as<Instance>();
+    for (const auto& field : instance.struct_type().fields) names.push_back(field);
+    for (const auto& [name, value] : instance.extra) names.push_back(name);
+    for (const auto& [name, value] : instance.struct_type().methods) names.push_back(name);
+  } else if (object.is(Tag::Module)) {
+    const auto& module = object.as<Module>();
+    for (std::size_t i = 0; i < module.names.size(); ++i) {
+      if (!module.slots[i].is_unset()) names.push_back(module.names[i]);
+    }
+  } else if (object.is(Tag::StructType)) {
+    for (const auto& [name, value] : object.as<StructType>().methods) names.push_back(name);
+  } else if (object.is(Tag::Opaque)) {
+    for (const auto& [name, value] : object.as<Opaque>().methods) names.push_back(name);
+  } else if (object.is(Tag::Tensor)) {
+    for (const kiln::Op* op : kiln::OpTable::get().ops()) {
+      if (!op->signature.parameters.empty() && op->name().find('.') == std::string_view::npos) {
+        names.emplace_back(op->name());
+      }
+    }
+  }
+  return names;
+}
+
+void no_member(const Value& object, std::string_view name) {
+  const std::vector<std::string> names = member_names(object);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const auto near = lang::nearest(name, candidates);
+  const std::string help = near.empty() ? "" : "did you mean `" + std::string(near) + "`?";
+  if (object.is(Tag::Instance)) {
+    const Instance& instance = object.as<Instance>();
+    if (instance.struct_type().field(name) >= 0) {
+      raise("AttributeError",
+            "field `" + std::string(name) + "` of `" + instance.struct_type().name + "` has no value yet",
+            "assign it in `init`");
+    }
+  }
+  raise("AttributeError", describe(object) + " has no field or method `" + std::string(name) + "`", help);
+}
+
+Value get_attribute(Interpreter& interpreter, const Value& object, std::string_view name) {
+  switch (object.tag()) {
+    case Tag::Instance: {
+      auto& instance = object.as<Instance>();
+      if (const Value* field = instance.find(name)) return *field;
+      if (const Value* method = instance.struct_type().method(name)) return bound(object, *method);
+      break;
+    }
+    case Tag::Module:
+      if (const Value* found = object.as<Module>().find(name)) return *found;
+      break;
+    case Tag::StructType:
+      if (const Value* method = object.as<StructType>().method(name)) return *method;
+      break;
+    case Tag::Opaque:
+      if (const Value* method = opaque_method(object, name)) return bound(object, *method);
+      break;
+    default:
+      break;
+  }
+  if (const HostMember* member = host_member(object.tag(), name)) {
+    if (!member->is_field) return bound(object, member->native);
+    Value receiver = object;
+    return member->native.as<Native>().call(interpreter, {&receiver, 1});
+  }
+  if (object.is(Tag::Tensor)) {
+    if (const OpEntry* op = find_op(name)) return op_method(object, name, op);
+  }
+  no_member(object, name);
+}
+
+void set_attribute(Interpreter& interpreter, const Value& object, std::string_view name, const Value& value) {
+  if (object.is(Tag::Instance)) {
+    auto& instance = object.as<Instance>();
+    Value copy = value;
+    if (const int field = instance.struct_type().field(name); field >= 0) {
+      instance.fields[static_cast<std::size_t>(field)].swap(copy);
+    } else if (Value* extra = instance.find(name)) {
+      extra->swap(copy);
+    } else {
+      instance.extra.emplace_back(std::string(name), std::move(copy));
+    }
+    return;
+  }
+  if (object.is(Tag::Module)) return object.as<Module>().set(name, value);
+  if (!set_field(interpreter, object, name, value)) {
+    if (host_member(object.tag(), name)) {
+      raise("AttributeError", "`" + std::string(name) + "` of " + describe(object) + " cannot be assigned");
+    }
+    no_member(object, name);
+  }
+}
+
+}  // namespace kiln::interp

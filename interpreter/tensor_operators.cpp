@@ -1,0 +1,115 @@
+#include "interpreter/tensor_operators.h"
+
+#include <array>
+
+#include "interpreter/interpreter.h"
+#include "interpreter/natives.h"
+#include "tensor/functions.h"
+#include "tensor/op.h"
+
+namespace kiln::interp {
+namespace {
+
+using lang::BinaryOp;
+using lang::CompareOp;
+using lang::UnaryOp;
+
+// An op with its attributes at their defaults, looked up once.
+struct Operator {
+  const Op* op = nullptr;
+  Attrs attrs;
+
+  explicit Operator(std::string_view name) : op(OpTable::get().find(name)) {
+    if (op) attrs = Attrs(*op);
+  }
+  const Op& get(std::string_view spelling) const {
+    if (op) return *op;
+    raise("TypeError", "`" + std::string(spelling) + "` does not work on tensors");
+  }
+};
+
+const Operator& binary(BinaryOp op) {
+  // In the order of lang::BinaryOp.
+  static const std::array<Operator, 13> kOperators = {Operator("add"),
+                                                      Operator("sub"),
+                                                      Operator("mul"),
+                                                      Operator("div"),
+                                                      Operator("floor_div"),
+                                                      Operator("remainder"),
+                                                      Operator("pow"),
+                                                      Operator("matmul"),
+                                                      Operator("bitwise_and"),
+                                                      Operator("bitwise_or"),
+                                                      Operator("bitwise_xor"),
+                                                      Operator("bitwise_left_shift"),
+                                                      Operator("bitwise_right_shift")};
+  return kOperators[static_cast<std::size_t>(op)];
+}
+
+const Operator& comparison(CompareOp op) {
+  static const std::array<Operator, 6> kOperators = {Operator("eq"), Operator("ne"), Operator("lt"),
+                                                     Operator("le"), Operator("gt"), Operator("ge")};
+  return kOperators[static_cast<std::size_t>(op)];
+}
+
+kiln::Tensor operand(const Value& v) { return v.is(Tag::Tensor) ? v.tensor() : number_operand(v); }
+
+bool is_operand(const Value& v) { return v.is(Tag::Tensor) || v.is_number(); }
+
+[[noreturn]] void refuse(std::string_view spelling, const Value& a, const Value& b) {
+  const Value& other = a.is(Tag::Tensor) ? b : a;
+  const bool data = other.is(Tag::List) || other.is(Tag::Tuple);
+  raise("TypeError",
+        "`" + std::string(spelling) + "` does not work on " + describe(a) + " and " + describe(b),
+        data ? "make it a tensor first: `tensor(…)`" : "");
+}
+
+}  // namespace
+
+Value tensor_binary(BinaryOp op, const Value& a, const Value& b) {
+  if (!is_operand(a) || !is_operand(b)) refuse(spelling(op), a, b);
+  const Operator& row = binary(op);
+  const std::array<kiln::Tensor, 2> inputs = {operand(a), operand(b)};
+  return Value::adopt(std::move(kiln::bind(row.get(spelling(op)), inputs, row.attrs)[0]));
+}
+
+Value tensor_compare(CompareOp op, const Value& a, const Value& b) {
+  if (!is_operand(a) || !is_operand(b)) {
+    if (op == CompareOp::Eq) return false;
+    if (op == CompareOp::Ne) return true;
+    refuse(spelling(op), a, b);
+  }
+  const Operator& row = comparison(op);
+  const std::array<kiln::Tensor, 2> inputs = {operand(a), operand(b)};
+  return Value::adopt(std::move(kiln::bind(row.get(spelling(op)), inputs, row.attrs)[0]));
+}
+
+Value tensor_unary(UnaryOp op, const Value& x) {
+  static const Operator kNegate("neg");
+  static const Operator kInvert("bitwise_not");
+  if (op == UnaryOp::Pos) return x;
+  const Operator& row = op == UnaryOp::Neg ? kNegate : kInvert;
+  const kiln::Tensor input = x.tensor();
+  return Value::adopt(std::move(kiln::bind(row.get(spelling(op)), {&input, 1}, row.attrs)[0]));
+}
+
+void tensor_augmented(BinaryOp op, const Value& target, const Value& value) {
+  if (!is_operand(value)) refuse(std::string(spelling(op)) + "=", target, value);
+  const Operator& row = binary(op);
+  const Op& found = row.get(spelling(op));
+  if (!found.has(kInplace)) {
+    raise("TypeError",
+          "`" + std::string(spelling(op)) + "=` cannot write into a tensor: the result has another shape",
+          "write `x = x " + std::string(spelling(op)) + " …`");
+  }
+  const std::array<kiln::Tensor, 2> inputs = {target.tensor(), operand(value)};
+  kiln::bind_inplace(found, inputs, row.attrs);
+}
+
+bool tensor_contains(const Value& x, const Value& item) {
+  if (!is_operand(item)) return false;
+  const Value equal = tensor_compare(CompareOp::Eq, x, item);
+  return ops::any(equal.tensor()).item_bool();
+}
+
+}  // namespace kiln::interp

@@ -1,0 +1,105 @@
+// Owns execution: the register stack, the frames, calls, and the way of an error to its handler.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "interpreter/frame.h"
+#include "interpreter/interpreter.h"
+#include "tensor/parallel.h"
+
+namespace kiln::interp {
+
+// The arguments of one call as written: stars spread, names kept.
+struct Arguments {
+  std::vector<Value> positional;
+  std::vector<std::pair<std::string_view, Value>> named;
+  std::vector<Value> held;  // what the names point into
+};
+
+class Vm {
+ public:
+  explicit Vm(Interpreter& interpreter);
+  ~Vm();
+  Vm(const Vm&) = delete;
+  Vm& operator=(const Vm&) = delete;
+
+  // Calls anything callable and runs it to its end. Arguments are consumed.
+  Value call(Value callee, Arguments arguments);
+
+  Interpreter& interpreter() { return interpreter_; }
+  Frame* frame() { return frame_; }  // the active one; `frames_begin() - 1` when none is
+  Frame* frames_begin() { return frames_.get() + 1; }
+  Module& module() { return *frame_->module; }
+  const Code& code() const { return *frame_->code; }
+
+  // ---- For instructions ----
+  // Calls R[a] with `count` arguments behind it. True when a frame was entered: its result comes later.
+  bool begin_call(Value* callee, std::uint32_t count);
+  bool begin_call(Value* result, Value callee, Arguments& arguments);
+  // callee[0] is free, callee[1] the receiver, and the other arguments follow.
+  bool begin_method_call(Value* callee, std::uint32_t count, Site& site);
+  // What `receiver.name(…)` calls; true when the receiver is its first argument. AttributeError when nothing.
+  bool find_method(const Value& receiver, Site& site, Value& function);
+  // What a name means that the module has not assigned: remembered in the instruction.
+  const Value& find_global(const Instruction& i);
+  // Places a failure of the active frame's parameters at the call that made it.
+  void blame_caller(struct Failure& failure, std::size_t argument);
+  const Value* find_prelude(std::string_view name);  // null when there is none
+  // The next error passes the active frame a second time: its part of the trace is there already.
+  void keep_trace() { traced_ = frame_; }
+
+ private:
+  void run(Frame* entry);
+  void execute();
+  void enter(const Function& function, Value* base);
+  [[noreturn]] void recursion_error();
+  void interrupt();  // throws when the user asked to stop
+
+  bool begin_function(Value* callee, std::uint32_t count);
+  bool begin_struct(Value* callee, std::uint32_t count);
+  bool begin_bound(Value* callee, const Function& function, Arguments& arguments);
+  bool begin_new(Value* result, const Value& type, Arguments& arguments);
+  void call_native(Value* callee, std::uint32_t count);
+  bool resolve_method(Value* callee, std::uint32_t& count, Site& site);
+  bool find_op_method(const Value& receiver, Site& site);
+  Value* free_registers();
+  void check_native_stack();
+
+  void handle(Frame* entry);
+  const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
+
+  Interpreter& interpreter_;
+  Module* prelude_ = nullptr;
+  Value* stack_ = nullptr;
+  Value* stack_end_ = nullptr;
+  std::size_t stack_bytes_ = 0;
+  std::unique_ptr<Frame[]> frames_;
+  Frame* frame_ = nullptr;
+  Frame* frame_limit_ = nullptr;
+  Frame* traced_ = nullptr;
+  const char* native_limit_ = nullptr;  // lowest address the machine stack may reach
+};
+
+inline void Vm::enter(const Function& function, Value* base) {
+  const Code& code = *function.code;
+  Frame* next = frame_ + 1;
+  if (next == frame_limit_ || base + code.registers > stack_end_) [[unlikely]]
+    recursion_error();
+  if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]]
+    interrupt();
+  next->pc = code.instructions.data();
+  next->base = base;
+  next->constants = code.constants.data();
+  next->module = &function.module.as<Module>();
+  next->slots = next->module->slots.data();
+  next->function = &function;
+  next->code = &code;
+  frame_ = next;
+}
+
+// The out-of-line instructions of opcodes.def.
+#define KILN_CALL(name, operands) void op_##name(Vm& vm, Value* r, const Instruction& i);
+#include "interpreter/opcodes.def"
+
+}  // namespace kiln::interp

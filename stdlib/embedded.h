@@ -1,0 +1,18 @@
+// Owns the standard library's source inside of the binary; the definitions are generated from stdlib/*.kiln.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace kiln::interp {
+
+// The source of a module ("nn"); empty when there is none.
+std::string_view stdlib_source(std::string_view name);
+std::vector<std::string_view> stdlib_modules();
+
+// The module that defines a name of the prelude in Kiln (`prelude.kiln` and `prelude_*.kiln`), so that none
+// is parsed before one of its names is used; empty when none does.
+std::string_view stdlib_prelude_module(std::string_view name);
+std::vector<std::string_view> stdlib_prelude_names();
+
+}  // namespace kiln::interp

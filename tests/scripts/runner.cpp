@@ -1,0 +1,254 @@
+// Runs Kiln scripts and compares what they show with the expectations beside it.
+//
+//   script_runner [--update] [--errors] files or folders
+//
+// In a script, the output of a line's statements (what each prints, then its value if it is an expression) is
+// expected in comments `# => text`: behind the line, or on lines of their own below it, one for each line of
+// output. An error is expected as `# => ! Kind: message`. With --errors, a whole file is run and the
+// diagnostic that it ends in is compared with the file of the same name ending in `.expected`. --update
+// writes what was found.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "interpreter/interpreter.h"
+#include "lang/ast.h"
+#include "lang/parse.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using kiln::interp::Interpreter;
+
+constexpr std::string_view kMark = "# => ";
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+std::string without_trailing_space(std::string line) {
+  line.erase(line.find_last_not_of(" \t") + 1);
+  return line;
+}
+
+// The place of the mark in a line, outside of quotes; npos when there is none.
+std::size_t mark_in(const std::string& line) { return line.find(kMark); }
+
+struct Run {
+  std::string out;
+  Interpreter interpreter;
+  explicit Run(const std::string& folder) : interpreter(options(out)) { fs::current_path(folder); }
+
+  static kiln::interp::Options options(std::string& out) {
+    kiln::interp::Options options;
+    options.out = [&out](std::string_view text) { out += text; };
+    options.err = options.out;
+    return options;
+  }
+};
+
+// One top-level statement: the lines it ends on and its text, in its place among empty lines.
+struct Statement {
+  std::string text;
+  std::size_t last_line;  // from 0
+};
+
+std::vector<Statement> statements_of(const kiln::lang::SourceFile& file) {
+  const std::string text(file.text());
+  const auto ast = kiln::lang::parse(file);
+  std::vector<Statement> statements;
+  std::uint32_t begin = 0;
+  for (const kiln::lang::Stmt* s : ast->main->body->statements) {
+    const std::string before(static_cast<std::size_t>(std::count(text.begin(), text.begin() + begin, '\n')),
+                             '\n');
+    statements.push_back(
+        {before + text.substr(begin, s->span.end - begin), file.locate(s->span.end).line - 1});
+    begin = s->span.end;
+    while (begin < text.size() && (text[begin] == ' ' || text[begin] == ';')) ++begin;
+  }
+  return statements;
+}
+
+// Adds to `run.out` what a statement shows.
+void execute(Run& run, const std::string& name, const Statement& statement) {
+  try {
+    const auto outcome = run.interpreter.run(name, statement.text);
+    if (outcome.has_value && !outcome.value.is_none()) run.out += run.interpreter.repr(outcome.value) + "\n";
+  } catch (const kiln::lang::UserError& e) {
+    run.out += "! " + e.diagnostic().kind + ": " + e.diagnostic().message + "\n";
+  }
+}
+
+class ScriptTest {
+ public:
+  explicit ScriptTest(const fs::path& path)
+      : path_(path), text_(read(path)), lines_(lines_of(text_)), run_(path.parent_path().string()) {}
+
+  // Number of lines whose output differs.
+  int run(bool update) {
+    try {
+      return compare(update);
+    } catch (const kiln::lang::UserError& e) {  // the script does not parse
+      std::cerr << kiln::lang::render(e.diagnostic());
+      return 1;
+    }
+  }
+
+ private:
+  int compare(bool update) {
+    const std::string name = path_.filename().string();
+    const auto statements = statements_of(run_.interpreter.sources().add(name, text_));
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      execute(run_, name, statements[i]);
+      if (i + 1 < statements.size() && statements[i + 1].last_line == statements[i].last_line) continue;
+      check(statements[i].last_line, update);
+      run_.out.clear();
+    }
+    if (update) write();
+    return failures_;
+  }
+
+  struct Found {
+    std::size_t line;
+    std::vector<std::string> output;
+  };
+
+  std::vector<std::string> expected_at(std::size_t line) const {
+    std::vector<std::string> expected;
+    if (const auto mark = mark_in(lines_[line]); mark != std::string::npos) {
+      expected.push_back(lines_[line].substr(mark + kMark.size()));
+    }
+    for (std::size_t below = line + 1; below < lines_.size(); ++below) {
+      const auto first = lines_[below].find_first_not_of(" \t");
+      if (first == std::string::npos || lines_[below].compare(first, kMark.size(), kMark) != 0) break;
+      expected.push_back(lines_[below].substr(first + kMark.size()));
+    }
+    return expected;
+  }
+
+  void check(std::size_t line, bool quiet) {
+    std::vector<std::string> found = lines_of(run_.out);
+    for (std::string& text : found) text = without_trailing_space(text);
+    found_.push_back({line, found});
+    const std::vector<std::string> expected = expected_at(line);
+    if (found == expected) return;
+    ++failures_;
+    if (quiet) return;
+    std::cerr << path_.string() << ":" << line + 1 << ": " << lines_[line] << "\n";
+    for (const std::string& text : expected) std::cerr << "  expected: " << text << "\n";
+    for (const std::string& text : found) std::cerr << "  found:    " << text << "\n";
+  }
+
+  void write() const {
+    std::ofstream file(path_, std::ios::binary);
+    std::size_t next = 0;
+    for (std::size_t line = 0; line < lines_.size(); ++line) {
+      while (next + 1 < found_.size() && found_[next].line < line) ++next;
+      if (next >= found_.size() || found_[next].line != line) {
+        file << lines_[line] << "\n";
+        continue;
+      }
+      write_statement(file, line, found_[next].output);
+      line += expected_at(line).size() - (mark_in(lines_[line]) != std::string::npos ? 1 : 0);
+    }
+  }
+
+  void write_statement(std::ofstream& file, std::size_t line, const std::vector<std::string>& output) const {
+    const std::string code = without_trailing_space(lines_[line].substr(0, mark_in(lines_[line])));
+    const bool beside = output.size() == 1 && code.size() + output[0].size() < 100;
+    file << code;
+    if (beside) file << "  " << kMark << output[0];
+    file << "\n";
+    if (beside) return;
+    for (const std::string& text : output) file << without_trailing_space(std::string(kMark) + text) << "\n";
+  }
+
+  fs::path path_;
+  std::string text_;
+  std::vector<std::string> lines_;
+  Run run_;
+  std::vector<Found> found_;
+  int failures_ = 0;
+};
+
+// The diagnostic a program ends in, as the command shows it.
+int run_error_test(const fs::path& path, bool update) {
+  Run run(path.parent_path().string());
+  std::string found = "no error\n";
+  try {
+    run.interpreter.run_file(path.filename().string());
+  } catch (const kiln::lang::UserError& e) {
+    found = kiln::lang::render(e.diagnostic());
+  }
+  fs::path beside = path;
+  beside.replace_extension(".expected");
+  if (update) {
+    std::ofstream(beside, std::ios::binary) << found;
+    return 0;
+  }
+  if (read(beside) == found) return 0;
+  std::cerr << path.string() << ": another diagnostic than in " << beside.filename().string() << "\n"
+            << "--- expected\n"
+            << read(beside) << "--- found\n"
+            << found;
+  return 1;
+}
+
+std::vector<fs::path> scripts(const std::vector<std::string>& arguments) {
+  std::vector<fs::path> paths;
+  for (const std::string& argument : arguments) {
+    if (!fs::is_directory(argument)) {
+      paths.push_back(fs::absolute(argument));
+      continue;
+    }
+    for (const auto& entry : fs::directory_iterator(argument)) {
+      if (entry.path().extension() == ".kiln") paths.push_back(fs::absolute(entry.path()));
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool update = false;
+  bool errors = false;
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--update") {
+      update = true;
+    } else if (argument == "--errors") {
+      errors = true;
+    } else {
+      arguments.push_back(argument);
+    }
+  }
+  int failures = 0;
+  const std::vector<fs::path> paths = scripts(arguments);
+  for (const fs::path& path : paths) {
+    failures += errors ? run_error_test(path, update) : ScriptTest(path).run(update);
+  }
+  std::cout << paths.size() << " files, " << failures << (update ? " changed" : " failures") << "\n";
+  return failures == 0 || update ? 0 : 1;
+}
