@@ -1,0 +1,83 @@
+#include "repl/command.h"
+
+#include <array>
+
+namespace kiln::repl {
+namespace {
+
+struct Split {
+  std::string_view name;
+  std::string_view argument;
+};
+
+// ":time e" → time, e; "?name" and "name?" → doc, name; "??name" → source, name. An empty name: not a
+// command.
+Split split(std::string_view entry) {
+  entry = trim(entry);
+  if (entry.starts_with("??")) return {"source", trim(entry.substr(2))};
+  if (entry.starts_with('?')) return {"doc", trim(entry.substr(1))};
+  if (!entry.starts_with(':')) return {};
+  entry.remove_prefix(1);
+  const std::size_t end = std::min(entry.find_first_of(" \t\n"), entry.size());
+  return {entry.substr(0, end), trim(entry.substr(end))};
+}
+
+[[noreturn]] void unknown_command(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command* command : all_commands()) names.push_back(command->name);
+  const std::string_view near = lang::nearest(name, names);
+  command_error("NameError", "there is no command `:" + std::string(name) + "`",
+                near.empty() ? "`:help` lists the commands" : "did you mean `:" + std::string(near) + "`?");
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+void command_error(std::string_view kind, std::string message, std::string help) {
+  throw lang::UserError({std::string(kind), std::move(message), {}, std::move(help), {}});
+}
+
+void usage_error(const Command& command, std::string message) {
+  command_error("ValueError", std::move(message),
+                "usage: `:" + std::string(command.name) + " " + std::string(command.usage) + "`");
+}
+
+const std::vector<const Command*>& all_commands() {
+  static const std::vector<const Command*> commands = [] {
+    std::vector<const Command*> all;
+    for (const auto part :
+         {asking_commands(), looking_commands(), timing_commands(), file_commands(), session_commands()}) {
+      for (const Command& command : part) all.push_back(&command);
+    }
+    return all;
+  }();
+  return commands;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command* command : all_commands()) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
+bool is_command(std::string_view entry) {
+  entry = trim(entry);
+  return entry.starts_with(':') || entry.starts_with('?');
+}
+
+bool run_command(Session& session, std::string_view entry) {
+  if (!is_command(entry)) return false;
+  const Split parts = split(entry);
+  const Command* command = find_command(parts.name);
+  if (command == nullptr) unknown_command(parts.name);
+  command->run(session, parts.argument);
+  return true;
+}
+
+}  // namespace kiln::repl

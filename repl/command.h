@@ -1,0 +1,45 @@
+// Owns the form of a command of the prompt and the table of all of them. Each file of commands/ exports a
+// part.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "repl/session.h"
+
+namespace kiln::repl {
+
+// A row of the table. The help page may hold examples: lines that begin with "kiln> " are entries, and tests
+// run all of them.
+struct Command {
+  std::string_view name;     // without the colon
+  std::string_view usage;    // what follows the name: "e", "[topic]"
+  std::string_view group;    // heading in `:help`
+  std::string_view summary;  // one line
+  std::string_view page;     // the help page under the summary
+  // `argument` is what follows the name, trimmed. Throws UserError.
+  void (*run)(Session& session, std::string_view argument);
+};
+
+std::span<const Command> asking_commands();   // help doc source apropos
+std::span<const Command> looking_commands();  // who type mem bt
+std::span<const Command> timing_commands();   // time timeit
+std::span<const Command> file_commands();     // load reload save edit
+std::span<const Command> session_commands();  // reset set quit
+
+const std::vector<const Command*>& all_commands();
+const Command* find_command(std::string_view name);  // null when there is none
+
+// Is the entry for the prompt and not for the language?
+bool is_command(std::string_view entry);
+// Runs it if it is one. Throws UserError; an unknown command names the nearest.
+bool run_command(Session& session, std::string_view entry);
+
+std::string_view trim(std::string_view text);
+
+// An error of a command: how it is used is the help.
+[[noreturn]] void usage_error(const Command& command, std::string message);
+[[noreturn]] void command_error(std::string_view kind, std::string message, std::string help = {});
+
+}  // namespace kiln::repl

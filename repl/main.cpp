@@ -1,0 +1,141 @@
+// The command `kiln`: reads the command line, sets the process up, and hands over to a mode.
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "repl/command.h"
+#include "repl/failure.h"
+#include "repl/interrupt.h"
+#include "repl/options.h"
+#include "repl/paths.h"
+#include "repl/prompt.h"
+#include "repl/session.h"
+#include "repl/terminal.h"
+#include "repl/tools.h"
+#include "repl/version.h"
+#include "tensor/device.h"
+#include "tensor/parallel.h"
+
+namespace {
+
+using namespace kiln;
+using namespace kiln::repl;
+
+void to_stdout(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// What was printed before an error stands before it.
+void to_stderr(std::string_view text) {
+  std::fflush(stdout);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int complain(const UsageError& error) {
+  to_stderr("kiln: " + error.message + "\n");
+  if (!error.help.empty()) to_stderr("help: " + error.help + "\n");
+  to_stderr("`kiln --help` shows what there is\n");
+  return kExitUsage;
+}
+
+void apply_settings(const CommandLine& line) {
+  if (!line.device.empty()) set_default_device(parse_device(line.device));
+  if (line.threads.empty()) return;
+  int count = 0;
+  const char* end = line.threads.data() + line.threads.size();
+  if (std::from_chars(line.threads.data(), end, count).ptr != end || count < 1) {
+    throw UsageError{"`--threads` takes a number from 1 up, not `" + line.threads + "`", {}};
+  }
+  set_num_threads(count);
+}
+
+Session::Options session_options(const CommandLine& line, bool interactive) {
+  Session::Options options;
+  options.arguments = line.arguments;
+  options.interactive = interactive;
+  options.color = !line.no_color && wants_color(STDOUT_FILENO);
+  options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
+  options.json = line.json;
+  options.state_folder = [] { return state_folder(); };
+  options.out = to_stdout;
+  options.err = to_stderr;
+  return options;
+}
+
+// A word that is no file may be a tool with a slip in it.
+void suggest_tool(const CommandLine& line) {
+  if (access(line.script.c_str(), F_OK) == 0) return;
+  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test"});
+  if (!near.empty())
+    throw UsageError{"there is no file `" + line.script + "`",
+                     "did you mean `kiln " + std::string(near) + "`?"};
+}
+
+Result run_program(Session& session, const CommandLine& line) {
+  if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
+  if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
+  suggest_tool(line);
+  return session.eval_script(line.script);
+}
+
+int run_session(const CommandLine& line) {
+  const bool terminal = isatty(STDIN_FILENO) == 1;
+  const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
+  watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
+  Session session(session_options(line, prompt && terminal));
+  if (prompt && !line.no_init) run_init_file(session);
+  if (line.mode != Mode::Prompt) {
+    const Result result = run_program(session, line);
+    if (!line.prompt_after || result.status == Status::Quit) return result.exit_code;
+  }
+  return terminal ? run_prompt(session) : run_piped(session);
+}
+
+int run(const CommandLine& line) {
+  switch (line.mode) {
+    case Mode::Version:
+      to_stdout("kiln " + std::string(kVersion) + "\n");
+      return kExitDone;
+    case Mode::Help:
+      to_stdout(usage_text());
+      return kExitDone;
+    case Mode::Format:
+      return run_format(line);
+    case Mode::Check:
+      return run_check(line);
+    case Mode::Test:
+      return run_tests(line);
+    case Mode::Prompt:
+    case Mode::Script:
+    case Mode::Code:
+      break;
+  }
+  return run_session(line);
+}
+
+// Results that could not be written are an error, also when only the last flush finds out.
+int close_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "kiln: cannot write the results: %s\n", std::strerror(errno));
+  return code == kExitDone ? kExitError : code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away ends us without a word, whatever the parent process had set.
+  std::signal(SIGPIPE, SIG_DFL);
+  CommandLine line;
+  try {
+    line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+    apply_settings(line);
+    return close_output(run(line));
+  } catch (const UsageError& error) {
+    return complain(error);
+  } catch (...) {
+    const Failure failure = current_failure();
+    if (failure.fault != Failure::Fault::Exit) write_diagnostic(failure.diagnostic, line);
+    return close_output(failure.exit_code);
+  }
+}

@@ -1,0 +1,45 @@
+// Owns the typing of op calls from the types of their arguments: binds them to a signature and asks its rule.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "interpreter/value.h"
+#include "lang/source.h"
+#include "tensor/tensor.h"
+
+namespace kiln::repl {
+
+// What is known of a value without computing it: the value itself (names, literals, sizes), or a tensor's
+// type, or the name of its type.
+struct Known {
+  std::optional<interp::Value> value;
+  std::optional<TensorType> tensor;
+  std::string type;
+
+  static Known of(const interp::Value& value);
+  static Known of(TensorType type);
+  static Known named(std::string type) { return {std::nullopt, std::nullopt, std::move(type)}; }
+  bool is_tensor() const { return tensor.has_value(); }
+  std::string text() const;
+};
+
+// Why a type is not known: "it depends on what `f` does".
+struct Unknown {
+  std::string reason;
+};
+
+struct KnownArgument {
+  std::string_view name;  // empty: by position
+  Known value;
+  lang::Span span;
+};
+
+// The type an op's call gives; a tuple for several outputs. Throws Unknown, OpError when the rule refuses,
+// with operands as indices of `arguments`.
+Known op_call_type(std::string_view name, std::span<const KnownArgument> arguments);
+
+}  // namespace kiln::repl

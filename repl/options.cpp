@@ -1,0 +1,172 @@
+#include "repl/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "lang/diagnostic.h"
+
+namespace kiln::repl {
+namespace {
+
+struct Option {
+  std::string_view name;
+  std::string_view value;  // what it takes; empty for a switch
+  std::string_view meaning;
+  void (*apply)(CommandLine&, std::string_view value);
+};
+
+void add_code(CommandLine& line, std::string_view code) {
+  if (line.mode == Mode::Code) line.code += '\n';
+  line.mode = Mode::Code;
+  line.code += code;
+}
+
+constexpr std::array<Option, 13> kOptions{{
+    {"-e", "code", "run the code; the last expression's value is printed", add_code},
+    {"-i", "", "go on at the prompt after the file or the code",
+     [](CommandLine& line, std::string_view) { line.prompt_after = true; }},
+    {"--device", "name", "where new tensors live: cpu",
+     [](CommandLine& line, std::string_view value) { line.device = value; }},
+    {"--threads", "n", "threads that kernels use",
+     [](CommandLine& line, std::string_view value) { line.threads = value; }},
+    {"--backend", "name", "how functions run: eager",
+     [](CommandLine& line, std::string_view value) { line.backend = value; }},
+    {"--no-hot", "", "never compile a function because it is called often",
+     [](CommandLine& line, std::string_view) { line.no_hot = true; }},
+    {"--no-color", "", "plain text; so does NO_COLOR=1",
+     [](CommandLine& line, std::string_view) { line.no_color = true; }},
+    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first",
+     [](CommandLine& line, std::string_view) { line.no_init = true; }},
+    {"--json", "", "diagnostics as one JSON object a line",
+     [](CommandLine& line, std::string_view) { line.json = true; }},
+    {"--check", "", "with fmt: change nothing, list files that would change",
+     [](CommandLine& line, std::string_view) { line.check_only = true; }},
+    {"--version", "", "print the version",
+     [](CommandLine& line, std::string_view) { line.mode = Mode::Version; }},
+    {"--help", "", "print this", [](CommandLine& line, std::string_view) { line.mode = Mode::Help; }},
+    {"-h", "", "", [](CommandLine& line, std::string_view) { line.mode = Mode::Help; }},
+}};
+
+struct Tool {
+  std::string_view name;
+  Mode mode;
+};
+constexpr std::array<Tool, 3> kTools{{{"fmt", Mode::Format}, {"check", Mode::Check}, {"test", Mode::Test}}};
+
+const Option& find_option(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Option& option : kOptions) {
+    if (option.name == name) return option;
+    names.push_back(option.name);
+  }
+  const std::string_view near = lang::nearest(name, names);
+  throw UsageError{fmt::format("there is no option `{}`", name),
+                   near.empty() ? "" : fmt::format("did you mean `{}`?", near)};
+}
+
+bool is_option(std::string_view argument) { return argument.size() > 1 && argument.front() == '-'; }
+
+class Reader {
+ public:
+  explicit Reader(std::span<const char* const> arguments) : rest_(arguments.begin(), arguments.end()) {}
+
+  CommandLine read() {
+    if (!rest_.empty()) read_tool(rest_.front());
+    while (at_ < rest_.size()) {
+      const std::string_view argument = rest_[at_++];
+      if (argument == "--") {
+        plain_only_ = true;
+      } else if (is_option(argument) && !plain_only_) {
+        read_option(argument);
+      } else if (read_plain(argument)) {
+        break;
+      }
+    }
+    finish();
+    return std::move(line_);
+  }
+
+ private:
+  void read_tool(std::string_view word) {
+    for (const Tool& tool : kTools) {
+      if (tool.name != word) continue;
+      line_.mode = tool.mode;
+      tool_ = tool.name;
+      ++at_;
+    }
+  }
+
+  void read_option(std::string_view argument) {
+    const std::size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
+    const Option& option = find_option(argument.substr(0, equals));
+    if (option.value.empty()) {
+      if (equals != std::string_view::npos)
+        throw UsageError{fmt::format("`{}` takes no value", option.name), {}};
+      return option.apply(line_, {});
+    }
+    if (equals != std::string_view::npos) return option.apply(line_, argument.substr(equals + 1));
+    if (at_ == rest_.size()) {
+      throw UsageError{fmt::format("`{}` needs a value", option.name),
+                       fmt::format("`{} {}`", option.name, option.value)};
+    }
+    option.apply(line_, rest_[at_++]);
+  }
+
+  // A word that is no option. True when all that follows belongs to the program.
+  bool read_plain(std::string_view argument) {
+    if (!tool_.empty()) {
+      line_.files.emplace_back(argument);
+      return false;
+    }
+    if (line_.mode == Mode::Code) {
+      line_.arguments.emplace_back(argument);
+    } else {
+      if (line_.mode == Mode::Prompt) line_.mode = Mode::Script;
+      line_.script = argument;
+    }
+    line_.arguments.insert(line_.arguments.end(), rest_.begin() + static_cast<std::ptrdiff_t>(at_),
+                           rest_.end());
+    return true;
+  }
+
+  void finish() const {
+    const bool stopped = line_.mode == Mode::Version || line_.mode == Mode::Help;
+    if (!tool_.empty() && !stopped && line_.files.empty()) {
+      throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
+    }
+    if (line_.check_only && tool_ != "fmt") throw UsageError{"`--check` goes with `kiln fmt`", {}};
+    if (!line_.backend.empty() && line_.backend != "eager") {
+      throw UsageError{fmt::format("there is no backend `{}`", line_.backend), "the backend there is: eager"};
+    }
+  }
+
+  std::vector<std::string_view> rest_;
+  std::size_t at_ = 0;
+  bool plain_only_ = false;
+  std::string_view tool_;
+  CommandLine line_;
+};
+
+}  // namespace
+
+CommandLine parse_command_line(std::span<const char* const> arguments) { return Reader(arguments).read(); }
+
+std::string usage_text() {
+  std::string text =
+      "kiln                          the prompt\n"
+      "kiln [options] file args…     run a program\n"
+      "kiln [options] -              run a program from standard input\n"
+      "kiln [options] -e code        run code\n"
+      "kiln fmt [--check] files      format programs in place\n"
+      "kiln check files              look for mistakes without running\n"
+      "kiln test files               run `>>>` examples and functions named test_…\n"
+      "\noptions:\n";
+  for (const Option& option : kOptions) {
+    if (option.meaning.empty()) continue;
+    text += fmt::format("  {:<18} {}\n", fmt::format("{} {}", option.name, option.value), option.meaning);
+  }
+  return text + "\nexit codes: 0 done, 1 uncaught error, 2 wrong usage or syntax, 130 interrupted\n";
+}
+
+}  // namespace kiln::repl

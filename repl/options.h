@@ -1,0 +1,42 @@
+// Owns the command line of `kiln`: what may be given, what it means, and what to say when it is wrong.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::repl {
+
+enum class Mode { Prompt, Script, Code, Format, Check, Test, Version, Help };
+
+struct CommandLine {
+  Mode mode = Mode::Prompt;
+  std::string script;                  // "-" is standard input
+  std::string code;                    // of all `-e`, a line each
+  std::vector<std::string> files;      // of fmt, check, test
+  std::vector<std::string> arguments;  // the program's `args`
+  bool prompt_after = false;           // -i
+  bool check_only = false;             // fmt --check
+  bool no_color = false;
+  bool json = false;
+  bool no_init = false;
+  std::string device;
+  std::string threads;
+  std::string backend;
+  bool no_hot = false;
+};
+
+// What is wrong with a command line: one sentence, and perhaps a suggestion.
+struct UsageError {
+  std::string message;
+  std::string help;
+};
+
+// Throws UsageError. `arguments` are those after the program's name.
+CommandLine parse_command_line(std::span<const char* const> arguments);
+
+std::string usage_text();
+
+}  // namespace kiln::repl

@@ -1,0 +1,69 @@
+#include "repl/pasted.h"
+
+#include <array>
+
+#include "lang/parse.h"
+
+namespace kiln::repl {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPrompts{">>>", "kiln>"};
+constexpr std::string_view kContinuation = "...";
+
+std::string_view trim_left(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t");
+  return start == std::string_view::npos ? std::string_view() : text.substr(start);
+}
+
+// The line after `prompt` and one space, when it begins with it. A prompt is followed by a space or nothing.
+bool strip(std::string_view& line, std::string_view prompt) {
+  std::string_view rest = trim_left(line);
+  if (!rest.starts_with(prompt)) return false;
+  rest.remove_prefix(prompt.size());
+  if (!rest.empty() && rest.front() != ' ') return false;
+  if (!rest.empty()) rest.remove_prefix(1);
+  line = rest;
+  return true;
+}
+
+bool strip_prompt(std::string_view& line) {
+  for (const std::string_view prompt : kPrompts) {
+    if (strip(line, prompt)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> split_pasted(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return {std::string(text)};
+  std::string_view first = text.substr(start, text.find_first_of("\r\n", start) - start);
+  if (!strip_prompt(first)) return {std::string(text)};
+  std::vector<std::string> entries;
+  for (std::string_view line : split_lines(text)) {
+    if (strip_prompt(line)) {
+      entries.emplace_back(line);
+    } else if (entries.empty()) {
+      continue;
+    } else if (strip(line, kContinuation) ||
+               lang::completeness(entries.back()) == lang::Completeness::Incomplete) {
+      entries.back().append("\n").append(line);
+    }
+  }
+  return entries;
+}
+
+}  // namespace kiln::repl

@@ -1,0 +1,14 @@
+// Owns the folders of the XDG convention: the only places the prompt writes to on its own.
+#pragma once
+
+#include <string>
+
+namespace kiln::repl {
+
+// "$XDG_STATE_HOME/kiln" (default "~/.local/state/kiln"), made with mode 0700 when missing; empty when it
+// cannot be.
+std::string state_folder();
+// "$XDG_CONFIG_HOME/kiln" (default "~/.config/kiln"); not made. Empty when there is no home.
+std::string config_folder();
+
+}  // namespace kiln::repl

@@ -1,0 +1,161 @@
+#include "repl/session.h"
+
+#include <filesystem>
+
+#include "interpreter/natives.h"
+#include "lang/parse.h"
+#include "repl/command.h"
+#include "repl/failure.h"
+#include "repl/pasted.h"
+
+namespace kiln::repl {
+
+Session::Session(Options options) : options_(std::move(options)) {
+  interp::Options settings;
+  settings.arguments = options_.arguments;
+  settings.interactive = options_.interactive;
+  settings.out = [this](std::string_view text) { write(text); };
+  settings.err = [this](std::string_view text) { write_error(text); };
+  interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
+}
+
+Session::~Session() = default;
+
+void Session::write(std::string_view text) {
+  if (options_.out) return options_.out(text);
+  result_.output += text;
+}
+
+void Session::write_error(std::string_view text) {
+  if (options_.err) return options_.err(text);
+  result_.diagnostics += text;
+}
+
+std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
+
+interp::Interpreter::Outcome Session::run(std::string_view text) {
+  return interpreter_->run(next_name(), std::string(text));
+}
+
+void Session::show(const interp::Value& value) {
+  if (value.is_none()) return;
+  interpreter_->main().set("_", value);
+  interpreter_->flush();
+  write(shown(*interpreter_, value));
+}
+
+void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
+  interpreter_->flush();
+  if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
+  write_error(lang::render(diagnostic, {options_.color_errors, full_trace}));
+}
+
+void Session::eval_text(std::string_view text) {
+  const interp::Interpreter::Outcome outcome = run(text);
+  take_down(text);
+  if (outcome.has_value) show(outcome.value);
+}
+
+Status Session::fail(std::string_view entry) {
+  Failure failure = current_failure();
+  result_.exit_code = failure.exit_code;
+  if (failure.fault == Failure::Fault::Exit) return Status::Quit;
+  if (failure.fault == Failure::Fault::Internal) {
+    const std::string path =
+        write_reproduction(options_.state_folder ? options_.state_folder() : std::string(), script(),
+                           std::string(entry), failure.cause);
+    failure.diagnostic.help = path.empty()
+                                  ? "the session goes on, with every variable"
+                                  : "the session goes on; a script that reproduces this is in " + path;
+  }
+  report(failure.diagnostic);
+  // A slip in a command is not what `:bt` is asked about.
+  if (!failure.diagnostic.labels.empty()) last_error_ = std::move(failure.diagnostic);
+  return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
+}
+
+Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
+  Status status = Status::Done;
+  result_.exit_code = 0;
+  current_entry_ = entry;
+  try {
+    work();
+  } catch (...) {
+    status = fail(entry);
+  }
+  interpreter_->flush();
+  current_entry_ = {};
+  return status;
+}
+
+Result Session::finish(Status status) {
+  result_.status = status;
+  return std::exchange(result_, Result{});
+}
+
+Result Session::eval(std::string_view entry) {
+  Status status = Status::Done;
+  for (const std::string& part : split_pasted(entry)) {
+    if (!is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
+      return finish(Status::Incomplete);
+    }
+    status = guarded(part, [&] {
+      if (!run_command(*this, part)) eval_text(part);
+    });
+    if (status != Status::Done) break;
+  }
+  return finish(status);
+}
+
+Result Session::eval_script(const std::string& path) {
+  std::string text;
+  const Status status = guarded({}, [&] { text = read_text(path); });
+  if (status == Status::Done) {
+    std::error_code ignored;
+    interpreter_->main().path = std::filesystem::weakly_canonical(path, ignored).string();
+    return eval_program(path, std::move(text), false);
+  }
+  result_.exit_code = kExitUsage;
+  return finish(status);
+}
+
+Result Session::eval_file(const std::string& path) {
+  return finish(guarded("# " + path, [&] { load(path); }));
+}
+
+Result Session::eval_program(const std::string& name, std::string text, bool autoprint) {
+  return finish(guarded(text, [&] {
+    const interp::Interpreter::Outcome outcome = interpreter_->run(name, text);
+    take_down(text);
+    if (autoprint && outcome.has_value) show(outcome.value);
+  }));
+}
+
+void Session::load(const std::string& path) {
+  std::string text = read_text(path);
+  last_loaded_ = path;
+  interpreter_->run(path, text);
+  take_down(text);
+}
+
+void Session::take_down(std::string_view entry) {
+  entries_.emplace_back(entry);
+  script_ += entry;
+  if (!entry.ends_with('\n')) script_ += '\n';
+}
+
+void Session::reset() {
+  interpreter_->reset();
+  entries_.clear();
+  script_.clear();
+  last_error_.reset();
+}
+
+std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {
+  if (!value.is(interp::Tag::Tensor)) return interpreter.repr(value) + "\n";
+  const Tensor tensor = value.as_tensor();
+  return interp::tensor_summary(tensor) + "\n" + interp::tensor_values(tensor, interp::print_options()) +
+         "\n";
+}
+
+}  // namespace kiln::repl

@@ -1,0 +1,114 @@
+// Owns a conversation with the language: takes entries one by one and gives what they print. Needs no
+// terminal.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/interpreter.h"
+#include "lang/diagnostic.h"
+
+namespace kiln::repl {
+
+enum class Status {
+  Done,
+  Error,        // a diagnostic was given; every binding is kept
+  Incomplete,   // more text is needed; nothing was run
+  Quit,         // `:quit` or `exit(code)`
+  Interrupted,  // Ctrl-C; every binding is kept
+};
+
+struct Result {
+  std::string output;       // for stdout
+  std::string diagnostics;  // for stderr
+  Status status = Status::Done;
+  int exit_code = 0;  // the process's, were it to end now
+};
+
+class Session {
+ public:
+  using Sink = std::function<void(std::string_view)>;
+  struct Options {
+    std::vector<std::string> arguments;  // the program's `args`
+    bool interactive = false;
+    bool color = false;  // in results and help
+    bool color_errors = false;
+    bool json = false;  // diagnostics as JSON lines
+    // Where scripts that reproduce an internal failure go, asked for when there is one; "" is nowhere.
+    std::function<std::string()> state_folder;
+    Sink out, err;  // when set, text goes there as it comes and not into the Result
+  };
+
+  explicit Session(Options options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Runs one entry: text of the language, a `:command`, `?name`, `??name`, or a pasted transcript of several.
+  // Never throws.
+  Result eval(std::string_view entry);
+
+  // Runs a file as the main program: imports are relative to it. A file that cannot be read is wrong usage.
+  Result eval_script(const std::string& path);
+  // Runs a file in the session's module: its names become the session's. Never throws.
+  Result eval_file(const std::string& path);
+  // Runs a program's text under a name; the last expression's value is printed when `autoprint`. Never
+  // throws.
+  Result eval_program(const std::string& name, std::string text, bool autoprint);
+
+  // ---- For commands. These throw UserError. ----
+
+  interp::Interpreter& interpreter() { return *interpreter_; }
+  Options& options() { return options_; }
+  bool color() const { return options_.color; }
+  void write(std::string_view text);
+  void write_error(std::string_view text);
+  // Runs text as `<prompt:N>`, without printing.
+  interp::Interpreter::Outcome run(std::string_view text);
+  // Runs text, takes it down for `script()` and prints the last value: an entry that is not a command.
+  void eval_text(std::string_view text);
+  // Reads and runs a file in the session's module.
+  void load(const std::string& path);
+  // Prints a value as autoprint does and makes it `_`; none prints nothing.
+  void show(const interp::Value& value);
+  void report(const lang::Diagnostic& diagnostic, bool full_trace = false);
+  // The last error, for `:bt`.
+  const std::optional<lang::Diagnostic>& last_error() const { return last_error_; }
+  // Entries and loaded files that ran without error, as one script.
+  const std::string& script() const { return script_; }
+  // What runs now, for a report should the process die of it.
+  std::string_view current_entry() const { return current_entry_; }
+  const std::vector<std::string>& entries() const { return entries_; }
+  const std::string& last_loaded() const { return last_loaded_; }
+  void reset();
+  // A name for the next text that runs: "<prompt:3>".
+  std::string next_name();
+
+ private:
+  Status guarded(std::string_view entry, const std::function<void()>& work);
+  Status fail(std::string_view entry);
+  Result finish(Status status);
+  void take_down(std::string_view entry);
+
+  Options options_;
+  std::unique_ptr<interp::Interpreter> interpreter_;
+  Result result_;
+  std::vector<std::string> entries_;
+  std::string script_;
+  std::string_view current_entry_;
+  std::string last_loaded_;
+  std::optional<lang::Diagnostic> last_error_;
+  int count_ = 0;
+};
+
+// A value as the prompt prints it, ending in a newline: a tensor as a summary line and fitted values.
+std::string shown(interp::Interpreter& interpreter, const interp::Value& value);
+
+// The text of a file. Throws UserError (IOError) for what is missing, unreadable, a folder, or not text.
+std::string read_text(const std::string& path);
+
+}  // namespace kiln::repl

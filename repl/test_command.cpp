@@ -1,0 +1,135 @@
+// `kiln test`: `>>>` examples of documentation and functions whose names begin with `test_`.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "repl/definition.h"
+#include "repl/doctest.h"
+#include "repl/documentation.h"
+#include "repl/failure.h"
+#include "repl/session.h"
+#include "repl/terminal.h"
+#include "repl/tools.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Tag;
+using interp::Value;
+
+// Reports on stdout as tests end.
+class Report {
+ public:
+  explicit Report(bool color) : color_(color) {}
+
+  void passed(const std::string& name) {
+    ++passed_;
+    print("  " + paint("ok", "\x1b[32m", color_) + "    " + name + "\n");
+  }
+  void failed(const std::string& name, const std::string& why) {
+    ++failed_;
+    print("  " + paint("FAIL", "\x1b[31m", color_) + "  " + name + "\n" + why);
+  }
+  void file(const std::string& path) { print(path + "\n"); }
+  int finish() {
+    print(std::to_string(passed_) + " passed, " + std::to_string(failed_) + " failed\n");
+    return failed_ == 0 ? kExitDone : kExitError;
+  }
+
+ private:
+  static void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+  bool color_;
+  int passed_ = 0;
+  int failed_ = 0;
+};
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += "        " + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// What an example printed: results, and of an error its first line.
+std::string printed(const Result& result) {
+  const std::string& errors = result.diagnostics;
+  return result.output + errors.substr(0, errors.find('\n'));
+}
+
+// All examples of one documentation are one test: later ones may use what earlier ones made.
+void run_examples(Session& session, const std::string& name, const std::string& documentation,
+                  Report& report) {
+  const std::vector<Example> examples = find_examples(documentation);
+  if (examples.empty()) return;
+  for (const Example& example : examples) {
+    const std::string actual = printed(session.eval(example.entry));
+    if (same_output(example.expected, actual)) continue;
+    return report.failed(name, indented(">>> " + example.entry) + "      expected\n" +
+                                   indented(example.expected) + "      got\n" + indented(actual));
+  }
+  report.passed(name);
+}
+
+void run_function(Session& session, const std::string& name, Report& report) {
+  const Result result = session.eval(name + "();");
+  if (result.status == Status::Done) return report.passed(name);
+  report.failed(name, indented(result.output + result.diagnostics));
+}
+
+void test_methods(Session& session, const std::string& name, const interp::StructType& type, Report& report) {
+  for (const auto& [method, function] : type.methods) {
+    const std::string full = name + "." + method;
+    run_examples(session, full + " (example)", function_page(full, function).documentation, report);
+  }
+}
+
+bool is_defined_here(const Value& value, const std::string& path) {
+  const auto definition = definition_of(value);
+  return definition && definition->file == path;
+}
+
+void test_program(Session& session, const std::string& path, Report& report) {
+  const Result loaded = session.eval_file(path);
+  if (loaded.status != Status::Done) return report.failed("running the file", indented(loaded.diagnostics));
+  const std::vector<std::string> names = session.interpreter().main().names;
+  for (const std::string& name : names) {
+    const Value* found = session.interpreter().main().find(name);
+    if (found == nullptr || !is_defined_here(*found, path)) continue;
+    const Value value = *found;
+    if (value.is(Tag::StructType)) {
+      const auto& type = value.as<interp::StructType>();
+      run_examples(session, name + " (example)", type.documentation, report);
+      test_methods(session, name, type, report);
+    } else if (value.is(Tag::Function)) {
+      run_examples(session, name + " (example)", function_page(name, value).documentation, report);
+      if (name.starts_with("test_")) run_function(session, name, report);
+    }
+  }
+}
+
+void test_file(const CommandLine& line, const std::string& path, Report& report) {
+  Session::Options options;
+  options.color_errors = !line.no_color && wants_color(STDOUT_FILENO);
+  options.json = line.json;
+  Session session(std::move(options));
+  report.file(path);
+  if (!path.ends_with(".md")) return test_program(session, path, report);
+  try {
+    run_examples(session, "examples", read_text(path), report);
+  } catch (const lang::UserError& error) {
+    report.failed("reading the file", indented(lang::render(error.diagnostic())));
+  }
+}
+
+}  // namespace
+
+int run_tests(const CommandLine& line) {
+  Report report(!line.no_color && wants_color(STDOUT_FILENO));
+  for (const std::string& path : expand_files(line.files)) test_file(line, path, report);
+  return report.finish();
+}
+
+}  // namespace kiln::repl

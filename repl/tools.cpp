@@ -1,0 +1,106 @@
+#include "repl/tools.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include "interpreter/interpreter.h"
+#include "lang/parse.h"
+#include "repl/failure.h"
+#include "repl/session.h"
+#include "repl/terminal.h"
+#include "repl/write_text.h"
+
+namespace kiln::repl {
+namespace {
+
+// Runs `work` on each file; an error in one is reported and the others go on. Gives the worst exit code.
+int for_each_file(const CommandLine& line,
+                  const std::function<int(const std::string&, lang::Sources&)>& work) {
+  int worst = kExitDone;
+  lang::Sources sources;  // diagnostics point into them
+  for (const std::string& path : expand_files(line.files)) {
+    int code = kExitDone;
+    try {
+      code = work(path, sources);
+    } catch (...) {
+      const Failure failure = current_failure();
+      write_diagnostic(failure.diagnostic, line);
+      // Whatever went wrong with the file itself, it was not looked at.
+      code = kExitUsage;
+    }
+    worst = std::max(worst, code);
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_files(const std::vector<std::string>& files) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  for (const std::string& file : files) {
+    std::error_code error;
+    if (!fs::is_directory(file, error)) {
+      all.push_back(file);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (fs::recursive_directory_iterator entry(file, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".kiln") inside.push_back(entry->path().string());
+    }
+    std::sort(inside.begin(), inside.end());
+    all.insert(all.end(), inside.begin(), inside.end());
+  }
+  return all;
+}
+
+void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& line) {
+  std::fflush(stdout);
+  const bool color = !line.no_color && wants_color(STDERR_FILENO);
+  const std::string text =
+      line.json ? lang::render_json(diagnostic) + "\n" : lang::render(diagnostic, {color});
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int run_format(const CommandLine& line) {
+  return for_each_file(line, [&](const std::string& path, lang::Sources& sources) {
+    const std::string before = read_text(path);
+    const std::string after = lang::format(sources.add(path == "-" ? "<stdin>" : path, before));
+    if (path == "-" && !line.check_only) {
+      std::fwrite(after.data(), 1, after.size(), stdout);
+      return kExitDone;
+    }
+    if (before == after) return kExitDone;
+    if (!line.check_only) {
+      write_text(path, after);
+      return kExitDone;
+    }
+    std::printf("%s\n", path.c_str());
+    return kExitError;
+  });
+}
+
+int run_check(const CommandLine& line) {
+  const interp::Interpreter interpreter;
+  std::vector<std::string> names = interpreter.names();
+  std::sort(names.begin(), names.end());
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return for_each_file(line, [&](const std::string& path, lang::Sources& sources) {
+    const lang::SourceFile& file = sources.add(path == "-" ? "<stdin>" : path, read_text(path));
+    const auto ast = lang::parse(file);
+    lang::resolve(*ast);
+    const auto known = [&](std::string_view name) {
+      return std::binary_search(candidates.begin(), candidates.end(), name);
+    };
+    const auto mistakes = lang::undefined_names(*ast, known, candidates);
+    for (const lang::Diagnostic& mistake : mistakes) write_diagnostic(mistake, line);
+    return mistakes.empty() ? kExitDone : kExitError;
+  });
+}
+
+}  // namespace kiln::repl

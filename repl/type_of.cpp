@@ -1,0 +1,386 @@
+#include "repl/type_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "interpreter/natives.h"
+#include "lang/parse.h"
+#include "repl/command.h"
+#include "repl/index_type.h"
+#include "repl/op_types.h"
+#include "tensor/error.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Tag;
+using interp::Value;
+
+struct Result {
+  std::string_view name;
+  std::string_view type;
+};
+// What host functions and methods give, whatever their arguments.
+constexpr std::array<Result, 28> kHostResults{{{"len", "int"},          {"str", "str"},
+                                               {"repr", "str"},         {"int", "int"},
+                                               {"float", "float"},      {"bool", "bool"},
+                                               {"list", "list"},        {"tuple", "tuple"},
+                                               {"dict", "dict"},        {"range", "range"},
+                                               {"sorted", "list"},      {"print", "none"},
+                                               {"isinstance", "bool"},  {"time", "float"},
+                                               {"exists", "bool"},      {"listdir", "list"},
+                                               {"numel", "int"},        {"dim", "int"},
+                                               {"tolist", "list"},      {"stride", "tuple"},
+                                               {"is_view", "bool"},     {"is_contiguous", "bool"},
+                                               {"element_size", "int"}, {"equal", "bool"},
+                                               {"allclose", "bool"},    {"shares_storage", "bool"},
+                                               {"input", "str"},        {"storage_id", "int"}}};
+
+std::string_view op_name(lang::BinaryOp op) {
+  static constexpr std::array<std::string_view, 13> kNames{
+      "add",    "sub",         "mul",        "div",         "floor_div", "remainder", "pow",
+      "matmul", "bitwise_and", "bitwise_or", "bitwise_xor", "",          ""};
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+std::string_view op_name(lang::CompareOp op) {
+  static constexpr std::array<std::string_view, 10> kNames{"eq", "ne", "lt", "le", "gt", "ge"};
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+class Typer {
+ public:
+  explicit Typer(Session& session) : session_(session) {}
+
+  Known type(const lang::Expr& expr) {
+    using lang::ExprKind;
+    switch (expr.kind) {
+      case ExprKind::None:
+        return Known::of(Value());
+      case ExprKind::Bool:
+        return Known::of(Value(lang::as<lang::BoolExpr>(expr).value));
+      case ExprKind::Int:
+        return Known::of(Value(lang::as<lang::IntExpr>(expr).value));
+      case ExprKind::Float:
+        return Known::of(Value(lang::as<lang::FloatExpr>(expr).value));
+      case ExprKind::String:
+        return Known::of(Value(lang::as<lang::StringExpr>(expr).value));
+      case ExprKind::FString:
+        return Known::named("str");
+      case ExprKind::Name:
+        return name(lang::as<lang::NameExpr>(expr));
+      case ExprKind::List:
+        return items<interp::List>(lang::as<lang::ListExpr>(expr).items, "list");
+      case ExprKind::Tuple:
+        return items<interp::Tuple>(lang::as<lang::TupleExpr>(expr).items, "tuple");
+      case ExprKind::Dict:
+        return Known::named("dict");
+      case ExprKind::Comprehension:
+        return comprehension(lang::as<lang::ComprehensionExpr>(expr));
+      case ExprKind::Unary:
+        return unary(lang::as<lang::UnaryExpr>(expr));
+      case ExprKind::Binary:
+        return binary(lang::as<lang::BinaryExpr>(expr));
+      case ExprKind::Compare:
+        return compare(lang::as<lang::CompareExpr>(expr));
+      case ExprKind::Logical:
+        return same(lang::as<lang::LogicalExpr>(expr).left, lang::as<lang::LogicalExpr>(expr).right);
+      case ExprKind::Conditional:
+        return same(lang::as<lang::ConditionalExpr>(expr).then,
+                    lang::as<lang::ConditionalExpr>(expr).otherwise);
+      case ExprKind::Function:
+        return Known::named("function");
+      case ExprKind::Call:
+        return call(lang::as<lang::CallExpr>(expr));
+      case ExprKind::Attribute:
+        return attribute(lang::as<lang::AttributeExpr>(expr));
+      case ExprKind::Index:
+        return index(lang::as<lang::IndexExpr>(expr));
+      case ExprKind::Ellipsis:
+      case ExprKind::Slice:
+      case ExprKind::Starred:
+        break;
+    }
+    throw Unknown{"this has a type only inside a call or an index"};
+  }
+
+ private:
+  Known name(const lang::NameExpr& expr) {
+    const Value* value = session_.interpreter().lookup(expr.name);
+    if (value != nullptr) return Known::of(*value);
+    const std::vector<std::string> names = session_.interpreter().names();
+    const std::string_view near = lang::nearest(expr.name, {names.begin(), names.end()});
+    throw lang::UserError({"NameError",
+                           fmt::format("`{}` is not defined", expr.name),
+                           {{expr.span, {}}},
+                           near.empty() ? "" : fmt::format("did you mean `{}`?", near),
+                           {}});
+  }
+
+  // The list itself when all items are known exactly; `[x, y]` of tensors too, for `cat` and `stack`.
+  template <class Sequence>
+  Known items(std::span<lang::Expr* const> exprs, const char* type_name) {
+    std::vector<Value> values;
+    for (const lang::Expr* expr : exprs) {
+      if (expr->kind == lang::ExprKind::Starred) return Known::named(type_name);
+      const Known item = type(*expr);
+      if (!item.value) return Known::named(fmt::format("{} of {}", type_name, exprs.size()));
+      values.push_back(*item.value);
+    }
+    return Known::of(interp::make<Sequence>(std::move(values)));
+  }
+
+  static Known comprehension(const lang::ComprehensionExpr& expr) {
+    return Known::named(expr.key != nullptr ? "dict" : "list");
+  }
+
+  Known unary(const lang::UnaryExpr& expr) {
+    const Known operand = type(*expr.operand);
+    if (expr.op == lang::UnaryOp::Not) return Known::named("bool");
+    if (expr.op == lang::UnaryOp::Pos) return operand;
+    const bool negate = expr.op == lang::UnaryOp::Neg;
+    if (operand.is_tensor())
+      return apply(negate ? "neg" : "bitwise_not", {{{}, operand, expr.operand->span}});
+    if (!operand.value || !operand.value->is_number()) return Known::named(operand.type);
+    const Value zero(std::int64_t{0}), minus_one(std::int64_t{-1});
+    if (operand.value->is(Tag::Float)) return Known::of(Value(-operand.value->as_float()));
+    return exact(lang::BinaryOp::Sub, negate ? zero : minus_one, *operand.value);
+  }
+
+  Known exact(lang::BinaryOp op, const Value& a, const Value& b) {
+    return Known::of(session_.interpreter().binary(op, a, b));
+  }
+
+  Known binary(const lang::BinaryExpr& expr) {
+    const Known left = type(*expr.left), right = type(*expr.right);
+    if (left.is_tensor() || right.is_tensor()) {
+      const std::string_view op = op_name(expr.op);
+      if (op.empty()) throw Unknown{fmt::format("`{}` on tensors has no rule here", lang::spelling(expr.op))};
+      return apply(op, {{{}, left, expr.left->span}, {{}, right, expr.right->span}}, expr.op_span);
+    }
+    const bool numbers = left.value && right.value && left.value->is_number() && right.value->is_number();
+    if (numbers) return exact(expr.op, *left.value, *right.value);
+    if (left.type == right.type && expr.op != lang::BinaryOp::Div) return Known::named(left.type);
+    const auto number = [](const Known& k) {
+      return k.type == "int" || k.type == "float" || k.type == "bool";
+    };
+    if (number(left) && number(right)) return Known::named("float");
+    throw Unknown{fmt::format("`{}` of {} and {} is found out by running it", lang::spelling(expr.op),
+                              left.text(), right.text())};
+  }
+
+  Known compare(const lang::CompareExpr& expr) {
+    const Known first = type(*expr.first);
+    const lang::CompareLink& link = expr.rest.front();
+    const Known second = type(*link.operand);
+    const std::string_view op = op_name(link.op);
+    if (op.empty() || !(first.is_tensor() || second.is_tensor())) return Known::named("bool");
+    return apply(op, {{{}, first, expr.first->span}, {{}, second, link.operand->span}}, link.op_span);
+  }
+
+  Known same(const lang::Expr* a, const lang::Expr* b) {
+    const Known left = type(*a), right = type(*b);
+    if (left.text() != right.text()) {
+      throw Unknown{fmt::format("it is {} or {}, by a value", left.text(), right.text())};
+    }
+    return left.is_tensor() ? Known::of(*left.tensor) : Known::named(left.type);
+  }
+
+  // ---- Calls ----
+
+  std::vector<KnownArgument> arguments_of(const lang::CallExpr& expr) {
+    std::vector<KnownArgument> arguments;
+    for (const lang::Argument& argument : expr.arguments) {
+      if (argument.kind == lang::Argument::Kind::Star || argument.kind == lang::Argument::Kind::DoubleStar) {
+        throw Unknown{"`*` and `**` arguments are found out by running it"};
+      }
+      arguments.push_back({argument.name, type(*argument.value), argument.value->span});
+    }
+    return arguments;
+  }
+
+  Known call(const lang::CallExpr& expr) {
+    if (expr.callee->kind == lang::ExprKind::Attribute) return method_call(expr);
+    const Known callee = type(*expr.callee);
+    if (!callee.value) throw Unknown{"what is called is not known"};
+    return call_value(*callee.value, expr.callee->span.text(), arguments_of(expr));
+  }
+
+  Known method_call(const lang::CallExpr& expr) {
+    const auto& access = lang::as<lang::AttributeExpr>(*expr.callee);
+    const Known object = type(*access.object);
+    std::vector<KnownArgument> arguments = arguments_of(expr);
+    if (object.value && !object.is_tensor()) {
+      Value found;
+      if (find_attribute(*object.value, access.name, found)) {
+        return call_value(found, expr.callee->span.text(), std::move(arguments));
+      }
+    }
+    if (object.is_tensor() && access.name == "item") return item_of(object);
+    arguments.insert(arguments.begin(), KnownArgument{{}, object, access.object->span});
+    return call_named(access.name, std::move(arguments));
+  }
+
+  bool find_attribute(const Value& object, std::string_view name, Value& found) {
+    try {
+      found = session_.interpreter().attribute(object, name);
+      return true;
+    } catch (const lang::UserError&) {
+      return false;
+    }
+  }
+
+  static Known item_of(const Known& tensor) {
+    static constexpr std::array<const char*, 3> kNames{"bool", "int", "float"};
+    return Known::named(kNames[static_cast<std::size_t>(category(tensor.tensor->dtype))]);
+  }
+
+  // A function by its name, with the receiver of a method first.
+  Known call_named(std::string_view name, std::vector<KnownArgument> arguments) {
+    for (const Result& result : kHostResults) {
+      if (result.name == name) return Known::named(std::string(result.type));
+    }
+    if (interp::is_op(name)) return apply(name, std::move(arguments));
+    const Value* value = session_.interpreter().lookup(name);
+    if (value != nullptr) return call_value(*value, name, std::move(arguments));
+    throw Unknown{fmt::format("what `{}` gives is found out by running it", name)};
+  }
+
+  Known call_value(const Value& callee, std::string_view text, std::vector<KnownArgument> arguments) {
+    if (callee.is(Tag::StructType)) return Known::named(callee.as<interp::StructType>().name);
+    if (callee.is(Tag::Type)) return construct(callee.as<interp::Type>().name, arguments);
+    if (callee.is(Tag::Native)) {
+      const std::string& name = callee.as<interp::Native>().name;
+      if (name == "tensor") return construct(name, arguments);
+      for (const Result& result : kHostResults) {
+        if (result.name == name) return Known::named(std::string(result.type));
+      }
+      if (interp::is_op(name)) return apply(name, std::move(arguments));
+      throw Unknown{fmt::format("what `{}` gives depends on its arguments' values", name)};
+    }
+    throw Unknown{fmt::format("`{}` is a function of the program: only running it tells", text)};
+  }
+
+  // `tensor(data, dtype=…)` of exactly known data is as good as known.
+  Known construct(const std::string& name, const std::vector<KnownArgument>& arguments) {
+    if (name != "tensor") return Known::named(name);
+    std::optional<DType> dtype;
+    for (const KnownArgument& argument : arguments) {
+      if (!argument.value.value) throw Unknown{"the data of the tensor is not known"};
+      if (argument.value.value->is(Tag::DType)) dtype = argument.value.value->as_dtype();
+    }
+    if (arguments.empty()) throw Unknown{"`tensor` needs data"};
+    return Known::of(
+        interp::tensor_from(session_.interpreter(), *arguments.front().value.value, dtype).type());
+  }
+
+  // Errors get a caret under the operator, if there is one, and under each operand.
+  Known apply(std::string_view op, std::vector<KnownArgument> arguments, lang::Span place = {}) {
+    try {
+      return op_call_type(op, arguments);
+    } catch (const OpError& error) {
+      lang::Diagnostic diagnostic{
+          std::string(kiln::name(error.kind())), error.message(), {}, error.help(), {}};
+      if (place) diagnostic.labels.push_back({place, {}});
+      for (const KnownArgument& argument : arguments) {
+        diagnostic.labels.push_back(
+            {argument.span, std::string(argument.span.text()) + ": " + argument.value.text()});
+      }
+      throw lang::UserError(std::move(diagnostic));
+    }
+  }
+
+  // ---- Fields and items ----
+
+  Known attribute(const lang::AttributeExpr& expr) {
+    const Known object = type(*expr.object);
+    if (object.value) return Known::of(session_.interpreter().attribute(*object.value, expr.name));
+    if (!object.is_tensor()) throw Unknown{fmt::format("`{}` of a value not known yet", expr.name)};
+    const TensorType& tensor = *object.tensor;
+    if (expr.name == "shape") return shape_of(tensor);
+    if (expr.name == "ndim") return Known::of(Value(static_cast<std::int64_t>(tensor.sizes.size())));
+    if (expr.name == "dtype") return Known::of(Value(tensor.dtype));
+    if (expr.name == "device") return Known::of(Value(tensor.device));
+    if (expr.name == "requires_grad" || expr.name == "is_leaf") return Known::named("bool");
+    throw Unknown{fmt::format("`{}` is found out by running it", expr.name)};
+  }
+
+  static Known shape_of(const TensorType& tensor) {
+    std::vector<Value> sizes;
+    for (const Dim size : tensor.sizes) sizes.emplace_back(size);
+    return Known::of(interp::make<interp::Tuple>(std::move(sizes)));
+  }
+
+  Known index(const lang::IndexExpr& expr) {
+    const Known object = type(*expr.object);
+    if (object.is_tensor()) return tensor_index(*object.tensor, expr);
+    if (object.type == "str") return Known::named("str");
+    const Known item = expr.items.size() == 1 && expr.items[0]->kind != lang::ExprKind::Slice
+                           ? type(*expr.items[0])
+                           : Known::named("slice");
+    if (object.value && item.value && item.value->is(Tag::Int))
+      return element(*object.value, item.value->as_int());
+    if (item.type == "slice") return Known::named(object.type.substr(0, object.type.find(' ')));
+    throw Unknown{"an element is found out by running it"};
+  }
+
+  static Known element(const Value& sequence, std::int64_t at) {
+    std::span<const Value> all;
+    if (sequence.is(Tag::List)) all = sequence.as<interp::List>().items;
+    if (sequence.is(Tag::Tuple)) all = sequence.as<interp::Tuple>().items;
+    if (at < 0) at += std::ssize(all);
+    if (at < 0 || at >= std::ssize(all)) throw Unknown{"there is no such element now"};
+    return Known::of(all[static_cast<std::size_t>(at)]);
+  }
+
+  Known tensor_index(const TensorType& tensor, const lang::IndexExpr& expr) {
+    std::vector<IndexItem> items;
+    for (const lang::Expr* item : expr.items) items.push_back(index_item(*item));
+    return Known::of(index_type(tensor, items));
+  }
+
+  IndexItem index_item(const lang::Expr& expr) {
+    if (expr.kind == lang::ExprKind::Ellipsis) return {IndexItem::Kind::Rest, {}, {}};
+    if (expr.kind == lang::ExprKind::Slice) {
+      const auto& slice = lang::as<lang::SliceExpr>(expr);
+      return {IndexItem::Kind::Slice, {bound(slice.start), bound(slice.stop), bound(slice.step)}, {}};
+    }
+    const Known item = type(expr);
+    if (item.is_tensor()) return {IndexItem::Kind::Tensor, {}, *item.tensor};
+    if (item.value && item.value->is_none()) return {IndexItem::Kind::NewDim, {}, {}};
+    if (item.value && item.value->is(Tag::Int))
+      return {IndexItem::Kind::Int, {item.value->as_int(), {}, {}}, {}};
+    if (item.type == "int") return {IndexItem::Kind::Int, {}, {}};
+    throw Unknown{fmt::format("what `{}` picks is found out by running it", expr.span.text())};
+  }
+
+  std::optional<std::int64_t> bound(const lang::Expr* expr) {
+    if (expr == nullptr) return std::nullopt;
+    const Known value = type(*expr);
+    if (value.value && value.value->is_none()) return std::nullopt;
+    if (!value.value || !value.value->is(Tag::Int)) throw Unknown{"the bounds of a slice are not known"};
+    return value.value->as_int();
+  }
+
+  Session& session_;
+};
+
+}  // namespace
+
+std::string type_of(Session& session, std::string_view text) {
+  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const auto ast = lang::parse(file);
+  const auto& statements = ast->main->body->statements;
+  if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) {
+    command_error("ValueError", "`:type` takes one expression");
+  }
+  try {
+    return Typer(session).type(*lang::as<lang::ExprStmt>(*statements[0]).value).text();
+  } catch (const Unknown& unknown) {
+    return "not known without running: " + unknown.reason;
+  }
+}
+
+}  // namespace kiln::repl

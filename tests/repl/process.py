@@ -1,0 +1,288 @@
+"""The real binary from outside: streams, exit codes, signals, colour. Usage: process.py path/to/kiln"""
+
+import json
+import os
+import pty
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+KILN = os.path.abspath(sys.argv.pop(1))
+
+
+def environment(**changes):
+    env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE")}
+    env.update({"HOME": FOLDER, "XDG_STATE_HOME": FOLDER + "/state", "XDG_CONFIG_HOME": FOLDER + "/config"})
+    env.update(changes)
+    return env
+
+
+def kiln(*arguments, stdin="", **changes):
+    result = subprocess.run([KILN, *arguments], input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env=environment(**changes), cwd=FOLDER, timeout=20)
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+def write(name, text):
+    path = os.path.join(FOLDER, name)
+    with open(path, "w" if isinstance(text, str) else "wb") as file:
+        file.write(text)
+    return path
+
+
+class Running(unittest.TestCase):
+    def test_code_prints_its_last_expression(self):
+        self.assertEqual(kiln("-e", "x = 20\nx + 1"), (0, "21\n", ""))
+        self.assertEqual(kiln("-e", "1;"), (0, "", ""))
+        self.assertEqual(kiln("-e", "print(1)"), (0, "1\n", ""))
+        self.assertEqual(kiln("-e", "x = 1", "-e", "x + 1"), (0, "2\n", ""))
+
+    def test_script_prints_only_what_it_prints(self):
+        write("a.kiln", "1 + 1\nprint(args)\n")
+        self.assertEqual(kiln("a.kiln", "x", "--json"), (0, "['x', '--json']\n", ""))
+
+    def test_shebang(self):
+        path = write("s.kiln", f"#!/usr/bin/env -S {KILN}\nprint(\"ran\", len(args))\n")
+        os.chmod(path, 0o755)
+        result = subprocess.run([path, "one"], capture_output=True, env=environment(), timeout=20)
+        self.assertEqual((result.returncode, result.stdout), (0, b"ran 1\n"))
+
+    def test_standard_input_as_script(self):
+        self.assertEqual(kiln("-", "a", stdin="1 + 1\nprint(args)\n"), (0, "['a']\n", ""))
+
+    def test_script_from_a_pipe_file(self):
+        result = subprocess.run(["bash", "-c", f"{KILN} <(echo 'print(6 * 7)')"], capture_output=True,
+                                env=environment(), timeout=20)
+        self.assertEqual(result.stdout, b"42\n")
+
+    def test_piped_entries_print_their_values(self):
+        code, out, err = kiln(stdin="x = 2\nx * 3\nif x > 5 {\n  print(\"a\")\n}\nelse {\n  print(\"b\")\n}\n:quit\n")
+        self.assertEqual((code, out, err), (0, "6\nb\n", ""))
+
+    def test_piped_entries_go_on_after_an_error(self):
+        code, out, err = kiln(stdin="x = 2\nnobody\nx\n")
+        self.assertEqual((code, out), (1, "2\n"))
+        self.assertIn("NameError", err)
+
+    def test_piped_entry_cut_off(self):
+        code, out, err = kiln(stdin="fn f(x) {\n")
+        self.assertEqual(code, 2)
+        self.assertIn("SyntaxError", err)
+
+    def test_prompt_after_a_script(self):
+        write("b.kiln", "y = 4\n")
+        self.assertEqual(kiln("-i", "b.kiln", stdin="y + 1\n"), (0, "5\n", ""))
+
+    def test_init_file_runs_first(self):
+        os.makedirs(FOLDER + "/config/kiln", exist_ok=True)
+        write("config/kiln/init.kiln", "mine = 7\n")
+        self.assertEqual(kiln(stdin="mine\n")[1], "7\n")
+        self.assertIn("NameError", kiln("--no-init", stdin="mine\n")[2])
+        self.assertIn("NameError", kiln("-e", "mine")[2])
+        os.unlink(FOLDER + "/config/kiln/init.kiln")
+
+    def test_imports_are_relative_to_the_script(self):
+        os.makedirs(FOLDER + "/deep", exist_ok=True)
+        write("deep/helper.kiln", "fn f() = 5\n")
+        write("deep/main.kiln", "import \"./helper.kiln\" as helper\nprint(helper.f())\n")
+        self.assertEqual(kiln("deep/main.kiln"), (0, "5\n", ""))
+
+    def test_version_and_help(self):
+        code, out, _ = kiln("--version")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"^kiln \d+\.\d+\.\d+\n$")
+        code, out, _ = kiln("--help")
+        self.assertEqual(code, 0)
+        self.assertIn("kiln fmt", out)
+
+
+class Failing(unittest.TestCase):
+    def fails(self, code, words, *arguments, **more):
+        actual, out, err = kiln(*arguments, **more)
+        self.assertEqual(actual, code, err)
+        self.assertIn(words, err)
+        return out
+
+    def test_uncaught_error(self):
+        write("e.kiln", "print(1)\nx = nobody\n")
+        self.assertEqual(self.fails(1, "e.kiln:2:5", "e.kiln"), "1\n")
+
+    def test_syntax_error(self):
+        write("bad.kiln", "x = (1,\n")
+        self.fails(2, "SyntaxError", "bad.kiln")
+        self.fails(2, "SyntaxError", "-e", "1 +* 2")
+
+    def test_syntax_error_in_an_import_is_an_error_of_the_program(self):
+        write("worse.kiln", "x = = 1\n")
+        write("imports.kiln", "print(\"begun\")\nimport \"./worse.kiln\" as w\n")
+        code, out, err = kiln("imports.kiln")
+        self.assertIn("SyntaxError", err)
+        self.assertIn(code, (1, 2))
+
+    def test_scripts_that_are_no_scripts(self):
+        self.fails(2, "there is no such file", "missing.kiln")
+        self.fails(2, "it is a directory", ".")
+        write("binary.kiln", b"\x7fELF\0\0\1")
+        self.fails(2, "it is not text", "binary.kiln")
+        path = write("closed.kiln", "print(1)\n")
+        os.chmod(path, 0)
+        if os.geteuid() != 0:
+            self.fails(2, "permission denied", "closed.kiln")
+        os.chmod(path, 0o600)
+
+    def test_invalid_utf8(self):
+        write("latin.kiln", b"x = 'caf\xe9'\n")
+        self.fails(2, "UTF-8", "latin.kiln")
+
+    def test_wrong_usage(self):
+        self.fails(2, "did you mean `--json`?", "--jsn")
+        self.fails(2, "needs a value", "-e")
+        self.fails(2, "`--threads`", "--threads", "none")
+        self.fails(2, "kiln check", "chekc", "a.kiln")
+        self.fails(1, "DeviceError", "--device", "moon", "-e", "1")
+
+    def test_exit_codes_of_programs(self):
+        self.assertEqual(kiln("-e", "exit(5)")[0], 5)
+        self.assertEqual(kiln("-e", "try { exit(6) } catch err { print(err) }"), (6, "", ""))
+
+    def test_json(self):
+        code, _, err = kiln("--json", "-e", "x = 1\nnobody + x")
+        self.assertEqual(code, 1)
+        self.assertEqual(len(err.splitlines()), 1)
+        found = json.loads(err)
+        self.assertEqual((found["kind"], found["line"], found["column"]), ("NameError", 2, 1))
+
+    def test_results_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([KILN, "-e", "1"], stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=20)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"cannot write the results", result.stderr)
+
+    def test_a_reader_that_goes_away_is_no_error(self):
+        script = f"{KILN} -e 'for i in range(1000000) {{ print(i) }}' | head -1; echo ${{PIPESTATUS[0]}}"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, env=environment(), timeout=20)
+        self.assertEqual(result.stderr, b"")
+        self.assertEqual(result.stdout.split(b"\n")[:2], [b"0", b"141"])
+
+
+class Interrupting(unittest.TestCase):
+    def interrupted(self, *arguments):
+        process = subprocess.Popen([KILN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, env=environment(), cwd=FOLDER)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        time.sleep(0.05)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+        self.assertLess(time.monotonic() - start, 0.25)  # the promise is 0.1 s; the test machine may be busy
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn(b"Interrupted", err)
+
+    def test_endless_loop(self):
+        write("loop.kiln", "print(\"ready\", flush=true)\nwhile true { }\n")
+        self.interrupted("loop.kiln")
+
+    def test_endless_recursion_of_tensors(self):
+        write("tensors.kiln", "x = ones(100, 100)\nprint(\"ready\", flush=true)\nwhile true { x = x @ x / 100 }\n")
+        self.interrupted("tensors.kiln")
+
+    def test_sleep(self):
+        write("sleep.kiln", "print(\"ready\", flush=true)\nsleep(60)\n")
+        self.interrupted("sleep.kiln")
+
+
+class Colour(unittest.TestCase):
+    def on_terminal(self, *arguments, **changes):
+        """What the program writes when both streams are a terminal."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([KILN, *arguments], stdin=slave, stdout=slave, stderr=slave,
+                                   env=environment(TERM="xterm-256color", **changes), cwd=FOLDER)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        os.close(master)
+        process.wait(timeout=10)
+        return text
+
+    def test_colour_only_on_a_terminal(self):
+        self.assertIn(b"\x1b[", self.on_terminal("-e", "nobody"))
+        self.assertNotIn("\x1b[", kiln("-e", "nobody")[2])
+
+    def test_what_turns_it_off_and_on(self):
+        self.assertNotIn(b"\x1b[", self.on_terminal("-e", "nobody", NO_COLOR="1"))
+        self.assertNotIn(b"\x1b[", self.on_terminal("--no-color", "-e", "nobody"))
+        self.assertIn("\x1b[", kiln("-e", "nobody", CLICOLOR_FORCE="1")[2])
+        self.assertNotIn("\x1b[", kiln("-e", "nobody", CLICOLOR_FORCE="1", NO_COLOR="1")[2])
+        self.assertNotIn("\x1b[", kiln("--no-color", "-e", "nobody", CLICOLOR_FORCE="1")[2])
+
+
+class Tools(unittest.TestCase):
+    def test_format(self):
+        path = write("ugly.kiln", "x=1   # note\n")
+        self.assertEqual(kiln("fmt", "--check", "ugly.kiln"), (1, "ugly.kiln\n", ""))
+        self.assertEqual(kiln("fmt", "ugly.kiln"), (0, "", ""))
+        with open(path) as file:
+            self.assertIn("x = 1", file.read())
+        self.assertEqual(kiln("fmt", "--check", "ugly.kiln"), (0, "", ""))
+        self.assertEqual(kiln("fmt", "-", stdin="x=1\n"), (0, "x = 1\n", ""))
+
+    def test_format_keeps_the_mode_and_broken_files(self):
+        path = write("tool.kiln", "x=1\n")
+        os.chmod(path, 0o754)
+        kiln("fmt", "tool.kiln")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o754)
+        broken = write("broken.kiln", "x=(\n")
+        self.assertEqual(kiln("fmt", "broken.kiln")[0], 2)
+        with open(broken) as file:
+            self.assertEqual(file.read(), "x=(\n")
+
+    def test_check(self):
+        write("ok.kiln", "x = 1\nprint(x)\n")
+        write("names.kiln", "print(undefined_thing)\nfn f() = also_missing\n")
+        write("broken.kiln", "x = (\n")
+        self.assertEqual(kiln("check", "ok.kiln"), (0, "", ""))
+        code, out, err = kiln("check", "ok.kiln", "names.kiln")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("names.kiln:1:7", err)
+        self.assertIn("also_missing", err)
+        code, _, err = kiln("check", "broken.kiln", "names.kiln", "missing.kiln")
+        self.assertEqual(code, 2)
+        self.assertIn("undefined_thing", err)
+        self.assertIn("no such file", err)
+
+    def test_tests(self):
+        write("t.kiln", """## Doubles.
+## >>> double(2)
+## 4
+fn double(x) = x * 2
+fn test_double() { assert double(3) == 6 }
+fn helper() { assert false }
+""")
+        code, out, err = kiln("test", "t.kiln")
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("2 passed, 0 failed", out)
+        write("u.kiln", """## >>> wrong(2)
+## 5
+fn wrong(x) = x * 2
+fn test_wrong() { assert wrong(1) == 3, "not three" }
+""")
+        code, out, _ = kiln("test", "t.kiln", "u.kiln")
+        self.assertEqual(code, 1)
+        self.assertIn("2 passed, 2 failed", out)
+        self.assertIn("not three", out)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as FOLDER:
+        unittest.main(verbosity=1)
