@@ -121,7 +121,7 @@ class Prompt(unittest.TestCase):
 
     def test_searching_history(self):
         terminal = self.start()
-        terminal.type("first = 1").keys("Enter").type("second = 2").keys("Enter")
+        terminal.type("first = 1").keys("Enter").type("second = 2").keys("Enter").wait("kiln> second = 2\nkiln>")
         terminal.keys("C-r").type("fir").wait("(reverse-i-search)`fir': first = 1")
         terminal.keys("Enter").type("first + 1").keys("Enter").wait("kiln> first + 1\n2\nkiln>")
 
