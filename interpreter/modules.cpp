@@ -161,12 +161,10 @@ const Value* Modules::prelude_value(std::string_view name) {
 }
 
 void Modules::add_to_prelude(std::string_view module) {
-  const std::string key = "std:" + std::string(module);
-  if (loaded_.contains(key)) return;
   for (const Loading& loading : loading_) {
-    if (loading.key == key) return;
+    if (loading.key == "std:" + std::string(module)) return;
   }
-  const Value value = load(key, std::string(module), "", std::string(stdlib_source(module)));
+  const Value value = import(module, "");  // may be there already: standard modules import from it by name
   auto& prelude = const_cast<Module&>(interpreter_.prelude());
   const auto& loaded = value.as<Module>();
   for (std::size_t i = 0; i < loaded.names.size(); ++i) {

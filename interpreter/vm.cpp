@@ -14,12 +14,14 @@
 namespace kiln::interp {
 namespace {
 
-inline bool both(const Value& a, const Value& b, Tag tag) { return a.is(tag) & b.is(tag); }
+inline bool both(const Value& a, const Value& b, Tag tag) {
+  return (unsigned{a.is(tag)} & unsigned{b.is(tag)}) != 0;
+}
 
 // An int or a float, not both of them ints.
 inline bool real_pair(const Value& a, const Value& b) {
   const auto real = [](Tag t) { return static_cast<unsigned>(t) - static_cast<unsigned>(Tag::Int) <= 1U; };
-  return real(a.tag()) & real(b.tag());
+  return (unsigned{real(a.tag())} & unsigned{real(b.tag())}) != 0;
 }
 inline double real(const Value& v) {
   return v.is(Tag::Float) ? v.as_float() : static_cast<double>(v.as_int());

@@ -37,8 +37,8 @@ template <class T>
 Tensor reference(const Tensor& x, const Dims& dims) {
   const auto reduced = [&](int d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
   Dims sizes;
-  std::int64_t count = 1;
-  for (int d = 0; d < 3; ++d) reduced(d) ? void(count *= x.size(d)) : sizes.push_back(x.size(d));
+  for (int d = 0; d < 3; ++d)
+    if (!reduced(d)) sizes.push_back(x.size(d));
   const Tensor result = Tensor::empty(sizes, x.dtype());
   std::vector<std::vector<T>> sequences(static_cast<std::size_t>(result.numel()));
   for (Dim i = 0; i < x.size(0); ++i)

@@ -227,8 +227,9 @@ void norm_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = 0; i < padded; ++i) scaled[i] = h[i] * weight[i];
       h = scaled.get();
     }
-    const auto [mean, rstd] = row_stats<Centered>(x, n, job.epsilon);
-    const auto xhat = [x, mean = mean, rstd = rstd](std::int64_t i) { return (x[i] - mean) * rstd; };
+    const auto stats = row_stats<Centered>(x, n, job.epsilon);
+    const A mean = stats.mean, rstd = stats.rstd;  // a lambda cannot hold structured bindings
+    const auto xhat = [x, mean, rstd](std::int64_t i) { return (x[i] - mean) * rstd; };
     const A mean_hx = fold_made<SumOf, A>(n,
                                           [&](std::int64_t at, std::int64_t some, A* to) {
                                             for (std::int64_t i = 0; i < some; ++i)
