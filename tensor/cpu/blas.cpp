@@ -70,14 +70,23 @@ GemmFn<float> load_sgemm() {
   return sgemm ? call_sgemm : nullptr;
 }
 
-GemmFn<double> load_dgemm() {
+void* load_openblas() {
   void* library = open_library({"libopenblas.so.0", "libopenblas.so"});
-  dgemm = symbol<Dgemm>(library, "cblas_dgemm");
   if (const auto set_threads = symbol<SetThreads>(library, "openblas_set_num_threads")) set_threads(1);
+  return library;
+}
+
+GemmFn<double> load_dgemm() {
+  dgemm = symbol<Dgemm>(openblas(), "cblas_dgemm");
   return dgemm ? call_dgemm : nullptr;
 }
 
 }  // namespace
+
+void* openblas() {
+  static void* const library = load_openblas();
+  return library;
+}
 
 GemmFn<float> library_sgemm() {
   static const GemmFn<float> loaded = load_sgemm();

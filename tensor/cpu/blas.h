@@ -15,4 +15,8 @@ using GemmFn = void (*)(bool transpose_a, bool transpose_b, std::int64_t m, std:
 GemmFn<float> library_sgemm();
 GemmFn<double> library_dgemm();
 
+// OpenBLAS, opened at the first call and set to one thread: callers split the work themselves, so that how
+// many threads there are changes no result. Null when it is not installed.
+void* openblas();
+
 }  // namespace kiln::cpu

@@ -2,18 +2,14 @@
 #include <fmt/format.h>
 
 #include "tensor/cpu/matmul.h"
-#include "tensor/ops/rules.h"
-#include "tensor/ops/view_layout.h"
+#include "tensor/ops/linalg.h"
 
 namespace kiln {
 
-void add_einsum_op(OpTable& table);
-
 namespace {
 
+using linalg::kFamily;
 using rules::apply_one;
-
-constexpr std::string_view kFamily = "linear algebra";
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
@@ -327,6 +323,9 @@ void add_linalg_ops(OpTable& table) {
   add_products(table);
   add_compositions(table);
   add_einsum_op(table);
+  add_solve_ops(table);
+  add_determinant_ops(table);
+  add_decompose_ops(table);
 }
 
 namespace ops {

@@ -319,8 +319,10 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  const auto moving = place_samples().find(op.name());
-  if (moving != place_samples().end()) return moving->second();
+  for (const auto* family : {&place_samples(), &factor_samples()}) {
+    const auto known = family->find(op.name());
+    if (known != family->end()) return known->second();
+  }
   for (const std::string_view family : {"create", "shape", "index", "linear algebra"}) {
     if (op.family == family) return {};
   }

@@ -12,6 +12,14 @@ namespace kiln::testing {
 struct Sample {
   std::vector<Tensor> inputs;  // floats are f64, away from places where the op has no derivative
   std::vector<NamedAttr> attrs;
+  // Set where the op is about some tensors only, such as symmetric matrices: an affine map into those, which
+  // the first input goes through.
+  Tensor (*domain)(const Tensor& x) = nullptr;
+
+  std::vector<Tensor> in_domain(std::vector<Tensor> values) const {
+    if (domain != nullptr) values[0] = domain(values[0]);
+    return values;
+  }
 };
 
 // Empty when none are known. Ops whose parameters are tensors and defaults need no entry.
@@ -19,5 +27,7 @@ std::vector<Sample> samples_of(const Op& op);
 
 // Those of the families that move elements; such an op without an entry has none.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_samples();
+// Those of factorizations of matrices.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
 
 }  // namespace kiln::testing

@@ -1,0 +1,56 @@
+// Owns the routines of LAPACK and BLAS that the factorizations are made of: OpenBLAS's, found at first use.
+#pragma once
+
+#include <cstddef>
+
+namespace kiln::cpu {
+
+// Matrices are column-major, columns `ld…` apart; every call runs in the calling thread. What LAPACK calls
+// `info` is returned: 0, or the order of the minor, pivot or value that failed. Letters are those of the
+// reference (netlib.org/lapack): side 'L' or 'R', triangle 'U' or 'L', transposed 'N' or 'T', diagonal 'N' or
+// unit 'U', job 'N' (values only) or 'S' and 'V' (vectors too).
+template <class T>
+class Lapack {
+ public:
+  // Throws OpError (IO) when OpenBLAS is not installed.
+  static const Lapack& get();
+
+  // c -= a b, for c[m, n] and a[m, k].
+  void subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
+  // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
+  void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
+            int ldb) const;
+  int trtri(char triangle, int n, T* a, int lda) const;
+  int getrf(int m, int n, T* a, int lda, int* pivots) const;
+  int getrs(int n, int columns, const T* a, int lda, const int* pivots, T* b, int ldb) const;
+  int potrf(char triangle, int n, T* a, int lda) const;
+  // `work` has `size` elements; a size of -1 asks for the best one, which comes in work[0].
+  int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const;
+  int orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int size) const;
+  int gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work, int size,
+            int* integers) const;
+  int syevd(char job, char triangle, int n, T* a, int lda, T* values, T* work, int size, int* integers,
+            int integers_size) const;
+
+ private:
+  explicit Lapack(void* library);
+
+  // Fortran takes everything by address, and the lengths of letters after all the rest.
+  using Int = const int*;
+  using Letter = const char*;
+  using Length = std::size_t;
+  void (*gemm_)(Letter, Letter, Int, Int, Int, const T*, const T*, Int, const T*, Int, const T*, T*, Int,
+                Length, Length);
+  void (*trsm_)(Letter, Letter, Letter, Letter, Int, Int, const T*, const T*, Int, T*, Int, Length, Length,
+                Length, Length);
+  void (*trtri_)(Letter, Letter, Int, T*, Int, int*, Length, Length);
+  void (*getrf_)(Int, Int, T*, Int, int*, int*);
+  void (*getrs_)(Letter, Int, Int, const T*, Int, Int, T*, Int, int*, Length);
+  void (*potrf_)(Letter, Int, T*, Int, int*, Length);
+  void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
+  void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);
+  void (*gesdd_)(Letter, Int, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, int*, int*, Length);
+  void (*syevd_)(Letter, Letter, Int, T*, Int, T*, T*, Int, int*, Int, int*, Length, Length);
+};
+
+}  // namespace kiln::cpu

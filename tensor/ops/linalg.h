@@ -1,0 +1,76 @@
+// Owns what the rows of the linear algebra family share: checks of operands, arithmetic of batches of
+// matrices, and the C++ names of the factorizations.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tensor/cpu/factor.h"
+#include "tensor/functions.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln {
+
+// The rows of each file.
+void add_einsum_op(OpTable& table);
+void add_solve_ops(OpTable& table);
+void add_determinant_ops(OpTable& table);
+void add_decompose_ops(OpTable& table);
+
+namespace linalg {
+
+inline constexpr std::string_view kFamily = "linear algebra";
+
+// Throw OpError (Shape, DType) that names the op and operand: at least two dimensions; f32 or f64; the last
+// two dimensions equal.
+void need_matrices(const TensorType& x, const Attrs& attrs, int operand = 0);
+void need_real(const TensorType& x, const Attrs& attrs, int operand = 0);
+void need_square(const TensorType& x, const Attrs& attrs, int operand = 0);
+// Throws OpError (DType) unless both have one dtype.
+void need_one_dtype(std::span<const TensorType> inputs, const Attrs& attrs);
+// Shape rule of an op from square matrices to such.
+std::vector<TensorType> infer_square(std::span<const TensorType> inputs, const Attrs& attrs);
+
+// Throws OpError (Value) when a matrix has no result: "inv: batch element 1 is singular: …".
+// `why` may hold one {} for LAPACK's `info`.
+void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,
+                    std::string help);
+
+// Sizes before the last two.
+Dims batch_sizes(std::span<const Dim> sizes);
+Dim rows_of(const Tensor& x);
+Dim columns_of(const Tensor& x);
+
+Tensor t(const Tensor& x);                                     // the last two dimensions swapped
+Tensor mm(const Tensor& a, const Tensor& b, const Tensor& c);  // a b c
+Tensor column(const Tensor& x);                                // x[..., none]
+Tensor row(const Tensor& x);                                   // x[..., none, :]
+Tensor diagonal(const Tensor& x);                              // of the last two dimensions
+Tensor diagonal_matrix(const Tensor& x);                       // the matrix with that diagonal
+Tensor symmetric(const Tensor& x);                             // (x + x.t()) / 2
+Tensor antisymmetric_twice(const Tensor& x);                   // x - x.t()
+Tensor lower_half(const Tensor& x);                            // the lower triangle with half the diagonal
+Tensor eye(Dim n, const TensorType& like);
+// a / b, but 0 wherever a is 0: nothing flows along a direction that nothing depends on.
+Tensor divide_or_zero(const Tensor& a, const Tensor& b);
+
+// The inputs of a batching rule for two operands whose dimensions before the last two broadcast.
+Tensors broadcast_batched(const BatchArgs& args);
+
+}  // namespace linalg
+
+namespace ops {
+
+Tensor inv(const Tensor& a);
+Tensor solve(const Tensor& a, const Tensor& b, bool left = true);
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left = true, bool unit = false);
+Tensor cholesky(const Tensor& a, bool upper = false);
+Tensor det(const Tensor& a);
+Tensor cofactor(const Tensor& a);
+Tensors qr(const Tensor& a);        // reduced
+Tensors thin_svd(const Tensor& a);  // u, s, vh
+Tensor svdvals(const Tensor& a);
+Tensors eigh(const Tensor& a);  // values, vectors
+
+}  // namespace ops
+}  // namespace kiln

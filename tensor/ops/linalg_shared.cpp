@@ -1,0 +1,106 @@
+// What the rows of the linear algebra family share.
+#include <fmt/format.h>
+
+#include "tensor/ops/linalg.h"
+
+namespace kiln::linalg {
+
+namespace {
+
+// "the matrix", or which of the batch.
+std::string named_element(std::int64_t element, std::span<const Dim> batch) {
+  if (batch.empty()) return "the matrix";
+  Dims index(batch.size(), 0);
+  for (std::size_t d = batch.size(); d-- > 0; element /= batch[d]) index[d] = element % batch[d];
+  return "batch element " + (index.size() == 1 ? std::to_string(index[0]) : to_string(index));
+}
+
+}  // namespace
+
+void need_matrices(const TensorType& x, const Attrs& attrs, int operand) {
+  if (x.sizes.size() >= 2) return;
+  throw OpError(
+      ErrorKind::Shape,
+      fmt::format("{}: expects a matrix or a batch of matrices, got {}", attrs.op()->name(), to_string(x)),
+      {operand}, x.sizes.size() == 1 ? "`unsqueeze` makes a matrix of a vector" : "");
+}
+
+void need_real(const TensorType& x, const Attrs& attrs, int operand) {
+  if (x.dtype == DType::F32 || x.dtype == DType::F64) return;
+  throw OpError(
+      ErrorKind::DType,
+      fmt::format("{}: {}, got {}", attrs.op()->name(),
+                  is_float(x.dtype) ? "low precision is not supported" : "expects floats", to_string(x)),
+      {operand}, "convert it with `.to(f32)`");
+}
+
+void need_square(const TensorType& x, const Attrs& attrs, int operand) {
+  need_matrices(x, attrs, operand);
+  const std::size_t rank = x.sizes.size();
+  if (x.sizes[rank - 2] == x.sizes[rank - 1]) return;
+  throw OpError(ErrorKind::Shape,
+                fmt::format("{}: expects square matrices, got {}: {} by {}", attrs.op()->name(), to_string(x),
+                            x.sizes[rank - 2], x.sizes[rank - 1]),
+                {operand});
+}
+
+void need_one_dtype(std::span<const TensorType> inputs, const Attrs& attrs) {
+  if (inputs[0].dtype == inputs[1].dtype) return;
+  throw OpError(ErrorKind::DType,
+                fmt::format("{}: operands have dtypes {} and {}", attrs.op()->name(), name(inputs[0].dtype),
+                            name(inputs[1].dtype)),
+                {0, 1},
+                fmt::format("convert one with `.to({})`", name(promote(inputs[0].dtype, inputs[1].dtype))));
+}
+
+std::vector<TensorType> infer_square(std::span<const TensorType> inputs, const Attrs& attrs) {
+  need_square(inputs[0], attrs);
+  need_real(inputs[0], attrs);
+  return {inputs[0]};
+}
+
+void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,
+                    std::string help) {
+  if (result.failed < 0) return;
+  throw OpError(
+      ErrorKind::Value,
+      fmt::format("{}: {} {}", attrs.op()->name(), named_element(result.failed, batch_sizes(x.sizes())),
+                  fmt::format(fmt::runtime(why), result.info)),
+      {0}, std::move(help));
+}
+
+Dims batch_sizes(std::span<const Dim> sizes) { return Dims(sizes.begin(), sizes.end() - 2); }
+Dim rows_of(const Tensor& x) { return x.size(x.rank() - 2); }
+Dim columns_of(const Tensor& x) { return x.size(x.rank() - 1); }
+
+Tensor t(const Tensor& x) { return ops::transpose(x, x.rank() - 2, x.rank() - 1); }
+Tensor mm(const Tensor& a, const Tensor& b, const Tensor& c) { return ops::matmul(ops::matmul(a, b), c); }
+Tensor column(const Tensor& x) { return ops::unsqueeze(x, x.rank()); }
+Tensor row(const Tensor& x) { return ops::unsqueeze(x, x.rank() - 1); }
+Tensor diagonal(const Tensor& x) { return ops::diagonal(x, 0, x.rank() - 2, x.rank() - 1); }
+Tensor diagonal_matrix(const Tensor& x) {
+  static const Op& diag_embed = OpTable::get().at("diag_embed");
+  return rules::apply_one(diag_embed, {x});
+}
+Tensor symmetric(const Tensor& x) { return (x + t(x)) * 0.5; }
+Tensor antisymmetric_twice(const Tensor& x) { return x - t(x); }
+Tensor lower_half(const Tensor& x) { return (ops::tril(x) + ops::tril(x, -1)) * 0.5; }
+Tensor eye(Dim n, const TensorType& like) {
+  return diagonal_matrix(ops::ones(Dims{n}, like.dtype, like.device));
+}
+Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
+  return ops::where(ops::eq(a, Tensor::number(0.0)), ops::zeros_like(a), a / b);
+}
+
+Tensors broadcast_batched(const BatchArgs& args) {
+  int rank = 0;
+  for (std::size_t i = 0; i < 2; ++i)
+    rank = std::max(rank, args.inputs[i].rank() - (args.batched[i] ? 1 : 0));
+  Tensors inputs(args.inputs.begin(), args.inputs.end());
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (args.batched[i]) inputs[i] = rules::pad_rank(inputs[i], rank);
+  }
+  return inputs;
+}
+
+}  // namespace kiln::linalg

@@ -1,0 +1,118 @@
+// Samples for factorizations of matrices and what is made of them.
+#include "tests/tensor/samples.h"
+
+namespace kiln::testing {
+namespace {
+
+using Samples = std::vector<Sample>;
+
+Attr text(const char* value) { return std::string(value); }
+Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
+
+Tensor transposed(const Tensor& x) { return ops::transpose(x, x.rank() - 2, x.rank() - 1); }
+Tensor symmetric(const Tensor& x) { return (x + transposed(x)) * 0.5; }
+Tensor positive_definite(const Tensor& x) {
+  const Dim n = x.size(x.rank() - 1);
+  const Tensor identity =
+      make({n, n}, DType::F64, [n](std::int64_t i) { return i % (n + 1) == 0 ? 1.0 : 0.0; });
+  return (x + transposed(x)) * 0.1 + identity * 4.0;
+}
+// Far from singular, whatever the elements.
+Tensor dominant(const Tensor& x) {
+  const Dim n = x.size(x.rank() - 1);
+  return x * 0.5 + make({n, n}, DType::F64, [n](std::int64_t i) { return i % (n + 1) == 0 ? 5.0 : 0.0; });
+}
+// A rank of n - 1, with factors that are known.
+Tensor singular(const Dims& sizes) {
+  const Tensor x = real(sizes, 8);
+  const int last = x.rank() - 1;
+  const Dim n = sizes.back();
+  return ops::matmul(ops::narrow(x, last, 0, n - 1), ops::narrow(x, last - 1, 0, n - 1));
+}
+
+Samples square() { return {{{real({3, 3}, 1)}, {}}, {{real({2, 2, 2}, 2)}, {}}, {{real({1, 1}, 3)}, {}}}; }
+Samples with_singular() {
+  Samples samples = square();
+  samples.push_back({{singular({3, 3})}, {}});
+  samples.push_back({{singular({2, 2})}, {}});
+  samples.push_back({{make({3, 3}, DType::F64, [](std::int64_t i) { return i == 4 ? 2.0 : 0.0; })}, {}});
+  samples.push_back({{make({2, 2}, DType::F64, [](std::int64_t i) { return i % 3 == 0 ? 1.0 : 0.0; })}, {}});
+  return samples;
+}
+Samples with_values(Samples samples, const char* name, const std::vector<Attr>& values) {
+  Samples result;
+  for (const Attr& value : values) {
+    for (Sample sample : samples) {
+      sample.attrs.push_back({name, value});
+      result.push_back(sample);
+    }
+  }
+  return result;
+}
+Samples on(Tensor (*domain)(const Tensor&), Samples samples) {
+  for (Sample& sample : samples) sample.domain = domain;
+  return samples;
+}
+
+Samples solve_samples() {
+  Samples samples;
+  for (const auto& [a, b] : std::vector<std::pair<Dims, Dims>>{{{3, 3}, {3, 2}},
+                                                               {{3, 3}, {3}},
+                                                               {{2, 2, 2}, {2, 2, 2}},
+                                                               {{3, 2, 2}, {3, 2}},
+                                                               {{3, 2, 2}, {2}},
+                                                               {{2, 2}, {2, 2, 1}},
+                                                               {{2, 1, 2, 2}, {3, 2, 2}}})
+    samples.push_back({{real(a, 1), real(b, 2)}, {}});
+  samples.push_back({{real({3, 3}, 3), real({2, 3}, 4)}, {{"left", false}}});
+  samples.push_back({{real({2, 2, 2}, 3), real({1, 2}, 4)}, {{"left", false}}});
+  return on(dominant, samples);
+}
+Samples solve_triangular_samples() {
+  Samples samples;
+  for (const bool upper : {false, true}) {
+    for (const bool left : {false, true}) {
+      for (const bool unit : {false, true}) {
+        samples.push_back({{real({3, 3}, 1), left ? real({3, 2}, 2) : real({2, 3}, 2)},
+                           {{"upper", upper}, {"left", left}, {"unitriangular", unit}}});
+      }
+    }
+  }
+  samples.push_back({{real({2, 2, 2}, 3), real({2, 1}, 4)}, {{"upper", true}}});
+  samples.push_back({{real({2, 2}, 3), real({2, 2, 1}, 4)}, {{"upper", false}}});
+  return on(dominant, samples);
+}
+Samples rectangular() {
+  return {{{real({3, 3}, 1)}, {}},
+          {{real({4, 2}, 2)}, {}},
+          {{real({2, 4}, 3)}, {}},
+          {{real({2, 3, 2}, 4)}, {}},
+          {{real({2, 1, 2, 3}, 5)}, {}}};
+}
+Samples orthonormal_samples() { return {{{ops::transpose(real({1, 3}, 1) / 10.0, 0, 1)}, {}}}; }
+
+}  // namespace
+
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples() {
+  static const std::map<std::string_view, std::function<std::vector<Sample>()>> samples = {
+      {"inv", [] { return on(dominant, square()); }},
+      {"solve", solve_samples},
+      {"solve_triangular", solve_triangular_samples},
+      {"cholesky", [] { return on(positive_definite, with_values(square(), "upper", {false, true})); }},
+      {"det", with_singular},
+      {"cofactor", square},
+      {"slogdet", [] { return on(dominant, square()); }},
+      {"logdet", [] { return on(positive_definite, square()); }},
+      {"qr",
+       [] { return with_values(rectangular(), "mode", {text("reduced"), text("complete"), text("r")}); }},
+      {"thin_svd", rectangular},
+      {"svd", [] { return with_values(rectangular(), "full_matrices", {false, true}); }},
+      {"svdvals", rectangular},
+      {"complement", orthonormal_samples},
+      {"eigh", [] { return on(symmetric, with_values(square(), "UPLO", {text("L"), text("U")})); }},
+      {"eigvalsh", [] { return on(symmetric, with_values(square(), "UPLO", {text("L"), text("U")})); }},
+  };
+  return samples;
+}
+
+}  // namespace kiln::testing
