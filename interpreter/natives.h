@@ -77,8 +77,6 @@ struct OpEntry;
 const OpEntry* find_op(std::string_view name);
 Value call_op(Interpreter& interpreter, const OpEntry& op, std::span<const Value> arguments,
               std::span<const std::pair<std::string_view, Value>> named = {});
-// The outputs of an op as a value: one tensor, or a tuple.
-Value from_outputs(kiln::Tensors outputs);
 // A host number or tensor as an operand; DTypeError/TypeError otherwise.
 kiln::Tensor to_operand(const Value& value);
 // The same for operands that are only read and never part of a result (those of elementwise ops): the tensors

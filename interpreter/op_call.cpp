@@ -429,6 +429,15 @@ bool writes_into_tensor(const Bound& bound) {
       fmt::format("use `{}`, which gives a new value", entry.name.substr(0, entry.name.size() - 1)));
 }
 
+// One tensor, or a tuple.
+Value from_outputs(const kiln::Op& op, kiln::Tensors outputs) {
+  if (outputs.size() == 1 && op.outputs != kiln::kVariadic) return Value::adopt(std::move(outputs.front()));
+  std::vector<Value> items;
+  items.reserve(outputs.size());
+  for (const kiln::Tensor& x : outputs) items.emplace_back(x);
+  return host::tuple_value(std::move(items));
+}
+
 Value apply(const OpEntry& entry, const OpForm& form, const Bound& bound) {
   const kiln::Attrs& attrs = bound.own_attrs ? bound.attrs : form.defaults;
   try {
@@ -437,7 +446,7 @@ Value apply(const OpEntry& entry, const OpForm& form, const Bound& bound) {
       return Value(kiln::bind_inplace(*form.op, bound.inputs, attrs));
     }
     if (!bound.any_tensor && form.on_numbers) return apply_to_numbers(form, bound.inputs, attrs);
-    return from_outputs(kiln::bind(*form.op, bound.inputs, attrs));
+    return from_outputs(*form.op, kiln::bind(*form.op, bound.inputs, attrs));
   } catch (const kiln::OpError& error) {
     rethrow(error, bound);
   }
@@ -465,8 +474,7 @@ Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) 
   // Here inputs and arguments are the same, so that errors speak of the right ones.
   if (entry.inplace) return Value(kiln::bind_inplace(*form.op, inputs, form.defaults));
   kiln::Tensors outputs = kiln::bind(*form.op, inputs, form.defaults);
-  if (outputs.size() == 1) return Value::adopt(std::move(outputs.front()));
-  return from_outputs(std::move(outputs));
+  return from_outputs(*form.op, std::move(outputs));
 }
 
 [[noreturn]] void refuse(const OpEntry& entry, Mismatch mismatch) {
@@ -532,14 +540,6 @@ kiln::Tensor number_operand(const Value& value) {
 }
 
 std::size_t cached_numbers() { return number_cache().used; }
-
-Value from_outputs(kiln::Tensors outputs) {
-  if (outputs.size() == 1) return Value::adopt(std::move(outputs.front()));
-  std::vector<Value> items;
-  items.reserve(outputs.size());
-  for (const kiln::Tensor& x : outputs) items.emplace_back(x);
-  return host::tuple_value(std::move(items));
-}
 
 Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, Named named) {
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);

@@ -212,8 +212,10 @@ enum Trait : std::uint32_t {
   kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
 };
 
-// `outputs` of an op whose number of outputs depends on its arguments: split, meshgrid.
+// `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or
+// one tensor unless attributes ask for more, as of unique.
 inline constexpr int kVariadic = 0;
+inline constexpr int kOnDemand = -1;
 
 // One op. Designated initializers make a row read as a record.
 struct Op {

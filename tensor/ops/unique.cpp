@@ -153,7 +153,7 @@ void add_unique_ops(OpTable& table) {
            Rule<BatchFn>::none("the number of distinct elements differs between the examples of a batch"),
        .lowering = Lowering::Library,
        .traits = kDataDependent,
-       .outputs = kVariadic,
+       .outputs = kOnDemand,
        .onnx = "Unique"});
 }
 
