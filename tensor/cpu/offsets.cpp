@@ -29,18 +29,23 @@ void visit_size(DType dtype, F&& f) {
   }
 }
 
-template <class T>
-void add_to(T& target, T value) {
+// One combination of two elements; halves through f32, integers modulo 2^bits.
+template <Put kPut, class T>
+T combined(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
-    target = target || value;
+    return kPut == Put::Add || kPut == Put::Max ? a || b : a && b;
   } else if constexpr (std::is_same_v<T, Half>) {
-    target = to_half(to_float(target) + to_float(value));
+    return to_half(combined<kPut>(to_float(a), to_float(b)));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
-    target = to_bfloat16(to_float(target) + to_float(value));
-  } else if constexpr (std::is_integral_v<T>) {
-    target = static_cast<T>(static_cast<std::uint64_t>(target) + static_cast<std::uint64_t>(value));
+    return to_bfloat16(combined<kPut>(to_float(a), to_float(b)));
+  } else if constexpr (kPut == Put::Max || kPut == Put::Min) {
+    const bool first = a != a || (kPut == Put::Max ? a > b : a < b);
+    return first ? a : b;
   } else {
-    target += value;
+    using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+    const auto x = static_cast<Wide>(a);
+    const auto y = static_cast<Wide>(b);
+    return static_cast<T>(kPut == Put::Add ? x + y : x * y);
   }
 }
 
@@ -224,11 +229,12 @@ void take(const Tensor& result, const Tensor& x, const Places& places) {
   });
 }
 
-void put(const Tensor& target, const Tensor& values, const Places& places, bool accumulate) {
+void put(const Tensor& target, const Tensor& values, const Places& places, Put put) {
   if (places.count() == 0) return;
-  if (accumulate) {
+  if (put == Put::Add) {
     visit_dtype(target.dtype(), [&]<class T>() {
-      put_places(target.writable<T>(), values.data<T>(), places, [](T& to, T from) { add_to(to, from); });
+      put_places(target.writable<T>(), values.data<T>(), places,
+                 [](T& to, T from) { to = combined<Put::Add>(to, from); });
     });
     return;
   }
@@ -266,21 +272,38 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
   });
 }
 
-void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate) {
+namespace {
+
+template <Put kPut>
+void scatter_combined(const Tensor& target, const Tensor& source, const std::int64_t* places,
+                      const Lines& lines) {
+  visit_dtype(target.dtype(), [&]<class T>() {
+    scatter_lines(target.writable<T>(), source.data<T>(), places, lines,
+                  [](T& to, T from) { to = combined<kPut>(to, from); });
+  });
+}
+
+}  // namespace
+
+void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, Put put) {
   if (index.numel() == 0) return;
   const Lines lines = lines_along(dim, index, target, source);
   const auto* places = index.data<std::int64_t>();
-  if (accumulate) {
-    visit_dtype(target.dtype(), [&]<class T>() {
-      scatter_lines(target.writable<T>(), source.data<T>(), places, lines,
-                    [](T& to, T from) { add_to(to, from); });
-    });
-    return;
+  switch (put) {
+    case Put::Write:
+      return visit_size(target.dtype(), [&]<class T>() {
+        scatter_lines(reinterpret_cast<T*>(target.raw_writable()), reinterpret_cast<const T*>(source.raw()),
+                      places, lines, [](T& to, T from) { to = from; });
+      });
+    case Put::Add:
+      return scatter_combined<Put::Add>(target, source, places, lines);
+    case Put::Multiply:
+      return scatter_combined<Put::Multiply>(target, source, places, lines);
+    case Put::Max:
+      return scatter_combined<Put::Max>(target, source, places, lines);
+    case Put::Min:
+      return scatter_combined<Put::Min>(target, source, places, lines);
   }
-  visit_size(target.dtype(), [&]<class T>() {
-    scatter_lines(reinterpret_cast<T*>(target.raw_writable()), reinterpret_cast<const T*>(source.raw()),
-                  places, lines, [](T& to, T from) { to = from; });
-  });
 }
 
 }  // namespace kiln::cpu

@@ -33,14 +33,17 @@ Places places_around(const Layout& layout, int first, int last, std::vector<std:
 // result[outer][middle][inner] = x at those places. `result` is contiguous, of the same dtype.
 void take(const Tensor& result, const Tensor& x, const Places& places);
 
-// Writes values[outer][middle][inner] (contiguous, of x's dtype) to those places of `target`, or adds them.
+// How an element meets the one at its place. Integers wrap; the greater and the less of nan is nan.
+enum class Put { Write, Add, Multiply, Max, Min };
+
+// Puts values[outer][middle][inner] (contiguous, of x's dtype) to those places of `target`: writes or adds.
 // Where places meet, they are written in the order of `middle`, on any number of threads: the last one stays.
-void put(const Tensor& target, const Tensor& values, const Places& places, bool accumulate);
+void put(const Tensor& target, const Tensor& values, const Places& places, Put put);
 
 // result[i] = x[i with i[dim] replaced by index[i]], for all i of the index. Contiguous i64 index, already
 // checked.
 void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index);
-// target[i with i[dim] replaced by index[i]] = (or +=) source[i], in the order of i[dim].
-void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate);
+// Puts source[i] to target[i with i[dim] replaced by index[i]], in the order of i[dim].
+void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, Put put);
 
 }  // namespace kiln::cpu

@@ -6,6 +6,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/offsets.h"
 #include "tensor/ops/rules.h"
+#include "tensor/ops/scatter.h"
 
 namespace kiln {
 
@@ -49,12 +50,16 @@ Batched batch_along_dim(const BatchArgs& args) {
   result.attrs = rules::shift_dim(args.attrs, "dim", result.inputs[0].rank() - 1);
   return result;
 }
-Tensors same_rank_batch(const BatchArgs& args) {
+}  // namespace
+
+Tensors scatter_same_rank_batch(const BatchArgs& args) {
   const Batched batched = batch_along_dim(args);
   Tensors result = kiln::bind(args.op, batched.inputs, batched.attrs);
   if (batched.scalar) result[0] = ops::reshape(result[0], Dims{args.batch_size});
   return result;
 }
+
+namespace {
 
 // ---- gather, scatter, scatter_add ----
 
@@ -94,6 +99,8 @@ Tensors gather_vjp(const VjpArgs& args) {
   return {ops::scatter_add(zeros_of(args.input_types[0]), dim, args.inputs[1], args.grads[0]), {}};
 }
 
+}  // namespace
+
 std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   check_index_shape(inputs[0], inputs[1], dim, attrs, 0, 1, false);
@@ -106,43 +113,56 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
   }
   return rules::infer_same(inputs, attrs);
 }
+
+namespace {
+
 // What is read while `output` is written must not lie there too.
 Tensor away_from(const Tensor& source, const Tensor& output) {
   return shares_storage(source, output) ? cpu::contiguous_copy(source, source.dtype()) : source;
 }
-void scatter_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output, bool accumulate) {
+void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output, cpu::Put put) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[2], x.dtype(), row.name(), 2);
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
   Tensor source = inputs[2].dtype() == x.dtype() ? away_from(inputs[2], output)
                                                  : cpu::contiguous_copy(inputs[2], x.dtype());
   if (inputs[2].is_number()) source = Tensor::alias(source, broadcast_layout(source.layout(), index.sizes()));
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  cpu::scatter(output, dim, away_from(index, output), source, accumulate);
+  cpu::scatter(output, dim, away_from(index, output), source, put);
 }
-template <bool Accumulate>
+template <cpu::Put kPut>
 void scatter_inplace(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  scatter_into(row, inputs, attrs, output, Accumulate);
+  scatter_into(row, inputs, attrs, output, kPut);
 }
-template <bool Accumulate>
+template <cpu::Put kPut>
 Tensors scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  scatter_into(row, inputs, attrs, result, Accumulate);
+  scatter_into(row, inputs, attrs, result, kPut);
   return {result};
 }
 
-// The gradient of the source, which may be larger than the index.
-Tensor source_gradient(const Tensor& g, int dim, const Tensor& index, const TensorType& source) {
+}  // namespace
+
+Tensor padded_to(const Tensor& gradient, const TensorType& source) {
   static const Op& pad = op("constant_pad");
-  Tensor picked = ops::gather(g, dim, index);
-  if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
   Dims margins;
   for (int d = rank_of(source) - 1; d >= 0; --d) {
     margins.push_back(0);
-    margins.push_back(source.sizes[at(d)] - (index.rank() == 0 ? 1 : index.size(d)));
+    margins.push_back(source.sizes[at(d)] - (gradient.rank() == 0 ? 1 : gradient.size(d)));
   }
   const bool whole = std::all_of(margins.begin(), margins.end(), [](Dim margin) { return margin == 0; });
-  return ops::reshape(whole ? picked : apply_one(pad, {picked}, {margins, std::int64_t{0}}), source.sizes);
+  return ops::reshape(whole ? gradient : apply_one(pad, {gradient}, {margins, std::int64_t{0}}),
+                      source.sizes);
+}
+
+namespace {
+
+// The gradient of the source, which may be larger than the index.
+Tensor source_gradient(const Tensor& g, int dim, const Tensor& index, const TensorType& source) {
+  const Tensor picked = ops::gather(g, dim, index);
+  if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
+  return padded_to(picked, source);
 }
 Tensors scatter_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -163,20 +183,20 @@ Tensors scatter_add_vjp(const VjpArgs& args) {
 }
 Tensors scatter_jvp(const JvpArgs& args) {
   const auto tangent = [&](std::size_t i) {
-    return args.tangents[i] ? args.tangents[i] : ops::zeros_like(args.inputs[i]);
+    if (args.tangents[i]) return args.tangents[i];
+    return args.inputs[i].is_number() ? Tensor::number(0.0) : ops::zeros_like(args.inputs[i]);
   };
   const Tensor inputs[] = {tangent(0), args.inputs[1], tangent(2)};
   return kiln::bind(args.op, inputs, args.attrs);
 }
 Tensors scatter_batch(const BatchArgs& args) {
-  if (!args.inputs[2].is_number()) return same_rank_batch(args);
+  if (!args.inputs[2].is_number()) return scatter_same_rank_batch(args);
   Tensors inputs(args.inputs.begin(), args.inputs.end());
-  std::vector<char> batched(args.batched.begin(), args.batched.end());
   const Tensor& index = args.inputs[1];
   const Dims inner(index.sizes().begin() + (args.batched[1] ? 1 : 0), index.sizes().end());
   inputs[2] = ops::full(inner, args.inputs[2], args.inputs[0].dtype());
   const bool flags[] = {args.batched[0], args.batched[1], false};
-  return same_rank_batch({args.op, args.attrs, inputs, flags, args.batch_size});
+  return scatter_same_rank_batch({args.op, args.attrs, inputs, flags, args.batch_size});
 }
 
 std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -199,16 +219,21 @@ std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs,
   return {rules::with_sizes(inputs[0], sizes)};
 }
 Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  const auto from_end = [&](Dim size) {
+    const Tensor length = Tensor::number(size);
+    return ops::where(ops::lt(inputs[1], Tensor::number(std::int64_t{0})), inputs[1] + length, inputs[1]);
+  };
   if (!attrs.has("dim")) {
     return {ops::gather(ops::reshape(inputs[0], Dims{inputs[0].numel()}), 0,
-                        ops::reshape(inputs[1], Dims{inputs[1].numel()}))};
+                        ops::reshape(from_end(inputs[0].numel()), Dims{inputs[1].numel()}))};
   }
   const TensorType types[] = {inputs[0].type(), inputs[1].type()};
   const Dims sizes = take_along_dim_infer(types, attrs).front().sizes;
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
   Dims wide = sizes;
   if (!wide.empty()) wide[at(dim)] = inputs[0].size(dim);
-  return {ops::gather(ops::expand(inputs[0], wide), dim, ops::expand(inputs[1], sizes))};
+  const Tensor index = ops::expand(from_end(size_along(inputs[0], dim)), sizes);
+  return {ops::gather(ops::expand(inputs[0], wide), dim, index)};
 }
 
 // ---- index_select, index_add, index_fill ----
@@ -224,6 +249,12 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
   if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (sizes.empty() && count_elements(inputs[1].sizes) != 1) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("index_select: of a 0-d tensor one element is taken, not {}",
+                              count_elements(inputs[1].sizes)),
+                  {0, 1});
+  }
   return {rules::with_sizes(inputs[0], sizes)};
 }
 // The places that a vector of indices along a dimension stands for.
@@ -285,6 +316,10 @@ std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, cons
                               to_string(inputs[0])),
                   {0, 2}, fmt::format("convert the source with `.to({})`", name(inputs[0].dtype)));
   }
+  if (!is_float(inputs[0].dtype) && std::holds_alternative<double>(attrs.at("alpha"))) {
+    throw OpError(ErrorKind::DType,
+                  fmt::format("index_add: alpha must be an int for {} elements", name(inputs[0].dtype)), {0});
+  }
   return rules::infer_same(inputs, attrs);
 }
 void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
@@ -296,7 +331,7 @@ void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& 
   const Tensor values =
       source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  cpu::put(output, values, places_along(output, dim, index), true);
+  cpu::put(output, values, places_along(output, dim, index), cpu::Put::Add);
 }
 Tensors index_add_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
@@ -345,11 +380,17 @@ Tensors index_fill_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 // ---- embedding ----
 
-std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs&) {
+std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   rules::check_index_dtype(inputs[0], "embedding", 0);
   if (rank_of(inputs[1]) != 2) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("embedding: the weight must be a matrix, it is {}", to_string(inputs[1])), {1});
+  }
+  const Dim rows = inputs[1].sizes[0];
+  if (const auto* padding = attrs.find<std::int64_t>("padding_idx");
+      padding && (*padding < -rows || *padding >= rows)) {
+    throw OpError(ErrorKind::Index,
+                  fmt::format("embedding: padding_idx {} is none of {} rows", *padding, rows), {1});
   }
   Dims sizes = inputs[0].sizes;
   sizes.push_back(inputs[1].sizes[1]);
@@ -406,7 +447,7 @@ void add_gathering(OpTable& table) {
              .eager = gather_eager,
              .vjp = gather_vjp,
              .jvp = jvp_of_first,
-             .batch = same_rank_batch,
+             .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
              .lowering = Lowering::Gather,
              .traits = kLinear,
@@ -419,8 +460,8 @@ void add_gathering(OpTable& table) {
            "says; of several for one place the last stays.",
        .example = ">>> zeros(3, dtype=i64).scatter(0, tensor([2, 0]), tensor([5, 6])).tolist()\n[6, 0, 5]",
        .infer = scatter_infer,
-       .eager = scatter_eager<false>,
-       .into = scatter_inplace<false>,
+       .eager = scatter_eager<cpu::Put::Write>,
+       .into = scatter_inplace<cpu::Put::Write>,
        .vjp = scatter_vjp,
        .jvp = scatter_jvp,
        .batch = scatter_batch,
@@ -436,8 +477,8 @@ void add_gathering(OpTable& table) {
        .example =
            ">>> zeros(3, dtype=i64).scatter_add(0, tensor([2, 2]), tensor([5, 6])).tolist()\n[0, 0, 11]",
        .infer = scatter_infer,
-       .eager = scatter_eager<true>,
-       .into = scatter_inplace<true>,
+       .eager = scatter_eager<cpu::Put::Add>,
+       .into = scatter_inplace<cpu::Put::Add>,
        .vjp = scatter_add_vjp,
        .jvp = scatter_jvp,
        .batch = scatter_batch,
@@ -450,7 +491,7 @@ void add_gathering(OpTable& table) {
        .family = kFamily,
        .documentation =
            "`gather` with broadcasting: what `argsort` and `argmax` give can be taken. Without `dim`, of "
-           "the flat tensor.",
+           "the flat tensor. Negative indices count from the end.",
        .example = ">>> x = tensor([[3, 1], [2, 4]])\n>>> x.take_along_dim(x.argsort(1), 1).tolist()\n[[1, "
                   "3], [2, 4]]",
        .infer = take_along_dim_infer,
@@ -523,6 +564,7 @@ void add_selecting(OpTable& table) {
 
 void add_index_ops(OpTable& table) {
   add_gathering(table);
+  add_scatter_reduce_ops(table);
   add_selecting(table);
   add_advanced_index_ops(table);
   add_sort_ops(table);

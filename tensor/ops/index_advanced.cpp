@@ -223,8 +223,9 @@ Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
   return {result};
 }
 
-void index_put_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+void index_put_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
   const Plan plan = plan_of(output, inputs.subspan(2), 2);
   if (!broadcastable_to(inputs[1].sizes(), plan.sizes)) {
@@ -240,7 +241,7 @@ void index_put_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& 
     values = Tensor::empty(plan.sizes, output.dtype(), output.device());
     cpu::copy(values, inputs[1]);
   }
-  cpu::put(output, values, plan.places, attrs.get<bool>("accumulate"));
+  cpu::put(output, values, plan.places, attrs.get<bool>("accumulate") ? cpu::Put::Add : cpu::Put::Write);
 }
 Tensors index_put_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
@@ -271,6 +272,26 @@ Tensor nonzero_places(const Tensor& x) {
   return result;
 }
 Tensors nonzero_eager(const Op&, Inputs inputs, const Attrs&) { return {nonzero_places(inputs[0])}; }
+
+// The columns of `nonzero`, contiguous: one for each dimension, one of zeros for a 0-d tensor.
+std::vector<TensorType> nonzero_columns_infer(std::span<const TensorType> inputs, const Attrs&) {
+  return std::vector<TensorType>(std::max<std::size_t>(inputs[0].sizes.size(), 1),
+                                 {DType::I64, inputs[0].device, Dims{-1}});
+}
+Tensors nonzero_columns_body(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor x = inputs[0].rank() == 0 ? ops::reshape(inputs[0], Dims{1}) : inputs[0];
+  const Tensor places = ops::nonzero(x);
+  Tensors columns;
+  for (int d = 0; d < x.rank(); ++d) columns.push_back(ops::clone(ops::select(places, 1, d)));
+  return columns;
+}
+std::vector<TensorType> nonzero_tuple_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  if (!attrs.get<bool>("as_tuple")) {
+    throw OpError(ErrorKind::Value, "nonzero: as_tuple must be true when it is given", {},
+                  "leave it out for one matrix of indices");
+  }
+  return nonzero_columns_infer(inputs, attrs);
+}
 
 std::vector<TensorType> masked_select_infer(std::span<const TensorType> inputs, const Attrs&) {
   if (inputs[1].dtype != DType::Bool) {
@@ -422,6 +443,23 @@ Tensors index_put_batch(const BatchArgs& args) {
 
 Saves all_indices(std::uint32_t first) { return {~0U << first, 0}; }
 
+// Indices of the elements that are not zero, as a tuple.
+Op columns_row(std::string_view signature, std::string_view documentation, std::string_view example,
+               InferFn infer) {
+  constexpr std::string_view kIntegers = "integers have no derivative";
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .eager = nonzero_columns_body,
+          .vjp = Rule<VjpFn>::none(kIntegers),
+          .jvp = Rule<JvpFn>::none(kIntegers),
+          .batch = Rule<BatchFn>::none(kComposite),
+          .traits = kDataDependent | kStopsGradient,
+          .outputs = kVariadic};
+}
+
 }  // namespace
 
 void add_advanced_index_ops(OpTable& table) {
@@ -473,6 +511,16 @@ void add_advanced_index_ops(OpTable& table) {
              .lowering = Lowering::Library,
              .traits = kDataDependent | kStopsGradient,
              .onnx = "NonZero"});
+  table.add(columns_row(
+      "nonzero.tuple(x: tensor, *, as_tuple: bool)",
+      "The indices of the elements that are not zero, as a tuple of one vector for each dimension: "
+      "`x[x.nonzero(as_tuple=true)]` picks them.",
+      ">>> [i.tolist() for i in nonzero(tensor([[0, 5], [6, 0]]), as_tuple=true)]\n[[0, 1], [1, 0]]",
+      nonzero_tuple_infer));
+  table.add(
+      columns_row("where.condition(condition: tensor)",
+                  "Where the condition is true, as a tuple of one vector of indices for each dimension.",
+                  ">>> where(tensor([3, 1, 3]) == 3)[0].tolist()\n[0, 2]", nonzero_columns_infer));
   table.add(
       {.signature = Signature::parse("masked_select(x: tensor, mask: tensor)"),
        .family = kFamily,

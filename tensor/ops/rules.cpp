@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 namespace kiln::rules {
 
 Tensors apply(const Op& op, Inputs inputs, std::initializer_list<Attr> attrs) {
@@ -66,6 +69,48 @@ Tensor number_attr(const Attr& attr) {
 }
 
 double float_of(const Attr& attr) { return number_attr(attr).item_float(); }
+
+double largest_float(DType dtype) {
+  switch (dtype) {
+    case DType::F16:
+      return 65504.0;
+    case DType::BF16:
+      return 0x1.fep127;
+    case DType::F32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    case DType::F64:
+      return std::numeric_limits<double>::max();
+    default:
+      return 0;
+  }
+}
+
+namespace {
+
+bool fits(const Tensor& number, DType dtype) {
+  if (is_float(dtype)) {
+    const double value = number.item_float();
+    if (dtype == DType::F16 || dtype == DType::BF16) return true;
+    return !std::isfinite(value) || std::abs(value) <= largest_float(dtype);
+  }
+  const int bits = static_cast<int>(size_of(dtype)) * 8;
+  const std::int64_t high =
+      dtype == DType::U8 ? 255 : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits));
+  const std::int64_t low = dtype == DType::U8 ? 0 : -high - 1;
+  if (!is_float(number.dtype())) return number.item_int() >= low && number.item_int() <= high;
+  const double whole = std::trunc(number.item_float());
+  return whole >= static_cast<double>(low) && whole < std::ldexp(1.0, dtype == DType::U8 ? 8 : bits - 1);
+}
+
+}  // namespace
+
+void check_fits(const Tensor& value, DType dtype, std::string_view op, int operand) {
+  if (!value || !value.is_number() || dtype == DType::Bool || fits(value, dtype)) return;
+  const std::string text =
+      is_float(value.dtype()) ? fmt::format("{}", value.item_float()) : fmt::format("{}", value.item_int());
+  throw OpError(ErrorKind::Overflow, fmt::format("{}: {} does not fit in {}", op, text, name(dtype)),
+                operand < 0 ? std::vector<int>{} : std::vector<int>{operand});
+}
 
 Tensor pad_rank(const Tensor& batched, int rank) {
   Dims sizes{batched.size(0)};

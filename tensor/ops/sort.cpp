@@ -86,13 +86,28 @@ std::vector<TensorType> topk_infer(std::span<const TensorType> inputs, const Att
 }
 Tensors topk_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
-  const Tensor order = cpu::topk(inputs[0], dim, attrs.get<std::int64_t>("k"), attrs.get<bool>("largest"));
+  // A 0-d tensor has no dimension to shorten: it is its own best, even of none.
+  const Dim k = inputs[0].rank() == 0 ? 1 : attrs.get<std::int64_t>("k");
+  const Tensor order = cpu::topk(inputs[0], dim, k, attrs.get<bool>("largest"));
   return {picked(inputs[0], dim, order), order};
 }
 
 // ---- searchsorted ----
 
-std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, const Attrs&) {
+bool searches_right(const Attrs& attrs) {
+  const auto* side = attrs.find<std::string>("side");
+  const bool right = attrs.get<bool>("right");
+  if (side == nullptr) return right;
+  if (*side != "left" && *side != "right") {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("searchsorted: side is \"left\" or \"right\", not \"{}\"", *side));
+  }
+  if (*side == "left" && right)
+    throw OpError(ErrorKind::Value, "searchsorted: side is \"left\" but right is true");
+  return *side == "right";
+}
+std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  searches_right(attrs);
   const Dims& sorted = inputs[0].sizes;
   const Dims& values = inputs[1].sizes;
   const bool lines = sorted.size() > 1 && sorted.size() == values.size() &&
@@ -103,7 +118,21 @@ std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, c
                               to_string(inputs[0]), to_string(inputs[1])),
                   {0, 1});
   }
-  return {{DType::I64, inputs[0].device, values}};
+  const bool has_sorter = !inputs[2].is_number;
+  if (has_sorter) rules::check_index_dtype(inputs[2], "searchsorted", 2);
+  if (has_sorter && inputs[2].sizes != sorted) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("searchsorted: the sorter {} does not fit {}", to_string(inputs[2]),
+                              to_string(inputs[0])),
+                  {0, 2});
+  }
+  return {{attrs.get<bool>("out_int32") ? DType::I32 : DType::I64, inputs[0].device, values}};
+}
+// The order of `sort`: nan is the greatest.
+template <class T>
+bool sorts_before(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
+  return a < b;
 }
 template <class T>
 void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bool right) {
@@ -115,32 +144,38 @@ void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bo
   parallel_for(values.numel(), 1 << 12, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* line = in + i / per_line * length;
-      const T* place = right ? std::upper_bound(line, line + length, wanted[i])
-                             : std::lower_bound(line, line + length, wanted[i]);
+      const T* place = right ? std::upper_bound(line, line + length, wanted[i], sorts_before<T>)
+                             : std::lower_bound(line, line + length, wanted[i], sorts_before<T>);
       out[i] = place - line;
     }
   });
+}
+// The sequence in its order.
+Tensor ordered(const Tensor& sequence, const Tensor& sorter) {
+  return sorter ? ops::gather(sequence, sequence.rank() - 1, sorter) : sequence;
 }
 Tensors searchsorted_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   DType common = promote(inputs[0].dtype(), inputs[1].dtype());
   if (common == DType::F16 || common == DType::BF16) common = DType::F32;
   if (common == DType::Bool) common = DType::U8;
-  const Tensor sorted = cpu::contiguous_copy(inputs[0], common);
+  const Tensor sorted = cpu::contiguous_copy(ordered(inputs[0], inputs[2]), common);
   const Tensor values = cpu::contiguous_copy(inputs[1], common);
   const Tensor result = Tensor::empty(values.sizes(), DType::I64, values.device());
   visit_dtype(common, [&]<class T>() {
-    if constexpr (std::is_arithmetic_v<T>) search<T>(sorted, values, result, attrs.get<bool>("right"));
+    if constexpr (std::is_arithmetic_v<T>) search<T>(sorted, values, result, searches_right(attrs));
   });
-  return {result};
+  return {attrs.get<bool>("out_int32") ? cpu::contiguous_copy(result, DType::I32) : result};
 }
 Tensors searchsorted_batch(const BatchArgs& args) {
   // One line per example: values become a vector of it.
   const Tensor values = rules::with_batch(args, 1);
-  if (!args.batched[0] && args.inputs[0].rank() == 1) return kiln::bind(args.op, args.inputs, args.attrs);
-  const Tensor sorted = rules::with_batch(args, 0);
+  const bool alike = !args.batched[0] && !args.batched[2];
+  if (alike && args.inputs[0].rank() == 1) return kiln::bind(args.op, args.inputs, args.attrs);
+  const Tensor sorted =
+      ordered(rules::with_batch(args, 0), args.inputs[2] ? rules::with_batch(args, 2) : Tensor());
   const bool vector = sorted.rank() == 2;
   const Dims flat{args.batch_size, args.batch_size == 0 ? 0 : values.numel() / args.batch_size};
-  const Tensor inputs[] = {sorted, vector ? ops::reshape(values, flat) : values};
+  const Tensor inputs[] = {sorted, vector ? ops::reshape(values, flat) : values, Tensor()};
   return {ops::reshape(kiln::bind(args.op, inputs, args.attrs).front(), values.sizes())};
 }
 
@@ -191,11 +226,14 @@ void add_sort_ops(OpTable& table) {
        .lowering = Lowering::Library,
        .traits = kStopsGradient});
   table.add({.signature = Signature::parse(
-                 "searchsorted(sorted_sequence: tensor, values: tensor, *, right: bool = false)"),
+                 "searchsorted(sorted_sequence: tensor, values: tensor, *, out_int32: bool = false, "
+                 "right: bool = false, side: str? = none, sorter: tensor? = none)"),
              .family = kFamily,
-             .documentation = "Where each value would have to go into a sorted vector (or the line of its "
-                              "own row): before equal "
-                              "elements, or after them when `right`.",
+             .documentation =
+                 "Where each value would have to go into a sorted vector (or the line of its "
+                 "own row): before equal "
+                 "elements, or after them when `right` or side=\"right\". With a `sorter`, which `argsort` "
+                 "gives, the sequence itself need not be sorted.",
              .example = ">>> searchsorted(tensor([1, 3, 5]), tensor([3, 4])).tolist()\n[1, 2]",
              .infer = searchsorted_infer,
              .eager = searchsorted_eager,

@@ -75,7 +75,24 @@ Samples scatter_samples(bool repeated) {
       repeated ? std::vector<int>{0, 2, 0, 0, 2, 2} : std::vector<int>{0, 2, 1, 1, 0, 2};
   return {{{real({3, 3}, 1), ints({2, 3}, rows), real({2, 3}, 2)}, {{"dim", 0_i}}},
           {{real({2, 3}, 1), ints({2, 2}, {2, 0, 1, 0}), real({3, 4}, 2)}, {{"dim", 1_i}}},
+          {{real({2, 3}, 1), ints({2, 2}, {2, 0, 1, 0}), Tensor::number(1.5)}, {{"dim", 1_i}}},
           {{real({}, 1), ints({}, {0}), real({}, 2)}, {{"dim", 0_i}}}};
+}
+// Every kind of combination, with places that are met once, twice and not at all; a zero in a product.
+Samples scatter_reduce_samples() {
+  Samples samples;
+  for (const char* reduce : {"sum", "mean", "prod", "amax", "amin"}) {
+    for (const bool include_self : {true, false}) {
+      samples.push_back({{real({2, 4}, 1), ints({2, 3}, {2, 0, 2, 0, 1, 3}), real({3, 4}, 2)},
+                         {{"dim", 1_i}, {"reduce", text(reduce)}, {"include_self", include_self}}});
+    }
+    samples.push_back({{real({}, 1), ints({}, {0}), real({}, 2)}, {{"dim", 0_i}, {"reduce", text(reduce)}}});
+  }
+  const Tensor with_zero = real({3}, 3);
+  set_element(with_zero, 1, 0);
+  samples.push_back(
+      {{real({3}, 4), ints({3}, {1, 1, 2}), with_zero}, {{"dim", 0_i}, {"reduce", text("prod")}}});
+  return samples;
 }
 Samples index_select_samples() {
   return {{{real({3, 4}), ints({3}, {2, 0, 2})}, {{"dim", 0_i}}},
@@ -109,6 +126,13 @@ Samples order_samples() {
 Samples topk_samples() {
   return {{{real({3, 5})}, {{"k", 2_i}}},
           {{real({4, 2}, 2)}, {{"k", 3_i}, {"dim", 0_i}, {"largest", false}}}};
+}
+
+Samples searchsorted_samples() {
+  const Tensor sorted = ops::cumsum(ops::exp(real({5})), 0);
+  return {
+      {{sorted, real({2, 3}, 2), {}}, {}},
+      {{ops::flip(sorted, Dims{0}), real({4}, 3), ints({5}, {4, 3, 2, 1, 0})}, {{"side", text("right")}}}};
 }
 
 Samples products(const std::vector<std::pair<Dims, Dims>>& shapes) {
@@ -194,6 +218,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_sa
       {"gather", gather_samples},
       {"scatter", [] { return scatter_samples(false); }},
       {"scatter_add", [] { return scatter_samples(true); }},
+      {"scatter_reduce", scatter_reduce_samples},
       {"index_select", index_select_samples},
       {"index_add", index_add_samples},
       {"embedding", embedding_samples},
@@ -202,7 +227,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_sa
       {"sort", order_samples},
       {"argsort", order_samples},
       {"topk", topk_samples},
-      {"searchsorted", [] { return Samples{{{ops::cumsum(ops::exp(real({5})), 0), real({2, 3}, 2)}, {}}}; }},
+      {"searchsorted", searchsorted_samples},
       {"matmul", matmul_samples},
       {"mm", [] { return products({{{3, 4}, {4, 2}}}); }},
       {"bmm", [] { return products({{{2, 3, 4}, {2, 4, 2}}}); }},

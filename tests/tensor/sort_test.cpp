@@ -112,10 +112,10 @@ TEST_CASE("unique elements and slices", "[sort]") {
 TEST_CASE("searchsorted finds places before or after equal elements", "[sort]") {
   const Tensor sorted = vector_of({1, 3, 3, 5});
   const Tensor values = tensor_of(Nd{{2, 2}, {3, 0, 6, 4.5}}, DType::F32);
-  check_equal(call("searchsorted", {sorted, values}), Nd{{2, 2}, {1, 0, 4, 3}});
-  check_equal(call("searchsorted", {sorted, values}, {true}), Nd{{2, 2}, {3, 0, 4, 3}});
+  check_equal(call("searchsorted", {sorted, values, Tensor()}), Nd{{2, 2}, {1, 0, 4, 3}});
+  check_equal(call("searchsorted", {sorted, values, Tensor()}, {false, true}), Nd{{2, 2}, {3, 0, 4, 3}});
   const Tensor lines = tensor_of(Nd{{2, 3}, {1, 2, 3, 10, 20, 30}});
-  check_equal(call("searchsorted", {lines, tensor_of(Nd{{2, 1}, {2, 25}})}), Nd{{2, 1}, {1, 2}});
-  CHECK(error_of([&] { call("searchsorted", {lines, vector_of({1})}); }, ErrorKind::Shape) ==
+  check_equal(call("searchsorted", {lines, tensor_of(Nd{{2, 1}, {2, 25}}), Tensor()}), Nd{{2, 1}, {1, 2}});
+  CHECK(error_of([&] { call("searchsorted", {lines, vector_of({1}), Tensor()}); }, ErrorKind::Shape) ==
         "searchsorted: expects a sorted vector, or equal leading sizes, got f64[2, 3] and i64[1]");
 }
