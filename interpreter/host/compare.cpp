@@ -1,4 +1,4 @@
-// Owns the comparisons of whole tensors that give a bool of the host program.
+// Owns the comparisons of whole tensors.
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "tensor/autograd.h"
@@ -21,15 +21,21 @@ kiln::Tensor close(const kiln::Tensor& x, const kiln::Tensor& y, double rtol, do
   return equal_nan ? logical_or(found, logical_and(isnan(x), isnan(y))) : found;
 }
 
-Value allclose(Interpreter&, std::span<Value> arguments) {
+// Of the arguments x, other, rtol, atol, equal_nan; in f64, so that integers and bools take part.
+kiln::Tensor close_of(std::span<Value> arguments) {
   const kiln::GradMode no_grad(false);
-  // In f64, so that integers and bools take part.
   const kiln::Tensor x = kiln::ops::to(to_operand(arguments[0]), kiln::DType::F64);
   const kiln::Tensor y = kiln::ops::to(to_operand(arguments[1]), kiln::DType::F64);
   const double rtol = float_argument(arguments[2], "rtol");
   const double atol = float_argument(arguments[3], "atol");
   const bool equal_nan = bool_argument(arguments[4], "equal_nan");
-  return kiln::ops::all(close(x, y, rtol, atol, equal_nan)).item_bool();
+  return close(x, y, rtol, atol, equal_nan);
+}
+
+Value isclose(Interpreter&, std::span<Value> arguments) { return Value(close_of(arguments)); }
+
+Value allclose(Interpreter&, std::span<Value> arguments) {
+  return kiln::ops::all(close_of(arguments)).item_bool();
 }
 
 Value equal(Interpreter&, std::span<Value> arguments) {
@@ -45,6 +51,10 @@ constexpr NativeDef kNatives[] = {
      "Whether all elements are within atol + rtol * |other| of each other.\n"
      ">>> allclose(tensor([1.0]), tensor([1.0 + 1e-7]))\ntrue",
      allclose},
+    {"isclose(x, other, rtol=1e-05, atol=1e-08, equal_nan=false)",
+     "Which elements are within atol + rtol * |other| of each other.\n"
+     ">>> isclose(tensor([1.0, 2.0]), tensor([1.0, 2.5])).tolist()\n[true, false]",
+     isclose},
     {"equal(x, other)",
      "Whether two tensors have the same shape and equal elements.\n"
      ">>> equal(tensor([1, 2]), tensor([1, 2]))\ntrue",

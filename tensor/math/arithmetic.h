@@ -164,9 +164,7 @@ KILN_MATH T clamp(T x, T low, T high) {
 // ---- Signs and pieces ----
 template <class T>
 KILN_MATH T sign(T x) {
-  const T s = static_cast<T>(static_cast<int>(x > T(0)) - static_cast<int>(x < T(0)));
-  if constexpr (kIsFloating<T>) return isnan(x) ? x : s;
-  return s;
+  return static_cast<T>(static_cast<int>(x > T(0)) - static_cast<int>(x < T(0)));
 }
 template <class T>
 KILN_MATH T relu(T x) {

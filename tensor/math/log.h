@@ -158,7 +158,7 @@ KILN_MATH T log1p_exp(T x) {
 }
 template <class T>
 KILN_MATH T log_sigmoid(T x) {
-  return -(log1p(exp(-abs(x))) - (x < T(0) ? x : T(0)));
+  return (x < T(0) ? x : T(0)) - log1p(exp(-abs(x)));
 }
 
 }  // namespace kiln::math

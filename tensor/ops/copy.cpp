@@ -17,12 +17,16 @@ std::vector<TensorType> copy_infer(std::span<const TensorType> inputs, const Att
   return {inputs[0]};
 }
 
-Tensors copy_eager(const Op&, Inputs inputs, const Attrs&) {
+Tensors copy_eager(const Op& op, Inputs inputs, const Attrs&) {
+  rules::check_fits(inputs[1], inputs[0].dtype(), op.name(), 1);
   Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), Device{});
   cpu::copy(result, inputs[1]);
   return {std::move(result)};
 }
-void copy_into(const Op&, Inputs inputs, const Attrs&, const Tensor& output) { cpu::copy(output, inputs[1]); }
+void copy_into(const Op& op, Inputs inputs, const Attrs&, const Tensor& output) {
+  rules::check_fits(inputs[1], output.dtype(), op.name(), 1);
+  cpu::copy(output, inputs[1]);
+}
 
 Tensors zero_eager(const Op&, Inputs inputs, const Attrs&) {
   Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), Device{});

@@ -29,6 +29,11 @@ Tensor constant(const TensorType& type, const Tensor& number) {
   cpu::fill(result, number);
   return result;
 }
+Tensor filled(const TensorType& type, const Attrs& attrs) {
+  const Tensor number = rules::number_attr(attrs.at("fill_value"));
+  rules::check_fits(number, type.dtype, attrs.op()->name());
+  return constant(type, number);
+}
 Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
 Tensor zero() { return Tensor::number(false); }
 Tensor one() { return Tensor::number(true); }
@@ -61,7 +66,9 @@ std::vector<TensorType> full_infer(std::span<const TensorType> inputs, const Att
 Tensors full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const TensorType type = inputs[0].type();
   const Tensor number = Tensor::alias(inputs[0], Layout{{}, {}, inputs[0].offset()});
-  return {constant(full_infer(std::span(&type, 1), attrs).front(), number)};
+  const TensorType wanted = full_infer(std::span(&type, 1), attrs).front();
+  rules::check_fits(inputs[0], wanted.dtype, "full", 0);
+  return {constant(wanted, number)};
 }
 Tensors full_vjp(const VjpArgs& args) {
   return {
@@ -97,7 +104,7 @@ Tensors empty_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   return {blank(like_type(inputs[0].type(), attrs))};
 }
 Tensors full_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(like_type(inputs[0].type(), attrs), rules::number_attr(attrs.at("fill_value")))};
+  return {filled(like_type(inputs[0].type(), attrs), attrs)};
 }
 
 TensorType new_type(const TensorType& x, const Attrs& attrs) {
@@ -117,7 +124,7 @@ Tensors new_empty_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   return {blank(new_type(inputs[0].type(), attrs))};
 }
 Tensors new_full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(new_type(inputs[0].type(), attrs), rules::number_attr(attrs.at("fill_value")))};
+  return {filled(new_type(inputs[0].type(), attrs), attrs)};
 }
 // New memory for every example, so that what is batched can be written into it.
 Tensors new_batch(const BatchArgs& args) {
@@ -191,8 +198,10 @@ Tensors arange_eager(const Op&, Inputs, const Attrs& attrs) {
       return static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step);
     })};
   }
-  const double start = rules::float_of(bounds.start);
-  const double step = rules::float_of(bounds.step);
+  // An integer dtype has its bounds rounded toward zero before anything is added, as in NumPy and PyTorch.
+  const bool rounds = is_integer(type.dtype);
+  const double start = rounds ? std::trunc(rules::float_of(bounds.start)) : rules::float_of(bounds.start);
+  const double step = rounds ? std::trunc(rules::float_of(bounds.step)) : rules::float_of(bounds.step);
   return {line<double>(type, [=](std::int64_t i) { return start + static_cast<double>(i) * step; })};
 }
 

@@ -250,6 +250,32 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
   };
 }
 
+// `var(x, false)`: of all elements, the second argument being `unbiased`.
+std::vector<TensorType> infer_of_all(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
+  return {{in[0].dtype, in[0].device, {}, false}};
+}
+template <bool kRoot>
+Tensors variance_of_all(const Op&, Inputs in, const Attrs& attrs) {
+  static const Op& row = OpTable::get().at(kRoot ? "std" : "var");
+  return ops::apply(row, in, {{"unbiased", attrs.at("unbiased")}});
+}
+template <bool kRoot>
+Op variance_of_all_row(std::string_view signature, std::string_view documentation, std::string_view example) {
+  return {
+      .signature = Signature::parse(signature),
+      .family = "reduce",
+      .documentation = documentation,
+      .example = example,
+      .infer = infer_of_all,
+      .eager = variance_of_all<kRoot>,
+      .vjp = Rule<VjpFn>::none(kComposite),
+      .jvp = Rule<JvpFn>::none(kComposite),
+      .batch = Rule<BatchFn>::none(kComposite),
+      .lowering = Lowering::Composite,
+  };
+}
+
 }  // namespace
 
 void add_moment_ops(OpTable& table) {
@@ -265,6 +291,12 @@ void add_moment_ops(OpTable& table) {
                          "correction: number? = none)",
                          "The standard deviation along `dim`: the square root of `var`.",
                          ">>> std(tensor([1.0, 3.0, 1.0, 3.0]), correction=0).item()\n1.0"));
+  table.add(variance_of_all_row<false>("var.unbiased(x: tensor, unbiased: bool)",
+                                       "The variance of all elements.",
+                                       ">>> var(tensor([1.0, 2.0, 3.0, 4.0]), false).item()\n1.25"));
+  table.add(variance_of_all_row<true>("std.unbiased(x: tensor, unbiased: bool)",
+                                      "The standard deviation of all elements.",
+                                      ">>> std(tensor([1.0, 3.0, 1.0, 3.0]), false).item()\n1.0"));
   table.add({
       .signature =
           Signature::parse("norm(x: tensor, p: number = 2, dim: dims? = none, keepdim: bool = false, *, "

@@ -59,8 +59,10 @@ std::vector<TensorType> constant_pad_infer(std::span<const TensorType> inputs, c
 Tensors constant_pad_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const Dims& pads = attrs.get<Dims>("pad");
+  const Tensor value = rules::number_attr(attrs.at("value"));
+  rules::check_fits(value, x.dtype(), "pad");
   const Tensor result = Tensor::empty(padded_sizes(x.type(), pads), x.dtype(), x.device());
-  cpu::fill(result, rules::number_attr(attrs.at("value")));
+  cpu::fill(result, value);
   Layout from = x.layout();
   Layout to = result.layout();
   for (std::size_t d = 0; d < from.sizes.size(); ++d) {
@@ -130,7 +132,9 @@ Tensor source_index(const PadMode& mode, Margin margin, Dim size) {
 }
 
 std::vector<TensorType> pad_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  mode_of(attrs);
+  if (mode_of(attrs).source != nullptr && attrs.has("value")) {
+    throw OpError(ErrorKind::Value, "pad: a value is only for mode \"constant\"");
+  }
   return {rules::with_sizes(inputs[0], padded_sizes(inputs[0], attrs.get<Dims>("pad")))};
 }
 Tensors pad_body(const Op&, Inputs inputs, const Attrs& attrs) {

@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/elementwise.h"
+#include "tensor/ops/rules.h"
 
 namespace kiln {
 namespace {
@@ -16,21 +17,6 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
   return higher;
 }
 void widen(std::optional<DType>& type, DType dtype) { type = type ? promote(*type, dtype) : dtype; }
-
-double largest_of(DType dtype) {
-  switch (dtype) {
-    case DType::F16:
-      return 65504.0;
-    case DType::BF16:
-      return 0x1.fep127;
-    case DType::F32:
-      return static_cast<double>(std::numeric_limits<float>::max());
-    case DType::F64:
-      return std::numeric_limits<double>::max();
-    default:
-      return 0;
-  }
-}
 
 // A further form of an op, `add.alpha`, goes by the plain name.
 std::string spoken_name(const Op& op) { return std::string(op.name().substr(0, op.name().find('.'))); }
@@ -137,6 +123,7 @@ Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
       continue;
     }
     types[count++] = {x.dtype(), x.is_number(), x.rank() > 0};
+    if (row.rule == TypeRule::First) rules::check_fits(x, inputs[0].dtype(), op.name(), static_cast<int>(i));
   }
   check_devices(op, inputs);
   plan.types = pointwise_types(op, {types, count}, plan.only_numbers, attrs);
@@ -191,6 +178,13 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
       if (promoted == DType::Bool)
         refuse(op, promoted, "bools have no such arithmetic", "convert first: x.to(i64)");
       break;
+    case TypeRule::Difference:
+      for (const OperandType& operand : operands) {
+        if (operand.dtype == DType::Bool)
+          refuse(op, DType::Bool, "bools have no difference",
+                 "convert first: x.to(i64); or invert a mask: ~x");
+      }
+      break;
     case TypeRule::Float:
       promoted = as_float(promoted, only_numbers);
       break;
@@ -201,11 +195,6 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
       if (!is_integer(promoted)) refuse(op, promoted, "only integers can be shifted", "");
       break;
     case TypeRule::First:
-      if (category(promoted) > category(operands[0].dtype)) {
-        refuse(op, promoted,
-               "the result keeps the dtype " + std::string(name(operands[0].dtype)) + " of the first operand",
-               "convert it first: x.to(" + std::string(name(promoted)) + ")");
-      }
       promoted = operands[0].dtype;
       break;
     case TypeRule::Same:
@@ -218,7 +207,7 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
 
 Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted) {
   Params params;
-  params.largest = largest_of(promoted);
+  params.largest = rules::largest_float(promoted);
   params.bits = promoted == DType::Bool ? 1 : static_cast<int>(size_of(promoted)) * 8;
   std::size_t index = 0;
   for (const Parameter& parameter : op.signature.parameters) {

@@ -15,8 +15,9 @@ namespace kiln {
 // How the dtype of the result follows from the promoted dtype of the operands, and which are refused.
 enum class TypeRule : std::uint8_t {
   Same,        // the promoted dtype
-  First,       // the dtype of the first operand, whose category no other may raise
+  First,       // the dtype of the first operand, to which the others are cast
   Arithmetic,  // the promoted dtype; bool is refused
+  Difference,  // likewise, with a bool among the operands too: it is mostly meant to be a mask
   Float,       // likewise; bool and integers become the default float
   Predicate,   // bool
   Bitwise,     // the promoted dtype; floats are refused

@@ -112,7 +112,9 @@ std::vector<TensorType> randint_infer(std::span<const TensorType>, const Attrs& 
                   fmt::format("randint: there is no integer from {} to before {}", low, high));
   }
   count_elements(attrs.get<Dims>("size"));
-  return {{dtype_attr(attrs, DType::I64), device_attr(attrs), attrs.get<Dims>("size")}};
+  const DType dtype = dtype_attr(attrs, DType::I64);
+  for (const std::int64_t bound : {low, high - 1}) rules::check_fits(Tensor::number(bound), dtype, "randint");
+  return {{dtype, device_attr(attrs), attrs.get<Dims>("size")}};
 }
 template <bool HasLow>
 Tensors randint_eager(const Op&, Inputs, const Attrs& attrs) {

@@ -176,8 +176,11 @@ Tensors extremum_jvp(const JvpArgs& args) {
 
 // ---- any, all, count_nonzero -----------------------------------------------------------------------------
 
+// PyTorch answers in u8 for u8.
+DType truth_dtype(DType x) { return x == DType::U8 ? DType::U8 : DType::Bool; }
+
 std::vector<TensorType> infer_truth(std::span<const TensorType> in, const Attrs& attrs) {
-  return {reduced_type(in[0], attrs, DType::Bool)};
+  return {reduced_type(in[0], attrs, truth_dtype(in[0].dtype))};
 }
 
 // The identities of Max and Min, what an empty sequence gives, are below and above zero: false and true.
@@ -188,7 +191,7 @@ Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
   const auto* from = found.data<std::int64_t>();
   bool* to = result.writable<bool>();
   for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = from[i] > 0;
-  return {result};
+  return {ops::cast(result, truth_dtype(in[0].dtype()))};
 }
 
 std::vector<TensorType> infer_count(std::span<const TensorType> in, const Attrs& attrs) {
@@ -205,7 +208,8 @@ void add_truth_ops(OpTable& table) {
   table.add({
       .signature = Signature::parse("any(x: tensor, dim: dims? = none, keepdim: bool = false)"),
       .family = "reduce",
-      .documentation = "Whether any element along `dim` (all of them when none) is not zero.",
+      .documentation =
+          "Whether any element along `dim` (all of them when none) is not zero. A bool; 0 or 1 for u8.",
       .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
       .infer = infer_truth,
       .eager = truth<Combine::Max>,
@@ -218,8 +222,8 @@ void add_truth_ops(OpTable& table) {
   table.add({
       .signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
       .family = "reduce",
-      .documentation =
-          "Whether every element along `dim` (all of them when none) is not zero; true of no elements.",
+      .documentation = "Whether every element along `dim` (all of them when none) is not zero; true of no "
+                       "elements. A bool; 0 or 1 for u8.",
       .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
       .infer = infer_truth,
       .eager = truth<Combine::Min>,

@@ -26,8 +26,8 @@ using math::kFloorMode;
 // Types of the arithmetic that a rule allows.
 enum class TypeSet : unsigned char { Floats, Integers, All };
 inline constexpr TypeSet Same = TypeSet::All, First = TypeSet::All, Arithmetic = TypeSet::All,
-                         Predicate = TypeSet::All, Quotient = TypeSet::All, Float = TypeSet::Floats,
-                         Bitwise = TypeSet::Integers, Integer = TypeSet::Integers;
+                         Difference = TypeSet::All, Predicate = TypeSet::All, Quotient = TypeSet::All,
+                         Float = TypeSet::Floats, Bitwise = TypeSet::Integers, Integer = TypeSet::Integers;
 template <class T>
 constexpr bool allowed(TypeSet set) {
   return set == TypeSet::All || (set == TypeSet::Floats) == math::kIsFloating<T>;

@@ -190,7 +190,7 @@ void add_scan_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_index,
       .lowering = Lowering::Library,
-      .traits = kLinear,
+      .traits = kLinear | kInplace,
       .onnx = "CumSum",
   });
   table.add({
@@ -205,6 +205,7 @@ void add_scan_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_input(0),
       .lowering = Lowering::Library,
+      .traits = kInplace,
   });
 }
 

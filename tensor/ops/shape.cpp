@@ -347,6 +347,22 @@ Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& att
   return {ops::index_select(x, dim, index)};
 }
 
+// Which index each element of the repeated tensor has: `repeats[i]` times i.
+std::vector<TensorType> repeat_counts_infer(std::span<const TensorType> inputs, const Attrs&) {
+  rules::check_index_dtype(inputs[0], "repeat_interleave", 0);
+  if (inputs[0].sizes.size() != 1) {
+    throw OpError(
+        ErrorKind::Shape,
+        fmt::format("repeat_interleave: the counts must be a vector, they are {}", to_string(inputs[0])),
+        {0});
+  }
+  return {{DType::I64, inputs[0].device, Dims{-1}}};
+}
+Tensors repeat_counts_body(const Op&, Inputs inputs, const Attrs&) {
+  static const Op& by_tensor = OpTable::get().at("repeat_interleave.tensor");
+  return {rules::apply_one(by_tensor, {ops::arange(0, inputs[0].size(0)), inputs[0]})};
+}
+
 // ---- Rows ----
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
@@ -469,6 +485,12 @@ void add_repeating(OpTable& table) {
                                repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
   by_tensor.traits = kDataDependent;
   table.add(std::move(by_tensor));
+  Op counts = composite_row(
+      "repeat_interleave.counts(repeats: tensor)",
+      "The indices that many times in a row: of what `repeat_interleave` of a tensor would take.",
+      ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, repeat_counts_body);
+  counts.traits = kDataDependent | kStopsGradient;
+  table.add(std::move(counts));
 }
 
 }  // namespace

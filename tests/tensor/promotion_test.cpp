@@ -114,7 +114,10 @@ TEST_CASE("what elementwise ops refuse, and what they say", "[elementwise][error
   CHECK(message_of("add", {f, ones({2, 4}, DType::F32)}) ==
         "ShapeError: add: shapes [2, 3] and [2, 4] do not broadcast: dim -1 is 3 and 4");
   CHECK(message_of("neg", {b}) == "DTypeError: neg: bools have no such arithmetic, got bool");
-  CHECK(message_of("sub", {b, b}) == "DTypeError: sub: bools have no such arithmetic, got bool");
+  for (const Tensor& other : {b, i, Tensor::number(std::int64_t{1})}) {
+    CHECK(message_of("sub", {b, other}) == "DTypeError: sub: bools have no difference, got bool");
+    CHECK(message_of("sub", {other, b}) == "DTypeError: sub: bools have no difference, got bool");
+  }
   CHECK(message_of("bitwise_and", {i, f}) ==
         "DTypeError: bitwise_and: only bools and integers have bits, got f32");
   CHECK(message_of("bitwise_left_shift", {f, i}) ==
@@ -128,8 +131,8 @@ TEST_CASE("what elementwise ops refuse, and what they say", "[elementwise][error
   CHECK(message_of("bitwise_right_shift", {ones({2}, DType::I8), Tensor::number(std::int64_t{8})}) ==
         "ValueError: bitwise_right_shift: a shift must be at least 0 and less than the number of bits");
   CHECK(message_of("where", {f, f, f}) == "DTypeError: where: the condition must be bool, got f32");
-  CHECK(message_of("masked_fill", {i, b, f}) ==
-        "DTypeError: masked_fill: the result keeps the dtype i64 of the first operand, got f32");
+  CHECK(message_of("masked_fill", {ones({2, 3}, DType::U8), b, Tensor::number(std::int64_t{256})}) ==
+        "OverflowError: masked_fill: 256 does not fit in u8");
   CHECK(message_of("clamp", {f, Tensor(), Tensor()}) == "ValueError: clamp: give min, max or both");
   CHECK(message_of("gelu", {f}, {{"approximate", std::string("erf")}}) ==
         "ValueError: gelu: approximate cannot be \"erf\"");

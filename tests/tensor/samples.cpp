@@ -160,6 +160,10 @@ Samples var_samples() {
   return samples;
 }
 
+Samples unbiased_samples() {
+  return {{{real({3, 4}, 1)}, {{"unbiased", true}}}, {{real({5}, 2)}, {{"unbiased", false}}}};
+}
+
 Samples logsumexp_samples() {
   return {
       {{real({3, 4}, 1)}, {{"dim", Dims{1}}}},
@@ -280,6 +284,8 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"count_nonzero", over_dims},
     {"var", var_samples},
     {"std", var_samples},
+    {"var.unbiased", unbiased_samples},
+    {"std.unbiased", unbiased_samples},
     {"norm", norm_samples},
     {"logsumexp", logsumexp_samples},
     {"argmax", along_optional_index},

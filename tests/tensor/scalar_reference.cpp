@@ -29,7 +29,7 @@ L larger(L a, L b) {
 L smaller(L a, L b) {
   return std::isnan(a) || std::isnan(b) ? kNan : a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
 }
-L sign(L x) { return std::isnan(x) ? x : static_cast<L>((x > 0) - (x < 0)); }
+L sign(L x) { return static_cast<L>((x > 0) - (x < 0)); }
 // By recurrence and the asymptotic series.
 L digamma(L x) {
   L sum = 0;
@@ -82,7 +82,7 @@ const ScalarReference kReferences[] = {
     {"lgamma", REAL(std::lgamma(std::fabs(a))), nullptr, 1, 4},
     {"digamma", REAL(digamma(a)), nullptr, 1, 12},
     {"sigmoid", REAL(sigmoid(a)), nullptr, 1.5},
-    {"log_sigmoid", REAL(-log1p_exp(-a)), nullptr, 2},
+    {"log_sigmoid", REAL(0 - log1p_exp(-a)), nullptr, 2},
     {"relu", REAL(a > 0 || std::isnan(a) ? a : 0.0L), WHOLE(a > 0 ? a : 0)},
     {"silu", REAL(a* sigmoid(a)), nullptr, 2.5},
     {"floor", REAL(std::floor(a)), WHOLE(a)},
