@@ -1,0 +1,215 @@
+"""Evaluates the cases in PyTorch and writes them, with what PyTorch gives, as scripts in Kiln.
+
+    python torch_oracle.py                 rewrites the scripts in ../torch
+    python torch_oracle.py --compare kiln  runs all cases in both and prints what differs
+
+Cases of differences.py, where the two differ on purpose, are in no script.
+
+A case is an expression, or statements and an expression with `;` between them, that means the same in both
+languages. Results are compared by dtype, sizes and elements, to the bit unless an op of APPROXIMATE is in it.
+"""
+import argparse
+import fnmatch
+import math
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+import cases_elementwise
+import cases_index
+import cases_reduce
+import cases_shape
+from differences import DIFFERENCES
+
+# One script for each.
+GROUPS = {f"{family}_{group.__name__}": group
+          for family, groups in {
+              "elementwise": [cases_elementwise.unary, cases_elementwise.promotion, cases_elementwise.binary, cases_elementwise.ternary, cases_elementwise.in_place],
+              "reduce": [cases_reduce.dims, cases_reduce.dtypes, cases_reduce.special],
+              "shape": [cases_shape.create, cases_shape.views, cases_shape.joins],
+              "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders]}.items()
+          for group in groups}
+
+APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+               "acosh", "atanh", "erf", "erfc", "lgamma", "digamma", "polygamma", "sigmoid", "log_sigmoid", "gelu",
+               "silu", "softplus", "elu", "atan2", "hypot", "pow", "std", "var",
+               "norm", "logsumexp", "softmax", "log_softmax", "lerp", "exp_", "sigmoid_", "pow_", "atan2_",
+               "linspace"}
+
+DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
+    "i64": torch.int64,
+          "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def bernoulli(x, p=None):
+    return torch.bernoulli(x) if p is None else torch.bernoulli(x, p)
+
+
+OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pad": F.pad, "gelu": F.gelu,
+    "silu": F.silu, "softplus": F.softplus, "elu": F.elu,
+               "leaky_relu": F.leaky_relu, "one_hot": F.one_hot, "embedding": F.embedding, "dropout": F.dropout,
+               "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
+CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "nan": math.nan, **DTYPES}
+
+
+class Names(dict):
+    """What a name means in a case: an op of PyTorch, wherever it keeps it."""
+
+    def __missing__(self, name):
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in OTHER_NAMES:
+            return OTHER_NAMES[name]
+        if hasattr(torch, name):
+            return getattr(torch, name)
+        if hasattr(torch.Tensor, name):
+            return lambda x, *args, **named: getattr(x, name)(*args, **named)
+        raise KeyError(name)
+
+
+def number_text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def elements_text(value, number):
+    return "[" + ", ".join(elements_text(v, number) for v in value) + "]" if isinstance(value,
+    list) else number(value)
+
+
+def text(result, number):
+    if isinstance(result, torch.Tensor):
+        if number is rounded and result.element_size() == 2:
+            number = rounded_half
+        return f"{NAMES[result.dtype]}{list(result.shape)} {elements_text(result.tolist(), number)}"
+    if isinstance(result, (tuple, list)):
+        return "(" + "; ".join(text(each, number) for each in result) + ")"
+    if isinstance(result, torch.dtype):
+        return NAMES[result]
+    return number_text(result)
+
+
+def rounded(value):
+    return f"{value:.4g}" if isinstance(value, float) else number_text(value)
+
+
+def rounded_half(value):
+    return f"{value:.2g}" if isinstance(value, float) else number_text(value)
+
+
+def is_approximate(case):
+    return any(name in APPROXIMATE for name in re.findall(r"[a-z_0-9]+(?=\()", case)) or "**" in case
+
+
+def evaluate(case, exact):
+    names = Names()
+    *statements, expression = case.split("; ")
+    try:
+        for statement in statements:
+            exec(statement, {}, names)
+        result = eval(expression, {}, names)
+        return text(result, number_text if exact else rounded)
+    except KeyError:
+        raise
+    except Exception:
+        return "refused"
+
+
+def as_function(case):
+    *statements, expression = case.split("; ")
+    if not statements:
+        return f"() => {expression}"
+    return "fn() { " + "; ".join(statements) + f"; return {expression} " + "}"
+
+
+PRELUDE = """fn number(x, digits) = f"{x:.{digits}g}" if digits and isinstance(x, float) else str(x)
+fn elements(x, digits) {
+  return "[" + ", ".join([elements(e, digits) for e in x]) + "]" if isinstance(x, list) else number(x, digits)
+}
+fn text(r, digits) {
+  if isinstance(r, tuple) or isinstance(r, list) { return "(" + "; ".join([text(e, digits) for e in r]) + ")" }
+  if not isinstance(r, tensor) { return str(r) }
+  half = r.element_size() == 2
+  return f"{r.dtype}{list(r.shape)} " + elements(r.tolist(), 2 if digits and half else digits)
+}
+fn exact(f) { try { print(text(f(), none)) } catch { print("refused") } }
+fn near(f) { try { print(text(f(), 4)) } catch { print("refused") } }
+"""
+
+
+def cases_of(group):
+    """Each once, without those that differ on purpose."""
+    patterns = [pattern.replace("[", "[[]").replace("?", "[?]")
+                for patterns in DIFFERENCES.values() for pattern in patterns]
+    return [case for case in dict.fromkeys(group()) if not any(fnmatch.fnmatchcase(case,
+    pattern) for pattern in patterns)]
+
+
+def write_scripts(folder):
+    folder.mkdir(exist_ok=True)
+    for name, group in GROUPS.items():
+        lines = ["# Made by generate/torch_oracle.py from what PyTorch gives.", PRELUDE.rstrip()]
+        for case in cases_of(group):
+            given = evaluate(case, not is_approximate(case))
+            lines.append(f"{'near' if is_approximate(case) else 'exact'}({as_function(case)})  # => {given}")
+        (folder / f"{name}.kiln").write_text("\n".join(lines) + "\n")
+
+
+def compare(kiln):
+    cases = [case for group in GROUPS.values() for case in cases_of(group)]
+    lines = [PRELUDE.replace('catch { print("refused") }',
+        'catch err { print("refused " + err.kind + ": " + err.message) }')]
+    lines += [f"exact({as_function(case)})" for case in cases]
+    with tempfile.NamedTemporaryFile("w", suffix=".kiln", delete=False) as file:
+        file.write("\n".join(lines) + "\n")
+    done = subprocess.run([kiln, file.name], capture_output=True, text=True)
+    found = done.stdout.split("\n")[:-1]
+    if len(found) != len(cases):
+        sys.exit(f"{len(cases)} cases gave {len(found)} lines: {done.stderr[-2000:]}")
+    wrong = 0
+    for case, ours in zip(cases, found):
+        theirs = evaluate(case, True)
+        if theirs == "refused" and ours.startswith("refused"):
+            continue
+        if theirs == ours or is_approximate(case) and near(theirs, ours):
+            continue
+        wrong += 1
+        print(f"{case}\n    torch {theirs[:300]}\n    kiln  {ours[:300]}")
+    print(f"{wrong} of {len(cases)} differ")
+
+
+def near(a, b):
+    """Equal apart from the last digits of floats."""
+    pattern = r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)"
+    if re.sub(pattern, "#", a) != re.sub(pattern, "#", b):
+        return False
+    width = {"f16[": 2e-3, "bf16": 1.6e-2, "f32[": 3e-6, "f64[": 1e-12}.get(a[:4], 1e-6)
+    for x, y in zip(re.findall(pattern, a), re.findall(pattern, b)):
+        x, y = float(x), float(y)
+        if math.isnan(x) != math.isnan(y) or math.isinf(x) != math.isinf(y):
+            return False
+        if x != y and not math.isnan(x) and abs(x - y) > width * max(abs(x), abs(y), 1e-7):
+            return False
+        if x == 0 and y == 0 and math.copysign(1, x) != math.copysign(1, y):
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--compare", metavar="kiln")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    if options.compare:
+        compare(options.compare)
+    else:
+        write_scripts(Path(__file__).resolve().parent.parent / "torch")
