@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/compare_numbers.h"
+
 namespace kiln::interp::host {
 
 void wrong_type(std::string_view parameter, std::string_view wanted, const Value& got) {
@@ -102,7 +104,7 @@ Value native_value(std::string name, std::string signature, std::string document
 
 bool less(Interpreter& interpreter, const Value& a, const Value& b) {
   if (a.is(Tag::Int) && b.is(Tag::Int)) return a.as_int() < b.as_int();
-  if (a.is_number() && b.is_number()) return a.number() < b.number();
+  if (a.is_number() && b.is_number()) return compare_numbers(a, b) < 0;
   if (a.is(Tag::Str) && b.is(Tag::Str)) return text_of(a) < text_of(b);
   return interpreter.truth(interpreter.compare(lang::CompareOp::Lt, a, b));
 }

@@ -45,7 +45,7 @@ void update_dict(Interpreter& interpreter, Dict& dict, const Value& from);
 // A Type or StructType, or a tuple of them.
 bool is_instance(const Value& value, const Value& type);
 
-// Stable, by `key` of each item unless none.
+// Stable, by `key` of each item unless none. What raises on the way leaves the items as they were.
 void sort_values(Interpreter& interpreter, std::vector<Value>& items, const Value& key, bool reverse);
 
 // Order of two host values as `<` has it; compares through the interpreter.

@@ -235,53 +235,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-namespace host {
-namespace {
-
-using Keyed = std::vector<std::pair<Value, Value>>;
-
-// Merges the sorted runs [begin, middle) and [middle, end) of `from` into `to`. Unlike the library's sort,
-// this stays within its bounds whatever a program's comparison answers.
-void merge_runs(Interpreter& interpreter, Keyed& from, Keyed& to, std::size_t begin, std::size_t middle,
-                std::size_t end) {
-  std::size_t left = begin;
-  std::size_t right = middle;
-  for (std::size_t at = begin; at < end; ++at) {
-    const bool take_right =
-        right < end && (left == middle || less(interpreter, from[right].first, from[left].first));
-    to[at] = std::move(from[take_right ? right++ : left++]);
-  }
-}
-
-void merge_sort(Interpreter& interpreter, Keyed& items) {
-  Keyed other(items.size());
-  for (std::size_t width = 1; width < items.size(); width *= 2) {
-    for (std::size_t begin = 0; begin < items.size(); begin += 2 * width) {
-      const std::size_t middle = std::min(begin + width, items.size());
-      merge_runs(interpreter, items, other, begin, middle, std::min(middle + width, items.size()));
-    }
-    items.swap(other);
-  }
-}
-
-}  // namespace
-
-void sort_values(Interpreter& interpreter, std::vector<Value>& items, const Value& key, bool reverse) {
-  Keyed keyed;
-  keyed.reserve(items.size());
-  for (Value& item : items) {
-    Value k = key.is_none() ? item : interpreter.call(key, {item});
-    keyed.emplace_back(std::move(k), std::move(item));
-  }
-  // Reversing before and after keeps equal items in their order.
-  if (reverse) std::reverse(keyed.begin(), keyed.end());
-  merge_sort(interpreter, keyed);
-  if (reverse) std::reverse(keyed.begin(), keyed.end());
-  for (std::size_t i = 0; i < items.size(); ++i) items[i] = std::move(keyed[i].second);
-}
-
-}  // namespace host
-
 Value make_iterator(Interpreter& interpreter, const Value& iterable) {
   switch (iterable.tag()) {
     case Tag::Iterator:

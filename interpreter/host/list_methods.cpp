@@ -23,7 +23,7 @@ std::size_t clamped(std::int64_t index, std::size_t size) {
 }
 
 Value append(Interpreter&, std::span<Value> arguments) {
-  list(arguments).push_back(arguments[1]);
+  list(arguments).push_back(std::move(arguments[1]));
   return {};
 }
 
@@ -100,9 +100,8 @@ Value reverse(Interpreter&, std::span<Value> arguments) {
 Value sort(Interpreter& interpreter, std::span<Value> arguments) {
   std::vector<Value> items = std::exchange(list(arguments), {});
   try {
-    std::vector<Value> copy = items;
-    sort_values(interpreter, copy, arguments[1], bool_argument(arguments[2], "reverse"));
-    list(arguments) = std::move(copy);
+    sort_values(interpreter, items, arguments[1], bool_argument(arguments[2], "reverse"));
+    list(arguments) = std::move(items);
   } catch (...) {
     list(arguments) = std::move(items);
     throw;
