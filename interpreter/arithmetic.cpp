@@ -39,7 +39,8 @@ Value mul(Int a, Int b) {
 }
 Value div(Int a, Int b) {
   if (b == 0) division_by_zero();
-  return static_cast<double>(a) / static_cast<double>(b);
+  // Wide enough to hold both exactly.
+  return static_cast<double>(static_cast<long double>(a) / static_cast<long double>(b));
 }
 Value floor_div(Int a, Int b) {
   if (b == 0) division_by_zero();

@@ -1,6 +1,7 @@
 #include "interpreter/call.h"
 
 #include <algorithm>
+#include <array>
 
 #include "interpreter/collector.h"
 #include "interpreter/members.h"
@@ -79,13 +80,12 @@ bool Vm::begin_call(Value* callee, std::uint32_t count) {
       case Tag::Function:
         return begin_function(callee, count);
       case Tag::Native:
-        call_native(callee, count);
+        call_native(callee->as<Native>(), callee, count);
         return false;
-      case Tag::Type: {
-        const Value constructor = callee->as<Type>().constructor;
-        callee->assign(constructor);
-        continue;
-      }
+      case Tag::Type:
+        if (!callee->as<Type>().constructor.is(Tag::Native)) not_callable(*callee);
+        call_native(callee->as<Type>().constructor.as<Native>(), callee, count);
+        return false;
       case Tag::StructType:
         return begin_struct(callee, count);
       default:
@@ -113,7 +113,7 @@ bool Vm::begin_function(Value* callee, std::uint32_t count) {
     for (std::int32_t i = given; i < arity; ++i) {
       callee[1 + i].assign(function.defaults[static_cast<std::size_t>(i - (arity - defaults))]);
     }
-    enter(function, callee + 1);
+    enter(frame_, function, callee + 1);
     return true;
   }
   Arguments arguments = collect(callee + 1, count);
@@ -125,7 +125,7 @@ bool Vm::begin_bound(Value* callee, const Function& function, Arguments& argumen
   std::vector<Value> bound(function.code->parameters.size());
   bind_function(function, arguments, bound.data());
   for (std::size_t i = 0; i < bound.size(); ++i) callee[1 + i].take(bound[i]);
-  enter(function, callee + 1);
+  enter(frame_, function, callee + 1);
   return true;
 }
 
@@ -143,6 +143,7 @@ bool Vm::begin_call(Value* result, Value callee, Arguments& arguments) {
       }
       case Tag::Type: {
         const Value constructor = callee.as<Type>().constructor;
+        if (!constructor.is(Tag::Native)) not_callable(callee);
         callee = constructor;
         continue;
       }
@@ -187,21 +188,44 @@ bool Vm::begin_struct(Value* callee, std::uint32_t count) {
   return begin_new(callee, keep, arguments);
 }
 
-void Vm::call_native(Value* callee, std::uint32_t count) {
-  const auto& native = callee->as<Native>();
-  Value result;
-  const auto& parameters = native.parameters;
+namespace {
+
+// Parameters of host functions that are bound without a heap.
+constexpr std::size_t kFewParameters = 8;
+
+// True when the arguments are those of the first parameters, and the others have defaults.
+bool needs_no_binding(std::span<const NativeParameter> parameters, std::size_t count) {
   using Kind = NativeParameter::Kind;
-  if (native.unbound) {
-    result = native.unbound(interpreter_, native, {callee + 1, count}, {});
-  } else if (parameters.size() == count && (count == 0 || parameters.back().kind == Kind::Normal)) {
-    result = native.call(interpreter_, {callee + 1, count});
-  } else {
-    Arguments arguments;
-    arguments.positional.assign(callee + 1, callee + 1 + count);  // stay in place for an error's labels
-    std::vector<Value> bound = bind_native(native, arguments);
-    result = native.call(interpreter_, bound);
+  if (count > parameters.size() || parameters.size() > kFewParameters) return false;
+  if (!parameters.empty() && parameters.back().kind != Kind::Normal) return false;
+  return std::none_of(parameters.begin() + static_cast<std::ptrdiff_t>(count), parameters.end(),
+                      [](const NativeParameter& p) { return p.required || p.kind != Kind::Normal; });
+}
+
+// The arguments stay in place for an error's labels.
+Value bind_and_call(Interpreter& interpreter, const Native& native, std::span<Value> arguments) {
+  const std::vector<NativeParameter>& parameters = native.parameters;
+  if (!needs_no_binding(parameters, arguments.size())) {
+    Arguments written;
+    written.positional.assign(arguments.begin(), arguments.end());
+    std::vector<Value> bound = bind_native(native, written);
+    return native.call(interpreter, bound);
   }
+  std::array<Value, kFewParameters> bound;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    bound[i] = i < arguments.size() ? arguments[i] : parameters[i].default_value;
+  }
+  return native.call(interpreter, {bound.data(), parameters.size()});
+}
+
+}  // namespace
+
+// Calls callee[1] … callee[count]'s function; the result goes to callee[0], whatever is there.
+void Vm::call_native(const Native& native, Value* callee, std::uint32_t count) {
+  const std::span<Value> arguments(callee + 1, count);
+  Value result = native.direct && native.direct_arity == count ? native.direct(interpreter_, arguments)
+                 : native.unbound ? native.unbound(interpreter_, native, arguments, {})
+                                  : bind_and_call(interpreter_, native, arguments);
   for (std::uint32_t i = 1; i <= count; ++i) callee[i].clear();
   callee->take(result);
   Collector::collect_if_due();
@@ -216,8 +240,7 @@ bool Vm::begin_method_call(Value* callee, std::uint32_t count, Site& site) {
         callee->assign(*site.found);
         return begin_call(callee, count);
       case Site::Kind::HostMethod:
-        callee->assign(*site.found);
-        call_native(callee, count);
+        call_native(site.found->as<Native>(), callee, count);
         return false;
       case Site::Kind::Op: {
         Value result = call_op(interpreter_, *static_cast<const OpEntry*>(site.op), {callee + 1, count});
@@ -283,7 +306,7 @@ bool find_in_scope(Vm& vm, const Site& site, Value& function) {
                           value.is(Tag::StructType) || value.is(Tag::Type) || value.is(Tag::Instance);
     if (callable) return function = value, true;
   }
-  if (const Value& value = frame.module->slots[site.module_slot]; !value.is_unset())
+  if (const Value& value = frame.module().slots[site.module_slot]; !value.is_unset())
     return function = value, true;
   if (const Value* value = vm.find_prelude(site.name)) return function = *value, true;
   return false;

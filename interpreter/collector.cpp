@@ -17,12 +17,9 @@ struct Ring {
   bool empty() { return head.next == first(); }
 };
 
-constexpr std::size_t kYoungLimit = 10'000;                 // containers made between searches of the young
-constexpr std::size_t kTensorLimit = std::size_t{1} << 28;  // or bytes of tensors taken
-constexpr std::size_t kFullMinimum = 50'000;                // survivors before all are searched
+constexpr std::size_t kFullMinimum = 50'000;  // survivors before all are searched
 
 constinit Ring young, old;
-std::size_t made = 0;  // since the last search, less those that died
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;
 std::size_t tensor_bytes = 0;  // after the last search
@@ -138,25 +135,27 @@ std::size_t free_unreached(Search& search) {
 
 Container::Container(Tag t) : Object(t) {
   link(young, this);
-  ++made;
+  ++Collector::made_;
   ++live;
 }
 
 Container::~Container() {
   unlink(this);
   if (tag == Tag::None) return;  // a ring's head
-  if (made > 0) --made;
+  if (Collector::made_ > 0) --Collector::made_;
   --live;
 }
 
-bool Collector::due() {
-  if (made >= kYoungLimit) return true;
-  return memory_use(Device{}).live_bytes > tensor_bytes + kTensorLimit;
-}
-
-std::size_t Collector::collect_if_due() {
-  if (!due()) return 0;
-  return collect(old_count > kFullMinimum && old_count > 2 * old_at_full);
+void Collector::look() {
+  if (made_ < kYoungLimit) {
+    const std::size_t live_bytes = memory_use(Device{}).live_bytes;
+    const std::size_t allowed = tensor_bytes + kTensorLimit;
+    if (live_bytes <= allowed) {
+      next_look_ = memory::bytes_taken + (allowed - live_bytes) + 1;
+      return;
+    }
+  }
+  collect(old_count > kFullMinimum && old_count > 2 * old_at_full);
 }
 
 std::size_t Collector::collect(bool all) {
@@ -170,10 +169,11 @@ std::size_t Collector::collect(bool all) {
   old_count = all ? survivors : old_count + survivors;
   if (all) old_at_full = survivors;
   move_all(young, old);
-  made = 0;
+  made_ = 0;
   const std::size_t freed = free_unreached(search);
-  made = 0;
+  made_ = 0;
   tensor_bytes = memory_use(Device{}).live_bytes;
+  next_look_ = memory::bytes_taken + kTensorLimit;
   return freed;
 }
 

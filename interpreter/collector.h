@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "interpreter/value.h"
+#include "tensor/memory.h"
 
 namespace kiln::interp {
 
@@ -12,12 +13,24 @@ namespace kiln::interp {
 // from anything left with some, is garbage. Young objects are searched often, all of them when they doubled.
 class Collector {
  public:
-  // Cheap: asks whether enough was made, or enough tensor memory taken, since the last search.
-  static bool due();
-  // Runs a search if it pays; call it between instructions. Gives the number of objects freed.
-  static std::size_t collect_if_due();
+  // Runs a search if it pays; call it between instructions.
+  static void collect_if_due() {
+    if (made_ >= kYoungLimit || memory::bytes_taken >= next_look_) [[unlikely]]
+      look();
+  }
+  // Gives the number of objects freed.
   static std::size_t collect(bool all = true);
   static std::size_t live_containers();
+
+ private:
+  friend struct Container;
+  static constexpr std::size_t kYoungLimit = 10'000;                 // containers made between searches
+  static constexpr std::size_t kTensorLimit = std::size_t{1} << 28;  // or bytes of tensors added
+  static void look();
+
+  static inline std::size_t made_ = 0;  // since the last search, less those that died
+  // Before this many bytes of tensors were taken, no more than kTensorLimit can have been added to them.
+  static inline std::size_t next_look_ = kTensorLimit;
 };
 
 }  // namespace kiln::interp

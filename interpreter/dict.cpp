@@ -14,7 +14,8 @@ constexpr std::size_t kSmallest = 8;
 std::size_t hash_text(std::string_view text) { return std::hash<std::string_view>()(text) | 1U; }
 
 bool same_key(const Dict::Entry& entry, const Value& key, std::size_t hash) {
-  return entry.hash == hash && (identical(entry.key, key) || values_equal(entry.key, key));
+  return entry.hash == static_cast<std::uint32_t>(hash) &&
+         (identical(entry.key, key) || values_equal(entry.key, key));
 }
 
 }  // namespace
@@ -48,7 +49,9 @@ Value* Dict::find(std::string_view key) {
   for (std::size_t i = hash & mask; buckets_[i] != kEmpty; i = (i + 1) & mask) {
     if (buckets_[i] == kDeleted) continue;
     Entry& entry = entries_[static_cast<std::size_t>(buckets_[i])];
-    if (entry.hash == hash && entry.key.is(Tag::Str) && entry.key.as<Str>().text == key) return &entry.value;
+    if (entry.hash == static_cast<std::uint32_t>(hash) && entry.key.is(Tag::Str) &&
+        entry.key.as<Str>().text == key)
+      return &entry.value;
   }
   return nullptr;
 }
@@ -64,7 +67,7 @@ void Dict::set(const Value& key, Value value) {
     return;
   }
   buckets_[bucket] = static_cast<std::int32_t>(entries_.size());
-  entries_.push_back({key, std::move(value), hash, true});
+  entries_.push_back({key, std::move(value), static_cast<std::uint32_t>(hash), true});
   ++live_;
 }
 

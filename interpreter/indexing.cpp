@@ -77,8 +77,8 @@ Value range_index(const Range& range, const Value& object, const Value& index) {
   return make<Range>(start, start + step * steps.count, step);
 }
 
-Value text_index(const std::string& text, const Value& object, const Value& index) {
-  const CodePoints points(text);
+Value text_index(const Value& object, const Value& index) {
+  const CodePoints points(object.as<Str>());
   if (!index.is(Tag::Slice)) return Value(points.at(position(index, points.size(), object)));
   const Steps steps = resolve(index.as<Slice>(), points.size());
   if (steps.step == 1)
@@ -150,7 +150,7 @@ Value get_index(Interpreter& interpreter, const Value& object, const Value& inde
       missing_key(interpreter, object.as<Dict>(), index);
     }
     case Tag::Str:
-      return text_index(object.as<Str>().text, object, index);
+      return text_index(object, index);
     case Tag::Range:
       return range_index(object.as<Range>(), object, index);
     default:

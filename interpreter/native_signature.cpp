@@ -105,9 +105,10 @@ Value make_native(const NativeDef& def) {
   native->name = trim(text.substr(0, open));
   native->signature = text;
   native->documentation = def.documentation;
-  native->call = def.call;
+  native->call = native->direct = def.call;
   if (open == std::string_view::npos) {  // a field: its only argument is the receiver
     native->parameters.push_back({"self", NativeParameter::Kind::Normal, true, {}});
+    native->direct_arity = 1;
     return result;
   }
   bool keyword_only = false;
@@ -115,6 +116,10 @@ Value make_native(const NativeDef& def) {
     if (part != "*") native->parameters.push_back(read_parameter(part, keyword_only));
     if (part.starts_with("*")) keyword_only = true;
   }
+  native->direct_arity = static_cast<std::uint32_t>(native->parameters.size());
+  if (keyword_only ||
+      (!native->parameters.empty() && native->parameters.back().kind != NativeParameter::Kind::Normal))
+    native->direct = nullptr;
   return result;
 }
 

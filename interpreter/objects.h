@@ -64,6 +64,9 @@ struct Native : Object {
   std::string documentation;
   std::vector<NativeParameter> parameters;
   std::function<Value(Interpreter&, std::span<Value>)> call;
+  // What `call` holds where that is a plain function, for calls with exactly this many arguments.
+  NativeFn direct = nullptr;
+  std::uint32_t direct_arity = 0;
   // Set instead of `call` when a function binds its own arguments (ops: spread sizes, overloads): it gets
   // them as the call wrote them. `data` is its own.
   using Unbound = Value (*)(Interpreter& interpreter, const Native& self, std::span<const Value> arguments,

@@ -115,8 +115,7 @@ void augmented_operator(Interpreter& interpreter, BinaryOp op, Value& target, co
   }
   if (op == BinaryOp::Add && target.is(Tag::Str) && value.is(Tag::Str) && target.object()->refs == 1 &&
       !identical(target, value)) {
-    target.as<Str>().text += value.as<Str>().text;  // nobody else sees this text
-    target.as<Str>().hash = 0;
+    target.as<Str>().append(value.as<Str>().text);
     return;
   }
   if (op == BinaryOp::BitOr && target.is(Tag::Dict) && value.is(Tag::Dict)) {

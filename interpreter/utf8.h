@@ -26,10 +26,9 @@ inline std::size_t code_point_bytes(std::string_view text, std::size_t at) {
 }
 
 inline bool is_ascii(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) return false;
-  }
-  return true;
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
 }
 
 // Number of code points.

@@ -5,19 +5,18 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/utf8.h"
+#include "interpreter/value.h"
+
 namespace kiln::interp {
 
 // Text of ASCII alone, the common case, needs no table.
 class CodePoints {
  public:
-  explicit CodePoints(std::string_view text) : text_(text) {
-    bool ascii = true;
-    for (const char c : text) ascii &= static_cast<signed char>(c) >= 0;
-    if (ascii) return;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) starts_.push_back(i);
-    }
-    starts_.push_back(text.size());
+  explicit CodePoints(const Str& str) : text_(str.text) {
+    if (str.is_ascii()) return;
+    for (std::size_t i = 0; i < text_.size(); i += code_point_bytes(text_, i)) starts_.push_back(i);
+    starts_.push_back(text_.size());
   }
   std::size_t size() const { return starts_.empty() ? text_.size() : starts_.size() - 1; }
   std::string_view at(std::size_t i) const { return between(i, 1); }

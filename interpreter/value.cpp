@@ -7,6 +7,7 @@
 #include "interpreter/compare_numbers.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/objects.h"
+#include "interpreter/utf8.h"
 
 namespace kiln::interp {
 
@@ -33,6 +34,14 @@ void Value::release_counted() {
     return;
   }
   if (--object_->refs == 0) destroy_object(object_);
+}
+
+bool Str::is_ascii() const {
+  if (!ascii_known) {
+    ascii = kiln::interp::is_ascii(text);
+    ascii_known = true;
+  }
+  return ascii;
 }
 
 std::int64_t Range::size() const {

@@ -58,6 +58,8 @@ struct Object {
   constexpr explicit Object(Tag t) : tag(t) {}
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory, std::size_t bytes);
 };
 void destroy_object(Object* object);  // by tag, to the right type
 
@@ -159,6 +161,16 @@ class Value {
     put_bits(tag, bits);
   }
 
+  // The same where an object, and no tensor, is known to be.
+  void replace_object(Value& source) {
+    Object* const old = object_;
+    tag_ = source.tag_;
+    int_ = source.int_;
+    source.tag_ = Tag::None;
+    if (--old->refs == 0) destroy_object(old);
+  }
+  void replace_object(Value&& source) { replace_object(source); }
+
  private:
   void retain() const {
     if (tag_ < kFirstCounted) return;
@@ -208,9 +220,18 @@ Value make(Args&&... args) {
 }
 
 struct Str : Object {
+  mutable bool ascii_known = false;
+  mutable bool ascii = false;
   std::string text;
   mutable std::size_t hash = 0;  // 0: unknown
   explicit Str(std::string t) : Object(Tag::Str), text(std::move(t)) {}
+  // Only while nobody else holds the object.
+  void append(std::string_view more) {
+    text += more;
+    hash = 0;
+    ascii_known = false;
+  }
+  bool is_ascii() const;  // every byte is a character; asked once
 };
 struct List : Container {
   std::vector<Value> items;
@@ -250,7 +271,7 @@ class Dict : public Container {
  public:
   struct Entry {
     Value key, value;
-    std::size_t hash;
+    std::uint32_t hash;  // its low bits, which are all that the table needs
     bool live;
   };
   Dict() : Container(Tag::Dict) {}

@@ -294,6 +294,7 @@ void count_buffer(std::size_t bytes) {
   Heap& mine = heap();
   mine.live_bytes.add(static_cast<std::int64_t>(bytes));
   mine.live_buffers.add(1);
+  bytes_taken += bytes;
   if (mine.live_bytes.get() > mine.high_bytes.get()) mine.high_bytes.set(mine.live_bytes.get());
 }
 

@@ -22,5 +22,7 @@ void give_object(Pool pool, void* object);
 // Counts a buffer of `bytes`. Checks the limit; throws OpError (OutOfMemory) without counting.
 void count_buffer(std::size_t bytes);
 void uncount_buffer(std::size_t bytes);
+// What this thread's buffers have taken so far, whether they live or not: cheap to ask often.
+inline constinit thread_local std::size_t bytes_taken = 0;
 
 }  // namespace kiln::memory

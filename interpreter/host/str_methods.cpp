@@ -47,19 +47,27 @@ Value splitlines(Interpreter&, std::span<Value> arguments) {
   return texts(lines);
 }
 
+void join_item(std::string& text, std::string_view separator, const Value& item, std::size_t i) {
+  if (!item.is(Tag::Str)) {
+    raise("TypeError", fmt::format("join: item {} must be a str, got {}", i, describe(item)),
+          "make it one with `str(x)`");
+  }
+  if (i > 0) text += separator;
+  text += text_of(item);
+}
+
 Value join(Interpreter& interpreter, std::span<Value> arguments) {
   std::string text;
-  std::int64_t i = 0;
-  interpreter.iterate(arguments[1], [&](const Value& item) {
-    if (!item.is(Tag::Str)) {
-      raise("TypeError", fmt::format("join: item {} must be a str, got {}", i, describe(item)),
-            "make it one with `str(x)`");
-    }
-    if (i++ > 0) text += self(arguments);
-    text += text_of(item);
-    return true;
-  });
-  return Value(text);
+  std::size_t i = 0;
+  if (const std::vector<Value>* items = items_of(arguments[1])) {
+    for (const Value& item : *items) join_item(text, self(arguments), item, i++);
+  } else {
+    interpreter.iterate(arguments[1], [&](const Value& item) {
+      join_item(text, self(arguments), item, i++);
+      return true;
+    });
+  }
+  return make<Str>(std::move(text));
 }
 
 // Is the code point at `at` one of `set`? White space when the set is none.

@@ -137,7 +137,9 @@ Value make_bool(Interpreter& interpreter, std::span<Value> arguments) {
 }
 
 Value make_str(Interpreter& interpreter, std::span<Value> arguments) {
-  return Value(str_of(interpreter, arguments[0]));
+  const Value& x = arguments[0];
+  if (x.is(Tag::Str)) return x;
+  return make<Str>(x.is(Tag::Int) ? std::to_string(x.as_int()) : str_of(interpreter, x));
 }
 
 Value make_list(Interpreter& interpreter, std::span<Value> arguments) {
