@@ -98,7 +98,7 @@ std::string origin_text(const Frame& frame, const OperandNote& note) {
     case OperandNote::Origin::Assigned:
       return ", from " + place_text(note.assigned);
     case OperandNote::Origin::Global: {
-      const lang::Span origin = frame.module->origins[frame.module->slot(note.name)];
+      const lang::Span origin = frame.module().origins[frame.module().slot(note.name)];
       return origin ? ", from " + place_text(origin) : "";
     }
     case OperandNote::Origin::None:

@@ -9,12 +9,11 @@ namespace kiln::interp {
 struct Frame {
   const Instruction* pc;  // being executed
   Value* base;
-  const Value* constants;
   Value* slots;  // of the module
-  Module* module;
   const Function* function;
   const Code* code;
 
+  Module& module() const { return function->module.as<Module>(); }
   std::size_t place() const { return static_cast<std::size_t>(pc - code->instructions.data()); }
   bool is_temporary(std::uint32_t r) const { return r >= code->locals; }
 };

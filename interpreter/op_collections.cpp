@@ -113,13 +113,6 @@ void op_UnpackStar(Vm& vm, Value* r, const Instruction& i) {
   r[i.a + before].take(list);
 }
 
-void op_SetIndex(Vm& vm, Value* r, const Instruction& i) {
-  set_index(vm.interpreter(), r[i.a], r[i.b], r[i.c]);
-  consume(vm, r, i.a);
-  consume(vm, r, i.b);
-  consume(vm, r, i.c);
-}
-
 // A view was already written through; what an index copied has to be written back.
 void op_SetIndexBack(Vm& vm, Value* r, const Instruction& i) {
   const bool is_view = r[i.a].is(Tag::Tensor) && r[i.c].is(Tag::Tensor) &&

@@ -34,8 +34,8 @@ std::vector<Candidate> tensors_in_scope(const Frame& frame) {
   };
   const auto locals = frame.code->function->locals;
   for (std::size_t i = 0; i < locals.size(); ++i) add(locals[i], frame.base[i]);
-  for (std::size_t i = 0; i < frame.module->slots.size(); ++i)
-    add(frame.module->names[i], frame.module->slots[i]);
+  for (std::size_t i = 0; i < frame.module().slots.size(); ++i)
+    add(frame.module().names[i], frame.module().slots[i]);
   return found;
 }
 

@@ -5,6 +5,7 @@
 
 #include "interpreter/collector.h"
 #include "interpreter/operators.h"
+#include "interpreter/vm_numbers.h"
 #include "interpreter/vm_slow.h"
 #include "tensor/parallel.h"
 
@@ -14,17 +15,15 @@
 namespace kiln::interp {
 namespace {
 
-inline bool both(const Value& a, const Value& b, Tag tag) {
-  return (unsigned{a.is(tag)} & unsigned{b.is(tag)}) != 0;
+// Counted from the end when negative; null when there is none.
+template <class Items>
+inline auto item_at(Items& items, std::int64_t index) -> decltype(items.data()) {
+  auto at = static_cast<std::uint64_t>(index);
+  if (index < 0) at += items.size();
+  return at < items.size() ? items.data() + at : nullptr;
 }
-
-// An int or a float, not both of them ints.
-inline bool real_pair(const Value& a, const Value& b) {
-  const auto real = [](Tag t) { return static_cast<unsigned>(t) - static_cast<unsigned>(Tag::Int) <= 1U; };
-  return (unsigned{real(a.tag())} & unsigned{real(b.tag())}) != 0;
-}
-inline double real(const Value& v) {
-  return v.is(Tag::Float) ? v.as_float() : static_cast<double>(v.as_int());
+inline const std::vector<Value>& items_in(const Value& v) {
+  return v.is(Tag::List) ? v.as<List>().items : v.as<Tuple>().items;
 }
 
 // Gives `target` a part of `owner`, which is let go of afterwards when it is a temporary.
@@ -37,23 +36,20 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
 }  // namespace
 
 // Each handler ends in NEXT or JUMP. `frame->pc` is written before anything that can throw.
-#define REGISTER(x) r[x]
-#define DISPATCH() goto* kLabels[pc->op]
+#define SAVE() frame->pc = pc
+#define DISPATCH() goto* labels[pc->op]
 #define NEXT    \
   do {          \
     ++pc;       \
     DISPATCH(); \
   } while (false)
-#define JUMP(offset)                                                        \
-  do {                                                                      \
-    if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]] { \
-      frame->pc = pc;                                                       \
-      interrupt();                                                          \
-    }                                                                       \
-    pc += (offset);                                                         \
-    DISPATCH();                                                             \
+#define JUMP(offset)                                                      \
+  do {                                                                    \
+    if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]] \
+      goto stop_on_interrupt;                                             \
+    pc += (offset);                                                       \
+    DISPATCH();                                                           \
   } while (false)
-#define SAVE() frame->pc = pc
 #define RELOAD()     \
   do {               \
     frame = frame_;  \
@@ -61,78 +57,26 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     pc = frame->pc;  \
   } while (false)
 
-// Ints first, then floats, then a mixture; what is left, and ints that overflow, is not written out here.
-#define ARITHMETIC_PATHS(target, x, y, operation, builtin)      \
-  if (both(x, y, Tag::Int)) {                                   \
-    std::int64_t result;                                        \
-    if (!builtin(x.as_int(), y.as_int(), &result)) [[likely]] { \
-      target.put(result);                                       \
-      NEXT;                                                     \
-    }                                                           \
-  } else if (both(x, y, Tag::Float)) {                          \
-    target.put(x.as_float() operation y.as_float());            \
-    NEXT;                                                       \
-  } else if (real_pair(x, y)) {                                 \
-    target.put(real(x) operation real(y));                      \
-    NEXT;                                                       \
-  }
-#define DIVISION_PATHS(target, x, y)                              \
-  if (both(x, y, Tag::Float)) {                                   \
-    if (y.as_float() != 0) [[likely]] {                           \
-      target.put(x.as_float() / y.as_float());                    \
-      NEXT;                                                       \
-    }                                                             \
-  } else if (x.is(Tag::Float) & y.is(Tag::Int)) {                 \
-    if (y.as_int() != 0) [[likely]] {                             \
-      target.put(x.as_float() / static_cast<double>(y.as_int())); \
-      NEXT;                                                       \
-    }                                                             \
-  }
-#define ARITHMETIC_NUMBER_PATHS(target, x, number, operation, builtin)    \
-  if (x.is(Tag::Int)) {                                                   \
-    std::int64_t result;                                                  \
-    if (!builtin(x.as_int(), std::int64_t{number}, &result)) [[likely]] { \
-      target.put(result);                                                 \
-      NEXT;                                                               \
-    }                                                                     \
-  } else if (x.is(Tag::Float)) {                                          \
-    target.put(x.as_float() operation number);                            \
-    NEXT;                                                                 \
-  }
-
-#define ARITHMETIC(name, operation, builtin)                               \
-  name: {                                                                  \
-    const Value& x = r[pc->b];                                             \
-    const Value& y = r[pc->c];                                             \
-    Value& target = r[pc->a];                                              \
-    ARITHMETIC_PATHS(target, x, y, operation, builtin)                     \
-    SAVE();                                                                \
-    slow_binary(*this, lang::BinaryOp::name, r, *pc);                      \
-    NEXT;                                                                  \
-  }                                                                        \
-  name##Int : {                                                            \
-    const Value& x = r[pc->b];                                             \
-    Value& target = r[pc->a];                                              \
-    ARITHMETIC_NUMBER_PATHS(target, x, pc->c_number(), operation, builtin) \
-    SAVE();                                                                \
-    slow_binary_number(*this, lang::BinaryOp::name, r, *pc);               \
-    NEXT;                                                                  \
-  }                                                                        \
-  Aug##name : {                                                            \
-    Value& x = r[pc->a];                                                   \
-    const Value& y = r[pc->b];                                             \
-    ARITHMETIC_PATHS(x, x, y, operation, builtin)                          \
-    SAVE();                                                                \
-    slow_augmented(*this, lang::BinaryOp::name, r, *pc);                   \
-    NEXT;                                                                  \
-  }                                                                        \
-  Aug##name##Int : {                                                       \
-    Value& x = r[pc->a];                                                   \
-    ARITHMETIC_NUMBER_PATHS(x, x, pc->b_number(), operation, builtin)      \
-    SAVE();                                                                \
-    slow_augmented_number(*this, lang::BinaryOp::name, r, *pc);            \
-    NEXT;                                                                  \
-  }
+#define ARITHMETIC(name)                                                                                 \
+  name:                                                                                                  \
+  if (arithmetic<name##Numbers>(r[pc->b], r[pc->c], r[pc->a])) [[likely]]                                \
+    NEXT;                                                                                                \
+  SAVE();                                                                                                \
+  slow_binary(*this, lang::BinaryOp::name, r, *pc);                                                      \
+  NEXT;                                                                                                  \
+  name##Int : if (arithmetic_number<name##Numbers>(r[pc->b], pc->c_number(), r[pc->a])) [[likely]] NEXT; \
+  SAVE();                                                                                                \
+  slow_binary_number(*this, lang::BinaryOp::name, r, *pc);                                               \
+  NEXT;                                                                                                  \
+  Aug##name : if (arithmetic<name##Numbers>(r[pc->a], r[pc->b], r[pc->a])) [[likely]] NEXT;              \
+  SAVE();                                                                                                \
+  slow_augmented(*this, lang::BinaryOp::name, r, *pc);                                                   \
+  NEXT;                                                                                                  \
+  Aug##name##Int : if (arithmetic_number<name##Numbers>(r[pc->a], pc->b_number(), r[pc->a]))             \
+                       [[likely]] NEXT;                                                                  \
+  SAVE();                                                                                                \
+  slow_augmented_number(*this, lang::BinaryOp::name, r, *pc);                                            \
+  NEXT;
 
 #define ORDER_JUMP(label, name, operation, wanted)                                                       \
   label: {                                                                                               \
@@ -184,6 +128,20 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   ORDER_JUMP(JumpIf##name, name, operation, true)        \
   ORDER_JUMP(JumpIfNot##name, name, operation, false)
 
+// Gives the result in the place of the function, which may end there, and its code with it.
+#define RETURN(give)                                       \
+  do {                                                     \
+    const std::uint32_t used = pc->b;                      \
+    give;                                                  \
+    for (std::uint32_t i = 0; i < used; ++i) r[i].clear(); \
+    const bool is_entry = frame == entry;                  \
+    frame_ = --frame;                                      \
+    if (is_entry) return;                                  \
+    r = frame->base;                                       \
+    pc = frame->pc + 1;                                    \
+    DISPATCH();                                            \
+  } while (false)
+
 // Runs until `entry` returns. Throws whatever an instruction throws, with `frame_` and its pc as they were.
 [[gnu::noinline]] void Vm::run(Frame* entry) {
   static constexpr void* kLabels[] = {
@@ -191,14 +149,21 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
 #define KILN_CALL(name, operands) &&name,
 #include "interpreter/opcodes.def"
   };
+  // In a register: the compiler would form the table's address anew at every jump.
+  void* const* labels = kLabels;
+  asm("" : "+r"(labels));
   Frame* frame;
   Value* r;
   const Instruction* pc;
   RELOAD();
   DISPATCH();
 
+stop_on_interrupt:
+  SAVE();
+  interrupt();
+
 LoadConstant:
-  r[pc->a].assign(frame->constants[pc->wide()]);
+  r[pc->a].assign(frame->code->constants[static_cast<std::size_t>(pc->wide())]);
   NEXT;
 LoadInt:
   r[pc->a].put(std::int64_t{pc->wide()});
@@ -286,33 +251,28 @@ SetCapture: {
   NEXT;
 }
 
-  ARITHMETIC(Add, +, __builtin_add_overflow)
-  ARITHMETIC(Sub, -, __builtin_sub_overflow)
-  ARITHMETIC(Mul, *, __builtin_mul_overflow)
+  ARITHMETIC(Add)
+  ARITHMETIC(Sub)
+  ARITHMETIC(Mul)
 
-Div: {
-  const Value& x = r[pc->b];
-  const Value& y = r[pc->c];
-  Value& target = r[pc->a];
-  DIVISION_PATHS(target, x, y)
+Div:
+  if (divide(r[pc->b], r[pc->c], r[pc->a])) [[likely]]
+    NEXT;
   SAVE();
   slow_binary(*this, lang::BinaryOp::Div, r, *pc);
   NEXT;
-}
-AugDiv: {
-  Value& x = r[pc->a];
-  const Value& y = r[pc->b];
-  DIVISION_PATHS(x, x, y)
+AugDiv:
+  if (divide(r[pc->a], r[pc->b], r[pc->a])) [[likely]]
+    NEXT;
   SAVE();
   slow_augmented(*this, lang::BinaryOp::Div, r, *pc);
   NEXT;
-}
 FloorDiv: {
   const Value& x = r[pc->b];
   const Value& y = r[pc->c];
   if (both(x, y, Tag::Int) && y.as_int() > 0) [[likely]] {
-    const std::int64_t quotient = x.as_int() / y.as_int();
-    r[pc->a].put(quotient - (x.as_int() % y.as_int() < 0));
+    const Division division = floor_divide(x.as_int(), y.as_int());
+    r[pc->a].put(division.quotient);
     NEXT;
   }
   SAVE();
@@ -323,8 +283,7 @@ Mod: {
   const Value& x = r[pc->b];
   const Value& y = r[pc->c];
   if (both(x, y, Tag::Int) && y.as_int() > 0) [[likely]] {
-    const std::int64_t rest = x.as_int() % y.as_int();
-    r[pc->a].put(rest < 0 ? rest + y.as_int() : rest);
+    r[pc->a].put(floor_divide(x.as_int(), y.as_int()).rest);
     NEXT;
   }
   SAVE();
@@ -335,8 +294,7 @@ ModInt: {
   const Value& x = r[pc->b];
   const std::int64_t y = pc->c_number();
   if (x.is(Tag::Int) && y > 0) [[likely]] {
-    const std::int64_t rest = x.as_int() % y;
-    r[pc->a].put(rest < 0 ? rest + y : rest);
+    r[pc->a].put(floor_divide(x.as_int(), y).rest);
     NEXT;
   }
   SAVE();
@@ -442,9 +400,8 @@ Call: {
     const Function& function = callee.as<Function>();
     const Code& code = *function.code;
     if (code.plain_arity == static_cast<std::int32_t>(pc->b)) [[likely]] {
-      enter(function, &callee + 1);
-      frame = frame_;
-      r = frame->base;
+      frame = enter(frame, function, &callee + 1);
+      r = &callee + 1;
       pc = frame->pc;
       DISPATCH();
     }
@@ -478,47 +435,39 @@ CallMethodSpread:
   }
   NEXT;
 
-Return: {
-  const std::uint32_t used = pc->b;
-  r[-1].take(r[pc->a]);  // the function may end here, and its code with it
-  for (std::uint32_t i = 0; i < used; ++i) r[i].clear();
-  if (frame == entry) {
-    frame_ = frame - 1;
-    return;
-  }
-  frame_ = --frame;
-  r = frame->base;
-  pc = frame->pc + 1;
-  DISPATCH();
-}
-ReturnNone: {
-  const std::uint32_t used = pc->b;
-  r[-1].put_none();
-  for (std::uint32_t i = 0; i < used; ++i) r[i].clear();
-  if (frame == entry) {
-    frame_ = frame - 1;
-    return;
-  }
-  frame_ = --frame;
-  r = frame->base;
-  pc = frame->pc + 1;
-  DISPATCH();
-}
+Return:
+  RETURN(r[-1].replace_object(r[pc->a]));
+ReturnNone:
+  RETURN(r[-1].replace_object(Value()));
 
 GetIndex: {
   const Value& object = r[pc->b];
   const Value& index = r[pc->c];
-  if (object.is(Tag::List) && index.is(Tag::Int)) {
-    const std::vector<Value>& items = object.as<List>().items;
-    auto at = static_cast<std::uint64_t>(index.as_int());
-    if (index.as_int() < 0) at += items.size();
-    if (at < items.size()) [[likely]] {
-      replace_with(r[pc->a], items[at], r[pc->b], frame->is_temporary(pc->b));
+  if (index.is(Tag::Int) && (object.is(Tag::List) || object.is(Tag::Tuple))) {
+    if (const Value* item = item_at(items_in(object), index.as_int())) [[likely]] {
+      replace_with(r[pc->a], *item, r[pc->b], frame->is_temporary(pc->b));
       NEXT;
     }
   }
   SAVE();
   slow_get_index(*this, r, *pc);
+  NEXT;
+}
+SetIndex: {
+  const Value& object = r[pc->a];
+  const Value& index = r[pc->b];
+  if (index.is(Tag::Int) && object.is(Tag::List) && !frame->is_temporary(pc->a)) {
+    if (Value* item = item_at(object.as<List>().items, index.as_int())) [[likely]] {
+      if (frame->is_temporary(pc->c)) {
+        item->take(r[pc->c]);
+      } else {
+        item->assign(r[pc->c]);
+      }
+      NEXT;
+    }
+  }
+  SAVE();
+  slow_set_index(*this, r, *pc);
   NEXT;
 }
 GetAttribute: {

@@ -30,7 +30,7 @@ class Vm {
   Interpreter& interpreter() { return interpreter_; }
   Frame* frame() { return frame_; }  // the active one; `frames_begin() - 1` when none is
   Frame* frames_begin() { return frames_.get() + 1; }
-  Module& module() { return *frame_->module; }
+  Module& module() { return frame_->module(); }
   const Code& code() const { return *frame_->code; }
 
   // ---- For instructions ----
@@ -52,7 +52,7 @@ class Vm {
  private:
   void run(Frame* entry);
   void execute();
-  void enter(const Function& function, Value* base);
+  Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
   void interrupt();  // throws when the user asked to stop
 
@@ -60,7 +60,7 @@ class Vm {
   bool begin_struct(Value* callee, std::uint32_t count);
   bool begin_bound(Value* callee, const Function& function, Arguments& arguments);
   bool begin_new(Value* result, const Value& type, Arguments& arguments);
-  void call_native(Value* callee, std::uint32_t count);
+  void call_native(const Native& native, Value* callee, std::uint32_t count);
   bool resolve_method(Value* callee, std::uint32_t& count, Site& site);
   bool find_op_method(const Value& receiver, Site& site);
   Value* free_registers();
@@ -81,21 +81,20 @@ class Vm {
   const char* native_limit_ = nullptr;  // lowest address the machine stack may reach
 };
 
-inline void Vm::enter(const Function& function, Value* base) {
+inline Frame* Vm::enter(Frame* caller, const Function& function, Value* base) {
   const Code& code = *function.code;
-  Frame* next = frame_ + 1;
+  Frame* next = caller + 1;
   if (next == frame_limit_ || base + code.registers > stack_end_) [[unlikely]]
     recursion_error();
   if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]]
     interrupt();
   next->pc = code.instructions.data();
   next->base = base;
-  next->constants = code.constants.data();
-  next->module = &function.module.as<Module>();
-  next->slots = next->module->slots.data();
+  next->slots = function.module.as<Module>().slots.data();
   next->function = &function;
   next->code = &code;
   frame_ = next;
+  return next;
 }
 
 // The out-of-line instructions of opcodes.def.

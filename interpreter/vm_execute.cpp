@@ -150,7 +150,7 @@ const Handler* Vm::unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool
 }
 
 const Value& Vm::find_global(const Instruction& i) {
-  const std::string& name = frame_->module->names[i.b];
+  const std::string& name = frame_->module().names[i.b];
   if (const Value* found = find_prelude(name)) {
     const std::uint32_t slot = prelude_->slot(name);
     if (slot <= 0xffff) {
@@ -167,7 +167,7 @@ const Value& Vm::find_global(const Instruction& i) {
       if (!module.slots[slot].is_unset()) candidates.push_back(module.names[slot]);
     }
   };
-  add(*frame_->module);
+  add(frame_->module());
   add(*prelude_);
   const auto near = lang::nearest(name, candidates);
   raise("NameError", "`" + name + "` is not defined",

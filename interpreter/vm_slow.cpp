@@ -69,6 +69,13 @@ void slow_get_index(Vm& vm, Value* r, const Instruction& i) {
   r[i.a].take(result);
 }
 
+void slow_set_index(Vm& vm, Value* r, const Instruction& i) {
+  set_index(vm.interpreter(), r[i.a], r[i.b], r[i.c]);
+  consume(vm, r, i.a);
+  consume(vm, r, i.b);
+  consume(vm, r, i.c);
+}
+
 // Remembers where a field of a struct was found.
 void slow_get_attribute(Vm& vm, Value* r, const Instruction& i) {
   const Value& object = r[i.b];

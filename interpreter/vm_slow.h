@@ -15,6 +15,7 @@ namespace kiln::interp {
 [[gnu::cold]] bool slow_compare_number_truth(Vm& vm, lang::CompareOp op, Value* r, const Instruction& i);
 bool slow_truth(Vm& vm, Value& x, bool consume);
 void slow_get_index(Vm& vm, Value* r, const Instruction& i);
+void slow_set_index(Vm& vm, Value* r, const Instruction& i);
 void slow_get_attribute(Vm& vm, Value* r, const Instruction& i);
 // True when the loop goes on, with the item in R[b].
 bool slow_next(Vm& vm, Value* r, const Instruction& i);
