@@ -29,7 +29,6 @@ Lapack<T>::Lapack(void* library) {
   };
   find(gemm_, "gemm");
   find(trsm_, "trsm");
-  find(trtri_, "trtri");
   find(getrf_, "getrf");
   find(getrs_, "getrs");
   find(potrf_, "potrf");
@@ -54,17 +53,17 @@ void Lapack<T>::subtract_product(int m, int n, int k, const T* a, int lda, const
 }
 
 template <class T>
+void Lapack<T>::product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const {
+  const T one = 1;
+  const T zero = 0;
+  gemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc, 1, 1);
+}
+
+template <class T>
 void Lapack<T>::trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a,
                      int lda, T* b, int ldb) const {
   const T one = 1;
   trsm_(&side, &triangle, &transposed, &diagonal, &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
-}
-
-template <class T>
-int Lapack<T>::trtri(char triangle, int n, T* a, int lda) const {
-  int info = 0;
-  trtri_(&triangle, "N", &n, a, &lda, &info, 1, 1);
-  return info;
 }
 
 template <class T>

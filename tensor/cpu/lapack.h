@@ -15,12 +15,12 @@ class Lapack {
   // Throws OpError (IO) when OpenBLAS is not installed.
   static const Lapack& get();
 
-  // c -= a b, for c[m, n] and a[m, k].
+  // c -= a b, or c = a b, for c[m, n] and a[m, k].
   void subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
+  void product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
   // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
   void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
             int ldb) const;
-  int trtri(char triangle, int n, T* a, int lda) const;
   int getrf(int m, int n, T* a, int lda, int* pivots) const;
   int getrs(int n, int columns, const T* a, int lda, const int* pivots, T* b, int ldb) const;
   int potrf(char triangle, int n, T* a, int lda) const;
@@ -43,7 +43,6 @@ class Lapack {
                 Length, Length);
   void (*trsm_)(Letter, Letter, Letter, Letter, Int, Int, const T*, const T*, Int, T*, Int, Length, Length,
                 Length, Length);
-  void (*trtri_)(Letter, Letter, Int, T*, Int, int*, Length, Length);
   void (*getrf_)(Int, Int, T*, Int, int*, int*);
   void (*getrs_)(Letter, Int, Int, const T*, Int, Int, T*, Int, int*, Length);
   void (*potrf_)(Letter, Int, T*, Int, int*, Length);

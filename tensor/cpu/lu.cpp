@@ -1,6 +1,7 @@
 // Determinants, inverses and solutions by LU factorization with partial pivoting.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "tensor/cpu/factor.h"
 #include "tensor/cpu/matrices.h"
@@ -13,15 +14,34 @@ namespace {
 // Up to this order plain loops are faster than a call.
 constexpr int kSmall = 12;
 
+// Calls f with the order of a small matrix, as a constant for the smallest: their loops unroll.
+template <class F>
+auto with_order(int n, const F& f) {
+  switch (n) {
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    case 3:
+      return f(std::integral_constant<int, 3>());
+    case 4:
+      return f(std::integral_constant<int, 4>());
+    default:
+      return f(n);
+  }
+}
+
 // A factorization in place: a = p l u, with `pivots` as LAPACK counts them.
 template <class T>
 class Lu {
  public:
-  Lu(int n, Scratch& memory) : n_(n), a_(memory.take<T>(std::int64_t{n} * n)), pivots_(memory.take<int>(n)) {}
+  Lu(int n, Scratch& memory)
+      : n_(n), a_(memory.take<T>(std::int64_t{n} * n)), pivots_(memory.take<int>(n)), inverses_(n, memory) {}
 
   T* matrix() { return a_; }
   // 0, or the number of the first pivot that is zero.
-  int factorize() { return n_ <= kSmall ? factorize_small() : factorize_by_panels(); }
+  int factorize() {
+    if (n_ > kSmall) return factorize_by_panels();
+    return with_order(n_, [this](auto n) { return factorize_small(n); });
+  }
 
   bool is_odd() const {
     bool odd = false;
@@ -31,18 +51,19 @@ class Lu {
   int order() const { return n_; }
   T pivot(int k) const { return at(k, k); }
 
-  // b[n, columns] becomes the x with a x = b.
-  void solve(T* b, int columns) const {
-    if (n_ <= kSmall) return solve_small(b, columns);
+  // b[n, columns] becomes the x with a x = b. No pivot may be zero.
+  void solve(T* b, int columns) {
+    if (n_ <= kSmall) return with_order(n_, [&](auto n) { solve_small(n, b, columns); });
     if (columns == 1) {
       Lapack<T>::get().getrs(n_, 1, a_, n_, pivots_, b, n_);
       return;
     }
+    inverses_.compute(a_);
     each_block_of_columns(n_, columns, [&](int first, int count) {
       T* part = b + place(0, first);
       swap_rows(part, count);
-      substitute('L', 'U', n_, count, a_, n_, part, n_);
-      substitute('U', 'N', n_, count, a_, n_, part, n_);
+      Scratch memory;
+      inverses_.substitute(a_, part, count, memory);
     });
   }
 
@@ -56,33 +77,46 @@ class Lu {
       for (int k = 0; k < n_; ++k) std::swap(b[k], b[pivots_[k] - 1]);
   }
 
-  int factorize_small() {
+  template <class N>
+  int factorize_small(const N n) {
+    T* a = a_;
     int info = 0;
-    for (int k = 0; k < n_; ++k) {
+    for (int k = 0; k < n; ++k) {
       int best = k;
-      for (int i = k + 1; i < n_; ++i)
-        if (std::abs(at(i, k)) > std::abs(at(best, k))) best = i;
+      for (int i = k + 1; i < n; ++i)
+        if (std::abs(a[i + k * n]) > std::abs(a[best + k * n])) best = i;
       pivots_[k] = best + 1;
-      if (at(best, k) == 0) {
+      const T pivot = a[best + k * n];
+      if (pivot == 0) {
         if (info == 0) info = k + 1;
         continue;
       }
-      for (int j = 0; j < n_ && best != k; ++j) std::swap(at(k, j), at(best, j));
-      for (int i = k + 1; i < n_; ++i) at(i, k) /= at(k, k);
-      for (int j = k + 1; j < n_; ++j)
-        for (int i = k + 1; i < n_; ++i) at(i, j) -= at(i, k) * at(k, j);
+      for (int j = 0; j < n; ++j) std::swap(a[k + j * n], a[best + j * n]);
+      for (int i = k + 1; i < n; ++i) a[i + k * n] /= pivot;
+      for (int j = k + 1; j < n; ++j) {
+        const T scale = a[k + j * n];
+        for (int i = k + 1; i < n; ++i) a[i + j * n] -= a[i + k * n] * scale;
+      }
     }
     return info;
   }
 
-  void solve_small(T* b, int columns) const {
-    swap_rows(b, columns);
-    for (int j = 0; j < columns; ++j, b += n_) {
-      for (int k = 0; k < n_; ++k)
-        for (int i = k + 1; i < n_; ++i) b[i] -= at(i, k) * b[k];
-      for (int k = n_; k-- > 0;) {
-        b[k] /= at(k, k);
-        for (int i = 0; i < k; ++i) b[i] -= at(i, k) * b[k];
+  template <class N>
+  void solve_small(const N n, T* b, int columns) const {
+    const T* a = a_;
+    // Column by column within each step: their divisions do not wait for one another.
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < columns; ++j) std::swap(b[k + j * n], b[pivots_[k] - 1 + j * n]);
+    for (int k = 0; k < n; ++k) {
+      for (int j = 0; j < columns; ++j) {
+        const T scale = b[k + j * n];
+        for (int i = k + 1; i < n; ++i) b[i + j * n] -= a[i + k * n] * scale;
+      }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      for (int j = 0; j < columns; ++j) {
+        const T scale = b[k + j * n] /= a[k + k * n];
+        for (int i = 0; i < k; ++i) b[i + j * n] -= a[i + k * n] * scale;
       }
     }
   }
@@ -125,6 +159,7 @@ class Lu {
   int n_;
   T* a_;
   int* pivots_;
+  BlockInverses<T> inverses_;
 };
 
 // Runs f(lu, info, i) for every matrix of a batch, factorized.
@@ -190,7 +225,7 @@ Factored inverse(const Tensor& a) {
     each_matrix(matrices.count(), 3.0 * n * static_cast<double>(elements), [&](Scratch& memory) {
       return [&, lu = Lu<T>(n, memory), x = memory.take<T>(elements)](std::int64_t i) mutable {
         matrices.read(i, lu.matrix());
-        infos[static_cast<std::size_t>(i)] = lu.factorize();
+        if ((infos[static_cast<std::size_t>(i)] = lu.factorize()) != 0) return;
         std::fill_n(x, elements, T(0));
         for (int k = 0; k < n; ++k) x[k + std::int64_t{k} * n] = 1;
         lu.solve(x, n);
@@ -223,7 +258,7 @@ Factored solve(const Tensor& a, const Tensor& b, bool left) {
           matrices.read_transposed(i, lu.matrix());
           sides.read_transposed(i, x);
         }
-        infos[static_cast<std::size_t>(i)] = lu.factorize();
+        if ((infos[static_cast<std::size_t>(i)] = lu.factorize()) != 0) return;
         lu.solve(x, columns);
         if (left) {
           write_matrix(x, n, n, columns, out + i * elements);
