@@ -219,12 +219,13 @@ TEST_CASE("einsum", "[linalg]") {
         return sum;
       }));
   CHECK(error_of([&] { einsum("ij,jk->il", {x, y}); }, ErrorKind::Value) ==
-        "einsum: \"ij,jk->il\": the result names a letter that no operand has");
+        "einsum: \"ij,jk->il\": the result names 'l', which no operand has");
   CHECK(error_of([&] { einsum("ij,jk->ik", {x, x}); }, ErrorKind::Value) ==
-        "einsum: \"ij,jk->ik\": operand 1 has size 3 where another has 4");
+        "einsum: \"ij,jk->ik\": 'j' has size 4 in operand 0 and 3 in operand 1");
   CHECK(error_of([&] { einsum("ijk->i", {x}); }, ErrorKind::Value) ==
         "einsum: \"ijk->i\": operand 0 has 2 dimensions, \"ijk\" names 3");
-  CHECK(error_of([&] { einsum("ij", {x, y}); }, ErrorKind::Value) == "einsum: \"ij\": 2 operands are given");
+  CHECK(error_of([&] { einsum("ij", {x, y}); }, ErrorKind::Value) ==
+        "einsum: \"ij\": names 1 operand, given are 2");
 }
 
 TEST_CASE("products that do not fit say which sizes differ", "[linalg]") {
