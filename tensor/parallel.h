@@ -1,4 +1,4 @@
-// Owns the one thread pool (OpenMP, shared with oneDNN) and the wish to stop.
+// Owns how loops are shared among threads, and the wish to stop.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,97 @@
+#include "tensor/thread_pool.h"
+
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kiln {
+namespace {
+
+constexpr std::uint64_t kOpen = 1U << 31;
+constexpr std::uint64_t kCount = kOpen - 1;
+constexpr int kSpins = 1000;  // some 10 to 40 microseconds
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Waits until `value` is no longer `old`; gives what it is.
+template <class T>
+T wait_while(const std::atomic<T>& value, T old) {
+  for (int i = 0; i < kSpins; ++i) {
+    const T now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+    pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+// Each sleeps on a call of its own, so that a small job wakes no more threads than it needs.
+struct alignas(64) ThreadPool::Worker {
+  std::atomic<std::uint32_t> call{0};  // number of the job it was last called to
+};
+
+// Never destroyed: at the end of the process its threads may still be about to fall asleep.
+ThreadPool& ThreadPool::get() {
+  static auto* const pool = new ThreadPool();
+  return *pool;
+}
+
+void ThreadPool::grow(std::size_t count) {
+  while (workers_.size() < count) {
+    workers_.push_back(std::make_unique<Worker>());
+    std::thread([this, worker = workers_.back().get()] { serve(*worker); }).detach();
+  }
+}
+
+void ThreadPool::serve(Worker& worker) {
+  for (std::uint32_t last = 0;;) {
+    last = wait_while(worker.call, last);
+    if (!join(last)) continue;
+    job_->work();
+    leave();
+  }
+}
+
+// Into the job of this number, unless it is over.
+bool ThreadPool::join(std::uint32_t number) {
+  std::uint64_t seen = gate_.load(std::memory_order_acquire);
+  while (seen >> 32U == number && (seen & kOpen) != 0) {
+    if (gate_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void ThreadPool::leave() {
+  const std::uint64_t before = gate_.fetch_sub(1, std::memory_order_release);
+  if ((before & kOpen) == 0) gate_.notify_one();
+}
+
+bool ThreadPool::run(Job& job, int threads) {
+  const std::unique_lock lock(busy_, std::try_to_lock);
+  if (!lock) return false;
+  const auto others = static_cast<std::size_t>(threads - 1);
+  grow(others);
+  job_ = &job;
+  ++number_;
+  gate_.store(std::uint64_t{number_} << 32U | kOpen, std::memory_order_release);
+  for (std::size_t i = 0; i < others; ++i) {
+    workers_[i]->call.store(number_, std::memory_order_release);
+    workers_[i]->call.notify_one();
+  }
+  job.work();
+  std::uint64_t inside = gate_.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+  while ((inside & kCount) != 0) inside = wait_while(gate_, inside);
+  return true;
+}
+
+}  // namespace kiln
