@@ -1,9 +1,6 @@
 #include "tensor/cpu/blas.h"
 
-#include <dlfcn.h>
-#include <omp.h>
-
-#include <initializer_list>
+#include "tensor/cpu/shared_library.h"
 
 namespace kiln::cpu {
 
@@ -19,36 +16,8 @@ constexpr int kRowMajor = 101;
 constexpr int kNoTranspose = 111;
 constexpr int kTranspose = 112;
 
-void* open_library(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-template <class F>
-F symbol(void* library, const char* name) {
-  return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
-}
-
 Sgemm sgemm = nullptr;
 Dgemm dgemm = nullptr;
-
-// How many threads take part changes how oneDNN adds up, so it always gets one: callers split the product.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
-  }
-  ~OneThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 void call_sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                 const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,

@@ -325,7 +325,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  for (const auto* family : {&place_samples(), &factor_samples()}) {
+  for (const auto* family : {&place_samples(), &factor_samples(), &layer_samples()}) {
     const auto known = family->find(op.name());
     if (known != family->end()) return known->second();
   }

@@ -29,5 +29,7 @@ std::vector<Sample> samples_of(const Op& op);
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_samples();
 // Those of factorizations of matrices.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
+// Those of convolutions, pooling and attention.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples();
 
 }  // namespace kiln::testing
