@@ -85,11 +85,16 @@ bool read_int(const Value& v, std::int64_t& out) {
   return false;
 }
 
-bool read_ints(const Value& v, kiln::Dims& out) {
+// With `none_too` an entry may be none, which the op sees as -1.
+bool read_ints(const Value& v, kiln::Dims& out, bool none_too) {
   std::int64_t one = 0;
   if (const auto* items = host::items_of(v)) {
     for (const Value& item : *items) {
-      if (!read_int(item, one)) return false;
+      if (none_too && item.is_none()) {
+        one = -1;
+      } else if (!read_int(item, one)) {
+        return false;
+      }
       out.push_back(one);
     }
     return true;
@@ -124,9 +129,9 @@ bool read_float(const Value& v, kiln::Attr& out) {
 }
 
 // One attribute from one argument; false when the value is of another type.
-bool read_attr(ArgKind kind, const Value& v, kiln::Attr& out) {
+bool read_attr(const kiln::Parameter& parameter, const Value& v, kiln::Attr& out) {
   std::int64_t i = 0;
-  switch (kind) {
+  switch (parameter.kind) {
     case ArgKind::Bool:
       if (!v.is(Tag::Bool)) return false;
       out = v.as_bool();
@@ -159,7 +164,7 @@ bool read_attr(ArgKind kind, const Value& v, kiln::Attr& out) {
     case ArgKind::Ints:
     case ArgKind::Dims: {
       kiln::Dims dims;
-      if (!read_ints(v, dims)) return false;
+      if (!read_ints(v, dims, !parameter.words.empty())) return false;
       out = std::move(dims);
       return true;
     }
@@ -339,7 +344,7 @@ class Binder {
     if (form_.is_list[p]) return give_list(parameter, v, argument);
     if (form_.input_index[p] >= 0) return give_input(p, parameter, v, argument);
     kiln::Attr attr;
-    if (!read_attr(parameter.kind, v, attr)) return wrong(parameter, v, argument);
+    if (!read_attr(parameter, v, attr)) return wrong(parameter, v, argument);
     set_attr(p, std::move(attr));
     return true;
   }

@@ -50,7 +50,8 @@ struct Parameter {
   bool keyword_only = false;  // after `*`
   bool has_default = false;
   Attr default_value;
-  std::vector<std::string> words;  // what a String may be, when that is fixed: str["none", "tanh"]
+  // What a String may be, when that is fixed: str["none", "tanh"]; "none" where entries of Dims may be none.
+  std::vector<std::string> words;
 };
 
 // Parsed from text such as "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? =
@@ -215,6 +216,8 @@ enum Trait : std::uint32_t {
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or
 // one tensor unless attributes ask for more, as of unique.
 inline constexpr int kVariadic = 0;
+// Of one that gives one tensor, and others beside it only when asked for: max_pool2d.
+inline constexpr int kOneAtLeast = -1;
 inline constexpr int kOnDemand = -1;
 
 // One op. Designated initializers make a row read as a record.

@@ -130,6 +130,10 @@ Parameter read_parameter(Reader& reader) {
       reader.take(",");
     }
   }
+  if (parameter.kind == ArgKind::Dims && reader.take("[")) {  // `dims[none]`: entries may be none
+    parameter.words.emplace_back(reader.word());
+    reader.expect("]");
+  }
   parameter.optional = reader.take("?");
   if (parameter.optional && parameter.kind == ArgKind::Tensor) parameter.kind = ArgKind::OptionalTensor;
   if (parameter.optional && parameter.kind == ArgKind::TensorList)

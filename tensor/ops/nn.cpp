@@ -9,6 +9,9 @@ void add_nn_ops(OpTable& table) {
   add_norm_ops(table);
   add_convolution_ops(table);
   add_conv_ops(table);
+  add_max_pool_ops(table);
+  add_average_pool_ops(table);
+  add_attention_op(table);
 }
 
 }  // namespace kiln

@@ -88,6 +88,84 @@ Samples conv_transpose2d_samples() {
           {{real({1, 3, 2}, 1), real({1, 2, 2, 2}, 2), {}}, {{"padding", Dims{1}}}}};
 }
 
+// ---- Pooling: elements far enough apart that a small step changes no maximum ------------------------------
+
+Tensor apart(const Dims& sizes) {
+  return make(sizes, DType::F64, [](std::int64_t i) { return static_cast<double>(i * 37 % 101) / 10 - 5; });
+}
+Tensor places(const Dims& sizes, std::int64_t count) {
+  return make(sizes, DType::I64, [=](std::int64_t i) { return static_cast<double>(i * 5 % count); });
+}
+const std::vector<std::vector<NamedAttr>>& pools() {
+  static const std::vector<std::vector<NamedAttr>> kPools = {
+      {{"kernel_size", Dims{2}}},
+      {{"kernel_size", Dims{3, 2}}, {"stride", Dims{2, 1}}, {"padding", Dims{1}}, {"ceil_mode", true}}};
+  return kPools;
+}
+
+Samples max_pool2d_samples() {
+  Samples samples;
+  for (const auto& attrs : pools())
+    for (const Dims& sizes : {Dims{2, 2, 4, 5}, Dims{2, 5, 4}}) samples.push_back({{apart(sizes)}, attrs});
+  samples.push_back(
+      {{apart({2, 5, 5})}, {{"kernel_size", Dims{2}}, {"stride", Dims{1}}, {"dilation", Dims{2}}}});
+  return samples;
+}
+Samples max_pool2d_form_samples() {
+  Samples samples = max_pool2d_samples();
+  samples.back().attrs.push_back({"return_indices", true});
+  return samples;
+}
+Samples adaptive_samples() {
+  return {{{apart({2, 2, 4, 5})}, {{"output_size", Dims{2, 3}}}},
+          {{apart({2, 5, 4})}, {{"output_size", Dims{-1, 2}}}}};
+}
+Samples max_pool_backward_samples() {
+  return {{{real({2, 1, 2, 2}, 1), places({2, 1, 2, 2}, 9)}, {{"sizes", Dims{3, 3}}}},
+          {{real({2, 2, 3}, 2), places({2, 2, 3}, 4)}, {{"sizes", Dims{2, 2}}}}};
+}
+Samples avg_pool2d_samples() {
+  Samples samples;
+  for (auto attrs : pools()) {
+    samples.push_back({{real({2, 2, 4, 5}, 1)}, attrs});
+    attrs.push_back({"count_include_pad", false});
+    samples.push_back({{real({2, 5, 4}, 2)}, attrs});
+    attrs.push_back({"divisor_override", 3_i});
+    samples.push_back({{real({2, 5, 4}, 2)}, attrs});
+  }
+  return samples;
+}
+// The gradients that belong to the samples of a pool.
+Samples spread_samples(std::string_view pool, const Samples& forward) {
+  Samples samples;
+  for (const Sample& each : forward) {
+    const Dims& x = each.inputs[0].sizes();
+    std::vector<NamedAttr> attrs = each.attrs;
+    attrs.push_back({"sizes", Dims(x.end() - 2, x.end())});
+    samples.push_back({{real(call(pool, each.inputs, each.attrs)[0].sizes(), 3)}, attrs});
+  }
+  return samples;
+}
+Samples line_samples() {
+  return {{{apart({2, 2, 7})}, {{"kernel_size", Dims{3}}, {"stride", Dims{2}}, {"padding", Dims{1}}}},
+          {{apart({2, 6})}, {{"kernel_size", Dims{2}}}}};
+}
+Samples adaptive_line_samples() { return {{{real({2, 2, 7})}, {{"output_size", Dims{3}}}}}; }
+
+// ---- Attention -------------------------------------------------------------------------------------------
+
+Samples attention_samples() {
+  const Tensor q = real({2, 3, 4}, 1), k = real({2, 5, 4}, 2), v = real({2, 5, 3}, 3);
+  const Tensor seen = make({3, 5}, DType::Bool, [](std::int64_t i) { return i % 3 != 0 && i < 10; });
+  const Tensor added = real({2, 1, 5}, 4);
+  return {
+      {{q, k, v, {}}, {}},
+      {{q, k, v, {}}, {{"is_causal", true}, {"scale", 0.7}}},
+      {{q, k, v, seen}, {}},
+      {{q, k, v, added}, {}},
+      {{real({1, 4, 2, 3}, 1), real({1, 2, 3, 3}, 2), real({1, 2, 3, 2}, 3), {}}, {{"enable_gqa", true}}}};
+}
+
 }  // namespace
 
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples() {
@@ -101,6 +179,20 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_sa
       {"conv2d.named", conv_named_samples<2>},
       {"conv_transpose1d", conv_transpose1d_samples},
       {"conv_transpose2d", conv_transpose2d_samples},
+      {"max_pool2d_with_indices", max_pool2d_samples},
+      {"adaptive_max_pool2d_with_indices", adaptive_samples},
+      {"max_pool2d_backward", max_pool_backward_samples},
+      {"max_pool2d", max_pool2d_form_samples},
+      {"adaptive_max_pool2d", adaptive_samples},
+      {"max_pool1d", line_samples},
+      {"avg_pool2d", avg_pool2d_samples},
+      {"avg_pool2d_backward", [] { return spread_samples("avg_pool2d", avg_pool2d_samples()); }},
+      {"adaptive_avg_pool2d", adaptive_samples},
+      {"adaptive_avg_pool2d_backward",
+       [] { return spread_samples("adaptive_avg_pool2d", adaptive_samples()); }},
+      {"avg_pool1d", line_samples},
+      {"adaptive_avg_pool1d", adaptive_line_samples},
+      {"scaled_dot_product_attention", attention_samples},
   };
   return kSamples;
 }

@@ -1,0 +1,166 @@
+#include "tensor/ops/pooling.h"
+
+#include "tensor/ops/convolution.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln::ops {
+
+namespace {
+
+[[noreturn]] void refuse(const Attrs& attrs, ErrorKind kind, const std::string& why, std::string help = {}) {
+  throw OpError(kind, plain_name(attrs) + ": " + why, {0}, std::move(help));
+}
+
+// How many windows fit; with `ceil_mode` one more that reaches beyond the end, if it begins before it.
+Dim window_count(Dim size, Dim reach, Dim stride, Dim padding, bool ceil_mode) {
+  const Dim room = size + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
+  if (room < 0) return 0;
+  Dim count = room / stride + 1;
+  if (ceil_mode && (count - 1) * stride >= size + padding) --count;
+  return count;
+}
+
+}  // namespace
+
+bool has_attribute(const Attrs& attrs, std::string_view name) {
+  const auto& parameters = attrs.op()->signature.parameters;
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const Parameter& each) { return each.name == name; });
+}
+
+Dims plane_sizes(const TensorType& x, const Attrs& attrs) {
+  const std::size_t rank = x.sizes.size();
+  if (rank != 3 && rank != 4) {
+    refuse(attrs, ErrorKind::Shape,
+           "expects 4 dimensions, [n, channels, height, width], or 3 without the batch, got " + to_string(x));
+  }
+  const Dims planes(x.sizes.end() - 2, x.sizes.end());
+  if (planes[0] == 0 || planes[1] == 0) {
+    refuse(attrs, ErrorKind::Shape, "the images of " + to_string(x) + " have no elements");
+  }
+  return planes;
+}
+
+TensorType with_planes(const TensorType& x, const Dims& planes) {
+  Dims sizes(x.sizes.begin(), x.sizes.end() - 2);
+  sizes.append(planes.begin(), planes.end());
+  return rules::with_sizes(x, sizes);
+}
+
+void need_order(const TensorType& x, const Attrs& attrs) {
+  if (x.dtype != DType::Bool) return;
+  refuse(attrs, ErrorKind::DType, "bool has no order, and this is " + to_string(x),
+         "convert first: x.to(u8)");
+}
+
+cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+  const bool dilated = has_attribute(attrs, "dilation");
+  const Dim kernel = spatial_list(attrs, "kernel_size", 2, 1)[dim];
+  const Dim stride = attrs.has("stride") ? spatial_list(attrs, "stride", 2, 1)[dim] : kernel;
+  const Dim padding = spatial_list(attrs, "padding", 2, 0)[dim];
+  const Dim dilation = dilated ? spatial_list(attrs, "dilation", 2, 1)[dim] : 1;
+  const Dim reach = window_reach(kernel, dilation);
+  const Dim size = planes[dim];
+  if (padding > reach / 2) {
+    refuse(attrs, ErrorKind::Value,
+           "padding must be at most half of what the kernel reaches, " + std::to_string(reach) + ", it is " +
+               std::to_string(padding));
+  }
+  const Dim count = window_count(size, reach, stride, padding, attrs.get<bool>("ceil_mode"));
+  if (count < 1) {
+    refuse(attrs, ErrorKind::Shape,
+           "a kernel that reaches " + std::to_string(reach) + " does not fit into a " +
+               (dim == 0 ? "height of " : "width of ") + std::to_string(size) +
+               (padding > 0 ? " padded by " + std::to_string(padding) : ""));
+  }
+  const bool count_padding =
+      has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad");
+  cpu::Windows windows;
+  windows.step = dilation;
+  for (Dim i = 0; i < count; ++i) {
+    const Dim first = i * stride - padding;
+    const Dim skipped = first < 0 ? (-first + dilation - 1) / dilation * dilation : 0;
+    const Dim end = std::min(first + reach, size);
+    if (first + skipped >= end) {
+      refuse(attrs, ErrorKind::Value, "a window that begins in the padding steps over the whole input",
+             "use a smaller dilation or padding");
+    }
+    windows.begin.push_back(first + skipped);
+    windows.end.push_back(end);
+    windows.weight.push_back(count_padding ? std::min(first + reach, size + padding) - first
+                                           : end - (first + skipped));
+  }
+  return windows;
+}
+
+cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+  const Dim size = planes[dim];
+  Dim count = spatial_list(attrs, "output_size", 2, -1)[dim];
+  if (count == -1) count = size;
+  cpu::Windows windows;
+  for (Dim i = 0; i < count; ++i) {
+    windows.begin.push_back(i * size / count);
+    windows.end.push_back(((i + 1) * size + count - 1) / count);
+    windows.weight.push_back(windows.end.back() - windows.begin.back());
+  }
+  return windows;
+}
+
+// ---- Batches and lines -----------------------------------------------------------------------------------
+
+Tensors batch_images(const BatchArgs& args) {
+  std::vector<Tensor> images;
+  bool folded = false;
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    Tensor x = rules::with_batch(args, i);
+    if (x.rank() == 5) {
+      Dims sizes(x.sizes().begin() + 1, x.sizes().end());
+      sizes[0] *= args.batch_size;
+      x = reshape(x, sizes);
+      folded = true;
+    }
+    images.push_back(x);
+  }
+  Tensors outputs = kiln::bind(args.op, images, args.attrs);
+  if (!folded) return outputs;
+  for (Tensor& y : outputs) {
+    Dims sizes = rules::prepend(args.batch_size, y.sizes());
+    sizes[1] /= args.batch_size;
+    y = reshape(y, sizes);
+  }
+  return outputs;
+}
+
+Attrs of_planes(const Attrs& attrs) {
+  struct Line {
+    std::string_view name;
+    Dim height, least;
+  };
+  constexpr Line kLines[] = {
+      {"kernel_size", 1, 1}, {"stride", 1, 1}, {"padding", 0, 0}, {"dilation", 1, 1}, {"output_size", 1, 0}};
+  Attrs wide = attrs;
+  for (const auto& [name, height, least] : kLines) {
+    if (has_attribute(attrs, name) && attrs.has(name))
+      wide.set(name, Dims{height, spatial_list(attrs, name, 1, least)[0]});
+  }
+  return wide;
+}
+
+Tensor as_planes(const Tensor& x) { return unsqueeze(x, x.rank() - 1); }
+Tensor from_planes(const Tensor& x) { return squeeze(x, Dims{x.rank() - 2}); }
+
+TensorType as_planes(const TensorType& x, const Attrs& attrs) {
+  if (x.sizes.size() != 2 && x.sizes.size() != 3) {
+    refuse(attrs, ErrorKind::Shape,
+           "expects 3 dimensions, [n, channels, length], or 2 without the batch, got " + to_string(x));
+  }
+  Dims sizes = x.sizes;
+  sizes.insert(sizes.end() - 1, 1);
+  return rules::with_sizes(x, sizes);
+}
+TensorType from_planes(TensorType x) {
+  x.sizes.erase(x.sizes.end() - 2);
+  return x;
+}
+
+}  // namespace kiln::ops
