@@ -9,6 +9,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
 #include "stdlib/embedded.h"
+#include "tensor/warning.h"
 
 namespace kiln::interp {
 namespace {
@@ -26,6 +27,7 @@ Value new_module(const char* name) {
 Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   if (!options_.out) options_.out = [](std::string_view text) { write_to(stdout, text); };
   if (!options_.err) options_.err = [](std::string_view text) { write_to(stderr, text); };
+  kiln::set_warning_sink([this](const std::string& sentence) { write_error("warning: " + sentence + "\n"); });
   Value main = new_module("main");
   Value prelude = new_module("prelude");
   main_ = &main.as<Module>();
@@ -39,6 +41,7 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
 }
 
 Interpreter::~Interpreter() {
+  kiln::set_warning_sink({});
   impl_->modules.clear();
   for (Value& slot : main_->slots) slot.clear();
   for (Value& slot : prelude_->slots) slot.clear();

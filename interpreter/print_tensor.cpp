@@ -268,6 +268,7 @@ Value element_at(const kiln::Tensor& x, std::int64_t offset) {
 }
 
 Value item_of(const kiln::Tensor& x) {
+  x.check_readable();
   if (x.numel() != 1) {
     throw kiln::OpError(
         kiln::ErrorKind::Value,
@@ -278,6 +279,7 @@ Value item_of(const kiln::Tensor& x) {
 }
 
 std::string tensor_summary(const kiln::Tensor& x) {
+  x.check_readable();
   const double bytes = static_cast<double>(x.numel()) * static_cast<double>(kiln::size_of(x.dtype()));
   std::string text = fmt::format("{} {} {}", kiln::type_string(x.dtype(), x.sizes()),
                                  kiln::to_string(x.device()), byte_text(bytes));
@@ -294,12 +296,14 @@ std::string tensor_summary(const kiln::Tensor& x) {
 }
 
 std::string tensor_values(const kiln::Tensor& x, const PrintOptions& options) {
+  x.check_readable();
   if (x.rank() == 0) return scalar_text(x);
   if (x.numel() == 0) return "[]";
   return Rows(x, options, x.numel() > options.threshold, std::max(options.width, 20)).text();
 }
 
 std::string inline_tensor(const kiln::Tensor& x, const PrintOptions& options) {
+  x.check_readable();
   const std::string type =
       is_default_dtype(x.dtype()) ? "" : fmt::format(", dtype={}", kiln::name(x.dtype()));
   if (x.rank() == 0) return fmt::format("tensor({}{})", scalar_text(x), type);

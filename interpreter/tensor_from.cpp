@@ -1,4 +1,5 @@
 // Tensors of nested lists: one walk finds shape and dtype, a second one writes the elements.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "interpreter/host/arguments.h"
 #include "interpreter/print_tensor.h"
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/op.h"
 
 namespace kiln::interp {
@@ -217,6 +219,24 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+bool holds_transformed(const Value& v) {
+  if (const auto* items = items_of(v)) return std::any_of(items->begin(), items->end(), holds_transformed);
+  return v.is(Tag::Tensor) && kiln::levels::wrapper_of(v.tensor()) != nullptr;
+}
+
+// Of tensors that a transform follows, which have no elements to copy one by one.
+kiln::Tensor stacked(const Value& v, kiln::DType dtype) {
+  const auto* items = items_of(v);
+  if (!items) return kiln::ops::to(kiln::ops::detach(to_operand(v)), dtype);
+  std::vector<kiln::Tensor> parts;
+  for (const Value& item : *items) parts.push_back(stacked(item, dtype));
+  return kiln::ops::stack(parts, 0);
+}
+
+}  // namespace
+
 kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optional<kiln::DType> dtype) {
   if (data.is(Tag::Tensor)) {
     const kiln::Tensor x = kiln::ops::detach(data.as_tensor());
@@ -227,9 +247,10 @@ kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optio
   Survey survey;
   survey.walk(data);
   const kiln::DType type = dtype.value_or(survey.dtype());
+  if (kiln::levels::top != nullptr && holds_transformed(data)) return stacked(data, type);
   const kiln::Tensor result = kiln::Tensor::empty(survey.sizes, type);
   kiln::visit_dtype(type, [&]<class T>() { Writer<T>(result.writable<T>(), type).write(data); });
-  return result;
+  return kiln::levels::adopt(result);
 }
 
 }  // namespace kiln::interp

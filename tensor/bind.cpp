@@ -1,4 +1,5 @@
 #include "tensor/cpu/copy.h"
+#include "tensor/levels/level.h"
 #include "tensor/op.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
@@ -40,6 +41,14 @@ void check_result(const Op& op, const Tensor& target, const TensorType& result) 
   }
 }
 
+// Every level takes its own wrapping off, so that what is still wrapped here belongs to none of them.
+void check_plain(Inputs inputs) {
+  for (const Tensor& input : inputs) {
+    if (input && levels::wrapper_of(input) != nullptr) [[unlikely]]
+      levels::refuse_escaped(input);
+  }
+}
+
 // May `op` write into `target` while it reads `inputs`? Yes when each is apart from it, or reads every
 // element just before that element is written.
 bool may_write_directly(const Tensor& target, Inputs inputs) {
@@ -73,6 +82,9 @@ Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (levels::top != nullptr) [[unlikely]]
+    return levels::top->bind(op, inputs, attrs);
+  check_plain(inputs);
   return tape::sees(inputs) ? tape::bind(op, inputs, attrs) : run_eager(op, inputs, attrs);
 }
 
@@ -82,6 +94,9 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_writable(op, target);
   const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);
   check_result(op, target, results[0]);
+  if (levels::top != nullptr) [[unlikely]]
+    return levels::top->write(op, inputs, attrs, results[0]);
+  check_plain(inputs);
   if (tape::sees_write(op, inputs)) return tape::write(op, inputs, attrs, results[0]);
   run_eager_inplace(op, inputs, attrs);
   return target;

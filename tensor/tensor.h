@@ -17,9 +17,12 @@ struct ViewOrigin;    // tensor/view.h: the base of a view and the view ops that
 struct AutogradMeta;  // tensor/tape/meta.h: requires_grad, grad, grad_fn, hooks
 void destroy_meta(AutogradMeta* meta);
 void destroy_origin(ViewOrigin* origin);
+struct Wrapper;  // tensor/levels/wrapper.h: what a transform's tensor stands for one level below
+void destroy_wrapper(Wrapper* wrapper);
 struct MetaDeleter {
   void operator()(AutogradMeta* meta) const { destroy_meta(meta); }
   void operator()(ViewOrigin* origin) const { destroy_origin(origin); }
+  void operator()(Wrapper* wrapper) const { destroy_wrapper(wrapper); }
 };
 
 class TensorImpl final : public RefCounted {
@@ -33,8 +36,13 @@ class TensorImpl final : public RefCounted {
   bool is_number = false;
   std::unique_ptr<AutogradMeta, MetaDeleter> autograd;  // null until it matters
   std::unique_ptr<ViewOrigin, MetaDeleter> origin;      // null unless made by a view op
+  std::unique_ptr<Wrapper, MetaDeleter> wrapper;        // null unless it belongs to a transform
 };
 void destroy(TensorImpl* impl);
+
+// What reading and writing the memory of a transform's tensor comes to (tensor/levels/wrapper.cpp).
+void check_readable(const TensorImpl& x);
+void check_writable_memory(const TensorImpl& x);
 
 // What a shape rule knows of a tensor.
 struct TensorType {
@@ -84,15 +92,32 @@ class Tensor {
   // First element, for reading. T is the element type (`ElementOf`).
   template <class T>
   const T* data() const {
+    check_readable();
     return reinterpret_cast<const T*>(impl_->storage->data()) + impl_->layout.offset;
   }
   // First element, for writing; sees to saved values first (Storage::writable_data).
   template <class T>
   T* writable() const {
+    if (impl_->wrapper) [[unlikely]]
+      check_writable_memory(*impl_);
     return reinterpret_cast<T*>(impl_->storage->writable_data()) + impl_->layout.offset;
   }
-  const std::byte* raw() const { return impl_->storage->data() + byte_offset(); }
-  std::byte* raw_writable() const { return impl_->storage->writable_data() + byte_offset(); }
+  const std::byte* raw() const {
+    check_readable();
+    return impl_->storage->data() + byte_offset();
+  }
+  std::byte* raw_writable() const {
+    if (impl_->wrapper) [[unlikely]]
+      check_writable_memory(*impl_);
+    return impl_->storage->writable_data() + byte_offset();
+  }
+
+  // Throws OpError (Value) when the elements cannot be read as they lie: they differ between the examples of
+  // a vmap, or the transform they were made in has ended.
+  void check_readable() const {
+    if (impl_->wrapper) [[unlikely]]
+      kiln::check_readable(*impl_);
+  }
 
   // The only element as a host number; throws OpError (Value) when there is not exactly one.
   double item_float() const;

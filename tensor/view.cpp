@@ -25,23 +25,32 @@ void check_inside(const Op& op, const Tensor& input, const Layout& layout) {
 
 }  // namespace
 
+void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output, const Tensor& view) {
+  // To the tape such an alias is a tensor of its own: writes to it change data, not history.
+  if (op.has(kStopsGradient)) return;
+  std::unique_ptr<ViewOrigin, MetaDeleter>& origin = view.impl()->origin;
+  if (const ViewOrigin* before = input.impl()->origin.get()) {
+    origin.reset(new ViewOrigin(*before));
+    origin->of_itself = false;
+  } else {
+    origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
+  }
+  origin->steps.push_back({&op, attrs, output});
+}
+
+const Tensor& base_of(const ViewOrigin& origin) {
+  const ViewOrigin* above = origin.base.impl()->origin.get();
+  return above == nullptr ? origin.base : above->base;
+}
+
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs) {
   std::vector<Layout> layouts = op.view(input.layout(), attrs);
   Tensors outputs;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     check_inside(op, input, layouts[i]);
     Tensor output = Tensor::alias(input, std::move(layouts[i]));
-    outputs.push_back(output);
-    // To the tape such an alias is a tensor of its own: writes to it change data, not history.
-    if (op.has(kStopsGradient)) continue;
-    std::unique_ptr<ViewOrigin, MetaDeleter>& origin = output.impl()->origin;
-    if (const ViewOrigin* before = input.impl()->origin.get()) {
-      origin.reset(new ViewOrigin(*before));
-      origin->of_itself = false;
-    } else {
-      origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
-    }
-    origin->steps.push_back({&op, attrs, static_cast<int>(i)});
+    link_view(op, input, attrs, static_cast<int>(i), output);
+    outputs.push_back(std::move(output));
   }
   return outputs;
 }

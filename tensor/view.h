@@ -26,6 +26,14 @@ struct ViewOrigin {
 // Is x a view of another tensor, in the eyes of the user?
 bool is_view(const Tensor& x);
 
+// Remembers that `view` is the `output`-th result of the view op on `input`. Nothing for rows that cut the
+// history.
+void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output, const Tensor& view);
+
+// The tensor that the steps of an origin start from. A base that was itself rearranged (`t_`) became a view
+// of a hidden tensor with the layout the steps were made for.
+const Tensor& base_of(const ViewOrigin& origin);
+
 // Applies one view op to a plain tensor: aliases its storage, extends its origin. No tape.
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs);
 

@@ -8,6 +8,7 @@
 #include "interpreter/host/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/error.h"
+#include "tensor/levels/wrapper.h"
 
 namespace kiln::interp {
 namespace {
@@ -16,6 +17,11 @@ using namespace host;
 using Args = std::span<Value>;
 
 void refuse_history(const kiln::Tensor& x, std::string_view method) {
+  if (kiln::levels::wrapper_of(x) != nullptr) {
+    throw kiln::OpError(kiln::ErrorKind::Value,
+                        fmt::format("{}: a tensor inside a transform cannot change its storage", method), {0},
+                        "make a new tensor of the shape that is wanted");
+  }
   if (!kiln::requires_grad(x)) return;
   throw kiln::OpError(kiln::ErrorKind::Autograd,
                       fmt::format("{}: a tensor that requires grad cannot change its storage", method), {0},

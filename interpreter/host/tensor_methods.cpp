@@ -121,30 +121,6 @@ Value converted(Interpreter&, Args a) {
 Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
 Value on_cpu(Interpreter&, Args a) { return a[0]; }
 
-// Sizes as one list or spread; dtype and device of the receiver unless given.
-Value new_full_of(const kiln::Tensor& x, const kiln::Dims& sizes, const Value& fill, const Value& dtype,
-                  const Value& device) {
-  const kiln::DType type = dtype_argument(dtype, "dtype").value_or(x.dtype());
-  const kiln::Device place = device.is_none() ? x.device() : device_argument(device, "device");
-  return Value(kiln::ops::full(sizes, to_operand(fill), type, place));
-}
-kiln::Dims spread_sizes(const Value& rest) {
-  const auto& items = rest.as<Tuple>().items;
-  return items.size() == 1 ? dims_argument(items.front(), "sizes") : dims_argument(rest, "sizes");
-}
-Value new_zeros(Interpreter&, Args a) {
-  return new_full_of(self(a), spread_sizes(a[1]), Value(0), a[2], a[3]);
-}
-Value new_ones(Interpreter&, Args a) {
-  return new_full_of(self(a), spread_sizes(a[1]), Value(1), a[2], a[3]);
-}
-Value new_full(Interpreter&, Args a) {
-  return new_full_of(self(a), dims_argument(a[1], "sizes"), a[2], a[3], a[4]);
-}
-Value new_empty(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
-  return Value(kiln::Tensor::empty(spread_sizes(a[1]), dtype_argument(a[2], "dtype").value_or(x.dtype())));
-}
 Value new_tensor(Interpreter& interpreter, Args a) {
   return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(self(a).dtype())));
 }
@@ -226,12 +202,6 @@ constexpr NativeDef kMethods[] = {
     {"long(self)", "Converted to i64.", converted<kiln::DType::I64>},
     {"bool(self)", "Converted to bool: true where not zero.", converted<kiln::DType::Bool>},
     {"cpu(self)", "The tensor on the CPU.", on_cpu},
-    {"new_zeros(self, *sizes, dtype=none, device=none)", "Zeros of the same dtype.", new_zeros},
-    {"new_ones(self, *sizes, dtype=none, device=none)", "Ones of the same dtype.", new_ones},
-    {"new_full(self, sizes, value, dtype=none, device=none)", "A tensor of one value, of the same dtype.",
-     new_full},
-    {"new_empty(self, *sizes, dtype=none, device=none)", "An uninitialized tensor of the same dtype.",
-     new_empty},
     {"new_tensor(self, data, dtype=none)", "A tensor of nested lists, of the same dtype.", new_tensor},
     {"requires_grad_(self, requires_grad=true)", "Sets whether gradients are gathered for it; returns it.",
      set_requires_grad},

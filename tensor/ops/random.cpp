@@ -21,7 +21,7 @@ using rules::dtype_attr;
 
 constexpr std::string_view kFamily = "random";
 constexpr std::string_view kChance = "random numbers do not depend on the values of the input";
-constexpr std::string_view kChoice = "whether examples draw alike is for vmap's `randomness` to say";
+constexpr std::string_view kShuffle = "each example takes a draw of its own";
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
@@ -252,10 +252,30 @@ Tensors multinomial_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   return {result};
 }
 
+// ---- Batching: one draw for the whole batch, as vmap's `randomness="different"` asks ----
+
+Tensors sized_batch(const BatchArgs& args) {
+  Attrs attrs = args.attrs;
+  attrs.set("size", rules::prepend(args.batch_size, args.attrs.get<Dims>("size")));
+  return kiln::bind(args.op, args.inputs, attrs);
+}
+Tensors like_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  return kiln::bind(args.op, {&x, 1}, args.attrs);
+}
+Tensors multinomial_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  const Tensor rows = ops::reshape(x, Dims{-1, x.size(x.rank() - 1)});
+  Dims sizes = x.sizes();
+  sizes.back() = args.attrs.get<std::int64_t>("num_samples");
+  return {ops::reshape(kiln::bind(args.op, {&rows, 1}, args.attrs)[0], sizes)};
+}
+
 // ---- Rows ----
 
 Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn eager, std::uint32_t traits = 0, std::string_view onnx = {}) {
+              InferFn infer, EagerFn eager, Rule<BatchFn> batch, std::uint32_t traits = 0,
+              std::string_view onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -264,7 +284,7 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
           .eager = eager,
           .vjp = Rule<VjpFn>::none(kChance),
           .jvp = Rule<JvpFn>::none(kChance),
-          .batch = Rule<BatchFn>::none(kChoice),
+          .batch = batch,
           .lowering = Lowering::Create,
           .traits = kRandom | kStopsGradient | traits,
           .onnx = onnx};
@@ -273,61 +293,62 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
 void add_floats(OpTable& table) {
   table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, rand_eager, 0, "RandomUniform"));
+                       sized_infer, rand_eager, sized_batch, 0, "RandomUniform"));
   table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers from the normal distribution with mean 0 and variance 1.",
-                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, 0, "RandomNormal"));
+                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, sized_batch, 0,
+                       "RandomNormal"));
   table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, rand_like_eager, 0, "RandomUniformLike"));
+                       like_infer, rand_like_eager, like_batch, 0, "RandomUniformLike"));
   table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, randn_like_eager, 0, "RandomNormalLike"));
+                       like_infer, randn_like_eager, like_batch, 0, "RandomNormalLike"));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",
                        ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, uniform_eager,
-                       kInplace, "RandomUniformLike"));
+                       like_batch, kInplace, "RandomUniformLike"));
   table.add(random_row("normal(x: tensor, mean: float = 0, std: float = 1)",
                        "Normal numbers with the type and shape of `x`; `normal_` fills `x`.",
                        ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager,
-                       kInplace, "RandomNormalLike"));
+                       like_batch, kInplace, "RandomNormalLike"));
 }
 
 void add_discrete(OpTable& table) {
   table.add(random_row("randint(high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Integers drawn evenly from 0 to before `high`.",
-                       ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>,
-                       randint_eager<false>));
+                       ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>, randint_eager<false>,
+                       sized_batch));
   table.add(random_row(
       "randint.low(low: int, high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
       "Integers drawn evenly from `low` to before `high`.", ">>> randint(5, 6, [3]).tolist()\n[5, 5, 5]",
-      randint_infer<true>, randint_eager<true>));
+      randint_infer<true>, randint_eager<true>, sized_batch));
   table.add(random_row("randperm(n: int, *, dtype: dtype? = none, device: device? = none)",
                        "The integers from 0 to before `n` in random order.",
-                       ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager));
+                       ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager,
+                       Rule<BatchFn>::none(kShuffle)));
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
                        ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,
-                       bernoulli_eager, 0, "Bernoulli"));
+                       bernoulli_eager, like_batch, 0, "Bernoulli"));
   table.add(
       random_row("bernoulli.p(x: tensor, p: float = 0.5)",
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
                  ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, bernoulli_p_eager,
-                 kInplace, "Bernoulli"));
+                 like_batch, kInplace, "Bernoulli"));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
-                       multinomial_eager, 0, "Multinomial"));
+                       multinomial_eager, multinomial_batch, 0, "Multinomial"));
   Op dropout = random_row(
       "dropout(x: tensor, p: float = 0.5, training: bool = true)",
       "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
       "training.",
-      ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer, dropout_body, 0,
-      "Dropout");
+      ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer, dropout_body,
+      Rule<BatchFn>::none(kComposite), 0, "Dropout");
   dropout.vjp = Rule<VjpFn>::none(kComposite);
   dropout.jvp = Rule<JvpFn>::none(kComposite);
-  dropout.batch = Rule<BatchFn>::none(kComposite);
   dropout.lowering = Lowering::Composite;
   dropout.traits = kRandom;
   table.add(std::move(dropout));

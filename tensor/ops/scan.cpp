@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
@@ -139,7 +140,10 @@ Tensor products_without_each(const Tensor& x, int dim) {
   return ops::cumprod(without, without.rank() - 1) * ops::triu(ones);
 }
 
-bool has_zero(const Tensor& x) { return ops::any(ops::eq(x, Tensor::number(std::int64_t{0}))).item_bool(); }
+// In any example of a batch: what is done then is right for those without a zero, too.
+bool has_zero(const Tensor& x) {
+  return ops::any(ops::eq(levels::innermost(x), Tensor::number(std::int64_t{0}))).item_bool();
+}
 
 // Sums `weights` times the derivatives over `over`: -1 over the outputs, -2 over the inputs.
 Tensor weigh_products(const Tensor& x, const Tensor& weights, int dim, int over) {

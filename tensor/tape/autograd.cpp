@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/engine.h"
 #include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
@@ -55,6 +56,19 @@ void check_float(const Tensor& x) {
                 "convert it first: x.to(f32)");
 }
 
+// Gradients of a tensor are recorded by its own level, which must be the one that is running.
+void check_level(const Tensor& x) {
+  const levels::Level* level = levels::top;
+  if (level == nullptr || (level->kind() == LevelKind::Grad && level->owns(x))) return;
+  const bool outer = level->kind() == LevelKind::Grad;
+  throw OpError(ErrorKind::Autograd,
+                outer ? "requires_grad: this " + to_string(x.type()) + " comes from outside of grad"
+                      : "requires_grad: inside " +
+                            std::string(level->kind() == LevelKind::Batch ? "vmap" : "jvp") +
+                            " nothing is recorded for this " + to_string(x.type()),
+                {0}, "differentiate a function of it: grad(f)(x)");
+}
+
 const std::string kBackward = "backward";
 const std::string kGrads = "grads";
 
@@ -70,6 +84,7 @@ bool is_leaf(const Tensor& x) {
 void set_requires_grad(const Tensor& x, bool value) {
   if (value == requires_grad(x)) return;
   if (value) {
+    check_level(x);
     check_float(x);
     tape::make_leaf(x);
     return;
@@ -86,6 +101,13 @@ void set_requires_grad(const Tensor& x, bool value) {
 void detach_in_place(const Tensor& x) {
   tape::drop_history(x);
   x.impl()->origin.reset();
+  if (Wrapper* wrapper = levels::wrapper_of(x)) {  // as `detach`, at every level
+    const levels::AtLevelOf level(x);
+    if (levels::top == nullptr) levels::refuse_escaped(x);
+    const levels::Below below(*levels::top);
+    wrapper->tangent = {};
+    wrapper->value = ops::detach(wrapper->value);
+  }
 }
 
 Tensor grad_of(const Tensor& x) {
@@ -156,6 +178,7 @@ void retain_grad(const Tensor& x) {
 void backward(const Tensor& output, const Tensor& gradient, bool retain_graph, bool create_graph) {
   const Edge edge = tape::history(output);
   if (!edge) throw not_on_tape(kBackward, "the output", output);
+  const levels::AtLevelOf level(Tensors{output, gradient});
   const Tensor start = seed(kBackward, output, gradient);
   tape::run({.roots = {&edge, 1},
              .root_grads = {&start, 1},
@@ -172,6 +195,9 @@ std::vector<Tensor> grads(const std::vector<Tensor>& outputs, const std::vector<
     throw OpError(ErrorKind::Value, "grads: there are " + std::to_string(outputs.size()) + " outputs and " +
                                         std::to_string(grad_outputs.size()) + " grad_outputs");
   }
+  std::vector<Tensor> given = outputs;
+  given.insert(given.end(), grad_outputs.begin(), grad_outputs.end());
+  const levels::AtLevelOf level(given);
   std::vector<Edge> roots, wanted;
   std::vector<Tensor> starts;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -1,5 +1,6 @@
 // Histories of tensors that share memory: views follow their base, writes through a view reach it.
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/tape/record.h"
@@ -9,13 +10,6 @@ namespace kiln {
 
 namespace tape {
 namespace {
-
-// The tensor that a view's steps start from. A base that was itself rearranged (`t_`) became a view of a
-// hidden tensor with the layout the steps were made for.
-const Tensor& base_of(const ViewOrigin& origin) {
-  const ViewOrigin* above = origin.base.impl()->origin.get();
-  return above == nullptr ? origin.base : above->base;
-}
 
 // A write through a view, as its base sees it: elements of the view are replaced, the others kept.
 class WriteNode final : public Node {
@@ -61,6 +55,7 @@ void follow_base(const Tensor& x, const Tensor& base) {
     if (AutogradMeta* meta = meta_of(x)) meta->history = Edge{};
     return;
   }
+  const levels::AtLevelOf level(base);
   const GradMode record(true);
   Tensor view = base;
   for (const ViewStep& step : origin.steps) {
@@ -137,9 +132,20 @@ void check_write(std::string_view op, const Tensor& x) {
   if (origin != nullptr) check_undoable(op, *origin);
 }
 
+Tensor share_wrapped(const Tensor& x) {
+  const Wrapper& wrapper = *levels::wrapper_of(x);
+  const Tensor tangent = wrapper.tangent ? share_value(wrapper.tangent) : Tensor();
+  return levels::wrap(wrapper.level, wrapper.kind, share_value(wrapper.value), tangent, wrapper.captured);
+}
+
 Tensor share_value(const Tensor& x) {
-  Tensor shared = Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
-  shared.impl()->is_number = x.is_number();
+  Tensor shared;
+  if (levels::wrapper_of(x) != nullptr) {
+    shared = share_wrapped(x);
+  } else {
+    shared = Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
+    shared.impl()->is_number = x.is_number();
+  }
   if (const Edge edge = history(x)) start_history(shared, edge);
   return shared;
 }

@@ -1,6 +1,7 @@
 #include "tensor/tape/leaf.h"
 
 #include "tensor/functions.h"
+#include "tensor/levels/wrapper.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 
@@ -39,6 +40,13 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
     throw OpError(ErrorKind::Autograd, "a gradient of shape " + to_string(grad.sizes()) +
                                            " reached a leaf that is a " + to_string(x.type()) +
                                            " by now: its shape was changed after it was used");
+  }
+  if (levels::wrapper_of(grad) != nullptr &&
+      (levels::wrapper_of(x) == nullptr || levels::wrapper_of(x)->level != levels::wrapper_of(grad)->level)) {
+    throw OpError(ErrorKind::Autograd,
+                  "backward: the gradient of this " + to_string(x.type()) +
+                      " belongs to a transform inside of which it was not made",
+                  {}, "take it as a result: grads(outputs, inputs)");
   }
   Tensor& sum = meta_of(x)->grad;
   if (!sum) {

@@ -54,6 +54,9 @@ void check_write(std::string_view op, const Tensor& x);
 // A new tensor of the same value and history with memory of its own. Shares memory until one of them is
 // written.
 Tensor share_value(const Tensor& x);
+// Likewise for a transform's tensor, with the histories of the levels below and without that of its own: a
+// node may keep it though it made it.
+Tensor share_wrapped(const Tensor& x);
 
 }  // namespace tape
 }  // namespace kiln

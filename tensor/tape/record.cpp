@@ -1,5 +1,6 @@
 #include "tensor/tape/record.h"
 
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/op_node.h"
 
@@ -14,13 +15,21 @@ bool any_history(Inputs inputs) {
   return false;
 }
 
+Tensors run_unrecorded(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (levels::top != nullptr) return levels::top->compute(op, inputs, attrs);
+  const GradMode off(false);
+  return run_eager(op, inputs, attrs);
+}
+
+void run_inplace_unrecorded(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (levels::top != nullptr) return levels::top->compute_inplace(op, inputs, attrs);
+  const GradMode off(false);
+  run_eager_inplace(op, inputs, attrs);
+}
+
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.vjp.missing == kComposite) return run_body(op, inputs, attrs);
-  Tensors outputs;
-  {
-    const GradMode off(false);
-    outputs = run_eager(op, inputs, attrs);
-  }
+  const Tensors outputs = run_unrecorded(op, inputs, attrs);
   record(op, inputs, attrs, outputs);
   return outputs;
 }

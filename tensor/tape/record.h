@@ -20,6 +20,10 @@ inline bool sees(Inputs inputs) {
 // As `bind`, for inputs of which one has a history.
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs);
 
+// Runs the op where the tape does not see it: as a kernel, or one level below the one whose tape this is.
+Tensors run_unrecorded(const Op& op, Inputs inputs, const Attrs& attrs);
+void run_inplace_unrecorded(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // Links fresh `outputs` to `inputs` as the results of `op`.
 void record(const Op& op, Inputs inputs, const Attrs& attrs, Inputs outputs);
 

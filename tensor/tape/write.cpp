@@ -1,5 +1,6 @@
 // Recorded writes: an in-place op is the op itself, whose result the target then stands for.
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/op_node.h"
 #include "tensor/tape/record.h"
@@ -8,8 +9,9 @@
 namespace kiln::tape {
 namespace {
 
+// The memory of a transform's tensor has other owners.
 bool fills_its_buffer(const Tensor& x) {
-  return x.is_contiguous() && x.offset() == 0 &&
+  return levels::wrapper_of(x) == nullptr && x.is_contiguous() && x.offset() == 0 &&
          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) == x.storage()->bytes();
 }
 
@@ -51,26 +53,18 @@ Tensor write_directly(const Op& op, Inputs inputs, const Attrs& attrs, bool keep
   const Tensor& target = inputs[0];
   auto* made = new OpNode(op, inputs, attrs);
   const Ref<Node> node(made);
-  {
-    const GradMode off(false);
-    run_eager_inplace(op, inputs, attrs);
-  }
+  run_inplace_unrecorded(op, inputs, attrs);
   const Tensor kept = keeps_output && !fills_its_buffer(target) ? compact(target) : target;
   made->set_outputs({&kept, 1});
   replace_history(target, Edge{node, 0});
   return target;
 }
 
-void set_layout(TensorImpl& impl, const Layout& layout) {
-  impl.layout = layout;
-  impl.contiguous = is_contiguous(layout);
-}
-
 // A hidden tensor that is what x was: its layout, its origin, its history. Views of x find it through x's new
-// origin (base_of in history.cpp).
+// origin (base_of).
 Tensor take_identity(const Tensor& x) {
   const Edge edge = history(x);
-  Tensor before = Tensor::alias(x, x.layout());
+  Tensor before = levels::wrapper_of(x) != nullptr ? levels::wrap_again(x) : Tensor::alias(x, x.layout());
   before.impl()->origin = std::move(x.impl()->origin);
   if (AutogradMeta* meta = meta_of(x)) {
     AutogradMeta& copy = make_meta(before);
@@ -102,7 +96,8 @@ Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_write(std::string(op.name()) + "_", x);
   TensorImpl& impl = *x.impl();
   if (AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) {
-    set_layout(impl, apply_view(op, x, attrs)[0].layout());
+    const GradMode off(false);
+    levels::become(x, kiln::bind(op, {&x, 1}, attrs)[0]);
     renew_leaf(x);
     return x;
   }
@@ -110,7 +105,7 @@ Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool was_view = impl.origin && !impl.origin->of_itself;
   const Tensor before = take_identity(x);
   const Tensor after = kiln::bind(op, {&before, 1}, attrs)[0];
-  set_layout(impl, after.layout());
+  levels::become(x, after);
   impl.origin = std::move(after.impl()->origin);
   impl.origin->of_itself = !was_view;
   if (const Edge edge = history(after)) make_meta(x).history = edge;

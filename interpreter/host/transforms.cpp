@@ -1,0 +1,173 @@
+#include "interpreter/host/transforms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/pytree.h"
+#include "tensor/functions.h"
+
+namespace kiln::interp::host {
+
+using kiln::Tensor;
+
+Value call_with(Interpreter& interpreter, const Value& f, const Call& call) {
+  return interpreter.call(f, call.positional, call.named);
+}
+
+Value transformed(const std::string& transform, const Value& f,
+                  std::function<Value(Interpreter&, const Call&)> body) {
+  check_function(f, transform);
+  using Kind = NativeParameter::Kind;
+  return native_value(transform, transform + "(*args, **named)", "A function made by `" + transform + "`.",
+                      {{"args", Kind::Star, false, {}}, {"named", Kind::DoubleStar, false, {}}},
+                      [body = std::move(body)](Interpreter& interpreter, std::span<Value> a) {
+                        Call call{a[0].as<Tuple>().items, {}};
+                        for (const Dict::Entry& entry : a[1].as<Dict>().entries()) {
+                          if (entry.live) call.named.push_back({text_of(entry.key), entry.value});
+                        }
+                        return body(interpreter, call);
+                      });
+}
+
+void check_function(const Value& f, std::string_view transform) {
+  switch (f.tag()) {
+    case Tag::Function:
+    case Tag::Native:
+    case Tag::Method:
+    case Tag::Type:
+    case Tag::StructType:
+    case Tag::Opaque:
+      return;
+    case Tag::Instance:
+      if (f.as<Instance>().struct_type().method("call")) return;
+      [[fallthrough]];
+    default:
+      raise("TypeError", fmt::format("{}: `f` must be a function, got {}", transform, describe(f)));
+  }
+}
+
+std::vector<std::size_t> argument_numbers(const Value& argnums, std::size_t count,
+                                          const std::string& transform) {
+  std::vector<Value> given{argnums};
+  if (const auto* items = items_of(argnums)) given = *items;
+  if (given.empty()) raise("ValueError", transform + ": `argnums` names no argument");
+  std::vector<std::size_t> numbers;
+  for (const Value& each : given) {
+    if (!each.is(Tag::Int)) wrong_type("argnums", "an int or a tuple of ints", argnums);
+    const std::int64_t total = static_cast<std::int64_t>(count);
+    const std::int64_t number = each.as_int() < 0 ? each.as_int() + total : each.as_int();
+    if (number < 0 || number >= total) {
+      raise("ValueError", fmt::format("{}: argnums {} is out of range, the call has {} positional argument{}",
+                                      transform, each.as_int(), count, count == 1 ? "" : "s"));
+    }
+    if (std::find(numbers.begin(), numbers.end(), static_cast<std::size_t>(number)) != numbers.end())
+      raise("ValueError", fmt::format("{}: argnums names argument {} twice", transform, number));
+    numbers.push_back(static_cast<std::size_t>(number));
+  }
+  return numbers;
+}
+
+Value by_argument(const Value& argnums, std::vector<Value> values) {
+  return items_of(argnums) ? tuple_value(std::move(values)) : values.front();
+}
+
+std::pair<Value, Value> out_and_aux(const Value& result, const std::string& transform) {
+  const bool pair = result.is(Tag::Tuple) && result.as<Tuple>().items.size() == 2;
+  if (pair) return {result.as<Tuple>().items[0], result.as<Tuple>().items[1]};
+  raise("ValueError", fmt::format("{}: with has_aux=true the function must return exactly (out, aux), got {}",
+                                  transform, describe(result)));
+}
+
+Value as_differentiable(const Value& argument, const std::string& name, const std::string& transform) {
+  if (argument.is(Tag::Float))
+    return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::default_float())));
+  for (const Tensor& x : tensors_in(argument)) {
+    if (kiln::is_float(x.dtype())) return argument;
+  }
+  raise("TypeError",
+        fmt::format("{}: {} has no float tensor to differentiate by, it is {}", transform, name,
+                    describe(argument)),
+        argument.is(Tag::Tensor) || argument.is(Tag::Int)
+            ? "only floats have derivatives: convert it with float(…)"
+            : "");
+}
+
+std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std::string& what) {
+  std::vector<Tensor> vectors;
+  for (const auto& [x, value] : pair_tensors(tree, given, what)) {
+    if (value.is_none() || !kiln::is_float(x.dtype())) {
+      vectors.emplace_back();
+      continue;
+    }
+    if (!value.is(Tag::Tensor) && !value.is_number())
+      raise("TypeError", fmt::format("{}: a tensor is needed for {}, got {}", what, kiln::to_string(x.type()),
+                                     describe(value)));
+    Tensor v = to_operand(value);
+    if (v.sizes() != x.sizes()) {
+      raise("ShapeError", fmt::format("{}: its shape must be that of {}, it is {}", what,
+                                      kiln::to_string(x.type()), kiln::to_string(v.type())));
+    }
+    vectors.push_back(kiln::ops::to(v, x.dtype()));
+  }
+  return vectors;
+}
+
+Value below(const levels::Level& level, const Value& tree) {
+  return map_tensors(tree, [&](const Tensor& x) { return Value(levels::value_below(level, x)); });
+}
+
+Value Reverse::make_variables(levels::GradLevel& level, const Value& argument) {
+  return map_tensors(argument, [&](const Tensor& x) {
+    const bool real = kiln::is_float(x.dtype());
+    variables_.push_back(real ? level.variable(x) : levels::Variable{x, {}});
+    return Value(variables_.back().inside);
+  });
+}
+
+Reverse::Reverse(Interpreter& interpreter, const std::string& transform, const Value& f, Call call,
+                 const std::vector<std::size_t>& numbers, bool has_aux)
+    : level_(levels::new_level()) {
+  for (const std::size_t n : numbers) {
+    arguments_.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), transform));
+  }
+  levels::GradLevel level(level_);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    call.positional[numbers[i]] = make_variables(level, arguments_[i]);
+  const Value result = call_with(interpreter, f, call);
+  const auto [out, aux] = has_aux ? out_and_aux(result, transform) : std::pair{result, Value()};
+  outputs_ = tensors_in(out);
+  out_ = below(level, out);
+  aux_ = below(level, aux);
+}
+
+std::vector<Tensor> Reverse::out_tensors() const { return tensors_in(out_); }
+
+std::vector<Tensor> Reverse::gradients(const std::vector<Tensor>& cotangents, bool keep) const {
+  std::vector<levels::Variable> wanted;
+  for (const levels::Variable& each : variables_) {
+    if (each.edge) wanted.push_back(each);
+  }
+  levels::GradLevel level(level_);
+  const std::vector<Tensor> found = level.gradients(outputs_, cotangents, wanted, keep);
+  std::vector<Tensor> grads;
+  std::size_t next = 0;
+  for (const levels::Variable& each : variables_) grads.push_back(each.edge ? found[next++] : Tensor());
+  return grads;
+}
+
+std::vector<Value> Reverse::pull(const std::vector<Tensor>& cotangents, bool keep) const {
+  const std::vector<Tensor> grads = gradients(cotangents, keep);
+  std::size_t next = 0;
+  std::vector<Value> result;
+  for (const Value& argument : arguments_) {
+    result.push_back(map_tensors(argument, [&](const Tensor& x) {
+      const Tensor& grad = grads[next++];
+      return Value(grad ? grad : kiln::ops::zeros_like(x));
+    }));
+  }
+  return result;
+}
+
+}  // namespace kiln::interp::host

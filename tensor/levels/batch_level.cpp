@@ -1,0 +1,141 @@
+#include "tensor/levels/batch_level.h"
+
+#include <algorithm>
+
+#include "tensor/functions.h"
+#include "tensor/ops/rules.h"
+#include "tensor/random.h"
+#include "tensor/view.h"
+#include "tensor/warning.h"
+
+namespace kiln::levels {
+namespace {
+
+TensorType type_of(const Tensor& x) { return x ? x.type() : TensorType{DType::Bool, {}, {}, true}; }
+
+[[noreturn]] void refuse_random(const Op& op) {
+  throw OpError(ErrorKind::Value, "vmap: " + std::string(op.name()) + " draws random numbers", {},
+                "say whether examples draw alike: randomness=\"same\", or each for itself: "
+                "randomness=\"different\"");
+}
+
+[[noreturn]] void refuse_unbatched_target(const Op& op, const Tensor& target) {
+  throw OpError(ErrorKind::Value,
+                "vmap: " + std::string(op.name()) +
+                    "_ would write what differs from example to example into a " + to_string(target.type()) +
+                    " that all examples share",
+                {0}, "make it from a batched tensor, which gives every example its own: x.new_zeros(…)");
+}
+
+}  // namespace
+
+Tensor BatchLevel::batch_of(const Tensor& x) const {
+  const Below below(*this);
+  return owns(x) ? wrapper_of(x)->value : ops::expand(x, rules::prepend(size_, x.sizes()));
+}
+
+Tensors BatchLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); });
+  if (op.batch.missing == kComposite && (any || op.has(kRandom))) return run_body(op, inputs, attrs);
+  if (op.has(kRandom)) return draw(op, inputs, attrs);
+  if (any) return run_rule(op, inputs, attrs);
+  const Below below(*this);
+  return kiln::bind(op, inputs, attrs);
+}
+
+Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(type_of(input));
+  if (!op.has(kRandom)) op.infer(types, attrs);
+  if (!op.batch) {
+    warn_once("vmap " + std::string(op.name()), "vmap has no batching rule for " + std::string(op.name()) +
+                                                    " (" + std::string(op.batch.missing) +
+                                                    "): it runs example by example");
+    return loop(op, inputs, attrs, false);
+  }
+  SmallVector<Tensor, 4> values;
+  SmallVector<bool, 4> batched;
+  for (const Tensor& input : inputs) {
+    values.push_back(value_below(*this, input));
+    batched.push_back(owns(input));
+  }
+  Tensors outputs;
+  {
+    const Below below(*this);
+    outputs = op.batch.fn({op, attrs, values, batched, size_});
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].rank() == 0 || outputs[k].size(0) != size_) {
+      throw InternalError("the batching rule of " + std::string(op.name()) + " gave a " +
+                          to_string(outputs[k].type()) + " for a batch of " + std::to_string(size_));
+    }
+    outputs[k] = wrap(std::move(outputs[k]));
+    if (op.view != nullptr) link_view(op, inputs[0], attrs, static_cast<int>(k), outputs[k]);
+  }
+  return outputs;
+}
+
+Tensors BatchLevel::draw(const Op& op, Inputs inputs, const Attrs& attrs) {
+  switch (randomness_) {
+    case Randomness::Different:
+      return op.batch ? run_rule(op, inputs, attrs) : loop(op, inputs, attrs, false);
+    case Randomness::Same: {
+      if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); })) {
+        return loop(op, inputs, attrs, true);
+      }
+      const Below below(*this);
+      return kiln::bind(op, inputs, attrs);
+    }
+    default:
+      refuse_random(op);
+  }
+}
+
+Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool alike) {
+  const Generator before = generator();
+  std::vector<std::vector<Tensor>> columns;  // by output
+  {
+    const Below below(*this);
+    for (Dim b = 0; b < size_; ++b) {
+      SmallVector<Tensor, 4> example;
+      // Each in memory of its own: rows without a rule may ask how it lies there.
+      for (const Tensor& x : inputs)
+        example.push_back(owns(x) ? ops::clone(ops::select(wrapper_of(x)->value, 0, b)) : x);
+      if (alike) generator() = before;
+      Tensors outputs = kiln::bind(op, example, attrs);
+      columns.resize(outputs.size());
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        if (b > 0 && outputs[k].sizes() != columns[k][0].sizes()) {
+          throw OpError(ErrorKind::Shape,
+                        "vmap: " + std::string(op.name()) + " gives " + to_string(columns[k][0].type()) +
+                            " for one example and " + to_string(outputs[k].type()) +
+                            " for another: a batch needs results of one shape",
+                        {0}, "use an op whose shape does not depend on data, such as where(…)");
+        }
+        columns[k].push_back(std::move(outputs[k]));
+      }
+    }
+    for (std::vector<Tensor>& column : columns) column = {ops::stack(column, 0)};
+  }
+  Tensors stacked;
+  for (std::vector<Tensor>& column : columns) stacked.push_back(wrap(std::move(column[0])));
+  return stacked;
+}
+
+Tensor BatchLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
+  const Tensor& target = inputs[0];
+  const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); });
+  const bool draws_each = op.has(kRandom) && randomness_ == Randomness::Different;
+  if (op.has(kRandom) && randomness_ == Randomness::Error) refuse_random(op);
+  if (!any && !draws_each) {
+    const Below below(*this);
+    return kiln::bind_inplace(op, inputs, attrs);
+  }
+  if (!owns(target)) refuse_unbatched_target(op, target);
+  const Tensor result = kiln::bind(op, inputs, attrs)[0];
+  const Below below(*this);
+  ops::copy_(wrapper_of(target)->value, value_below(*this, result));
+  return target;
+}
+
+}  // namespace kiln::levels

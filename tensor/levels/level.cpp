@@ -1,0 +1,105 @@
+#include "tensor/levels/level.h"
+
+#include <atomic>
+
+#include "tensor/tape/mode.h"
+#include "tensor/view.h"
+
+namespace kiln::levels {
+
+thread_local constinit Level* top = nullptr;
+
+LevelId new_level() {
+  static std::atomic<LevelId> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool is_live(LevelId id) {
+  for (const Level* level = top; level != nullptr; level = level->below()) {
+    if (level->id() == id) return true;
+  }
+  return false;
+}
+
+Level::Level(LevelKind kind, LevelId id)
+    : id_(id), kind_(kind), below_(top), recording_before_(tape::recording) {
+  top = this;
+}
+
+Level::~Level() { top = below_; }
+
+void Level::check_target(const Op& op, const Tensor& x, std::string_view transform) const {
+  if (owns(x) && !wrapper_of(x)->captured) return;
+  throw OpError(ErrorKind::Autograd,
+                std::string(op.name()) + "_: this " + to_string(x.type()) + " is " +
+                    (owns(x) ? "a view of a tensor" : "") + "captured from outside of " +
+                    std::string(transform) + ", which cannot differentiate a write to it",
+                {0}, "write to a copy: x.clone(), or pass it as an argument and return it");
+}
+
+Tensors Level::compute(const Op& op, Inputs inputs, const Attrs& attrs) {
+  SmallVector<Tensor, 4> values;
+  for (const Tensor& input : inputs) values.push_back(value_below(*this, input));
+  Tensors outputs;
+  {
+    const Below below(*this);
+    outputs = kiln::bind(op, values, attrs);
+  }
+  const bool is_view = op.view != nullptr;
+  const bool captured = is_view && (!owns(inputs[0]) || wrapper_of(inputs[0])->captured);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    std::size_t same = 0;
+    while (same < values.size() && !(owns(inputs[same]) && values[same].is_same(outputs[k]))) ++same;
+    if (same < values.size()) {
+      outputs[k] = inputs[same];
+      continue;
+    }
+    outputs[k] = wrap(std::move(outputs[k]), {}, captured);
+    if (is_view) link_view(op, inputs[0], attrs, static_cast<int>(k), outputs[k]);
+  }
+  return outputs;
+}
+
+void Level::compute_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  SmallVector<Tensor, 4> values;
+  for (const Tensor& input : inputs) values.push_back(value_below(*this, input));
+  const Below below(*this);
+  kiln::bind_inplace(op, values, attrs);
+}
+
+Below::Below(const Level& level) : top_(top), recording_(tape::recording) {
+  top = level.below_;
+  // Whether to record is asked of the level that records; the others pass the answer on.
+  if (level.kind_ == LevelKind::Grad) tape::recording = level.recording_before_;
+}
+
+Below::~Below() {
+  top = top_;
+  tape::recording = recording_;
+}
+
+AtLevelOf::AtLevelOf(const Tensor& x) : AtLevelOf(Inputs(&x, 1)) {}
+
+AtLevelOf::AtLevelOf(Inputs tensors) : top_(top) {
+  while (top != nullptr) {
+    for (const Tensor& x : tensors) {
+      if (top->owns(x)) return;
+    }
+    top = top->below();
+  }
+}
+
+AtLevelOf::~AtLevelOf() { top = top_; }
+
+Tensor adopt(Tensor made) {
+  if (top == nullptr) return made;
+  Level* const level = top;
+  {
+    const Below below(*level);
+    made = adopt(std::move(made));
+  }
+  if (level->kind() == LevelKind::Batch) return made;  // without examples it is its own value
+  return wrap(level->id(), level->kind(), std::move(made));
+}
+
+}  // namespace kiln::levels

@@ -1,0 +1,91 @@
+// Owns the stack of levels: each transform under way is one, and `bind` hands every op to the top one, which
+// runs its rule with the ops of the level below.
+#pragma once
+
+#include "tensor/levels/wrapper.h"
+#include "tensor/op.h"
+
+namespace kiln::levels {
+
+class Level;
+// The innermost transform of this thread; null: none, ops run as they are. Read on every op.
+extern thread_local constinit Level* top;
+
+// On the stack from its making to its end.
+class Level {
+ public:
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+  LevelId id() const { return id_; }
+  LevelKind kind() const { return kind_; }
+  Level* below() const { return below_; }
+  bool owns(const Tensor& x) const { return x && belongs_to(x, id_); }
+
+  // As kiln::bind at this level.
+  virtual Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) = 0;
+  // As kiln::bind_inplace, which has checked shapes, dtypes and overlap; `result` is the op's own type.
+  virtual Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) = 0;
+  // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
+  // are not looked at.
+  Tensors compute(const Op& op, Inputs inputs, const Attrs& attrs);
+  void compute_inplace(const Op& op, Inputs inputs, const Attrs& attrs);
+
+ protected:
+  // `id` of a level that ended: enters it again.
+  Level(LevelKind kind, LevelId id);
+  virtual ~Level();
+
+  Tensor wrap(Tensor value, Tensor tangent = {}, bool captured = false) const {
+    return levels::wrap(id_, kind_, std::move(value), std::move(tangent), captured);
+  }
+  // Throws OpError (Autograd, naming operand 0) unless x was made at this level.
+  void check_target(const Op& op, const Tensor& x, std::string_view transform) const;
+
+ private:
+  friend class Below;
+  LevelId id_;
+  LevelKind kind_;
+  Level* below_;
+  bool recording_before_;  // whether the tape recorded when the level was entered
+};
+
+LevelId new_level();
+// Is this level on the stack?
+bool is_live(LevelId id);
+// What x stands for one level below `level`: x itself when it does not belong to it.
+inline const Tensor& value_below(const Level& level, const Tensor& x) {
+  return level.owns(x) ? wrapper_of(x)->value : x;
+}
+
+// Within its scope the level is off the stack, and the tape records as it did when the level was entered.
+class Below {
+ public:
+  explicit Below(const Level& level);
+  ~Below();
+  Below(const Below&) = delete;
+  Below& operator=(const Below&) = delete;
+
+ private:
+  Level* top_;
+  bool recording_;
+};
+
+// Within its scope the level of the tensor is the top one: for what asks a tensor of an outer level.
+class AtLevelOf {
+ public:
+  explicit AtLevelOf(const Tensor& x);
+  // The innermost level among them.
+  explicit AtLevelOf(Inputs tensors);
+  ~AtLevelOf();
+  AtLevelOf(const AtLevelOf&) = delete;
+  AtLevelOf& operator=(const AtLevelOf&) = delete;
+
+ private:
+  Level* top_;
+};
+
+// A tensor whose memory was just filled by hand becomes one that was made at the top level.
+Tensor adopt(Tensor made);
+
+}  // namespace kiln::levels

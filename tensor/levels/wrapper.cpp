@@ -1,0 +1,101 @@
+#include "tensor/levels/wrapper.h"
+
+#include "tensor/error.h"
+#include "tensor/levels/level.h"
+
+namespace kiln {
+
+void destroy_wrapper(Wrapper* wrapper) { delete wrapper; }
+
+namespace {
+
+const Wrapper* first_batched(const TensorImpl& x) {
+  for (const TensorImpl* each = &x; each->wrapper; each = each->wrapper->value.impl()) {
+    if (each->wrapper->kind == LevelKind::Batch) return each->wrapper.get();
+  }
+  return nullptr;
+}
+
+void check_live(const TensorImpl& x) {
+  for (const TensorImpl* each = &x; each->wrapper; each = each->wrapper->value.impl()) {
+    if (!levels::is_live(each->wrapper->level)) {
+      levels::refuse_escaped(Tensor(Ref<TensorImpl>(const_cast<TensorImpl*>(each))));
+    }
+  }
+}
+
+std::string_view name(LevelKind kind) {
+  switch (kind) {
+    case LevelKind::Grad:
+      return "grad";
+    case LevelKind::Dual:
+      return "jvp";
+    default:
+      return "vmap";
+  }
+}
+
+Layout example_layout(const Layout& batch) {
+  return {Dims(batch.sizes.begin() + 1, batch.sizes.end()),
+          Dims(batch.strides.begin() + 1, batch.strides.end()), batch.offset};
+}
+
+}  // namespace
+
+void check_readable(const TensorImpl& x) {
+  check_live(x);
+  if (first_batched(x) == nullptr) return;
+  const TensorType type{x.dtype, x.storage->device(), x.layout.sizes, x.is_number};
+  throw OpError(ErrorKind::Value,
+                "inside vmap this " + to_string(type) +
+                    " differs from example to example: item(), conditions and printing cannot read it",
+                {0}, "choose with where(…) instead of a condition, and read values outside of vmap");
+}
+
+void check_writable_memory(const TensorImpl&) {
+  throw InternalError("a kernel was to write the memory of a tensor that belongs to a transform");
+}
+
+namespace levels {
+
+Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent, bool captured) {
+  Layout layout = kind == LevelKind::Batch ? example_layout(value.layout()) : value.layout();
+  Tensor result = Tensor::from_storage(value.storage(), std::move(layout), value.dtype());
+  result.impl()->is_number = value.is_number();
+  result.impl()->wrapper.reset(new Wrapper{level, kind, captured, std::move(value), std::move(tangent)});
+  return result;
+}
+
+Tensor wrap_again(const Tensor& x) {
+  const Wrapper& wrapper = *wrapper_of(x);
+  return wrap(wrapper.level, wrapper.kind, wrapper.value, wrapper.tangent, wrapper.captured);
+}
+
+void become(const Tensor& x, const Tensor& y) {
+  TensorImpl& impl = *x.impl();
+  impl.layout = y.layout();
+  impl.contiguous = y.is_contiguous();
+  impl.storage = y.storage();
+  if (!impl.wrapper) return;
+  impl.wrapper->value = wrapper_of(y)->value;
+  impl.wrapper->tangent = wrapper_of(y)->tangent;
+}
+
+bool is_batched(const Tensor& x) { return first_batched(*x.impl()) != nullptr; }
+
+Tensor innermost(const Tensor& x) {
+  Tensor value = x;
+  while (const Wrapper* wrapper = wrapper_of(value)) value = Tensor(wrapper->value);
+  return value;
+}
+
+void refuse_escaped(const Tensor& x) {
+  const std::string transform(name(wrapper_of(x)->kind));
+  throw OpError(
+      ErrorKind::Value,
+      "this " + to_string(x.type()) + " escaped: it was made inside a " + transform + " that has ended", {},
+      "return it from the function, with has_aux=true beside the result, instead of storing it");
+}
+
+}  // namespace levels
+}  // namespace kiln

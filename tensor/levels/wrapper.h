@@ -1,0 +1,48 @@
+// Owns the tensors of transforms: a tensor of one level stands for one of the level below.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace kiln {
+
+// A level is one call of a transform. Numbers are never used twice, so that a tensor which outlives its level
+// is known for what it is.
+using LevelId = std::uint64_t;
+enum class LevelKind : std::uint8_t { Grad, Dual, Batch };
+
+// Storage, layout and dtype of a wrapped tensor are those of `value`, for Batch those of one example: shape,
+// strides and aliasing are asked as of any other. History and origin are the level's own.
+struct Wrapper {
+  LevelId level;
+  LevelKind kind;
+  bool captured;   // a view of a tensor from outside of the level: not to be written
+  Tensor value;    // Batch: the batch is dimension 0
+  Tensor tangent;  // Dual: of the type of `value`; absent: zero
+};
+
+namespace levels {
+
+inline Wrapper* wrapper_of(const Tensor& x) { return x.impl()->wrapper.get(); }
+inline bool belongs_to(const Tensor& x, LevelId level) {
+  const Wrapper* wrapper = wrapper_of(x);
+  return wrapper != nullptr && wrapper->level == level;
+}
+
+// A tensor of the level over `value`.
+Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent = {}, bool captured = false);
+// Another tensor over the same value, without history and origin.
+Tensor wrap_again(const Tensor& x);
+// x stands for what `y`, a tensor of the same level, stands for: value and layout.
+void become(const Tensor& x, const Tensor& y);
+
+// Does x differ between the examples of a vmap, at any level?
+bool is_batched(const Tensor& x);
+// The plain tensor at the bottom, with all examples of every vmap: for rules that choose how to compute.
+Tensor innermost(const Tensor& x);
+// Throws OpError (Value): the transform that x was made in has ended.
+[[noreturn]] void refuse_escaped(const Tensor& x);
+
+}  // namespace levels
+}  // namespace kiln
