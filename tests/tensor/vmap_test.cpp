@@ -37,10 +37,8 @@ Tensor example(const Tensor& x, Dim b) {
               [&](std::int64_t i) { return static_cast<double>(element(x, (i + b) % n)); });
 }
 
-// The batch of x with its dimension at `place`, then seen with the batch in front.
-Tensor batch_of(const Tensor& x, int place) {
-  std::vector<Tensor> examples;
-  for (Dim b = 0; b < kBatch; ++b) examples.push_back(example(x, b));
+// Examples with the batch dimension laid out at `place`, then seen with the batch in front.
+Tensor batch_of(const std::vector<Tensor>& examples, int place) {
   const Tensor laid_out = ops::stack(examples, place);
   Dims order{place};
   for (int d = 0; d < laid_out.rank(); ++d)
@@ -60,12 +58,16 @@ struct Case {
     std::vector<Tensor> inputs = sample.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (is_batched(i)) inputs[i] = example(inputs[i], b);
-    return inputs;
+    return sample.in_domain(inputs);
   }
   std::vector<Tensor> batches() const {
-    std::vector<Tensor> inputs = sample.inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (is_batched(i)) inputs[i] = batch_of(inputs[i], std::min(place, inputs[i].rank()));
+    std::vector<Tensor> inputs = example_inputs(0);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_batched(i)) continue;
+      std::vector<Tensor> examples;
+      for (Dim b = 0; b < kBatch; ++b) examples.push_back(example_inputs(b)[i]);
+      inputs[i] = batch_of(examples, std::min(place, inputs[i].rank()));
+    }
     return inputs;
   }
 };
