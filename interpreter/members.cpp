@@ -1,5 +1,6 @@
 #include "interpreter/members.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -52,6 +53,14 @@ const Value* opaque_method(const Value& object, std::string_view name) {
   return nullptr;
 }
 
+// The part of an op's result that has this name: `x.sort().values`.
+const Value* named_item(const Tuple& tuple, std::string_view name) {
+  if (tuple.names == nullptr) return nullptr;
+  const auto found = std::find(tuple.names->begin(), tuple.names->end(), name);
+  if (found == tuple.names->end()) return nullptr;
+  return &tuple.items[static_cast<std::size_t>(found - tuple.names->begin())];
+}
+
 }  // namespace
 
 const HostMember* host_member(Tag tag, std::string_view name) {
@@ -77,6 +86,8 @@ std::vector<std::string> member_names(const Value& object) {
     for (const auto& [name, value] : object.as<StructType>().methods) names.push_back(name);
   } else if (object.is(Tag::Opaque)) {
     for (const auto& [name, value] : object.as<Opaque>().methods) names.push_back(name);
+  } else if (object.is(Tag::Tuple) && object.as<Tuple>().names != nullptr) {
+    names.insert(names.end(), object.as<Tuple>().names->begin(), object.as<Tuple>().names->end());
   } else if (object.is(Tag::Tensor)) {
     for (const kiln::Op* op : kiln::OpTable::get().ops()) {
       if (!op->signature.parameters.empty() && op->name().find('.') == std::string_view::npos) {
@@ -116,6 +127,9 @@ Value get_attribute(Interpreter& interpreter, const Value& object, std::string_v
       break;
     case Tag::StructType:
       if (const Value* method = object.as<StructType>().method(name)) return *method;
+      break;
+    case Tag::Tuple:
+      if (const Value* item = named_item(object.as<Tuple>(), name)) return *item;
       break;
     case Tag::Opaque:
       if (const Value* method = opaque_method(object, name)) return bound(object, *method);

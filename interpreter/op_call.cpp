@@ -440,7 +440,10 @@ Value from_outputs(const kiln::Op& op, kiln::Tensors outputs) {
   std::vector<Value> items;
   items.reserve(outputs.size());
   for (const kiln::Tensor& x : outputs) items.emplace_back(x);
-  return host::tuple_value(std::move(items));
+  Value tuple = host::tuple_value(std::move(items));
+  const std::vector<std::string>& names = op.signature.results;
+  if (names.size() == outputs.size() && !names.empty()) tuple.as<Tuple>().names = &names;
+  return tuple;
 }
 
 Value apply(const OpEntry& entry, const OpForm& form, const Bound& bound) {

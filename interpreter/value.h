@@ -239,6 +239,8 @@ struct List : Container {
 };
 struct Tuple : Container {
   std::vector<Value> items;
+  const std::vector<std::string>* names =
+      nullptr;  // of the items of an op's results; live as long as the op table
   explicit Tuple(std::vector<Value> v = {}) : Container(Tag::Tuple), items(std::move(v)) {}
 };
 // Python's range: iterable without being stored.

@@ -55,15 +55,17 @@ struct Parameter {
 };
 
 // Parsed from text such as "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? =
-// none)". A name `max.dim` is a further form of `max` with other parameters: a call by the plain name means
-// the first form, in the order of the table, that takes its arguments. Inputs are the tensor parameters in
-// order, with a list parameter's tensors spread last; attributes are the rest.
+// none)". Results of several outputs may be named: "… -> (values, indices)". A name `max.dim` is a further
+// form of `max` with other parameters: a call by the plain name means the first form, in the order of the
+// table, that takes its arguments. Inputs are the tensor parameters in order, with a list parameter's tensors
+// spread last; attributes are the rest.
 struct Signature {
   std::string name;
   std::vector<Parameter> parameters;
-  int inputs = 0;         // tensor parameters that are not lists
-  bool has_list = false;  // one list parameter, whose tensors follow the other inputs
-  std::string text;       // as given, for help
+  int inputs = 0;                    // tensor parameters that are not lists
+  bool has_list = false;             // one list parameter, whose tensors follow the other inputs
+  std::string text;                  // as given, for help
+  std::vector<std::string> results;  // names of the outputs: `x.sort().values`; empty where they have none
 
   static Signature parse(std::string_view text);
   int attr_index(std::string_view name) const;  // position among the attributes; throws InternalError

@@ -185,6 +185,13 @@ Signature Signature::parse(std::string_view text) {
       break;
     }
   }
+  if (reader.take("->")) {
+    reader.expect("(");
+    while (!reader.take(")")) {
+      signature.results.emplace_back(reader.word());
+      reader.take(",");
+    }
+  }
   if (!reader.done()) reader.fail("text after the signature");
   return signature;
 }

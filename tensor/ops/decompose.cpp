@@ -300,7 +300,7 @@ Op decomposition(std::string_view signature, std::string_view documentation, std
 }
 
 void add_qr(OpTable& table) {
-  Op row = decomposition("qr(A: tensor, mode: str[\"reduced\", \"complete\", \"r\"] = \"reduced\")",
+  Op row = decomposition("qr(A: tensor, mode: str[\"reduced\", \"complete\", \"r\"] = \"reduced\") -> (Q, R)",
                          "Q with orthonormal columns and upper triangular R with `Q @ R == A`, for A of m by "
                          "n and k = min(m, n): "
                          "\"reduced\" gives m by k and k by n, \"complete\" m by m and m by n, \"r\" an "
@@ -348,7 +348,7 @@ void add_svd(OpTable& table) {
   values.saves = saves_input(0);
   table.add(std::move(values));
 
-  Op svd = decomposition("svd(A: tensor, full_matrices: bool = true)",
+  Op svd = decomposition("svd(A: tensor, full_matrices: bool = true) -> (U, S, Vh)",
                          "U, S and Vh with orthonormal columns of U and rows of Vh, and S not negative and "
                          "falling, so that `U[:, "
                          ":k] * S @ Vh[:k] == A`, for A of m by n and k = min(m, n): U is m by m and Vh n by "
@@ -369,7 +369,7 @@ void add_svd(OpTable& table) {
 }
 
 void add_eigh(OpTable& table) {
-  Op both = decomposition("eigh(A: tensor, UPLO: str = \"L\")",
+  Op both = decomposition("eigh(A: tensor, UPLO: str = \"L\") -> (eigenvalues, eigenvectors)",
                           "The rising eigenvalues L of a symmetric matrix and its orthonormal eigenvectors, "
                           "the columns of V: `A @ "
                           "V == V * L`. Only the lower triangle is read, or the upper one. Eigenvectors are "

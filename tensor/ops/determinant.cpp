@@ -133,7 +133,7 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_jvp,
              .batch = rules::batch_through,
              .saves = saves_input(0)});
-  table.add({.signature = Signature::parse("slogdet(A: tensor)"),
+  table.add({.signature = Signature::parse("slogdet(A: tensor) -> (sign, logabsdet)"),
              .family = kFamily,
              .documentation =
                  "The sign of the determinant of a square matrix and the logarithm of its absolute value, "

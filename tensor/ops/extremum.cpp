@@ -203,7 +203,8 @@ template <Combine kCombine>
 void add_along(OpTable& table, const Words& words) {
   const std::string name(words.name);
   table.add({
-      .signature = Signature::parse(name + ".dim(x: tensor, dim: index, keepdim: bool = false)"),
+      .signature =
+          Signature::parse(name + ".dim(x: tensor, dim: index, keepdim: bool = false) -> (values, indices)"),
       .family = "reduce",
       .documentation =
           keep("The " + std::string(words.adjective) +

@@ -196,7 +196,7 @@ Op order_row(std::string_view signature, std::string_view documentation, std::st
 
 void add_sort_ops(OpTable& table) {
   Op sort = order_row(
-      "sort(x: tensor, dim: index = -1, descending: bool = false, stable: bool = true)",
+      "sort(x: tensor, dim: index = -1, descending: bool = false, stable: bool = true) -> (values, indices)",
       "The elements along `dim` in order, and the index each had. NaN counts as the greatest; equal elements "
       "keep their order.",
       ">>> (values, indices) = sort(tensor([3, 1, 2]))\n>>> values.tolist(), indices.tolist()\n([1, 2, 3], "
@@ -204,17 +204,18 @@ void add_sort_ops(OpTable& table) {
   sort.infer = sort_infer;
   sort.eager = sort_eager;
   table.add(std::move(sort));
-  Op topk =
-      order_row("topk(x: tensor, k: int, dim: index = -1, largest: bool = true, sorted: bool = true)",
-                "The `k` largest (or smallest) elements along `dim`, best first, and the index each had.",
-                ">>> topk(tensor([3, 1, 2]), 2)[0].tolist()\n[3, 2]");
+  Op topk = order_row(
+      "topk(x: tensor, k: int, dim: index = -1, largest: bool = true, sorted: bool = true) -> (values, "
+      "indices)",
+      "The `k` largest (or smallest) elements along `dim`, best first, and the index each had.",
+      ">>> topk(tensor([3, 1, 2]), 2)[0].tolist()\n[3, 2]");
   topk.infer = topk_infer;
   topk.eager = topk_eager;
   topk.onnx = "TopK";
   table.add(std::move(topk));
   table.add(
-      {.signature = Signature::parse(
-           "argsort(x: tensor, dim: index = -1, descending: bool = false, stable: bool = true)"),
+      {.signature = Signature::parse("argsort(x: tensor, dim: index = -1, descending: bool = false, stable: "
+                                     "bool = true) -> (values, indices)"),
        .family = kFamily,
        .documentation = "The indices that put the elements along `dim` in order; equal ones keep theirs.",
        .example = ">>> argsort(tensor([3, 1, 2])).tolist()\n[1, 2, 0]",
