@@ -147,16 +147,9 @@ void add_determinant_ops(OpTable& table) {
              .saves = saves_input(0),
              .lowering = Lowering::Library,
              .outputs = 2});
-  table.add(
-      {.signature = Signature::parse("logdet(A: tensor)"),
-       .family = kFamily,
-       .documentation = "The logarithm of the determinant of a square matrix: nan when that is negative.",
-       .example = ">>> logdet(eye(2)).item()\n0.0",
-       .infer = det_infer,
-       .eager = logdet_body,
-       .vjp = Rule<VjpFn>::none(kComposite),
-       .jvp = Rule<JvpFn>::none(kComposite),
-       .batch = Rule<BatchFn>::none(kComposite)});
+  table.add(composite_row("logdet(A: tensor)",
+                          "The logarithm of the determinant of a square matrix: nan when that is negative.",
+                          ">>> logdet(eye(2)).item()\n0.0", det_infer, logdet_body));
 }
 
 namespace ops {

@@ -326,6 +326,8 @@ void add_linalg_ops(OpTable& table) {
   add_solve_ops(table);
   add_determinant_ops(table);
   add_decompose_ops(table);
+  add_matrix_norm_ops(table);
+  add_matrix_function_ops(table);
 }
 
 namespace ops {

@@ -16,6 +16,8 @@ void add_einsum_op(OpTable& table);
 void add_solve_ops(OpTable& table);
 void add_determinant_ops(OpTable& table);
 void add_decompose_ops(OpTable& table);
+void add_matrix_norm_ops(OpTable& table);
+void add_matrix_function_ops(OpTable& table);
 
 namespace linalg {
 
@@ -30,6 +32,15 @@ void need_square(const TensorType& x, const Attrs& attrs, int operand = 0);
 void need_one_dtype(std::span<const TensorType> inputs, const Attrs& attrs);
 // Shape rule of an op from square matrices to such.
 std::vector<TensorType> infer_square(std::span<const TensorType> inputs, const Attrs& attrs);
+
+// Is the right-hand side `b` of systems with matrices `a` vectors: one, or one for each? PyTorch's rule.
+bool is_vector_side(const Dims& a, const Dims& b);
+// The singular values (or absolute eigenvalues) of `x` up to this count as 0: by `atol` and `rtol`, which is
+// the precision times the larger dimension when neither is given.
+Tensor rank_tolerance(const Tensor& values, const Tensor& x, const Attrs& attrs);
+// A row whose body is made of other rows, which it inherits its rules from.
+Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
+                 InferFn infer, EagerFn body);
 
 // Throws OpError (Value) when a matrix has no result: "inv: batch element 1 is singular: …".
 // `why` may hold one {} for LAPACK's `info`.

@@ -7,6 +7,12 @@ namespace kiln::linalg {
 
 namespace {
 
+// `matrix_norm` of its form "matrix_norm.number".
+std::string_view name_of(const Attrs& attrs) {
+  const std::string_view name = attrs.op()->name();
+  return name.substr(0, name.find('.'));
+}
+
 // "the matrix", or which of the batch.
 std::string named_element(std::int64_t element, std::span<const Dim> batch) {
   if (batch.empty()) return "the matrix";
@@ -21,7 +27,7 @@ void need_matrices(const TensorType& x, const Attrs& attrs, int operand) {
   if (x.sizes.size() >= 2) return;
   throw OpError(
       ErrorKind::Shape,
-      fmt::format("{}: expects a matrix or a batch of matrices, got {}", attrs.op()->name(), to_string(x)),
+      fmt::format("{}: expects a matrix or a batch of matrices, got {}", name_of(attrs), to_string(x)),
       {operand}, x.sizes.size() == 1 ? "`unsqueeze` makes a matrix of a vector" : "");
 }
 
@@ -29,7 +35,7 @@ void need_real(const TensorType& x, const Attrs& attrs, int operand) {
   if (x.dtype == DType::F32 || x.dtype == DType::F64) return;
   throw OpError(
       ErrorKind::DType,
-      fmt::format("{}: {}, got {}", attrs.op()->name(),
+      fmt::format("{}: {}, got {}", name_of(attrs),
                   is_float(x.dtype) ? "low precision is not supported" : "expects floats", to_string(x)),
       {operand}, "convert it with `.to(f32)`");
 }
@@ -39,7 +45,7 @@ void need_square(const TensorType& x, const Attrs& attrs, int operand) {
   const std::size_t rank = x.sizes.size();
   if (x.sizes[rank - 2] == x.sizes[rank - 1]) return;
   throw OpError(ErrorKind::Shape,
-                fmt::format("{}: expects square matrices, got {}: {} by {}", attrs.op()->name(), to_string(x),
+                fmt::format("{}: expects square matrices, got {}: {} by {}", name_of(attrs), to_string(x),
                             x.sizes[rank - 2], x.sizes[rank - 1]),
                 {operand});
 }
@@ -47,7 +53,7 @@ void need_square(const TensorType& x, const Attrs& attrs, int operand) {
 void need_one_dtype(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (inputs[0].dtype == inputs[1].dtype) return;
   throw OpError(ErrorKind::DType,
-                fmt::format("{}: operands have dtypes {} and {}", attrs.op()->name(), name(inputs[0].dtype),
+                fmt::format("{}: operands have dtypes {} and {}", name_of(attrs), name(inputs[0].dtype),
                             name(inputs[1].dtype)),
                 {0, 1},
                 fmt::format("convert one with `.to({})`", name(promote(inputs[0].dtype, inputs[1].dtype))));
@@ -59,14 +65,30 @@ std::vector<TensorType> infer_square(std::span<const TensorType> inputs, const A
   return {inputs[0]};
 }
 
+bool is_vector_side(const Dims& a, const Dims& b) {
+  return b.size() == 1 || (a.size() == b.size() + 1 && std::equal(b.begin(), b.end(), a.begin()));
+}
+
+Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
+                 InferFn infer, EagerFn body) {
+  return {.signature = Signature::parse(signature),
+          .family = kFamily,
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .eager = body,
+          .vjp = Rule<VjpFn>::none(kComposite),
+          .jvp = Rule<JvpFn>::none(kComposite),
+          .batch = Rule<BatchFn>::none(kComposite)};
+}
+
 void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,
                     std::string help) {
   if (result.failed < 0) return;
-  throw OpError(
-      ErrorKind::Value,
-      fmt::format("{}: {} {}", attrs.op()->name(), named_element(result.failed, batch_sizes(x.sizes())),
-                  fmt::format(fmt::runtime(why), result.info)),
-      {0}, std::move(help));
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: {} {}", name_of(attrs), named_element(result.failed, batch_sizes(x.sizes())),
+                            fmt::format(fmt::runtime(why), result.info)),
+                {0}, std::move(help));
 }
 
 Dims batch_sizes(std::span<const Dim> sizes) { return Dims(sizes.begin(), sizes.end() - 2); }

@@ -30,11 +30,6 @@ Tensors inv_jvp(const JvpArgs& args) {
 
 // ---- solve ----
 
-// PyTorch's rule: one vector, or one for each matrix of `a`.
-bool is_vector_side(const Dims& a, const Dims& b) {
-  return b.size() == 1 || (a.size() == b.size() + 1 && std::equal(b.begin(), b.end(), a.begin()));
-}
-
 [[noreturn]] void refuse(std::span<const TensorType> inputs, const Attrs& attrs, const std::string& why,
                          std::string help = {}) {
   throw OpError(ErrorKind::Shape,

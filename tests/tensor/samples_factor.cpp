@@ -91,6 +91,32 @@ Samples rectangular() {
 }
 Samples orthonormal_samples() { return {{{ops::transpose(real({1, 3}, 1) / 10.0, 0, 1)}, {}}}; }
 
+Samples matrix_norm_samples(const std::vector<Attr>& orders) {
+  Samples samples = with_values(rectangular(), "ord", orders);
+  for (const Attr& order : orders) {
+    samples.push_back({{real({2, 3, 2}, 6)}, {{"ord", order}, {"dim", Dims{2, 0}}}});
+    samples.push_back({{real({3, 2}, 7)}, {{"ord", order}, {"dim", Dims{0, 1}}, {"keepdim", true}}});
+  }
+  return samples;
+}
+Samples pinv_samples() {
+  Samples samples = rectangular();
+  for (Sample& sample : on(symmetric, with_values(square(), "hermitian", {true}))) samples.push_back(sample);
+  return samples;
+}
+Samples lstsq_samples() {
+  return {{{real({3, 2}, 1), real({3, 2}, 2)}, {}},
+          {{real({3, 2}, 1), real({3}, 2)}, {}},
+          {{real({2, 3}, 3), real({2, 1}, 4)}, {}},
+          {{real({2, 3, 2}, 3), real({2, 3}, 4)}, {}},
+          {{real({3, 2}, 3), real({2, 3, 1}, 4)}, {}}};
+}
+Samples power_samples() {
+  const auto whole = [](std::int64_t n) { return Attr(n); };
+  return on(dominant, with_values({{{real({2, 2}, 1) / 5.0}, {}}, {{real({2, 2, 2}, 2) / 5.0}, {}}}, "n",
+                                  {whole(0), whole(1), whole(3), whole(-2)}));
+}
+
 }  // namespace
 
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples() {
@@ -109,6 +135,26 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_s
       {"svd", [] { return with_values(rectangular(), "full_matrices", {false, true}); }},
       {"svdvals", rectangular},
       {"complement", orthonormal_samples},
+      {"matrix_norm", [] { return matrix_norm_samples({text("fro"), text("nuc")}); }},
+      {"matrix_norm.number",
+       [] { return matrix_norm_samples({1.0, -1.0, 2.0, -2.0, HUGE_VAL, -HUGE_VAL, std::int64_t{2}}); }},
+      {"matrix_rank", rectangular},
+      {"cond", [] { return with_values(square(), "p", {std::monostate{}, -2.0, 1.0, HUGE_VAL}); }},
+      {"cond.word", [] { return with_values(square(), "p", {text("fro"), text("nuc")}); }},
+      {"pinv", pinv_samples},
+      {"lstsq", lstsq_samples},
+      {"matrix_power", power_samples},
+      {"matrix_exp", square},
+      {"kron",
+       [] {
+         return Samples{{{real({2, 3}, 1), real({2}, 2)}, {}}, {{real({2, 2}, 1), real({3, 1}, 2)}, {}}};
+       }},
+      {"cross",
+       [] {
+         return Samples{{{real({3}, 1), real({3}, 2)}, {}},
+                        {{real({2, 3}, 1), real({1, 3}, 2)}, {}},
+                        {{real({3, 2}, 1), real({3, 2}, 2)}, {{"dim", std::int64_t{0}}}}};
+       }},
       {"eigh", [] { return on(symmetric, with_values(square(), "UPLO", {text("L"), text("U")})); }},
       {"eigvalsh", [] { return on(symmetric, with_values(square(), "UPLO", {text("L"), text("U")})); }},
   };
