@@ -1,6 +1,11 @@
 """Where Kiln differs from PyTorch on purpose: reasons, and patterns (as of file names, `*` for any text) of the cases."""
 
 DIFFERENCES = {
+    "has the derivative of a determinant also where that is 0": [
+        "x = tensor([[1.0, 2.0], [2.0, 4.0]], dtype=f64);*y = det(x)*"],
+    "refuses decompositions of what is not finite, and exponentials in low precision": [
+        "eigh(tensor([[nan*", "eigvalsh(tensor([[nan*", "slogdet(tensor([[nan*", "matrix_exp(ones(2, 2, dtype=*"],
+    "promotes and broadcasts in cross and lstsq": ["cross(tensor([1, 2, 3]), tensor([0.5*", "lstsq(*, ones(2, 3, 1, *"],
     "takes every dtype where PyTorch has kernels for some": [
         "abs(tensor([true, false]*", "frac(tensor([*, dtype=*))", "frac(tensor([1, 2]))",
         "log_sigmoid(tensor([1, 0], dtype=*", "gelu(tensor([1, 0], dtype=*",

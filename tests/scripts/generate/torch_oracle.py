@@ -23,6 +23,7 @@ import torch.nn.functional as F
 
 import cases_elementwise
 import cases_index
+import cases_linalg
 import cases_reduce
 import cases_shape
 from differences import DIFFERENCES
@@ -33,7 +34,8 @@ GROUPS = {f"{family}_{group.__name__}": group
               "elementwise": [cases_elementwise.unary, cases_elementwise.promotion, cases_elementwise.binary, cases_elementwise.ternary, cases_elementwise.in_place],
               "reduce": [cases_reduce.dims, cases_reduce.dtypes, cases_reduce.special],
               "shape": [cases_shape.create, cases_shape.views, cases_shape.joins],
-              "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders]}.items()
+              "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders],
+              "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.gradients, cases_linalg.refusals]}.items()
           for group in groups}
 
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -41,7 +43,8 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "acosh", "atanh", "erf", "erfc", "lgamma", "digamma", "polygamma", "sigmoid", "log_sigmoid", "gelu",
                "silu", "softplus", "elu", "atan2", "hypot", "pow", "std", "var",
                "norm", "logsumexp", "softmax", "log_softmax", "lerp", "exp_", "sigmoid_", "pow_", "atan2_",
-               "linspace"}
+               "linspace", "inv", "solve", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "det", "slogdet",
+               "logdet", "pinv", "lstsq", "cond", "matrix_norm", "matrix_exp", "matrix_power", "solve_triangular"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -57,6 +60,9 @@ OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pa
     "silu": F.silu, "softplus": F.softplus, "elu": F.elu,
                "leaky_relu": F.leaky_relu, "one_hot": F.one_hot, "embedding": F.embedding, "dropout": F.dropout,
                "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
+OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
+    "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
+    "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
 CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "nan": math.nan, **DTYPES}
 
 
