@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tensor/error.h"
@@ -37,19 +38,42 @@ class Scratch {
   std::vector<std::pair<void*, std::size_t>> blocks_;
 };
 
+// Square by square, which the compiler turns in registers; `column_stride` may be a constant.
+template <class T, class Stride>
+void copy_by_squares(const T* from, std::int64_t row_stride, Stride column_stride, std::int64_t rows,
+                     std::int64_t columns, T* to) {
+  constexpr std::int64_t kSide = 4;
+  for (std::int64_t column = 0; column < columns; column += kSide) {
+    for (std::int64_t row = 0; row < rows; row += kSide) {
+      const T* source = from + row * row_stride + column * column_stride;
+      T* target = to + row + column * rows;
+      const std::int64_t height = std::min(kSide, rows - row);
+      const std::int64_t width = std::min(kSide, columns - column);
+      if (height == kSide && width == kSide) {
+        T square[kSide][kSide];
+        for (std::int64_t i = 0; i < kSide; ++i)
+          for (std::int64_t j = 0; j < kSide; ++j) square[j][i] = source[i * row_stride + j * column_stride];
+        for (std::int64_t j = 0; j < kSide; ++j)
+          for (std::int64_t i = 0; i < kSide; ++i) target[i + j * rows] = square[j][i];
+      } else {
+        for (std::int64_t i = 0; i < height; ++i)
+          for (std::int64_t j = 0; j < width; ++j)
+            target[i + j * rows] = source[i * row_stride + j * column_stride];
+      }
+    }
+  }
+}
+
 // to[i + j * rows] = from[i * row_stride + j * column_stride]
 template <class T>
 void copy_matrix(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
                  std::int64_t columns, T* to) {
-  constexpr std::int64_t kTile = 16;  // rows of one side and columns of the other stay in the cache
-  for (std::int64_t first = 0; first < columns; first += kTile) {
-    const std::int64_t last = std::min(first + kTile, columns);
-    if (row_stride == 1) {
-      for (std::int64_t j = first; j < last; ++j) std::copy_n(from + j * column_stride, rows, to + j * rows);
-      continue;
-    }
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = first; j < last; ++j) to[i + j * rows] = from[i * row_stride + j * column_stride];
+  if (row_stride == 1) {
+    for (std::int64_t j = 0; j < columns; ++j) std::copy_n(from + j * column_stride, rows, to + j * rows);
+  } else if (column_stride == 1) {
+    copy_by_squares(from, row_stride, std::integral_constant<std::int64_t, 1>(), rows, columns, to);
+  } else {
+    copy_by_squares(from, row_stride, column_stride, rows, columns, to);
   }
 }
 

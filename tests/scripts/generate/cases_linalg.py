@@ -125,3 +125,28 @@ def refusals():
         "solve(ones(2, 2), ones(2))", "solve(ones(2, 2, dtype=f64), ones(2))", "qr(ones(2, 2), mode='full')", "eigvalsh(eye(2), 'X')",
         "matrix_norm(ones(2, 2), 'max')", "matrix_norm(ones(2, 2), 3)", "matrix_norm(ones(2, 2), dim=(0, 0))", "matrix_norm(ones(2, 2), dim=(0, 2))",
     ]
+
+
+def matmuls():
+    shapes = [("3", "3"), ("2, 3", "3"), ("3", "3, 2"), ("2, 3", "3, 4"), ("5, 2, 3", "3"), ("3", "5, 3, 2"), ("5, 2, 3", "3, 4"), ("2, 3", "5, 3, 4"), ("5, 2, 3", "5, 3, 4"),
+        ("5, 1, 2, 3", "4, 3, 2"), ("2, 0", "0, 3"), ("0", "0"), ("0, 3", "3"), ("2, 3", "4, 2"), ("3", "4"), ("", "3"), ("2, 2, 3", "3, 3, 2"), ("1, 2, 3", "4, 3, 1")]
+    for a, b in shapes:
+        for name in ["matmul", "mm", "bmm", "mv", "dot", "outer"]:
+            yield f"{name}((arange(ones({a}).numel()) + 1).reshape({a or '[]'}), (arange(ones({b}).numel()) - 1).reshape({b or '[]'}))"
+    for name in ["matmul", "mm", "dot", "outer", "mv", "bmm"]:
+        pair = {"dot": ("3", "3"), "outer": ("3", "2"), "mv": ("2, 3", "3"), "bmm": ("2, 2, 3", "2, 3, 2")}.get(name, ("2, 3", "3, 2"))
+        for dtype in ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]:
+            yield f"{name}(ones({pair[0]}, dtype={dtype}), ones({pair[1]}, dtype={dtype}))"
+        yield f"{name}(ones({pair[0]}), ones({pair[1]}, dtype=f64))"
+        yield f"{name}(ones({pair[0]}, dtype=i64), ones({pair[1]}))"
+    for x in ["arange(9).reshape(3, 3)", "arange(6.0).reshape(2, 3)", "ones(3)", "ones(2, 2, 2)", "tensor([[true]])", "zeros(0, 0)", "ones(2, 2, dtype=u8)", "ones(2, 2, dtype=f16)", "zeros(0, 3)"]:
+        yield f"trace({x})"
+    for x, w, b in [("2, 3", "4, 3", "4"), ("3", "4, 3", "4"), ("2, 2, 3", "4, 3", "4"), ("2, 3", "3", None), ("2, 3", "4, 3", None), ("2, 3", "3, 4", None), ("2, 3", "4, 3", "3"), ("0, 3", "4, 3", "4"), ("2, 0", "4, 0", "4"), ("2, 3", "3", ""), ("2, 3", "2, 4, 3", None), ("2, 3", "4, 3", "1"), ("2, 3", "4, 3", "2, 4")]:
+        bias = "" if b is None else f", ones({b})" if b else ", tensor(2.0)"
+        yield f"linear(ones({x}), ones({w}){bias})"
+    yield "linear(ones(2, 3), ones(4, 3, dtype=f64))"
+    yield "linear(ones(2, 3, dtype=i64), ones(4, 3, dtype=i64), ones(4, dtype=i64))"
+    yield "matmul(tensor([[300.0]], dtype=f16), tensor([[300.0]], dtype=f16))"
+    yield "matmul(tensor([[127]], dtype=i8), tensor([[127]], dtype=i8))"
+    yield "ones(2, 3) @ ones(3)"
+    yield "tensor([1, 2]) @ tensor([[1], [2]])"

@@ -7,7 +7,7 @@ DIFFERENCES = {
         "eigh(tensor([[nan*", "eigvalsh(tensor([[nan*", "slogdet(tensor([[nan*", "matrix_exp(ones(2, 2, dtype=*"],
     "promotes and broadcasts in cross and lstsq": ["cross(tensor([1, 2, 3]), tensor([0.5*", "lstsq(*, ones(2, 3, 1, *"],
     "takes every dtype where PyTorch has kernels for some": [
-        "abs(tensor([true, false]*", "frac(tensor([*, dtype=*))", "frac(tensor([1, 2]))",
+        "trace(tensor([[true]]))", "abs(tensor([true, false]*", "frac(tensor([*, dtype=*))", "frac(tensor([1, 2]))",
         "log_sigmoid(tensor([1, 0], dtype=*", "gelu(tensor([1, 0], dtype=*",
         "silu(tensor([1, 0], dtype=*", "softplus(tensor([1, 0], dtype=*", "elu(tensor([1, 0], dtype=*",
         "leaky_relu(tensor([1, 0], dtype=*", "round(tensor([15, 25]), decimals=*",
@@ -32,7 +32,7 @@ DIFFERENCES = {
         "atan2(tensor(*, 2)", "atan2(tensor(*, 1.5)", "hypot(tensor(*, 2)", "hypot(tensor(*, 1.5)",
         "logical_*(tensor(*, 2)", "logical_*(tensor(*, 1.5)", "*.logical_and_(*", "*.atan2_(2)"],
     "calls every op as a method": ["tensor([0.5]).gelu()"],
-    "takes any number of dimensions": ["pad(arange(3.0), (1, 1), mode=*", "pad(arange(6.0).reshape(1, 2, 3), (1, 1, 1, 1, 1, 1), mode=*", "unique(zeros(2, 0), dim=0)"],
+    "takes any number of dimensions": ["linear(ones(2, 3), ones(3), tensor(2.0))", "pad(arange(3.0), (1, 1), mode=*", "pad(arange(6.0).reshape(1, 2, 3), (1, 1, 1, 1, 1, 1), mode=*", "unique(zeros(2, 0), dim=0)"],
     "writes as if it had read first where what is read overlaps": ["x = arange(4.0); x[1:].add_(x[:-1]); x", "x = arange(5); x[1:] = x[:-1]; x"],
     "0.0 is above -0.0, in any order of the operands": ["maximum(tensor([0.0, -0.0*", "minimum(tensor([0.0, -0.0*", "relu(tensor([0.0, -0.0*"],
     "compares with the number itself, not with what of it fits the dtype": ["tensor([255], dtype=u8) > 256", "tensor([255], dtype=u8) == -1", "tensor([127], dtype=i8) < 1000"],

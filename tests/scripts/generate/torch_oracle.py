@@ -35,7 +35,7 @@ GROUPS = {f"{family}_{group.__name__}": group
               "reduce": [cases_reduce.dims, cases_reduce.dtypes, cases_reduce.special],
               "shape": [cases_shape.create, cases_shape.views, cases_shape.joins],
               "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders],
-              "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.gradients, cases_linalg.refusals]}.items()
+              "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals]}.items()
           for group in groups}
 
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -59,7 +59,7 @@ def bernoulli(x, p=None):
 OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pad": F.pad, "gelu": F.gelu,
     "silu": F.silu, "softplus": F.softplus, "elu": F.elu,
                "leaky_relu": F.leaky_relu, "one_hot": F.one_hot, "embedding": F.embedding, "dropout": F.dropout,
-               "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
+               "linear": F.linear, "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
     "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
