@@ -7,6 +7,8 @@ void add_nn_ops(OpTable& table) {
   add_loss_ops(table);
   add_class_loss_ops(table);
   add_norm_ops(table);
+  add_channel_affine_ops(table);
+  add_batch_norm_ops(table);
   add_convolution_ops(table);
   add_conv_ops(table);
   add_max_pool_ops(table);

@@ -1,5 +1,4 @@
-// Owns normalization: layer_norm and rms_norm as kernels with their derivatives', batch_norm and group_norm
-// over smaller ops.
+// Owns normalization over the last dimensions: layer_norm and rms_norm as kernels with their derivatives'.
 #include <limits>
 
 #include "tensor/cpu/fold.h"
@@ -239,96 +238,6 @@ Tensors backward_of(const char* name, const VjpArgs& args) {
 Tensors layer_norm_vjp(const VjpArgs& args) { return backward_of("layer_norm_backward", args); }
 Tensors rms_norm_vjp(const VjpArgs& args) { return backward_of("rms_norm_backward", args); }
 
-// ---- batch_norm, group_norm ------------------------------------------------------------------------------
-
-std::vector<TensorType> infer_batch_norm(std::span<const TensorType> in, const Attrs& attrs) {
-  ops::need_float(in[0], attrs);
-  if (in[0].sizes.size() < 2) {
-    throw OpError(ErrorKind::Shape, "batch_norm: " + to_string(in[0]) + " has no dimension of channels", {0},
-                  "give [n, channels, ...]");
-  }
-  static constexpr const char* kNames[] = {"", "running_mean", "running_var", "weight", "bias"};
-  for (int i = 1; i < 5; ++i)
-    check_affine(in[static_cast<std::size_t>(i)], Dims{in[0].sizes[1]}, attrs, i, kNames[i]);
-  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
-}
-
-// [channels] so that it broadcasts against x, in the dtype of computation.
-Tensor per_channel(const Tensor& v, const Tensor& x) {
-  Dims sizes(static_cast<std::size_t>(x.rank()), 1);
-  sizes[1] = v.size(0);
-  return ops::reshape(ops::to(v, x.dtype()), sizes);
-}
-
-void update_running(const Tensor& running, const Tensor& now, double momentum) {
-  if (!running) return;
-  static const Op& mul = OpTable::get().at("mul");
-  static const Op& add = OpTable::get().at("add");
-  const Tensor kept[] = {running, Tensor::number(1.0 - momentum)};
-  bind_inplace(mul, kept, Attrs(mul));
-  const Tensor fresh[] = {running, ops::to(ops::detach(now), running.dtype()) * momentum};
-  bind_inplace(add, fresh, Attrs(add));
-}
-
-Tensors batch_norm(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor x = ops::to(in[0], ops::compute_dtype(in[0].dtype()));
-  Dims dims;
-  for (int d = 0; d < x.rank(); ++d)
-    if (d != 1) dims.push_back(d);
-  Tensor mean, variance;
-  if (attrs.get<bool>("training") || !in[1] || !in[2]) {
-    const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
-    if (attrs.get<bool>("training") && count < 2) {
-      throw OpError(ErrorKind::Value,
-                    "batch_norm: one value per channel has no variance to train with, and x is " +
-                        to_string(in[0].type()),
-                    {0}, "use a larger batch, or training=false");
-    }
-    mean = ops::mean(x, dims, true);
-    const Tensor d = x - mean;
-    variance = ops::mean(d * d, dims, true);
-    const double momentum = attrs.get<double>("momentum");
-    update_running(in[1], ops::reshape(mean, Dims{x.size(1)}), momentum);
-    update_running(in[2], ops::reshape(variance * (count / (count - 1.0)), Dims{x.size(1)}), momentum);
-  } else {
-    mean = per_channel(in[1], x);
-    variance = per_channel(in[2], x);
-  }
-  Tensor y = (x - mean) * ops::rsqrt(variance + attrs.get<double>("eps"));
-  if (in[3]) y = y * per_channel(in[3], x);
-  if (in[4]) y = y + per_channel(in[4], x);
-  return {ops::to(y, in[0].dtype())};
-}
-
-std::vector<TensorType> infer_group_norm(std::span<const TensorType> in, const Attrs& attrs) {
-  ops::need_float(in[0], attrs);
-  const std::int64_t groups = attrs.get<std::int64_t>("num_groups");
-  if (in[0].sizes.size() < 2 || groups < 1 || in[0].sizes[1] % groups != 0) {
-    throw OpError(ErrorKind::Shape,
-                  "group_norm: the channels of " + to_string(in[0]) + " (dimension 1) do not divide into " +
-                      std::to_string(groups) + " groups",
-                  {0}, "num_groups must divide the number of channels");
-  }
-  check_affine(in[1], Dims{in[0].sizes[1]}, attrs, 1, "weight");
-  check_affine(in[2], Dims{in[0].sizes[1]}, attrs, 2, "bias");
-  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
-}
-
-Tensors group_norm(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  if (x.numel() == 0) return {ops::clone(x)};
-  const Dim rows = x.size(0) * attrs.get<std::int64_t>("num_groups");
-  const Dims shape{x.numel() / rows};
-  static const Op& layer_norm = OpTable::get().at("layer_norm");
-  const Tensor inputs[] = {ops::reshape(x, Dims{rows, shape[0]}), Tensor(), Tensor()};
-  const Tensor normal =
-      ops::apply(layer_norm, inputs, {{"normalized_shape", shape}, {"eps", attrs.at("eps")}})[0];
-  Tensor y = ops::reshape(normal, x.sizes());
-  if (in[1]) y = y * per_channel(in[1], x);
-  if (in[2]) y = y + per_channel(in[2], x);
-  return {y};
-}
-
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
@@ -386,21 +295,6 @@ void add_norm_ops(OpTable& table) {
   rms.saves = saves_input(0) | saves_input(1);
   table.add(std::move(rms));
   add_backward_rows(table);
-  table.add(ops::composite_row(
-      "batch_norm(x: tensor, running_mean: tensor? = none, running_var: tensor? = none, weight: tensor? = "
-      "none, "
-      "bias: tensor? = none, training: bool = false, momentum: float = 0.1, eps: float = 1e-5)",
-      "Normalizes each channel (dimension 1) by its mean and variance: of this batch when `training`, which "
-      "also "
-      "moves the running ones towards them by `momentum`; else the running ones.",
-      ">>> batch_norm(tensor([[1.0], [1.0]]), training=true).tolist()\n[[0.0], [0.0]]", infer_batch_norm,
-      batch_norm, "BatchNormalization"));
-  table.add(ops::composite_row(
-      "group_norm(x: tensor, num_groups: int, weight: tensor? = none, bias: tensor? = none, eps: float = "
-      "1e-5)",
-      "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
-      ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm, group_norm,
-      "GroupNormalization"));
 }
 
 }  // namespace kiln

@@ -249,3 +249,25 @@ TEST_CASE("losses and norms say what is wrong and what to do", "[nn]") {
   CHECK(error_of([&] { call("binary_cross_entropy", {x, noise({4}, DType::F32, 1), {}}); }).kind() ==
         ErrorKind::Shape);
 }
+
+TEST_CASE("kernels over channels have the bits of their bodies at sizes that fill no block", "[nn]") {
+  for (const Dims& sizes : {Dims{37, 45}, Dims{5000, 3}, Dims{3, 19, 5}, Dims{2, 18, 7, 9}}) {
+    const Dims channels{sizes[1]};
+    for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
+      const Tensor x = noise(sizes, dtype, 1), g = noise(sizes, dtype, 2);
+      const Tensor a = noise(channels, dtype, 3), b = noise(channels, dtype, 4);
+      const auto same = [&](const char* name, const std::vector<Tensor>& in) {
+        const Op& op = OpTable::get().at(name);
+        const Tensors kernel = op.eager(op, in, Attrs(op)), body = op.decompose(op, in, Attrs(op));
+        for (std::size_t i = 0; i < kernel.size(); ++i) {
+          INFO(name << " of " << to_string(x.type()) << ", output " << i);
+          CHECK(same_bits(kernel[i], body[i]));
+        }
+      };
+      same("batch_norm_with_statistics", {x, a, b});
+      same("batch_norm_backward", {g, x, a, {}, {}});
+      same("channel_affine", {x, a, b});
+      same("channel_affine_backward", {g, x, a});
+    }
+  }
+}

@@ -264,6 +264,28 @@ Samples batch_norm_samples() {
   };
 }
 
+Samples channel_norm_samples() {
+  return {
+      {{real({4, 3}, 1), {}, {}}, {}},
+      {{real({2, 3, 2, 2}, 2), real({3}, 5), real({3}, 6)}, {{"eps", 0.1}}},
+      {{real({2, 3, 5}, 3), real({3}, 5), {}}, {}},
+  };
+}
+Samples channel_norm_backward_samples() {
+  return {
+      {{real({4, 3}, 1), real({4, 3}, 2), {}, {}, {}}, {}},
+      {{real({2, 3, 2, 2}, 1), real({2, 3, 2, 2}, 2), real({3}, 5), real({3}, 6), real({3}, 7)},
+       {{"eps", 0.1}}},
+  };
+}
+Samples channel_affine_samples() {
+  return {{{real({2, 3}, 1), real({3}, 2), real({3}, 3)}, {}},
+          {{real({2, 3, 2, 2}, 1), real({3}, 2), real({3}, 3)}, {}}};
+}
+Samples channel_affine_backward_samples() {
+  return {{{real({2, 3}, 1), real({2, 3}, 2), real({3}, 3)}, {}},
+          {{real({2, 3, 4}, 1), real({2, 3, 4}, 2), real({3}, 3)}, {}}};
+}
 Samples group_norm_samples() {
   return {{{real({2, 4, 3}, 1), real({4}, 2), real({4}, 3)}, {{"num_groups", 2_i}}}};
 }
@@ -316,7 +338,11 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"rms_norm", [] { return norm_layer_samples(false); }},
     {"layer_norm_backward", norm_backward_samples},
     {"rms_norm_backward", norm_backward_samples},
+    {"channel_affine", channel_affine_samples},
+    {"channel_affine_backward", channel_affine_backward_samples},
     {"batch_norm", batch_norm_samples},
+    {"batch_norm_with_statistics", channel_norm_samples},
+    {"batch_norm_backward", channel_norm_backward_samples},
     {"group_norm", group_norm_samples},
 };
 

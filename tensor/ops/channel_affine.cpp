@@ -1,0 +1,151 @@
+// Owns channel_affine, one factor and one term for all elements of a channel, and its derivative's kernel:
+// one pass over memory each, where the smaller ops they are made of take several.
+#include "tensor/ops/channel_rows.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/reduce.h"
+
+namespace kiln {
+namespace {
+
+using cpu::ChannelBlock;
+using ops::Channels;
+using ops::Tile;
+
+// ---- Types -----------------------------------------------------------------------------------------------
+
+void check_channels(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand) {
+  if (v.sizes == Dims{x.sizes[1]} && v.dtype == x.dtype) return;
+  throw OpError(ErrorKind::Shape,
+                std::string(attrs.op()->name()) + ": " + to_string(v) + " is not one " +
+                    std::string(name(x.dtype)) + " for each channel of " + to_string(x),
+                {operand, 0}, "give numbers of shape " + to_string(Dims{x.sizes[1]}));
+}
+
+std::vector<TensorType> infer_affine(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_channels(in[0], attrs, 0);
+  check_channels(in[1], in[0], attrs, 1);
+  check_channels(in[2], in[0], attrs, 2);
+  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
+}
+
+std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_channels(in[1], attrs, 1);
+  if (in[0].sizes != in[1].sizes || in[0].dtype != in[1].dtype) {
+    throw OpError(ErrorKind::Shape,
+                  "channel_affine_backward needs a gradient of the type of x: " + to_string(in[0]) + " and " +
+                      to_string(in[1]),
+                  {0, 1}, "give both the same shape and dtype");
+  }
+  check_channels(in[2], in[1], attrs, 2);
+  const TensorType column{in[1].dtype, in[1].device, Dims{in[1].sizes[1]}, false};
+  return {{in[1].dtype, in[1].device, in[1].sizes, false}, column, column};
+}
+
+// ---- Over smaller ops ------------------------------------------------------------------------------------
+
+Tensors decompose_affine(const Op&, Inputs in, const Attrs&) {
+  return {in[0] * ops::per_channel(in[1], in[0]) + ops::per_channel(in[2], in[0])};
+}
+
+Tensors decompose_backward(const Op&, Inputs in, const Attrs&) {
+  const Dims dims = ops::all_but_channels(in[0].rank());
+  return {in[0] * ops::per_channel(in[2], in[0]), ops::sum(in[0] * in[1], dims), ops::sum(in[0], dims)};
+}
+
+// ---- Kernels ---------------------------------------------------------------------------------------------
+
+template <class T>
+Tensors affine(Inputs in) {
+  const Tensor x = ops::dense(in[0], in[0].dtype());
+  const Tensor scale = ops::dense(in[1], x.dtype()), shift = ops::dense(in[2], x.dtype());
+  const Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
+  const ChannelBlock all = Channels(x.sizes()).all;
+  const T *from = x.data<T>(), *factor = scale.data<T>(), *term = shift.data<T>();
+  T* to = y.writable<T>();
+  parallel_for(all.outer,
+               std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(all.channels * all.inner, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t n = begin; n < end; ++n) {
+                   const std::int64_t at = n * all.channels * all.inner;
+                   for (std::int64_t c = 0; all.inner == 1 && c < all.channels; ++c)
+                     to[at + c] = from[at + c] * factor[c] + term[c];
+                   for (std::int64_t c = 0; all.inner != 1 && c < all.channels; ++c)
+                     for (std::int64_t i = at + c * all.inner; i < at + (c + 1) * all.inner; ++i)
+                       to[i] = from[i] * factor[c] + term[c];
+                 }
+               });
+  return {y};
+}
+
+template <class T>
+Tensors affine_backward(Inputs in) {
+  const DType dtype = in[1].dtype();
+  const Tensor g = ops::dense(in[0], dtype), x = ops::dense(in[1], dtype), scale = ops::dense(in[2], dtype);
+  const Tensor dx = Tensor::empty(x.sizes(), dtype, x.device());
+  const Tensor dscale = Tensor::empty(Dims{x.size(1)}, dtype), dshift = Tensor::empty(Dims{x.size(1)}, dtype);
+  const T *grads = g.data<T>(), *from = x.data<T>(), *factor = scale.data<T>();
+  T *out = dx.writable<T>(), *scales = dscale.writable<T>(), *shifts = dshift.writable<T>();
+  Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
+    const Tile<T> upper(block), products(block);
+    cpu::each_run(block,
+                  [&](std::int64_t at, std::int64_t place, std::int64_t c, std::int64_t length, auto step) {
+                    const T* __restrict up = grads + at, * __restrict in_x = from + at;
+                    const T* __restrict a = factor + block.first + c;
+                    T* __restrict to = out + at, * __restrict copy = upper.data + place;
+                    T* __restrict product = products.data + place;
+                    for (std::int64_t e = 0; e < length; ++e) {
+                      copy[e] = up[e];
+                      product[e] = up[e] * in_x[e];
+                      to[e] = up[e] * a[e * step];
+                    }
+                  });
+    products.sums(T(1), scales + block.first);
+    upper.sums(T(1), shifts + block.first);
+  });
+  return {dx, dscale, dshift};
+}
+
+// Halves round after each of the smaller ops.
+Tensors run_affine(const Op& op, Inputs in, const Attrs& attrs) {
+  if (in[0].dtype() == DType::F64) return affine<double>(in);
+  return in[0].dtype() == DType::F32 ? affine<float>(in) : decompose_affine(op, in, attrs);
+}
+Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
+  if (in[1].numel() == 0) return decompose_backward(op, in, attrs);
+  if (in[1].dtype() == DType::F64) return affine_backward<double>(in);
+  return in[1].dtype() == DType::F32 ? affine_backward<float>(in) : decompose_backward(op, in, attrs);
+}
+
+Tensors affine_vjp(const VjpArgs& args) {
+  static const Op& row = OpTable::get().at("channel_affine_backward");
+  const Tensor inputs[] = {args.grads[0], args.inputs[0], args.inputs[1]};
+  return kiln::bind(row, inputs, Attrs(row));
+}
+
+}  // namespace
+
+void add_channel_affine_ops(OpTable& table) {
+  Op forward =
+      ops::composite_row("channel_affine(x: tensor, scale: tensor, shift: tensor)",
+                         "x * scale + shift with one scale and one shift for each channel (dimension 1).",
+                         ">>> channel_affine(ones(1, 2, 2), tensor([1.0, 2.0]), tensor([0.0, "
+                         "5.0])).tolist()\n[[[1.0, 1.0], [7.0, "
+                         "7.0]]]",
+                         infer_affine, run_affine);
+  forward.decompose = decompose_affine;
+  forward.vjp = affine_vjp;
+  forward.saves = saves_input(0) | saves_input(1);
+  forward.traits = kFusible;
+  table.add(std::move(forward));
+  Op backward =
+      ops::composite_row("channel_affine_backward(grad: tensor, x: tensor, scale: tensor)",
+                         "The gradients of channel_affine to x, scale and shift.",
+                         ">>> channel_affine_backward(ones(2, 1), ones(2, 1), ones(1))[2].tolist()\n[2.0]",
+                         infer_backward, run_backward);
+  backward.decompose = decompose_backward;
+  backward.traits = kFusible;
+  backward.outputs = 3;
+  table.add(std::move(backward));
+}
+
+}  // namespace kiln
