@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "repl/signal_stack.h"
+
 namespace kiln::repl {
 namespace {
 
@@ -53,12 +55,7 @@ void watch_crashes(const std::string& folder, const Session& session) {
   target.copy(path.data(), target.size());
   path_size = target.size();
   watched = &session;
-  // Running out of stack leaves none for the handler, so it has its own.
-  static std::array<char, 65536> own_stack;
-  stack_t stack{};
-  stack.ss_sp = own_stack.data();
-  stack.ss_size = own_stack.size();
-  sigaltstack(&stack, nullptr);
+  use_signal_stack();
   struct sigaction action{};
   action.sa_handler = on_fatal_signal;
   action.sa_flags = SA_ONSTACK;

@@ -1,5 +1,6 @@
 #include "tensor/thread_pool.h"
 
+#include <csignal>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -46,11 +47,17 @@ ThreadPool& ThreadPool::get() {
   return *pool;
 }
 
+// Signals are for the threads of the program: these have no stack for handlers (repl/signal_stack.h).
 void ThreadPool::grow(std::size_t count) {
+  if (workers_.size() >= count) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   while (workers_.size() < count) {
     workers_.push_back(std::make_unique<Worker>());
     std::thread([this, worker = workers_.back().get()] { serve(*worker); }).detach();
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void ThreadPool::serve(Worker& worker) {
