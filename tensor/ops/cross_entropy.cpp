@@ -189,6 +189,7 @@ Tensors nll_loss_vjp(const VjpArgs& args) {
 // -------------------------------------
 
 std::vector<TensorType> infer_nll_backward(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
   const Dim classes = attrs.get<std::int64_t>("classes");
   check_weight(in[2], classes, attrs, 2);
   const Dims expected = ops::reduced_loss_sizes(in[1].sizes, loss_reduction(attrs));

@@ -237,6 +237,7 @@ std::vector<TensorType> pointwise_infer(std::span<const TensorType> inputs, cons
     types[count++] = {inputs[i].dtype, inputs[i].is_number, !inputs[i].sizes.empty()};
   }
   const PointwiseTypes result = pointwise_types(op, {types, count}, only_numbers, attrs);
+  pointwise_params(op, attrs, result.promoted);  // refuses those that do not go with the dtype
   return {{result.result, device, broadcast_all(op, {shapes, inputs.size()}), only_numbers}};
 }
 

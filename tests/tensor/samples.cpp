@@ -348,10 +348,14 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
 
 }  // namespace
 
+bool leaves_elements(const Op& op) {
+  return op.name() == "empty" || op.name() == "empty_like" || op.name() == "new_empty";
+}
+
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  for (const auto* family : {&place_samples(), &factor_samples(), &layer_samples()}) {
+  for (const auto* family : {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples()}) {
     const auto known = family->find(op.name());
     if (known != family->end()) return known->second();
   }

@@ -25,8 +25,13 @@ struct Sample {
 // Empty when none are known. Ops whose parameters are tensors and defaults need no entry.
 std::vector<Sample> samples_of(const Op& op);
 
+// Does the op leave its elements as the memory was?
+bool leaves_elements(const Op& op);
+
 // Those of the families that move elements; such an op without an entry has none.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_samples();
+// Those of rows without rules of their own.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& composed_samples();
 // Those of factorizations of matrices.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
 // Those of convolutions, pooling and attention.
