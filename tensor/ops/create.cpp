@@ -262,7 +262,7 @@ void add_sized(OpTable& table) {
                      "A tensor whose elements are whatever its memory held.", ">>> empty(2, 3).shape\n(2, 3)",
                      sized_infer, empty_eager, ""));
   Op full = creation("full(size: ints, fill_value: tensor, *, dtype: dtype? = none, device: device? = none)",
-                     "A tensor with every element equal to `fill_value`, of its dtype.",
+                     "A tensor with every element equal to `fill_value`, and of its dtype.",
                      ">>> full([2], 7).tolist()\n[7, 7]", full_infer, full_eager, "ConstantOfShape");
   full.vjp = full_vjp;
   full.jvp = full_jvp;

@@ -286,14 +286,14 @@ void add_moment_ops(OpTable& table) {
                           "mean, divided by the count "
                           "less `correction` (1 unless `unbiased` is false).",
                           ">>> var(tensor([1.0, 2.0, 3.0, 4.0]), correction=0).item()\n1.25"));
+  table.add(variance_of_all_row<false>("var.unbiased(x: tensor, unbiased: bool)",
+                                       "The variance of all elements.",
+                                       ">>> var(tensor([1.0, 2.0, 3.0, 4.0]), false).item()\n1.25"));
   table.add(
       variance_row<true>("std(x: tensor, dim: dims? = none, unbiased: bool = true, keepdim: bool = false, *, "
                          "correction: number? = none)",
                          "The standard deviation along `dim`: the square root of `var`.",
                          ">>> std(tensor([1.0, 3.0, 1.0, 3.0]), correction=0).item()\n1.0"));
-  table.add(variance_of_all_row<false>("var.unbiased(x: tensor, unbiased: bool)",
-                                       "The variance of all elements.",
-                                       ">>> var(tensor([1.0, 2.0, 3.0, 4.0]), false).item()\n1.25"));
   table.add(variance_of_all_row<true>("std.unbiased(x: tensor, unbiased: bool)",
                                       "The standard deviation of all elements.",
                                       ">>> std(tensor([1.0, 3.0, 1.0, 3.0]), false).item()\n1.0"));

@@ -61,7 +61,7 @@ Samples elementwise_samples(const Op& op) {
 // ---- Reductions
 // --------------------------------------------------------------------------------------------
 
-Samples scaled_pair() { return {{{real({2, 3}, 1), real({3}, 2)}, {{"alpha", 0.5}}}}; }
+Samples scaled_pair() { return {{{real({2, 3}, 1), real({3}, 2)}, {{"alpha", 2_i}}}}; }
 Samples rounded_quotients() {
   Samples samples = {{{real({2, 3}, 1, 0.3, 3), real({3}, 2, 0.3, 3)}, {}}};
   for (const char* mode : {"floor", "trunc"}) {
