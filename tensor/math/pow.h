@@ -50,6 +50,19 @@ KILN_MATH T pow_special(T x, T y, T inside) {
   return choose((x == T(1)) | (y == T(0)), T(1), result);
 }
 
+// Exponents whose powers are a few operations. Wherever they stand, pow gives these bits.
+template <class T>
+KILN_MATH bool is_simple_exponent(T y) {
+  return (y == T(2)) | (y == T(3)) | (y == T(0.5));
+}
+KILN_MATH double cube(double x) { return x * x * x; }
+KILN_MATH float cube(float x) { return static_cast<float>(cube(static_cast<double>(x))); }
+template <class T>
+KILN_MATH T simple_power(T x, T y) {
+  const T root = choose(x == -Format<T>::kInf, Format<T>::kInf, sqrt(x) + T(0));  // and not -0
+  return choose(y == T(2), x * x, choose(y == T(3), cube(x), root));
+}
+
 KILN_MATH double pow(double x, double y) {
   const LogParts<double> parts = log_parts(abs(x));
   const Sum<double> l = log_pair(parts.k, parts.m);
@@ -59,11 +72,13 @@ KILN_MATH double pow(double x, double y) {
   const double bounded = choose(e > 710.0, 710.0, choose(e < -746.0, -746.0, e));
   const double lo = choose(bounded == e, e_lo, 0.0);
   const ExpParts<double> p = exp_parts(bounded);
-  return pow_special(x, y, scale(1.0 + fma(p.p, lo, p.p + lo), p.n));
+  const double result = pow_special(x, y, scale(1.0 + fma(p.p, lo, p.p + lo), p.n));
+  return choose(is_simple_exponent(y), simple_power(x, y), result);
 }
 KILN_MATH float pow(float x, float y) {
   const double log_x = log(static_cast<double>(abs(x)));
-  return pow_special(x, y, static_cast<float>(exp(log_x * static_cast<double>(y))));
+  const float result = pow_special(x, y, static_cast<float>(exp(log_x * static_cast<double>(y))));
+  return choose(is_simple_exponent(y), simple_power(x, y), result);
 }
 
 // `bad` is set for a negative exponent.
@@ -78,10 +93,11 @@ KILN_MATH T pow_int(T base, T exponent, unsigned& bad) {
   return result;
 }
 
-template <class T>
+// `kSimple` promises a simple exponent.
+template <bool kSimple, class T>
 KILN_MATH T power(T base, T exponent, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
-    return pow(base, exponent);
+    return kSimple ? simple_power(base, exponent) : pow(base, exponent);
   } else {
     return pow_int(base, exponent, bad);
   }
