@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
@@ -34,6 +35,7 @@ class RawCopy {
   }
 
   void operator()() const {
+    if (const int dim = crossing_dim(space_); dim >= 0) return copy_across(space_, dim, to_, from_, item_);
     parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
   }
 

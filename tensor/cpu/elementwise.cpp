@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "tensor/cpu/copy.h"
+#include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/parallel.h"
 
@@ -259,6 +261,19 @@ unsigned run_plain(const ElementwiseJob& job, std::span<const Operand> operands,
   return bad.load();
 }
 
+// Large operands that lie in memory along another dimension than the output are read by tiles first: a stride
+// per element would use a few bytes of each cache line.
+bool runs_across(const Operand& operand, const Tensor& output) {
+  constexpr std::int64_t kWorthwhile = 1 << 14;
+  if (operand.tensor == nullptr || operand.tensor->numel() < kWorthwhile || !output.is_contiguous())
+    return false;
+  if (operand.tensor->sizes() != output.sizes() || operand.tensor->is_contiguous()) return false;
+  Space space(output.layout());
+  space.add(operand.tensor->layout());
+  space.simplify();
+  return crossing_dim(space) >= 0;
+}
+
 }  // namespace
 
 std::size_t size_of(Compute compute) { return compute == Compute::F32 || compute == Compute::I32 ? 4 : 8; }
@@ -273,7 +288,15 @@ Compute compute_of(DType dtype) {
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   if (output.numel() == 0) return 0;
   if (is_plain(job, operands, output)) return run_plain(job, operands, output);
-  return Run(job, operands, output)();
+  Operand aligned[kMostOperands];
+  Tensor copies[kMostOperands];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    aligned[i] = operands[i];
+    if (!runs_across(operands[i], output)) continue;
+    copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
+    aligned[i].tensor = &copies[i];
+  }
+  return Run(job, {aligned, operands.size()}, output)();
 }
 
 }  // namespace kiln::cpu

@@ -52,21 +52,34 @@ T combined(T a, T b) {
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 template <class T>
+void take_row(T* to, const T* from, const Places& places) {
+  const std::size_t inner = places.inner.size();
+  if (places.dense) {
+    std::memcpy(to, from, inner * sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < inner; ++i) to[i] = from[places.inner[i]];
+  }
+}
+
+template <class T>
 void take_places(T* out, const T* in, const Places& places) {
   const auto middle = static_cast<std::int64_t>(places.middle.size());
   const auto inner = static_cast<std::int64_t>(places.inner.size());
   const auto rows = static_cast<std::int64_t>(places.outer.size()) * middle;
   parallel_for(rows, std::max<std::int64_t>(1, kGrain / inner), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const T* from = in + places.outer[at(row / middle)] + places.middle[at(row % middle)];
+    // Stretches of rows with one outer place.
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t first = row % middle;
+      const std::int64_t count = std::min(middle - first, end - row);
+      const T* from = in + places.outer[at(row / middle)];
+      const std::int64_t* place = places.middle.data() + first;
       T* to = out + row * inner;
       if (inner == 1) {
-        *to = *from;
-      } else if (places.dense) {
-        std::memcpy(to, from, at(inner) * sizeof(T));
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i]];
       } else {
-        for (std::int64_t i = 0; i < inner; ++i) to[i] = from[places.inner[at(i)]];
+        for (std::int64_t i = 0; i < count; ++i) take_row(to + i * inner, from + place[i], places);
       }
+      row += count;
     }
   });
 }

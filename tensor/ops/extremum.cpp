@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/fold.h"
+#include "tensor/cpu/offsets.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"
@@ -61,15 +62,10 @@ Tensor indices_along(const Tensor& x, int dim, Combine combine) {
 
 // The elements of x at the indices along `dim`, bit by bit.
 Tensor pick(const Tensor& x, int dim, const Tensor& indices) {
-  const Tensor rows = ops::rows_along(x, dim);
-  const Tensor values = Tensor::empty(indices.sizes(), x.dtype(), x.device());
-  const std::int64_t count = x.rank() == 0 ? 1 : x.size(dim);
-  visit_dtype(x.dtype(), [&]<class T>() {
-    const T* row = rows.data<T>();
-    const auto* index = indices.data<std::int64_t>();
-    T* value = values.writable<T>();
-    for (std::int64_t r = 0; r < indices.numel(); ++r) value[r] = row[r * count + index[r]];
-  });
+  const Dims dims = x.rank() == 0 ? Dims{} : Dims{dim};
+  const Dims kept = ops::reduced_sizes(x.sizes(), dims, true);
+  const Tensor values = Tensor::empty(kept, x.dtype(), x.device());
+  cpu::gather(values, x, dim, ops::with_sizes(indices, kept));
   return values;
 }
 

@@ -1,0 +1,18 @@
+// Owns copies between layouts whose memory runs along different dimensions, tile by tile.
+#pragma once
+
+#include <cstddef>
+
+#include "tensor/cpu/walk.h"
+
+namespace kiln::cpu {
+
+// The dimension of a simplified space along which operand 1 runs in memory, while operand 0 runs along the
+// last one; -1 unless both are long enough that tiles pay.
+int crossing_dim(const Space& space);
+
+// Copies operand 1 of the space, at `from`, to operand 0, at `to`: elements of `item` bytes, with `dim` from
+// `crossing_dim`. On all threads.
+void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item);
+
+}  // namespace kiln::cpu
