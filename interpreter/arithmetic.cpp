@@ -44,7 +44,7 @@ Value div(Int a, Int b) {
 }
 Value floor_div(Int a, Int b) {
   if (b == 0) division_by_zero();
-  if (b == -1) return sub(0, a);
+  if (b == -1 && a == std::numeric_limits<Int>::min()) overflow(a, "//", b);
   const Int quotient = a / b;
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
@@ -70,7 +70,7 @@ Value pow_int(Int base, Int exponent) {
 Value shift_left(Int a, Int b) {
   if (b < 0) raise("ValueError", "cannot shift by a negative number of bits");
   if (a == 0) return Int{0};
-  if (b >= 63 || (a << b) >> b != a) overflow(a, "<<", b);
+  if (b > 63 || (a << b) >> b != a) overflow(a, "<<", b);
   return a << b;
 }
 Value shift_right(Int a, Int b) {
@@ -129,6 +129,15 @@ bool is_logic(BinaryOp op) {
 }
 
 }  // namespace
+
+Value negate(Int v) {
+  Int result = 0;
+  if (__builtin_sub_overflow(Int{0}, v, &result)) {
+    raise("OverflowError", "the result of -(" + std::to_string(v) + ") does not fit an int (64 bits)",
+          "use floats, or a smaller number");
+  }
+  return result;
+}
 
 Value number_operator(BinaryOp op, const Value& a, const Value& b) {
   const Row& row = kRows[static_cast<std::size_t>(op)];

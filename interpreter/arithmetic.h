@@ -10,6 +10,7 @@ namespace kiln::interp {
 
 // Both are numbers (`Value::is_number`; bools count as 0 and 1). Throws UserError: OverflowError, ValueError
 // for division by zero and negative shifts, TypeError for bits of floats.
+Value negate(std::int64_t v);
 Value number_operator(lang::BinaryOp op, const Value& a, const Value& b);
 
 }  // namespace kiln::interp

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "interpreter/collector.h"
+#include "interpreter/errors.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
@@ -237,6 +238,7 @@ bool Vm::begin_method_call(Value* callee, std::uint32_t count, Site& site) {
     switch (site.kind) {
       case Site::Kind::StructMethod:
         if (receiver.as<Instance>().struct_type().id != site.struct_id) break;
+        if (!receiver.as<Instance>().extra.empty() && receiver.as<Instance>().find(site.name)) break;
         callee->assign(*site.found);
         return begin_call(callee, count);
       case Site::Kind::HostMethod:
@@ -312,6 +314,20 @@ bool find_in_scope(Vm& vm, const Site& site, Value& function) {
   return false;
 }
 
+// The functions of the program that a uniform call could mean here.
+std::vector<std::string> functions_in_scope(const Frame& frame) {
+  std::vector<std::string> names;
+  const Module& module = frame.module();
+  for (std::size_t i = 0; i < module.slots.size(); ++i) {
+    if (module.slots[i].is(Tag::Function)) names.push_back(module.names[i]);
+  }
+  const auto locals = frame.code->function->locals;
+  for (std::size_t i = 0; i < locals.size(); ++i) {
+    if (frame.base[i].is(Tag::Function)) names.emplace_back(locals[i]);
+  }
+  return names;
+}
+
 void remember(Site& site, const Value& receiver, Found found) {
   site.kind = Site::Kind::Empty;
   if (found != Found::Method) return;
@@ -365,7 +381,7 @@ bool Vm::find_method(const Value& receiver, Site& site, Value& function) {
     function = get_attribute(interpreter_, receiver, site.name).as<Method>().function;
     return true;
   }
-  if (!find_in_scope(*this, site, function)) no_member(receiver, site.name);
+  if (!find_in_scope(*this, site, function)) no_member(receiver, site.name, functions_in_scope(*frame_));
   return true;
 }
 
@@ -373,7 +389,13 @@ Value Vm::call(Value callee, Arguments arguments) {
   check_native_stack();
   Value* base = free_registers();
   if (base >= stack_end_) recursion_error();
-  if (begin_call(base, std::move(callee), arguments)) execute();
+  bool is_entered = false;
+  try {
+    is_entered = begin_call(base, std::move(callee), arguments);
+  } catch (const ArgumentError& error) {
+    throw lang::UserError(error.diagnostic());  // not of arguments that stand in the program
+  }
+  if (is_entered) execute();
   Value result;
   result.take(*base);
   return result;

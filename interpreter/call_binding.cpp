@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include "interpreter/call.h"
+#include "interpreter/errors.h"
 
 namespace kiln::interp {
 namespace {
@@ -17,35 +19,87 @@ std::string plural(std::size_t count, std::string_view what) {
 struct Slot {
   std::string_view name;
   enum class Kind : std::uint8_t { Normal, KeywordOnly, Star, DoubleStar } kind;
+  bool is_optional = false;
 };
 
-[[noreturn]] void too_many(std::string_view callee, std::size_t most, std::size_t given) {
-  raise("TypeError", quoted(callee) + " takes " +
-                         (most == 0 ? "no arguments" : "at most " + plural(most, "argument")) + ", got " +
-                         std::to_string(given));
+// For messages: what is called, and what its parameters are.
+struct Callee {
+  std::string_view name;
+  std::span<const Slot> slots;
+  std::string_view what = "parameter";  // of a struct they are fields
+
+  // A receiver was not written as an argument.
+  bool has_receiver() const { return !slots.empty() && slots.front().name == "self"; }
+  std::string signature() const {
+    std::string text;
+    bool only_names = false;
+    for (const Slot& slot : slots.subspan(has_receiver() ? 1 : 0)) {
+      if (!text.empty()) text += ", ";
+      if (slot.kind == Slot::Kind::KeywordOnly && !std::exchange(only_names, true) && !has_star())
+        text += "*, ";
+      if (slot.kind == Slot::Kind::Star) text += "*";
+      if (slot.kind == Slot::Kind::DoubleStar) text += "**";
+      text += slot.name;
+      const bool is_one = slot.kind == Slot::Kind::Normal || slot.kind == Slot::Kind::KeywordOnly;
+      if (slot.is_optional && is_one) text += " = …";
+    }
+    return quoted(std::string(name) + "(" + text + ")");
+  }
+
+ private:
+  bool has_star() const {
+    return std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.kind == Slot::Kind::Star; });
+  }
+};
+
+[[noreturn]] void refuse(std::string message, std::string help, std::string name, std::size_t surplus = 0) {
+  lang::Diagnostic diagnostic;
+  diagnostic.kind = "TypeError";
+  diagnostic.message = std::move(message);
+  diagnostic.help = std::move(help);
+  throw ArgumentError(std::move(diagnostic), std::move(name), surplus);
 }
 
-[[noreturn]] void unknown_name(std::string_view callee, std::string_view name, std::span<const Slot> slots) {
+[[noreturn]] void too_many(const Callee& callee, std::size_t most, std::size_t given) {
+  const std::size_t receivers = callee.has_receiver() ? 1 : 0;
+  const std::size_t allowed = most - receivers;
+  const std::string limit = allowed == 0 ? "no arguments" : "at most " + plural(allowed, "argument");
+  const bool by_position = std::any_of(callee.slots.begin(), callee.slots.end(),
+                                       [](const Slot& s) { return s.kind == Slot::Kind::KeywordOnly; });
+  refuse(quoted(callee.name) + " takes " + limit + (by_position ? " by position, got " : ", got ") +
+             std::to_string(given - receivers),
+         "it is called as " + callee.signature(), "", given - most);
+}
+
+[[noreturn]] void unknown_name(const Callee& callee, std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Slot& slot : slots) {
+  for (const Slot& slot : callee.slots) {
     if (slot.kind == Slot::Kind::Normal || slot.kind == Slot::Kind::KeywordOnly) names.push_back(slot.name);
   }
   const auto near = lang::nearest(name, names);
-  raise("TypeError", quoted(callee) + " has no parameter " + quoted(name),
-        near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
+  refuse(quoted(callee.name) + " has no " + std::string(callee.what) + " " + quoted(name),
+         near.empty() ? "it is called as " + callee.signature() : "did you mean `" + std::string(near) + "`?",
+         std::string(name));
 }
 
-[[noreturn]] void missing(std::string_view callee, std::span<const std::string_view> names) {
+[[noreturn]] void given_twice(const Callee& callee, std::string_view name) {
+  refuse(quoted(callee.name) + " got " + quoted(name) + " twice", "", std::string(name));
+}
+
+[[noreturn]] void missing(const Callee& callee, std::span<const std::string_view> names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) {
     list += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + quoted(names[i]);
   }
-  raise("TypeError", quoted(callee) + " needs " + list +
-                         (names.size() == 1 ? ", which was" : ", which were") + " not given");
+  raise("TypeError",
+        quoted(callee.name) + " needs " + list + (names.size() == 1 ? ", which was" : ", which were") +
+            " not given",
+        "it is called as " + callee.signature());
 }
 
 // Distributes the arguments; what got none is left unset.
-void distribute(std::string_view callee, std::span<const Slot> slots, Arguments& arguments, Value* out) {
+void distribute(const Callee& callee, Arguments& arguments, Value* out) {
+  const std::span<const Slot> slots = callee.slots;
   std::size_t positions = 0;
   const Slot* star = nullptr;
   const Slot* double_star = nullptr;
@@ -74,14 +128,13 @@ void distribute(std::string_view callee, std::span<const Slot> slots, Arguments&
     });
     if (found != slots.end()) {
       Value& target = out[found - slots.begin()];
-      if (!target.is_unset()) raise("TypeError", quoted(callee) + " got " + quoted(name) + " twice");
+      if (!target.is_unset()) given_twice(callee, name);
       target.take(value);
     } else if (double_star) {
-      if (others.as<Dict>().find(name))
-        raise("TypeError", quoted(callee) + " got " + quoted(name) + " twice");
+      if (others.as<Dict>().find(name)) given_twice(callee, name);
       others.as<Dict>().set(Value(name), value);
     } else {
-      unknown_name(callee, name, slots);
+      unknown_name(callee, name);
     }
   }
   if (double_star) out[double_star - slots.data()] = others;
@@ -94,7 +147,7 @@ std::vector<Slot> slots_of(const Code& code) {
                       : p.kind == Parameter::Kind::DoubleStar ? Slot::Kind::DoubleStar
                       : p.keyword_only                        ? Slot::Kind::KeywordOnly
                                                               : Slot::Kind::Normal;
-    slots.push_back({p.name, kind});
+    slots.push_back({p.name, kind, p.has_default});
   }
   return slots;
 }
@@ -103,8 +156,9 @@ std::vector<Slot> slots_of(const Code& code) {
 
 void bind_function(const Function& function, Arguments& arguments, Value* out) {
   const Code& code = *function.code;
-  const std::string_view callee = code.name.empty() ? "fn" : std::string_view(code.name);
-  distribute(callee, slots_of(code), arguments, out);
+  const std::vector<Slot> slots = slots_of(code);
+  const Callee callee{code.name.empty() ? "fn" : std::string_view(code.name), slots};
+  distribute(callee, arguments, out);
   std::vector<std::string_view> absent;
   std::size_t next_default = 0;
   for (std::size_t i = 0; i < code.parameters.size(); ++i) {
@@ -124,16 +178,17 @@ void bind_function(const Function& function, Arguments& arguments, Value* out) {
 std::vector<Value> bind_native(const Native& native, Arguments& arguments) {
   std::vector<Slot> slots;
   for (const NativeParameter& p : native.parameters)
-    slots.push_back({p.name, static_cast<Slot::Kind>(p.kind)});
+    slots.push_back({p.name, static_cast<Slot::Kind>(p.kind), !p.required});
+  const Callee callee{native.name, slots};
   std::vector<Value> out(slots.size());
-  distribute(native.name, slots, arguments, out.data());
+  distribute(callee, arguments, out.data());
   std::vector<std::string_view> absent;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!out[i].is_unset()) continue;
     if (native.parameters[i].required) absent.push_back(slots[i].name);
     out[i] = native.parameters[i].default_value;
   }
-  if (!absent.empty()) missing(native.name, absent);
+  if (!absent.empty()) missing(callee, absent);
   return out;
 }
 
@@ -161,9 +216,11 @@ Value new_instance(const Value& type) {
 
 void bind_fields(const StructType& type, Arguments& arguments, Instance& instance) {
   std::vector<Slot> slots;
-  for (const std::string& field : type.fields) slots.push_back({field, Slot::Kind::Normal});
+  for (std::size_t i = 0; i < type.fields.size(); ++i)
+    slots.push_back({type.fields[i], Slot::Kind::Normal, type.defaults[i].has_value()});
+  const Callee callee{type.name, slots, "field"};
   std::vector<Value> out(slots.size());
-  distribute(type.name, slots, arguments, out.data());
+  distribute(callee, arguments, out.data());
   std::vector<std::string_view> absent;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!out[i].is_unset()) {
@@ -172,7 +229,7 @@ void bind_fields(const StructType& type, Arguments& arguments, Instance& instanc
       absent.push_back(slots[i].name);
     }
   }
-  if (!absent.empty()) missing(type.name, absent);
+  if (!absent.empty()) missing(callee, absent);
 }
 
 Value call_native_with(Interpreter& interpreter, const Native& native, Arguments& arguments) {

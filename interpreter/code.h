@@ -44,7 +44,9 @@ struct OperandNote {
   std::uint32_t begin, end;
   std::string_view name;  // empty unless the operand is a variable
   enum class Origin : std::uint8_t { None, Parameter, Assigned, Global } origin = Origin::None;
-  lang::Span assigned;  // Assigned: the last assignment before this instruction
+  lang::Span assigned;          // Assigned: the last assignment before this instruction
+  std::string_view owner = {};  // Parameter: the function, when it is not the one that runs
+  bool is_literal = false;
 };
 struct InstructionNote {
   std::uint32_t begin = 0, end = 0;

@@ -1,5 +1,6 @@
 // Assignment to variables, fields, items and patterns; assignment in place.
 #include <algorithm>
+#include <utility>
 
 #include "interpreter/compiler.h"
 
@@ -28,7 +29,9 @@ void FunctionCompiler::assign(const lang::AssignStmt& s) {
       source = allocate();
       emit(Opcode::Copy, s.span, source, value);
     }
+    unpacked_ = s.value;
     assign_to(*s.targets[i], source, s.span);
+    unpacked_ = nullptr;
     top_ = mark;
   }
 }
@@ -85,6 +88,7 @@ void FunctionCompiler::assign_to(const Expr& target, Register value, Span statem
 
 void FunctionCompiler::assign_items(std::span<Expr* const> targets, const Expr& whole, Register value,
                                     Span statement) {
+  const Expr* const source = std::exchange(unpacked_, nullptr);
   const auto count = static_cast<std::uint32_t>(targets.size());
   const auto star = std::find_if(targets.begin(), targets.end(),
                                  [](const Expr* e) { return e->kind == ExprKind::Starred; });
@@ -97,6 +101,7 @@ void FunctionCompiler::assign_items(std::span<Expr* const> targets, const Expr& 
     if (before > 255 || after > 255) too_large(whole.span, "too many targets");
     emit(Opcode::UnpackStar, whole.span, first, value, before * 256 + after);
   }
+  if (source) note_operand(*source);
   const Register mark = top_;
   for (std::uint32_t i = 0; i < count; ++i) {
     assign_to(*targets[i], static_cast<Register>(first + i), statement);

@@ -82,28 +82,46 @@ void FunctionCompiler::mark_assigned(const lang::Binding& binding, std::string_v
   }
 }
 
+namespace {
+
+bool is_literal(const lang::Expr& e) {
+  switch (e.kind) {
+    case lang::ExprKind::Name:
+    case lang::ExprKind::Attribute:
+    case lang::ExprKind::Index:
+    case lang::ExprKind::Call:
+    case lang::ExprKind::Binary:
+    case lang::ExprKind::Compare:
+    case lang::ExprKind::Logical:
+    case lang::ExprKind::Conditional:
+    case lang::ExprKind::Comprehension:
+      return false;
+    case lang::ExprKind::Unary:
+      return is_literal(*lang::as<lang::UnaryExpr>(e).operand);
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 OperandNote FunctionCompiler::describe_operand(const lang::Expr& e) const {
   OperandNote note{e.span.begin, e.span.end, {}, OperandNote::Origin::None, {}};
+  note.is_literal = is_literal(e);
   if (e.kind != lang::ExprKind::Name) return note;
   const auto& name = lang::as<lang::NameExpr>(e);
   note.name = name.name;
-  const std::uint32_t slot = name.binding.slot;
   switch (name.binding.place) {
     case Place::Local:
     case Place::Cell:
-      if (last_assigned_[slot]) {
-        note.origin = OperandNote::Origin::Assigned;
-        note.assigned = last_assigned_[slot];
-      } else if (slot < function_.parameters.size()) {
-        note.origin = OperandNote::Origin::Parameter;
-      }
+      local_origin(name.binding.slot, note);
       break;
     case Place::Capture:
       for (const FunctionCompiler* f = parent_; f; f = f->parent_) {
         const int local = f->local_named(name.name);
-        if (local < 0 || !f->last_assigned_[static_cast<std::size_t>(local)]) continue;
-        note.origin = OperandNote::Origin::Assigned;
-        note.assigned = f->last_assigned_[static_cast<std::size_t>(local)];
+        if (local < 0) continue;
+        f->local_origin(static_cast<std::uint32_t>(local), note);
+        note.owner = f->function_.name.empty() ? "fn" : f->function_.name;
         break;
       }
       break;
@@ -116,6 +134,16 @@ OperandNote FunctionCompiler::describe_operand(const lang::Expr& e) const {
     }
   }
   return note;
+}
+
+// Where a variable of this function has its value from, as far as it is compiled.
+void FunctionCompiler::local_origin(std::uint32_t slot, OperandNote& note) const {
+  if (last_assigned_[slot]) {
+    note.origin = OperandNote::Origin::Assigned;
+    note.assigned = last_assigned_[slot];
+  } else if (slot < function_.parameters.size()) {
+    note.origin = OperandNote::Origin::Parameter;
+  }
 }
 
 int FunctionCompiler::local_named(std::string_view name) const {

@@ -230,6 +230,7 @@ void FunctionCompiler::with_statement(const lang::WithStmt& s, std::size_t item)
   const lang::WithItem& with = s.items[item];
   const Span span = with.value->span;
   const Register context = temporary(*with.value);
+  emit_with_operands(Opcode::CheckContext, span, context, 0, 0, {with.value});
   const Register base = allocate(2);
   emit(Opcode::Copy, span, base + 1U, context);
   emit(Opcode::CallMethod, span, base, 1, site("enter"));

@@ -92,6 +92,7 @@ class FunctionCompiler {
   Register movable(Register r, lang::Span span);
   void mark_assigned(const lang::Binding& binding, std::string_view name, lang::Span statement);
   OperandNote describe_operand(const lang::Expr& e) const;
+  void local_origin(std::uint32_t slot, OperandNote& note) const;
   int local_named(std::string_view name) const;
 
   // ---- Expressions (compile_expression.cpp, compile_call.cpp, compile_collection.cpp) ----
@@ -191,6 +192,7 @@ class FunctionCompiler {
   std::vector<bool> checked_;  // locals that some instruction asks about: must start unset
   std::vector<lang::Span> last_assigned_;
   std::map<std::string_view, lang::Span> globals_assigned_;  // top level: so far
+  const lang::Expr* unpacked_ = nullptr;  // what a pattern that is assigned next takes apart
   std::vector<Loop> loops_;
   std::vector<std::uint32_t> pinned_;  // constants
   std::vector<Protection> protections_;

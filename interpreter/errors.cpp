@@ -45,6 +45,12 @@ Failure describe_exception(const std::exception_ptr& error) {
     failure.diagnostic = e.diagnostic();
     failure.payload = e.payload();
     return failure;
+  } catch (const ArgumentError& e) {
+    Failure failure;
+    failure.diagnostic = e.diagnostic();
+    failure.argument = e.name();
+    failure.surplus = e.surplus();
+    return failure;
   } catch (const lang::UserError& e) {
     Failure failure;
     failure.diagnostic = e.diagnostic();
@@ -93,8 +99,10 @@ std::string place_text(const lang::Span& span) {
 
 std::string origin_text(const Frame& frame, const OperandNote& note) {
   switch (note.origin) {
-    case OperandNote::Origin::Parameter:
-      return frame.code->name.empty() ? ", a parameter" : ", parameter of " + frame.code->name;
+    case OperandNote::Origin::Parameter: {
+      const std::string_view owner = note.owner.empty() ? std::string_view(frame.code->name) : note.owner;
+      return owner.empty() ? ", a parameter" : ", parameter of " + std::string(owner);
+    }
     case OperandNote::Origin::Assigned:
       return ", from " + place_text(note.assigned);
     case OperandNote::Origin::Global: {
@@ -119,13 +127,57 @@ void label_operand(const Frame& frame, std::size_t operand, lang::Diagnostic& di
   diagnostic.labels.push_back({{frame.code->file, about.begin, about.end}, std::move(text)});
 }
 
-// Literals explain themselves, and a receiver or callee is seen at the call.
+// Literals explain themselves, and of plain numbers and text the message tells more.
 bool worth_a_label(const Frame& frame, std::size_t operand) {
   const InstructionNote& note = frame.code->notes[frame.place()];
   if (operand >= note.operands) return false;
   const Value* value = operand_value(frame, operand);
   const OperandNote& about = frame.code->operands[note.first_operand + operand];
-  return value && (!about.name.empty() || value->is(Tag::Tensor));
+  if (!value || about.is_literal) return false;
+  return !about.name.empty() || !(value->is_number() || value->is(Tag::Str));
+}
+
+bool is_method_call(Opcode op) { return op == Opcode::CallMethod || op == Opcode::CallMethodSpread; }
+
+// How the arguments of a call are written; null when all are plain.
+const CallShape* shape_of(const Frame& frame) {
+  const Instruction& i = *frame.pc;
+  const bool has_shape = i.opcode() == Opcode::CallSpread || i.opcode() == Opcode::CallMethodSpread;
+  return has_shape ? &frame.code->shapes[i.c] : nullptr;
+}
+
+// The operands of a call that stand for one argument by position each; none when stars hide which is which.
+std::vector<std::size_t> positional_operands(const Frame& frame) {
+  const std::size_t receivers = is_method_call(frame.pc->opcode()) ? 1 : 0;
+  const CallShape* shape = shape_of(frame);
+  std::vector<std::size_t> operands;
+  for (std::size_t k = 0; k < frame.code->notes[frame.place()].operands; ++k) {
+    if (shape && k >= receivers) {
+      const auto kind = shape->items[k - receivers].kind;
+      if (kind == lang::Argument::Kind::Star) return {};
+      if (kind != lang::Argument::Kind::Positional) continue;
+    }
+    operands.push_back(k);
+  }
+  return operands;
+}
+
+// The place of the argument a call could not bind; empty when it cannot be told.
+lang::Span argument_span(const Frame& frame, const Failure& failure) {
+  if (!is_call(frame.pc->opcode())) return {};
+  if (failure.argument.empty()) {
+    const std::vector<std::size_t> operands = positional_operands(frame);
+    if (failure.surplus == 0 || failure.surplus > operands.size()) return {};
+    const std::size_t operand = operands[operands.size() - failure.surplus];
+    const OperandNote& about = frame.code->operands[frame.code->notes[frame.place()].first_operand + operand];
+    return {frame.code->file, about.begin, about.end};
+  }
+  const CallShape* shape = shape_of(frame);
+  if (!shape) return {};
+  for (const CallShape::Item& item : shape->items) {
+    if (item.kind == lang::Argument::Kind::Named && item.name == failure.argument) return item.name_span;
+  }
+  return {};
 }
 
 }  // namespace
@@ -140,12 +192,20 @@ void place_failure(Vm& vm, Failure& failure) {
   if (!diagnostic.labels.empty() || failure.is_exit || vm.frame() < vm.frames_begin()) return;
   const Frame& frame = *vm.frame();
   const std::size_t pc = frame.place();
-  diagnostic.labels.push_back({frame.code->span(pc), ""});
+  const bool in_call = is_call(frame.pc->opcode());
+  if (const lang::Span argument = argument_span(frame, failure)) {
+    diagnostic.labels.push_back({argument, ""});
+    return;
+  }
+  // Of a call the carets stand under the arguments it is about, else under the whole.
+  if (!in_call || failure.operands.empty()) diagnostic.labels.push_back({frame.code->span(pc), ""});
   if (failure.names_operands) {
     for (const int operand : failure.operands)
       label_operand(frame, static_cast<std::size_t>(operand), diagnostic);
-    if (diagnostic.help.empty()) diagnostic.help = suggest_operand(vm, failure);
-  } else if (!is_call(frame.pc->opcode())) {
+    if (diagnostic.labels.empty()) diagnostic.labels.push_back({frame.code->span(pc), ""});
+    if (std::string better = suggest_operand(vm, failure); !better.empty())
+      diagnostic.help = std::move(better);
+  } else if (!in_call) {
     for (std::size_t k = 0; k < frame.code->notes[pc].operands; ++k) {
       if (worth_a_label(frame, k)) label_operand(frame, k, diagnostic);
     }

@@ -19,12 +19,29 @@ class ThrownError : public lang::UserError {
   Value payload_;
 };
 
+// What is wrong with an argument of the call that is being made: the caret goes there.
+class ArgumentError : public lang::UserError {
+ public:
+  // The argument of that name; or, without one, the first of the last `surplus` given by position.
+  ArgumentError(lang::Diagnostic diagnostic, std::string name, std::size_t surplus = 0)
+      : lang::UserError(std::move(diagnostic)), name_(std::move(name)), surplus_(surplus) {}
+  const std::string& name() const { return name_; }
+  std::size_t surplus() const { return surplus_; }
+
+ private:
+  std::string name_;
+  std::size_t surplus_;
+};
+
 // What a C++ exception means to the program.
 struct Failure {
   lang::Diagnostic diagnostic;
   Value payload;
   std::vector<int> operands;  // of the instruction; those the message speaks of
   bool names_operands = false;
+  // Of a call that could not be bound, as in ArgumentError.
+  std::string argument;
+  std::size_t surplus = 0;
   bool catchable = true;
   bool is_exit = false;
 };

@@ -69,6 +69,15 @@ const HostMember* host_member(Tag tag, std::string_view name) {
   return found == members.end() ? nullptr : &found->second;
 }
 
+bool has_member(const Value& object, std::string_view name) {
+  if (object.is(Tag::Instance)) {
+    auto& instance = object.as<Instance>();
+    if (instance.find(name) || instance.struct_type().method(name)) return true;
+  }
+  if (object.is(Tag::Opaque) && opaque_method(object, name)) return true;
+  return host_member(object.tag(), name) != nullptr;
+}
+
 std::vector<std::string> member_names(const Value& object) {
   std::vector<std::string> names;
   for (const auto& [name, member] : members_of(object.tag())) names.emplace_back(name);
@@ -98,11 +107,23 @@ std::vector<std::string> member_names(const Value& object) {
   return names;
 }
 
-void no_member(const Value& object, std::string_view name) {
+namespace {
+
+// What a struct has, when that is short enough to be said.
+std::string listed_members(const Value& object) {
+  constexpr std::size_t kMost = 8;
   const std::vector<std::string> names = member_names(object);
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const auto near = lang::nearest(name, candidates);
-  const std::string help = near.empty() ? "" : "did you mean `" + std::string(near) + "`?";
+  if (names.empty() || names.size() > kMost) return "";
+  std::string list;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    list += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + ("`" + names[i] + "`");
+  }
+  return "it has " + list;
+}
+
+}  // namespace
+
+void no_member(const Value& object, std::string_view name, std::span<const std::string> functions) {
   if (object.is(Tag::Instance)) {
     const Instance& instance = object.as<Instance>();
     if (instance.struct_type().field(name) >= 0) {
@@ -110,6 +131,16 @@ void no_member(const Value& object, std::string_view name) {
             "field `" + std::string(name) + "` of `" + instance.struct_type().name + "` has no value yet",
             "assign it in `init`");
     }
+  }
+  const std::vector<std::string> names = member_names(object);
+  std::vector<std::string_view> candidates(names.begin(), names.end());
+  candidates.insert(candidates.end(), functions.begin(), functions.end());
+  const auto near = lang::nearest(name, candidates);
+  std::string help;
+  if (!near.empty()) {
+    help = "did you mean `" + std::string(near) + "`?";
+  } else if (object.is(Tag::Instance)) {
+    help = listed_members(object);
   }
   raise("AttributeError", describe(object) + " has no field or method `" + std::string(name) + "`", help);
 }

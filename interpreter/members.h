@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <span>
+
 #include "interpreter/objects.h"
 
 namespace kiln::interp {
@@ -18,9 +20,14 @@ struct HostMember {
 };
 const HostMember* host_member(Tag tag, std::string_view name);
 
+// Whether `object.name` is a field or method of the object itself.
+bool has_member(const Value& object, std::string_view name);
+
 std::vector<std::string> member_names(const Value& object);
 
 // "`Linear` has no field or method `wieght`", with the nearest name there is.
-[[noreturn]] void no_member(const Value& object, std::string_view name);
+// `functions` are names that a uniform call could have meant.
+[[noreturn]] void no_member(const Value& object, std::string_view name,
+                            std::span<const std::string> functions = {});
 
 }  // namespace kiln::interp

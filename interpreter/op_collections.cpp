@@ -25,6 +25,10 @@ Value operand(Vm& vm, Value* r, std::uint32_t a) {
   return value;
 }
 
+bool can_be_unpacked(const Value& v) {
+  return !v.is_number() && !v.is_none() && !v.is(Tag::Function) && !v.is(Tag::Native);
+}
+
 }  // namespace
 
 void op_BuildList(Vm&, Value* r, const Instruction& i) {
@@ -81,7 +85,9 @@ void op_DictMerge(Vm& vm, Value* r, const Instruction& i) {
 }
 
 void op_Unpack(Vm& vm, Value* r, const Instruction& i) {
-  const Value source = operand(vm, r, i.b);
+  if (!can_be_unpacked(r[i.b]))
+    raise("TypeError", "cannot unpack " + describe(r[i.b]) + " into " + std::to_string(i.c) + " names");
+  const Value source = r[i.b];  // in place for the caret of an error
   std::vector<Value> items;
   const bool is_stored = source.is(Tag::Tuple) || source.is(Tag::List);
   if (!is_stored) items = vm.interpreter().to_vector(source);
@@ -92,18 +98,19 @@ void op_Unpack(Vm& vm, Value* r, const Instruction& i) {
     raise("ValueError", "cannot unpack " + describe(source) + " into " + std::to_string(i.c) + " names" +
                             (is_stored ? "" : ": it has " + std::to_string(from.size()) + " items"));
   }
+  consume(vm, r, i.b);
   for (std::size_t k = 0; k < i.c; ++k) r[i.a + k].assign(from[k]);
 }
 
 void op_UnpackStar(Vm& vm, Value* r, const Instruction& i) {
   const std::size_t before = i.c / 256U;
   const std::size_t after = i.c % 256U;
-  const Value source = operand(vm, r, i.b);
-  std::vector<Value> items = vm.interpreter().to_vector(source);
+  std::vector<Value> items = vm.interpreter().to_vector(r[i.b]);
   if (items.size() < before + after) {
-    raise("ValueError", "cannot unpack " + describe(source) + ": at least " + std::to_string(before + after) +
+    raise("ValueError", "cannot unpack " + describe(r[i.b]) + ": at least " + std::to_string(before + after) +
                             " items are needed, it has " + std::to_string(items.size()));
   }
+  consume(vm, r, i.b);
   const std::size_t rest = items.size() - before - after;
   for (std::size_t k = 0; k < before; ++k) r[i.a + k].take(items[k]);
   for (std::size_t k = 0; k < after; ++k) r[i.a + before + 1 + k].take(items[before + rest + k]);

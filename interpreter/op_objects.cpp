@@ -84,6 +84,15 @@ void op_SetAttribute(Vm& vm, Value* r, const Instruction& i) {
   if (vm.frame()->is_temporary(i.b)) r[i.b].clear();
 }
 
+// Before anything is entered: what cannot be left must not be.
+void op_CheckContext(Vm&, Value* r, const Instruction& i) {
+  for (const std::string_view name : {"enter", "exit"}) {
+    if (has_member(r[i.a], name)) continue;
+    raise("TypeError",
+          describe(r[i.a]) + " cannot be used by `with`: it has no method `" + std::string(name) + "`");
+  }
+}
+
 void op_Import(Vm& vm, Value* r, const Instruction& i) {
   const lang::ImportStmt& statement = *vm.code().imports[static_cast<std::size_t>(i.wide())];
   const std::string& path = vm.module().path;
@@ -156,6 +165,8 @@ Arguments spread(Vm& vm, Value* first, std::span<const CallShape::Item> items) {
         arguments.named.emplace_back(items[k].name, value);
         break;
       case lang::Argument::Kind::Star: {
+        if (value.is_number() || value.is_none())
+          raise("TypeError", "`*` takes an iterable, not " + describe(value));
         for (Value& item : vm.interpreter().to_vector(value)) arguments.positional.push_back(std::move(item));
         break;
       }

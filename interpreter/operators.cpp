@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/compare_numbers.h"
@@ -134,7 +135,7 @@ Value unary_operator(Interpreter& interpreter, UnaryOp op, const Value& v) {
   if (v.is(Tag::Float) && op == UnaryOp::Pos) return v;
   if (v.is(Tag::Bool) && op == UnaryOp::Invert) return !v.as_bool();
   if (v.is(Tag::Int) || v.is(Tag::Bool)) {
-    if (op == UnaryOp::Neg) return number_operator(BinaryOp::Sub, std::int64_t{0}, v.as_int());
+    if (op == UnaryOp::Neg) return negate(v.as_int());
     return op == UnaryOp::Invert ? ~v.as_int() : v.as_int();
   }
   raise("TypeError", "unary " + quoted(spelling(op)) + " does not work on " + describe(v));
@@ -191,7 +192,9 @@ std::partial_ordering order_values(CompareOp op, const Value& a, const Value& b,
   if (depth > 1000)
     raise("RecursionError", "values are nested too deeply to compare (more than 1000 levels)");
   if (!is_ordered(a, b)) {
-    raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b));
+    const bool number_and_text = (a.is_number() && b.is(Tag::Str)) || (a.is(Tag::Str) && b.is_number());
+    raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b),
+          number_and_text ? "make the text a number with `int(…)` or `float(…)`" : "");
   }
   if (a.is_number()) return compare_numbers(a, b);
   if (a.is(Tag::Str)) return a.as<Str>().text.compare(b.as<Str>().text) <=> 0;
@@ -218,8 +221,10 @@ bool contains_item(const std::vector<Value>& items, const Value& item) {
 }
 
 bool range_contains(const Range& range, const Value& item) {
-  if (!item.is_number() || !values_equal(item, static_cast<std::int64_t>(item.number()))) return false;
-  const auto n = static_cast<std::int64_t>(item.number());
+  if (!item.is_number()) return false;
+  if (item.is(Tag::Float) && !(std::abs(item.as_float()) < 0x1p63)) return false;
+  const std::int64_t n = item.is(Tag::Float) ? static_cast<std::int64_t>(item.as_float()) : item.as_int();
+  if (!values_equal(item, n)) return false;
   if (range.step > 0 ? n < range.start || n >= range.stop : n > range.start || n <= range.stop) return false;
   __extension__ using Wide = __int128;
   return (static_cast<Wide>(n) - range.start) % range.step == 0;

@@ -15,8 +15,10 @@ bool fits(const kiln::Op& op, const kiln::TensorType& a, const kiln::TensorType&
   }
 }
 
+// With the last two axes exchanged.
 kiln::TensorType transposed(kiln::TensorType type) {
-  if (type.sizes.size() == 2) std::swap(type.sizes[0], type.sizes[1]);
+  const std::size_t rank = type.sizes.size();
+  std::swap(type.sizes[rank - 1], type.sizes[rank - 2]);
   return type;
 }
 
@@ -59,8 +61,10 @@ std::string suggest_operand(Vm& vm, const Failure& failure) {
   const std::string right_text(text.substr(right.begin, right.end - right.begin));
   const kiln::TensorType left_type = a.tensor().type();
   const kiln::TensorType right_type = b.tensor().type();
-  if (right_type.sizes.size() == 2 && !right.name.empty() && fits(*op, left_type, transposed(right_type))) {
-    return "did you mean `" + left_text + " @ " + right_text + ".t()`?";
+  const std::size_t rank = right_type.sizes.size();
+  if (rank >= 2 && !right.name.empty() && fits(*op, left_type, transposed(right_type))) {
+    return "did you mean `" + left_text + " @ " + right_text +
+           (rank == 2 ? ".t()`?" : ".transpose(-2, -1)`?");
   }
   if (right.name.empty()) return "";
   for (const Candidate& candidate : tensors_in_scope(frame)) {
