@@ -385,17 +385,19 @@ bool Vm::find_method(const Value& receiver, Site& site, Value& function) {
   return true;
 }
 
-Value Vm::call(Value callee, Arguments arguments) {
+bool Vm::begin_host_call(Value* base, Value callee, Arguments& arguments) {
   check_native_stack();
-  Value* base = free_registers();
   if (base >= stack_end_) recursion_error();
-  bool is_entered = false;
   try {
-    is_entered = begin_call(base, std::move(callee), arguments);
+    return begin_call(base, std::move(callee), arguments);
   } catch (const ArgumentError& error) {
     throw lang::UserError(error.diagnostic());  // not of arguments that stand in the program
   }
-  if (is_entered) execute();
+}
+
+Value Vm::call(Value callee, Arguments arguments) {
+  Value* const base = free_registers();
+  if (begin_host_call(base, std::move(callee), arguments)) execute(frame_);
   Value result;
   result.take(*base);
   return result;

@@ -136,21 +136,27 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     for (std::uint32_t i = 0; i < used; ++i) r[i].clear(); \
     const bool is_entry = frame == entry;                  \
     frame_ = --frame;                                      \
-    if (is_entry) return;                                  \
+    if (is_entry) return true;                             \
     r = frame->base;                                       \
     pc = frame->pc + 1;                                    \
     DISPATCH();                                            \
   } while (false)
 
 // Runs until `entry` returns. Throws whatever an instruction throws, with `frame_` and its pc as they were.
-[[gnu::noinline]] void Vm::run(Frame* entry) {
+[[gnu::noinline]] bool Vm::run(Frame* entry, std::uint64_t* budget) {
   static constexpr void* kLabels[] = {
 #define KILN_FAST(name, operands) &&name,
 #define KILN_CALL(name, operands) &&name,
 #include "interpreter/opcodes.def"
   };
+  // For calls of limited length: every instruction is counted first, and others pay nothing for it.
+  static constexpr void* kCounted[] = {
+#define KILN_FAST(name, operands) &&count,
+#define KILN_CALL(name, operands) &&count,
+#include "interpreter/opcodes.def"
+  };
   // In a register: the compiler would form the table's address anew at every jump.
-  void* const* labels = kLabels;
+  void* const* labels = budget ? kCounted : kLabels;
   asm("" : "+r"(labels));
   Frame* frame;
   Value* r;
@@ -158,6 +164,13 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   RELOAD();
   DISPATCH();
 
+count:
+  if (*budget == 0) {
+    SAVE();
+    return false;
+  }
+  --*budget;
+  goto* kLabels[pc->op];
 stop_on_interrupt:
   SAVE();
   interrupt();

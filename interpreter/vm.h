@@ -17,6 +17,21 @@ struct Arguments {
   std::vector<Value> held;  // what the names point into
 };
 
+// One frame of a call that was stopped between two instructions.
+struct Activation {
+  Value function;
+  std::size_t place = 0;  // of the instruction that comes next, or of the call being made
+  std::vector<Value> registers;
+};
+using Suspended = std::vector<Activation>;  // outermost first
+
+// Where a call of limited length has come to.
+struct Progress {
+  Value value;          // its result
+  Suspended suspended;  // or, when it is not done, what it takes to go on
+  bool is_done() const { return suspended.empty(); }
+};
+
 class Vm {
  public:
   explicit Vm(Interpreter& interpreter);
@@ -26,6 +41,11 @@ class Vm {
 
   // Calls anything callable and runs it to its end. Arguments are consumed.
   Value call(Value callee, Arguments arguments);
+
+  // The same for that many instructions at most, and from there for that many more. What host functions call
+  // in turn (a key of `sorted`) runs to its end within one instruction.
+  Progress call_for(Value callee, Arguments arguments, std::uint64_t instructions);
+  Progress resume(Suspended frames, std::uint64_t instructions);
 
   Interpreter& interpreter() { return interpreter_; }
   Frame* frame() { return frame_; }  // the active one; `frames_begin() - 1` when none is
@@ -50,8 +70,12 @@ class Vm {
   void keep_trace() { traced_ = frame_; }
 
  private:
-  void run(Frame* entry);
-  void execute();
+  // False when `budget` instructions were spent first; null: without limit.
+  bool run(Frame* entry, std::uint64_t* budget);
+  bool execute(Frame* entry, std::uint64_t* budget = nullptr);
+  bool begin_host_call(Value* base, Value callee, Arguments& arguments);
+  Progress go_on(Frame* entry, std::uint64_t instructions);
+  Suspended take_frames(Frame* first);
   Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
   void interrupt();  // throws when the user asked to stop

@@ -66,11 +66,10 @@ Value* Vm::free_registers() {
   return frame_ < frames_begin() ? stack_ : frame_->base + frame_->code->registers + 1;
 }
 
-void Vm::execute() {
-  Frame* entry = frame_;
+bool Vm::execute(Frame* entry, std::uint64_t* budget) {
   for (;;) {
     try {
-      return run(entry);
+      return run(entry, budget);
     } catch (...) {
       handle(entry);
     }
