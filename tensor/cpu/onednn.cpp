@@ -56,6 +56,7 @@ Primitive::Primitive(const Description& description) {
 
 void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const {
   const OneThread one;
+  const HeldSignals held;
   std::vector<dnnl_exec_arg_t> all(arguments.begin(), arguments.end());
   Memory memory;
   if (scratch_bytes() > 0) {
