@@ -90,6 +90,7 @@ void Interpreter::iterate(const Value& iterable, const std::function<bool(const 
     const Value keep = iterable;
     const auto& items = keep.is(Tag::List) ? keep.as<List>().items : keep.as<Tuple>().items;
     for (std::size_t i = 0; i < items.size(); ++i) {
+      impl_->vm.check_interrupt();
       const Value item = items[i];
       if (!f(item)) return;
     }
@@ -98,6 +99,7 @@ void Interpreter::iterate(const Value& iterable, const std::function<bool(const 
   const Value iterator = make_iterator(*this, iterable);
   Value item;
   while (iterator.as<Iterator>().next(*this, item)) {
+    impl_->vm.check_interrupt();
     if (!f(item)) return;
   }
 }

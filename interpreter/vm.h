@@ -66,6 +66,11 @@ class Vm {
   // Places a failure of the active frame's parameters at the call that made it.
   void blame_caller(struct Failure& failure, std::size_t argument);
   const Value* find_prelude(std::string_view name);  // null when there is none
+  // For host functions that take long; throws when the user asked to stop.
+  void check_interrupt() {
+    if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]]
+      interrupt();
+  }
   // The next error passes the active frame a second time: its part of the trace is there already.
   void keep_trace() { traced_ = frame_; }
 
