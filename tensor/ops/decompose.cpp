@@ -320,7 +320,7 @@ void add_qr(OpTable& table) {
 
 void add_svd(OpTable& table) {
   Op thin = decomposition(
-      "thin_svd(A: tensor)",
+      "thin_svd(A: tensor) -> (U, S, Vh)",
       "`svd(A, full_matrices=false)`: U of m by k, S of k and Vh of k by n, for A of m by n and k = min(m, "
       "n).",
       ">>> U, S, Vh = thin_svd(ones(3, 2))\n>>> allclose((U * S) @ Vh, ones(3, 2), atol=1e-6)\ntrue",

@@ -282,7 +282,7 @@ void add_matrix_function_ops(OpTable& table) {
   Op lstsq = composite_row(
       "lstsq(A: tensor, B: tensor, rcond: float? = none, *, driver: str[\"gels\", \"gelsy\", \"gelsd\", "
       "\"gelss\"]? = "
-      "none)",
+      "none) -> (solution, residuals, rank, singular_values)",
       "The `X` for which `A @ X - B` has the least norm, and among those the one of least norm: (solution, "
       "residuals, "
       "rank, singular_values). The residuals, sums of squares, are empty unless A has more rows than "
