@@ -163,6 +163,15 @@ class Complaint {
            (failure_.expected == Tok::RightBrace && rule() != Rule::Dict);
   }
 
+  // Whether the innermost opener follows a token of this kind.
+  bool opened_after(Tok kind) const {
+    if (failure_.openers.empty()) return false;
+    const std::uint32_t begin = failure_.openers.back().token.begin;
+    const auto at = std::find_if(failure_.tokens.begin(), failure_.tokens.end(),
+                                 [&](const Token& token) { return token.begin == begin; });
+    return at != failure_.tokens.begin() && at != failure_.tokens.end() && (at - 1)->kind == kind;
+  }
+
   // The first token of the statement that was being read.
   Token statement_start() const {
     std::size_t i = failure_.tokens.size() - 1;
@@ -290,6 +299,9 @@ class Complaint {
     if (kind == Tok::Star && rule() == Rule::ImportedName) return "name what to import, or import the module";
     if (kind == Tok::LeftParen && rule() == Rule::ImportedName) return "leave out the parentheses";
     if (kind == Tok::Else) return "`else` follows the `}` of an `if`; at the prompt on the same line";
+    if (inside(Rule::Dict) && opened_after(Tok::FatArrow)) {
+      return "a function with statements is written `fn(x) { … }`; after `=>` stands one expression";
+    }
     if (rule() == Rule::Annotation && inside(Rule::Call)) return "a named argument is written `name=value`";
     return "";
   }
