@@ -13,9 +13,14 @@ constexpr std::size_t kStep = 16;
 constexpr std::size_t kLargest = 256;
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 
-// The sanitizer has to see each object's life.
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPooling = false;  // the sanitizer has to see each object's life
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
 constexpr bool kPooling = false;
+#else
+constexpr bool kPooling = true;
+#endif
 #else
 constexpr bool kPooling = true;
 #endif

@@ -130,14 +130,5 @@ TEST_CASE("a million objects that hold one another in a row end without recursio
   CHECK(Collector::live_containers() == before);
 }
 
-TEST_CASE("objects take the place of those that ended", "[collector]") {
-  const Object* const first = [] { return make<List>().object(); }();
-  const Value again = make<List>();
-#ifndef __SANITIZE_ADDRESS__
-  CHECK(again.object() == first);
-#endif
-  CHECK(again.as<List>().items.empty());
-}
-
 }  // namespace
 }  // namespace kiln::interp

@@ -190,6 +190,10 @@ class Interrupting(unittest.TestCase):
         write("tensors.kiln", "x = ones(100, 100)\nprint(\"ready\", flush=true)\nwhile true { x = x @ x / 100 }\n")
         self.interrupted("tensors.kiln")
 
+    def test_host_function_over_a_long_range(self):
+        write("sum.kiln", "print(\"ready\", flush=true)\nsum(range(1000000000000))\n")
+        self.interrupted("sum.kiln")
+
     def test_sleep(self):
         write("sleep.kiln", "print(\"ready\", flush=true)\nsleep(60)\n")
         self.interrupted("sleep.kiln")
