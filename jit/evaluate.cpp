@@ -1,0 +1,184 @@
+#include "jit/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
+  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
+  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
+  return Tensor::number(std::get<Size>(number).evaluate(symbols));
+}
+
+// The memory that members share, flat.
+Tensor base_of(const Tensor& member, const Type& type, const SymbolValues& symbols) {
+  const Dims sizes = evaluate(type.sizes, symbols);
+  return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
+}
+
+[[noreturn]] void refuse(const Graph& graph, std::size_t input, const Tensor& x) {
+  throw OpError(ErrorKind::Shape,
+                fmt::format("graph {}: {} is {}, not {}", graph.name, value_names(graph)[input],
+                            to_string(graph.values[input].type), to_string(x.type())),
+                {static_cast<int>(input)});
+}
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, Inputs arguments)
+      : graph_(graph), arguments_(arguments), symbols_(bind_symbols(graph, arguments)) {
+    values_.resize(graph.values.size());
+    const std::vector<int> places = graph.arguments();
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      const int place = places[i] >= 0 ? places[i] : graph.inputs[i].members[0];
+      const Tensor& given = arguments[static_cast<std::size_t>(place)];
+      values_[i] = places[i] >= 0 ? given : base_of(given, graph.values[i].type, symbols_);
+    }
+  }
+
+  Tensors run() {
+    for (const Node& node : graph_.nodes) {
+      Tensors results = apply(node);
+      if (results.size() != node.outputs.size()) {
+        throw InternalError("graph " + graph_.name + ": " + op_text(node) +
+                            " gives another number of results");
+      }
+      for (std::size_t k = 0; k < results.size(); ++k) at(node.outputs[k]) = results[k];
+    }
+    if (!graph_.effects.empty()) {
+      keep_written_values_apart();
+      for (const Effect& effect : graph_.effects) carry_out(effect);
+    }
+    Tensors outputs;
+    for (const Operand& each : graph_.outputs)
+      outputs.push_back(each.is_value() ? now(each.value) : tensor(each));
+    return outputs;
+  }
+
+ private:
+  Tensor& at(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
+  Tensor tensor(const Operand& operand) {
+    if (operand.is_value()) return at(operand.value);
+    return operand.is_number() ? number_tensor(operand.number, symbols_) : Tensor();
+  }
+
+  Tensors apply(const Node& node) {
+    if (node.is_constant()) return {ops::clone(node.constant)};
+    SmallVector<Tensor, 4> operands;
+    for (const Operand& each : node.operands) operands.push_back(tensor(each));
+    const Attrs attrs = evaluate(*node.op, node.attrs, symbols_);
+    if (node.writes()) return {bind_inplace(*node.op, operands, attrs)};
+    Tensors results = kiln::bind(*node.op, operands, attrs);
+    if (node.form == Form::Copy) {
+      for (Tensor& each : results) each = ops::clone(each);
+    }
+    return results;
+  }
+
+  // ---- Effects ----
+
+  Tensor target(const Effect& effect) {
+    if (effect.member < 0) return at(effect.input);
+    const Input& input = graph_.inputs[static_cast<std::size_t>(effect.input)];
+    return arguments_[static_cast<std::size_t>(input.members[static_cast<std::size_t>(effect.member)])];
+  }
+
+  // All values are read before any tensor is written: `a` may get what `b` was, and `b` what `a` was.
+  void keep_written_values_apart() {
+    for (const Effect& effect : graph_.effects) {
+      if (effect.kind != Effect::Kind::Write) continue;
+      Tensor& value = at(effect.value);
+      const bool exposed = std::any_of(graph_.effects.begin(), graph_.effects.end(), [&](const Effect& each) {
+        return each.kind == Effect::Kind::Write && shares_storage(target(each), value);
+      });
+      written_.push_back(exposed ? ops::clone(value) : value);
+    }
+    std::reverse(written_.begin(), written_.end());  // taken from the back
+  }
+
+  void carry_out(const Effect& effect) {
+    const Tensor x = target(effect);
+    if (effect.kind == Effect::Kind::Write) {
+      ops::copy_(x, written_.back());
+      written_.pop_back();
+    } else if (effect.kind == Effect::Kind::Layout) {
+      bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
+    }
+    became_[effect.value] = x;
+  }
+
+  // A value after the effects: those that became arguments, and views of them, are taken anew.
+  Tensor now(ValueId id) {
+    if (became_.empty()) return at(id);
+    const auto found = became_.find(id);
+    if (found != became_.end()) return found->second;
+    if (producers_.empty()) producers_ = graph_.producers();
+    const int place = producers_[static_cast<std::size_t>(id)];
+    if (place < 0) return at(id);
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    if (!node.is_view()) return at(id);
+    const ValueId source = node.operands[0].value;
+    const Tensor base = now(source);
+    if (base.is_same(at(source))) return at(id);
+    const Tensors views = kiln::bind(*node.op, {&base, 1}, evaluate(*node.op, node.attrs, symbols_));
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      at(node.outputs[k]) = views[k];
+      became_[node.outputs[k]] = views[k];
+    }
+    return at(id);
+  }
+
+  const Graph& graph_;
+  Inputs arguments_;
+  SymbolValues symbols_;
+  std::vector<Tensor> values_;
+  std::vector<Tensor> written_;
+  std::map<ValueId, Tensor> became_;
+  std::vector<int> producers_;
+};
+
+}  // namespace
+
+SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
+  if (static_cast<int>(arguments.size()) != graph.argument_count()) {
+    throw OpError(ErrorKind::Type, fmt::format("graph {} takes {} arguments, {} were given", graph.name,
+                                               graph.argument_count(), arguments.size()));
+  }
+  const std::vector<int> places = graph.arguments();
+  SymbolValues symbols;
+  const auto each_input = [&](auto&& f) {
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      if (places[i] >= 0) f(i, arguments[static_cast<std::size_t>(places[i])], graph.values[i].type);
+    }
+  };
+  each_input([&](std::size_t i, const Tensor& x, const Type& type) {
+    if (x.dtype() != type.dtype || static_cast<std::size_t>(x.rank()) != type.sizes.size() ||
+        x.is_number() != type.is_number) {
+      refuse(graph, i, x);
+    }
+    for (int d = 0; d < x.rank(); ++d) {
+      const Size& size = type.sizes[static_cast<std::size_t>(d)];
+      const std::string text = size.text();
+      if (graph.hints.contains(text)) symbols.emplace(text, x.size(d));
+    }
+  });
+  for (const auto& [symbol, hint] : graph.hints) {
+    if (!symbols.contains(symbol)) {
+      throw OpError(ErrorKind::Shape, "graph " + graph.name + ": no input has the size " + symbol);
+    }
+  }
+  each_input([&](std::size_t i, const Tensor& x, const Type& type) {
+    if (evaluate(type.sizes, symbols) != x.sizes()) refuse(graph, i, x);
+  });
+  return symbols;
+}
+
+Tensors evaluate(const Graph& graph, Inputs arguments) { return Evaluator(graph, arguments).run(); }
+
+}  // namespace kiln::jit

@@ -1,0 +1,171 @@
+// Owns the graph: a program of ops in order, as a value that passes take and give.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "jit/size.h"
+#include "tensor/op.h"
+
+namespace kiln::jit {
+
+// ---- Types -----------------------------------------------------------------------------------------------
+
+struct Type {
+  DType dtype = DType::F32;
+  Device device;
+  Sizes sizes;
+  bool is_number = false;
+  // Of a tensor that does not lie in memory as its op would have it: results of view ops as the view says,
+  // all others row-major. Only captured graphs need to know.
+  std::optional<Sizes> strides;
+  friend bool operator==(const Type&, const Type&) = default;
+};
+std::string to_string(const Type& type);  // "f32[s0, 4]"
+Type to_type(const TensorType& type);
+TensorType evaluate(const Type& type, const SymbolValues& values);
+// What stands for an absent operand in shape rules: it promotes nothing.
+Type absent_type();
+
+// An attribute of a node: as `Attr`, with sizes that may be symbolic.
+using GraphAttr = std::variant<std::monostate, bool, Size, double, std::string, Sizes, DType, Device>;
+GraphAttr to_graph_attr(const Attr& attr);
+Attr evaluate(const GraphAttr& attr, const SymbolValues& values);
+Attrs evaluate(const Op& op, const std::vector<GraphAttr>& attrs, const SymbolValues& values);
+std::vector<GraphAttr> to_graph_attrs(const Attrs& attrs);
+
+// ---- Nodes -----------------------------------------------------------------------------------------------
+
+using ValueId = int;  // position in Graph::values
+using Number = std::variant<bool, Size, double>;
+bool same_number(const Number& a, const Number& b);  // to the bit: nan is itself, 0.0 is not -0.0
+
+// What an op is applied to: nothing (an optional operand left out), a value, or a number of the host program.
+struct Operand {
+  ValueId value = kAbsent;
+  Number number = false;
+
+  static constexpr ValueId kAbsent = -1;
+  static constexpr ValueId kNumber = -2;
+  static Operand of(ValueId id) { return {id, false}; }
+  static Operand of_number(Number number) { return {kNumber, std::move(number)}; }
+  bool is_value() const { return value >= 0; }
+  bool is_number() const { return value == kNumber; }
+  friend bool operator==(const Operand& a, const Operand& b) {
+    return a.value == b.value && (!a.is_number() || same_number(a.number, b.number));
+  }
+};
+
+struct Place {
+  std::string file;  // empty: unknown
+  int line = 0;
+  int column = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+enum class Form : std::uint8_t {
+  Plain,
+  Write,  // `add_`: writes its first operand, which is also its result
+  Copy,   // `transpose_copy`: a view's elements in memory of their own
+};
+
+struct Node {
+  const Op* op = nullptr;  // null: `constant`, with the tensor in `constant`
+  Form form = Form::Plain;
+  std::vector<GraphAttr> attrs;   // in the order of the signature
+  std::vector<Operand> operands;  // in the order of bind: tensor parameters, then the list's
+  std::vector<ValueId> outputs;
+  Tensor constant;
+  Place place;
+  std::string origin;  // the forward node a backward node comes from, by name
+
+  const GraphAttr& attr(std::string_view name) const;
+  GraphAttr& attr(std::string_view name);
+  bool is_constant() const { return op == nullptr; }
+  bool is_view() const { return op != nullptr && op->view != nullptr && form == Form::Plain; }
+  bool writes() const { return form == Form::Write; }
+  bool writes_layout() const { return writes() && op->has(kMetadataWrite); }
+  friend bool operator==(const Node& a, const Node& b);
+};
+// As in the text: "add", "add_", "slice_copy", "constant".
+std::string op_text(const Node& node);
+
+// ---- Graphs ----------------------------------------------------------------------------------------------
+
+enum class Stage : std::uint8_t { Captured, Functional, Joint, Forward, Backward, Fused };
+std::string_view name(Stage stage);
+std::optional<Stage> stage_named(std::string_view text);
+
+enum class Role : std::uint8_t {
+  Argument,
+  Captured,   // a variable of an enclosing function or module
+  Parameter,  // of a model
+  Saved,      // by the forward graph
+  Grad,       // of an output of the forward graph
+  Base,       // stands for several arguments that share memory
+};
+std::string_view name(Role role);
+
+struct Value {
+  std::string name;  // the user's; empty: numbered when printed
+  Type type;
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+// Input i is value i. A call gives one tensor per argument; an input of role Base stands for several of them
+// and is the memory they share, flat; each other input takes the next argument that no base stands for.
+struct Input {
+  Role role = Role::Argument;
+  std::vector<int> members;    // the arguments that a base stands for
+  std::optional<int> storage;  // inputs with the same number share memory, from `offset` elements on
+  Size offset = 0;
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+// What a call still does to the tensors it was given, in order. Afterwards `value` is that tensor itself, and
+// views of `value` are views of it.
+struct Effect {
+  enum class Kind : std::uint8_t {
+    Write,   // the elements become those of `value`
+    Layout,  // the layout changes, as by the `_` form of `layout`
+    Same,    // nothing: `value` just is that tensor
+  };
+  Kind kind = Kind::Write;
+  int input = 0;
+  int member = -1;  // of an input of role Base: which of its members; -1: the memory itself
+  ValueId value = Operand::kAbsent;
+  const Op* layout = nullptr;
+  std::vector<GraphAttr> attrs;
+  friend bool operator==(const Effect&, const Effect&) = default;
+};
+
+struct Graph {
+  Stage stage = Stage::Captured;
+  std::string name;
+  SymbolValues hints;  // what the symbols were when the graph was made
+  std::vector<Value> values;
+  std::vector<Input> inputs;
+  std::vector<Node> nodes;
+  std::vector<Operand> outputs;
+  std::vector<ValueId> saved;
+  std::vector<Effect> effects;
+  std::vector<std::string> guards;  // in words; no part of the text, nor of equality
+
+  int argument_count() const;
+  // The argument of each input, -1 for a base.
+  std::vector<int> arguments() const;
+  // The node that makes each value, -1 for inputs.
+  std::vector<int> producers() const;
+  friend bool operator==(const Graph& a, const Graph& b);
+};
+
+// "%a", or "%3" for the fourth value without a name.
+std::vector<std::string> value_names(const Graph& graph);
+
+}  // namespace kiln::jit

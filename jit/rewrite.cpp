@@ -1,0 +1,109 @@
+#include "jit/rewrite.h"
+
+#include "jit/shape_rules.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+
+Builder::Builder(Graph header) : graph(std::move(header)) {
+  for (const Value& value : graph.values) names_.insert(value.name);
+}
+
+std::string Builder::fresh(const std::string& name) {
+  if (name.empty() || names_.insert(name).second) return name;
+  for (int i = 1;; ++i) {
+    std::string numbered = name + "_" + std::to_string(i);
+    if (names_.insert(numbered).second) return numbered;
+  }
+}
+
+ValueId Builder::input(std::string name, Type type, Input input) {
+  if (!graph.nodes.empty()) throw InternalError("an input comes after a node");
+  graph.inputs.push_back(std::move(input));
+  graph.values.push_back({fresh(name), std::move(type)});
+  return static_cast<ValueId>(graph.values.size()) - 1;
+}
+
+std::vector<ValueId> Builder::append(Node node, std::span<const std::string> names) {
+  std::vector<Type> types = infer_types(graph, node).types;
+  return append(std::move(node), std::move(types), names);
+}
+
+std::vector<ValueId> Builder::append(Node node, std::vector<Type> types, std::span<const std::string> names) {
+  node.outputs.clear();
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
+    graph.values.push_back({fresh(k < names.size() ? names[k] : ""), std::move(types[k])});
+  }
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().outputs;
+}
+
+ValueId Builder::constant(Tensor tensor, std::string name) {
+  Node node;
+  node.constant = ops::contiguous(tensor);
+  return append(std::move(node), std::span(&name, 1))[0];
+}
+
+std::vector<ValueId> Builder::apply(const Op& op, std::vector<Operand> operands, std::vector<GraphAttr> attrs,
+                                    const Node& like, std::string name) {
+  Node node;
+  node.op = &op;
+  node.operands = std::move(operands);
+  node.attrs = std::move(attrs);
+  node.place = like.place;
+  node.origin = like.origin;
+  return append(std::move(node), std::span(&name, 1));
+}
+
+namespace {
+
+Graph header_of(const Graph& source) {
+  Graph header;
+  header.stage = source.stage;
+  header.name = source.name;
+  header.hints = source.hints;
+  header.inputs = source.inputs;
+  header.guards = source.guards;
+  header.values.assign(source.values.begin(),
+                       source.values.begin() + static_cast<std::ptrdiff_t>(source.inputs.size()));
+  return header;
+}
+
+}  // namespace
+
+Rewriter::Rewriter(const Graph& source) : Builder(header_of(source)), source_(source) {
+  map_.assign(source.values.size(), Operand::kAbsent);
+  for (std::size_t i = 0; i < source.inputs.size(); ++i) map_[i] = static_cast<ValueId>(i);
+}
+
+Node Rewriter::mapped(const Node& node) const {
+  Node copy = node;
+  copy.outputs.clear();
+  for (Operand& each : copy.operands) each = at(each);
+  return copy;
+}
+
+void Rewriter::copy(const Node& node) {
+  std::vector<Type> types;
+  std::vector<std::string> names;
+  for (const ValueId id : node.outputs) {
+    const Value& value = source_.values[static_cast<std::size_t>(id)];
+    types.push_back(value.type);
+    names.push_back(value.name);
+  }
+  const std::vector<ValueId> made = append(mapped(node), std::move(types), names);
+  for (std::size_t k = 0; k < made.size(); ++k) map(node.outputs[k], made[k]);
+}
+
+Graph Rewriter::finish() {
+  for (const Operand& each : source_.outputs) graph.outputs.push_back(at(each));
+  for (const ValueId id : source_.saved) graph.saved.push_back(at(id));
+  for (Effect effect : source_.effects) {
+    effect.value = at(effect.value);
+    graph.effects.push_back(std::move(effect));
+  }
+  return std::move(graph);
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,171 @@
+#include "jit/shape_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "jit/fit.h"
+#include "jit/text.h"
+
+namespace kiln::jit {
+namespace {
+
+constexpr int kAssignments = 24;  // of each kind
+
+std::vector<TensorType> run_rule(const Op& op, std::span<const Type> operands,
+                                 const std::vector<GraphAttr>& attrs, const SymbolValues& symbols) {
+  std::vector<TensorType> types;
+  for (const Type& each : operands) types.push_back(evaluate(each, symbols));
+  return op.infer(types, evaluate(op, attrs, symbols));
+}
+
+void collect(const GraphAttr& attr, std::vector<Size>& into) {
+  if (const auto* size = std::get_if<Size>(&attr)) into.push_back(*size);
+  if (const auto* sizes = std::get_if<Sizes>(&attr)) into.insert(into.end(), sizes->begin(), sizes->end());
+}
+
+// The symbolic sizes that the rule is given.
+std::vector<Size> symbolic_sizes(std::span<const Type> operands, const std::vector<GraphAttr>& attrs) {
+  std::vector<Size> sizes;
+  for (const Type& each : operands) sizes.insert(sizes.end(), each.sizes.begin(), each.sizes.end());
+  for (const GraphAttr& attr : attrs) collect(attr, sizes);
+  std::erase_if(sizes, [](const Size& size) { return size.is_constant(); });
+  return sizes;
+}
+
+// Values of the symbols around which a rule is asked: small ones, multiples of 12 and of 80, all equal,
+// multiples of the hints. Rules that want sizes to divide or to agree hold at some of them.
+std::vector<SymbolValues> assignments(const std::set<std::string>& symbols, const SymbolValues& hints) {
+  std::mt19937 engine(1);
+  const auto draw = [&engine](int low, int count) { return low + static_cast<int>(engine() % count); };
+  std::vector<SymbolValues> result;
+  for (int i = 0; i < kAssignments; ++i) {
+    SymbolValues small, twelves, eighties, equal, scaled;
+    const int one = draw(2, 60);
+    for (const std::string& symbol : symbols) {
+      small[symbol] = draw(2, 40);
+      twelves[symbol] = 12 * draw(1, 40);
+      eighties[symbol] = 80 * draw(1, 40);
+      equal[symbol] = one;
+      scaled[symbol] = hints.at(symbol) * draw(1, 12);
+    }
+    for (SymbolValues* each : {&small, &twelves, &eighties, &equal, &scaled})
+      result.push_back(std::move(*each));
+  }
+  return result;
+}
+
+struct Run {
+  SymbolValues symbols;
+  std::vector<TensorType> types;
+};
+
+bool same_kinds(const std::vector<TensorType>& a, const std::vector<TensorType>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TensorType& x, const TensorType& y) {
+    return x.dtype == y.dtype && x.is_number == y.is_number && x.sizes.size() == y.sizes.size();
+  });
+}
+
+void check_not_data_dependent(const Op& op, const std::vector<TensorType>& types) {
+  for (const TensorType& type : types) {
+    if (std::find(type.sizes.begin(), type.sizes.end(), -1) == type.sizes.end()) continue;
+    throw OpError(ErrorKind::Capture, std::string(op.name()) + ": the shape of the result depends on data");
+  }
+}
+
+}  // namespace
+
+Inferred infer_types(const Op& op, std::span<const Type> operands, const std::vector<GraphAttr>& attrs,
+                     const SymbolValues& hints) {
+  const std::vector<TensorType> at_hints = run_rule(op, operands, attrs, hints);
+  check_not_data_dependent(op, at_hints);
+  Inferred result;
+  for (const TensorType& type : at_hints) result.types.push_back(to_type(type));
+  const std::vector<Size> given = symbolic_sizes(operands, attrs);
+  if (given.empty()) return result;
+
+  std::set<std::string> symbols;
+  for (const Size& size : given) size.collect_symbols(symbols);
+  SymbolValues here;
+  for (const std::string& symbol : symbols) here[symbol] = hints.at(symbol);
+  std::vector<Run> runs{{here, at_hints}};
+  std::set<SymbolValues> tried{here};
+  for (const SymbolValues& values : assignments(symbols, hints)) {
+    if (!tried.insert(values).second) continue;
+    try {
+      std::vector<TensorType> types = run_rule(op, operands, attrs, values);
+      if (same_kinds(types, at_hints)) runs.push_back({values, std::move(types)});
+    } catch (const OpError&) {  // the rule does not hold there: nothing to learn
+    }
+  }
+  for (std::size_t k = 0; k < at_hints.size(); ++k) {
+    for (std::size_t d = 0; d < at_hints[k].sizes.size(); ++d) {
+      std::vector<Observation> observations;
+      for (const Run& run : runs) observations.push_back({run.symbols, run.types[k].sizes[d]});
+      if (const auto size = fit(observations, given)) {
+        result.types[k].sizes[d] = *size;
+      } else {
+        result.conditions.push_back(fmt::format("size {} of {} is {}", d, op.name(), at_hints[k].sizes[d]));
+      }
+    }
+  }
+  return result;
+}
+
+Type operand_type(const Graph& graph, const Operand& operand) {
+  if (operand.is_value()) return graph.values[static_cast<std::size_t>(operand.value)].type;
+  Type type = absent_type();
+  if (!operand.is_number()) return type;
+  if (std::holds_alternative<Size>(operand.number)) type.dtype = DType::I64;
+  if (std::holds_alternative<double>(operand.number)) type.dtype = DType::F64;
+  return type;
+}
+
+Inferred infer_types(const Graph& graph, const Node& node) {
+  std::vector<Type> operands;
+  for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
+  Inferred result;
+  if (node.is_constant()) {
+    result.types = {to_type(node.constant.type())};
+  } else if (node.writes() && !node.writes_layout()) {
+    result.types = {operands[0]};
+  } else {
+    result = infer_types(*node.op, operands, node.attrs, graph.hints);
+  }
+  return result;
+}
+
+std::string check_shapes(const Graph& graph, const SymbolValues& values) {
+  const std::vector<std::string> names = value_names(graph);
+  for (const Node& node : graph.nodes) {
+    if (node.is_constant()) continue;
+    std::vector<Type> operands;
+    for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
+    try {
+      std::vector<TensorType> types = run_rule(*node.op, operands, node.attrs, values);
+      if (node.writes() && !node.writes_layout()) {
+        if (types[0].sizes != evaluate(operands[0].sizes, values)) {
+          return print_node(graph, node, names) + ": the result has sizes " + to_string(types[0].sizes);
+        }
+        continue;
+      }
+      if (types.size() != node.outputs.size()) {
+        return print_node(graph, node, names) + ": " + std::to_string(types.size()) + " results";
+      }
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        const Type& stated = graph.values[static_cast<std::size_t>(node.outputs[k])].type;
+        if (types[k] == evaluate(stated, values)) continue;
+        return fmt::format("{}: {} is {}, not {}", print_node(graph, node, names),
+                           names[static_cast<std::size_t>(node.outputs[k])], to_string(types[k]),
+                           to_string(evaluate(stated, values)));
+      }
+    } catch (const OpError& error) {
+      return print_node(graph, node, names) + ": " + error.message();
+    }
+  }
+  return {};
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,33 @@
+// Owns the types of nodes whose sizes are symbolic: the table's shape rules, which know sizes as numbers, are
+// asked at several values of the symbols, and the expression that they follow is solved for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+struct Inferred {
+  std::vector<Type> types;
+  // Sizes for which no expression was found are what they are at the hints, under these conditions in words.
+  std::vector<std::string> conditions;
+};
+
+// The types of a plain application of `op`, given one type per operand. Throws what the rule throws at the
+// hints.
+Inferred infer_types(const Op& op, std::span<const Type> operands, const std::vector<GraphAttr>& attrs,
+                     const SymbolValues& hints);
+
+// The type of an operand: that of the value, or of the number.
+Type operand_type(const Graph& graph, const Operand& operand);
+// The types of a node's results from those of its operands.
+Inferred infer_types(const Graph& graph, const Node& node);
+
+// Does every shape rule hold, with the types written in the graph, when the symbols have these values? The
+// fit of `infer_types` need not be believed: callers ask this once per tuple of values. Gives what differs,
+// empty when all is well.
+std::string check_shapes(const Graph& graph, const SymbolValues& values);
+
+}  // namespace kiln::jit

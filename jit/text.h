@@ -1,0 +1,26 @@
+// Owns the text of graphs: printing is deterministic, and reading it back gives an equal graph.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+std::string print_graph(const Graph& graph);
+// One node as its line in the text, without the place.
+std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names);
+// "demo.kiln:2:12", with "grad of %b, " before it for a backward node; empty when nothing is known.
+std::string place_text(const Node& node);
+
+// Throws OpError (Syntax) with line, column and what was expected. Constants too large to be spelled are
+// found by their digest among `constants`.
+Graph parse_graph(std::string_view text, Inputs constants = {});
+
+// Constants of up to this many elements are spelled in the text.
+inline constexpr std::int64_t kSpelledElements = 16;
+std::string digest(const Tensor& constant);  // 16 hexadecimal digits of type and elements
+
+}  // namespace kiln::jit
