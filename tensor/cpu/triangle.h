@@ -74,7 +74,7 @@ class BlockInverses {
   }
 
  private:
-  static constexpr int kBlock = 32;
+  static constexpr int kBlock = 16;  // inverting costs what larger blocks save
 
   T* inverse(int k, char triangle) const {
     return inverses_ + (2 * (k / kBlock) + (triangle == 'U' ? 1 : 0)) * kBlock * kBlock;
