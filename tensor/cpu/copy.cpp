@@ -13,6 +13,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr std::int64_t kGrain = 32768;
+constexpr Dim kShortRow = 16;
 
 unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
   const auto bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(params.bits) / 8;
@@ -36,6 +37,7 @@ class RawCopy {
 
   void operator()() const {
     if (const int dim = crossing_dim(space_); dim >= 0) return copy_across(space_, dim, to_, from_, item_);
+    if (space_.sizes().size() > 1 && space_.inner() < kShortRow) return copy_short_rows();
     parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
   }
 
@@ -65,6 +67,46 @@ class RawCopy {
       load_(from + i * from_stride * item_, from_stride, block, n);
       store_(block, to + i * to_stride * item_, to_stride, n);
     }
+  }
+
+  // A few elements per row: a call for each would cost more than they do.
+  void copy_short_rows() const {
+    switch (item_) {
+      case 1:
+        return copy_rows_of<std::uint8_t>();
+      case 2:
+        return copy_rows_of<std::uint16_t>();
+      case 4:
+        return copy_rows_of<std::uint32_t>();
+      default:
+        return copy_rows_of<std::uint64_t>();
+    }
+  }
+
+  template <class T>
+  void copy_rows_of() const {
+    const std::size_t last = space_.sizes().size() - 1;
+    const Dim inner = space_.sizes()[last];
+    const Dim rows = space_.sizes()[last - 1];
+    const Dims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
+    const auto stretch = [&](T* to, const T* from, Dim count) {
+      for (Dim r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
+        for (Dim i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
+      }
+    };
+    parallel_for(space_.numel() / inner, kGrain / inner, [&](std::int64_t begin, std::int64_t end) {
+      // Rows that follow one another along the last dimension but one.
+      for (std::int64_t row = begin; row < end;) {
+        const Dim count = std::min(rows - row % rows, end - row);
+        std::int64_t to = 0, from = 0, rest = row;
+        for (std::size_t d = last; d-- > 0; rest /= space_.sizes()[d]) {
+          to += rest % space_.sizes()[d] * to_strides[d];
+          from += rest % space_.sizes()[d] * from_strides[d];
+        }
+        stretch(reinterpret_cast<T*>(to_) + to, reinterpret_cast<const T*>(from_) + from, count);
+        row += count;
+      }
+    });
   }
 
   Space space_;
