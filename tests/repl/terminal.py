@@ -97,6 +97,7 @@ class Prompt(unittest.TestCase):
     def test_history_brings_back_whole_entries(self):
         terminal = self.start()
         terminal.type("fn g() {").keys("Enter").type("return 5").keys("Enter").type("}").keys("Enter")
+        terminal.wait("  ... }\nkiln>")  # between two prompts the terminal keeps Ctrl-D to itself
         terminal.keys("C-d").wait("left with 0")
         terminal = self.start()
         terminal.keys("Up").wait("kiln> fn g() {\n  ...   return 5\n  ... }")
