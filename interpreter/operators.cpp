@@ -266,9 +266,9 @@ bool contains(Interpreter& interpreter, const Value& container, const Value& ite
 Value compare_operator(Interpreter& interpreter, CompareOp op, const Value& a, const Value& b) {
   switch (op) {
     case CompareOp::Is:
-      return identical(a, b);
+      return same_value(a, b);
     case CompareOp::IsNot:
-      return !identical(a, b);
+      return !same_value(a, b);
     case CompareOp::In:
       return contains(interpreter, b, a);
     case CompareOp::NotIn:

@@ -130,11 +130,21 @@ std::size_t hash_tuple(const Tuple& tuple) {
   return seed;
 }
 
+// `bool` names a type and a dtype, and `x.dtype` is the dtype.
+bool is_bool_name(const Value& v) {
+  return v.is(Tag::DType) ? v.as_dtype() == kiln::DType::Bool
+                          : v.is(Tag::Type) && v.as<Type>().instances == Tag::Bool;
+}
+
 }  // namespace
+
+bool same_value(const Value& a, const Value& b) {
+  return identical(a, b) || (a.tag() != b.tag() && is_bool_name(a) && is_bool_name(b));
+}
 
 bool values_equal(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == std::partial_ordering::equivalent;
-  if (a.tag() != b.tag()) return false;
+  if (a.tag() != b.tag()) return is_bool_name(a) && is_bool_name(b);
   switch (a.tag()) {
     case Tag::Str:
       return a.as<Str>().text == b.as<Str>().text;
@@ -175,6 +185,9 @@ std::size_t hash_value(const Value& v) {
           v.is(Tag::List) ? "use a tuple" : "");
     case Tag::None:
       return 0x517cc1b7;
+    case Tag::Type:
+      if (is_bool_name(v)) return hash_value(Value(kiln::DType::Bool));
+      return scramble(static_cast<std::uint64_t>(v.as_int()));
     default:
       return scramble(static_cast<std::uint64_t>(v.as_int()));
   }

@@ -262,6 +262,7 @@ struct Cell : Container {
 
 // Equality, order, hash, truth and text of host values. Those that can fail throw UserError without a place;
 // the VM adds the place of the instruction.
+bool same_value(const Value& a, const Value& b);    // `is`
 bool values_equal(const Value& a, const Value& b);  // `==` on host values; tensors only by identity
 std::size_t hash_value(const Value& v);             // TypeError for unhashable values
 std::string_view type_name(const Value& v);         // "int", "tensor", a struct's name
