@@ -5,6 +5,7 @@
 
 #include "interpreter/collector.h"
 #include "interpreter/errors.h"
+#include "interpreter/host/custom_function.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
@@ -161,6 +162,11 @@ bool Vm::begin_call(Value* result, Value callee, Arguments& arguments) {
 }
 
 bool Vm::begin_new(Value* result, const Value& type, Arguments& arguments) {
+  if (type.as<StructType>().is_autograd) {
+    Value value = call_autograd(interpreter_, type, arguments);
+    result->take(value);
+    return false;
+  }
   Value instance = new_instance(type);
   const Value* init = type.as<StructType>().method("init");
   if (!init) {

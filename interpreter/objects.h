@@ -98,7 +98,8 @@ struct StructType : Container {
   std::vector<std::optional<Value>> defaults;  // by field
   std::vector<std::pair<std::string, Value>> methods;
   lang::Span span;
-  std::uint32_t id;  // unique in this process: what inline caches compare
+  bool is_autograd = false;  // made by an `autograd` statement: a call applies it
+  std::uint32_t id;          // unique in this process: what inline caches compare
   StructType();
   int field(std::string_view name) const;  // -1 when there is none
   const Value* method(std::string_view name) const;

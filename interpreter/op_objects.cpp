@@ -67,6 +67,7 @@ void op_MakeAutograd(Vm& vm, Value* r, const Instruction& i) {
   const lang::AutogradStmt& statement = *vm.code().autograds[i.c].statement;
   auto* type = new StructType();
   Value value{static_cast<Object*>(type)};
+  type->is_autograd = true;
   type->name = statement.name;
   type->documentation = statement.documentation;
   type->span = statement.span;

@@ -1,4 +1,4 @@
-// Modules as functions of their state: functional_call, stack_module_state; functionalize.
+// Functions called in other ways: functional_call, stack_module_state, functionalize, checkpoint.
 #include <fmt/format.h>
 
 #include <map>
@@ -9,6 +9,8 @@
 #include "interpreter/host/transforms.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
 
 namespace kiln::interp {
 namespace {
@@ -125,7 +127,35 @@ Value functionalize(Interpreter&, Args a) {
   });
 }
 
+// Keeps the arguments as they are now; what is derived from them is computed again when backward needs it.
+Value checkpoint(Interpreter&, Args a) {
+  return transformed("checkpoint", a[0], [f = a[0]](Interpreter& interpreter, const Call& call) {
+    if (!kiln::grad_enabled()) return call_with(interpreter, f, call);
+    const auto keep = [](const Value& tree) {
+      return map_tensors(tree, [](const Tensor& x) { return Value(kiln::tape::share_value(x)); });
+    };
+    Call kept;
+    for (const Value& each : call.positional) kept.positional.push_back(keep(each));
+    for (const NamedArgument& each : call.named) kept.named.push_back({each.name, keep(each.value)});
+    // The names point into what the call was made with, so they are kept, too.
+    std::vector<Value> names;
+    for (NamedArgument& each : kept.named) {
+      names.emplace_back(std::string(each.name));
+      each.name = text_of(names.back());
+    }
+    const kiln::Ref<kiln::tape::Recompute> recompute(
+        new kiln::tape::Recompute([&interpreter, f, kept, names] { call_with(interpreter, f, kept); }));
+    const kiln::tape::Recompute::Scope scope(recompute.get());
+    return call_with(interpreter, f, call);
+  });
+}
+
 constexpr NativeDef kNatives[] = {
+    {"checkpoint(f)",
+     "A function with the values and derivatives of f that keeps only its arguments for backward, which "
+     "computes the rest again, with the same random numbers.\n"
+     ">>> grad(checkpoint(x => x.sin().exp()))(tensor(0.0)).item()\n1.0",
+     checkpoint},
     {"functional_call(module, params, *args, **named)",
      "Calls `module` with the tensors in `params`, a dict by dotted name (or a tuple of dicts), in place of "
      "its own. The module itself does not change.",

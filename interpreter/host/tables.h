@@ -12,7 +12,7 @@ std::span<const NativeDef> compare_natives();       // allclose equal
 std::span<const NativeDef> reverse_mode_natives();  // grad value_and_grad vjp linearize
 std::span<const NativeDef> jacobian_natives();      // jvp jacrev jacfwd hessian
 std::span<const NativeDef> vmap_natives();
-std::span<const NativeDef> module_state_natives();  // functional_call stack_module_state functionalize
+std::span<const NativeDef> module_state_natives();  // functional_call functionalize checkpoint …
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
 std::span<const NativeDef> list_methods();

@@ -42,6 +42,21 @@ Tensor in_layout_of(const Tensor& x, const Tensor& tangent) {
   return same_strides(x, zeros) ? zeros + tangent : tangent;
 }
 
+// For rows that have a vjp rule and no jvp rule.
+Tensors jvp_by_transposition(const JvpArgs& args) {
+  const auto type_of = [](const Tensor& x) { return x ? x.type() : TensorType{DType::Bool, {}, {}, true}; };
+  std::vector<TensorType> input_types, output_types;
+  for (const Tensor& x : args.inputs) input_types.push_back(type_of(x));
+  for (const Tensor& x : args.outputs) output_types.push_back(type_of(x));
+  SmallVector<bool, 4> needs;
+  for (const Tensor& tangent : args.tangents) needs.push_back(static_cast<bool>(tangent));
+  const auto pullback = [&](Inputs cotangents) {
+    return args.op.vjp.fn(
+        {args.op, args.attrs, args.inputs, args.outputs, input_types, output_types, cotangents, needs});
+  };
+  return transpose(pullback, args.outputs, args.tangents);
+}
+
 }  // namespace
 
 Tensor DualLevel::dual(const Tensor& primal, const Tensor& tangent) const { return wrap(primal, tangent); }
@@ -61,7 +76,6 @@ Tensor DualLevel::tangent_of(const Tensor& x) const {
   return tangent = view;
 }
 
-// Writes the tangent of x, which views of the same memory share. Absent: zeros.
 void DualLevel::set_tangent(const Tensor& x, const Tensor& tangent) const {
   Tensor target = tangent_of(x);
   if (!target && !tangent) return;
@@ -145,24 +159,27 @@ Tensor DualLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const T
   return target;
 }
 
-Tensors jvp_by_transposition(const JvpArgs& args) {
-  const auto type_of = [](const Tensor& x) { return x ? x.type() : TensorType{DType::Bool, {}, {}, true}; };
-  std::vector<TensorType> input_types, output_types;
-  for (const Tensor& x : args.inputs) input_types.push_back(type_of(x));
-  for (const Tensor& x : args.outputs) output_types.push_back(type_of(x));
-  SmallVector<bool, 4> needs;
-  for (const Tensor& tangent : args.tangents) needs.push_back(static_cast<bool>(tangent));
+Tensors transpose(const std::function<Tensors(Inputs cotangents)>& pullback, Inputs outputs,
+                  Inputs tangents) {
   GradLevel level;
   std::vector<Variable> variables;
   SmallVector<Tensor, 2> cotangents;
-  for (const Tensor& output : args.outputs) {
-    variables.push_back(level.variable(value_below(level, ops::zeros_like(output))));
+  for (const Tensor& output : outputs) {
+    const Tensor zeros = ops::zeros_like(output);
+    variables.push_back(is_float(output.dtype()) ? level.variable(value_below(level, zeros))
+                                                 : Variable{zeros, {}});
     cotangents.push_back(variables.back().inside);
   }
-  const Tensors pulled = args.op.vjp.fn(
-      {args.op, args.attrs, args.inputs, args.outputs, input_types, output_types, cotangents, needs});
-  const std::vector<Tensor> found = level.gradients(pulled, args.tangents, variables, false);
-  return Tensors(found.begin(), found.end());
+  const Tensors pulled = pullback(cotangents);
+  std::vector<Variable> wanted;
+  for (const Variable& each : variables) {
+    if (each.edge) wanted.push_back(each);
+  }
+  std::vector<Tensor> found = level.gradients(pulled, tangents, wanted, false);
+  Tensors result;
+  std::size_t next = 0;
+  for (const Variable& each : variables) result.push_back(each.edge ? std::move(found[next++]) : Tensor());
+  return result;
 }
 
 }  // namespace kiln::levels

@@ -1,6 +1,8 @@
 // Owns forward mode as a level: every tensor carries its tangent.
 #pragma once
 
+#include <functional>
+
 #include "tensor/levels/level.h"
 
 namespace kiln::levels {
@@ -14,15 +16,18 @@ class DualLevel final : public Level {
   // Of a tensor of any level: absent where it is zero.
   Tensor tangent_of(const Tensor& x) const;
 
+  // Writes the tangent of x, a tensor of this level, which views of the same memory share. Absent: zeros.
+  void set_tangent(const Tensor& x, const Tensor& tangent) const;
+
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override;
   Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) override;
 
  private:
   Tensors differentiate(const Op& op, Inputs inputs, const Attrs& attrs);
-  void set_tangent(const Tensor& x, const Tensor& tangent) const;
 };
 
-// Tangents of `outputs` by transposing the row's vjp twice: for rows without a jvp rule of their own.
-Tensors jvp_by_transposition(const JvpArgs& args);
+// The product of tangents with the derivative of a function that has only a pullback, linear in the
+// cotangents of `outputs`: the pullback of the pullback. Absent where it is zero.
+Tensors transpose(const std::function<Tensors(Inputs cotangents)>& pullback, Inputs outputs, Inputs tangents);
 
 }  // namespace kiln::levels

@@ -20,9 +20,11 @@ class GradLevel final : public Level {
   GradLevel() : GradLevel(new_level()) {}
   // Enters a level again that has ended, to walk back through what it recorded.
   explicit GradLevel(LevelId id);
-  ~GradLevel();
+  ~GradLevel() override;
 
   Variable variable(const Tensor& x);
+  // What was computed below this level for it.
+  Tensor made(const Tensor& x) const { return wrap(x); }
   // A tensor of the level below as a constant of this one.
   Tensor constant(const Tensor& x) const;
 

@@ -2,10 +2,18 @@
 
 #include "tensor/levels/wrapper.h"
 #include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
 
 namespace kiln::tape {
 
 Saved::Saved(const Tensor& value) {
+  if (Recompute* recompute = Recompute::current()) {
+    if (const auto number = recompute->take(value)) {
+      offset_ = static_cast<std::int64_t>(*number);
+      source_ = Ref<ValueSource>(recompute);
+    }
+    return;
+  }
   if (levels::wrapper_of(value) != nullptr) {
     wrapped_ = share_wrapped(value);
     return;
@@ -16,6 +24,7 @@ Saved::Saved(const Tensor& value) {
 }
 
 Tensor Saved::unpack(const TensorType& type) const {
+  if (source_) return source_->value(static_cast<std::size_t>(offset_), type);
   if (wrapped_) return share_wrapped(wrapped_);
   if (!buffer_) return {};
   Layout layout{type.sizes, strides_ ? *strides_ : contiguous_strides(type.sizes), offset_};

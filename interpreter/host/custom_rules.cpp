@@ -1,0 +1,303 @@
+#include "interpreter/host/custom_rules.h"
+
+#include <algorithm>
+
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+#include "tensor/levels/dual_level.h"
+#include "tensor/levels/grad_level.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/record.h"
+
+namespace kiln::interp::host {
+namespace {
+
+using kiln::Inputs;
+using kiln::Tensor;
+using kiln::Tensors;
+using levels::BatchLevel;
+using levels::Level;
+
+Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs);
+
+// ---- Reverse mode: a node of the tape ----
+
+class Derivative final : public tape::CustomDerivative {
+ public:
+  Derivative(std::shared_ptr<CustomRules> rules, Inputs inputs, Inputs outputs)
+      : rules_(std::move(rules)), name_(rules_->name()), wants_zeros_(rules_->wants_zeros()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) keep(inputs_, inputs[i], rules_->reads_input(i), outputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      keep(outputs_, outputs[i], rules_->reads_output(i), outputs);
+  }
+
+  std::string name() const override { return name_; }
+  Tensors backward(tape::Node& node, Inputs grads, std::span<const bool> needs) override {
+    const std::shared_ptr<CustomRules> rules = rules_;
+    return rules->backward({read(inputs_, node), read(outputs_, node)}, grads,
+                           Flags(needs.begin(), needs.end()));
+  }
+  void release_saved() override {
+    inputs_.clear();
+    outputs_.clear();
+    rules_ = nullptr;
+  }
+  bool wants_zeros() const override { return wants_zeros_; }
+
+ private:
+  using Saved = std::vector<std::unique_ptr<tape::SavedTensor>>;
+
+  static void keep(Saved& saved, const Tensor& x, bool wanted, Inputs outputs) {
+    saved.push_back(wanted ? std::make_unique<tape::SavedTensor>(x) : nullptr);
+    if (wanted) saved.back()->look_among(outputs);
+  }
+  static std::vector<Tensor> read(const Saved& saved, tape::Node& node) {
+    std::vector<Tensor> values;
+    for (const auto& each : saved) values.push_back(each ? each->get(node) : Tensor());
+    return values;
+  }
+
+  std::shared_ptr<CustomRules> rules_;  // null once let go of; the node refuses to be walked through then
+  std::string name_;
+  bool wants_zeros_;
+  Saved inputs_, outputs_;
+};
+
+// Links the outputs to the inputs at the level that is on top.
+void record(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Inputs outputs) {
+  if (!tape::sees(inputs)) return;
+  for (const Tensor& output : outputs) {
+    for (const Tensor& input : inputs) {
+      if (input.is_same(output)) tape::check_write(rules->name(), input);
+    }
+  }
+  const Flags constants = rules->constants();
+  SmallVector<bool, 4> constant;
+  for (const bool each : constants) constant.push_back(each);
+  tape::record_custom(inputs, outputs, std::make_unique<Derivative>(rules, inputs, outputs), constant);
+}
+
+// ---- Batching: the rules of the same function for a batch, written as those for one example ----
+
+class BatchedRules final : public CustomRules {
+ public:
+  BatchedRules(std::shared_ptr<CustomRules> one, const BatchLevel& level, Flags batched)
+      : one_(std::move(one)),
+        size_(level.size()),
+        randomness_(level.randomness()),
+        id_(level.id()),
+        batched_(std::move(batched)) {}
+
+  std::string name() const override { return one_->name(); }
+  bool has_jvp() const override { return one_->has_jvp(); }
+  bool wants_zeros() const override { return one_->wants_zeros(); }
+  Flags constants() const override { return one_->constants(); }
+  bool reads_input(std::size_t i) const override { return one_->reads_input(i); }
+  bool reads_output(std::size_t i) const override { return one_->reads_output(i); }
+  bool batch(const BatchLevel&, Inputs, const Flags&, Tensors&, Flags&) override { return false; }
+
+  Tensors forward(Inputs inputs, const Flags& needs) override {
+    BatchLevel level(size_, randomness_, id_);
+    const std::vector<Tensor> examples = examples_of(level, inputs, batched_);
+    Tensors outputs = one_->forward(examples, needs);
+    for (Tensor& output : outputs) {
+      output_batched_.push_back(level.owns(output));
+      output = levels::value_below(level, output);
+    }
+    return outputs;
+  }
+
+  Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) override {
+    BatchLevel level(size_, randomness_, id_);
+    const Kept examples{examples_of(level, kept.inputs, batched_),
+                        examples_of(level, kept.outputs, output_batched_)};
+    Tensors found = one_->backward(examples, examples_of(level, grads, output_batched_), needs);
+    const bool any = std::find(output_batched_.begin(), output_batched_.end(), true) != output_batched_.end();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) continue;
+      if (batched_[i]) {
+        found[i] = level.batch_of(found[i]);
+      } else if (any) {  // every example adds its part
+        const Tensor parts = level.batch_of(found[i]);
+        const levels::Below below(level);
+        const Dim first[] = {0};
+        found[i] = ops::sum(parts, first);
+      }
+    }
+    return found;
+  }
+
+  Tensors jvp(const Kept& kept, Inputs tangents) override {
+    BatchLevel level(size_, randomness_, id_);
+    const Kept examples{examples_of(level, kept.inputs, batched_),
+                        examples_of(level, kept.outputs, output_batched_)};
+    Tensors found = one_->jvp(examples, examples_of(level, tangents, batched_));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (found[k] && output_batched_[k]) found[k] = level.batch_of(found[k]);
+    }
+    return found;
+  }
+
+  const Flags& output_batched() const { return output_batched_; }
+
+ private:
+  static std::vector<Tensor> examples_of(const BatchLevel& level, Inputs values, const Flags& batched) {
+    std::vector<Tensor> examples;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      examples.push_back(values[i] && batched[i] ? level.example_of(values[i]) : values[i]);
+    return examples;
+  }
+
+  std::shared_ptr<CustomRules> one_;
+  Dim size_;
+  levels::Randomness randomness_;
+  LevelId id_;
+  Flags batched_, output_batched_;
+};
+
+// ---- One step down the stack ----
+
+// An output that is an argument was written in place, which a derivative sees of its own tensors only.
+void check_written(const CustomRules& rules, const Level& level, const Tensor& input) {
+  if (level.owns(input) && !levels::wrapper_of(input)->captured) return;
+  throw OpError(ErrorKind::Autograd,
+                rules.name() + " writes a " + to_string(input.type()) +
+                    " that is captured from outside of the transform, which cannot differentiate the write",
+                {}, "give it a copy: x.clone()");
+}
+
+std::vector<Tensor> values_of(const Level& level, Inputs inputs) {
+  std::vector<Tensor> values;
+  for (const Tensor& x : inputs) values.push_back(levels::value_below(level, x));
+  return values;
+}
+
+Tensors at_bottom(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (levels::wrapper_of(inputs[i]) != nullptr) levels::refuse_escaped(inputs[i]);
+    needs[i] = needs[i] || (grad_enabled() && requires_grad(inputs[i]));
+  }
+  Tensors outputs;
+  {
+    const GradMode off(false);
+    outputs = rules->forward(inputs, needs);
+  }
+  record(rules, inputs, outputs);
+  return outputs;
+}
+
+Tensors at_grad(levels::GradLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
+                Flags needs) {
+  std::vector<Tensor> lifted;
+  for (const Tensor& x : inputs) lifted.push_back(level.constant(x));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    needs[i] = needs[i] || (grad_enabled() && requires_grad(lifted[i]));
+  const std::vector<Tensor> values = values_of(level, lifted);
+  Tensors outputs;
+  {
+    const levels::Below below(level);
+    outputs = apply(rules, values, needs);
+  }
+  for (Tensor& output : outputs) {
+    std::size_t same = 0;
+    while (same < values.size() && !values[same].is_same(output)) ++same;
+    if (same < values.size()) check_written(*rules, level, inputs[same]);
+    output = same < values.size() ? lifted[same] : level.made(output);
+  }
+  record(rules, lifted, outputs);
+  return outputs;
+}
+
+Tensors at_dual(levels::DualLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
+                const Flags& needs) {
+  const std::vector<Tensor> values = values_of(level, inputs);
+  std::vector<Tensor> tangents;
+  Flags moves;
+  for (const Tensor& x : inputs) {
+    tangents.push_back(level.tangent_of(x));
+    moves.push_back(static_cast<bool>(tangents.back()));
+  }
+  const bool any = std::find(moves.begin(), moves.end(), true) != moves.end();
+  Tensors outputs, found;
+  {
+    const levels::Below below(level);
+    outputs = apply(rules, values, any ? moves : needs);
+    if (any) {
+      const Kept kept{values, {outputs.begin(), outputs.end()}};
+      found =
+          rules->has_jvp()
+              ? rules->jvp(kept, tangents)
+              : levels::transpose([&](Inputs cotangents) { return rules->backward(kept, cotangents, moves); },
+                                  outputs, tangents);
+    }
+  }
+  const Flags constants = rules->constants();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool moving = any && is_float(outputs[k].dtype()) && !constants[k];
+    std::size_t same = 0;
+    while (same < values.size() && !values[same].is_same(outputs[k])) ++same;
+    const Tensor tangent = moving ? found[k] : Tensor();
+    if (same < values.size()) {
+      check_written(*rules, level, inputs[same]);
+      level.set_tangent(inputs[same], tangent);
+      outputs[k] = inputs[same];
+    } else {
+      outputs[k] = level.dual(outputs[k], tangent);
+    }
+  }
+  return outputs;
+}
+
+Tensors at_batch(BatchLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
+                 const Flags& needs) {
+  Flags batched;
+  for (const Tensor& x : inputs) batched.push_back(level.owns(x));
+  const std::vector<Tensor> values = values_of(level, inputs);
+  const bool any = std::find(batched.begin(), batched.end(), true) != batched.end();
+  Tensors outputs;
+  Flags output_batched;
+  {
+    const levels::Below below(level);
+    if (!any) return apply(rules, values, needs);
+    const bool wanted = std::find(needs.begin(), needs.end(), true) != needs.end();
+    const bool ruled = rules->batch(level, values, batched, outputs, output_batched);
+    if (!ruled || wanted) {
+      // A derivative above reads what forward keeps: then forward runs for it, too.
+      const auto together = std::make_shared<BatchedRules>(rules, level, batched);
+      const GradMode mode(grad_enabled() && !ruled);
+      Tensors computed = apply(together, values, needs);
+      if (!ruled) outputs = std::move(computed), output_batched = together->output_batched();
+    }
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    std::size_t same = 0;
+    while (same < values.size() && !(batched[same] && values[same].is_same(outputs[k]))) ++same;
+    if (same < values.size()) {
+      outputs[k] = inputs[same];
+    } else if (output_batched[k]) {
+      outputs[k] = level.example_of(outputs[k]);
+    }
+  }
+  return outputs;
+}
+
+Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs) {
+  Level* const level = levels::top;
+  if (level == nullptr) return at_bottom(rules, inputs, std::move(needs));
+  switch (level->kind()) {
+    case LevelKind::Grad:
+      return at_grad(static_cast<levels::GradLevel&>(*level), rules, inputs, std::move(needs));
+    case LevelKind::Dual:
+      return at_dual(static_cast<levels::DualLevel&>(*level), rules, inputs, needs);
+    default:
+      return at_batch(static_cast<BatchLevel&>(*level), rules, inputs, needs);
+  }
+}
+
+}  // namespace
+
+Tensors apply_custom(const std::shared_ptr<CustomRules>& rules, Inputs inputs) {
+  return apply(rules, inputs, Flags(inputs.size(), false));
+}
+
+}  // namespace kiln::interp::host
