@@ -123,10 +123,11 @@ Value part(const Batch& batch, Dim start, Dim size) {
   });
 }
 
-// Runs f on a batch: outputs with the batch as dimension 0 where `out_dims` has a place for it.
+// Runs f on a batch, the examples from `start` on of the whole: outputs with the batch as dimension 0 where
+// `out_dims` has a place for it.
 Value run(Interpreter& interpreter, const Value& f, const Call& call, const Value& arguments,
-          const Batch& batch, Dim size, const Options& options) {
-  BatchLevel level(size, options.randomness);
+          const Batch& batch, Dim start, Dim size, const Options& options) {
+  BatchLevel level(size, options.randomness, start, batch.size);
   std::size_t next = 0;
   const Value examples = map_leaves(arguments, [&](const Value& leaf, const std::string&) {
     return batch.batched[next++] ? Value(level.example_of(leaf.as_tensor())) : leaf;
@@ -170,15 +171,15 @@ Value run_batched(Interpreter& interpreter, const Value& f, const Options& optio
   const Value arguments = tuple_value(call.positional);
   const Batch batch = Collector(options, arguments).collect();
   if (!options.chunk_size || *options.chunk_size >= batch.size) {
-    return assemble({run(interpreter, f, call, batch.arguments, batch, batch.size, options)},
+    return assemble({run(interpreter, f, call, batch.arguments, batch, 0, batch.size, options)},
                     options.out_dims);
   }
   const kiln::Generator before = kiln::generator();
   std::vector<Value> chunks;
   for (Dim start = 0; start < batch.size; start += *options.chunk_size) {
     const Dim size = std::min(*options.chunk_size, batch.size - start);
-    if (options.randomness == Randomness::Same) kiln::generator() = before;
-    chunks.push_back(run(interpreter, f, call, part(batch, start, size), batch, size, options));
+    kiln::generator() = before;  // every chunk draws its part of the same numbers
+    chunks.push_back(run(interpreter, f, call, part(batch, start, size), batch, start, size, options));
   }
   return assemble(chunks, options.out_dims);
 }

@@ -78,6 +78,7 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
 Tensors BatchLevel::draw(const Op& op, Inputs inputs, const Attrs& attrs) {
   switch (randomness_) {
     case Randomness::Different:
+      if (size_ != whole_) return draw_part(op, inputs, attrs);
       return op.batch ? run_rule(op, inputs, attrs) : loop(op, inputs, attrs, false);
     case Randomness::Same: {
       if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); })) {
@@ -89,6 +90,36 @@ Tensors BatchLevel::draw(const Op& op, Inputs inputs, const Attrs& attrs) {
     default:
       refuse_random(op);
   }
+}
+
+// Draws for the whole batch, of which these examples take their part. The others count as ones.
+Tensors BatchLevel::draw_part(const Op& op, Inputs inputs, const Attrs& attrs) {
+  Tensors outputs;
+  if (!op.batch) {  // a draw for each example
+    generator().offset += static_cast<std::uint64_t>(start_);
+    outputs = loop(op, inputs, attrs, false);
+    generator().offset += static_cast<std::uint64_t>(whole_ - start_ - size_);
+    return outputs;
+  }
+  const auto among_ones = [&](const Tensor& x) {
+    Dims before = x.sizes(), after = x.sizes();
+    before[0] = start_;
+    after[0] = whole_ - start_ - size_;
+    return ops::cat(Tensors{ops::ones(before, x.dtype()), x, ops::ones(after, x.dtype())}, 0);
+  };
+  {
+    const Below below(*this);
+    SmallVector<Tensor, 4> values;
+    SmallVector<bool, 4> batched;
+    for (const Tensor& input : inputs) {
+      values.push_back(owns(input) ? among_ones(wrapper_of(input)->value) : input);
+      batched.push_back(owns(input));
+    }
+    outputs = op.batch.fn({op, attrs, values, batched, whole_});
+    for (Tensor& output : outputs) output = ops::clone(ops::slice(output, 0, start_, start_ + size_));
+  }
+  for (Tensor& output : outputs) output = wrap(std::move(output));
+  return outputs;
 }
 
 Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool alike) {

@@ -12,9 +12,16 @@ enum class Randomness : std::uint8_t { Error, Different, Same };
 class BatchLevel final : public Level {
  public:
   BatchLevel(Dim size, Randomness randomness) : BatchLevel(size, randomness, new_level()) {}
+  // The examples from `start` on of a batch of `whole`: random ops draw as if all of it were here.
+  BatchLevel(Dim size, Randomness randomness, Dim start, Dim whole)
+      : Level(LevelKind::Batch, new_level()),
+        size_(size),
+        randomness_(randomness),
+        start_(start),
+        whole_(whole) {}
   // Enters a level again that has ended.
   BatchLevel(Dim size, Randomness randomness, LevelId id)
-      : Level(LevelKind::Batch, id), size_(size), randomness_(randomness) {}
+      : Level(LevelKind::Batch, id), size_(size), randomness_(randomness), whole_(size) {}
 
   Dim size() const { return size_; }
   Randomness randomness() const { return randomness_; }
@@ -29,11 +36,14 @@ class BatchLevel final : public Level {
  private:
   Tensors run_rule(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensors draw(const Op& op, Inputs inputs, const Attrs& attrs);
+  Tensors draw_part(const Op& op, Inputs inputs, const Attrs& attrs);
   // Example by example, then stacked. `alike`: each starts with the generator as it is now.
   Tensors loop(const Op& op, Inputs inputs, const Attrs& attrs, bool alike);
 
   Dim size_;
   Randomness randomness_;
+  Dim start_ = 0;
+  Dim whole_;
 };
 
 }  // namespace kiln::levels

@@ -46,15 +46,16 @@ Tensors Level::compute(const Op& op, Inputs inputs, const Attrs& attrs) {
     outputs = kiln::bind(op, values, attrs);
   }
   const bool is_view = op.view != nullptr;
-  const bool captured = is_view && (!owns(inputs[0]) || wrapper_of(inputs[0])->captured);
+  const bool of_captured = is_view && (!owns(inputs[0]) || wrapper_of(inputs[0])->captured);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     std::size_t same = 0;
-    while (same < values.size() && !(owns(inputs[same]) && values[same].is_same(outputs[k]))) ++same;
-    if (same < values.size()) {
+    while (same < values.size() && !(values[same] && values[same].is_same(outputs[k]))) ++same;
+    const bool is_input = same < values.size();
+    if (is_input && owns(inputs[same])) {
       outputs[k] = inputs[same];
       continue;
     }
-    outputs[k] = wrap(std::move(outputs[k]), {}, captured);
+    outputs[k] = wrap(std::move(outputs[k]), {}, of_captured || is_input);
     if (is_view) link_view(op, inputs[0], attrs, static_cast<int>(k), outputs[k]);
   }
   return outputs;
