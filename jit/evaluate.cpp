@@ -108,9 +108,18 @@ class Evaluator {
       ops::copy_(x, written_.back());
       written_.pop_back();
     } else if (effect.kind == Effect::Kind::Layout) {
-      bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
+      change_layout(effect, x);
     }
     became_[effect.value] = x;
+  }
+
+  // What the tensor was until now is a view of it in its old layout.
+  void change_layout(const Effect& effect, const Tensor& x) {
+    const Tensor before = ops::view(x, x.sizes());
+    for (auto& [id, tensor] : became_) {
+      if (tensor.is_same(x)) tensor = before;
+    }
+    bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
   }
 
   // A value after the effects: those that became arguments, and views of them, are taken anew.
@@ -125,13 +134,10 @@ class Evaluator {
     if (!node.is_view()) return at(id);
     const ValueId source = node.operands[0].value;
     const Tensor base = now(source);
-    if (base.is_same(at(source))) return at(id);
+    if (!became_.contains(source)) return at(id);
     const Tensors views = kiln::bind(*node.op, {&base, 1}, evaluate(*node.op, node.attrs, symbols_));
-    for (std::size_t k = 0; k < views.size(); ++k) {
-      at(node.outputs[k]) = views[k];
-      became_[node.outputs[k]] = views[k];
-    }
-    return at(id);
+    for (std::size_t k = 0; k < views.size(); ++k) became_[node.outputs[k]] = views[k];
+    return became_.at(id);
   }
 
   const Graph& graph_;

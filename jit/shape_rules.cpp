@@ -37,19 +37,19 @@ std::vector<Size> symbolic_sizes(std::span<const Type> operands, const std::vect
 
 // Values of the symbols around which a rule is asked: small ones, multiples of 12 and of 80, all equal,
 // multiples of the hints. Rules that want sizes to divide or to agree hold at some of them.
-std::vector<SymbolValues> assignments(const std::set<std::string>& symbols, const SymbolValues& hints) {
+std::vector<SymbolValues> drawn_assignments(const SymbolValues& hints) {
   std::mt19937 engine(1);
   const auto draw = [&engine](int low, int count) { return low + static_cast<int>(engine() % count); };
   std::vector<SymbolValues> result;
   for (int i = 0; i < kAssignments; ++i) {
     SymbolValues small, twelves, eighties, equal, scaled;
     const int one = draw(2, 60);
-    for (const std::string& symbol : symbols) {
+    for (const auto& [symbol, hint] : hints) {
       small[symbol] = draw(2, 40);
       twelves[symbol] = 12 * draw(1, 40);
       eighties[symbol] = 80 * draw(1, 40);
       equal[symbol] = one;
-      scaled[symbol] = hints.at(symbol) * draw(1, 12);
+      scaled[symbol] = hint * draw(1, 12);
     }
     for (SymbolValues* each : {&small, &twelves, &eighties, &equal, &scaled})
       result.push_back(std::move(*each));
@@ -77,6 +77,15 @@ void check_not_data_dependent(const Op& op, const std::vector<TensorType>& types
 
 }  // namespace
 
+std::vector<SymbolValues> other_assignments(const SymbolValues& hints) {
+  std::set<SymbolValues> tried{hints};
+  std::vector<SymbolValues> result;
+  for (SymbolValues& values : drawn_assignments(hints)) {
+    if (tried.insert(values).second) result.push_back(std::move(values));
+  }
+  return result;
+}
+
 Inferred infer_types(const Op& op, std::span<const Type> operands, const std::vector<GraphAttr>& attrs,
                      const SymbolValues& hints) {
   const std::vector<TensorType> at_hints = run_rule(op, operands, attrs, hints);
@@ -91,9 +100,7 @@ Inferred infer_types(const Op& op, std::span<const Type> operands, const std::ve
   SymbolValues here;
   for (const std::string& symbol : symbols) here[symbol] = hints.at(symbol);
   std::vector<Run> runs{{here, at_hints}};
-  std::set<SymbolValues> tried{here};
-  for (const SymbolValues& values : assignments(symbols, hints)) {
-    if (!tried.insert(values).second) continue;
+  for (const SymbolValues& values : other_assignments(here)) {
     try {
       std::vector<TensorType> types = run_rule(op, operands, attrs, values);
       if (same_kinds(types, at_hints)) runs.push_back({values, std::move(types)});

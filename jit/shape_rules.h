@@ -20,6 +20,9 @@ struct Inferred {
 Inferred infer_types(const Op& op, std::span<const Type> operands, const std::vector<GraphAttr>& attrs,
                      const SymbolValues& hints);
 
+// Values of the symbols other than the hints, at which rules are asked.
+std::vector<SymbolValues> other_assignments(const SymbolValues& hints);
+
 // The type of an operand: that of the value, or of the number.
 Type operand_type(const Graph& graph, const Operand& operand);
 // The types of a node's results from those of its operands.

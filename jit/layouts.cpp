@@ -1,0 +1,40 @@
+#include "jit/layouts.h"
+
+#include "jit/shape_rules.h"
+
+namespace kiln::jit {
+
+Layout layout_of_type(const Type& type, const SymbolValues& symbols) {
+  Layout layout{evaluate(type.sizes, symbols), {}, 0};
+  layout.strides = type.strides ? evaluate(*type.strides, symbols) : contiguous_strides(layout.sizes);
+  return layout;
+}
+
+Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
+                 const SymbolValues& symbols) {
+  const Type& type = graph.values[static_cast<std::size_t>(id)].type;
+  const int place = producers[static_cast<std::size_t>(id)];
+  if (place < 0 || type.strides) return layout_of_type(type, symbols);
+  const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+  const bool views = node.is_view() || node.writes_layout();
+  if (!views && !node.writes()) return layout_of_type(type, symbols);
+  const Layout source = layout_of(graph, producers, node.operands[0].value, symbols);
+  if (!views) return source;
+  return node.op->view(
+      source, evaluate(*node.op, node.attrs, symbols))[static_cast<std::size_t>(id - node.outputs[0])];
+}
+
+std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int> producers,
+                                         const Node& node) {
+  std::vector<TraceOperand> result;
+  for (const Operand& each : node.operands) {
+    const Type type = operand_type(graph, each);
+    result.push_back(
+        {each, type.dtype, type.device, [&graph, producers, id = each.value](const SymbolValues& symbols) {
+           return layout_of(graph, producers, id, symbols);
+         }});
+  }
+  return result;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,24 @@
+// Owns the names of the passes: each takes a graph and gives a graph, and is one file beside this one.
+#pragma once
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+// Composite ops that give views, as `reshape` where strides allow it, become the views that they are.
+Graph expand_views(const Graph& graph);
+
+// What functionalization leaves behind: view ops, or only copies.
+enum class Remove : std::uint8_t { Mutations, MutationsAndViews };
+// No writes are left: results are values, writes to what the caller gave are effects. The graph must have no
+// composite ops that give views. Throws OpError (Capture) for what has no such form.
+Graph functionalize(const Graph& graph, Remove remove = Remove::Mutations);
+
+// Composite ops become the smaller ops of their bodies.
+Graph decompose(const Graph& graph);
+// One node of several that compute the same.
+Graph cse(const Graph& graph);
+// Without nodes whose results nothing needs.
+Graph dce(const Graph& graph);
+
+}  // namespace kiln::jit

@@ -1,0 +1,60 @@
+#include "jit/pipeline.h"
+
+#include <chrono>
+
+#include "jit/passes/passes.h"
+#include "jit/verify.h"
+#include "tensor/error.h"
+
+namespace kiln::jit {
+namespace {
+
+Graph functionalize_mutations(const Graph& graph) { return functionalize(graph, Remove::Mutations); }
+
+constexpr Pass kPasses[] = {
+    {"expand_views", "composite ops that give views become the views that they are",
+     "before functionalization, which must see every view", expand_views},
+    {"functionalize", "no writes are left: results are values, writes to inputs are effects",
+     "first of what changes the program, so that no other pass must ask what a write changes",
+     functionalize_mutations},
+    {"decompose", "composite ops become the smaller ops of their bodies",
+     "before cse and fusion, which see through small ops only", decompose},
+    {"cse", "one node of several that compute the same",
+     "after decomposition, whose bodies repeat each other's steps", cse},
+    {"dce", "without nodes whose results nothing needs", "last, for what the others left behind", dce},
+};
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass& each : kPasses) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::string_view> names,
+                                    bool checked) {
+  if (checked) verify(graph, "capture");
+  std::vector<StageResult> results;
+  for (const std::string_view name : names) {
+    const Pass* pass = find_pass(name);
+    if (pass == nullptr) throw InternalError("there is no pass '" + std::string(name) + "'");
+    const auto start = std::chrono::steady_clock::now();
+    Graph made = pass->run(results.empty() ? graph : results.back().graph);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (checked) verify(made, name);
+    results.push_back({pass, std::move(made), took.count()});
+  }
+  return results;
+}
+
+std::vector<StageResult> run_pipeline(const Graph& graph, bool checked) {
+  std::vector<std::string_view> names;
+  for (const Pass& each : kPasses) names.push_back(each.name);
+  return run_passes(graph, names, checked);
+}
+
+}  // namespace kiln::jit

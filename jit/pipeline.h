@@ -1,0 +1,35 @@
+// Owns the order of passes: what runs, why there, and what came of each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;  // what it does, for the prompt
+  std::string_view why;      // why it sits where it does
+  Graph (*run)(const Graph&);
+};
+
+// All passes, in the order in which they run.
+std::span<const Pass> passes();
+const Pass* find_pass(std::string_view name);  // null when there is none
+
+struct StageResult {
+  const Pass* pass;
+  Graph graph;
+  double seconds;
+};
+// Runs the named passes, in the order given, and keeps what each made. With `checked`, verifies the graph
+// before the first and after each. Throws InternalError for a name that is none.
+std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::string_view> names,
+                                    bool checked);
+// All of them.
+std::vector<StageResult> run_pipeline(const Graph& graph, bool checked);
+
+}  // namespace kiln::jit

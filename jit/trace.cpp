@@ -1,0 +1,257 @@
+#include "jit/trace.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "jit/fit.h"
+#include "jit/shape_rules.h"
+#include "tensor/functions.h"
+#include "tensor/levels/level.h"
+#include "tensor/view.h"
+
+namespace kiln::jit {
+namespace {
+
+struct Unreadable {};  // a body that does what no step says
+
+// Notes what goes through `bind`. Tensors are plain, with memory that nobody fills: views lie in it as they
+// will, other results are new. It has no tensors of its own, so its kind is never asked of one.
+class TraceLevel final : public levels::Level {
+ public:
+  TraceLevel(const std::vector<Tensor>& operands, bool (*expands)(const Op&))
+      : Level(LevelKind::Batch, levels::new_level()), expands_(expands) {
+    fragment.inputs = operands.size();
+    for (const Tensor& each : operands) add_slot(each);
+  }
+
+  Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override {
+    if (expands_(op)) return run_body(op, inputs, attrs);
+    Fragment::Step step{&op, to_graph_attrs(attrs), {}, 0, {}};
+    for (const Tensor& each : inputs) step.operands.push_back(operand_of(each));
+    Tensors results = op.view != nullptr ? apply_view(op, inputs[0], attrs) : fresh(op, inputs, attrs);
+    step.results = results.size();
+    fragment.steps.push_back(std::move(step));
+    for (const Tensor& each : results) add_slot(each);
+    return results;
+  }
+  Tensor write(const Op&, Inputs, const Attrs&, const TensorType&) override { throw Unreadable{}; }
+
+  Operand operand_of(const Tensor& x) {
+    if (!x) return {};
+    const auto found = slots_.find(x.impl());
+    if (found != slots_.end()) return Operand::of(found->second);
+    if (x.is_number()) {
+      if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
+      if (is_float(x.dtype())) return Operand::of_number(x.item_float());
+      return Operand::of_number(Size(x.item_int()));
+    }
+    fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
+    return Operand::of(add_slot(x));
+  }
+
+  Fragment fragment;
+
+ private:
+  int add_slot(const Tensor& x) {
+    const int slot = static_cast<int>(kept_.size());
+    kept_.push_back(x);
+    if (x) slots_.emplace(x.impl(), slot);
+    return slot;
+  }
+  Tensor cpu_copy(const Tensor& x) {
+    const levels::Below below(*this);
+    return ops::clone(x);
+  }
+  static Tensors fresh(const Op& op, Inputs inputs, const Attrs& attrs) {
+    std::vector<TensorType> types;
+    for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
+    Tensors results;
+    for (const TensorType& type : op.infer(types, attrs)) {
+      if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) throw Unreadable{};
+      results.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
+      results.back().impl()->is_number = type.is_number;
+    }
+    return results;
+  }
+
+  bool (*expands_)(const Op&);
+  std::unordered_map<const TensorImpl*, int> slots_;
+  std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
+};
+
+Tensor operand_tensor(const TraceOperand& operand, const SymbolValues& symbols) {
+  if (operand.operand.is_value()) {
+    const Layout layout = operand.layout(symbols);
+    const auto [begin, end] = extent(layout);
+    const Tensor memory = Tensor::empty(Dims{std::max<Dim>(end, 1)}, operand.dtype, operand.device);
+    return Tensor::alias(memory, layout);
+  }
+  if (!operand.operand.is_number()) return {};
+  const Number& number = operand.operand.number;
+  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
+  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
+  return Tensor::number(std::get<Size>(number).evaluate(symbols));
+}
+
+Fragment trace_at(const Body& body, std::span<const TraceOperand> operands, const SymbolValues& symbols,
+                  bool (*expands)(const Op&)) {
+  std::vector<Tensor> tensors;
+  for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each, symbols));
+  TraceLevel level(tensors, expands);
+  const Tensors results = body(tensors, symbols);
+  for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
+  return std::move(level.fragment);
+}
+
+// ---- Attributes as expressions ----
+
+struct At {
+  SymbolValues symbols;
+  Fragment fragment;
+};
+
+bool same_steps(const Fragment& a, const Fragment& b) {
+  const auto same_operands = [](const std::vector<Operand>& x, const std::vector<Operand>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Operand& p, const Operand& q) {
+      return p.value == q.value && p.number.index() == q.number.index();
+    });
+  };
+  const auto same_attrs = [](const std::vector<GraphAttr>& x, const std::vector<GraphAttr>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const GraphAttr& p, const GraphAttr& q) {
+      const auto* sizes = std::get_if<Sizes>(&p);
+      if (p.index() != q.index()) return false;
+      return sizes == nullptr || sizes->size() == std::get<Sizes>(q).size();
+    });
+  };
+  return same_operands(a.outputs, b.outputs) &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(),
+                    [&](const Fragment::Step& x, const Fragment::Step& y) {
+                      return x.op == y.op && x.results == y.results &&
+                             same_operands(x.operands, y.operands) && same_attrs(x.attrs, y.attrs);
+                    });
+}
+
+class Generalizer {
+ public:
+  Generalizer(const std::vector<At>& runs, std::vector<Size> candidates)
+      : runs_(runs), candidates_(std::move(candidates)) {}
+
+  Fragment run() {
+    Fragment result = runs_[0].fragment;
+    for (std::size_t s = 0; s < result.steps.size(); ++s) {
+      Fragment::Step& step = result.steps[s];
+      if (step.op == nullptr) throw Unreadable{};  // elements that may follow the sizes
+      for (std::size_t i = 0; i < step.attrs.size(); ++i) {
+        generalize(step.attrs[i],
+                   [&](const Fragment& each) -> const GraphAttr& { return each.steps[s].attrs[i]; });
+      }
+      for (std::size_t i = 0; i < step.operands.size(); ++i) {
+        generalize(step.operands[i],
+                   [&](const Fragment& each) -> const Operand& { return each.steps[s].operands[i]; });
+      }
+    }
+    return result;
+  }
+
+ private:
+  template <class F>
+  Size solved(const F& value_in) const {
+    std::vector<Observation> observations;
+    for (const At& each : runs_) observations.push_back({each.symbols, value_in(each.fragment).constant()});
+    const auto found = fit(observations, candidates_);
+    if (!found) throw Unreadable{};
+    return *found;
+  }
+  template <class F>
+  void generalize(GraphAttr& attr, const F& in) const {
+    if (auto* size = std::get_if<Size>(&attr)) {
+      *size = solved([&](const Fragment& each) { return std::get<Size>(in(each)); });
+    } else if (auto* sizes = std::get_if<Sizes>(&attr)) {
+      for (std::size_t k = 0; k < sizes->size(); ++k) {
+        (*sizes)[k] = solved([&](const Fragment& each) { return std::get<Sizes>(in(each))[k]; });
+      }
+    } else {
+      for (const At& each : runs_) {
+        if (!(in(each.fragment) == attr)) throw Unreadable{};
+      }
+    }
+  }
+  template <class F>
+  void generalize(Operand& operand, const F& in) const {
+    if (!operand.is_number()) return;
+    if (auto* size = std::get_if<Size>(&operand.number)) {
+      *size = solved([&](const Fragment& each) { return std::get<Size>(in(each).number); });
+      return;
+    }
+    for (const At& each : runs_) {
+      if (!same_number(in(each.fragment).number, operand.number)) throw Unreadable{};
+    }
+  }
+
+  const std::vector<At>& runs_;
+  std::vector<Size> candidates_;
+};
+
+}  // namespace
+
+int Fragment::view_root(std::size_t output) const {
+  std::vector<int> maker;  // the step that makes a slot, -1 for inputs
+  maker.assign(inputs, -1);
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    maker.insert(maker.end(), steps[s].results, static_cast<int>(s));
+  int slot = outputs[output].value;
+  while (slot >= 0 && maker[static_cast<std::size_t>(slot)] >= 0) {
+    const Step& step = steps[static_cast<std::size_t>(maker[static_cast<std::size_t>(slot)])];
+    if (step.op == nullptr || step.op->view == nullptr) break;
+    slot = step.operands[0].value;
+  }
+  return slot;
+}
+
+bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
+bool expands_nothing(const Op&) { return false; }
+
+std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
+                              const SymbolValues& hints, bool (*expands)(const Op&)) {
+  try {
+    std::vector<At> runs{{hints, trace_at(body, operands, hints, expands)}};
+    if (hints.empty()) return std::move(runs[0].fragment);
+    for (const SymbolValues& symbols : other_assignments(hints)) {
+      try {
+        Fragment fragment = trace_at(body, operands, symbols, expands);
+        if (same_steps(fragment, runs[0].fragment)) runs.push_back({symbols, std::move(fragment)});
+      } catch (const OpError&) {  // the rule does not hold there: nothing to learn
+      }
+    }
+    std::vector<Size> candidates;
+    for (const auto& [symbol, hint] : hints) candidates.push_back(Size::symbol(symbol));
+    return Generalizer(runs, std::move(candidates)).run();
+  } catch (const Unreadable&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Operand> inline_fragment(Builder& builder, const Fragment& fragment,
+                                     std::vector<Operand> operands, const Node& like, std::string name) {
+  const auto in_slots = [&operands](Operand operand) {
+    return operand.is_value() ? operands[static_cast<std::size_t>(operand.value)] : operand;
+  };
+  for (std::size_t s = 0; s < fragment.steps.size(); ++s) {
+    const Fragment::Step& step = fragment.steps[s];
+    const bool last = s + 1 == fragment.steps.size();
+    if (step.op == nullptr) {
+      operands.push_back(Operand::of(builder.constant(step.constant)));
+      continue;
+    }
+    std::vector<Operand> given;
+    for (const Operand& each : step.operands) given.push_back(in_slots(each));
+    for (const ValueId id : builder.apply(*step.op, std::move(given), step.attrs, like, last ? name : "")) {
+      operands.push_back(Operand::of(id));
+    }
+  }
+  std::vector<Operand> outputs;
+  for (const Operand& each : fragment.outputs) outputs.push_back(in_slots(each));
+  return outputs;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,180 @@
+// Passes on random programs: what the caller sees is the same before and after, to the bit.
+#include <catch2/catch.hpp>
+
+#include "jit/evaluate.h"
+#include "jit/passes/passes.h"
+#include "jit/pipeline.h"
+#include "jit/text.h"
+#include "jit/verify.h"
+#include "tests/jit/graphs.h"
+#include "tests/jit/programs.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+
+namespace {
+
+using Change = std::function<Graph(const Graph&)>;
+
+// What is wrong with a change of a program, empty when nothing is.
+std::string fault_of(const Graph& program, const Change& change) {
+  try {
+    const Graph changed = change(program);
+    const std::string fault = find_fault(changed);
+    return fault.empty() ? jit::testing::difference(program, changed) : fault;
+  } catch (const OpError& error) {
+    // Refused in words, never wrong: what has no functional form.
+    return error.kind() == ErrorKind::Capture ? "" : error.message();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+}
+
+void check_programs(unsigned count, const Change& change) {
+  for (unsigned seed = 0; seed < count; ++seed) {
+    const Graph program = jit::testing::random_program(seed);
+    if (fault_of(program, change).empty()) continue;
+    const Graph small =
+        jit::testing::shrunk(program, [&](const Graph& each) { return !fault_of(each, change).empty(); });
+    FAIL_CHECK("seed " << seed << ": " << fault_of(small, change) << "\n"
+                       << print_graph(small) << print_graph(change(small)));
+    return;
+  }
+}
+
+Graph functional(const Graph& graph) { return functionalize(expand_views(graph)); }
+
+}  // namespace
+
+TEST_CASE("2000 random programs do the same when functionalized", "[jit][passes]") {
+  check_programs(2000, functional);
+}
+
+TEST_CASE("random programs do the same after the whole pipeline", "[jit][passes]") {
+  check_programs(1000, [](const Graph& graph) { return run_pipeline(graph, true).back().graph; });
+}
+
+TEST_CASE("random programs are rarely refused, and often written through views", "[jit][passes]") {
+  int refused = 0, written = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    try {
+      const Graph graph = functional(jit::testing::random_program(seed));
+      written += graph.effects.empty() ? 0 : 1;
+      for (const Node& node : graph.nodes) CHECK_FALSE(node.writes());
+    } catch (const OpError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused < 25);
+  CHECK(written > 150);
+}
+
+TEST_CASE("bodies compute what their ops compute", "[jit][passes]") {
+  int composites = 0;
+  jit::testing::for_each_sample([&](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
+    if (op.has(kRandom) || op.lowering != Lowering::Composite) return;
+    const Graph small = decompose(graph);
+    INFO(print_graph(small));
+    REQUIRE(find_fault(small).empty());
+    const std::vector<Tensor> arguments = jit::testing::present(inputs);
+    const Tensors expected = evaluate(graph, arguments), actual = evaluate(small, arguments);
+    for (std::size_t k = 0; k < expected.size(); ++k) CHECK(kiln::testing::same_bits(expected[k], actual[k]));
+    composites += small == graph ? 0 : 1;
+  });
+  CHECK(composites > 60);
+}
+
+TEST_CASE("only composite ops give views beside view ops", "[jit][passes]") {
+  jit::testing::for_each_sample([](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
+    if (op.has(kRandom) || op.view != nullptr) return;
+    const std::vector<Tensor> arguments = jit::testing::present(inputs);
+    for (const Tensor& output : evaluate(graph, arguments)) {
+      for (const Tensor& input : arguments) {
+        if (!shares_storage(output, input)) continue;
+        INFO(op.name());
+        CHECK(op.lowering == Lowering::Composite);
+      }
+    }
+  });
+}
+
+namespace {
+
+// The ops that are left of a captured graph, in order.
+std::string ops_of(std::string_view text) {
+  std::string ops;
+  for (const Node& node : dce(functional(parse_graph(text))).nodes)
+    ops += (ops.empty() ? "" : " ") + op_text(node);
+  return ops;
+}
+
+}  // namespace
+
+TEST_CASE("a write through a view is the view's scatter", "[jit][passes]") {
+  CHECK(ops_of("graph captured f(%x: f32[2, 2]) {\n"
+               "  %y = clone(%x) : f32[2, 2]\n"
+               "  %z = view(%y, shape=[-1]) : f32[4]\n"
+               "  %w = add_(%z, 1) : f32[4]\n"
+               "  return %y\n"
+               "}\n") == "clone view add view");
+  CHECK(ops_of("graph captured f(%x: f32[3, 3]) {\n"
+               "  %y = clone(%x) : f32[3, 3]\n"
+               "  %a = slice(%y, dim=0) : f32[3, 3]\n"
+               "  %b = select(%a, dim=1, index=1) : f32[3]\n"
+               "  %c = add_(%b, 1) : f32[3]\n"
+               "  return %y\n"
+               "}\n") == "clone slice select add select_scatter slice_scatter");
+}
+
+TEST_CASE("a write that nothing sees leaves nothing", "[jit][passes]") {
+  CHECK(ops_of("graph captured f(%x: f32[2]) {\n"
+               "  %y = clone(%x) : f32[2]\n"
+               "  %z = add_(%y, 1) : f32[2]\n"
+               "  %w = mul(%x, 2) : f32[2]\n"
+               "  return %w\n"
+               "}\n") == "mul");
+}
+
+TEST_CASE("a written argument is an effect, and keeps its dtype", "[jit][passes]") {
+  CHECK(print_graph(dce(functional(parse_graph("graph captured f(%x: f32[s0, 2]) where s0 = 8 {\n"
+                                               "  %r = select(%x, dim=0, index=0) : f32[2]\n"
+                                               "  %y = ge_(%r, 0) : f32[2]\n"
+                                               "  %z = mul(%x, 2) : f32[s0, 2]\n"
+                                               "  return %z\n"
+                                               "}\n")))) ==
+        "graph functional f(%x: f32[s0, 2]) where s0 = 8 {\n"
+        "  %r = select(%x, dim=0, index=0) : f32[2]\n"
+        "  %r_1 = ge(%r, 0) : bool[2]\n"
+        "  %0 = cast(%r_1, dtype=f32) : f32[2]\n"
+        "  %1 = select_scatter(%x, %0, dim=0, index=0) : f32[s0, 2]\n"
+        "  %z = mul(%1, 2) : f32[s0, 2]\n"
+        "  return %z\n"
+        "  write %x <- %1\n"
+        "}\n");
+}
+
+TEST_CASE("without views, views are copies", "[jit][passes]") {
+  const Graph graph = functionalize(parse_graph("graph captured f(%x: f32[2, 2]) {\n"
+                                                "  %d = diagonal(%x) : f32[2]\n"
+                                                "  return %d\n"
+                                                "}\n"),
+                                    Remove::MutationsAndViews);
+  CHECK(op_text(graph.nodes[0]) == "diagonal_copy");
+}
+
+TEST_CASE("cse keeps tensors that the caller gets apart", "[jit][passes]") {
+  const Graph graph =
+      cse(parse_graph("graph functional f(%x: f32[2]) {\n"
+                      "  %a = exp(%x) : f32[2]\n"
+                      "  %b = exp(%x) : f32[2]\n"
+                      "  %c = add(%a, %x) : f32[2]\n"
+                      "  %d = add(%x, %b) : f32[2]\n"
+                      "  %e = mul(%c, %d) : f32[2]\n"
+                      "  %f = neg(%x) : f32[2]\n"
+                      "  %g = neg(%x) : f32[2]\n"
+                      "  return %e, %f, %g\n"
+                      "}\n"));
+  std::string ops;
+  for (const Node& node : graph.nodes) ops += op_text(node) + " ";
+  CHECK(ops == "exp add mul neg neg ");
+}

@@ -1,0 +1,277 @@
+#include "tests/jit/programs.h"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "jit/evaluate.h"
+#include "jit/layouts.h"
+#include "tensor/functions.h"
+#include "tests/tensor/tensors.h"
+
+namespace kiln::jit::testing {
+namespace {
+
+using kiln::testing::describe;
+using kiln::testing::same_bits;
+
+// Writes programs step by step, with the tensors that the values have.
+class Writer {
+ public:
+  explicit Writer(unsigned seed) : engine_(seed) {}
+
+  Graph run() {
+    builder_.graph.name = "program";
+    inputs();
+    const std::vector<Tensor> arguments = arguments_of(builder_.graph);
+    tensors_.assign(arguments.begin(), arguments.end());
+    const int steps = 3 + draw(9);
+    for (int i = 0; i < steps; ++i) step();
+    const int results = draw(4);
+    for (int i = 0; i < results; ++i) builder_.graph.outputs.push_back(Operand::of(value()));
+    return std::move(builder_.graph);
+  }
+
+ private:
+  int draw(int count) { return static_cast<int>(engine_() % static_cast<unsigned>(count)); }
+  DType dtype() { return draw(4) == 0 ? DType::I64 : DType::F32; }
+
+  void inputs() {
+    const int count = 1 + draw(3);
+    const DType shared = dtype();
+    for (int i = 0; i < count; ++i) {
+      Type type{dtype(), Device{}, {2 + draw(2), 2 + draw(3)}, false, std::nullopt};
+      Input input;
+      if (draw(3) == 0) type.strides = Sizes{1, type.sizes[0]};
+      if (draw(2) == 0) {  // part of a memory that others may reach into
+        input.storage = 0;
+        input.offset = draw(10);
+        type.dtype = shared;
+        if (draw(3) == 0) type.strides = Sizes{2 * type.sizes[1].constant(), 2};
+      }
+      builder_.input("x", type, input);
+    }
+  }
+
+  // A value that still names its tensor: a write of a layout gives it a new name.
+  ValueId value() {
+    while (true) {
+      const int at = draw(static_cast<int>(tensors_.size()));
+      if (!stale_.contains(at)) return at;
+    }
+  }
+  const Tensor& tensor(ValueId id) const { return tensors_[static_cast<std::size_t>(id)]; }
+  std::int64_t dim(const Tensor& x) { return draw(std::max(x.rank(), 1)); }
+
+  void step() {
+    const ValueId x = value();
+    switch (draw(10)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return view(x);
+      case 4:
+      case 5:
+      case 6:
+        return write(x);
+      case 7:
+        return apply("clone", Form::Plain, {Operand::of(x)}, {});
+      case 8:
+        return apply(pick({"neg", "square", "relu"}), Form::Plain, {Operand::of(x)}, {});
+      default:
+        return apply(pick({"add", "mul", "sub"}), Form::Plain, {Operand::of(x), other()}, {});
+    }
+  }
+  std::string_view pick(std::initializer_list<std::string_view> names) {
+    return *(names.begin() + draw(static_cast<int>(names.size())));
+  }
+  Operand other() { return draw(2) == 0 ? Operand::of(value()) : Operand::of_number(Size(draw(5))); }
+
+  void write(ValueId x) {
+    const Operand target = Operand::of(x);
+    switch (draw(8)) {
+      case 0:
+        return apply("copy", Form::Write, {target, other()}, {});
+      case 1:
+        return apply("zero", Form::Write, {target}, {});
+      case 2:
+        return apply("ge", Form::Write, {target, other()}, {});
+      case 3:
+        return apply("t", Form::Write, {target}, {});
+      case 4:
+        return apply("transpose", Form::Write, {target}, {dim(tensor(x)), dim(tensor(x))});
+      default:
+        return apply(pick({"add", "mul", "sub"}), Form::Write, {target, other()}, {});
+    }
+  }
+
+  void view(ValueId id) {
+    const Tensor& x = tensor(id);
+    const std::int64_t d = dim(x);
+    const std::int64_t size = x.rank() > 0 ? x.size(static_cast<int>(d)) : 1;
+    const std::vector<Operand> source{Operand::of(id)};
+    const std::int64_t start = draw(std::max(static_cast<int>(size), 1)), step = 1 + draw(2);
+    switch (draw(14)) {
+      case 0:
+        return apply("slice", Form::Plain, source, {d, start, size, step});
+      case 1:
+        return apply("select", Form::Plain, source, {d, start});
+      case 2:
+        return apply("transpose", Form::Plain, source, {d, dim(x)});
+      case 3:
+        return apply("view", Form::Plain, source, {Dims{-1}});
+      case 4:
+        return apply("reshape", Form::Plain, source, {Dims{-1}});
+      case 5:
+        return apply("diagonal", Form::Plain, source,
+                     {std::int64_t{draw(3) - 1}, std::int64_t{0}, std::int64_t{1}});
+      case 6:
+        return apply("unsqueeze", Form::Plain, source, {d});
+      case 7:
+        return apply("squeeze", Form::Plain, source, {});
+      case 8:
+        return apply("split", Form::Plain, source, {Dims{2}, d});
+      case 9:
+        return apply("unbind", Form::Plain, source, {d});
+      case 10:
+        return apply("unfold", Form::Plain, source,
+                     {d, std::int64_t{1 + draw(2)}, std::int64_t{1 + draw(2)}});
+      case 11:
+        return apply("as_strided", Form::Plain, source,
+                     {Dims{2, 2}, Dims{1 + draw(3), 1}, std::int64_t{draw(2)}});
+      case 12:
+        return apply("narrow", Form::Plain, source, {d, start, std::int64_t{1}});
+      default:
+        return apply(pick({"t", "contiguous", "flatten", "detach"}), Form::Plain, source, {});
+    }
+  }
+
+  // Nothing when the op refuses.
+  void apply(std::string_view name, Form form, std::vector<Operand> operands,
+             std::initializer_list<Attr> attrs) {
+    Node node;
+    node.op = &OpTable::get().at(name);
+    node.form = form;
+    node.operands = operands;
+    Attrs values(*node.op);
+    std::copy(attrs.begin(), attrs.end(), values.values().begin());
+    node.attrs = to_graph_attrs(values);
+    std::vector<Tensor> given;
+    for (const Operand& each : operands) {
+      given.push_back(each.is_value() ? tensor(each.value)
+                                      : Tensor::number(std::get<Size>(each.number).constant()));
+    }
+    Tensors results;
+    try {
+      results = node.writes() ? Tensors{bind_inplace(*node.op, given, values)}
+                              : kiln::bind(*node.op, given, values);
+    } catch (const OpError&) {
+      return;
+    }
+    std::vector<Type> types;
+    for (const Tensor& each : results) types.push_back(to_type(each.type()));
+    for (const ValueId made : builder_.append(node, types)) {
+      if (node.writes_layout()) rename(tensor(operands[0].value), made);
+    }
+    tensors_.insert(tensors_.end(), results.begin(), results.end());
+  }
+  void rename(const Tensor& x, ValueId made) {
+    for (ValueId id = 0; id < made; ++id) {
+      if (tensor(id).is_same(x)) stale_.insert(id);
+    }
+  }
+
+  std::mt19937 engine_;
+  Builder builder_;
+  std::vector<Tensor> tensors_;
+  std::set<ValueId> stale_;
+};
+
+Tensor memory(std::int64_t elements, DType dtype, int seed) {
+  return kiln::testing::make(Dims{elements}, dtype, [seed](std::int64_t i) {
+    return static_cast<double>((i * 7 + seed * 13) % 11) - 4;
+  });
+}
+
+}  // namespace
+
+std::vector<Tensor> arguments_of(const Graph& graph) {
+  std::map<int, Tensor> storages;
+  std::vector<Tensor> result;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Type& type = graph.values[i].type;
+    Layout layout = layout_of_type(type, graph.hints);
+    layout.offset = graph.inputs[i].offset.evaluate(graph.hints);
+    Tensor whole = memory(64, type.dtype, static_cast<int>(i));
+    if (graph.inputs[i].storage) whole = storages.try_emplace(*graph.inputs[i].storage, whole).first->second;
+    result.push_back(Tensor::alias(whole, layout));
+  }
+  return result;
+}
+
+Graph random_program(unsigned seed) { return Writer(seed).run(); }
+
+namespace {
+
+// Without node `left_out`, what depends on it, and output `output_out`; -1: none.
+Graph without(const Graph& graph, int left_out, int output_out) {
+  Rewriter rewriter(graph);
+  const auto known = [&rewriter](const Operand& each) {
+    return !each.is_value() || rewriter.at(each.value) >= 0;
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (static_cast<int>(i) == left_out || !std::all_of(node.operands.begin(), node.operands.end(), known))
+      continue;
+    rewriter.copy(node);
+  }
+  for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+    if (static_cast<int>(k) != output_out && known(graph.outputs[k])) {
+      rewriter.graph.outputs.push_back(rewriter.at(graph.outputs[k]));
+    }
+  }
+  return std::move(rewriter.graph);
+}
+
+}  // namespace
+
+Graph shrunk(Graph graph, const std::function<bool(const Graph&)>& fails) {
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    const int nodes = static_cast<int>(graph.nodes.size()), outputs = static_cast<int>(graph.outputs.size());
+    for (int i = 0; i < nodes + outputs && !smaller; ++i) {
+      Graph candidate = without(graph, i < nodes ? i : -1, i < nodes ? -1 : i - nodes);
+      if (!fails(candidate)) continue;
+      graph = std::move(candidate);
+      smaller = true;
+    }
+  }
+  return graph;
+}
+
+std::string difference(const Graph& captured, const Graph& other) {
+  std::vector<Tensor> first = arguments_of(captured), second = arguments_of(captured);
+  const std::size_t arguments = first.size();
+  const Tensors expected = evaluate(captured, first), actual = evaluate(other, second);
+  if (expected.size() != actual.size()) return "another number of results";
+  first.insert(first.end(), expected.begin(), expected.end());
+  second.insert(second.end(), actual.begin(), actual.end());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const std::string who =
+        i < arguments ? "argument " + std::to_string(i) : "result " + std::to_string(i - arguments);
+    if (!same_bits(first[i], second[i]))
+      return who + " is " + describe(second[i]) + ", not " + describe(first[i]);
+    if (i < arguments && first[i].layout() != second[i].layout()) return who + " has another layout";
+    for (std::size_t k = 0; k < i; ++k) {
+      if (first[i].is_same(first[k]) != second[i].is_same(second[k])) return who + " is another tensor";
+      if (shares_storage(first[i], first[k]) != shares_storage(second[i], second[k])) {
+        return who + (shares_storage(first[i], first[k]) ? " no longer" : " now") + " shares memory with " +
+               std::to_string(k);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace kiln::jit::testing
