@@ -27,8 +27,8 @@ Tensor computed(const TensorType& type) {
 
 template <WindowsFn kWindows>
 std::vector<TensorType> infer_average(std::span<const TensorType> in, const Attrs& attrs) {
-  constexpr bool kAdaptive = kWindows == ops::adaptive_windows;
-  if (kAdaptive || in[0].dtype != DType::I64) ops::need_float(in[0], attrs);
+  const bool adaptive = kWindows == ops::adaptive_windows;
+  if (adaptive || in[0].dtype != DType::I64) ops::need_float(in[0], attrs);
   divisor_of(attrs);
   const Dims planes = ops::plane_sizes(in[0], attrs);
   return {

@@ -41,6 +41,14 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
         return self
 
+    def enter(self):
+        """Ends a line and waits for the next prompt: what is typed before it is there, the terminal echoes."""
+        self.keys("Enter")
+        end = time.monotonic() + 5
+        while time.monotonic() < end and self.screen().splitlines()[-1].strip() not in ("kiln>", "..."):
+            time.sleep(0.02)
+        return self
+
     def paste(self, text):
         subprocess.run(["tmux", "-L", self.socket, "load-buffer", "-"], input=text.encode(), check=True, timeout=10)
         self.tmux("paste-buffer", "-p", "-r")
@@ -90,18 +98,18 @@ class Prompt(unittest.TestCase):
 
     def test_several_lines_with_indentation(self):
         terminal = self.start()
-        terminal.type("fn f(x) {").keys("Enter").type("return x + 1").keys("Enter").type("}").keys("Enter")
+        terminal.type("fn f(x) {").enter().type("return x + 1").enter().type("}").enter()
         terminal.type("f(41)").keys("Enter")
         terminal.wait("kiln> fn f(x) {\n  ...   return x + 1\n  ... }\nkiln> f(41)\n42\nkiln>")
 
     def test_history_brings_back_whole_entries(self):
         terminal = self.start()
-        terminal.type("fn g() {").keys("Enter").type("return 5").keys("Enter").type("}").keys("Enter")
+        terminal.type("fn g() {").enter().type("return 5").enter().type("}").keys("Enter")
         terminal.wait("  ... }\nkiln>")  # between two prompts the terminal keeps Ctrl-D to itself
         terminal.keys("C-d").wait("left with 0")
         terminal = self.start()
         terminal.keys("Up").wait("kiln> fn g() {\n  ...   return 5\n  ... }")
-        terminal.keys("Enter").type("g()").keys("Enter").wait("kiln> g()\n5\nkiln>")
+        terminal.enter().type("g()").keys("Enter").wait("kiln> g()\n5\nkiln>")
         self.assertEqual(os.stat(self.home + "/state/kiln/history").st_mode & 0o777, 0o600)
 
     def test_edit_opens_the_editor_and_runs_what_it_left(self):
@@ -116,31 +124,31 @@ class Prompt(unittest.TestCase):
 
     def test_editing_an_earlier_line(self):
         terminal = self.start()
-        terminal.type("x = [1,").keys("Enter").type("2]").keys("Up").keys("C-e").keys("BSpace").type(" + 1,")
+        terminal.type("x = [1,").enter().type("2]").keys("Up").keys("C-e").keys("BSpace").type(" + 1,")
         terminal.wait("kiln> x = [1 + 1,\n  ...   2]")
-        terminal.keys("Down").keys("C-e").keys("Enter").type("x").keys("Enter").wait("[2, 2]\nkiln>")
+        terminal.keys("Down").keys("C-e").enter().type("x").keys("Enter").wait("[2, 2]\nkiln>")
 
     def test_searching_history(self):
         terminal = self.start()
-        terminal.type("first = 1").keys("Enter").type("second = 2").keys("Enter").wait("kiln> second = 2\nkiln>")
+        terminal.type("first = 1").enter().type("second = 2").keys("Enter").wait("kiln> second = 2\nkiln>")
         terminal.keys("C-r").type("fir").wait("(reverse-i-search)`fir': first = 1")
-        terminal.keys("Enter").type("first + 1").keys("Enter").wait("kiln> first + 1\n2\nkiln>")
+        terminal.enter().type("first + 1").keys("Enter").wait("kiln> first + 1\n2\nkiln>")
 
     def test_hint_taken_with_right(self):
         terminal = self.start()
-        terminal.type("value = 123").keys("Enter").type("val").wait("kiln> value = 123\nkiln> value = 123")
-        terminal.keys("Right").type(" + 1").keys("Enter").type("value").keys("Enter").wait("kiln> value\n124")
+        terminal.type("value = 123").enter().type("val").wait("kiln> value = 123\nkiln> value = 123")
+        terminal.keys("Right").type(" + 1").enter().type("value").keys("Enter").wait("kiln> value\n124")
 
     def test_completion(self):
         terminal = self.start()
         terminal.type("enumer").keys("Tab").wait("kiln> enumerate")
-        terminal.keys("C-c").type("x = zeros(2)").keys("Enter").type("x.sigm").keys("Tab", "Tab").wait("sigmoid_")
+        terminal.keys("C-c").type("x = zeros(2)").enter().type("x.sigm").keys("Tab", "Tab").wait("sigmoid_")
         terminal.keys("C-c").type(":timei").keys("Tab").wait("kiln> :timeit")
 
     def test_interrupt_while_typing_and_running(self):
         terminal = self.start()
         terminal.type("abandoned").keys("C-c").wait("kiln> abandoned^C\nkiln>")
-        terminal.type("n = 7").keys("Enter").type("while true { }").keys("Enter")
+        terminal.type("n = 7").enter().type("while true { }").keys("Enter")
         time.sleep(0.3)
         terminal.keys("C-c").wait("Interrupted")
         terminal.type("n").keys("Enter").wait("kiln> n\n7\nkiln>")
@@ -153,7 +161,7 @@ class Prompt(unittest.TestCase):
 
     def test_paste_is_one_entry_without_prompts(self):
         terminal = self.start()
-        terminal.paste(">>> fn h(x) {\n...   return x * 3\n... }\n").keys("Enter").type("h(14)").keys("Enter")
+        terminal.paste(">>> fn h(x) {\n...   return x * 3\n... }\n").enter().type("h(14)").keys("Enter")
         terminal.wait("kiln> h(14)\n42\nkiln>")
         terminal.paste("a = 1\nb = 2\na + b\n").wait("kiln> a = 1\n  ... b = 2\n  ... a + b")
         terminal.keys("Enter").wait("a + b\n3\nkiln>")
@@ -173,7 +181,7 @@ class Prompt(unittest.TestCase):
 
     def test_dumb_terminal(self):
         terminal = self.start(TERM="dumb")
-        terminal.type("fn f() {").keys("Enter").type("return 9 }").keys("Enter").type("f()").keys("Enter").wait("f()\n9\nkiln>")
+        terminal.type("fn f() {").enter().type("return 9 }").enter().type("f()").keys("Enter").wait("f()\n9\nkiln>")
         terminal.keys("C-d").wait("left with 0")
 
     def test_long_lines_wrap(self):
