@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "jit/shape_rules.h"
@@ -59,7 +60,18 @@ class Checker {
   }
 
   void used(const Operand& operand) const {
-    if (operand.is_value() && operand.value >= defined_) fail("an operand is not defined before it is used");
+    if (!operand.is_value()) return;
+    if (operand.value >= defined_) fail("an operand is not defined before it is used");
+    const auto renamed = renamed_.find(tensor_of(operand.value));
+    if (renamed != renamed_.end() && operand.value < renamed->second) {
+      fail("after a write of its layout, a tensor goes by the name of the result");
+    }
+  }
+
+  // The first value that is this very tensor: the result of a write is what was written.
+  ValueId tensor_of(ValueId id) const {
+    const auto found = written_.find(id);
+    return found == written_.end() ? id : found->second;
   }
 
   void node(const Node& node) {
@@ -73,6 +85,10 @@ class Checker {
       if (id != defined_++) fail("results are not numbered in order");
     }
     types(node);
+    if (!node.writes()) return;
+    const ValueId tensor = tensor_of(node.operands[0].value);
+    written_[node.outputs[0]] = tensor;
+    if (node.writes_layout()) renamed_[tensor] = node.outputs[0];
   }
 
   void form(const Node& node) const {
@@ -134,6 +150,8 @@ class Checker {
 
   const Graph& graph_;
   ValueId defined_ = 0;
+  std::map<ValueId, ValueId> written_;  // results of writes, by the tensor they are
+  std::map<ValueId, ValueId> renamed_;  // tensors whose layout was written, and their name since
   int node_ = -1;
 };
 

@@ -8,7 +8,9 @@
 namespace kiln::jit {
 namespace {
 
-std::optional<Fragment> body_of(const Graph& graph, std::span<const int> producers, const Node& node) {
+// `graph` is what was made so far: in it, all views before the node are known as such.
+std::optional<Fragment> body_of(const Graph& graph, const Node& node) {
+  const std::vector<int> producers = graph.producers();
   const Body body = [&node](Inputs operands, const SymbolValues& symbols) {
     return run_body(*node.op, operands, evaluate(*node.op, node.attrs, symbols));
   };
@@ -39,10 +41,9 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
 // Composite nodes become their bodies where these are `wanted`.
 Graph expand(const Graph& graph, bool (*wanted)(const Fragment&)) {
   Rewriter rewriter(graph);
-  const std::vector<int> producers = graph.producers();
   for (const Node& node : graph.nodes) {
     const bool composite = !node.is_constant() && node.form == Form::Plain && is_composite(*node.op);
-    const auto body = composite ? body_of(graph, producers, node) : std::nullopt;
+    const auto body = composite ? body_of(rewriter.graph, rewriter.mapped(node)) : std::nullopt;
     if (body && !node.outputs.empty() && gives_values(*body) && wanted(*body)) {
       replace(rewriter, node, *body);
     } else {

@@ -286,6 +286,22 @@ class Functionalizer {
     return false;
   }
 
+  static bool counts_places(const Fragment& fragment) {
+    return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& step) {
+      const auto is_offset = [](const Parameter& each) { return each.name == "storage_offset"; };
+      return step.op != nullptr && std::any_of(step.op->signature.parameters.begin(),
+                                               step.op->signature.parameters.end(), is_offset);
+    });
+  }
+
+  // Scatters that count places in the storage need a value that begins there, which an argument need not.
+  void take_over(Memory& here, const Node& like) {
+    const bool is_argument = here.input >= 0 && here.version == 0;
+    if (!is_argument || out_.graph.inputs[static_cast<std::size_t>(here.input)].role == Role::Base) return;
+    here.value = out_.apply(OpTable::get().at("clone"), {Operand::of(here.value)}, {}, like)[0];
+    ++here.version;
+  }
+
   // Straight into the places that the alias has in the base.
   ValueId scatter(int at, ValueId value, const Node& like) {
     if (!source_.hints.empty()) {
@@ -293,6 +309,7 @@ class Functionalizer {
                     "a write through overlapping views, or as_strided, with sizes that are symbols");
     }
     const Layout layout = layout_of_alias(at, source_.hints);
+    take_over(memory(at), like);
     return out_.apply(OpTable::get().at("as_strided_scatter"),
                       {Operand::of(memory(at).value), Operand::of(value)},
                       {to_sizes(layout.sizes), to_sizes(layout.strides), Size(layout.offset)}, like)[0];
@@ -305,7 +322,7 @@ class Functionalizer {
       throw OpError(ErrorKind::Capture,
                     fmt::format("a write through {}: {}", step.op->name(), step.op->undo.missing));
     }
-    const ValueId base = read(parent, true);
+    ValueId base = read(parent, true);
     const Type &base_type = out_.type(base), &type = out_.type(updated);
     const TraceOperand operands[] = {
         {Operand::of(0), base_type.dtype, base_type.device,
@@ -327,6 +344,10 @@ class Functionalizer {
     if (!fragment) {
       throw OpError(ErrorKind::Capture,
                     fmt::format("a write through {} with sizes that are symbols", step.op->name()));
+    }
+    if (counts_places(*fragment)) {
+      take_over(memory(parent), like);
+      base = read(parent, true);
     }
     std::string name = alias(parent).name;
     return inline_fragment(out_, *fragment, {Operand::of(base), Operand::of(updated)}, like,

@@ -46,8 +46,8 @@ Graph functional(const Graph& graph) { return functionalize(expand_views(graph))
 
 }  // namespace
 
-TEST_CASE("2000 random programs do the same when functionalized", "[jit][passes]") {
-  check_programs(2000, functional);
+TEST_CASE("4000 random programs do the same when functionalized", "[jit][passes]") {
+  check_programs(4000, functional);
 }
 
 TEST_CASE("random programs do the same after the whole pipeline", "[jit][passes]") {

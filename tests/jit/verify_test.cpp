@@ -93,3 +93,16 @@ TEST_CASE("a fault is shown among its neighbours", "[jit][verify]") {
           "from f.kiln:2:7\n");
   }
 }
+
+TEST_CASE("a tensor whose layout was written goes by its new name", "[jit][verify]") {
+  const auto fault_with = [](const std::string& last) {
+    return find_fault(
+        parse_graph("graph captured f(%x: f32[2, 3]) {\n"
+                    "  %y = add_(%x, 1) : f32[2, 3]\n"
+                    "  %z = t_(%y) : f32[3, 2]\n" +
+                    last + "  return %a\n}\n"));
+  };
+  CHECK(fault_with("  %a = neg(%z) : f32[3, 2]\n").empty());
+  CHECK(mentions(fault_with("  %a = neg(%x) : f32[2, 3]\n"), "goes by the name of the result"));
+  CHECK(mentions(fault_with("  %a = neg(%y) : f32[2, 3]\n"), "goes by the name of the result"));
+}
