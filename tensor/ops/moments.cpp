@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "tensor/cpu/fold.h"
-#include "tensor/math.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -197,13 +196,7 @@ Tensors logsumexp(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor m = cpu::fold(x, dims, Combine::Max);
   update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
   const Tensor totals = cpu::fold(x, dims, Combine::Sum, Map::CenteredExp, m);
-  const auto finish = [&]<class T>() {
-    T* total = totals.writable<T>();
-    const T* shift = m.data<T>();
-    for (std::int64_t i = 0; i < totals.numel(); ++i) total[i] = math::log(total[i]) + shift[i];
-  };
-  totals.dtype() == DType::F64 ? finish.operator()<double>() : finish.operator()<float>();
-  return {finished(totals, x, attrs, dtype)};
+  return {finished(ops::log(totals) + m, x, attrs, dtype)};
 }
 
 Tensors decompose_logsumexp(const Op&, Inputs in, const Attrs& attrs) {
