@@ -40,7 +40,7 @@ class Lu {
   // 0, or the number of the first pivot that is zero.
   int factorize() {
     if (n_ > kSmall) return factorize_by_panels();
-    return with_order(n_, [this](auto n) { return factorize_small(n); });
+    return with_order(n_, [this](auto n) { return this->factorize_small(n); });
   }
 
   bool is_odd() const {
