@@ -10,18 +10,6 @@
 namespace kiln::jit {
 namespace {
 
-Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
-  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
-  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Size>(number).evaluate(symbols));
-}
-
-// The memory that members share, flat.
-Tensor base_of(const Tensor& member, const Type& type, const SymbolValues& symbols) {
-  const Dims sizes = evaluate(type.sizes, symbols);
-  return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
-}
-
 [[noreturn]] void refuse(const Graph& graph, std::size_t input, const Tensor& x) {
   throw OpError(ErrorKind::Shape,
                 fmt::format("graph {}: {} is {}, not {}", graph.name, value_names(graph)[input],
@@ -38,7 +26,7 @@ class Evaluator {
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const int place = places[i] >= 0 ? places[i] : graph.inputs[i].members[0];
       const Tensor& given = arguments[static_cast<std::size_t>(place)];
-      values_[i] = places[i] >= 0 ? given : base_of(given, graph.values[i].type, symbols_);
+      values_[i] = places[i] >= 0 ? given : flat_alias(given, evaluate(graph.values[i].type.sizes, symbols_));
     }
   }
 
@@ -136,7 +124,7 @@ class Evaluator {
     const Tensor base = now(source);
     if (!became_.contains(source)) return at(id);
     const Tensors views = kiln::bind(*node.op, {&base, 1}, evaluate(*node.op, node.attrs, symbols_));
-    for (std::size_t k = 0; k < views.size(); ++k) became_[node.outputs[k]] = views[k];
+    for (std::size_t k = 0; k < views.size(); ++k) became_.try_emplace(node.outputs[k], views[k]);
     return became_.at(id);
   }
 
@@ -150,6 +138,16 @@ class Evaluator {
 };
 
 }  // namespace
+
+Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
+  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
+  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
+  return Tensor::number(std::get<Size>(number).evaluate(symbols));
+}
+
+Tensor flat_alias(const Tensor& member, const Dims& sizes) {
+  return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
+}
 
 SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
   if (static_cast<int>(arguments.size()) != graph.argument_count()) {

@@ -1,4 +1,5 @@
-// Owns running a graph op by op through `bind`, so that it works at every level.
+// Owns what a graph means: running it op by op through `bind`, at every level, as plainly as can be. What is
+// run often is made an Executable, which must do the same.
 #pragma once
 
 #include "jit/graph.h"
@@ -8,6 +9,11 @@ namespace kiln::jit {
 // The values of the symbols, from the sizes of the arguments. Throws OpError (Shape) when an argument does
 // not have the type that its input says.
 SymbolValues bind_symbols(const Graph& graph, Inputs arguments);
+
+// A number of the host program as an operand.
+Tensor number_tensor(const Number& number, const SymbolValues& symbols);
+// The memory of a member of a base, flat, from its beginning on.
+Tensor flat_alias(const Tensor& member, const Dims& sizes);
 
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
 // What is returned aliases arguments as the graph says: see Effect.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "jit/evaluate.h"
 #include "jit/fit.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
@@ -87,10 +88,7 @@ Tensor operand_tensor(const TraceOperand& operand, const SymbolValues& symbols) 
     return Tensor::alias(memory, layout);
   }
   if (!operand.operand.is_number()) return {};
-  const Number& number = operand.operand.number;
-  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
-  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Size>(number).evaluate(symbols));
+  return number_tensor(operand.operand.number, symbols);
 }
 
 Fragment trace_at(const Body& body, std::span<const TraceOperand> operands, const SymbolValues& symbols,

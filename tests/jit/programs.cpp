@@ -206,6 +206,7 @@ std::vector<Tensor> arguments_of(const Graph& graph) {
     Tensor whole = memory(64, type.dtype, static_cast<int>(i));
     if (graph.inputs[i].storage) whole = storages.try_emplace(*graph.inputs[i].storage, whole).first->second;
     result.push_back(Tensor::alias(whole, layout));
+    result.back().impl()->is_number = type.is_number;
   }
   return result;
 }
@@ -251,9 +252,13 @@ Graph shrunk(Graph graph, const std::function<bool(const Graph&)>& fails) {
 }
 
 std::string difference(const Graph& captured, const Graph& other) {
+  return difference(captured, [&other](Inputs arguments) { return evaluate(other, arguments); });
+}
+
+std::string difference(const Graph& captured, const Run& other) {
   std::vector<Tensor> first = arguments_of(captured), second = arguments_of(captured);
   const std::size_t arguments = first.size();
-  const Tensors expected = evaluate(captured, first), actual = evaluate(other, second);
+  const Tensors expected = evaluate(captured, first), actual = other(second);
   if (expected.size() != actual.size()) return "another number of results";
   first.insert(first.end(), expected.begin(), expected.end());
   second.insert(second.end(), actual.begin(), actual.end());

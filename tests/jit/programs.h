@@ -19,5 +19,8 @@ Graph shrunk(Graph graph, const std::function<bool(const Graph&)>& fails);
 // What a caller sees of two runs on arguments of the same elements that must not differ: results, arguments,
 // what aliases what. Empty when all is equal.
 std::string difference(const Graph& captured, const Graph& other);
+// Likewise of a graph and whatever else runs it.
+using Run = std::function<Tensors(Inputs arguments)>;
+std::string difference(const Graph& captured, const Run& other);
 
 }  // namespace kiln::jit::testing

@@ -1,0 +1,228 @@
+#include "jit/executable.h"
+
+#include <algorithm>
+
+#include "jit/evaluate.h"
+#include "jit/shape_rules.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+constexpr std::size_t kRemembered = 32;  // tuples of symbol values
+constexpr std::size_t kInlineFrame = 32;
+
+// The operands of a step side by side. They are held by the frame or by the caller meanwhile, so they are
+// not counted: never destroyed here.
+class Borrowed {
+ public:
+  explicit Borrowed(std::size_t count) : count_(count) {
+    if (count > kInline) many_.resize(count);
+  }
+  ~Borrowed() {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  void set(std::size_t i, const Tensor& x) {
+    if (count_ > kInline) {
+      many_[i] = x;
+    } else {
+      std::construct_at(few_ + i, Ref<TensorImpl>::adopt(x.impl()));
+    }
+  }
+  Inputs get() const { return {count_ > kInline ? many_.data() : few_, count_}; }
+
+ private:
+  static constexpr std::size_t kInline = 6;
+  std::size_t count_;
+  union {
+    Tensor few_[kInline];
+  };
+  SmallVector<Tensor, 1> many_;
+};
+
+// One run.
+class Call {
+ public:
+  Call(const Plan& plan, const Executable::Prepared& prepared, Inputs arguments, Progress& progress)
+      : plan_(plan), prepared_(prepared), arguments_(arguments), progress_(progress) {
+    frame_.resize(plan.frame_size);
+  }
+
+  Tensors run() {
+    for (const Step& step : plan_.steps) {
+      progress_.node = step.node;
+      carry_out(step);
+      for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
+    }
+    progress_.node = -1;
+    if (!plan_.effects.empty()) effects();
+    Tensors outputs;
+    outputs.reserve(plan_.outputs.size());
+    for (const Output& each : plan_.outputs) {
+      outputs.push_back(each.is_number ? number_like(at(each.source)) : at(each.source));
+    }
+    return outputs;
+  }
+
+ private:
+  const Tensor& at(Source source) const {
+    switch (source.table) {
+      case Table::Frame:
+        return frame_[source.index];
+      case Table::Argument:
+        return arguments_[source.index];
+      case Table::Prebuilt:
+        return prepared_.prebuilt[source.index];
+      case Table::Became:
+        break;
+    }
+    return became_[source.index];
+  }
+  Tensor& slot(std::uint32_t i) { return frame_[plan_.slots[i]]; }
+  const Attrs& attrs(std::uint32_t index) const { return prepared_.attrs[index]; }
+
+  static Tensor number_like(const Tensor& x) {
+    if (x.dtype() == DType::Bool) return Tensor::number(x.item_bool());
+    if (x.dtype() == DType::F64) return Tensor::number(x.item_float());
+    return Tensor::number(x.item_int());
+  }
+
+  void carry_out(const Step& step) {
+    Borrowed operands(step.operands.end - step.operands.begin);
+    for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
+      operands.set(i - step.operands.begin, at(plan_.operands[i]));
+    }
+    switch (step.kind) {
+      case Step::Kind::Apply:
+        return keep(step, kiln::bind(*step.op, operands.get(), attrs(step.attrs)));
+      case Step::Kind::Write:
+        slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
+        return;
+      case Step::Kind::Copy: {
+        Tensors views = kiln::bind(*step.op, operands.get(), attrs(step.attrs));
+        for (Tensor& each : views) each = ops::clone(each);
+        return keep(step, std::move(views));
+      }
+      case Step::Kind::Base:
+        slot(step.results.begin) = flat_alias(operands.get()[0], prepared_.bases[step.attrs]);
+        return;
+      case Step::Kind::FreshConstant:
+        slot(step.results.begin) = ops::clone(operands.get()[0]);
+        return;
+      case Step::Kind::FreshNumber:
+        slot(step.results.begin) = number_like(operands.get()[0]);
+    }
+  }
+
+  void keep(const Step& step, Tensors results) {
+    if (results.size() != step.results.end - step.results.begin) {
+      throw InternalError(std::string(step.op->name()) +
+                          " gives another number of results than its graph says");
+    }
+    for (std::uint32_t k = 0; k < results.size(); ++k) slot(step.results.begin + k) = std::move(results[k]);
+  }
+
+  // ---- Effects: as in evaluate.cpp ----
+
+  void effects() {
+    became_.resize(plan_.became_size);
+    Tensors written = written_values();
+    std::size_t next = 0;
+    for (const EffectStep& each : plan_.effects) {
+      const Tensor x = at(each.target);
+      if (each.kind == Effect::Kind::Write) ops::copy_(x, written[next++]);
+      if (each.kind == Effect::Kind::Layout) change_layout(each, x);
+      became_[each.became] = x;
+      ++progress_.effects;
+    }
+    for (const ViewStep& each : plan_.views) {
+      Tensors views = kiln::bind(*each.op, {&became_[each.source], 1}, attrs(each.attrs));
+      for (std::size_t k = 0; k < views.size(); ++k) {
+        if (each.results[k] >= 0) became_[static_cast<std::size_t>(each.results[k])] = std::move(views[k]);
+      }
+    }
+  }
+
+  // All values are read before any tensor is written: copies of those that lie where something is written.
+  Tensors written_values() const {
+    Tensors written;
+    for (const EffectStep& each : plan_.effects) {
+      if (each.kind != Effect::Kind::Write) continue;
+      const Tensor& value = at(each.value);
+      const bool exposed =
+          std::any_of(plan_.effects.begin(), plan_.effects.end(), [&](const EffectStep& other) {
+            return other.kind == Effect::Kind::Write && shares_storage(at(other.target), value);
+          });
+      written.push_back(exposed ? ops::clone(value) : value);
+    }
+    return written;
+  }
+
+  // What the tensor was until now is a view of it in its old layout.
+  void change_layout(const EffectStep& effect, const Tensor& x) {
+    const Tensor before = ops::view(x, x.sizes());
+    for (Tensor& each : became_) {
+      if (each && each.is_same(x)) each = before;
+    }
+    bind_inplace(*effect.layout, {&x, 1}, attrs(effect.attrs));
+  }
+
+  const Plan& plan_;
+  const Executable::Prepared& prepared_;
+  Inputs arguments_;
+  Progress& progress_;
+  SmallVector<Tensor, kInlineFrame> frame_;
+  SmallVector<Tensor, 4> became_;
+};
+
+}  // namespace
+
+Executable::Executable(Graph graph) : graph_(std::move(graph)), plan_(make_plan(graph_)) {
+  at_hints_ = std::make_shared<const Prepared>(prepare(graph_.hints));
+  recent_.push_back(at_hints_);
+}
+
+std::shared_ptr<const Executable> Executable::make(Graph graph) {
+  return std::shared_ptr<const Executable>(new Executable(std::move(graph)));
+}
+
+Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
+  Prepared made;
+  made.symbols = symbols;
+  made.misfit = check_shapes(graph_, symbols);
+  if (!made.misfit.empty()) return made;
+  for (const Application& each : plan_.applications) {
+    made.attrs.push_back(evaluate(*each.op, each.attrs, symbols));
+  }
+  for (const Type& type : plan_.bases) made.bases.push_back(evaluate(type.sizes, symbols));
+  for (const Plan::Prebuilt& each : plan_.prebuilt) {
+    made.prebuilt.push_back(each.operand.is_number() ? number_tensor(each.operand.number, symbols)
+                                                     : each.constant);
+  }
+  return made;
+}
+
+Executable::Shared Executable::prepared(const SymbolValues& symbols) const {
+  if (graph_.hints.empty()) return at_hints_;
+  const std::lock_guard lock(mutex_);
+  auto found = std::find_if(recent_.begin(), recent_.end(),
+                            [&symbols](const Shared& each) { return each->symbols == symbols; });
+  if (found == recent_.end()) {
+    Shared made = std::make_shared<const Prepared>(prepare(symbols));
+    if (recent_.size() == kRemembered) recent_.pop_back();
+    found = recent_.insert(recent_.end(), std::move(made));
+  }
+  std::rotate(recent_.begin(), found, found + 1);
+  return recent_.front();
+}
+
+std::string Executable::misfit(const SymbolValues& symbols) const { return prepared(symbols)->misfit; }
+
+Tensors Executable::run(Inputs arguments, const SymbolValues& symbols, Progress* progress) const {
+  const Shared known = prepared(symbols);
+  if (!known->misfit.empty()) throw OpError(ErrorKind::Capture, known->misfit);
+  Progress ignored;
+  return Call(plan_, *known, arguments, progress != nullptr ? *progress : ignored).run();
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,61 @@
+// Owns the executable: a graph prepared once and then run op by op through `bind`, many times.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "jit/plan.h"
+
+namespace kiln::jit {
+
+// How far a run came, for whoever catches what it throws.
+struct Progress {
+  int node = -1;    // of Graph::nodes: the one that runs, or failed; -1: none yet, or all are done
+  int effects = 0;  // how many effects were carried out
+};
+
+// Does what `evaluate` does, at every level, but everything that is the same in all calls is done before.
+// Nothing is checked of the arguments: the caller knows that they have the types of the inputs.
+//
+// Throws what ops throw, after letting go of all values; `Progress` says of which node. All effects come
+// after all nodes, and nodes of a functional graph write to nothing that existed before the call, so a node
+// that fails leaves the caller's tensors as they were. Only the random state moved on: to begin anew, put it
+// back.
+class Executable {
+ public:
+  // Throws OpError when an attribute cannot be evaluated.
+  static std::shared_ptr<const Executable> make(Graph graph);
+
+  // Why the graph does not hold when its symbols have these values, in words; empty when it does. Found out
+  // once per tuple of values.
+  std::string misfit(const SymbolValues& symbols) const;
+
+  // Throws OpError (Capture) with the misfit when there is one.
+  Tensors run(Inputs arguments, const SymbolValues& symbols = {}, Progress* progress = nullptr) const;
+
+  const Graph& graph() const { return graph_; }
+
+  // What depends on nothing but the values of the symbols.
+  struct Prepared {
+    SymbolValues symbols;
+    std::string misfit;
+    std::vector<Attrs> attrs;
+    std::vector<Tensor> prebuilt;
+    std::vector<Dims> bases;
+  };
+
+ private:
+  using Shared = std::shared_ptr<const Prepared>;
+  explicit Executable(Graph graph);
+  Prepared prepare(const SymbolValues& symbols) const;
+  Shared prepared(const SymbolValues& symbols) const;
+
+  Graph graph_;
+  Plan plan_;
+  Shared at_hints_;  // the only one of a graph without symbols
+  mutable std::mutex mutex_;
+  mutable std::vector<Shared> recent_;  // the last used first
+};
+
+}  // namespace kiln::jit

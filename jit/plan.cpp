@@ -1,0 +1,259 @@
+#include "jit/plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace kiln::jit {
+namespace {
+
+bool may_return_operand(const Node& node) {
+  return !node.is_constant() && (node.is_view() || node.op->lowering == Lowering::Composite);
+}
+
+// Values that the caller may get hold of, or a node writes to: a constant among them is made anew each time.
+std::vector<bool> exposed_values(const Graph& graph) {
+  std::vector<bool> exposed(graph.values.size(), false);
+  const auto expose = [&exposed](const Operand& each) {
+    if (each.is_value()) exposed[static_cast<std::size_t>(each.value)] = true;
+  };
+  for (const Operand& each : graph.outputs) expose(each);
+  for (const Node& node : graph.nodes) {
+    if (may_return_operand(node)) std::for_each(node.operands.begin(), node.operands.end(), expose);
+    if (node.writes()) expose(node.operands[0]);
+  }
+  return exposed;
+}
+
+constexpr int kAfterSteps = std::numeric_limits<int>::max();
+
+class Planner {
+ public:
+  explicit Planner(const Graph& graph)
+      : graph_(graph), exposed_(exposed_values(graph)), sources_(graph.values.size()) {
+    producers_ = graph.producers();
+    find_last_reads();
+  }
+
+  Plan run() {
+    inputs();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(static_cast<int>(i));
+    for (const Effect& each : graph_.effects) effect(each);
+    for (const Operand& each : graph_.outputs) output(each);
+    plan_.became_size = static_cast<std::uint32_t>(became_.size());
+    return std::move(plan_);
+  }
+
+ private:
+  // ---- Lifetimes ----
+
+  void find_last_reads() {
+    last_read_.assign(graph_.values.size(), -1);
+    const auto read = [this](const Operand& each, int when) {
+      if (each.is_value()) last_read_[static_cast<std::size_t>(each.value)] = when;
+    };
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const Operand& each : graph_.nodes[i].operands) read(each, static_cast<int>(i));
+    }
+    for (const Effect& each : graph_.effects) {
+      read(Operand::of(each.value), kAfterSteps);
+      read(Operand::of(each.input), kAfterSteps);
+    }
+    for (const Operand& each : graph_.outputs) read(each, kAfterSteps);
+  }
+
+  std::uint32_t new_slot() {
+    if (free_.empty()) return plan_.frame_size++;
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  Range slots_since(std::size_t begin) const { return range(begin, plan_.slots.size()); }
+  static Range range(std::size_t begin, std::size_t end) {
+    return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  }
+  Source& at(ValueId id) { return sources_[static_cast<std::size_t>(id)]; }
+
+  Source result(ValueId id) {
+    const Source source{Table::Frame, new_slot()};
+    plan_.slots.push_back(source.index);
+    if (id >= 0) at(id) = source;
+    return source;
+  }
+
+  // ---- Steps ----
+
+  void inputs() {
+    const std::vector<int> arguments = graph_.arguments();
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const auto id = static_cast<ValueId>(i);
+      if (arguments[i] >= 0) {
+        at(id) = {Table::Argument, static_cast<std::uint32_t>(arguments[i])};
+        continue;
+      }
+      Step step;
+      step.kind = Step::Kind::Base;
+      step.attrs = static_cast<std::uint32_t>(plan_.bases.size());
+      plan_.bases.push_back(graph_.values[i].type);
+      step.operands = operands({{Table::Argument, static_cast<std::uint32_t>(graph_.inputs[i].members[0])}});
+      const std::size_t first = plan_.slots.size();
+      result(id);
+      step.results = slots_since(first);
+      plan_.steps.push_back(step);
+    }
+  }
+
+  Range operands(std::initializer_list<Source> sources) {
+    const std::size_t begin = plan_.operands.size();
+    plan_.operands.insert(plan_.operands.end(), sources);
+    return range(begin, plan_.operands.size());
+  }
+
+  std::uint32_t application(const Op& op, const std::vector<GraphAttr>& attrs) {
+    plan_.applications.push_back({&op, attrs});
+    return static_cast<std::uint32_t>(plan_.applications.size()) - 1;
+  }
+
+  Source prebuilt(Plan::Prebuilt item) {
+    plan_.prebuilt.push_back(std::move(item));
+    return {Table::Prebuilt, static_cast<std::uint32_t>(plan_.prebuilt.size()) - 1};
+  }
+
+  void node(int place) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    if (node.is_constant()) return constant(place, node);
+    std::vector<Source> sources;
+    std::vector<std::uint32_t> numbers;  // slots of numbers of this step's own
+    for (const Operand& each : node.operands) {
+      if (each.is_value()) {
+        sources.push_back(at(each.value));
+        continue;
+      }
+      Source source = prebuilt({each, {}});
+      if (each.is_number() && may_return_operand(node)) {
+        source = fresh(Step::Kind::FreshNumber, place, source, -1);
+        numbers.push_back(source.index);
+      }
+      sources.push_back(source);
+    }
+    Step step;
+    step.kind = node.writes()             ? Step::Kind::Write
+                : node.form == Form::Copy ? Step::Kind::Copy
+                                          : Step::Kind::Apply;
+    step.node = place;
+    step.op = node.op;
+    step.attrs = application(*node.op, node.attrs);
+    const std::size_t first_operand = plan_.operands.size(), first_result = plan_.slots.size();
+    plan_.operands.insert(plan_.operands.end(), sources.begin(), sources.end());
+    step.operands = range(first_operand, plan_.operands.size());
+    for (const ValueId id : node.outputs) result(id);
+    step.results = slots_since(first_result);
+    step.last_read = release(place, node, numbers);
+    plan_.steps.push_back(step);
+  }
+
+  void constant(int place, const Node& node) {
+    const ValueId id = node.outputs[0];
+    const Source source = prebuilt({{}, node.constant});
+    if (exposed_[static_cast<std::size_t>(id)]) {
+      fresh(Step::Kind::FreshConstant, place, source, id);
+    } else {
+      at(id) = source;
+    }
+  }
+
+  Source fresh(Step::Kind kind, int place, Source of, ValueId id) {
+    Step step;
+    step.kind = kind;
+    step.node = place;
+    step.operands = operands({of});
+    const std::size_t first = plan_.slots.size();
+    const Source made = result(id);
+    step.results = slots_since(first);
+    plan_.steps.push_back(step);
+    return made;
+  }
+
+  // What this node reads for the last time, and those of its results that nobody reads.
+  Range release(int place, const Node& node, const std::vector<std::uint32_t>& numbers) {
+    const std::size_t begin = plan_.slots.size();
+    plan_.slots.insert(plan_.slots.end(), numbers.begin(), numbers.end());
+    const auto end_of = [&](ValueId id, int when) {
+      const Source source = at(id);
+      if (source.table != Table::Frame || last_read_[static_cast<std::size_t>(id)] != when) return;
+      const auto seen = plan_.slots.begin() + static_cast<std::ptrdiff_t>(begin);
+      if (std::find(seen, plan_.slots.end(), source.index) == plan_.slots.end())
+        plan_.slots.push_back(source.index);
+    };
+    for (const Operand& each : node.operands) {
+      if (each.is_value()) end_of(each.value, place);
+    }
+    for (const ValueId id : node.outputs) end_of(id, -1);
+    free_.insert(free_.end(), plan_.slots.begin() + static_cast<std::ptrdiff_t>(begin), plan_.slots.end());
+    return slots_since(begin);
+  }
+
+  // ---- After the steps ----
+
+  Source target(const Effect& effect) {
+    if (effect.member < 0) return at(effect.input);
+    const Input& input = graph_.inputs[static_cast<std::size_t>(effect.input)];
+    const int argument = input.members[static_cast<std::size_t>(effect.member)];
+    return {Table::Argument, static_cast<std::uint32_t>(argument)};
+  }
+
+  std::uint32_t became(ValueId id) {
+    return became_.try_emplace(id, static_cast<std::uint32_t>(became_.size())).first->second;
+  }
+
+  void effect(const Effect& effect) {
+    EffectStep step;
+    step.kind = effect.kind;
+    step.target = target(effect);
+    step.value = at(effect.value);
+    step.became = became(effect.value);
+    if (effect.kind == Effect::Kind::Layout) {
+      step.layout = effect.layout;
+      step.attrs = application(*effect.layout, effect.attrs);
+    }
+    plan_.effects.push_back(step);
+  }
+
+  // Where a value is when the effects are done.
+  Source now(ValueId id) {
+    const auto found = became_.find(id);
+    if (found != became_.end()) return {Table::Became, found->second};
+    const int place = producers_[static_cast<std::size_t>(id)];
+    if (place < 0 || became_.empty()) return at(id);
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    if (!node.is_view() || !node.operands[0].is_value()) return at(id);
+    const Source source = now(node.operands[0].value);
+    if (source.table != Table::Became) return at(id);
+    ViewStep step{node.op, application(*node.op, node.attrs), source.index, {}};
+    for (const ValueId each : node.outputs) {
+      step.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));
+    }
+    plan_.views.push_back(std::move(step));
+    return {Table::Became, became(id)};
+  }
+
+  void output(const Operand& operand) {
+    const bool is_number = operand.is_number();
+    plan_.outputs.push_back({is_number, operand.is_value() ? now(operand.value) : prebuilt({operand, {}})});
+  }
+
+  const Graph& graph_;
+  Plan plan_;
+  std::vector<bool> exposed_;
+  std::vector<Source> sources_;  // of each value
+  std::vector<int> producers_;
+  std::vector<int> last_read_;  // by node
+  std::vector<std::uint32_t> free_;
+  std::map<ValueId, std::uint32_t> became_;
+};
+
+}  // namespace
+
+Plan make_plan(const Graph& graph) { return Planner(graph).run(); }
+
+}  // namespace kiln::jit

@@ -1,0 +1,96 @@
+// Owns the plan of an executable: the steps of a graph with each operand found by its place in a table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+// Where a tensor is found during a call.
+enum class Table : std::uint8_t {
+  Frame,     // results of steps, until they are read for the last time
+  Argument,  // what the caller gave
+  Prebuilt,  // the same in every call: absent operands, numbers, constants that nobody gets hold of
+  Became,    // after the effects: values that became the caller's tensors, and views of those
+};
+struct Source {
+  Table table = Table::Frame;
+  std::uint32_t index = 0;
+};
+
+// Part of one of the plan's lists.
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+struct Step {
+  enum class Kind : std::uint8_t {
+    Apply,
+    Write,          // the `_` form
+    Copy,           // views, then their elements in memory of their own
+    Base,           // the memory that arguments share, flat
+    FreshConstant,  // a copy, since somebody may write to it
+    FreshNumber,    // likewise
+  };
+  Kind kind = Kind::Apply;
+  int node = -1;  // in Graph::nodes; -1: none
+  const Op* op = nullptr;
+  std::uint32_t attrs = 0;  // of the op; of a base, its type
+  Range operands;           // of Plan::operands
+  Range results;            // of Plan::slots
+  Range last_read;          // of Plan::slots: values that no later step reads
+};
+
+struct EffectStep {
+  Effect::Kind kind = Effect::Kind::Write;
+  Source target;
+  Source value;              // of a write
+  std::uint32_t became = 0;  // what the target is among Table::Became
+  const Op* layout = nullptr;
+  std::uint32_t attrs = 0;
+};
+
+// Views of what became the caller's tensors, taken anew when the effects are done.
+struct ViewStep {
+  const Op* op = nullptr;
+  std::uint32_t attrs = 0;
+  std::uint32_t source = 0;           // among Table::Became
+  std::vector<std::int32_t> results;  // likewise; -1: that one is an argument by now
+};
+
+struct Output {
+  bool is_number = false;  // made anew for each call
+  Source source;
+};
+
+// What an op is applied with: evaluated once per tuple of symbol values.
+struct Application {
+  const Op* op = nullptr;
+  std::vector<GraphAttr> attrs;
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<Source> operands;
+  std::vector<std::uint32_t> slots;
+  std::uint32_t frame_size = 0;
+  std::vector<Application> applications;
+  std::vector<Type> bases;
+  // Numbers and absent operands as such; constants beside.
+  struct Prebuilt {
+    Operand operand;
+    Tensor constant;
+  };
+  std::vector<Prebuilt> prebuilt;
+  std::vector<EffectStep> effects;
+  std::vector<ViewStep> views;
+  std::uint32_t became_size = 0;
+  std::vector<Output> outputs;
+};
+
+Plan make_plan(const Graph& graph);
+
+}  // namespace kiln::jit
