@@ -173,6 +173,29 @@ std::vector<int> Graph::producers() const {
   return result;
 }
 
+namespace {
+
+bool is_narrow_integer(DType dtype) { return is_integer(dtype) && dtype != DType::I64; }
+
+// A number that is known only in the call may not fit the integers it is combined with.
+bool takes_open_number(const Graph& graph, const Node& node) {
+  return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
+    if (each.is_value()) return graph.values[static_cast<std::size_t>(each.value)].type.is_number;
+    const Size* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
+    return size != nullptr && !size->is_constant();
+  });
+}
+
+}  // namespace
+
+bool must_run(const Graph& graph, const Node& node) {
+  if (node.is_constant() || node.outputs.empty()) return false;
+  if (node.op->has(kRandom)) return true;
+  const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
+  if (node.op->has(kMayFail)) return node.op->pointwise == nullptr || !is_float(dtype);
+  return is_narrow_integer(dtype) && takes_open_number(graph, node);
+}
+
 std::vector<std::string> value_names(const Graph& graph) {
   std::vector<std::string> names;
   int unnamed = 0;

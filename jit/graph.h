@@ -165,6 +165,10 @@ struct Graph {
   friend bool operator==(const Graph& a, const Graph& b);
 };
 
+// Must the node run though nothing reads its results? It draws random numbers, after which all others follow,
+// or may raise for the elements it is given, as it then does in eager.
+bool must_run(const Graph& graph, const Node& node);
+
 // "%a", or "%3" for the fourth value without a name.
 std::vector<std::string> value_names(const Graph& graph);
 

@@ -213,6 +213,8 @@ enum Trait : std::uint32_t {
   kMetadataWrite = 1U << 7,  // the `_` form changes only the layout: t_, squeeze_
   kChecksInEager = 1U << 8,  // `eager` checks its inputs itself, faster than by `infer`
   kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
+  kMayFail = 1U << 10,       // raises for some elements of its inputs; if elementwise, of integers only
+  kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: resize_, set_
 };
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or

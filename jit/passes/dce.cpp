@@ -7,8 +7,7 @@
 namespace kiln::jit {
 namespace {
 
-// Nodes whose results an output, an effect or a node that stays needs. Writes stay, and so do random draws:
-// without one, the draws after it would be others.
+// Nodes whose results an output, an effect or a node that stays needs. Writes stay, and what must run.
 std::vector<bool> needed_nodes(const Graph& graph) {
   std::vector<bool> value_needed(graph.values.size(), false), needed(graph.nodes.size(), false);
   const auto need = [&value_needed](ValueId id) { value_needed[static_cast<std::size_t>(id)] = true; };
@@ -19,9 +18,9 @@ std::vector<bool> needed_nodes(const Graph& graph) {
   for (const Effect& each : graph.effects) need(each.value);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    const bool acts = node.writes() || (!node.is_constant() && node.op->has(kRandom));
-    needed[i] = acts || std::any_of(node.outputs.begin(), node.outputs.end(),
-                                    [&](ValueId id) { return value_needed[static_cast<std::size_t>(id)]; });
+    needed[i] = node.writes() || must_run(graph, node) ||
+                std::any_of(node.outputs.begin(), node.outputs.end(),
+                            [&](ValueId id) { return value_needed[static_cast<std::size_t>(id)]; });
     if (!needed[i]) continue;
     for (const Operand& each : node.operands) {
       if (each.is_value()) need(each.value);

@@ -169,7 +169,7 @@ Tensors attention(const Op&, Inputs in, const Attrs& attrs) {
 }  // namespace
 
 void add_attention_op(OpTable& table) {
-  table.add(ops::composite_row(
+  Op row = ops::composite_row(
       "scaled_dot_product_attention(query: tensor, key: tensor, value: tensor, attn_mask: tensor? = none, "
       "dropout_p: float = 0.0, is_causal: bool = false, *, scale: float? = none, enable_gqa: bool = false)",
       "softmax(query @ key.transpose(-2, -1) * scale) @ value for query [..., l, e], key [..., s, e] and "
@@ -179,7 +179,9 @@ void add_attention_op(OpTable& table) {
       "several heads of the query share one of key and value; `dropout_p` drops weights, also outside of "
       "training.",
       ">>> scaled_dot_product_attention(ones(1, 2), ones(2, 2), tensor([[1.0], [3.0]])).tolist()\n[[2.0]]",
-      infer_attention, attention));
+      infer_attention, attention);
+  row.traits = kRandom;  // with dropout_p
+  table.add(std::move(row));
 }
 
 }  // namespace kiln

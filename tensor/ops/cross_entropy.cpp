@@ -326,6 +326,7 @@ void add_nll_rows(OpTable& table) {
       "NegativeLogLikelihoodLoss");
   loss.decompose = decompose_nll_loss;
   loss.vjp = nll_loss_vjp;
+  loss.traits = kMayFail;
   loss.saves = saves_input(1) | saves_input(2);
   table.add(std::move(loss));
   Op backward = ops::composite_row(
@@ -336,6 +337,7 @@ void add_nll_rows(OpTable& table) {
       ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
       infer_nll_backward, nll_loss_backward);
   backward.decompose = decompose_nll_loss_backward;
+  backward.traits = kMayFail;
   table.add(std::move(backward));
 }
 
@@ -343,16 +345,18 @@ void add_nll_rows(OpTable& table) {
 
 void add_class_loss_ops(OpTable& table) {
   add_nll_rows(table);
-  table.add(
-      ops::composite_row("cross_entropy(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int "
-                         "= -100, reduction: str = "
-                         "\"mean\", label_smoothing: float = 0.0)",
-                         "`nll_loss` of log_softmax(x): logits x of [classes] or [n, classes, ...] against "
-                         "class indices, or against "
-                         "probabilities of the shape of x. `label_smoothing` spreads that share of each "
-                         "target over all classes.",
-                         ">>> cross_entropy(tensor([[100.0, 0.0]]), tensor([0])).item()\n0.0",
-                         infer_cross_entropy, cross_entropy, "SoftmaxCrossEntropyLoss"));
+  Op entropy = ops::composite_row(
+      "cross_entropy(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int "
+      "= -100, reduction: str = "
+      "\"mean\", label_smoothing: float = 0.0)",
+      "`nll_loss` of log_softmax(x): logits x of [classes] or [n, classes, ...] against "
+      "class indices, or against "
+      "probabilities of the shape of x. `label_smoothing` spreads that share of each "
+      "target over all classes.",
+      ">>> cross_entropy(tensor([[100.0, 0.0]]), tensor([0])).item()\n0.0", infer_cross_entropy,
+      cross_entropy, "SoftmaxCrossEntropyLoss");
+  entropy.traits = kMayFail;
+  table.add(std::move(entropy));
 }
 
 }  // namespace kiln

@@ -132,7 +132,8 @@ void add_determinant_ops(OpTable& table) {
              .vjp = cofactor_vjp,
              .jvp = cofactor_jvp,
              .batch = rules::batch_through,
-             .saves = saves_input(0)});
+             .saves = saves_input(0),
+             .traits = kMayFail});
   table.add({.signature = Signature::parse("slogdet(A: tensor) -> (sign, logabsdet)"),
              .family = kFamily,
              .documentation =

@@ -115,6 +115,7 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .traits = (kPointwiseTraits | flags) & ~kNoInplace,
         .onnx = text.onnx};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
+  if (!row.failure.empty()) op.traits |= kMayFail;
   if (is_differentiable(row.rule)) {
     op.vjp = pointwise_vjp;
     op.jvp = pointwise_jvp;

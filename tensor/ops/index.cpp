@@ -450,7 +450,7 @@ void add_gathering(OpTable& table) {
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
              .lowering = Lowering::Gather,
-             .traits = kLinear,
+             .traits = kLinear | kMayFail,
              .onnx = "GatherElements"});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -467,7 +467,7 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kInplace,
+       .traits = kInplace | kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -484,7 +484,7 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace,
+       .traits = kLinear | kInplace | kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
@@ -499,6 +499,7 @@ void add_gathering(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
+       .traits = kMayFail,
        .onnx = "GatherElements"});
 }
 
@@ -515,7 +516,7 @@ void add_selecting(OpTable& table) {
        .batch = index_select_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Gather,
-       .traits = kLinear,
+       .traits = kLinear | kMayFail,
        .onnx = "Gather"});
   table.add(
       {.signature = Signature::parse(
@@ -533,7 +534,7 @@ void add_selecting(OpTable& table) {
        .batch = index_add_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace});
+       .traits = kLinear | kInplace | kMayFail});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
              .family = kFamily,
              .documentation =
@@ -544,7 +545,7 @@ void add_selecting(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kInplace});
+             .traits = kInplace | kMayFail});
   table.add(
       {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
        .family = kFamily,
@@ -557,6 +558,7 @@ void add_selecting(OpTable& table) {
        .batch = embedding_batch,
        .saves = saves_input(0),
        .lowering = Lowering::Gather,
+       .traits = kMayFail,
        .onnx = "Gather"});
 }
 

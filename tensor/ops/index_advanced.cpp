@@ -478,7 +478,7 @@ void add_advanced_index_ops(OpTable& table) {
        .batch = index_batch,
        .saves = all_indices(1),
        .lowering = Lowering::Gather,
-       .traits = kLinear,
+       .traits = kLinear | kMayFail,
        .onnx = "GatherND"});
   table.add(
       {.signature = Signature::parse(
@@ -497,7 +497,7 @@ void add_advanced_index_ops(OpTable& table) {
        .batch = index_put_batch,
        .saves = all_indices(2),
        .lowering = Lowering::Scatter,
-       .traits = kInplace,
+       .traits = kInplace | kMayFail,
        .onnx = "ScatterND"});
   table.add({.signature = Signature::parse("nonzero(x: tensor)"),
              .family = kFamily,

@@ -70,7 +70,7 @@ bool is_vector_side(const Dims& a, const Dims& b) {
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body) {
+                 InferFn infer, EagerFn body, std::uint32_t traits) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -79,7 +79,8 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .eager = body,
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
-          .batch = Rule<BatchFn>::none(kComposite)};
+          .batch = Rule<BatchFn>::none(kComposite),
+          .traits = traits};
 }
 
 void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,

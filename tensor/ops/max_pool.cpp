@@ -173,6 +173,7 @@ void add_primitives(OpTable& table) {
   back.jvp = backward_jvp;
   back.saves = saves_input(1);
   back.outputs = 1;
+  back.traits = kMayFail;
   table.add(std::move(back));
 }
 

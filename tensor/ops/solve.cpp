@@ -237,7 +237,8 @@ void add_solve_ops(OpTable& table) {
              .jvp = inv_jvp,
              .batch = rules::batch_through,
              .saves = saves_output(0),
-             .lowering = Lowering::Library});
+             .lowering = Lowering::Library,
+             .traits = kMayFail});
   table.add(
       {.signature = Signature::parse("solve(A: tensor, B: tensor, *, left: bool = true)"),
        .family = kFamily,
@@ -252,7 +253,8 @@ void add_solve_ops(OpTable& table) {
        .batch = solve_batch,
        .saves = saves_input(0) | saves_output(0),
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
-       .lowering = Lowering::Library});
+       .lowering = Lowering::Library,
+       .traits = kMayFail});
   table.add(
       {.signature = Signature::parse("solve_triangular(A: tensor, B: tensor, *, upper: bool, left: bool "
                                      "= true, unitriangular: bool = false)"),
@@ -284,7 +286,8 @@ void add_solve_ops(OpTable& table) {
        .jvp = cholesky_jvp,
        .batch = rules::batch_through,
        .saves = saves_output(0),
-       .lowering = Lowering::Library});
+       .lowering = Lowering::Library,
+       .traits = kMayFail});
 }
 
 namespace ops {

@@ -242,7 +242,7 @@ void add_sort_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none(kIntegers),
              .batch = searchsorted_batch,
              .lowering = Lowering::Library,
-             .traits = kStopsGradient});
+             .traits = kStopsGradient | kMayFail});
 }
 
 namespace ops {

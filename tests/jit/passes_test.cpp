@@ -178,3 +178,18 @@ TEST_CASE("cse keeps tensors that the caller gets apart", "[jit][passes]") {
   for (const Node& node : graph.nodes) ops += op_text(node) + " ";
   CHECK(ops == "exp add mul neg neg ");
 }
+
+TEST_CASE("dce keeps what draws, and what may raise for its elements", "[jit][passes]") {
+  const Graph graph =
+      dce(parse_graph("graph functional f(%n: i64[2], %x: f32[2], %i: i64[3]) {\n"
+                      "  %a = rand(size=[2]) : f32[2]\n"
+                      "  %b = remainder(%n, 3) : i64[2]\n"
+                      "  %c = remainder(%x, 3) : f32[2]\n"
+                      "  %d = index_select(%x, %i, dim=0) : f32[3]\n"
+                      "  %e = exp(%x) : f32[2]\n"
+                      "  return %x\n"
+                      "}\n"));
+  std::string ops;
+  for (const Node& node : graph.nodes) ops += op_text(node) + " ";
+  CHECK(ops == "rand remainder index_select ");
+}
