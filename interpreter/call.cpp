@@ -5,6 +5,7 @@
 
 #include "interpreter/collector.h"
 #include "interpreter/errors.h"
+#include "interpreter/graph_value.h"
 #include "interpreter/host/custom_function.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
@@ -88,6 +89,12 @@ bool Vm::begin_call(Value* callee, std::uint32_t count) {
         if (!callee->as<Type>().constructor.is(Tag::Native)) not_callable(*callee);
         call_native(callee->as<Type>().constructor.as<Native>(), callee, count);
         return false;
+      case Tag::Graph: {
+        Value value = call_graph(interpreter_, *callee, {callee + 1, count});
+        for (std::uint32_t i = 1; i <= count; ++i) callee[i].clear();
+        callee->take(value);
+        return false;
+      }
       case Tag::StructType:
         return begin_struct(callee, count);
       default:
@@ -151,6 +158,14 @@ bool Vm::begin_call(Value* result, Value callee, Arguments& arguments) {
       }
       case Tag::StructType:
         return begin_new(result, callee, arguments);
+      case Tag::Graph: {
+        if (!arguments.named.empty()) {
+          raise("TypeError", "a graph takes its arguments by position", "see the `inputs` of the graph");
+        }
+        Value value = call_graph(interpreter_, callee, arguments.positional);
+        result->take(value);
+        return false;
+      }
       default:
         break;
     }
@@ -311,7 +326,8 @@ bool find_in_scope(Vm& vm, const Site& site, Value& function) {
     const Value& local = frame.base[site.local];
     const Value& value = site.local_is_cell && local.is(Tag::Cell) ? local.as<Cell>().value : local;
     const bool callable = value.is(Tag::Function) || value.is(Tag::Native) || value.is(Tag::Method) ||
-                          value.is(Tag::StructType) || value.is(Tag::Type) || value.is(Tag::Instance);
+                          value.is(Tag::StructType) || value.is(Tag::Type) || value.is(Tag::Instance) ||
+                          value.is(Tag::Graph);
     if (callable) return function = value, true;
   }
   if (const Value& value = frame.module().slots[site.module_slot]; !value.is_unset())

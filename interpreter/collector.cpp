@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interpreter/children.h"
+#include "interpreter/graph_value.h"
 #include "tensor/storage.h"
 
 namespace kiln::interp {
@@ -207,6 +208,7 @@ constexpr auto kEnds = [] {
   set(Tag::File, end<File>);
   set(Tag::Iterator, end<Iterator>);
   set(Tag::Cell, end<Cell>);
+  set(Tag::Graph, end<GraphValue>);
   set(Tag::Opaque, end<Opaque>);
   return ends;
 }();

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/graph_value.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "interpreter/print_tensor.h"
+#include "jit/text.h"
 
 namespace kiln::interp {
 namespace {
@@ -137,6 +139,12 @@ class Printer {
     return fmt::format("range({}, {}, {})", r.start, r.stop, r.step);
   }
 
+  // Within other values; alone a graph is its text.
+  static std::string short_graph(const jit::Graph& graph) {
+    return fmt::format("graph {} {} of {} node{}", jit::name(graph.stage), graph.name, graph.nodes.size(),
+                       graph.nodes.size() == 1 ? "" : "s");
+  }
+
   static std::string object(const Value& v) {
     switch (v.tag()) {
       case Tag::Function:
@@ -168,6 +176,8 @@ class Printer {
       }
       case Tag::Iterator:
         return fmt::format("iterator of {}", v.as<Iterator>().name);
+      case Tag::Graph:
+        return short_graph(graph_of(v));
       case Tag::Opaque:
         return v.as<Opaque>().name;
       default:
@@ -179,6 +189,12 @@ class Printer {
   std::vector<const Object*> active_;
 };
 
+std::string graph_text(const Value& value) {
+  std::string text = jit::print_graph(graph_of(value));
+  text.pop_back();  // the line end
+  return text;
+}
+
 }  // namespace
 
 std::string repr_of(Interpreter& interpreter, const Value& value) {
@@ -186,6 +202,7 @@ std::string repr_of(Interpreter& interpreter, const Value& value) {
     const kiln::Tensor x = value.as_tensor();
     return tensor_summary(x) + "\n" + tensor_values(x, print_options());
   }
+  if (value.is(Tag::Graph)) return graph_text(value);
   return Printer(interpreter).repr(value);
 }
 
@@ -199,6 +216,8 @@ std::string str_of(Interpreter& interpreter, const Value& value) {
       const auto& diagnostic = value.as<Error>().diagnostic;
       return diagnostic.kind + ": " + diagnostic.message;
     }
+    case Tag::Graph:
+      return graph_text(value);
     case Tag::Tensor:
       // A number reads as one in running text; its type is for the prompt.
       if (value.as_tensor().rank() == 0) return tensor_values(value.as_tensor(), print_options());

@@ -202,6 +202,7 @@ bool is_callable(const Value& v) {
     case Tag::Method:
     case Tag::Type:
     case Tag::StructType:
+    case Tag::Graph:
       return true;
     case Tag::Instance:
       return v.as<Instance>().struct_type().method("call") != nullptr;

@@ -5,9 +5,11 @@
 #include <new>
 
 #include "interpreter/compare_numbers.h"
+#include "interpreter/graph_value.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/objects.h"
 #include "interpreter/utf8.h"
+#include "jit/text.h"
 
 namespace kiln::interp {
 
@@ -161,6 +163,8 @@ bool values_equal(const Value& a, const Value& b) {
     case Tag::Method:
       return identical(a.as<Method>().receiver, b.as<Method>().receiver) &&
              identical(a.as<Method>().function, b.as<Method>().function);
+    case Tag::Graph:
+      return identical(a, b) || graph_of(a) == graph_of(b);
     default:
       return identical(a, b);
   }
@@ -183,6 +187,8 @@ std::size_t hash_value(const Value& v) {
           "TypeError",
           "a " + std::string(type_name(v)) + " cannot be a dictionary key: it can change after it was stored",
           v.is(Tag::List) ? "use a tuple" : "");
+    case Tag::Graph:
+      return std::hash<std::string>()(jit::print_graph(graph_of(v)));
     case Tag::None:
       return 0x517cc1b7;
     case Tag::Type:

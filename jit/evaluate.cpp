@@ -4,17 +4,54 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tensor/functions.h"
+#include "tensor/storage.h"
 
 namespace kiln::jit {
 namespace {
 
-[[noreturn]] void refuse(const Graph& graph, std::size_t input, const Tensor& x) {
-  throw OpError(ErrorKind::Shape,
-                fmt::format("graph {}: {} is {}, not {}", graph.name, value_names(graph)[input],
-                            to_string(graph.values[input].type), to_string(x.type())),
-                {static_cast<int>(input)});
+// What the symbols of a type are, as far as the arguments before have told: " with s0 = 3".
+std::string known_symbols(const Type& type, const SymbolValues& symbols) {
+  std::set<std::string> found;
+  for (const Size& size : type.sizes) size.collect_symbols(found);
+  std::string text;
+  for (const std::string& symbol : found) {
+    const auto value = symbols.find(symbol);
+    if (value != symbols.end()) {
+      text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", symbol, value->second);
+    }
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const Graph& graph, std::size_t input, int argument, const Tensor& x,
+                         const SymbolValues& symbols) {
+  const Type& type = graph.values[input].type;
+  const bool other_dtype = x.dtype() != type.dtype && !x.is_number() && !type.is_number;
+  throw OpError(
+      other_dtype ? ErrorKind::DType : ErrorKind::Shape,
+      fmt::format("graph {} takes {}{} as {}, {} was given", graph.name, to_string(type),
+                  known_symbols(type, symbols), value_names(graph)[input], to_string(to_type(x.type()))),
+      {argument}, other_dtype ? fmt::format("`.to({})` converts it", name(type.dtype)) : "");
+}
+
+// Members of a base must lie in one memory that holds all of it: running the graph reads and writes there.
+void check_members(const Graph& graph, const Input& input, const Type& base, Inputs arguments) {
+  const Tensor& first = arguments[static_cast<std::size_t>(input.members[0])];
+  const std::int64_t elements = base.sizes[0].constant();
+  for (const int member : input.members) {
+    const Tensor& x = arguments[static_cast<std::size_t>(member)];
+    const bool fits = x.dtype() == base.dtype && x.storage() == first.storage() && x.storage() &&
+                      x.storage()->bytes() >= static_cast<std::size_t>(elements) * size_of(base.dtype);
+    if (fits) continue;
+    throw OpError(ErrorKind::Value,
+                  fmt::format("graph {} was made for arguments that share a memory of {} elements, and this "
+                              "one lies elsewhere",
+                              graph.name, elements),
+                  {member});
+  }
 }
 
 class Evaluator {
@@ -137,6 +174,19 @@ class Evaluator {
   std::vector<int> producers_;
 };
 
+[[noreturn]] void refuse_count(const Graph& graph, std::size_t given) {
+  const std::vector<std::string> names = value_names(graph);
+  std::string wanted;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    wanted += (i == 0 ? "it takes " : ", ") + names[i] + ": " + to_string(graph.values[i].type);
+  }
+  const int count = graph.argument_count();
+  throw OpError(ErrorKind::Type,
+                fmt::format("graph {} takes {} argument{}, {} given", graph.name, count,
+                            count == 1 ? "" : "s", given == 1 ? "1 was" : fmt::format("{} were", given)),
+                {}, wanted);
+}
+
 }  // namespace
 
 Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
@@ -150,10 +200,7 @@ Tensor flat_alias(const Tensor& member, const Dims& sizes) {
 }
 
 SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
-  if (static_cast<int>(arguments.size()) != graph.argument_count()) {
-    throw OpError(ErrorKind::Type, fmt::format("graph {} takes {} arguments, {} were given", graph.name,
-                                               graph.argument_count(), arguments.size()));
-  }
+  if (static_cast<int>(arguments.size()) != graph.argument_count()) refuse_count(graph, arguments.size());
   const std::vector<int> places = graph.arguments();
   SymbolValues symbols;
   const auto each_input = [&](auto&& f) {
@@ -164,7 +211,7 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
   each_input([&](std::size_t i, const Tensor& x, const Type& type) {
     if (x.dtype() != type.dtype || static_cast<std::size_t>(x.rank()) != type.sizes.size() ||
         x.is_number() != type.is_number) {
-      refuse(graph, i, x);
+      refuse(graph, i, places[i], x, symbols);
     }
     for (int d = 0; d < x.rank(); ++d) {
       const Size& size = type.sizes[static_cast<std::size_t>(d)];
@@ -178,8 +225,11 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
     }
   }
   each_input([&](std::size_t i, const Tensor& x, const Type& type) {
-    if (evaluate(type.sizes, symbols) != x.sizes()) refuse(graph, i, x);
+    if (evaluate(type.sizes, symbols) != x.sizes()) refuse(graph, i, places[i], x, symbols);
   });
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (places[i] < 0) check_members(graph, graph.inputs[i], graph.values[i].type, arguments);
+  }
   return symbols;
 }
 

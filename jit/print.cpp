@@ -228,6 +228,10 @@ std::string print_node(const Graph& graph, const Node& node, std::span<const std
                      join(graph, node.outputs, true, names));
 }
 
+std::string print_effect(const Graph& graph, const Effect& effect) {
+  return effect_text(effect, value_names(graph));
+}
+
 std::string print_graph(const Graph& graph) {
   const std::vector<std::string> names = value_names(graph);
   std::vector<Line> lines;

@@ -12,6 +12,8 @@ namespace kiln::jit {
 std::string print_graph(const Graph& graph);
 // One node as its line in the text, without the place.
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names);
+// An effect as its line in the text.
+std::string print_effect(const Graph& graph, const Effect& effect);
 // "demo.kiln:2:12", with "grad of %b, " before it for a backward node; empty when nothing is known.
 std::string place_text(const Node& node);
 

@@ -46,9 +46,18 @@ class Checker {
         fail("two values are named %" + value.name);
       symbols(value.type.sizes);
     }
-    for (const Input& input : graph_.inputs) {
+    std::set<int> members;
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const Input& input = graph_.inputs[i];
       if ((input.role == Role::Base) == input.members.empty())
         fail("a base stands for arguments, others do not");
+      const Sizes& sizes = graph_.values[i].type.sizes;
+      if (input.role == Role::Base && (sizes.size() != 1 || !sizes[0].is_constant()))
+        fail("a base is flat and of known size");
+      for (const int member : input.members) {
+        if (member < 0 || member >= graph_.argument_count() || !members.insert(member).second)
+          fail(fmt::format("a base cannot stand for argument {}", member));
+      }
     }
   }
   void symbols(const Sizes& sizes) const {
@@ -155,17 +164,22 @@ class Checker {
   int node_ = -1;
 };
 
+// The line of a node, or its op alone when its operands are not there.
+std::string node_text(const Graph& graph, int at) {
+  const std::vector<std::string> names = value_names(graph);
+  const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  const bool printable = std::all_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
+    return each.value < static_cast<int>(names.size());
+  });
+  return printable ? print_node(graph, node, names) : op_text(node);
+}
+
 // The node among ten neighbours.
 std::string neighbourhood(const Graph& graph, int at) {
-  const std::vector<std::string> names = value_names(graph);
   const int count = static_cast<int>(graph.nodes.size());
   std::string text;
   for (int i = std::max(at - 5, 0); i < std::min(at + 6, count); ++i) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(i)];
-    const bool printable = std::all_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
-      return each.value < static_cast<int>(names.size());
-    });
-    text += (i == at ? "> " : "  ") + (printable ? print_node(graph, node, names) : op_text(node)) + "\n";
+    text += (i == at ? "> " : "  ") + node_text(graph, i) + "\n";
   }
   const std::string place = place_text(graph.nodes[static_cast<std::size_t>(at)]);
   return place.empty() ? text : text + "from " + place + "\n";
@@ -184,7 +198,8 @@ std::optional<Fault> first_fault(const Graph& graph) {
 
 std::string find_fault(const Graph& graph) {
   const auto fault = first_fault(graph);
-  return fault ? fault->text : "";
+  if (!fault) return "";
+  return fault->node < 0 ? fault->text : fault->text + " at " + node_text(graph, fault->node);
 }
 
 void verify(const Graph& graph, std::string_view pass) {

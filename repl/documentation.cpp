@@ -22,7 +22,7 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 12> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 13> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
@@ -33,7 +33,8 @@ constexpr std::array<Receiver, 12> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::Module, "module"},
                                                {Tag::Int, "int"},
                                                {Tag::Float, "float"},
-                                               {Tag::DType, "dtype"}}};
+                                               {Tag::DType, "dtype"},
+                                               {Tag::Graph, "graph"}}};
 
 std::string_view name_of_signature(std::string_view signature) {
   return signature.substr(0, std::min(signature.find('('), signature.size()));

@@ -27,6 +27,7 @@ Value callable(Interpreter&, std::span<Value> arguments) {
     case Tag::Method:
     case Tag::Type:
     case Tag::StructType:
+    case Tag::Graph:
       return true;
     case Tag::Instance:
       return x.as<Instance>().struct_type().method("call") != nullptr;

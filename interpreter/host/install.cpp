@@ -101,7 +101,7 @@ void install_host_library(Module& prelude) {
   for (const auto& table :
        {core_natives(), text_natives(), iteration_natives(), math_natives(), system_natives(), file_natives(),
         plot_natives(), autograd_natives(), memory_natives(), compare_natives(), reverse_mode_natives(),
-        jacobian_natives(), vmap_natives(), module_state_natives()}) {
+        jacobian_natives(), vmap_natives(), module_state_natives(), graph_natives()}) {
     for (const NativeDef& def : table) {
       const Value value = make_native(def);
       prelude.set(value.as<Native>().name, value);
@@ -138,6 +138,8 @@ std::span<const NativeDef> methods_of(Tag tag) {
       return tensor_methods();
     case Tag::File:
       return file_methods();
+    case Tag::Graph:
+      return graph_methods();
     default:
       return plain_methods(tag);
   }

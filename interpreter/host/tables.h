@@ -13,6 +13,7 @@ std::span<const NativeDef> reverse_mode_natives();  // grad value_and_grad vjp l
 std::span<const NativeDef> jacobian_natives();      // jvp jacrev jacfwd hessian
 std::span<const NativeDef> vmap_natives();
 std::span<const NativeDef> module_state_natives();  // functional_call functionalize checkpoint …
+std::span<const NativeDef> graph_natives();         // parse_graph
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
 std::span<const NativeDef> list_methods();
@@ -21,6 +22,7 @@ std::span<const NativeDef> str_methods();
 std::span<const NativeDef> dict_methods();
 std::span<const NativeDef> tensor_methods();   // all of them
 std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
+std::span<const NativeDef> graph_methods();
 std::span<const NativeDef> file_methods();
 std::span<const NativeDef> plain_methods(
     Tag tag);  // of ranges, slices, functions, errors, dtypes, devices, ints …

@@ -38,6 +38,7 @@ void check_function(const Value& f, std::string_view transform) {
     case Tag::Method:
     case Tag::Type:
     case Tag::StructType:
+    case Tag::Graph:
     case Tag::Opaque:
       return;
     case Tag::Instance:

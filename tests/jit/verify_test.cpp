@@ -72,6 +72,20 @@ TEST_CASE("each fault is found", "[jit][verify]") {
     graph.effects[0].input = 0;
     CHECK(mentions(find_fault(graph), "a f32[3] is written to a f32[2, 3]"));
   }
+  SECTION("the node is shown") {
+    graph.values[3].type.dtype = DType::F64;
+    CHECK(mentions(find_fault(graph), " at %b = sum(%a, dim=[0]"));
+  }
+  SECTION("members of a base") {
+    graph.inputs[1] = {Role::Base, {2}, std::nullopt, 0};
+    CHECK(mentions(find_fault(graph), "a base cannot stand for argument 2"));
+    graph.inputs[1].members = {1, 1};
+    CHECK(mentions(find_fault(graph), "a base cannot stand for argument 1"));
+  }
+  SECTION("the form of a base") {
+    graph.inputs[0] = {Role::Base, {0}, std::nullopt, 0};
+    CHECK(mentions(find_fault(graph), "a base is flat and of known size"));
+  }
   SECTION("symbols") {
     graph.values[0].type.sizes[0] = Size::symbol("s0");
     CHECK(mentions(find_fault(graph), "the symbol s0 has no value"));

@@ -50,6 +50,14 @@ TEST_CASE("fields and methods after a point") {
   CHECK(tab.offers("f(x).requires", "requires_grad_"));
 }
 
+TEST_CASE("fields and methods of graphs") {
+  Tab tab;
+  tab.session.eval("g = parse_graph(\"graph functional f(%x: f32[2]) {\\n return %x\\n}\")");
+  CHECK(tab("g.saved") == std::vector<std::string>{"saved", "saved_bytes"});
+  CHECK(tab.offers("g.", "nodes"));
+  CHECK_FALSE(tab.offers("g.", "relu"));
+}
+
 TEST_CASE("keyword arguments inside a call") {
   Tab tab;
   tab.session.eval(

@@ -1,0 +1,18 @@
+// Owns values that only tell: an instance with named fields, printed as one line of text.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "interpreter/objects.h"
+
+namespace kiln::interp::host {
+
+// A struct of the host library with these fields, of which `text` is how its instances print. The type lives
+// as long as the process: make one per kind of record.
+Value record_type(std::string name, std::string documentation, std::initializer_list<const char*> fields);
+// One value per field, in order.
+Value make_record(const Value& type, std::vector<Value> fields);
+
+}  // namespace kiln::interp::host
