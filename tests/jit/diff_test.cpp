@@ -1,0 +1,77 @@
+// What is shown of the difference of two graphs.
+#include "jit/diff.h"
+
+#include <catch2/catch.hpp>
+
+#include "jit/text.h"
+
+using namespace kiln::jit;
+
+namespace {
+
+// A graph of f32[2] with these lines as nodes.
+Graph graph_of(const std::string& nodes, const std::string& result) {
+  return parse_graph("graph functional f(%x: f32[2]) {\n" + nodes + "  return %" + result + "\n}\n");
+}
+
+}  // namespace
+
+TEST_CASE("equal graphs differ in nothing", "[jit][diff]") {
+  const Graph graph = graph_of("  %a = cos(%x) : f32[2]  # f.kiln:1:2\n", "a");
+  CHECK(diff_graphs(graph, graph).empty());
+  CHECK(diff_graphs(graph, graph_of("  %a = cos(%x) : f32[2]  # g.kiln:7:8\n", "a")).empty());
+}
+
+TEST_CASE("a node that is gone, one that is new, and one that changed", "[jit][diff]") {
+  const Graph a = graph_of(
+      "  %a = cos(%x) : f32[2]\n"
+      "  %b = neg(%a) : f32[2]\n"
+      "  %c = mul(%b, 2) : f32[2]\n",
+      "c");
+  const Graph b = graph_of(
+      "  %a = cos(%x) : f32[2]\n"
+      "  %c = mul(%a, 2) : f32[2]\n"
+      "  %d = exp(%c) : f32[2]\n",
+      "d");
+  CHECK(diff_graphs(a, b) ==
+        "  graph functional f(%x: f32[2]) {\n"
+        "    %a = cos(%x) : f32[2]\n"
+        "-   %b = neg(%a) : f32[2]\n"
+        "-   %c = mul(%b, 2) : f32[2]\n"
+        "+   %c = mul(%a, 2) : f32[2]\n"
+        "+   %d = exp(%c) : f32[2]\n"
+        "-   return %c\n"
+        "+   return %d\n"
+        "  }\n");
+}
+
+TEST_CASE("nodes of one place stand together, whatever their ops", "[jit][diff]") {
+  const Graph a = graph_of(
+      "  %a = cos(%x) : f32[2]                            # f.kiln:1:2\n"
+      "  %b = add(%a, 1) : f32[2]                         # f.kiln:2:2\n",
+      "b");
+  const Graph b = graph_of(
+      "  %a = sin(%x) : f32[2]                            # f.kiln:1:2\n"
+      "  %b = add(%a, 1) : f32[2]                         # f.kiln:2:2\n",
+      "b");
+  CHECK(diff_graphs(a, b) ==
+        "  graph functional f(%x: f32[2]) {\n"
+        "-   %a = cos(%x) : f32[2]                            # f.kiln:1:2\n"
+        "+   %a = sin(%x) : f32[2]                            # f.kiln:1:2\n"
+        "    %b = add(%a, 1) : f32[2]                         # f.kiln:2:2\n"
+        "    return %b\n"
+        "  }\n");
+}
+
+TEST_CASE("graphs too long to be aligned are shown one after the other", "[jit][diff]") {
+  const auto chain = [](const std::string& op) {
+    std::string nodes = "  %v0 = " + op + "(%x) : f32[2]\n";
+    for (int i = 1; i < 10'000; ++i) {
+      nodes += "  %v" + std::to_string(i) + " = " + op + "(%v" + std::to_string(i - 1) + ") : f32[2]\n";
+    }
+    return graph_of(nodes, "v9999");
+  };
+  const std::string text = diff_graphs(chain("cos"), chain("sin"));
+  CHECK(text.starts_with("- graph functional f(%x: f32[2]) {\n-   %v0 = cos(%x)"));
+  CHECK(text.find("- }\n+ graph functional f(%x: f32[2]) {\n") != std::string::npos);
+}
