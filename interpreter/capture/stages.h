@@ -1,0 +1,78 @@
+// Owns what capture tells of itself: the graphs of one call, the entries of a function, and what became of
+// it. Natives and the prompt's commands show it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "interpreter/value.h"
+#include "jit/graph.h"
+
+namespace kiln::interp {
+
+class Interpreter;
+
+// Where capture had to stop, and why: one sentence.
+struct GraphBreak {
+  std::string reason;
+  std::string file;
+  int line = 0;
+};
+
+// One graph of a call. A call without breaks has one.
+struct CapturedGraph {
+  jit::Graph graph;
+  std::vector<std::string> guards;  // what was assumed, in words
+  std::string break_reason;         // why it ends where it does; empty at the end of the call
+  std::string break_file;
+  int break_line = 0;
+};
+
+// Runs `function` once with these arguments, capturing what it does; nothing that was compiled before is
+// used, and nothing is kept. Throws what the call throws.
+std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
+                                        std::span<const Value> positional,
+                                        std::span<const std::pair<std::string_view, Value>> named);
+
+// A compiled graph, with what must hold for it to be used.
+struct EntryInfo {
+  std::string place;  // where in the program it begins: "demo.kiln:2"
+  std::vector<std::string> guards;
+  std::int64_t hits = 0;
+  jit::Graph graph;  // as captured
+};
+// In the order in which they are tried.
+std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& function);
+
+struct Recompile {
+  std::string guard;  // what did not hold
+  std::string was;
+  std::string now;
+};
+struct CompileInfo {
+  std::int64_t entries = 0;
+  std::int64_t graphs = 0;
+  std::int64_t compiles = 0;
+  std::int64_t hits = 0;
+  std::vector<GraphBreak> breaks;
+  std::vector<Recompile> recompiles;
+};
+CompileInfo compile_info_of(Interpreter& interpreter, const Value& function);
+
+struct HotFunction {
+  std::string name;
+  std::string place;
+  std::int64_t calls = 0;
+  std::string outcome;  // "compiled, 2 entries", "not compiled: it prints"
+};
+// Functions that became hot, the most called first.
+std::vector<HotFunction> hot_functions(Interpreter& interpreter);
+
+// Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.
+std::string why(Interpreter& interpreter, const Value& function);
+
+}  // namespace kiln::interp
