@@ -1,5 +1,6 @@
 #include "tensor/memory.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallLimit = std::size_t{32} << 10;
 constexpr std::size_t kSmallKeptBytes = std::size_t{1} << 20;  // per class and thread
 constexpr std::size_t kLargeKeptBytes = std::size_t{512} << 20;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // Four classes per doubling: at most a quarter of a block is unused.
 constexpr std::size_t kClassesPerDoubling = 4;
@@ -213,11 +215,20 @@ void drop_large_blocks() {
   shared.large_kept = 0;
 }
 
+// Large blocks ask for huge pages: reads at computed places would wait for the page table more than for
+// memory.
+void* aligned_block(std::size_t bytes) {
+  const bool huge = bytes >= kHugePage;
+  void* block = std::aligned_alloc(huge ? kHugePage : kAlignment, bytes);
+  if (huge && block != nullptr) madvise(block, bytes, MADV_HUGEPAGE);  // a wish: its failure changes nothing
+  return block;
+}
+
 void* from_system(std::size_t bytes) {
-  void* block = std::aligned_alloc(kAlignment, bytes);
+  void* block = aligned_block(bytes);
   if (block != nullptr) return block;
   drop_large_blocks();
-  block = std::aligned_alloc(kAlignment, bytes);
+  block = aligned_block(bytes);
   if (block == nullptr) out_of_memory(bytes);
   return block;
 }
