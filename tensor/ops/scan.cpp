@@ -53,6 +53,32 @@ void scan(const T* from, T* to, const ScanShape& shape, std::int64_t begin, std:
   }
 }
 
+// Rows [begin, end) along memory, several side by side: each step of one waits for the one before.
+template <class C, class T, class Carry>
+void scan_rows(const T* from, T* to, std::int64_t count, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kTogether = 4;
+  std::int64_t row = begin;
+  for (; row + kTogether <= end; row += kTogether) {
+    const T* in = from + row * count;
+    T* out = to + row * count;
+    Carry carry[kTogether];
+    std::fill_n(carry, kTogether, C::template kStart<Carry>);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t r = 0; r < kTogether; ++r) {
+        carry[r] = C::apply(carry[r], static_cast<Carry>(in[r * count + i]));
+        out[r * count + i] = static_cast<T>(carry[r]);
+      }
+    }
+  }
+  for (; row < end; ++row) {
+    Carry carry = C::template kStart<Carry>;
+    for (std::int64_t i = row * count; i < (row + 1) * count; ++i) {
+      carry = C::apply(carry, static_cast<Carry>(from[i]));
+      to[i] = static_cast<T>(carry);
+    }
+  }
+}
+
 template <class C>
 Tensor scan_along(const Tensor& x, int dim) {
   const Tensor rows = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
@@ -67,6 +93,7 @@ Tensor scan_along(const Tensor& x, int dim) {
     const std::int64_t units = shape.outer * ((shape.inner + 255) / 256);
     const std::int64_t work = shape.count * std::min<std::int64_t>(shape.inner, 256);
     parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
+      if (shape.inner == 1) return scan_rows<C, T, Carry>(from, to, shape.count, begin, end);
       scan<C, T, Carry>(from, to, shape, begin, end);
     });
   };
