@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/place_kernels.h"
+#include "tensor/cpu/put.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 
@@ -14,127 +16,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;
 
-// Moves of elements only ask for their size.
-template <class F>
-void visit_size(DType dtype, F&& f) {
-  switch (size_of(dtype)) {
-    case 1:
-      return f.template operator()<std::uint8_t>();
-    case 2:
-      return f.template operator()<std::uint16_t>();
-    case 4:
-      return f.template operator()<std::uint32_t>();
-    default:
-      return f.template operator()<std::uint64_t>();
-  }
-}
-
-// One combination of two elements; halves through f32, integers modulo 2^bits.
-template <Put kPut, class T>
-T combined(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return kPut == Put::Add || kPut == Put::Max ? a || b : a && b;
-  } else if constexpr (std::is_same_v<T, Half>) {
-    return to_half(combined<kPut>(to_float(a), to_float(b)));
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return to_bfloat16(combined<kPut>(to_float(a), to_float(b)));
-  } else if constexpr (kPut == Put::Max || kPut == Put::Min) {
-    const bool first = a != a || (kPut == Put::Max ? a > b : a < b);
-    return first ? a : b;
-  } else {
-    using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-    const auto x = static_cast<Wide>(a);
-    const auto y = static_cast<Wide>(b);
-    return static_cast<T>(kPut == Put::Add ? x + y : x * y);
-  }
-}
-
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-template <class T>
-void take_row(T* to, const T* from, const Places& places) {
-  const std::size_t inner = places.inner.size();
-  if (places.dense) {
-    std::memcpy(to, from, inner * sizeof(T));
-  } else {
-    for (std::size_t i = 0; i < inner; ++i) to[i] = from[places.inner[i]];
-  }
-}
-
-template <class T>
-void take_places(T* out, const T* in, const Places& places) {
-  const auto middle = static_cast<std::int64_t>(places.middle.size());
-  const auto inner = static_cast<std::int64_t>(places.inner.size());
-  const auto rows = static_cast<std::int64_t>(places.outer.size()) * middle;
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain / inner), [&](std::int64_t begin, std::int64_t end) {
-    // Stretches of rows with one outer place.
-    for (std::int64_t row = begin; row < end;) {
-      const std::int64_t first = row % middle;
-      const std::int64_t count = std::min(middle - first, end - row);
-      const T* from = in + places.outer[at(row / middle)];
-      const std::int64_t* place = places.middle.data() + first;
-      T* to = out + row * inner;
-      if (inner == 1) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i]];
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) take_row(to + i * inner, from + place[i], places);
-      }
-      row += count;
-    }
-  });
-}
-
-// How the places of a write are shared out, so that no two threads write one place: by outer and inner places
-// when there are enough of them, else by ranges of the middle places' values.
-struct Shares {
-  std::int64_t inner_pieces = 1;
-  std::int64_t ranges = 1;
-  std::int64_t low = 0;
-  std::int64_t width = 1;
-
-  explicit Shares(const Places& places) {
-    constexpr std::int64_t kLine = 64;
-    const auto inner = static_cast<std::int64_t>(places.inner.size());
-    if (places.count() < kGrain) return;
-    const auto outer = static_cast<std::int64_t>(places.outer.size());
-    inner_pieces = std::clamp<std::int64_t>(inner / kLine, 1, num_threads() * 4);
-    if (outer * inner_pieces >= num_threads() || places.middle.empty()) return;
-    const auto [least, most] = std::minmax_element(places.middle.begin(), places.middle.end());
-    ranges = num_threads();
-    low = *least;
-    width = (*most - low) / ranges + 1;
-  }
-};
-
-template <class T, class Write>
-void put_places(T* out, const T* in, const Places& places, const Write& write) {
-  const Shares shares(places);
-  const auto middle = static_cast<std::int64_t>(places.middle.size());
-  const auto inner = static_cast<std::int64_t>(places.inner.size());
-  const auto outer = static_cast<std::int64_t>(places.outer.size());
-  const std::int64_t piece = (inner + shares.inner_pieces - 1) / shares.inner_pieces;
-  const std::int64_t tasks = outer * shares.inner_pieces * shares.ranges;
-  parallel_for(tasks, tasks == 1 ? 2 : 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t range = task % shares.ranges;
-      const std::int64_t first = task / shares.ranges % shares.inner_pieces * piece;
-      const std::int64_t last = std::min(first + piece, inner);
-      const std::int64_t o = task / shares.ranges / shares.inner_pieces;
-      const std::int64_t low = shares.low + range * shares.width;
-      for (std::int64_t m = 0; m < middle; ++m) {
-        const std::int64_t place = places.middle[at(m)];
-        if (shares.ranges > 1 && (place < low || place >= low + shares.width)) continue;
-        T* to = out + places.outer[at(o)] + place;
-        const T* from = in + (o * middle + m) * inner;
-        if (places.dense) {
-          for (std::int64_t i = first; i < last; ++i) write(to[i], from[i]);
-        } else {
-          for (std::int64_t i = first; i < last; ++i) write(to[places.inner[at(i)]], from[i]);
-        }
-      }
-    }
-  });
-}
 
 // The places of an index' elements in another tensor, dimension `dim` left out, and what one step along it
 // is.
@@ -169,12 +51,17 @@ Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tenso
 template <class T, class Write>
 void scatter_lines(T* out, const T* in, const std::int64_t* index, const Lines& lines, const Write& write) {
   const auto count = static_cast<std::int64_t>(lines.index.size());
+  const bool neighbours = lines.index_step == 1 && lines.other_step == 1 && lines.source_step == 1;
   parallel_for(count, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(lines.length, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t line = begin; line < end; ++line) {
                    T* to = out + lines.other[at(line)];
                    const T* from = in + lines.source[at(line)];
                    const std::int64_t* place = index + lines.index[at(line)];
+                   if (neighbours) {
+                     for (std::int64_t i = 0; i < lines.length; ++i) write(to[place[i]], from[i]);
+                     continue;
+                   }
                    for (std::int64_t i = 0; i < lines.length; ++i) {
                      write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
                    }
@@ -207,10 +94,7 @@ Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int oper
   parallel_for(result.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t low = 0;
     std::int64_t high = -1;
-    for (std::int64_t i = begin; i < end; ++i) {
-      low = std::min(low, values[i]);
-      high = std::max(high, values[i]);
-    }
+    place_kernels().extent(values + begin, end - begin, low, high);
     if (low < least || high >= size) bad = true;
     if (low < 0) negative = true;
   });
@@ -224,37 +108,6 @@ Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int oper
   auto* wrapped = result.writable<std::int64_t>();
   for (std::int64_t i = 0; i < result.numel(); ++i) wrapped[i] += wrapped[i] < 0 ? size : 0;
   return result;
-}
-
-Places places_around(const Layout& layout, int first, int last, std::vector<std::int64_t> middle) {
-  const std::span<const Dim> sizes = layout.sizes;
-  const std::span<const Dim> strides = layout.strides;
-  const Dims inner_sizes(sizes.begin() + last, sizes.end());
-  const Dims inner_strides(strides.begin() + last, strides.end());
-  return {all_offsets(sizes.first(at(first)), strides.first(at(first))), std::move(middle),
-          all_offsets(inner_sizes, inner_strides), is_contiguous(Layout{inner_sizes, inner_strides, 0})};
-}
-
-void take(const Tensor& result, const Tensor& x, const Places& places) {
-  if (places.count() == 0) return;
-  visit_size(x.dtype(), [&]<class T>() {
-    take_places(reinterpret_cast<T*>(result.raw_writable()), reinterpret_cast<const T*>(x.raw()), places);
-  });
-}
-
-void put(const Tensor& target, const Tensor& values, const Places& places, Put put) {
-  if (places.count() == 0) return;
-  if (put == Put::Add) {
-    visit_dtype(target.dtype(), [&]<class T>() {
-      put_places(target.writable<T>(), values.data<T>(), places,
-                 [](T& to, T from) { to = combined<Put::Add>(to, from); });
-    });
-    return;
-  }
-  visit_size(target.dtype(), [&]<class T>() {
-    put_places(reinterpret_cast<T*>(target.raw_writable()), reinterpret_cast<const T*>(values.raw()), places,
-               [](T& to, T from) { to = from; });
-  });
 }
 
 void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index) {
@@ -279,6 +132,10 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
                      const T* from = in + bases[at(row)];
                      const std::int64_t* place = places + row * columns;
                      T* to = out + row * columns;
+                     if (step == 1 && along == 0) {
+                       for (Dim j = 0; j < columns; ++j) to[j] = from[place[j]];
+                       continue;
+                     }
                      for (Dim j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
                    }
                  });

@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/places.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -257,13 +258,10 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   }
   return {rules::with_sizes(inputs[0], sizes)};
 }
-// The places that a vector of indices along a dimension stands for.
+// The places that indices along a dimension stand for.
 cpu::Places places_along(const Tensor& x, int dim, const Tensor& index) {
   const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
-  const auto* values = index.data<std::int64_t>();
-  std::vector<std::int64_t> middle(static_cast<std::size_t>(index.numel()));
-  std::transform(values, values + index.numel(), middle.begin(), [=](std::int64_t i) { return i * stride; });
-  return cpu::places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, std::move(middle));
+  return cpu::places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
 }
 Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/nonzero.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/places.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -155,25 +157,6 @@ std::vector<TensorType> index_put_infer(std::span<const TensorType> inputs, cons
 
 // ---- Kernels ----
 
-Tensor nonzero_places(const Tensor& x);
-
-// The indices as integers, one for each indexed dimension: masks become the places where they are true.
-Tensors without_masks(Inputs indices) {
-  Tensors result;
-  for (const Tensor& index : indices) {
-    if (!index || index.dtype() != DType::Bool) {
-      result.push_back(index);
-      continue;
-    }
-    const Tensor places = nonzero_places(index);
-    for (int d = 0; d < index.rank(); ++d) {
-      const Layout column{{places.size(0)}, {places.strides()[0]}, places.offset() + d};
-      result.push_back(Tensor::alias(places, column));
-    }
-  }
-  return result;
-}
-
 struct Plan {
   Order order;
   Dims middle;
@@ -181,53 +164,82 @@ struct Plan {
   cpu::Places places;
 };
 
-Plan plan_of(const Tensor& x, Inputs masked, int operand) {
-  const Tensors indices = without_masks(masked);
+bool is_mask(const Tensor& index) { return index && index.dtype() == DType::Bool && !index.is_number(); }
+
+// What an index adds to the places, times `step`.
+struct Part {
+  Tensor offsets;
+  std::int64_t step;
+};
+Part part_of(const Tensor& x, const Tensor& index, const Item& item) {
+  const std::span<const Dim> strides(x.strides());
+  const auto dim = static_cast<std::size_t>(item.first);
+  if (is_mask(index))
+    return {cpu::true_offsets(index, strides.subspan(dim, static_cast<std::size_t>(item.span))), 1};
+  return {cpu::checked_index(index, x.sizes()[dim], item.first, true, item.operand), strides[dim]};
+}
+
+Tensor in_elements(const Part& part) {
+  return part.step == 1 ? part.offsets : part.offsets * Tensor::number(part.step);
+}
+
+Plan plan_of(const Tensor& x, Inputs indices, int operand) {
   std::vector<TensorType> types;
   for (const Tensor& index : indices) types.push_back(index ? index.type() : kAbsent);
-  const std::vector<Item> items = items_of(x.type(), types, operand);
+  std::vector<Item> items = items_of(x.type(), types, operand);
+  std::vector<Part> parts;
+  for (Item& item : items) {
+    parts.push_back(part_of(x, indices[static_cast<std::size_t>(item.operand - operand)], item));
+    item.sizes = parts.back().offsets.sizes();
+  }
   Plan plan{order_of(items, x.rank()), broadcast_items(items), {}, {}};
   plan.sizes = result_sizes(x.sizes(), plan.order, plan.middle);
-  std::vector<std::int64_t> middle(static_cast<std::size_t>(count_elements(plan.middle)), 0);
-  for (const Item& item : items) {
-    const auto dim = static_cast<std::size_t>(item.first);
-    const Tensor& given = indices[static_cast<std::size_t>(item.operand - operand)];
-    const Tensor index =
-        cpu::checked_index(given, x.sizes()[dim], item.first, true,
-                           std::min(item.operand, operand + static_cast<int>(masked.size()) - 1));
-    const auto* values = index.data<std::int64_t>();
-    const Dim stride = x.strides()[dim];
-    if (index.sizes() == plan.middle) {
-      for (std::size_t i = 0; i < middle.size(); ++i) middle[i] += values[i] * stride;
-      continue;
-    }
-    const Layout wide = broadcast_layout(index.layout(), plan.middle);
-    const std::vector<std::int64_t> from = cpu::all_offsets(wide.sizes, wide.strides);
-    for (std::size_t i = 0; i < middle.size(); ++i) middle[i] += values[from[i]] * stride;
-  }
+  // The only index is there as it is; several make places together.
+  Part all = parts.empty() ? Part{ops::zeros(Dims{}, DType::I64, x.device()), 1} : parts[0];
+  if (parts.size() > 1) all = {in_elements(parts[0]), 1};
+  for (std::size_t i = 1; i < parts.size(); ++i) all.offsets = all.offsets + in_elements(parts[i]);
   Layout ordered;
   for (const int d : plan.order.dims) {
     ordered.sizes.push_back(x.size(d));
     ordered.strides.push_back(x.strides()[static_cast<std::size_t>(d)]);
   }
   plan.places = cpu::places_around(ordered, plan.order.before, plan.order.before + plan.order.indexed,
-                                   std::move(middle));
+                                   all.offsets, all.step);
   return plan;
+}
+
+// The only index is a mask of all dimensions.
+bool is_mask_of_all(const Tensor& x, Inputs indices) {
+  return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes();
 }
 
 Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
   const Tensor& x = inputs[0];
-  const Plan plan = plan_of(x, inputs.subspan(1), 1);
+  const Inputs indices = inputs.subspan(1);
+  if (is_mask_of_all(x, indices) && x.is_contiguous()) return {cpu::take_true(x, indices[0])};
+  const Plan plan = plan_of(x, indices, 1);
   const Tensor result = Tensor::empty(plan.sizes, x.dtype(), x.device());
   cpu::take(result, x, plan.places);
   return {result};
 }
 
+// One value for all that a mask picks needs no places.
+bool fills_mask(const Tensor& x, Inputs indices, const Attrs& attrs, const Tensor& output) {
+  return is_mask_of_all(x, indices) && !attrs.get<bool>("accumulate") && x.dtype() == output.dtype() &&
+         !shares_storage(indices[0], output);
+}
+
 void index_put_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   const Tensor& x = inputs[0];
   rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
+  const Inputs indices = inputs.subspan(2);
+  if (inputs[1].sizes().empty() && fills_mask(x, indices, attrs, output)) {
+    static const Op& masked_fill = op("masked_fill");
+    const Tensor filled[] = {x, indices[0], cpu::contiguous_copy(inputs[1], output.dtype())};
+    return masked_fill.into(masked_fill, Inputs(filled), Attrs(masked_fill), output);
+  }
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  const Plan plan = plan_of(output, inputs.subspan(2), 2);
+  const Plan plan = plan_of(output, indices, 2);
   if (!broadcastable_to(inputs[1].sizes(), plan.sizes)) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("index_put: values {} do not broadcast to the {} places picked",
@@ -235,10 +247,11 @@ void index_put_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tens
                   {0, 1});
   }
   Tensor values = inputs[1];
-  const bool ready =
-      values.sizes() == plan.sizes && values.dtype() == output.dtype() && values.is_contiguous();
-  if (!ready || shares_storage(values, output)) {
-    values = Tensor::empty(plan.sizes, output.dtype(), output.device());
+  const bool one = values.numel() == 1;  // for all places
+  const bool ready = (one || (values.sizes() == plan.sizes && values.is_contiguous())) &&
+                     values.dtype() == output.dtype() && !shares_storage(values, output);
+  if (!ready) {
+    values = Tensor::empty(one ? values.sizes() : plan.sizes, output.dtype(), output.device());
     cpu::copy(values, inputs[1]);
   }
   cpu::put(output, values, plan.places, attrs.get<bool>("accumulate") ? cpu::Put::Add : cpu::Put::Write);
@@ -254,24 +267,7 @@ Tensors index_put_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
 std::vector<TensorType> nonzero_infer(std::span<const TensorType> inputs, const Attrs&) {
   return {{DType::I64, inputs[0].device, Dims{-1, static_cast<Dim>(inputs[0].sizes.size())}}};
 }
-Tensor nonzero_places(const Tensor& x) {
-  const Tensor flags = cpu::contiguous_copy(x, DType::Bool);
-  const auto* flag = flags.data<bool>();
-  const std::int64_t count = std::count(flag, flag + flags.numel(), true);
-  const Tensor result = Tensor::empty(Dims{count, x.rank()}, DType::I64, x.device());
-  auto* out = result.writable<std::int64_t>();
-  if (x.rank() == 0 || count == 0) return result;
-  Dims index(x.sizes().size(), 0);
-  for (std::int64_t i = 0; i < flags.numel(); ++i) {
-    if (flag[i]) out = std::copy(index.begin(), index.end(), out);
-    for (std::size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < x.sizes()[d]) break;
-      index[d] = 0;
-    }
-  }
-  return result;
-}
-Tensors nonzero_eager(const Op&, Inputs inputs, const Attrs&) { return {nonzero_places(inputs[0])}; }
+Tensors nonzero_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::nonzero(inputs[0])}; }
 
 // The columns of `nonzero`, contiguous: one for each dimension, one of zeros for a 0-d tensor.
 std::vector<TensorType> nonzero_columns_infer(std::span<const TensorType> inputs, const Attrs&) {
@@ -344,6 +340,23 @@ Tensors index_put_jvp(const JvpArgs& args) {
 // ---- Batching ----
 // The batch becomes one more indexed dimension in front: an index that counts the examples. All indexed
 // dimensions are moved together first, so that where their shape goes is settled.
+
+// The indices as integers, one for each indexed dimension: masks become the places where they are true.
+Tensors without_masks(Inputs indices) {
+  Tensors result;
+  for (const Tensor& index : indices) {
+    if (!index || index.dtype() != DType::Bool) {
+      result.push_back(index);
+      continue;
+    }
+    const Tensor places = cpu::nonzero(index);
+    for (int d = 0; d < index.rank(); ++d) {
+      const Layout column{{places.size(0)}, {places.strides()[0]}, places.offset() + d};
+      result.push_back(Tensor::alias(places, column));
+    }
+  }
+  return result;
+}
 
 struct BatchPlan {
   Tensor x;         // [batch, indexed…, others…]

@@ -1,0 +1,71 @@
+#include "tensor/cpu/places.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/offsets.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+template <class T>
+void take_row(T* to, const T* from, const Places& places) {
+  const std::size_t inner = places.inner.size();
+  if (places.dense) {
+    std::memcpy(to, from, inner * sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < inner; ++i) to[i] = from[places.inner[i]];
+  }
+}
+
+template <class T>
+void take_places(T* out, const T* in, const Places& places) {
+  const std::int64_t middle = places.middle.numel(), step = places.step;
+  const auto* all = places.middle.data<std::int64_t>();
+  const auto inner = static_cast<std::int64_t>(places.inner.size());
+  const auto rows = static_cast<std::int64_t>(places.outer.size()) * middle;
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / inner), [&](std::int64_t begin, std::int64_t end) {
+    // Stretches of rows with one outer place.
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t first = row % middle;
+      const std::int64_t count = std::min(middle - first, end - row);
+      const T* from = in + places.outer[at(row / middle)];
+      const std::int64_t* place = all + first;
+      T* to = out + row * inner;
+      if (inner == 1 && step == 1) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i]];
+      } else if (inner == 1) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i] * step];
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) take_row(to + i * inner, from + place[i] * step, places);
+      }
+      row += count;
+    }
+  });
+}
+
+}  // namespace
+
+Places places_around(const Layout& layout, int first, int last, Tensor middle, std::int64_t step) {
+  const std::span<const Dim> sizes = layout.sizes;
+  const std::span<const Dim> strides = layout.strides;
+  const Dims inner_sizes(sizes.begin() + last, sizes.end());
+  const Dims inner_strides(strides.begin() + last, strides.end());
+  return {all_offsets(sizes.first(at(first)), strides.first(at(first))), std::move(middle), step,
+          all_offsets(inner_sizes, inner_strides), is_contiguous(Layout{inner_sizes, inner_strides, 0})};
+}
+
+void take(const Tensor& result, const Tensor& x, const Places& places) {
+  if (places.count() == 0) return;
+  visit_size(x.dtype(), [&]<class T>() {
+    take_places(reinterpret_cast<T*>(result.raw_writable()), reinterpret_cast<const T*>(x.raw()), places);
+  });
+}
+
+}  // namespace kiln::cpu
