@@ -1,5 +1,7 @@
 // Before simplification, so that what bodies have in common is found. A composite op equals its body to the
 // bit, so nothing changes but the grain.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "jit/layouts.h"
@@ -8,13 +10,13 @@
 namespace kiln::jit {
 namespace {
 
-// `graph` is what was made so far: in it, all views before the node are known as such.
-std::optional<Fragment> body_of(const Graph& graph, const Node& node) {
-  const std::vector<int> producers = graph.producers();
-  const Body body = [&node](Inputs operands, const SymbolValues& symbols) {
-    return run_body(*node.op, operands, evaluate(*node.op, node.attrs, symbols));
+using Operands = std::vector<TraceOperand>;
+
+std::optional<Fragment> body_of(const Node& node, const Operands& operands, const SymbolValues& hints) {
+  const Body body = [&node](Inputs given, const SymbolValues& symbols) {
+    return run_body(*node.op, given, evaluate(*node.op, node.attrs, symbols));
   };
-  return trace(body, trace_operands(graph, producers, node), graph.hints, is_composite);
+  return trace(body, operands, hints, is_composite);
 }
 
 bool gives_values(const Fragment& fragment) {
@@ -30,6 +32,31 @@ bool gives_views(const Fragment& fragment) {
   return false;
 }
 
+// The operands at the hints, as numbers; `row_major`: as if each lay in memory row by row.
+Operands at_hints(const Operands& operands, const SymbolValues& hints, bool row_major) {
+  Operands result = operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (auto* size = std::get_if<Size>(&result[i].operand.number)) *size = size->evaluate(hints);
+    if (!operands[i].operand.is_value()) continue;
+    Layout layout = operands[i].layout(hints);
+    if (row_major) layout = {layout.sizes, contiguous_strides(layout.sizes), 0};
+    result[i].layout = [layout](const SymbolValues&) { return layout; };
+  }
+  return result;
+}
+
+// Is the result a view where strides allow it, here or in another layout? What a value's layout is changes
+// with functionalization; whether the op copied was decided in the captured graph.
+bool may_give_views(const Node& node, const Operands& operands, const SymbolValues& hints) {
+  for (const bool row_major : {false, true}) {
+    Node at = node;
+    at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
+    const auto body = body_of(at, at_hints(operands, hints, row_major), {});
+    if (body && gives_views(*body)) return true;
+  }
+  return false;
+}
+
 void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
   std::vector<Operand> operands;
   for (const Operand& each : node.operands) operands.push_back(rewriter.at(each));
@@ -38,26 +65,44 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
   for (std::size_t k = 0; k < results.size(); ++k) rewriter.map(node.outputs[k], results[k].value);
 }
 
-// Composite nodes become their bodies where these are `wanted`.
-Graph expand(const Graph& graph, bool (*wanted)(const Fragment&)) {
+// What an op says of elements it cannot bear is not what the smaller ops would say.
+bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(kMayFail); }
+
+// Composite nodes become the bodies that `choose` gives for them, if any.
+template <class F>
+Graph expand(const Graph& graph, const F& choose) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
-    const bool composite = !node.is_constant() && node.form == Form::Plain && is_composite(*node.op);
-    const auto body = composite ? body_of(rewriter.graph, rewriter.mapped(node)) : std::nullopt;
-    if (body && !node.outputs.empty() && gives_values(*body) && wanted(*body)) {
-      replace(rewriter, node, *body);
-    } else {
-      rewriter.copy(node);
+    std::optional<Fragment> body;
+    if (!node.is_constant() && node.form == Form::Plain && is_composite(*node.op) && !node.outputs.empty()) {
+      const Node mapped = rewriter.mapped(node);
+      const std::vector<int> producers = rewriter.graph.producers();
+      body = choose(mapped, trace_operands(rewriter.graph, producers, mapped));
     }
+    body ? replace(rewriter, node, *body) : rewriter.copy(node);
   }
   return rewriter.finish();
 }
 
-bool always(const Fragment&) { return true; }
-
 }  // namespace
 
-Graph expand_views(const Graph& graph) { return expand(graph, gives_views); }
-Graph decompose(const Graph& graph) { return expand(graph, always); }
+Graph expand_views(const Graph& graph) {
+  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
+    if (!may_give_views(node, operands, graph.hints)) return std::nullopt;
+    auto body = body_of(node, operands, graph.hints);
+    if (body && gives_values(*body)) return body;
+    throw OpError(
+        ErrorKind::Capture,
+        fmt::format("{} gives a view or a copy, as sizes that are symbols decide", node.op->name()));
+  });
+}
+
+Graph decompose(const Graph& graph) {
+  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
+    if (keeps_its_errors(*node.op)) return std::nullopt;
+    auto body = body_of(node, operands, graph.hints);
+    return body && gives_values(*body) ? std::move(body) : std::nullopt;
+  });
+}
 
 }  // namespace kiln::jit

@@ -1,6 +1,9 @@
 // Passes on random programs: what the caller sees is the same before and after, to the bit.
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <sstream>
+
 #include "jit/evaluate.h"
 #include "jit/passes/passes.h"
 #include "jit/pipeline.h"
@@ -30,28 +33,38 @@ std::string fault_of(const Graph& program, const Change& change) {
   }
 }
 
-void check_programs(unsigned count, const Change& change) {
-  for (unsigned seed = 0; seed < count; ++seed) {
+void check_programs(unsigned first, unsigned count, const Change& change) {
+  for (unsigned seed = first; seed < first + count; ++seed) {
     const Graph program = jit::testing::random_program(seed);
     if (fault_of(program, change).empty()) continue;
     const Graph small =
         jit::testing::shrunk(program, [&](const Graph& each) { return !fault_of(each, change).empty(); });
-    FAIL_CHECK("seed " << seed << ": " << fault_of(small, change) << "\n"
-                       << print_graph(small) << print_graph(change(small)));
-    return;
+    FAIL("seed " << seed << ": " << fault_of(small, change) << "\n"
+                 << print_graph(small) << print_graph(change(small)));
   }
+  SUCCEED(count << " programs");
 }
 
 Graph functional(const Graph& graph) { return functionalize(expand_views(graph)); }
+Graph pipeline(const Graph& graph) { return run_pipeline(graph, true).back().graph; }
 
 }  // namespace
 
 TEST_CASE("4000 random programs do the same when functionalized", "[jit][passes]") {
-  check_programs(4000, functional);
+  check_programs(0, 4000, functional);
 }
 
 TEST_CASE("random programs do the same after the whole pipeline", "[jit][passes]") {
-  check_programs(1000, [](const Graph& graph) { return run_pipeline(graph, true).back().graph; });
+  check_programs(0, 1000, pipeline);
+}
+
+// By hand: KILN_SEEDS="first count" build/tests/test_jit "[soak]"
+TEST_CASE("as many random programs as are asked for do the same after the whole pipeline", "[.soak]") {
+  const char* asked = std::getenv("KILN_SEEDS");
+  unsigned first = 0, count = 10000;
+  if (asked != nullptr) std::istringstream(asked) >> first >> count;
+  check_programs(first, count, functional);
+  check_programs(first, count, pipeline);
 }
 
 TEST_CASE("random programs are rarely refused, and often written through views", "[jit][passes]") {

@@ -7,6 +7,7 @@
 #include "jit/evaluate.h"
 #include "jit/layouts.h"
 #include "tensor/functions.h"
+#include "tensor/random.h"
 #include "tests/tensor/tensors.h"
 
 namespace kiln::jit::testing {
@@ -255,13 +256,42 @@ std::string difference(const Graph& captured, const Graph& other) {
   return difference(captured, [&other](Inputs arguments) { return evaluate(other, arguments); });
 }
 
+namespace {
+
+// What a run gave, the arguments first; or what it said, and how often it drew.
+struct Outcome {
+  std::vector<Tensor> tensors;
+  std::string error;
+  std::uint64_t draws = 0;
+};
+
+Outcome outcome_of(const Graph& captured, const Run& run) {
+  Outcome outcome{arguments_of(captured), {}, 0};
+  seed(1);
+  try {
+    const Tensors results = run(outcome.tensors);
+    outcome.tensors.insert(outcome.tensors.end(), results.begin(), results.end());
+  } catch (const OpError& error) {
+    outcome.error = error.message();
+  }
+  outcome.draws = generator().offset;
+  return outcome;
+}
+
+}  // namespace
+
 std::string difference(const Graph& captured, const Run& other) {
-  std::vector<Tensor> first = arguments_of(captured), second = arguments_of(captured);
-  const std::size_t arguments = first.size();
-  const Tensors expected = evaluate(captured, first), actual = other(second);
-  if (expected.size() != actual.size()) return "another number of results";
-  first.insert(first.end(), expected.begin(), expected.end());
-  second.insert(second.end(), actual.begin(), actual.end());
+  const auto eager = [&captured](Inputs given) { return evaluate(captured, given); };
+  const Outcome expected = outcome_of(captured, eager), actual = outcome_of(captured, other);
+  if (expected.error != actual.error) {
+    const auto said = [](const std::string& error) { return error.empty() ? "nothing" : error; };
+    return "the error is " + said(actual.error) + ", not " + said(expected.error);
+  }
+  if (!expected.error.empty()) return {};
+  if (expected.draws != actual.draws) return "it draws random numbers another number of times";
+  if (expected.tensors.size() != actual.tensors.size()) return "another number of results";
+  const std::size_t arguments = static_cast<std::size_t>(captured.argument_count());
+  const std::vector<Tensor>&first = expected.tensors, &second = actual.tensors;
   for (std::size_t i = 0; i < first.size(); ++i) {
     const std::string who =
         i < arguments ? "argument " + std::to_string(i) : "result " + std::to_string(i - arguments);
