@@ -7,7 +7,9 @@
 #include <set>
 
 #include "tensor/functions.h"
+#include "tensor/levels/wrapper.h"
 #include "tensor/storage.h"
+#include "tensor/tape/record.h"
 
 namespace kiln::jit {
 namespace {
@@ -63,6 +65,7 @@ class Evaluator {
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const int place = places[i] >= 0 ? places[i] : graph.inputs[i].members[0];
       const Tensor& given = arguments[static_cast<std::size_t>(place)];
+      if (places[i] < 0) check_bases(arguments);
       values_[i] = places[i] >= 0 ? given : flat_alias(given, evaluate(graph.values[i].type.sizes, symbols_));
     }
   }
@@ -197,6 +200,14 @@ Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
 
 Tensor flat_alias(const Tensor& member, const Dims& sizes) {
   return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
+}
+
+void check_bases(Inputs arguments) {
+  const bool wrapped = std::any_of(arguments.begin(), arguments.end(), [](const Tensor& each) {
+    return each && levels::wrapper_of(each) != nullptr;
+  });
+  if (!wrapped && !tape::sees(arguments)) return;
+  throw OpError(ErrorKind::Capture, "arguments that share memory, one of them written, with a history");
 }
 
 SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {

@@ -16,6 +16,10 @@ Tensor number_tensor(const Number& number, const SymbolValues& symbols);
 // The memory of a member of a base, flat, from its beginning on.
 Tensor flat_alias(const Tensor& member, const Dims& sizes);
 
+// Throws OpError (Capture) when the tape or a transform follows an argument: what a base became would not be
+// the history of its members.
+void check_bases(Inputs arguments);
+
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
 // What is returned aliases arguments as the graph says: see Effect.
 Tensors evaluate(const Graph& graph, Inputs arguments);

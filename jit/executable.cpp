@@ -54,7 +54,7 @@ class Call {
       carry_out(step);
       for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
     }
-    progress_.node = -1;
+    progress_.node = nullptr;
     if (!plan_.effects.empty()) effects();
     Tensors outputs;
     outputs.reserve(plan_.outputs.size());
@@ -221,6 +221,7 @@ std::string Executable::misfit(const SymbolValues& symbols) const { return prepa
 Tensors Executable::run(Inputs arguments, const SymbolValues& symbols, Progress* progress) const {
   const Shared known = prepared(symbols);
   if (!known->misfit.empty()) throw OpError(ErrorKind::Capture, known->misfit);
+  if (!plan_.bases.empty()) check_bases(arguments);
   Progress ignored;
   return Call(plan_, *known, arguments, progress != nullptr ? *progress : ignored).run();
 }

@@ -11,8 +11,8 @@ namespace kiln::jit {
 
 // How far a run came, for whoever catches what it throws.
 struct Progress {
-  int node = -1;    // of Graph::nodes: the one that runs, or failed; -1: none yet, or all are done
-  int effects = 0;  // how many effects were carried out
+  const Node* node = nullptr;  // the one that runs, or failed; null: none yet, or all are done
+  int effects = 0;             // how many effects were carried out
 };
 
 // Does what `evaluate` does, at every level, but everything that is the same in all calls is done before.

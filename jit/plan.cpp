@@ -140,7 +140,7 @@ class Planner {
     step.kind = node.writes()             ? Step::Kind::Write
                 : node.form == Form::Copy ? Step::Kind::Copy
                                           : Step::Kind::Apply;
-    step.node = place;
+    step.node = &graph_.nodes[static_cast<std::size_t>(place)];
     step.op = node.op;
     step.attrs = application(*node.op, node.attrs);
     const std::size_t first_operand = plan_.operands.size(), first_result = plan_.slots.size();
@@ -165,7 +165,7 @@ class Planner {
   Source fresh(Step::Kind kind, int place, Source of, ValueId id) {
     Step step;
     step.kind = kind;
-    step.node = place;
+    step.node = &graph_.nodes[static_cast<std::size_t>(place)];
     step.operands = operands({of});
     const std::size_t first = plan_.slots.size();
     const Source made = result(id);

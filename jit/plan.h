@@ -36,7 +36,7 @@ struct Step {
     FreshNumber,    // likewise
   };
   Kind kind = Kind::Apply;
-  int node = -1;  // in Graph::nodes; -1: none
+  const Node* node = nullptr;  // of the graph; null: none
   const Op* op = nullptr;
   std::uint32_t attrs = 0;  // of the op; of a base, its type
   Range operands;           // of Plan::operands
@@ -91,6 +91,7 @@ struct Plan {
   std::vector<Output> outputs;
 };
 
+// The plan points into the graph.
 Plan make_plan(const Graph& graph);
 
 }  // namespace kiln::jit
