@@ -1,36 +1,40 @@
-// Owns bringing some channels of [outer, channels, inner] together in cache, and going through them.
+// Owns going through some channels of a contiguous [outer, channels, inner].
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <type_traits>
+
+#include "tensor/cpu/channel_kernels.h"
+#include "tensor/parallel.h"
 
 namespace kiln::cpu {
 
-// Channels [first, first + count) of a contiguous [outer, channels, inner]. Together they are a tile: [outer,
-// count] when a channel's elements lie apart (inner is 1), else [count, outer * inner].
+// Channels [first, first + count). Copied together they are a tile [count, outer * inner].
 struct ChannelBlock {
   std::int64_t outer = 0, channels = 0, inner = 0;
   std::int64_t first = 0, count = 0;
   std::int64_t length() const { return outer * inner; }  // of one channel
-  bool by_columns() const { return inner == 1; }
 };
 
-// Calls f(place in the tensor, place in the tile, channel of the block, length, step) for every run of
-// elements that are neighbours in both; `step`, 0 or 1 as a type, is by how much the channel grows from one
-// to the next.
+// Calls f(run, place in the tensor, place in the tile, channel of the block) for every run of neighbours, on
+// any number of threads.
 template <class F>
-void each_run(const ChannelBlock& block, F&& f) {
-  using One = std::integral_constant<std::int64_t, 1>;
-  using None = std::integral_constant<std::int64_t, 0>;
-  for (std::int64_t n = 0; n < block.outer; ++n) {
-    const std::int64_t from = (n * block.channels + block.first) * block.inner;
-    if (block.by_columns()) {
-      f(from, n * block.count, std::int64_t{0}, block.count, One{});
-      continue;
-    }
-    for (std::int64_t c = 0; c < block.count; ++c)
-      f(from + c * block.inner, c * block.length() + n * block.inner, c, block.inner, None{});
-  }
+void each_run(const ChannelBlock& block, bool streaming, const F& f) {
+  const bool along = block.inner == 1;
+  const Run run{along ? block.count : block.inner, along, streaming};
+  const std::int64_t work = std::max<std::int64_t>(block.count * block.inner, 1);
+  parallel_for(block.outer, std::max<std::int64_t>(1, 32768 / work),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t n = begin; n < end; ++n) {
+                   const std::int64_t from = (n * block.channels + block.first) * block.inner;
+                   if (along) {
+                     f(run, from, std::int64_t{0}, std::int64_t{0});  // which has no tile
+                     continue;
+                   }
+                   for (std::int64_t c = 0; c < block.count; ++c)
+                     f(run, from + c * block.inner, c * block.length() + n * block.inner, c);
+                 }
+               });
 }
 
 }  // namespace kiln::cpu

@@ -45,6 +45,7 @@ struct NormColumnsJob {
   const std::byte* x = nullptr;         // [rows, size]
   const std::byte* mean = nullptr;      // [rows], null: 0
   const std::byte* rstd = nullptr;      // [rows]
+  bool statistics_of_columns = false;   // `mean` and `rstd` are there, and [size]
   std::byte* results = nullptr;         // accumulators [2, size, blocks]
 };
 inline constexpr std::int64_t kNormColumnTile = 256;

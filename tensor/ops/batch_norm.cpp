@@ -1,6 +1,6 @@
-// Owns batch_norm, over a kernel that normalizes channels by their own statistics and its derivative's, and
-// group_norm over layer_norm. Both kernels bring a few channels together in cache and stay there: they read
-// and write memory once.
+// Owns batch_norm, over a kernel that normalizes channels by their own statistics and its derivative's.
+// Channels that lie together in memory are brought through cache a few at a time: memory is read and written
+// once.
 #include <cmath>
 
 #include "tensor/ops/channel_rows.h"
@@ -11,24 +11,15 @@
 namespace kiln {
 namespace {
 
+using cpu::channel_kernels;
 using cpu::ChannelBlock;
+using cpu::Run;
 using ops::all_but_channels;
 using ops::Channels;
 using ops::need_channels;
 using ops::per_channel;
-using ops::Tile;
 
 // ---- Shapes ----------------------------------------------------------------------------------------------
-
-// Absent, or one number per channel.
-void check_per_channel(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand,
-                       const char* what) {
-  if (v.is_number || v.sizes == Dims{x.sizes[1]}) return;
-  throw OpError(ErrorKind::Shape,
-                std::string(attrs.op()->name()) + ": the " + what + " is " + to_string(v) +
-                    " and needs shape " + to_string(Dims{x.sizes[1]}),
-                {operand}, std::string("give one ") + what + " per channel");
-}
 
 TensorType statistics_type(const TensorType& x) {
   return {ops::compute_dtype(x.dtype), x.device, Dims{x.sizes[1]}, false};
@@ -54,6 +45,17 @@ std::vector<T> reciprocal_roots(const T* variance, std::int64_t count, double ep
   return roots;
 }
 
+// Each channel's mean and variance, of some channels.
+template <class T>
+void find_statistics(const Tensor& x, const ChannelBlock& block, const Tensor& mean, const Tensor& variance) {
+  const auto count = static_cast<T>(block.length());
+  ops::sums_of(x, block, count, mean.writable<T>() + block.first);
+  const Tensor centers = Tensor::alias(mean, {Dims{block.count}, Dims{1}, mean.offset() + block.first});
+  ops::sums_of(x, block, count, variance.writable<T>() + block.first, cpu::Map::CenteredSquare, centers);
+}
+
+bool streams(const Tensor& x) { return ops::streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
+
 template <class T>
 Tensors normalize(Inputs in, double eps) {
   const DType dtype = in[0].dtype();
@@ -62,38 +64,56 @@ Tensors normalize(Inputs in, double eps) {
   const Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
   const Tensor mean = Tensor::empty(Dims{x.size(1)}, x.dtype(), x.device());
   const Tensor variance = Tensor::empty(Dims{x.size(1)}, x.dtype(), x.device());
+  const std::vector<T> ones(static_cast<std::size_t>(weight ? 0 : x.size(1)), T(1));  // which change no bit
   const T* from = x.data<T>();
-  const T* scale = data_or_null<T>(weight);
+  const T* scale = weight ? weight.data<T>() : ones.data();
   const T* shift = data_or_null<T>(bias);
   T* out = y.writable<T>();
-  T* means = mean.writable<T>();
-  T* variances = variance.writable<T>();
   Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    const Tile<T> tile(block, from);
-    const auto count = static_cast<T>(block.length());
-    T* center = means + block.first;
-    tile.sums(count, center);
-    const Tensor centers = Tensor::alias(mean, {Dims{block.count}, Dims{1}, block.first});
-    tile.sums(count, variances + block.first, cpu::Map::CenteredSquare, centers);
-    const auto rstd = reciprocal_roots(variances + block.first, block.count, eps);
-    std::vector<T> factors(rstd.size(), T(1));  // which changes no bit
-    if (scale != nullptr) std::copy_n(scale + block.first, factors.size(), factors.data());
-    cpu::each_run(block,
-                  [&](std::int64_t at, std::int64_t place, std::int64_t c, std::int64_t length, auto step) {
-                    const T* __restrict in_x = tile.data + place, * __restrict m = center + c;
-                    const T* __restrict r = rstd.data() + c, * __restrict f = factors.data() + c;
-                    T* __restrict to = out + at;
-                    for (std::int64_t e = 0; e < length; ++e)
-                      to[e] = (in_x[e] - m[e * step]) * r[e * step] * f[e * step];
-                    if (shift == nullptr) return;
-                    const T* __restrict term = shift + block.first + c;
-                    for (std::int64_t e = 0; e < length; ++e) to[e] += term[e * step];
-                  });
+    find_statistics<T>(x, block, mean, variance);
+    const auto rstd = reciprocal_roots(variance.data<T>() + block.first, block.count, eps);
+    cpu::each_run(block, streams(y), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+      const std::int64_t channel = block.first + c;
+      channel_kernels<T>().normalize(
+          run,
+          {mean.data<T>() + channel, rstd.data() + c, scale + channel, shift ? shift + channel : nullptr},
+          from + at, out + at);
+    });
   });
   return {ops::cast(y, dtype), mean, variance};
 }
 
-// in: grad, x, weight?, grad_mean?, grad_variance?
+// For each channel, what its elements' gradients are made of.
+template <class T>
+struct Shares {
+  std::vector<T> rstd, slope, apart, flat, by_mean, by_variance;
+
+  // The two last stay empty when no gradient comes that way.
+  void find(const ChannelBlock& block, const T* weights, const T* biases, const T* scale, const T* grad_mean,
+            const T* grad_variance) {
+    const auto count = static_cast<T>(block.length());
+    for (std::int64_t c = 0; c < block.count; ++c) {
+      const std::int64_t at = block.first + c;
+      const T r = rstd[static_cast<std::size_t>(c)];
+      slope.push_back(scale != nullptr ? r * scale[at] : r);
+      apart.push_back(weights[at] / count);
+      flat.push_back(biases[at] / count);
+      if (grad_mean != nullptr) by_mean.push_back(grad_mean[at] / count);
+      if (grad_variance != nullptr) by_variance.push_back(grad_variance[at] * T(2) / count);
+    }
+  }
+  cpu::NormalizationGradient<T> at(const T* mean, std::int64_t c) const {
+    return {mean + c,
+            rstd.data() + c,
+            flat.data() + c,
+            apart.data() + c,
+            slope.data() + c,
+            by_mean.empty() ? nullptr : by_mean.data() + c,
+            by_variance.empty() ? nullptr : by_variance.data() + c};
+  }
+};
+
+// in: grad, x, weight?, grad_mean?, grad_variance?, mean?, variance?
 template <class T>
 Tensors normalize_backward(Inputs in, double eps) {
   const DType dtype = in[1].dtype();
@@ -102,58 +122,30 @@ Tensors normalize_backward(Inputs in, double eps) {
   const Tensor by_mean = affine(in[3], wide), by_variance = affine(in[4], wide);
   const Tensor dx = Tensor::empty(x.sizes(), wide, x.device());
   const Tensor dweight = Tensor::empty(Dims{x.size(1)}, wide), dbias = Tensor::empty(Dims{x.size(1)}, wide);
-  const T *grads = g.data<T>(), *from = x.data<T>(), *scale = data_or_null<T>(weight);
-  const T *mean_share = data_or_null<T>(by_mean), *variance_share = data_or_null<T>(by_variance);
+  const Tensor mean = in[5] ? ops::dense(in[5], wide) : Tensor::empty(Dims{x.size(1)}, wide);
+  const Tensor variance = in[6] ? ops::dense(in[6], wide) : Tensor::empty(Dims{x.size(1)}, wide);
+  const T *grads = g.data<T>(), *from = x.data<T>();
   T *out = dx.writable<T>(), *weights = dweight.writable<T>(), *biases = dbias.writable<T>();
   Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    const Tile<T> upper(block, grads), normal(block, from), products(block);
-    const auto size = static_cast<std::size_t>(block.count);
-    const auto count = static_cast<T>(block.length());
-    const std::int64_t first = block.first;
-    const Tensor centers = Tensor::empty(Dims{block.count}, wide);
-    T* center = centers.writable<T>();
-    std::vector<T> variances(size), slope(size), apart(size), flat(size);
-    std::vector<T> mean_shares, variance_shares;  // empty when no gradient comes that way
-    normal.sums(count, center);
-    normal.sums(count, variances.data(), cpu::Map::CenteredSquare, centers);
-    const auto rstd = reciprocal_roots(variances.data(), block.count, eps);
-    cpu::each_run(block, [&](std::int64_t, std::int64_t place, std::int64_t c, std::int64_t length,
-                             auto step) {
-      const T* __restrict up = upper.data + place, * __restrict m = center + c, * __restrict r = rstd.data() + c;
-      T* __restrict xhat = normal.data + place, * __restrict product = products.data + place;
-      for (std::int64_t e = 0; e < length; ++e) {
-        xhat[e] = (xhat[e] - m[e * step]) * r[e * step];
-        product[e] = up[e] * xhat[e];
-      }
-    });
-    products.sums(T(1), weights + first);
-    upper.sums(T(1), biases + first);
-    for (std::size_t c = 0; c < size; ++c) {
-      const std::int64_t at = first + static_cast<std::int64_t>(c);
-      slope[c] = scale != nullptr ? rstd[c] * scale[at] : rstd[c];
-      apart[c] = weights[at] / count;
-      flat[c] = biases[at] / count;
-      if (mean_share != nullptr) mean_shares.push_back(mean_share[at] / count);
-      if (variance_share != nullptr) variance_shares.push_back(variance_share[at] * T(2) / count);
+    if (!in[5]) find_statistics<T>(x, block, mean, variance);
+    const T* center = mean.data<T>() + block.first;
+    Shares<T> shares;
+    shares.rstd = reciprocal_roots(variance.data<T>() + block.first, block.count, eps);
+    if (block.inner == 1) {
+      ops::column_sums_of(g, x, center, shares.rstd.data(), weights, biases);
+    } else {
+      ops::sums_of_made(
+          block, weights + block.first, [&](const Run& run, std::int64_t at, T* to, std::int64_t c) {
+            channel_kernels<T>().products(run, {center + c, shares.rstd.data() + c, nullptr, nullptr},
+                                          grads + at, from + at, to);
+          });
+      ops::sums_of(g, block, T(1), biases + block.first);
     }
-    cpu::each_run(block,
-                  [&](std::int64_t at, std::int64_t place, std::int64_t c, std::int64_t length, auto step) {
-                    const T* __restrict up = upper.data + place, * __restrict xhat = normal.data + place;
-                    const T* __restrict low = flat.data() + c, * __restrict far = apart.data() + c;
-                    const T* __restrict s = slope.data() + c;
-                    T* __restrict to = out + at;
-                    for (std::int64_t e = 0; e < length; ++e)
-                      to[e] = (up[e] - low[e * step] - xhat[e] * far[e * step]) * s[e * step];
-                    const T* __restrict in_x = from + at, * __restrict m = center + c;
-                    if (!mean_shares.empty())
-                      for (std::int64_t e = 0; e < length; ++e)
-                        to[e] += mean_shares[static_cast<std::size_t>(c + e * step)];
-                    if (!variance_shares.empty()) {
-                      const T* __restrict v = variance_shares.data() + c;
-                      for (std::int64_t e = 0; e < length; ++e)
-                        to[e] += (in_x[e] - m[e * step]) * v[e * step];
-                    }
-                  });
+    shares.find(block, weights, biases, data_or_null<T>(weight), data_or_null<T>(by_mean),
+                data_or_null<T>(by_variance));
+    cpu::each_run(block, streams(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+      channel_kernels<T>().gradient(run, shares.at(center, c), grads + at, from + at, out + at);
+    });
   });
   return {ops::cast(dx, dtype), dweight, dbias};
 }
@@ -164,13 +156,18 @@ struct Standard {
   Tensor x, mean, variance, rstd;  // in the dtype of computation
   Dims dims;
   double count;
-  Standard(const Tensor& input, double eps)
+  // The statistics may be known.
+  Standard(const Tensor& input, double eps, const Tensor& means = {}, const Tensor& variances = {})
       : x(ops::to(input, ops::compute_dtype(input.dtype()))),
         dims(all_but_channels(input.rank())),
         count(static_cast<double>(ops::reduced_count(input.sizes(), dims))) {
-    mean = ops::sum(x, dims, true) / count;
-    const Tensor d = x - mean;
-    variance = ops::sum(d * d, dims, true) / count;
+    mean = means ? per_channel(means, x) : ops::sum(x, dims, true) / count;
+    if (variances) {
+      variance = per_channel(variances, x);
+    } else {
+      const Tensor d = x - mean;
+      variance = ops::sum(d * d, dims, true) / count;
+    }
     rstd = ops::reciprocal(ops::sqrt(variance + eps));
   }
   Tensor apart() const { return x - mean; }
@@ -188,7 +185,7 @@ Tensors decompose_normalize(const Op&, Inputs in, const Attrs& attrs) {
 
 Tensors decompose_backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = in[1].dtype();
-  const Standard standard(in[1], attrs.get<double>("eps"));
+  const Standard standard(in[1], attrs.get<double>("eps"), in[5], in[6]);
   const double count = standard.count;
   const Tensor g = ops::to(in[0], standard.x.dtype());
   const Tensor xhat = standard.apart() * standard.rstd;
@@ -206,8 +203,8 @@ Tensors decompose_backward(const Op&, Inputs in, const Attrs& attrs) {
 
 std::vector<TensorType> infer_normalize(std::span<const TensorType> in, const Attrs& attrs) {
   need_channels(in[0], attrs, 0);
-  check_per_channel(in[1], in[0], attrs, 1, "weight");
-  check_per_channel(in[2], in[0], attrs, 2, "bias");
+  ops::check_per_channel(in[1], in[0], attrs, 1, "weight");
+  ops::check_per_channel(in[2], in[0], attrs, 2, "bias");
   return {{in[0].dtype, in[0].device, in[0].sizes, false}, statistics_type(in[0]), statistics_type(in[0])};
 }
 Tensors run_normalize(const Op& op, Inputs in, const Attrs& attrs) {
@@ -224,9 +221,15 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
                       " needs a gradient of the type of x: " + to_string(in[0]) + " and " + to_string(in[1]),
                   {0, 1}, "give both the same shape and dtype");
   }
-  check_per_channel(in[2], in[1], attrs, 2, "weight");
-  check_per_channel(in[3], in[1], attrs, 3, "gradient of the mean");
-  check_per_channel(in[4], in[1], attrs, 4, "gradient of the variance");
+  ops::check_per_channel(in[2], in[1], attrs, 2, "weight");
+  ops::check_per_channel(in[3], in[1], attrs, 3, "gradient of the mean");
+  ops::check_per_channel(in[4], in[1], attrs, 4, "gradient of the variance");
+  ops::check_per_channel(in[5], in[1], attrs, 5, "mean");
+  ops::check_per_channel(in[6], in[1], attrs, 6, "variance");
+  if (in[5].is_number != in[6].is_number) {
+    throw OpError(ErrorKind::Value, std::string(attrs.op()->name()) + " needs mean and variance together",
+                  {5, 6}, "give both, or neither");
+  }
   return {{in[1].dtype, in[1].device, in[1].sizes, false}, statistics_type(in[1]), statistics_type(in[1])};
 }
 Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
@@ -238,7 +241,8 @@ Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
 
 Tensors normalize_vjp(const VjpArgs& args) {
   static const Op& row = OpTable::get().at("batch_norm_backward");
-  const Tensor inputs[] = {args.grads[0], args.inputs[0], args.inputs[1], args.grads[1], args.grads[2]};
+  const Tensor inputs[] = {args.grads[0], args.inputs[0],  args.inputs[1], args.grads[1],
+                           args.grads[2], args.outputs[1], args.outputs[2]};
   Tensors grads = ops::apply(row, inputs, {{"eps", args.attrs.at("eps")}});
   for (std::size_t i = 1; i < 3; ++i)
     grads[i] = args.needs[i] ? ops::to(grads[i], args.input_types[i].dtype) : Tensor();
@@ -250,7 +254,8 @@ Tensors normalize_vjp(const VjpArgs& args) {
 std::vector<TensorType> infer_batch_norm(std::span<const TensorType> in, const Attrs& attrs) {
   need_channels(in[0], attrs, 0);
   static constexpr const char* kNames[] = {"", "running_mean", "running_var", "weight", "bias"};
-  for (int i = 1; i < 5; ++i) check_per_channel(in[static_cast<std::size_t>(i)], in[0], attrs, i, kNames[i]);
+  for (int i = 1; i < 5; ++i)
+    ops::check_per_channel(in[static_cast<std::size_t>(i)], in[0], attrs, i, kNames[i]);
   return {{in[0].dtype, in[0].device, in[0].sizes, false}};
 }
 
@@ -303,38 +308,6 @@ Tensors batch_norm(const Op&, Inputs in, const Attrs& attrs) {
   return {by_running(in, attrs)};
 }
 
-// ---- group_norm ------------------------------------------------------------------------------------------
-
-std::vector<TensorType> infer_group_norm(std::span<const TensorType> in, const Attrs& attrs) {
-  ops::need_float(in[0], attrs);
-  const std::int64_t groups = attrs.get<std::int64_t>("num_groups");
-  if (in[0].sizes.size() < 2 || groups < 1 || in[0].sizes[1] % groups != 0) {
-    throw OpError(ErrorKind::Shape,
-                  "group_norm: the channels of " + to_string(in[0]) + " (dimension 1) do not divide into " +
-                      std::to_string(groups) + " groups",
-                  {0}, "num_groups must divide the number of channels");
-  }
-  check_per_channel(in[1], in[0], attrs, 1, "weight");
-  check_per_channel(in[2], in[0], attrs, 2, "bias");
-  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
-}
-
-Tensors group_norm(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  if (x.numel() == 0) return {ops::clone(x)};
-  const Dim rows = x.size(0) * attrs.get<std::int64_t>("num_groups");
-  const Dims shape{x.numel() / rows};
-  static const Op& layer_norm = OpTable::get().at("layer_norm");
-  const Tensor inputs[] = {ops::reshape(x, Dims{rows, shape[0]}), Tensor(), Tensor()};
-  const Tensor normal =
-      ops::apply(layer_norm, inputs, {{"normalized_shape", shape}, {"eps", attrs.at("eps")}})[0];
-  Tensor y = ops::reshape(normal, x.sizes());
-  if (in[1] && in[2]) return {affine_of(y, ops::to(in[1], x.dtype()), ops::to(in[2], x.dtype()))};
-  if (in[1]) y = y * per_channel(in[1], x);
-  if (in[2]) y = y + per_channel(in[2], x);
-  return {y};
-}
-
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
@@ -358,12 +331,14 @@ void add_batch_norm_ops(OpTable& table) {
       ">>> batch_norm_with_statistics(tensor([[1.0], [3.0]]))[1].tolist()\n[2.0]", infer_normalize,
       run_normalize, decompose_normalize);
   forward.vjp = normalize_vjp;
-  forward.saves = saves_input(0) | saves_input(1);
+  forward.saves = saves_input(0) | saves_input(1) | saves_output(1) | saves_output(2);
   table.add(std::move(forward));
   table.add(kernel_row(
       "batch_norm_backward(grad: tensor, x: tensor, weight: tensor? = none, grad_mean: tensor? = none, "
-      "grad_variance: tensor? = none, eps: float = 1e-5)",
-      "The gradients of batch_norm_with_statistics to x, weight and bias from those to its results.",
+      "grad_variance: tensor? = none, mean: tensor? = none, variance: tensor? = none, eps: float = 1e-5)",
+      "The gradients of batch_norm_with_statistics to x, weight and bias from those to its results. `mean` "
+      "and "
+      "`variance`, two of its results, are computed again when they are not given.",
       ">>> batch_norm_backward(ones(2, 2), ones(2, 2))[2].tolist()\n[2.0, 2.0]", infer_backward, run_backward,
       decompose_backward));
   table.add(ops::composite_row(
@@ -373,12 +348,6 @@ void add_batch_norm_ops(OpTable& table) {
       "also moves the running ones towards them by `momentum`; else the running ones.",
       ">>> batch_norm(tensor([[1.0], [1.0]]), training=true).tolist()\n[[0.0], [0.0]]", infer_batch_norm,
       batch_norm, "BatchNormalization"));
-  table.add(ops::composite_row(
-      "group_norm(x: tensor, num_groups: int, weight: tensor? = none, bias: tensor? = none, eps: float = "
-      "1e-5)",
-      "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
-      ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm, group_norm,
-      "GroupNormalization"));
 }
 
 }  // namespace kiln

@@ -7,9 +7,10 @@
 namespace kiln {
 namespace {
 
+using cpu::channel_kernels;
 using cpu::ChannelBlock;
+using cpu::Run;
 using ops::Channels;
-using ops::Tile;
 
 // ---- Types -----------------------------------------------------------------------------------------------
 
@@ -54,26 +55,19 @@ Tensors decompose_backward(const Op&, Inputs in, const Attrs&) {
 
 // ---- Kernels ---------------------------------------------------------------------------------------------
 
+bool streams(const Tensor& x) { return ops::streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
+
 template <class T>
 Tensors affine(Inputs in) {
   const Tensor x = ops::dense(in[0], in[0].dtype());
   const Tensor scale = ops::dense(in[1], x.dtype()), shift = ops::dense(in[2], x.dtype());
   const Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
-  const ChannelBlock all = Channels(x.sizes()).all;
   const T *from = x.data<T>(), *factor = scale.data<T>(), *term = shift.data<T>();
   T* to = y.writable<T>();
-  parallel_for(all.outer,
-               std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(all.channels * all.inner, 1)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t n = begin; n < end; ++n) {
-                   const std::int64_t at = n * all.channels * all.inner;
-                   for (std::int64_t c = 0; all.inner == 1 && c < all.channels; ++c)
-                     to[at + c] = from[at + c] * factor[c] + term[c];
-                   for (std::int64_t c = 0; all.inner != 1 && c < all.channels; ++c)
-                     for (std::int64_t i = at + c * all.inner; i < at + (c + 1) * all.inner; ++i)
-                       to[i] = from[i] * factor[c] + term[c];
-                 }
-               });
+  cpu::each_run(Channels(x.sizes()).all, streams(y),
+                [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+                  channel_kernels<T>().affine(run, factor + c, term + c, from + at, to + at);
+                });
   return {y};
 }
 
@@ -86,21 +80,20 @@ Tensors affine_backward(Inputs in) {
   const T *grads = g.data<T>(), *from = x.data<T>(), *factor = scale.data<T>();
   T *out = dx.writable<T>(), *scales = dscale.writable<T>(), *shifts = dshift.writable<T>();
   Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    const Tile<T> upper(block), products(block);
-    cpu::each_run(block,
-                  [&](std::int64_t at, std::int64_t place, std::int64_t c, std::int64_t length, auto step) {
-                    const T* __restrict up = grads + at, * __restrict in_x = from + at;
-                    const T* __restrict a = factor + block.first + c;
-                    T* __restrict to = out + at, * __restrict copy = upper.data + place;
-                    T* __restrict product = products.data + place;
-                    for (std::int64_t e = 0; e < length; ++e) {
-                      copy[e] = up[e];
-                      product[e] = up[e] * in_x[e];
-                      to[e] = up[e] * a[e * step];
-                    }
-                  });
-    products.sums(T(1), scales + block.first);
-    upper.sums(T(1), shifts + block.first);
+    if (block.inner == 1) {
+      const auto channels = static_cast<std::size_t>(block.count);
+      const std::vector<T> means(channels, T(0)), rstds(channels, T(1));  // which change no bit
+      ops::column_sums_of(g, x, means.data(), rstds.data(), scales, shifts);
+    } else {
+      ops::sums_of_made(block, scales + block.first,
+                        [&](const Run& run, std::int64_t at, T* to, std::int64_t) {
+                          channel_kernels<T>().multiply(run.count, grads + at, from + at, to);
+                        });
+      ops::sums_of(g, block, T(1), shifts + block.first);
+    }
+    cpu::each_run(block, streams(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+      channel_kernels<T>().affine(run, factor + block.first + c, nullptr, grads + at, out + at);
+    });
   });
   return {dx, dscale, dshift};
 }

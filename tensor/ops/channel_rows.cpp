@@ -10,6 +10,15 @@ void need_channels(const TensorType& x, const Attrs& attrs, int operand) {
                 {operand}, "give [n, channels, ...]");
 }
 
+void check_per_channel(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand,
+                       const char* what) {
+  if (v.is_number || v.sizes == Dims{x.sizes[1]}) return;
+  throw OpError(ErrorKind::Shape,
+                std::string(attrs.op()->name()) + ": the " + what + " is " + to_string(v) +
+                    " and needs shape " + to_string(Dims{x.sizes[1]}),
+                {operand}, std::string("give one ") + what + " per channel");
+}
+
 Dims all_but_channels(int rank) {
   Dims dims{0};
   for (int d = 2; d < rank; ++d) dims.push_back(d);
@@ -27,10 +36,16 @@ Channels::Channels(const Dims& sizes) {
   all.channels = sizes[1];
   all.inner = 1;
   for (std::size_t d = 2; d < sizes.size(); ++d) all.inner *= sizes[d];
-  // Stretches of memory long enough to be read at full speed, in tiles that stay in cache.
-  const std::int64_t fitting = (1 << 17) / std::max<std::int64_t>(all.outer, 1);
-  per_block = std::max<std::int64_t>(
-      std::clamp<std::int64_t>(fitting, 16, 64) / std::max<std::int64_t>(all.inner, 1), 1);
+  all.count = all.channels;
+  // Stretches of memory long enough to be read at full speed.
+  per_block = std::max<std::int64_t>(64 / std::max<std::int64_t>(all.inner, 1), 1);
+  if (all.inner == 1 || all.channels < 4 * num_threads()) per_block = all.channels;
+}
+
+Tensor channels_of(const Tensor& x, const cpu::ChannelBlock& block) {
+  const Dims sizes{block.outer, block.count, block.inner};
+  const Dims strides{block.channels * block.inner, block.inner, 1};
+  return Tensor::alias(x, {sizes, strides, x.offset() + block.first * block.inner});
 }
 
 }  // namespace kiln::ops

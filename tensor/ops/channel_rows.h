@@ -8,17 +8,23 @@
 #include "tensor/cpu/channels.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/ops/reduced.h"
+#include "tensor/ops/rows.h"
 #include "tensor/parallel.h"
 
 namespace kiln::ops {
 
 // Throws OpError unless x is a float [n, channels, ...].
 void need_channels(const TensorType& x, const Attrs& attrs, int operand);
+// Throws OpError unless v is absent or has one number per channel of x; `what` names it.
+void check_per_channel(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand,
+                       const char* what);
 Dims all_but_channels(int rank);
 // [channels] so that it broadcasts against x, in x's dtype.
 Tensor per_channel(const Tensor& v, const Tensor& x);
 
-// How the channels of a contiguous tensor are cut into blocks that threads take.
+// How the channels of a contiguous tensor are cut into blocks that threads take: those that lie together in
+// memory, so that they stay in cache. Channels that lie side by side, or are few, are one block, which
+// threads share.
 struct Channels {
   cpu::ChannelBlock all;
   std::int64_t per_block;
@@ -26,6 +32,7 @@ struct Channels {
   explicit Channels(const Dims& sizes);
   template <class F>
   void each_block(F&& f) const {
+    if (per_block >= all.channels) return f(all);
     const std::int64_t blocks = (all.channels + per_block - 1) / per_block;
     const std::int64_t work = std::max<std::int64_t>(per_block * all.length(), 1);
     parallel_for(blocks, std::max<std::int64_t>(1, 32768 / work), [&](std::int64_t begin, std::int64_t end) {
@@ -39,29 +46,45 @@ struct Channels {
   }
 };
 
-// The elements of a block of channels, of float or double, together in memory.
-template <class T>
-struct Tile {
-  Tensor tensor;
-  T* data;
-  bool by_columns;
+// A block's channels of a contiguous tensor, [outer, count, inner]; no copy.
+Tensor channels_of(const Tensor& x, const cpu::ChannelBlock& block);
 
-  explicit Tile(const cpu::ChannelBlock& block)
-      : tensor(Tensor::empty(
-            block.by_columns() ? Dims{block.outer, block.count} : Dims{block.count, block.length()},
-            std::is_same_v<T, double> ? DType::F64 : DType::F32)),
-        data(tensor.template writable<T>()),
-        by_columns(block.by_columns()) {}
-  Tile(const cpu::ChannelBlock& block, const T* from) : Tile(block) {
-    cpu::each_run(block, [&](std::int64_t at, std::int64_t place, std::int64_t, std::int64_t length, auto) {
-      std::copy_n(from + at, length, data + place);
-    });
-  }
-  // Writes the sum of each channel, in the fixed order and divided, to `to`.
-  void sums(T divisor, T* to, cpu::Map map = cpu::Map::Identity, const Tensor& centers = {}) const {
-    const Tensor totals = cpu::fold(tensor, Dims{by_columns ? 0 : 1}, cpu::Combine::Sum, map, centers);
-    for (std::int64_t c = 0; c < totals.numel(); ++c) to[c] = totals.data<T>()[c] / divisor;
-  }
-};
+// Writes the sum of each channel of a block, in the fixed order and divided, to `to`.
+template <class T>
+void sums_of(const Tensor& x, const cpu::ChannelBlock& block, T divisor, T* to,
+             cpu::Map map = cpu::Map::Identity, const Tensor& centers = {}) {
+  const Tensor totals = cpu::fold(channels_of(x, block), Dims{0, 2}, cpu::Combine::Sum, map, centers);
+  for (std::int64_t c = 0; c < totals.numel(); ++c) to[c] = totals.data<T>()[c] / divisor;
+}
+
+// The sum over each channel of products that `make(run, place in the tensor, to, channel of the block)`
+// computes, in the fixed order. The channels are made of runs longer than 1.
+template <class T, class Make>
+void sums_of_made(const cpu::ChannelBlock& block, T* to, const Make& make) {
+  const Dims sizes{block.count, block.length()};
+  const Tensor tile = Tensor::empty(sizes, std::is_same_v<T, double> ? DType::F64 : DType::F32);
+  T* made = tile.template writable<T>();
+  cpu::each_run(block, false, [&](const cpu::Run& run, std::int64_t at, std::int64_t place, std::int64_t c) {
+    make(run, at, made + place, c);
+  });
+  const Tensor totals = cpu::fold(tile, Dims{1}, cpu::Combine::Sum);
+  std::copy_n(totals.template data<T>(), block.count, to);
+}
+
+// The sums over all rows of g * ((x - mean) * rstd), and of g, for channels without inner dimensions.
+template <class T>
+void column_sums_of(const Tensor& g, const Tensor& x, const T* mean, const T* rstd, T* products, T* totals) {
+  cpu::NormColumnsJob job;
+  job.rows = x.size(0);
+  job.size = x.size(1);
+  job.gradient = g.raw();
+  job.x = x.raw();
+  job.mean = reinterpret_cast<const std::byte*>(mean);
+  job.rstd = reinterpret_cast<const std::byte*>(rstd);
+  job.statistics_of_columns = true;
+  const Tensor sums = column_sums(job, x.dtype());
+  std::copy_n(sums.template data<T>(), job.size, products);
+  std::copy_n(sums.template data<T>() + job.size, job.size, totals);
+}
 
 }  // namespace kiln::ops

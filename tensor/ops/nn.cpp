@@ -9,6 +9,7 @@ void add_nn_ops(OpTable& table) {
   add_norm_ops(table);
   add_channel_affine_ops(table);
   add_batch_norm_ops(table);
+  add_group_norm_ops(table);
   add_convolution_ops(table);
   add_conv_ops(table);
   add_max_pool_ops(table);

@@ -156,19 +156,11 @@ Tensors column_gradients(const RowInputs& rows, DType dtype, const Dims& shape) 
   cpu::NormColumnsJob job;
   job.rows = rows.rows;
   job.size = rows.job.size;
-  job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
-  job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, cpu::kNormColumnTile);
   job.gradient = rows.job.in[0];
   job.x = rows.job.in[1];
   job.mean = rows.job.row_out[0];
   job.rstd = rows.job.row_out[1];
-  const Dim sizes[] = {2, job.size, job.blocks};
-  const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
-  job.results = partials.raw_writable();
-  const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
-  const auto kernel = cpu::row_kernels().norm_columns[static_cast<int>(dtype) - static_cast<int>(DType::F16)];
-  parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-  const Tensor sums = job.blocks == 1 ? partials : cpu::sum_blocks(partials);
+  const Tensor sums = ops::column_sums(job, dtype);
   Tensors gradients;
   for (const std::int64_t half : {0, 1}) {
     const Tensor each =

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/fold.h"
+#include "tensor/fixed_order.h"
 #include "tensor/parallel.h"
 
 namespace kiln::ops {
 namespace {
-
-// Results beyond this many bytes do not stay in the last cache until they are read.
-inline constexpr std::int64_t kStreamingBytes = std::int64_t{8} << 20;
 
 Layout moved(const Layout& layout, int from, int to) {
   Layout result = layout;
@@ -38,12 +37,26 @@ Tensor rows_back(const Tensor& rows, int dim) {
 void run_rows(cpu::RowProgram program, DType dtype, cpu::RowJob job, std::int64_t rows) {
   if (rows == 0 || job.size == 0) return;
   const auto bytes = rows * job.size * static_cast<std::int64_t>(size_of(dtype));
-  job.streaming = bytes > kStreamingBytes && job.size <= 65536;
+  job.streaming = streams(bytes) && job.size <= 65536;
   const cpu::RowKernel kernel =
       cpu::row_kernels()
           .program[static_cast<int>(program)][static_cast<int>(dtype) - static_cast<int>(DType::F16)];
   parallel_for(rows, std::max<std::int64_t>(1, 4096 / job.size),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
+}
+
+bool streams(std::int64_t bytes) { return bytes > std::int64_t{8} << 20; }
+
+Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
+  job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
+  job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, cpu::kNormColumnTile);
+  const Dim sizes[] = {2, job.size, job.blocks};
+  const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  job.results = partials.raw_writable();
+  const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
+  const auto kernel = cpu::row_kernels().norm_columns[static_cast<int>(dtype) - static_cast<int>(DType::F16)];
+  parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
+  return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
 }
 
 }  // namespace kiln::ops

@@ -13,5 +13,11 @@ Tensor rows_back(const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
 void run_rows(cpu::RowProgram program, DType dtype, cpu::RowJob job, std::int64_t rows);
+// Results of so many bytes are written past the caches: they would not stay until they are read.
+bool streams(std::int64_t bytes);
+
+// The sums of a job over its rows, in the fixed order: accumulators [2, size]. Sizes, inputs and statistics
+// of the job are given; `dtype` is that of its elements.
+Tensor column_sums(cpu::NormColumnsJob job, DType dtype);
 
 }  // namespace kiln::ops

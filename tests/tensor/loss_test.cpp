@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "tensor/autograd.h"
+#include "tensor/cpu/isa.h"
+#include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
 
 using namespace kiln;
@@ -250,24 +252,53 @@ TEST_CASE("losses and norms say what is wrong and what to do", "[nn]") {
         ErrorKind::Shape);
 }
 
+namespace {
+
+void check_channel_kernels(const Dims& sizes, DType dtype) {
+  const Dims channels{sizes[1]};
+  const Tensor x = noise(sizes, dtype, 1), g = noise(sizes, dtype, 2);
+  const Tensor a = noise(channels, dtype, 3), b = noise(channels, dtype, 4);
+  const auto same = [&](const char* name, const std::vector<Tensor>& in) {
+    const Op& op = OpTable::get().at(name);
+    Attrs attrs(op);
+    if (name[0] == 'g') attrs.set("num_groups", std::int64_t{sizes[1] % 3 == 0 ? 3 : 1});
+    const Tensors kernel = op.eager(op, in, attrs), body = op.decompose(op, in, attrs);
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      INFO(name << " of " << to_string(x.type()) << ", output " << i);
+      CHECK(same_bits(kernel[i], body[i]));
+    }
+  };
+  same("batch_norm_with_statistics", {x, a, b});
+  same("batch_norm_with_statistics", {x, {}, {}});
+  same("batch_norm_backward", {g, x, a, {}, {}, {}, {}});
+  const Op& forward = OpTable::get().at("batch_norm_with_statistics");
+  const Tensors known = forward.eager(forward, std::vector<Tensor>{x, a, b}, Attrs(forward));
+  same("batch_norm_backward", {g, x, a, b, b, known[1], known[2]});
+  same("channel_affine", {x, a, b});
+  same("channel_affine_backward", {g, x, a});
+  same("group_norm", {x, a, b});
+  same("group_norm", {x, {}, {}});
+  same("group_norm_backward", {g, x, a});
+  same("group_norm_backward", {g, x, {}});
+}
+
+}  // namespace
+
 TEST_CASE("kernels over channels have the bits of their bodies at sizes that fill no block", "[nn]") {
-  for (const Dims& sizes : {Dims{37, 45}, Dims{5000, 3}, Dims{3, 19, 5}, Dims{2, 18, 7, 9}}) {
-    const Dims channels{sizes[1]};
-    for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
-      const Tensor x = noise(sizes, dtype, 1), g = noise(sizes, dtype, 2);
-      const Tensor a = noise(channels, dtype, 3), b = noise(channels, dtype, 4);
-      const auto same = [&](const char* name, const std::vector<Tensor>& in) {
-        const Op& op = OpTable::get().at(name);
-        const Tensors kernel = op.eager(op, in, Attrs(op)), body = op.decompose(op, in, Attrs(op));
-        for (std::size_t i = 0; i < kernel.size(); ++i) {
-          INFO(name << " of " << to_string(x.type()) << ", output " << i);
-          CHECK(same_bits(kernel[i], body[i]));
-        }
-      };
-      same("batch_norm_with_statistics", {x, a, b});
-      same("batch_norm_backward", {g, x, a, {}, {}});
-      same("channel_affine", {x, a, b});
-      same("channel_affine_backward", {g, x, a});
+  const int threads = num_threads();
+  const cpu::Isa best = cpu::isa();
+  for (const int count : {1, 3}) {
+    for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+      if (!cpu::has_isa(isa)) continue;
+      set_num_threads(count);
+      cpu::set_isa(isa);
+      for (const Dims& sizes : {Dims{37, 45}, Dims{5000, 3}, Dims{3, 19, 5}, Dims{2, 18, 7, 9}})
+        for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) check_channel_kernels(sizes, dtype);
     }
   }
+  set_num_threads(threads);
+  cpu::set_isa(best);
+  // Large ones are written past the caches.
+  for (const Dims& sizes : {Dims{2100, 1023}, Dims{2, 18, 250, 241}})
+    check_channel_kernels(sizes, DType::F32);
 }

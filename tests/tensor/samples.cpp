@@ -273,9 +273,11 @@ Samples channel_norm_samples() {
 }
 Samples channel_norm_backward_samples() {
   return {
-      {{real({4, 3}, 1), real({4, 3}, 2), {}, {}, {}}, {}},
-      {{real({2, 3, 2, 2}, 1), real({2, 3, 2, 2}, 2), real({3}, 5), real({3}, 6), real({3}, 7)},
+      {{real({4, 3}, 1), real({4, 3}, 2), {}, {}, {}, {}, {}}, {}},
+      {{real({2, 3, 2, 2}, 1), real({2, 3, 2, 2}, 2), real({3}, 5), real({3}, 6), real({3}, 7), {}, {}},
        {{"eps", 0.1}}},
+      {{real({2, 3, 2}, 1), real({2, 3, 2}, 2), real({3}, 5), {}, {}, real({3}, 8), real({3}, 9, 0.5, 2.0)},
+       {}},
   };
 }
 Samples channel_affine_samples() {
@@ -287,7 +289,12 @@ Samples channel_affine_backward_samples() {
           {{real({2, 3, 4}, 1), real({2, 3, 4}, 2), real({3}, 3)}, {}}};
 }
 Samples group_norm_samples() {
-  return {{{real({2, 4, 3}, 1), real({4}, 2), real({4}, 3)}, {{"num_groups", 2_i}}}};
+  return {{{real({2, 4, 3}, 1), real({4}, 2), real({4}, 3)}, {{"num_groups", 2_i}}},
+          {{real({3, 6}, 1), {}, {}}, {{"num_groups", 2_i}, {"eps", 0.1}}}};
+}
+Samples group_norm_backward_samples() {
+  return {{{real({2, 4, 3}, 1), real({2, 4, 3}, 2), real({4}, 3)}, {{"num_groups", 2_i}}},
+          {{real({3, 6}, 1), real({3, 6}, 2), {}}, {{"num_groups", 2_i}, {"eps", 0.1}}}};
 }
 
 const std::map<std::string_view, std::function<Samples()>> kSamples = {
@@ -344,6 +351,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"batch_norm_with_statistics", channel_norm_samples},
     {"batch_norm_backward", channel_norm_backward_samples},
     {"group_norm", group_norm_samples},
+    {"group_norm_backward", group_norm_backward_samples},
 };
 
 }  // namespace

@@ -7,30 +7,12 @@
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/lanes.h"
+#include "tensor/cpu/isa/row_stats.h"
 #include "tensor/cpu/row_job.h"
 #include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
-
-// Folds make(i), i < count, in the fixed order. `make(begin, n, to)` fills a chunk.
-template <class C, class A, class Make>
-A fold_made(std::int64_t count, const Make& make) {
-  constexpr std::int64_t kChunk = 8 * kReductionLanes;
-  alignas(64) A chunk[kChunk];
-  BlockTree<C, A> tree;
-  for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
-    const std::int64_t end = std::min(count, begin + kReductionBlock);
-    Lanes<C, A> lanes;
-    for (std::int64_t i = begin; i < end; i += kChunk) {
-      const std::int64_t size = std::min(kChunk, end - i);
-      make(i, size, chunk);
-      lanes.add(chunk, size);
-    }
-    tree.add(lanes.result());
-  }
-  return tree.result();
-}
 
 // The rows of a job as accumulators: in place, or, when they are narrow elements or short, in scratch memory.
 // There they are padded to whole vectors, so that loops over `count` elements need no scalar rest.
@@ -159,28 +141,6 @@ void log_softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t en
   }
 }
 
-// Mean and reciprocal standard deviation of a row. Not `Centered`: of distances from 0, for rms_norm.
-template <class A>
-struct RowStats {
-  A mean = 0;
-  A rstd = 0;
-};
-
-template <bool Centered, class A>
-RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon) {
-  RowStats<A> stats;
-  if (Centered) stats.mean = fold_contiguous<SumOf>(x, n) / static_cast<A>(n);
-  const A mean = stats.mean;
-  const A squares = fold_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t count, A* to) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const A d = Centered ? x[at + i] - mean : x[at + i];
-      to[i] = d * d;
-    }
-  });
-  stats.rstd = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(epsilon));
-  return stats;
-}
-
 // y = (x - mean) * rstd * weight + bias; weight and bias may be absent.
 template <class A>
 void normalize(const A* __restrict x, A mean, A rstd, const A* __restrict weight, const A* __restrict bias,
@@ -257,6 +217,7 @@ class NormTile {
     const std::int64_t row = first_ + r;
     const E* __restrict g = reinterpret_cast<const E*>(job_.gradient) + row * job_.size + column_;
     const E* __restrict x = reinterpret_cast<const E*>(job_.x) + row * job_.size + column_;
+    if (job_.statistics_of_columns) return by_columns(g, x, buffer);
     const A mean = job_.mean ? reinterpret_cast<const A*>(job_.mean)[row] : A(0);
     const A rstd = reinterpret_cast<const A*>(job_.rstd)[row];
     for (std::int64_t i = 0; i < width_; ++i) {
@@ -269,6 +230,16 @@ class NormTile {
   std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
 
  private:
+  const A* by_columns(const E* __restrict g, const E* __restrict x, A* __restrict buffer) const {
+    const A* __restrict mean = reinterpret_cast<const A*>(job_.mean) + column_;
+    const A* __restrict rstd = reinterpret_cast<const A*>(job_.rstd) + column_;
+    for (std::int64_t i = 0; i < width_; ++i) {
+      const A gradient = widen(g[i]);
+      buffer[i] = gradient * ((widen(x[i]) - mean[i]) * rstd[i]);
+      buffer[width_ + i] = gradient;
+    }
+    return buffer;
+  }
   const NormColumnsJob& job_;
   std::int64_t first_, column_, width_;
 };

@@ -1,0 +1,53 @@
+// Owns folds of what is made chunk by chunk, and the statistics of a row that norms need. Included only by
+// files that are compiled once per instruction set.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/cpu/isa/lanes.h"
+
+namespace kiln::cpu::KILN_ISA {
+
+// Folds make(i), i < count, in the fixed order. `make(begin, n, to)` fills a chunk.
+template <class C, class A, class Make>
+A fold_made(std::int64_t count, const Make& make) {
+  constexpr std::int64_t kChunk = 8 * kReductionLanes;
+  alignas(64) A chunk[kChunk];
+  BlockTree<C, A> tree;
+  for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
+    const std::int64_t end = std::min(count, begin + kReductionBlock);
+    Lanes<C, A> lanes;
+    for (std::int64_t i = begin; i < end; i += kChunk) {
+      const std::int64_t size = std::min(kChunk, end - i);
+      make(i, size, chunk);
+      lanes.add(chunk, size);
+    }
+    tree.add(lanes.result());
+  }
+  return tree.result();
+}
+
+// Mean and reciprocal standard deviation of a row. Not `Centered`: of distances from 0, for rms_norm.
+template <class A>
+struct RowStats {
+  A mean = 0;
+  A rstd = 0;
+};
+
+template <bool Centered, class A>
+RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon) {
+  RowStats<A> stats;
+  if (Centered) stats.mean = fold_contiguous<SumOf>(x, n) / static_cast<A>(n);
+  const A mean = stats.mean;
+  const A squares = fold_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t count, A* to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const A d = Centered ? x[at + i] - mean : x[at + i];
+      to[i] = d * d;
+    }
+  });
+  stats.rstd = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(epsilon));
+  return stats;
+}
+
+}  // namespace kiln::cpu::KILN_ISA
