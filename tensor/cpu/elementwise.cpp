@@ -1,6 +1,7 @@
 #include "tensor/cpu/elementwise.h"
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -35,43 +36,99 @@ struct Stream {
   StoreFn store = nullptr;
 };
 
-bool is_compute_type(DType dtype, Compute compute) {
-  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
-  return dtype == kTypes[static_cast<int>(compute)];
-}
-
 Access access_of(const Space& space, int index, bool same_type) {
   if (space.is_constant(index)) return Access::Constant;
   if (!space.is_dense(index)) return Access::Strided;
   return same_type ? Access::Direct : Access::Dense;
 }
 
-void fill_absent(Compute compute, double value, std::byte* block, std::int64_t n) {
-  const auto fill = [&]<class T>(T item) { std::fill_n(reinterpret_cast<T*>(block), n, item); };
-  const auto fill_int = [&]<class T>(T) {
-    fill(value < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
-  };
-  switch (compute) {
-    case Compute::F32:
-      return fill(static_cast<float>(value));
-    case Compute::F64:
-      return fill(value);
-    case Compute::I32:
-      return fill_int(std::int32_t{});
-    case Compute::I64:
-      return fill_int(std::int64_t{});
+// Calls f with an element of the dtype, one that blocks are made of.
+template <class F>
+void with_element(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::Bool:
+      return f(false);
+    case DType::U8:
+      return f(std::uint8_t{});
+    case DType::I8:
+      return f(std::int8_t{});
+    case DType::I16:
+      return f(std::int16_t{});
+    case DType::I32:
+      return f(std::int32_t{});
+    case DType::I64:
+      return f(std::int64_t{});
+    case DType::F64:
+      return f(double{});
+    default:
+      return f(float{});
   }
+}
+
+void fill_absent(DType element, double value, std::byte* block, std::int64_t n) {
+  with_element(element, [&]<class T>(T) {
+    using Limits = std::numeric_limits<T>;
+    T item = static_cast<T>(value < 0 ? Limits::lowest() : Limits::max());
+    if constexpr (!Limits::is_integer) item = static_cast<T>(value);
+    std::fill_n(reinterpret_cast<T*>(block), n, item);
+  });
+}
+
+// The one value of a tensor of bools or integers.
+std::int64_t integer_value(const Tensor& x) {
+  std::int64_t value;
+  convert_table().load[static_cast<std::size_t>(x.dtype())][static_cast<std::size_t>(Compute::I64)](
+      x.raw(), 0, &value, 1);
+  return value;
+}
+
+bool holds(DType dtype, std::int64_t value) {
+  bool result = false;
+  with_element(dtype,
+               [&]<class T>(T) { result = static_cast<std::int64_t>(static_cast<T>(value)) == value; });
+  return result;
+}
+
+// What the elements of blocks are, and the kernel for it.
+struct Form {
+  DType element;
+  BlockKernel kernel;
+};
+
+Form form_of_compute(const ElementwiseJob& job) {
+  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
+  return {kTypes[static_cast<int>(job.compute)], job.kernel};
+}
+
+// Operands of one narrow dtype, and single values that it holds, are not converted.
+Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  const Form general = form_of_compute(job);
+  if (job.compute != Compute::I32 || job.narrow == nullptr) return general;
+  const Tensor* first = nullptr;
+  for (const Operand& operand : operands) {
+    if (first == nullptr && operand.tensor != nullptr && !operand.as_bool) first = operand.tensor;
+  }
+  const DType dtype = first != nullptr && job.predicate ? first->dtype() : output.dtype();
+  if (static_cast<int>(dtype) >= kNarrowCount) return general;
+  for (const Operand& operand : operands) {
+    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
+    if (operand.tensor->numel() != 1 || is_float(operand.tensor->dtype()) ||
+        !holds(dtype, integer_value(*operand.tensor)))
+      return general;
+  }
+  const BlockKernel kernel = job.narrow[static_cast<int>(dtype)];
+  return kernel != nullptr ? Form{dtype, kernel} : general;
 }
 
 // One run over one space: what all threads share.
 class Run {
  public:
-  Run(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output)
-      : job_(job), operands_(operands), space_(output.layout()), table_(convert_table()) {
+  Run(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands, const Tensor& output)
+      : job_(job), form_(form), operands_(operands), space_(output.layout()), table_(convert_table()) {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
     space_.simplify();
-    block_ = kBlockBytes / static_cast<std::int64_t>(size_of(job.compute));
+    block_ = kBlockBytes / static_cast<std::int64_t>(size_of(form.element));
     prepare_output(output);
     for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
     all_direct_ = output_.access == Access::Direct;
@@ -94,35 +151,35 @@ class Run {
 
  private:
   void prepare_output(const Tensor& output) {
-    const auto dtype = static_cast<std::size_t>(output.dtype());
-    const auto compute = static_cast<std::size_t>(job_.compute);
-    output_.same_type =
-        job_.predicate ? output.dtype() == DType::Bool : is_compute_type(output.dtype(), job_.compute);
+    output_.same_type = output.dtype() == (job_.predicate ? DType::Bool : form_.element);
     output_.access = access_of(space_, 0, output_.same_type);
     if (output_.access == Access::Constant)
       output_.access = output_.same_type ? Access::Direct : Access::Dense;
     output_.data = output.raw_writable();
     output_.item = static_cast<std::int64_t>(size_of(output.dtype()));
-    output_.width = job_.predicate ? 1 : static_cast<std::int64_t>(size_of(job_.compute));
-    output_.store = job_.predicate ? table_.store_bool[dtype] : table_.store[compute][dtype];
+    output_.width = static_cast<std::int64_t>(job_.predicate ? 1 : size_of(form_.element));
+    const auto dtype = static_cast<std::size_t>(output.dtype());
+    output_.store = output_.same_type ? table_.store_raw[std::countr_zero(size_of(output.dtype()))]
+                    : job_.predicate  ? table_.store_bool[dtype]
+                                      : table_.store[static_cast<std::size_t>(job_.compute)][dtype];
   }
 
   // After the output, whose preparation may have moved the memory that operands share with it.
   void prepare_input(int index) {
     const Operand& operand = operands_[static_cast<std::size_t>(index)];
     Stream& input = inputs_[static_cast<std::size_t>(index)];
-    input.width = operand.as_bool ? 1 : static_cast<std::int64_t>(size_of(job_.compute));
+    input.width = static_cast<std::int64_t>(operand.as_bool ? 1 : size_of(form_.element));
     if (operand.tensor == nullptr) {
       input.access = Access::Constant;
       return;
     }
     const DType dtype = operand.tensor->dtype();
-    input.same_type = operand.as_bool || is_compute_type(dtype, job_.compute);
+    input.same_type = operand.as_bool || dtype == form_.element;
     input.access = access_of(space_, index + 1, input.same_type);
     input.data = operand.tensor->raw();
     input.item = static_cast<std::int64_t>(size_of(dtype));
-    input.load = operand.as_bool
-                     ? table_.load_raw[0]
+    input.load = input.same_type
+                     ? table_.load_raw[std::countr_zero(size_of(dtype))]
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
   }
 
@@ -130,8 +187,8 @@ class Run {
     if (all_direct_) {
       const void* in[kMostOperands];
       for (std::size_t i = 0; i < operands_.size(); ++i) in[i] = inputs_[i].data + begin * inputs_[i].item;
-      return job_.kernel(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
-                         *job_.params);
+      return form_.kernel(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
+                          *job_.params);
     }
     return blocks(begin, end);
   }
@@ -159,7 +216,7 @@ class Run {
         in[i] = fetch(i, walkers[i], at, count, scratch.bytes[i]);
       std::byte* const target = const_cast<std::byte*>(output_.data);
       const bool direct = output_.access == Access::Direct;
-      bad |= job_.kernel(in, direct ? target + at * output_.item : out_block, count, *job_.params);
+      bad |= form_.kernel(in, direct ? target + at * output_.item : out_block, count, *job_.params);
       if (output_.access == Access::Dense) output_.store(out_block, target + at * output_.item, 1, count);
       if (output_.access == Access::Strided) scatter(*out_walker, count, out_block);
       at += count;
@@ -169,9 +226,13 @@ class Run {
 
   void spread(std::size_t index, std::byte* block, std::int64_t n) const {
     const Stream& input = inputs_[index];
-    if (operands_[index].tensor == nullptr)
-      return fill_absent(job_.compute, operands_[index].absent, block, n);
-    input.load(input.data, 0, block, n);
+    const Tensor* const tensor = operands_[index].tensor;
+    if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
+    if (input.same_type || static_cast<int>(form_.element) >= kNarrowCount)
+      return input.load(input.data, 0, block, n);
+    const std::int64_t value = integer_value(*tensor);
+    with_element(form_.element,
+                 [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(block), n, static_cast<T>(value)); });
   }
 
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
@@ -212,6 +273,7 @@ class Run {
   }
 
   const ElementwiseJob& job_;
+  const Form form_;
   std::span<const Operand> operands_;
   Space space_;
   const ConvertTable& table_;
@@ -223,20 +285,21 @@ class Run {
 };
 
 // The usual case, for which building a space would cost more than the work: same sizes, dense, no conversion.
-bool is_plain(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
-  const bool direct_output =
-      job.predicate ? output.dtype() == DType::Bool : is_compute_type(output.dtype(), job.compute);
+bool is_plain(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands,
+              const Tensor& output) {
+  const bool direct_output = output.dtype() == (job.predicate ? DType::Bool : form.element);
   if (!direct_output || !output.is_contiguous()) return false;
   for (const Operand& operand : operands) {
     if (operand.tensor == nullptr) return false;
     const Tensor& x = *operand.tensor;
     if (!x.is_contiguous() || x.numel() != output.numel()) return false;
-    if (!operand.as_bool && !is_compute_type(x.dtype(), job.compute)) return false;
+    if (!operand.as_bool && x.dtype() != form.element) return false;
   }
   return true;
 }
 
-unsigned run_plain(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+unsigned run_plain(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands,
+                   const Tensor& output) {
   struct Place {
     const std::byte* data;
     std::int64_t item;
@@ -250,7 +313,7 @@ unsigned run_plain(const ElementwiseJob& job, std::span<const Operand> operands,
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     const void* in[kMostOperands];
     for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
-    return job.kernel(in, out + begin * out_item, end - begin, *job.params);
+    return form.kernel(in, out + begin * out_item, end - begin, *job.params);
   };
   const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
   if (output.numel() <= grain) return piece(0, output.numel());
@@ -287,7 +350,8 @@ Compute compute_of(DType dtype) {
 
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   if (output.numel() == 0) return 0;
-  if (is_plain(job, operands, output)) return run_plain(job, operands, output);
+  const Form form = form_of(job, operands, output);
+  if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
   Operand aligned[kMostOperands];
   Tensor copies[kMostOperands];
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -296,7 +360,7 @@ unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> ope
     copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
     aligned[i].tensor = &copies[i];
   }
-  return Run(job, {aligned, operands.size()}, output)();
+  return Run(job, form, {aligned, operands.size()}, output)();
 }
 
 }  // namespace kiln::cpu

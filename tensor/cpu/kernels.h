@@ -10,14 +10,17 @@
 
 namespace kiln::cpu {
 
-// out[i] = op(in[0][i], in[1][i], …) for i < n, all contiguous in the type of the arithmetic (masks and
-// predicates: one byte, 0 or 1). `out` may be one of the inputs. Returns not 0 when the op is not defined for
-// some element.
+// out[i] = op(in[0][i], in[1][i], …) for i < n, all contiguous in the type of the arithmetic, or all of one
+// narrower dtype (masks and predicates: one byte, 0 or 1). `out` may be one of the inputs. Returns not 0 when
+// the op is not defined for some element.
 using BlockKernel = unsigned (*)(const void* const* in, void* out, std::int64_t n, const Params& params);
 
 inline constexpr int kMaxRows = 128;
+inline constexpr int kNarrowCount = 4;  // Bool, U8, I8 and I16 come first among the dtypes
+static_assert(static_cast<int>(DType::I16) == kNarrowCount - 1);
 struct KernelTable {
   BlockKernel kernels[kMaxRows][kComputeCount] = {};  // by row and Compute; null where the rule refuses
+  BlockKernel narrow[kMaxRows][kNarrowCount] = {};    // by row and DType: what I32 gives, without conversions
 };
 
 // Moves n elements between places `stride` elements apart and a contiguous block.

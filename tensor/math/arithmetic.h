@@ -7,6 +7,36 @@
 
 namespace kiln::math {
 
+// ---- Quotients of integers ----
+// A division of doubles is vector code, one of integers is not. The quotient is a multiple of 1/b: while a is
+// below 2^53, rounding moves it by less than that, and never up to the next integer.
+
+// No division by 0; and 64 bits below what a double holds, with room for the sign. Loops check their block.
+template <class T>
+KILN_MATH bool integers_in_range(T a, T b) {
+  if constexpr (kIsFloating<T>) {
+    return true;
+  } else if constexpr (sizeof(T) == 4) {
+    return b != 0;
+  } else {
+    constexpr Int64 kBound = Int64{1} << 51;
+    return (b != 0) & (a > -kBound) & (a < kBound) & (b > -kBound) & (b < kBound);
+  }
+}
+// Towards 0; divisions by 0 give something and set `bad`.
+template <bool kInRange = false, class T>
+KILN_MATH T integer_quotient(T a, T b, unsigned& bad) {
+  if constexpr (!kInRange) bad |= b == 0 ? 1U : 0U;
+  const T divisor = b == 0 || b == -1 ? T(1) : b;  // of the least integer by -1 there is no quotient
+  if constexpr (kInRange || sizeof(T) == 4) {
+    const T quotient = static_cast<T>(static_cast<double>(a) / static_cast<double>(divisor));
+    return b == -1 ? negate(quotient) : quotient;
+  } else {
+    const T quotient = a / divisor;
+    return b == -1 ? negate(quotient) : quotient;
+  }
+}
+
 // ---- Remainders ----
 // r = a - trunc(a/b) b is exact in one fused step while the quotient fits the mantissa. Loops check their
 // block with `quotient_in_range` and then call the `…<true>` forms; otherwise by long division.
@@ -17,7 +47,7 @@ KILN_MATH bool quotient_in_range(T a, T b) {
     return abs(a) < abs(b) * Format<T>::kTwoToMantissa && abs(a) <= Format<T>::kMax / T(2) &&
            abs(b) <= Format<T>::kMax;
   } else {
-    return true;
+    return integers_in_range(a, b);
   }
 }
 // The rounded quotient may be the next integer up, never more: then r has the sign opposite to a's.
@@ -63,10 +93,8 @@ KILN_MATH T remainder(T a, T b, unsigned& bad) {
     const T r = fmod<kInRange>(a, b);
     return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
   } else {
-    bad |= b == 0 ? 1U : 0U;
-    const T divisor = b == 0 || b == -1 ? T(1) : b;
-    const T r = a % divisor;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    const T r = sub(a, mul(integer_quotient<kInRange>(a, b, bad), b));
+    return (r != 0) & ((r ^ b) < 0) ? r + b : r;
   }
 }
 // With the sign of the dividend.
@@ -75,17 +103,15 @@ KILN_MATH T remainder_trunc(T a, T b, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
     return fmod<kInRange>(a, b);
   } else {
-    bad |= b == 0 ? 1U : 0U;
-    return a % (b == 0 || b == -1 ? T(1) : b);
+    return sub(a, mul(integer_quotient<kInRange>(a, b, bad), b));
   }
 }
-template <class T>
+template <bool kInRange = false, class T>
 KILN_MATH T trunc_div(T a, T b, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
     return trunc(a / b);
   } else {
-    bad |= b == 0 ? 1U : 0U;
-    return b == -1 ? negate(a) : a / (b == 0 ? T(1) : b);
+    return integer_quotient<kInRange>(a, b, bad);
   }
 }
 // Floats as Python divides them: consistent with `remainder`, so that a is the quotient times b plus it.
@@ -101,35 +127,43 @@ KILN_MATH T floor_div(T a, T b, unsigned& bad) {
     const T result = quotient != T(0) ? nearest : copysign(T(0), plain);
     return b == T(0) ? plain : result;
   } else {
-    const T quotient = trunc_div(a, b, bad);
-    const T divisor = b == 0 || b == -1 ? T(1) : b;
-    return a % divisor != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+    const T quotient = integer_quotient<kInRange>(a, b, bad);
+    const T r = sub(a, mul(quotient, b));
+    return (r != 0) & ((r ^ b) < 0) ? quotient - 1 : quotient;
   }
 }
 
 // The modes of `div`: by the position of the word among those of its attribute; any other number divides
 // exactly.
 inline constexpr double kTruncMode = 0, kFloorMode = 1;
+template <class T>
+KILN_MATH bool divide_in_range(T a, T b, double mode) {
+  return mode == kFloorMode ? quotient_in_range(a, b) : integers_in_range(a, b);
+}
 template <bool kInRange = false, class T>
 KILN_MATH T divide(T a, T b, double mode, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
     return mode == kFloorMode ? floor_div<kInRange>(a, b, bad) : mode == kTruncMode ? trunc(a / b) : a / b;
   } else {
-    return mode == kFloorMode ? floor_div(a, b, bad) : trunc_div(a, b, bad);
+    return mode == kFloorMode ? floor_div<kInRange>(a, b, bad) : trunc_div<kInRange>(a, b, bad);
   }
 }
 
 // ---- Shifts: `bad` is set for an amount outside of [0, bits). ----
 template <class T>
+KILN_MATH bool shift_in_range(T amount, int bits) {
+  return (amount >= 0) & (amount < bits);
+}
+template <bool kInRange = false, class T>
 KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
-  const bool outside = amount < 0 || amount >= bits;
-  bad |= outside ? 1U : 0U;
+  const bool outside = !shift_in_range(amount, bits);
+  if constexpr (!kInRange) bad |= outside ? 1U : 0U;
   return wrap(to_unsigned(x) << (outside ? T(0) : amount));
 }
-template <class T>
+template <bool kInRange = false, class T>
 KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
-  const bool outside = amount < 0 || amount >= bits;
-  bad |= outside ? 1U : 0U;
+  const bool outside = !shift_in_range(amount, bits);
+  if constexpr (!kInRange) bad |= outside ? 1U : 0U;
   return x >> (outside ? T(0) : amount);
 }
 

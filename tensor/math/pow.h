@@ -81,25 +81,41 @@ KILN_MATH float pow(float x, float y) {
   return choose(is_simple_exponent(y), simple_power(x, y), result);
 }
 
-// `bad` is set for a negative exponent.
-template <class T>
+// Integers wrap; `bad` is set for a negative exponent. A block of small ones takes as many steps for all.
+inline constexpr int kSmallExponentBits = 5;
+template <bool kInRange = false, class T>
 KILN_MATH T pow_int(T base, T exponent, unsigned& bad) {
-  bad |= exponent < 0 ? 1U : 0U;
   T result = 1;
-  for (T left = exponent < 0 ? T(0) : exponent; left != 0; left >>= 1) {
-    if ((left & 1) != 0) result = mul(result, base);
-    base = mul(base, base);
+  if constexpr (kInRange) {
+    for (int bit = 0; bit < kSmallExponentBits; ++bit) {
+      result = mul(result, (exponent >> bit & 1) != 0 ? base : T(1));
+      base = mul(base, base);
+    }
+  } else {
+    bad |= exponent < 0 ? 1U : 0U;
+    for (T left = exponent < 0 ? T(0) : exponent; left != 0; left >>= 1) {
+      if ((left & 1) != 0) result = mul(result, base);
+      base = mul(base, base);
+    }
   }
   return result;
 }
 
-// `kSimple` promises a simple exponent.
-template <bool kSimple, class T>
+// A block whose exponents are all simple, or small integers, takes the form without branches.
+template <class T>
+KILN_MATH bool exponent_in_range(T y) {
+  if constexpr (kIsFloating<T>) {
+    return is_simple_exponent(y);
+  } else {
+    return (y >= 0) & (y < (1 << kSmallExponentBits));
+  }
+}
+template <bool kInRange, class T>
 KILN_MATH T power(T base, T exponent, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
-    return kSimple ? simple_power(base, exponent) : pow(base, exponent);
+    return kInRange ? simple_power(base, exponent) : pow(base, exponent);
   } else {
-    return pow_int(base, exponent, bad);
+    return pow_int<kInRange>(base, exponent, bad);
   }
 }
 

@@ -134,8 +134,10 @@ Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
 void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
   const Pointwise& row = row_of(op);
   const Params params = pointwise_params(op, attrs, plan.types.promoted);
+  const cpu::KernelTable& table = cpu::kernel_table();
   const cpu::ElementwiseJob job{
-      .kernel = cpu::kernel_table().kernels[row.row][static_cast<int>(plan.types.compute)],
+      .kernel = table.kernels[row.row][static_cast<int>(plan.types.compute)],
+      .narrow = table.narrow[row.row],
       .compute = plan.types.compute,
       .predicate = row.rule == TypeRule::Predicate,
       .costly = row.rule == TypeRule::Float,

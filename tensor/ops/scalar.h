@@ -21,8 +21,6 @@ enum Row : int {
 
 namespace scalar {
 
-using math::kFloorMode;
-
 // Types of the arithmetic that a rule allows.
 enum class TypeSet : unsigned char { Floats, Integers, All };
 inline constexpr TypeSet Same = TypeSet::All, First = TypeSet::All, Arithmetic = TypeSet::All,
@@ -38,17 +36,18 @@ constexpr bool same_text(const char* a, const char* b) {
   return *a == *b;
 }
 // Is the text of a guard anything but `true`?
-constexpr bool is_guarded(const char* guard) { return !same_text(guard, "true"); }
+constexpr bool has_range(const char* guard) { return !same_text(guard, "true"); }
 constexpr bool is_predicate(const char* rule) { return same_text(rule, "Predicate"); }
 
 inline constexpr int kNoMask = -1;
 
-// `kInRange` promises that `in_range` holds.
+// `kInRange` promises that `in_range` holds, of floats and integers alike: where `kHasRange` is set, look
+// before promising.
 #define KILN_UNARY(name, parameters, rule, body, guard, ...)                          \
   struct name {                                                                       \
     static constexpr TypeSet kTypes = rule;                                           \
     static constexpr bool kPredicate = is_predicate(#rule);                           \
-    static constexpr bool kGuarded = is_guarded(#guard);                              \
+    static constexpr bool kHasRange = has_range(#guard);                              \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \
       return guard;                                                                   \
@@ -63,7 +62,7 @@ inline constexpr int kNoMask = -1;
   struct name {                                                                                             \
     static constexpr TypeSet kTypes = rule;                                                                 \
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
-    static constexpr bool kGuarded = is_guarded(#guard);                                                    \
+    static constexpr bool kHasRange = has_range(#guard);                                                    \
     template <class T>                                                                                      \
     KILN_MATH bool in_range([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] const Params& p) { \
       return guard;                                                                                         \

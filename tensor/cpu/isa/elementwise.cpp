@@ -10,9 +10,11 @@ const KernelTable& kernel_table() {
     add_unary_f32(built);
     add_unary_f64(built);
     add_unary_int(built);
+    add_unary_narrow(built);
     add_binary_f32(built);
     add_binary_f64(built);
     add_binary_int(built);
+    add_binary_narrow(built);
     add_ternary(built);
     return built;
   }();

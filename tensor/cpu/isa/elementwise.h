@@ -19,9 +19,11 @@ namespace kiln::cpu::KILN_ISA {
 void add_unary_f32(KernelTable& table);
 void add_unary_f64(KernelTable& table);
 void add_unary_int(KernelTable& table);
+void add_unary_narrow(KernelTable& table);
 void add_binary_f32(KernelTable& table);
 void add_binary_f64(KernelTable& table);
 void add_binary_int(KernelTable& table);
+void add_binary_narrow(KernelTable& table);
 void add_ternary(KernelTable& table);
 
 namespace {
@@ -29,125 +31,185 @@ namespace {
 // A block short enough to stay in the first cache between the check of its guard and the loop.
 constexpr std::int64_t kGuardBlock = 512;
 
+// What elements of a type are computed in.
+template <class S>
+using ArithmeticOf = std::conditional_t<sizeof(S) <= 2, math::Int32, S>;
+
 // What a body gives: a bool, or the type of the arithmetic; anything else would be stored at the wrong width.
 template <class Op, class T, class R>
 constexpr bool kGivesRightType = std::is_same_v<R, std::conditional_t<Op::kPredicate, bool, T>>;
 
-template <bool kInRange, class Op, class T, class R>
-unsigned unary_loop(const T* x, R* out, std::int64_t n, const Params& params) {
-  const Params p = params;  // a copy whose address nobody has: it stays in registers
+// A copy whose address nobody has: it stays in registers. What the dtype says, the compiler knows.
+template <class S>
+KILN_MATH Params known(Params params) {
+  if constexpr (sizeof(S) <= 2) params.bits = std::is_same_v<S, bool> ? 1 : static_cast<int>(sizeof(S)) * 8;
+  return params;
+}
+
+// Whether some element of a block was outside; as wide as the elements, so that loops stay as narrow.
+template <class S>
+using Flag =
+    std::conditional_t<sizeof(S) == 8, math::UInt64,
+                       std::conditional_t<sizeof(S) == 4, math::UInt32,
+                                          std::conditional_t<sizeof(S) == 2, std::uint16_t, std::uint8_t>>>;
+
+// Bools are bytes in loops: GCC makes no vector code of choices between bools.
+template <class S>
+using Raw = std::conditional_t<std::is_same_v<S, bool>, unsigned char, S>;
+template <class S>
+KILN_MATH ArithmeticOf<S> loaded(Raw<S> x) {
+  if constexpr (std::is_same_v<S, bool>) {
+    return x & 1;  // which it is: that tells the compiler how few bits are enough
+  } else {
+    return x;
+  }
+}
+// Narrow integers wrap, all but 0 is true; the compiler computes at their own width where no value can tell.
+template <class Op, class S>
+using StoredOf = std::conditional_t<Op::kPredicate, bool, S>;
+template <class R, class T>
+KILN_MATH Raw<R> stored(T x) {
+  if constexpr (std::is_same_v<R, bool>) {
+    return x != T(0) ? 1 : 0;
+  } else {
+    return static_cast<R>(x);
+  }
+}
+
+template <bool kInRange, class Op, class S, class R>
+unsigned unary_loop(const Raw<S>* x, Raw<R>* out, std::int64_t n, const Params& params) {
+  const Params p = known<S>(params);
   unsigned bad = 0;
   KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::template apply<kInRange>(x[i], p, bad);
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = stored<R>(Op::template apply<kInRange>(loaded<S>(x[i]), p, bad));
   return bad;
 }
 
-template <class Op, class T>
+template <class Op, class S>
 unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+  using T = ArithmeticOf<S>;
+  using R = StoredOf<Op, S>;
   unsigned unused = 0;
-  using R = decltype(Op::apply(T(), params, unused));
-  static_assert(kGivesRightType<Op, T, R>);
-  const T* x = static_cast<const T*>(in[0]);
-  R* out = static_cast<R*>(result);
-  if constexpr (Op::kGuarded) {
+  static_assert(kGivesRightType<Op, T, decltype(Op::apply(T(), params, unused))>);
+  const auto* x = static_cast<const Raw<S>*>(in[0]);
+  auto* out = static_cast<Raw<R>*>(result);
+  if constexpr (Op::kHasRange) {
+    const Params p = known<S>(params);
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
       const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
-      unsigned outside = 0;
-      for (std::int64_t i = begin; i < begin + count; ++i) outside |= Op::in_range(x[i], params) ? 0U : 1U;
-      bad |= outside == 0 ? unary_loop<true, Op>(x + begin, out + begin, count, params)
-                          : unary_loop<false, Op>(x + begin, out + begin, count, params);
-    }
-    return bad;
-  } else {
-    return unary_loop<true, Op>(x, out, n, params);
-  }
-}
-
-template <bool kInRange, class Op, class T, class R>
-unsigned binary_loop(const T* a, const T* b, R* out, std::int64_t n, const Params& params) {
-  const Params p = params;
-  unsigned bad = 0;
-  KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::template apply<kInRange>(a[i], b[i], p, bad);
-  return bad;
-}
-
-template <class Op, class T>
-unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
-  unsigned unused = 0;
-  using R = decltype(Op::apply(T(), T(), params, unused));
-  static_assert(kGivesRightType<Op, T, R>);
-  const T* a = static_cast<const T*>(in[0]);
-  const T* b = static_cast<const T*>(in[1]);
-  R* out = static_cast<R*>(result);
-  if constexpr (Op::kGuarded && math::kIsFloating<T>) {
-    unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
-      const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
-      unsigned outside = 0;
+      Flag<S> outside = 0;
       for (std::int64_t i = begin; i < begin + count; ++i)
-        outside |= Op::in_range(a[i], b[i], params) ? 0U : 1U;
-      bad |= outside == 0 ? binary_loop<true, Op>(a + begin, b + begin, out + begin, count, params)
-                          : binary_loop<false, Op>(a + begin, b + begin, out + begin, count, params);
+        outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(x[i]), p) ? 0 : 1);
+      bad |= outside == 0 ? unary_loop<true, Op, S, R>(x + begin, out + begin, count, params)
+                          : unary_loop<false, Op, S, R>(x + begin, out + begin, count, params);
     }
     return bad;
   } else {
-    return binary_loop<true, Op>(a, b, out, n, params);
+    return unary_loop<true, Op, S, R>(x, out, n, params);
   }
 }
 
-template <class T, bool kIsMask>
-struct OperandOf {
-  using type = T;
-};
-template <class T>
-struct OperandOf<T, true> {
-  using type = unsigned char;
-};
-
-template <class Op, class T>
-unsigned ternary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
-  using A = typename OperandOf<T, Op::kMask == 0>::type;
-  using B = typename OperandOf<T, Op::kMask == 1>::type;
-  using C = typename OperandOf<T, Op::kMask == 2>::type;
-  const A* a = static_cast<const A*>(in[0]);
-  const B* b = static_cast<const B*>(in[1]);
-  const C* c = static_cast<const C*>(in[2]);
-  T* out = static_cast<T*>(result);
-  const Params p = params;
+template <bool kInRange, class Op, class S, class R>
+unsigned binary_loop(const Raw<S>* a, const Raw<S>* b, Raw<R>* out, std::int64_t n, const Params& params) {
+  const Params p = known<S>(params);
   unsigned bad = 0;
   KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i], c[i], p, bad);
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = stored<R>(Op::template apply<kInRange>(loaded<S>(a[i]), loaded<S>(b[i]), p, bad));
   return bad;
 }
 
-template <class T>
-constexpr Compute kComputeOf = Compute::F32;
-template <>
-constexpr Compute kComputeOf<double> = Compute::F64;
-template <>
-constexpr Compute kComputeOf<math::Int32> = Compute::I32;
-template <>
-constexpr Compute kComputeOf<math::Int64> = Compute::I64;
+template <class Op, class S>
+unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+  using T = ArithmeticOf<S>;
+  using R = StoredOf<Op, S>;
+  unsigned unused = 0;
+  static_assert(kGivesRightType<Op, T, decltype(Op::apply(T(), T(), params, unused))>);
+  const auto* a = static_cast<const Raw<S>*>(in[0]);
+  const auto* b = static_cast<const Raw<S>*>(in[1]);
+  auto* out = static_cast<Raw<R>*>(result);
+  if constexpr (Op::kHasRange) {
+    const Params p = known<S>(params);
+    unsigned bad = 0;
+    for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
+      const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
+      Flag<S> outside = 0;
+      for (std::int64_t i = begin; i < begin + count; ++i)
+        outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(a[i]), loaded<S>(b[i]), p) ? 0 : 1);
+      bad |= outside == 0 ? binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params)
+                          : binary_loop<false, Op, S, R>(a + begin, b + begin, out + begin, count, params);
+    }
+    return bad;
+  } else {
+    return binary_loop<true, Op, S, R>(a, b, out, n, params);
+  }
+}
 
-template <class Op, class T>
+// A mask is a byte; it is not of the arithmetic.
+template <class S, bool kIsMask>
+using OperandRaw = std::conditional_t<kIsMask, unsigned char, Raw<S>>;
+template <class S, bool kIsMask>
+KILN_MATH auto operand(OperandRaw<S, kIsMask> x) {
+  if constexpr (kIsMask) {
+    return x;
+  } else {
+    return loaded<S>(x);
+  }
+}
+
+template <class Op, class S>
+unsigned ternary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+  constexpr bool kMaskA = Op::kMask == 0, kMaskB = Op::kMask == 1, kMaskC = Op::kMask == 2;
+  const auto* a = static_cast<const OperandRaw<S, kMaskA>*>(in[0]);
+  const auto* b = static_cast<const OperandRaw<S, kMaskB>*>(in[1]);
+  const auto* c = static_cast<const OperandRaw<S, kMaskC>*>(in[2]);
+  auto* out = static_cast<Raw<S>*>(result);
+  const Params p = known<S>(params);
+  unsigned bad = 0;
+  KILN_VECTORIZE
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = stored<S>(
+        Op::apply(operand<S, kMaskA>(a[i]), operand<S, kMaskB>(b[i]), operand<S, kMaskC>(c[i]), p, bad));
+  return bad;
+}
+
+// Where the kernel for elements of type S stands among those of its row.
+template <class S>
+BlockKernel& place(KernelTable& table, int row) {
+  BlockKernel* const kernels = table.kernels[row];
+  BlockKernel* const narrow = table.narrow[row];
+  if constexpr (std::is_same_v<S, float>) return kernels[static_cast<int>(Compute::F32)];
+  if constexpr (std::is_same_v<S, double>) return kernels[static_cast<int>(Compute::F64)];
+  if constexpr (std::is_same_v<S, math::Int32>) return kernels[static_cast<int>(Compute::I32)];
+  if constexpr (std::is_same_v<S, math::Int64>) return kernels[static_cast<int>(Compute::I64)];
+  if constexpr (std::is_same_v<S, bool>) return narrow[static_cast<int>(DType::Bool)];
+  if constexpr (std::is_same_v<S, std::uint8_t>) return narrow[static_cast<int>(DType::U8)];
+  if constexpr (std::is_same_v<S, std::int8_t>) return narrow[static_cast<int>(DType::I8)];
+  if constexpr (std::is_same_v<S, std::int16_t>) return narrow[static_cast<int>(DType::I16)];
+}
+
+template <class Op, class... S>
 void add_unary(KernelTable& table, int row) {
-  if constexpr (scalar::allowed<T>(Op::kTypes)) {
-    table.kernels[row][static_cast<int>(kComputeOf<T>)] = &unary_kernel<Op, T>;
-  }
+  const auto add = [&]<class E>(E) {
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &unary_kernel<Op, E>;
+  };
+  (add(S()), ...);
 }
-template <class Op, class T>
+template <class Op, class... S>
 void add_binary(KernelTable& table, int row) {
-  if constexpr (scalar::allowed<T>(Op::kTypes)) {
-    table.kernels[row][static_cast<int>(kComputeOf<T>)] = &binary_kernel<Op, T>;
-  }
+  const auto add = [&]<class E>(E) {
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &binary_kernel<Op, E>;
+  };
+  (add(S()), ...);
 }
-template <class Op, class T>
+template <class Op, class... S>
 void add_ternary(KernelTable& table, int row) {
-  if constexpr (scalar::allowed<T>(Op::kTypes)) {
-    table.kernels[row][static_cast<int>(kComputeOf<T>)] = &ternary_kernel<Op, T>;
-  }
+  const auto add = [&]<class E>(E) {
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &ternary_kernel<Op, E>;
+  };
+  (add(S()), ...);
 }
 
 }  // namespace

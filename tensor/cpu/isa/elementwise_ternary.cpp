@@ -5,10 +5,8 @@ namespace {
 
 template <class Op>
 void add_all(KernelTable& table, int row) {
-  add_ternary<Op, float>(table, row);
-  add_ternary<Op, double>(table, row);
-  add_ternary<Op, math::Int32>(table, row);
-  add_ternary<Op, math::Int64>(table, row);
+  add_ternary<Op, float, double, math::Int32, math::Int64>(table, row);
+  add_ternary<Op, bool, std::uint8_t, std::int8_t, std::int16_t>(table, row);
 }
 
 }  // namespace

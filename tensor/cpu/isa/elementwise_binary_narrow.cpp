@@ -1,0 +1,12 @@
+#include "tensor/cpu/isa/elementwise.h"
+
+namespace kiln::cpu::KILN_ISA {
+
+void add_binary_narrow(KernelTable& table) {
+#define KILN_BINARY(name, ...) \
+  add_binary<scalar::name, bool, std::uint8_t, std::int8_t, std::int16_t>(table, kRow_##name);
+#include "tensor/ops/elementwise.def"
+#undef KILN_BINARY
+}
+
+}  // namespace kiln::cpu::KILN_ISA
