@@ -116,6 +116,11 @@ struct Handler {
   bool cleanup;
 };
 
+namespace capture {
+class Liveness;
+struct Compiled;
+}  // namespace capture
+
 struct Code {
   std::string name;  // "Linear.init"; "" at top level; "fn" when anonymous
   std::shared_ptr<lang::Ast> ast;
@@ -143,7 +148,18 @@ struct Code {
   std::vector<InstructionNote> notes;  // one for each instruction
   std::vector<OperandNote> operands;
 
+  bool never_compiled = false;  // @eager
+  // Compiled entries, when calls of this code begin with the instruction Capture in the place of their first.
+  std::shared_ptr<capture::Compiled> compiled;
+  Opcode first = Opcode::LoadNone;  // what stood there
+  mutable std::shared_ptr<const capture::Liveness> known_liveness;
+
   lang::Span span(std::size_t pc) const { return {file, notes[pc].begin, notes[pc].end}; }
+  Opcode opcode_at(std::size_t pc) const {
+    const Opcode op = instructions[pc].opcode();
+    return op == Opcode::Capture ? first : op;
+  }
+  const capture::Liveness& liveness() const;  // found when first asked for
 };
 
 // One instruction a line: "  3  Add          r2 r0 r1          # x + y".

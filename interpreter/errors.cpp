@@ -80,8 +80,8 @@ Failure describe_exception(const std::exception_ptr& error) {
 
 const Value* operand_value(const Frame& frame, std::size_t operand) {
   const Instruction& i = *frame.pc;
-  if (is_call(i.opcode())) return &frame.base[i.a + 1 + operand];
-  const std::string_view letters = operands(i.opcode());
+  if (is_call(frame.code->opcode_at(frame.place()))) return &frame.base[i.a + 1 + operand];
+  const std::string_view letters = operands(frame.code->opcode_at(frame.place()));
   const std::uint16_t registers[] = {i.a, i.b, i.c};
   std::size_t seen = 0;
   for (std::size_t k = 0; k < letters.size() && k < 3; ++k) {
@@ -142,13 +142,14 @@ bool is_method_call(Opcode op) { return op == Opcode::CallMethod || op == Opcode
 // How the arguments of a call are written; null when all are plain.
 const CallShape* shape_of(const Frame& frame) {
   const Instruction& i = *frame.pc;
-  const bool has_shape = i.opcode() == Opcode::CallSpread || i.opcode() == Opcode::CallMethodSpread;
+  const bool has_shape = frame.code->opcode_at(frame.place()) == Opcode::CallSpread ||
+                         frame.code->opcode_at(frame.place()) == Opcode::CallMethodSpread;
   return has_shape ? &frame.code->shapes[i.c] : nullptr;
 }
 
 // The operands of a call that stand for one argument by position each; none when stars hide which is which.
 std::vector<std::size_t> positional_operands(const Frame& frame) {
-  const std::size_t receivers = is_method_call(frame.pc->opcode()) ? 1 : 0;
+  const std::size_t receivers = is_method_call(frame.code->opcode_at(frame.place())) ? 1 : 0;
   const CallShape* shape = shape_of(frame);
   std::vector<std::size_t> operands;
   for (std::size_t k = 0; k < frame.code->notes[frame.place()].operands; ++k) {
@@ -164,7 +165,7 @@ std::vector<std::size_t> positional_operands(const Frame& frame) {
 
 // The place of the argument a call could not bind; empty when it cannot be told.
 lang::Span argument_span(const Frame& frame, const Failure& failure) {
-  if (!is_call(frame.pc->opcode())) return {};
+  if (!is_call(frame.code->opcode_at(frame.place()))) return {};
   if (failure.argument.empty()) {
     const std::vector<std::size_t> operands = positional_operands(frame);
     if (failure.surplus == 0 || failure.surplus > operands.size()) return {};
@@ -192,7 +193,7 @@ void place_failure(Vm& vm, Failure& failure) {
   if (!diagnostic.labels.empty() || failure.is_exit || vm.frame() < vm.frames_begin()) return;
   const Frame& frame = *vm.frame();
   const std::size_t pc = frame.place();
-  const bool in_call = is_call(frame.pc->opcode());
+  const bool in_call = is_call(frame.code->opcode_at(frame.place()));
   if (const lang::Span argument = argument_span(frame, failure)) {
     diagnostic.labels.push_back({argument, ""});
     return;

@@ -45,7 +45,7 @@ std::vector<Candidate> tensors_in_scope(const Frame& frame) {
 
 std::string suggest_operand(Vm& vm, const Failure& failure) {
   const Frame& frame = *vm.frame();
-  const bool is_matmul = frame.pc->opcode() == Opcode::Binary &&
+  const bool is_matmul = frame.code->opcode_at(frame.place()) == Opcode::Binary &&
                          static_cast<lang::BinaryOp>(frame.pc[1].a) == lang::BinaryOp::MatMul;
   if (!is_matmul || failure.diagnostic.kind != "ShapeError") return "";
   const InstructionNote& note = frame.code->notes[frame.place()];

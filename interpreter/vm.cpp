@@ -453,6 +453,17 @@ Return:
 ReturnNone:
   RETURN(r[-1].replace_object(Value()));
 
+Capture: {
+  SAVE();
+  if (!may_drive(*frame)) goto* kLabels[static_cast<std::size_t>(frame->code->first)];
+  drive_frame(frame);
+  if (frame == entry) return true;
+  frame = frame_;
+  r = frame->base;
+  pc = frame->pc + 1;
+  DISPATCH();
+}
+
 GetIndex: {
   const Value& object = r[pc->b];
   const Value& index = r[pc->c];

@@ -10,6 +10,11 @@
 
 namespace kiln::interp {
 
+namespace capture {
+class Tracer;
+struct Exit;
+}  // namespace capture
+
 // The arguments of one call as written: stars spread, names kept.
 struct Arguments {
   std::vector<Value> positional;
@@ -71,13 +76,27 @@ class Vm {
     if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]]
       interrupt();
   }
+  // ---- For capture (vm_capture.cpp) ----
+  // One instruction of the active frame. True when `base` returned by it; its result is in its base[-1].
+  bool step(Frame* base);
+  // Likewise, to the end of the call that it makes.
+  bool step_over(Frame* base);
+  // Until the frames stand at `code`, `place`, as many beyond `base` as given; true when `base` returned first.
+  bool run_until(Frame* base, std::ptrdiff_t depth, const Code* code, std::size_t place);
+  // Runs to the end of `entry`.
+  bool execute(Frame* entry, std::uint64_t* budget = nullptr);
+  // Clears as many of the innermost frames as the exit says, and puts its frames there.
+  void replace_frames(const capture::Exit& exit, const std::vector<Value>& values);
+  // Who watches every instruction; null: nobody.
+  capture::Tracer* tracer() const { return tracer_; }
+  void set_tracer(capture::Tracer* tracer) { tracer_ = tracer; }
+
   // The next error passes the active frame a second time: its part of the trace is there already.
   void keep_trace() { traced_ = frame_; }
 
  private:
   // False when `budget` instructions were spent first; null: without limit.
   bool run(Frame* entry, std::uint64_t* budget);
-  bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   bool begin_host_call(Value* base, Value callee, Arguments& arguments);
   Progress go_on(Frame* entry, std::uint64_t instructions);
   Suspended take_frames(Frame* first);
@@ -95,6 +114,10 @@ class Vm {
   Value* free_registers();
   void check_native_stack();
 
+  // The instruction Capture: is this the time to run compiled code? And its run, to the end of the frame.
+  bool may_drive(const Frame& frame) const;
+  void drive_frame(Frame* frame);
+
   void handle(Frame* entry);
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
 
@@ -107,6 +130,8 @@ class Vm {
   Frame* frame_ = nullptr;
   Frame* frame_limit_ = nullptr;
   Frame* traced_ = nullptr;
+  capture::Tracer* tracer_ = nullptr;
+  const Frame* driven_ = nullptr;  // the outermost frame that runs compiled: it is under way, and not begun again
   const char* native_limit_ = nullptr;  // lowest address the machine stack may reach
 };
 

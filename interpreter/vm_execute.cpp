@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "interpreter/capture/tracer.h"
 #include "interpreter/errors.h"
 #include "interpreter/impl.h"
 #include "interpreter/vm.h"
@@ -67,10 +68,13 @@ Value* Vm::free_registers() {
 }
 
 bool Vm::execute(Frame* entry, std::uint64_t* budget) {
+  if (tracer_ != nullptr && budget == nullptr) [[unlikely]]
+    return tracer_->observe(entry);
   for (;;) {
     try {
       return run(entry, budget);
     } catch (...) {
+      if (frame_ < entry) throw;  // compiled code has left it already
       handle(entry);
     }
   }
@@ -79,6 +83,7 @@ bool Vm::execute(Frame* entry, std::uint64_t* budget) {
 // In a handler of C++: makes the frames ready to go on in a handler of the program, or throws on.
 void Vm::handle(Frame* entry) {
   const std::exception_ptr error = std::current_exception();
+  if (tracer_ != nullptr) tracer_->give_up("an error was raised");
   Failure failure = describe_exception(error);
   place_failure(*this, failure);
   lang::Diagnostic* diagnostic = failure.is_exit ? nullptr : &failure.diagnostic;

@@ -89,7 +89,10 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (op.has(kMetadataWrite)) return tape::rearrange(op, inputs, attrs);
+  if (op.has(kMetadataWrite)) {
+    return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
+                                  : tape::rearrange(op, inputs, attrs);
+  }
   const Tensor& target = inputs[0];
   check_writable(op, target);
   const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);

@@ -182,6 +182,9 @@ Tensors at_bottom(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flag
     const GradMode off(false);
     outputs = rules->forward(inputs, needs);
   }
+  if (std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return requires_grad(x); })) {
+    levels::announce("an autograd function goes on the tape");
+  }
   record(rules, inputs, outputs);
   return outputs;
 }
@@ -289,8 +292,10 @@ Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags ne
       return at_grad(static_cast<levels::GradLevel&>(*level), rules, inputs, std::move(needs));
     case LevelKind::Dual:
       return at_dual(static_cast<levels::DualLevel&>(*level), rules, inputs, needs);
-    default:
+    case LevelKind::Batch:
       return at_batch(static_cast<BatchLevel&>(*level), rules, inputs, needs);
+    default:
+      return at_bottom(rules, inputs, std::move(needs));
   }
 }
 

@@ -169,4 +169,10 @@ Tensor BatchLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const 
   return target;
 }
 
+// Without examples it is its own value.
+Tensor BatchLevel::adopt(Tensor made) {
+  const Below below(*this);
+  return levels::adopt(std::move(made));
+}
+
 }  // namespace kiln::levels

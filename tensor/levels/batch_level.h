@@ -32,6 +32,7 @@ class BatchLevel final : public Level {
 
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override;
   Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) override;
+  Tensor adopt(Tensor made) override;
 
  private:
   Tensors run_rule(const Op& op, Inputs inputs, const Attrs& attrs);

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "tensor/tape/mode.h"
+#include "tensor/tape/record.h"
 #include "tensor/view.h"
 
 namespace kiln::levels {
@@ -92,15 +93,22 @@ AtLevelOf::AtLevelOf(Inputs tensors) : top_(top) {
 
 AtLevelOf::~AtLevelOf() { top = top_; }
 
-Tensor adopt(Tensor made) {
-  if (top == nullptr) return made;
-  Level* const level = top;
+Tensor Level::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
+  return tape::rearrange(op, inputs, attrs);
+}
+
+Tensor Level::adopt(Tensor made) {
   {
-    const Below below(*level);
-    made = adopt(std::move(made));
+    const Below below(*this);
+    made = levels::adopt(std::move(made));
   }
-  if (level->kind() == LevelKind::Batch) return made;  // without examples it is its own value
-  return wrap(level->id(), level->kind(), std::move(made));
+  return wrap(std::move(made));
+}
+
+Tensor adopt(Tensor made) { return top == nullptr ? made : top->adopt(std::move(made)); }
+
+void announce(std::string_view what) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->stop_noting(what);
 }
 
 }  // namespace kiln::levels

@@ -26,6 +26,12 @@ class Level {
   virtual Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) = 0;
   // As kiln::bind_inplace, which has checked shapes, dtypes and overlap; `result` is the op's own type.
   virtual Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) = 0;
+  // The `_` form of an op that changes only the layout.
+  virtual Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs);
+  // A tensor whose memory was filled by hand, as one that was made here.
+  virtual Tensor adopt(Tensor made);
+  // The program does what no op stands for: a level that notes ops cannot go on from here.
+  virtual void stop_noting(std::string_view) {}
   // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
   // are not looked at.
   Tensors compute(const Op& op, Inputs inputs, const Attrs& attrs);
@@ -87,5 +93,7 @@ class AtLevelOf {
 
 // A tensor whose memory was just filled by hand becomes one that was made at the top level.
 Tensor adopt(Tensor made);
+// Tells all levels under way that something happens that no op stands for, and what.
+void announce(std::string_view what);
 
 }  // namespace kiln::levels

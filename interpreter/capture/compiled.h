@@ -1,0 +1,57 @@
+// Owns what was compiled of a function: its places, the entries at each, and what became of calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/entry.h"
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+
+struct CompileOptions {
+  std::string backend = "eager";
+  Value own_backend;  // or a function of the user's: graph => callable
+  std::optional<bool> dynamic;
+  bool fullgraph = false;
+};
+
+struct Recompile {
+  std::string guard, was, now;
+};
+
+// A place: (code, instruction).
+struct Place {
+  std::vector<std::unique_ptr<Entry>> entries;
+  // Where the last capture from here ended, when nothing came of it.
+  struct End {
+    std::ptrdiff_t depth = 0;  // frames beyond the outermost
+    const Code* code = nullptr;
+    std::size_t place = 0;
+  };
+  std::optional<End> empty_until;
+  int failures = 0;
+  bool is_full = false;  // no more entries: new cases run in the interpreter
+};
+
+struct Compiled {
+  CompileOptions options;
+  std::map<std::pair<const Code*, std::size_t>, Place> places;
+  std::int64_t compiles = 0;
+  std::int64_t hits = 0;
+  std::vector<Stop> breaks;
+  std::vector<Recompile> recompiles;
+  std::vector<std::string> warnings;  // said once
+};
+
+// Entries at one place before it gives up on new cases.
+inline constexpr std::size_t kMostEntries = 8;
+
+// Runs the active frame, which stands at its first instruction, to its end: compiled where there is an entry
+// or one can be made, else as it is. Its result is in its base[-1].
+void drive(Vm& vm, Frame* base, Compiled& compiled);
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,118 @@
+#include "interpreter/capture/entry.h"
+
+#include "interpreter/interpreter.h"
+#include "interpreter/vm.h"
+#include "tensor/random.h"
+
+namespace kiln::interp::capture {
+
+bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
+  if (innermost - base + 1 < exit.depth) return false;
+  if (exit.returns && innermost - exit.depth + 1 != base) return false;
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    const Frame& frame = innermost[-static_cast<std::ptrdiff_t>(k)];
+    if (frame.code != frames[k].first || frame.place() != frames[k].second) return false;
+  }
+  return true;
+}
+
+const Guard* Entry::failing(Found& found) const {
+  for (const Guard& each : guards) {
+    if (!each.holds(found)) return &each;
+  }
+  return nullptr;
+}
+
+namespace {
+
+void set_contents(const Value& target, const HostEffect& effect, const std::vector<Value>& values) {
+  const auto part = [&](std::size_t k) -> const Value& {
+    return values[static_cast<std::size_t>(effect.parts[k])];
+  };
+  if (target.is(Tag::List)) {
+    std::vector<Value> items;
+    for (std::size_t k = 0; k < effect.parts.size(); ++k) items.push_back(part(k));
+    target.as<List>().items.swap(items);
+    return;
+  }
+  Dict& dict = target.as<Dict>();
+  dict.clear();
+  for (std::size_t k = 0; k < effect.parts.size(); k += 2) dict.set(part(k), part(k + 1));
+}
+
+void set_extra(Instance& instance, const std::string& name, Value value) {
+  if (Value* extra = instance.find(name)) {
+    extra->swap(value);
+  } else {
+    instance.extra.emplace_back(name, std::move(value));
+  }
+}
+
+void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const std::vector<Value>& values) {
+  using Kind = HostEffect::Kind;
+  const auto part = [&](std::size_t k) -> const Value& {
+    return values[static_cast<std::size_t>(effect.parts[k])];
+  };
+  const auto at = static_cast<std::size_t>(effect.number);
+  switch (effect.kind) {
+    case Kind::Slot:
+      target.as<Module>().slots[at] = Value(part(0));
+      return;
+    case Kind::Cell:
+      target.as<Cell>().value = Value(part(0));
+      return;
+    case Kind::Field:
+      target.as<Instance>().fields[at] = Value(part(0));
+      return;
+    case Kind::Extra:
+      return set_extra(target.as<Instance>(), effect.name, part(0));
+    case Kind::Append:
+      for (std::size_t k = 0; k < effect.parts.size(); ++k) target.as<List>().items.push_back(part(k));
+      return;
+    case Kind::Contents:
+      return set_contents(target, effect, values);
+    case Kind::Call: {
+      std::vector<Value> arguments;
+      std::vector<NamedArgument> named;
+      for (std::size_t k = 0; k < effect.parts.size(); ++k) arguments.push_back(part(k));
+      for (const auto& [name, id] : effect.named)
+        named.push_back({name, values[static_cast<std::size_t>(id)]});
+      vm.interpreter().call(effect.function, arguments, named);
+      return;
+    }
+  }
+}
+
+// What the graph needs from before, so that the interpreter can do it all over again.
+Tensors run_or_restore(const Runner& run, Inputs arguments, bool& done) {
+  const Generator before = generator();
+  try {
+    return run(arguments);
+  } catch (const OpError&) {
+    generator() = before;
+    done = false;
+    return {};
+  }
+}
+
+}  // namespace
+
+bool Entry::apply(Vm& vm, Found& found) const {
+  Tensors outputs;
+  if (run) {
+    SmallVector<Tensor, 8> tensors;
+    for (const SourceId each : arguments) tensors.push_back(found[each]->tensor());
+    bool done = true;
+    outputs = run_or_restore(run, tensors, done);
+    if (!done) return false;
+  }
+  const std::vector<Value> values = make_values(recipes, found, outputs);
+  // Targets are looked up before any is changed.
+  std::vector<Value> targets;
+  for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);
+  vm.replace_frames(exit, values);
+  for (std::size_t k = 0; k < effects.size(); ++k) carry_out(vm, effects[k], targets[k], values);
+  return true;
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,81 @@
+// Owns a compiled entry: under its guards it does what the code from one place on did, up to another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/guard.h"
+#include "interpreter/capture/recipe.h"
+#include "jit/graph.h"
+
+namespace kiln::interp {
+class Vm;
+}
+
+namespace kiln::interp::capture {
+
+// What is done to host values that were there before, when the graph has run.
+struct HostEffect {
+  enum class Kind : std::uint8_t {
+    Slot,      // of a module: becomes parts[0]
+    Cell,      // holds parts[0]
+    Field,     // `number` of a struct
+    Extra,     // `name` of a struct
+    Append,    // to a list
+    Contents,  // a list or dict has these items, and no others
+    Call,      // of the native `function` with these arguments: print
+  };
+  Kind kind = Kind::Slot;
+  SourceId target = -1;
+  std::int64_t number = 0;
+  std::string name;
+  Value function;
+  std::vector<RecipeId> parts;
+  std::vector<std::pair<std::string, RecipeId>> named;
+};
+
+// Where the frames stand in the end.
+struct Exit {
+  struct Activation {
+    RecipeId function = -1;  // -1: the one that is there
+    std::size_t place = 0;   // of the instruction that comes next, or of the call being made
+    std::vector<std::pair<std::uint32_t, RecipeId>> registers;
+  };
+  int depth = 1;             // how many frames, from the innermost out, the entry replaces
+  bool returns = false;      // the outermost of them is left, with `result`
+  RecipeId result = -1;
+  std::vector<Activation> frames;  // outermost first
+};
+
+// Runs a graph: one tensor for each input, the outputs in order, effects on the inputs done.
+using Runner = std::function<Tensors(Inputs arguments)>;
+
+struct Entry {
+  std::vector<std::pair<const Code*, std::size_t>> frames;  // innermost first: where they must stand
+  std::vector<std::shared_ptr<const Code>> owners;
+  Sources sources;
+  std::vector<Guard> guards;
+  std::vector<SourceId> arguments;  // of the graph
+  jit::Graph captured;
+  Runner run;  // empty: there is nothing to compute
+  Recipes recipes;
+  std::vector<HostEffect> effects;
+  Exit exit;
+  std::string break_reason;  // why it ends where it does; empty at a return
+  std::string break_file;
+  int break_line = 0;
+  const Code* last_code = nullptr;  // of the innermost frame in the end
+  bool steps_over = false;  // the instruction it ends at is the interpreter's
+  std::int64_t hits = 0;
+
+  // Does it begin where `innermost` stands, with nothing of it outside of `base`?
+  bool begins_at(const Frame* innermost, const Frame* base) const;
+  // The first guard that does not hold; null when all do.
+  const Guard* failing(Found& found) const;
+  // Does everything; false, with nothing changed, when the graph could not be run to its end.
+  bool apply(Vm& vm, Found& found) const;
+};
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,255 @@
+#include "interpreter/capture/guard.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+// The order of dimensions by stride when the elements lie without gaps; nothing otherwise.
+std::optional<Dims> dense_order(const Dims& sizes, const Dims& strides) {
+  Dims order;
+  for (std::size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<Dim>(d));
+  std::stable_sort(order.begin(), order.end(), [&](Dim a, Dim b) {
+    return strides[static_cast<std::size_t>(a)] > strides[static_cast<std::size_t>(b)];
+  });
+  Dim expected = 1;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const auto d = static_cast<std::size_t>(order[k]);
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) return std::nullopt;
+    expected *= sizes[d];
+  }
+  return order;
+}
+
+std::string layout_text(bool contiguous, const Dims& strides) {
+  return contiguous ? "contiguous" : "strides " + to_string(strides);
+}
+
+}  // namespace
+
+TensorGuard TensorGuard::of(const Tensor& x) {
+  TensorGuard guard;
+  guard.dtype = x.dtype();
+  guard.device = x.device();
+  guard.sizes = x.sizes();
+  guard.strides = x.strides();
+  guard.contiguous = x.is_contiguous();
+  guard.offset = x.offset();
+  guard.requires_grad = kiln::requires_grad(x);
+  guard.is_number = x.is_number();
+  return guard;
+}
+
+bool TensorGuard::holds(const Tensor& x) const {
+  const TensorImpl& impl = *x.impl();
+  if (impl.dtype != dtype || impl.layout.sizes != sizes || impl.contiguous != contiguous || impl.wrapper ||
+      impl.is_number != is_number || x.device() != device || kiln::requires_grad(x) != requires_grad) {
+    return false;
+  }
+  if (exact_strides && impl.layout.offset != offset) return false;
+  if (contiguous) return true;
+  if (exact_strides) return impl.layout.strides == strides;
+  return impl.layout.strides == strides || dense_order(sizes, impl.layout.strides) == dense_order(sizes, strides);
+}
+
+TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
+  const auto type_text = [](DType t, const Dims& s) { return std::string(name(t)) + to_string(s); };
+  if (x.dtype() != dtype) return {".dtype", std::string(name(dtype)), std::string(name(x.dtype()))};
+  if (static_cast<std::size_t>(x.rank()) != sizes.size())
+    return {".ndim", std::to_string(sizes.size()), std::to_string(x.rank())};
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (x.sizes()[d] != sizes[d])
+      return {fmt::format(".size({})", d), std::to_string(sizes[d]), std::to_string(x.sizes()[d])};
+  }
+  const bool needs = kiln::requires_grad(x);
+  if (needs != requires_grad)
+    return {".requires_grad", requires_grad ? "true" : "false", needs ? "true" : "false"};
+  if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
+  if (x.is_contiguous() != contiguous || x.strides() != strides)
+    return {".stride()", layout_text(contiguous, strides), layout_text(x.is_contiguous(), x.strides())};
+  if (x.offset() != offset)
+    return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};
+  return {"", type_text(dtype, sizes), type_text(x.dtype(), x.sizes())};
+}
+
+namespace {
+
+bool equal_values(const Value& a, const Value& b) {
+  if (a.tag() != b.tag()) return false;
+  if (a.is(Tag::Str)) return a.object() == b.object() || a.as<Str>().text == b.as<Str>().text;
+  if (a.is(Tag::Range)) {
+    const Range& x = a.as<Range>();
+    const Range& y = b.as<Range>();
+    return x.start == y.start && x.stop == y.stop && x.step == y.step;
+  }
+  return identical(a, b);
+}
+
+std::int64_t length_of(const Value& v) {
+  switch (v.tag()) {
+    case Tag::List:
+      return static_cast<std::int64_t>(v.as<List>().items.size());
+    case Tag::Tuple:
+      return static_cast<std::int64_t>(v.as<Tuple>().items.size());
+    case Tag::Dict:
+      return static_cast<std::int64_t>(v.as<Dict>().size());
+    default:
+      return -1;
+  }
+}
+
+// Tensors by storage, numbered as met.
+std::vector<int> memory_groups(const std::vector<const Value*>& tensors) {
+  std::vector<const Storage*> storages;
+  std::vector<int> groups;
+  for (const Value* each : tensors) {
+    const Storage* storage = each->tensor().storage().get();
+    const auto at = std::find(storages.begin(), storages.end(), storage);
+    groups.push_back(static_cast<int>(at - storages.begin()));
+    if (at == storages.end()) storages.push_back(storage);
+  }
+  return groups;
+}
+
+std::string short_text(const Value& v) {
+  switch (v.tag()) {
+    case Tag::None:
+      return "none";
+    case Tag::Unset:
+      return "not assigned";
+    case Tag::Bool:
+      return v.as_bool() ? "true" : "false";
+    case Tag::Int:
+      return std::to_string(v.as_int());
+    case Tag::Float:
+      return fmt::format("{}", v.as_float());
+    case Tag::Str:
+      return "\"" + v.as<Str>().text + "\"";
+    case Tag::DType:
+      return std::string(kiln::name(v.as_dtype()));
+    case Tag::Function: {
+      const std::string& name = v.as<Function>().code->name;
+      return name.empty() ? "a function" : "`" + name + "`";
+    }
+    default:
+      return describe(v);
+  }
+}
+
+}  // namespace
+
+bool Guard::holds(Found& found) const {
+  switch (kind) {
+    case Kind::GradMode:
+      return grad_enabled() == value.as_bool();
+    case Kind::SameMemory: {
+      std::vector<const Value*> now;
+      for (const SourceId each : tensors) {
+        now.push_back(found[each]);
+        if (now.back() == nullptr || !now.back()->is(interp::Tag::Tensor)) return false;
+      }
+      return memory_groups(now) == groups;
+    }
+    default:
+      break;
+  }
+  const Value* v = found[source];
+  if (v == nullptr) return false;
+  switch (kind) {
+    case Kind::Equal:
+      return equal_values(*v, value);
+    case Kind::Identical:
+      return identical(*v, value);
+    case Kind::Same:
+    case Kind::Different: {
+      const Value* w = found[other];
+      return w != nullptr && identical(*v, *w) == (kind == Kind::Same);
+    }
+    case Kind::Tag:
+      return v->tag() == value.tag();
+    case Kind::Struct:
+      return v->is(interp::Tag::Instance) && identical(v->as<Instance>().type, value);
+    case Kind::Code:
+      return v->is(interp::Tag::Function) && v->as<Function>().code == value.as<Function>().code;
+    case Kind::Length:
+      return length_of(*v) == number;
+    case Kind::NoExtra:
+      return v->is(interp::Tag::Instance) && v->as<Instance>().extra.empty();
+    case Kind::Tensor:
+      return v->is(interp::Tag::Tensor) && tensor.holds(v->tensor());
+    default:
+      return false;
+  }
+}
+
+std::string Guard::text(const Sources& sources) const {
+  const auto at = [&](SourceId id) { return sources[id].text; };
+  switch (kind) {
+    case Kind::GradMode:
+      return value.as_bool() ? "gradients are recorded" : "gradients are not recorded";
+    case Kind::SameMemory:
+      return "the tensors share memory as they did";
+    case Kind::Equal:
+      return at(source) + " == " + short_text(value);
+    case Kind::Identical:
+      return at(source) + " is " + short_text(value);
+    case Kind::Same:
+      return at(source) + " is " + at(other);
+    case Kind::Different:
+      return at(source) + " is not " + at(other);
+    case Kind::Tag:
+      return at(source) + " is a " + std::string(type_name(value));
+    case Kind::Struct:
+      return at(source) + " is a " + value.as<StructType>().name;
+    case Kind::Code:
+      return at(source) + " is " + short_text(value);
+    case Kind::Length:
+      return fmt::format("len({}) == {}", at(source), number);
+    case Kind::NoExtra:
+      return at(source) + " has no further fields";
+    case Kind::Tensor: {
+      std::string text = fmt::format("{} is {}{}", at(source), name(tensor.dtype), to_string(tensor.sizes));
+      if (!tensor.contiguous) text += ", " + layout_text(false, tensor.strides);
+      if (tensor.requires_grad) text += ", requires_grad";
+      return text;
+    }
+  }
+  return "";
+}
+
+TensorGuard::Difference Guard::difference(const Sources& sources, Found& found) const {
+  if (kind == Kind::GradMode)
+    return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
+  if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
+  const std::string& where = sources[source].text;
+  const Value* v = found[source];
+  if (v == nullptr) return {where, kind == Kind::Equal ? short_text(value) : "present", "absent"};
+  switch (kind) {
+    case Kind::Same:
+    case Kind::Different:
+      return {where + " is " + sources[other].text, kind == Kind::Same ? "true" : "false",
+              kind == Kind::Same ? "false" : "true"};
+    case Kind::Length:
+      return {"len(" + where + ")", std::to_string(number), std::to_string(length_of(*v))};
+    case Kind::NoExtra:
+      return {where, "without further fields", "with further fields"};
+    case Kind::Tensor: {
+      if (!v->is(interp::Tag::Tensor))
+        return {where, std::string(name(tensor.dtype)) + to_string(tensor.sizes), short_text(*v)};
+      TensorGuard::Difference difference = tensor.difference(v->tensor());
+      difference.what = where + difference.what;
+      return difference;
+    }
+    case Kind::Struct:
+      return {where, value.as<StructType>().name, short_text(*v)};
+    default:
+      return {where, short_text(value), short_text(*v)};
+  }
+}
+
+}  // namespace kiln::interp::capture

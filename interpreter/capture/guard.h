@@ -1,0 +1,63 @@
+// Owns the conditions under which a compiled entry stands for the code it was made from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/source.h"
+
+namespace kiln::interp::capture {
+
+// What is asked of a tensor. Strides by kind: row-major; dense in another order of dimensions; else exactly.
+struct TensorGuard {
+  DType dtype = DType::F32;
+  Device device;
+  Dims sizes;
+  Dims strides;
+  bool contiguous = true;
+  bool exact_strides = false;  // also the offset: something reads where it lies
+  std::int64_t offset = 0;
+  bool requires_grad = false;
+  bool is_number = false;
+
+  static TensorGuard of(const Tensor& x);
+  // What differs, as (name, expected, found); nothing when all is as it was.
+  struct Difference {
+    std::string what, was, now;
+  };
+  bool holds(const Tensor& x) const;
+  Difference difference(const Tensor& x) const;
+};
+
+struct Guard {
+  enum class Kind : std::uint8_t {
+    Equal,      // an immediate or a text, `value`
+    Identical,  // the same object as `value`
+    Same,       // the same object as the source `other`
+    Different,  // another object than the source `other`
+    Tag,        // of the type of `value`
+    Struct,     // an instance of the struct `value`
+    Code,       // a function with the body of the function `value`
+    Length,     // `number` items
+    NoExtra,    // a struct without fields that were not declared
+    Tensor,
+    GradMode,   // `value`: whether gradients are recorded
+    SameMemory,  // the tensors `tensors` share memory exactly as they did: `groups`
+  };
+  Kind kind = Kind::Equal;
+  SourceId source = -1;
+  SourceId other = -1;
+  std::int64_t number = 0;
+  Value value;
+  TensorGuard tensor{};
+  std::vector<SourceId> tensors{};
+  std::vector<int> groups{};
+
+  bool holds(Found& found) const;
+  std::string text(const Sources& sources) const;  // in words: "x is f32[3, 4]"
+  // How it fails now: guard, was, now. The guard must not hold.
+  TensorGuard::Difference difference(const Sources& sources, Found& found) const;
+};
+
+}  // namespace kiln::interp::capture

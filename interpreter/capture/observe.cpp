@@ -1,0 +1,397 @@
+// What instructions other than calls mean to capture.
+#include "interpreter/capture/observe.h"
+
+#include <algorithm>
+
+#include "interpreter/members.h"
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+bool is_number_or_text(const Value& v) { return !v.is_counted() || v.is(Tag::Str); }
+bool is_collection(const Value& v) { return v.is(Tag::List) || v.is(Tag::Tuple) || v.is(Tag::Dict); }
+
+}  // namespace
+
+void Observer::look() {
+  switch (op_) {
+    case Opcode::GetGlobal:
+    case Opcode::GetPrelude:
+      return global();
+    case Opcode::SetGlobal:
+      return tracer_.change_slot(frame_.module(), i_.b);
+    case Opcode::GetCell:
+      return tracer_.read_cell(r_[i_.b]);
+    case Opcode::SetCell:
+      return cell(r_[i_.b], -1);
+    case Opcode::GetCapture:
+      return capture(i_.b, false);
+    case Opcode::SetCapture:
+      return capture(i_.b, true);
+    case Opcode::Add:
+    case Opcode::Sub:
+    case Opcode::Mul:
+    case Opcode::Div:
+    case Opcode::FloorDiv:
+    case Opcode::Mod:
+    case Opcode::Binary:
+      return operands(r_[i_.b], r_[i_.c]);
+    case Opcode::AddInt:
+    case Opcode::SubInt:
+    case Opcode::MulInt:
+    case Opcode::ModInt:
+    case Opcode::Negate:
+    case Opcode::Positive:
+    case Opcode::Invert:
+      return operands(r_[i_.b], Value());
+    case Opcode::AugAdd:
+    case Opcode::AugSub:
+    case Opcode::AugMul:
+    case Opcode::AugDiv:
+    case Opcode::AugBinary:
+      return augmented(r_[i_.a], r_[i_.b]);
+    case Opcode::AugAddInt:
+    case Opcode::AugSubInt:
+    case Opcode::AugMulInt:
+      return augmented(r_[i_.a], Value());
+    case Opcode::Eq:
+    case Opcode::Ne:
+    case Opcode::Lt:
+    case Opcode::Le:
+    case Opcode::Gt:
+    case Opcode::Ge:
+      return compare(r_[i_.b], r_[i_.c]);
+    case Opcode::Compare:
+      return membership(r_[i_.b], r_[i_.c]);
+    case Opcode::JumpIfTrue:
+    case Opcode::JumpIfFalse:
+    case Opcode::JumpIfTrueKeep:
+    case Opcode::JumpIfFalseKeep:
+    case Opcode::ChainLink:
+      return truth(r_[i_.a]);
+    case Opcode::Not:
+      return truth(r_[i_.b]);
+    case Opcode::BeginFor:
+      return begin_for();
+    case Opcode::NextFor:
+      return next_for();
+    case Opcode::Call:
+      return call();
+    case Opcode::CallMethod:
+      return method_call(i_.b, frame_.code->sites[i_.c]);
+    case Opcode::CallSpread:
+      return spread_call(false);
+    case Opcode::CallMethodSpread:
+      return spread_call(true);
+    case Opcode::ListExtend:
+    case Opcode::DictMerge:
+      return iterable(r_[i_.b]);
+    case Opcode::Unpack:
+    case Opcode::UnpackStar:
+      return unpack();
+    case Opcode::GetIndex:
+      return get_index();
+    case Opcode::SetIndex:
+    case Opcode::SetIndexBack:
+      return set_index(r_[i_.a], r_[i_.b]);
+    case Opcode::FormatValue:
+      return format();
+    case Opcode::GetAttribute:
+      return get_attribute();
+    case Opcode::SetAttribute:
+      return set_attribute();
+    case Opcode::CheckContext:
+      if (!r_[i_.a].is(Tag::Opaque)) tracer_.stop("`with` on a value of the program");
+      return;
+    case Opcode::MakeStruct:
+    case Opcode::MakeAutograd:
+      return tracer_.stop("a struct is defined");
+    case Opcode::Import:
+    case Opcode::ImportName:
+      return tracer_.stop("a module is imported");
+    case Opcode::Throw:
+    case Opcode::Rethrow:
+    case Opcode::AssertFailed:
+    case Opcode::AssertCompareFailed:
+      return tracer_.stop("an error is thrown");
+    default:
+      break;
+  }
+  // Comparisons that jump at once: of two registers, or of a register and a number.
+  const std::string_view letters = interp::operands(op_);
+  if (letters == "rrj") compare(r_[i_.a], r_[i_.b]);
+  if (letters == "rrj" && (r_[i_.a].is(Tag::Tensor) || r_[i_.b].is(Tag::Tensor)))
+    tracer_.stop("a condition on the elements of a tensor");
+  if (letters == "rij" && r_[i_.a].is(Tag::Tensor)) tracer_.stop("a condition on the elements of a tensor");
+}
+
+// ---- Variables ----
+
+void Observer::global() {
+  Module& module = frame_.module();
+  const Value& slot = module.slots[i_.b];
+  if (tracer_.writes_slot(module, i_.b)) return;
+  const Value home{static_cast<Object*>(&module)};
+  if (slot.is_unset()) {
+    // May load a module of the standard library, which is no part of what is captured.
+    const Watch unwatched(tracer_.vm_, nullptr);
+    const Value* found = tracer_.vm_.find_prelude(module.names[i_.b]);
+    if (found != nullptr) tracer_.know_constant(*found);
+  }
+  Source source;
+  source.kind = Source::Kind::Slot;
+  source.key = home;
+  source.number = i_.b;
+  source.text = module.names[i_.b];
+  tracer_.arrive(slot, tracer_.sources_.add(std::move(source)));
+}
+
+void Observer::cell(Value& cell, SourceId source) {
+  const Tracer::Known* outside = tracer_.known(cell);
+  tracer_.change_cell(cell, outside ? outside->source : source);
+}
+
+void Observer::capture(std::size_t index, bool write) {
+  const SourceId source = tracer_.cell_source(frame_, index);
+  if (source < 0) return;  // made since
+  Value& it = const_cast<Value&>(frame_.function->captures[index]);
+  if (write) return cell(it, source);
+  tracer_.read_cell(it);
+}
+
+// ---- Operators ----
+
+void Observer::operands(const Value& a, const Value& b) {
+  for (const Value* v : {&a, &b}) {
+    if (is_number_or_text(*v) || v->is(Tag::Tensor)) continue;
+    if (v->is(Tag::List) || v->is(Tag::Tuple)) {
+      tracer_.read_items(*v);
+    } else {
+      tracer_.stop("an operator on " + describe(*v));
+    }
+  }
+}
+
+void Observer::augmented(const Value& target, const Value& value) {
+  if (target.is(Tag::List) || target.is(Tag::Dict)) {
+    iterable(value);
+    if (!tracer_.is_stopped()) tracer_.change_contents(target);
+    return;
+  }
+  operands(target, value);
+}
+
+void Observer::compare(const Value& a, const Value& b) {
+  for (const Value* v : {&a, &b}) {
+    if (is_number_or_text(*v) || v->is(Tag::Tensor)) continue;
+    if (is_collection(*v)) {
+      tracer_.read_all(*v);
+      if (tracer_.has_tensor(*v)) tracer_.stop("tensors in collections are compared");
+    } else if (v->is(Tag::Instance)) {
+      tracer_.stop("structs are compared");
+    }
+  }
+}
+
+void Observer::membership(const Value& a, const Value& b) {
+  const auto op = static_cast<lang::CompareOp>((&i_)[1].a);
+  if (op == lang::CompareOp::Is || op == lang::CompareOp::IsNot) {
+    const Tracer::Known* x = tracer_.known(a);
+    const Tracer::Known* y = tracer_.known(b);
+    if (x && y) {
+      Guard guard;
+      guard.kind = identical(a, b) ? Guard::Kind::Same : Guard::Kind::Different;
+      guard.source = x->source;
+      guard.other = y->source;
+      if (guard.source != guard.other) tracer_.add_guard(std::move(guard));
+    }
+    return;
+  }
+  if (b.is(Tag::Tensor) || a.is(Tag::Tensor)) return tracer_.stop("a condition on the elements of a tensor");
+  if (b.is(Tag::Instance) || b.is(Tag::Opaque)) return tracer_.stop("`in` on " + describe(b));
+  iterable(b);
+  compare(a, b);
+}
+
+void Observer::truth(const Value& v) {
+  if (v.is(Tag::Tensor)) return tracer_.stop("a condition on the elements of a tensor");
+  if (is_collection(v)) tracer_.read_length(v);
+}
+
+// ---- Collections ----
+
+// All of it is read now.
+void Observer::iterable(const Value& v) {
+  if (is_collection(v)) return tracer_.read_items(v);
+  const bool outside = tracer_.is_outside(v);
+  if (v.is(Tag::Iterator) && !outside) return;
+  if (is_number_or_text(v) || v.is(Tag::Range) || v.is(Tag::Tensor)) return;
+  tracer_.stop("iteration over " + describe(v));
+}
+
+void Observer::begin_for() {
+  const Value& v = r_[i_.b];
+  if (v.is(Tag::List) || v.is(Tag::Tuple) || v.is(Tag::Range) || v.is(Tag::Str)) return;
+  if (v.is(Tag::Dict)) return tracer_.read_items(v);
+  if (v.is(Tag::Iterator)) return;
+  if (!v.is(Tag::Tensor)) return tracer_.stop("a loop over " + describe(v));
+  tracer_.save_checkpoint();
+}
+
+void Observer::next_for() {
+  const Value& state = r_[i_.a];
+  if (state.is(Tag::List) || state.is(Tag::Tuple)) return tracer_.read_item(state, r_[i_.a + 1].as_int());
+  if (state.is(Tag::Iterator) && tracer_.is_outside(state))
+    tracer_.stop("a loop goes on over " + describe(state));
+}
+
+void Observer::unpack() {
+  const Value& v = r_[i_.b];
+  iterable(v);
+}
+
+void Observer::get_index() {
+  const Value& object = r_[i_.b];
+  const Value& index = r_[i_.c];
+  switch (object.tag()) {
+    case Tag::List:
+    case Tag::Tuple:
+      if (index.is(Tag::Int) || index.is(Tag::Bool)) return tracer_.read_item(object, index.as_int());
+      if (index.is(Tag::Slice)) {
+        tracer_.read_all(index);
+        return tracer_.read_items(object);
+      }
+      return tracer_.stop("a list is indexed by " + describe(index));
+    case Tag::Dict: {
+      if (!is_number_or_text(index)) return tracer_.stop("a dict is asked for " + describe(index));
+      const Tracer::Known* outside = tracer_.known(object);
+      const Tracer::Change* change = tracer_.changed(object);
+      if (!outside || (change && change->contents)) return;
+      const Value* found = object.as<Dict>().find(index);
+      if (found == nullptr) return tracer_.stop("a key is missing");
+      const std::string name = index.is(Tag::Str) ? "[\"" + index.as<Str>().text + "\"]" : "[…]";
+      return tracer_.arrive_part(*found, outside->source, Source::Kind::Key, 0, index,
+                                 tracer_.item_name(object, name));
+    }
+    case Tag::Str:
+    case Tag::Range:
+      return;
+    case Tag::Tensor:
+      tracer_.read_all(index);
+      return;
+    default:
+      return tracer_.stop("an index of " + describe(object));
+  }
+}
+
+void Observer::set_index(const Value& object, const Value& index) {
+  switch (object.tag()) {
+    case Tag::Tensor:
+      return tracer_.read_all(index);
+    case Tag::List:
+    case Tag::Dict:
+      if (index.is(Tag::Slice)) return tracer_.stop("a slice of a list is assigned");
+      if (!is_number_or_text(index)) return tracer_.stop("an index by " + describe(index));
+      return tracer_.change_contents(object);
+    default:
+      return tracer_.stop("an index of " + describe(object));
+  }
+}
+
+// ---- Attributes ----
+
+// A field of a struct, declared or not; false: there is none, also of the same name.
+bool Observer::field_of(const Value& object, std::string_view name, const Value*& found) {
+  auto& instance = object.as<Instance>();
+  found = instance.find(name);
+  const Tracer::Known* outside = tracer_.known(object);
+  const int field = instance.struct_type().field(name);
+  if (!outside) return found != nullptr;
+  const SourceId source = outside->source;
+  const std::string text = tracer_.item_name(object, "." + std::string(name));
+  const Tracer::Change* change = tracer_.changed(object);
+  if (field >= 0) {
+    if (change && std::count(change->fields.begin(), change->fields.end(), field) > 0) return found != nullptr;
+    tracer_.arrive_part(instance.fields[static_cast<std::size_t>(field)], source, Source::Kind::Field, field, {},
+                        text);
+  } else if (found != nullptr) {
+    if (change && std::count(change->extras.begin(), change->extras.end(), name) > 0) return true;
+    tracer_.arrive_part(*found, source, Source::Kind::Extra, 0, Value(name), text);
+  } else if (instance.extra.empty()) {
+    Guard guard;
+    guard.kind = Guard::Kind::NoExtra;
+    guard.source = source;
+    tracer_.add_guard(std::move(guard));
+  } else {
+    tracer_.stop("a method of a struct with undeclared fields");
+  }
+  return found != nullptr;
+}
+
+void Observer::get_attribute() {
+  const Value& object = r_[i_.b];
+  const std::string_view name = frame_.code->sites[i_.c].name;
+  const Value* found = nullptr;
+  switch (object.tag()) {
+    case Tag::Instance:
+      field_of(object, name, found);
+      return;
+    case Tag::Module: {
+      Module& module = object.as<Module>();
+      const Value* value = module.find(name);
+      if (value == nullptr) return tracer_.stop("a name is missing");
+      const std::int64_t slot = value - module.slots.data();
+      if (tracer_.writes_slot(module, slot)) return;
+      Source source;
+      source.kind = Source::Kind::Slot;
+      source.key = object;
+      source.number = slot;
+      source.text = module.name + "." + std::string(name);
+      return tracer_.arrive(*value, tracer_.sources_.add(std::move(source)));
+    }
+    case Tag::Tensor:
+      if (name == "grad") {
+        const Tracer::Known* outside = tracer_.known(object);
+        if (!outside) return tracer_.stop("the gradient of a tensor that was made here");
+        return tracer_.arrive_part(Value(grad_of(object.tensor())), outside->source, Source::Kind::Grad, 0, {},
+                                   tracer_.item_name(object, ".grad"));
+      }
+      if (host_member(Tag::Tensor, name) && rule_of_tensor_member(name) == HostRule::Breaks)
+        tracer_.stop("`" + std::string(name) + "` of a tensor is read");
+      return;
+    case Tag::Tuple:
+      tracer_.read_items(object);
+      return;
+    case Tag::StructType:
+    case Tag::List:
+    case Tag::Dict:
+    case Tag::Str:
+    case Tag::Range:
+    case Tag::Slice:
+    case Tag::DType:
+      return;
+    default:
+      return tracer_.stop("`" + std::string(name) + "` of " + describe(object) + " is read");
+  }
+}
+
+void Observer::set_attribute() {
+  const Value& object = r_[i_.a];
+  const std::string_view name = frame_.code->sites[i_.c].name;
+  if (object.is(Tag::Instance)) {
+    const Value* found = nullptr;
+    if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found);
+    return tracer_.change_field(object, name);
+  }
+  tracer_.stop("`" + std::string(name) + "` of " + describe(object) + " is assigned");
+}
+
+void Observer::format() {
+  const Value& v = r_[i_.b];
+  if (tracer_.has_tensor(v)) return tracer_.stop("a tensor is printed");
+  tracer_.read_all(v);
+  if (!is_number_or_text(v) && !is_collection(v)) tracer_.stop(describe(v) + " is printed");
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,65 @@
+// Owns what capture does before each instruction: what it reads from outside, what it will change there, and
+// whether it can be captured at all.
+#pragma once
+
+#include "interpreter/capture/rules.h"
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+
+// Sets who watches the machine, for a scope.
+class Watch {
+ public:
+  Watch(Vm& vm, Tracer* tracer) : vm_(vm), before_(vm.tracer()) { vm.set_tracer(tracer); }
+  ~Watch() { vm_.set_tracer(before_); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Vm& vm_;
+  Tracer* before_;
+};
+
+// Of one instruction, which the frame stands at. Its registers have been looked at.
+class Observer {
+ public:
+  Observer(Tracer& tracer, Frame& frame)
+      : tracer_(tracer), frame_(frame), i_(*frame.pc), op_(frame.code->opcode_at(frame.place())), r_(frame.base) {}
+  void look();
+
+ private:
+  void global();
+  void cell(Value& cell, SourceId source);
+  void capture(std::size_t index, bool write);
+  void operands(const Value& a, const Value& b);
+  void compare(const Value& a, const Value& b);
+  void membership(const Value& a, const Value& b);
+  void truth(const Value& v);
+  void augmented(const Value& target, const Value& value);
+  void begin_for();
+  void next_for();
+  void unpack();
+  void get_index();
+  void set_index(const Value& object, const Value& index);
+  void get_attribute();
+  void set_attribute();
+  void format();
+  void iterable(const Value& v);
+
+  void call();
+  void method_call(std::uint32_t count, const Site& site);
+  void spread_call(bool method);
+  void callee(const Value& callee, std::span<const Value> arguments, bool positional);
+  void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
+  void op_call(std::span<const Value> arguments);
+  void scope_function(const Site& site, std::span<const Value> arguments);
+  bool field_of(const Value& instance, std::string_view name, const Value*& found);
+
+  Tracer& tracer_;
+  Frame& frame_;
+  const Instruction& i_;
+  Opcode op_;
+  Value* r_;
+};
+
+}  // namespace kiln::interp::capture

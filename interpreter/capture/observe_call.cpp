@@ -1,0 +1,235 @@
+// What calls mean to capture.
+#include <algorithm>
+
+#include "interpreter/capture/observe.h"
+#include "interpreter/members.h"
+#include "interpreter/natives.h"
+#include "interpreter/op_entry.h"
+
+namespace kiln::interp::capture {
+
+void Observer::call() { callee(r_[i_.a], {r_ + i_.a + 1, i_.b}, true); }
+
+void Observer::spread_call(bool method) {
+  const CallShape& shape = frame_.code->shapes[i_.c];
+  const std::span<const Value> arguments(r_ + i_.a + 1, i_.b);
+  for (std::size_t k = 0; k < shape.items.size() && k < arguments.size(); ++k) {
+    const std::size_t at = k + (method ? 1 : 0);
+    if (at < arguments.size() && (shape.items[k].kind == lang::Argument::Kind::Star ||
+                                  shape.items[k].kind == lang::Argument::Kind::DoubleStar))
+      iterable(arguments[at]);
+  }
+  if (method) return method_call(i_.b, frame_.code->sites[shape.site]);
+  callee(r_[i_.a], arguments, false);
+}
+
+namespace {
+
+bool never_compiled(const Value& function) { return function.as<Function>().code->never_compiled; }
+
+}  // namespace
+
+void Observer::callee(const Value& f, std::span<const Value> arguments, bool positional) {
+  switch (f.tag()) {
+    case Tag::Function: {
+      if (never_compiled(f)) return tracer_.stop("`" + f.as<Function>().code->name + "` is marked @eager");
+      const auto& function = f.as<Function>();
+      const Tracer::Known* outside = tracer_.known(f);
+      const bool uses_defaults =
+          !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;
+      if (outside && uses_defaults && tracer_.sources_[outside->source].kind != Source::Kind::Constant) {
+        const SourceId source = outside->source;
+        for (std::size_t k = 0; k < function.defaults.size(); ++k) {
+          tracer_.arrive_part(function.defaults[k], source, Source::Kind::Default, static_cast<std::int64_t>(k),
+                              {}, "a default of " + function.code->name);
+        }
+      }
+      if (outside && tracer_.sources_[outside->source].kind == Source::Kind::Constant) {
+        for (const Value& each : function.defaults) tracer_.know_constant(each);
+      }
+      return;
+    }
+    case Tag::Native: {
+      const Native& native = f.as<Native>();
+      if (native.unbound != nullptr && is_op(native.name)) return op_call(arguments);
+      return host(rule_of_function(native.name), native.name, arguments, &f);
+    }
+    case Tag::Type:
+      return host(rule_of_type(f.as<Type>().name), f.as<Type>().name, arguments, nullptr);
+    case Tag::StructType: {
+      const StructType& type = f.as<StructType>();
+      if (type.is_autograd) return;
+      for (const auto& value : type.defaults) {
+        if (value && value->is_counted()) tracer_.know_constant(*value);
+      }
+      for (const auto& [name, method] : type.methods) tracer_.know_constant(method);
+      return;
+    }
+    case Tag::Method: {
+      const Method& method = f.as<Method>();
+      if (const Tracer::Known* outside = tracer_.known(f)) {
+        const SourceId source = outside->source;
+        tracer_.arrive_part(method.receiver, source, Source::Kind::Receiver, 0, {}, tracer_.item_name(f, ""));
+        tracer_.arrive_part(method.function, source, Source::Kind::Method, 0, {}, tracer_.item_name(f, ""));
+      }
+      if (method.receiver.is(Tag::Instance)) {
+        for (const auto& [name, each] : method.receiver.as<Instance>().struct_type().methods)
+          tracer_.know_constant(each);
+      }
+      if (!method.function.is(Tag::Native)) return callee(method.function, arguments, false);
+      const Native& native = method.function.as<Native>();
+      if (native.unbound != nullptr && is_op(native.name)) return op_call(arguments);
+      std::vector<Value> all{method.receiver};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      return host(rule_of_method(method.receiver.tag(), native.name), native.name, all, &method.function);
+    }
+    case Tag::Instance: {
+      const StructType& type = f.as<Instance>().struct_type();
+      const Value* method = type.method("call");
+      if (method == nullptr) return tracer_.stop(describe(f) + " is called");
+      tracer_.know_constant(*method);
+      return callee(*method, arguments, false);
+    }
+    default:
+      return tracer_.stop(describe(f) + " is called");
+  }
+}
+
+// Ops are noted when they run; what stands in collections among their arguments is read now.
+void Observer::op_call(std::span<const Value> arguments) {
+  for (const Value& each : arguments) {
+    tracer_.read_all(each);
+    if (each.is(Tag::Iterator) || each.is(Tag::Instance)) tracer_.stop("an op on " + describe(each));
+  }
+}
+
+void Observer::host(HostRule rule, const std::string& name, std::span<const Value> arguments,
+                    const Value* function) {
+  const auto read_arguments = [&] {
+    for (const Value& each : arguments) {
+      tracer_.read_all(each);
+      if (each.is(Tag::Iterator) && tracer_.is_outside(each)) tracer_.stop("`" + name + "` goes on over an iterator");
+    }
+  };
+  const bool tensors = std::any_of(arguments.begin(), arguments.end(),
+                                   [&](const Value& each) { return tracer_.has_tensor(each); });
+  const bool calls_back = std::any_of(arguments.begin(), arguments.end(), [](const Value& each) {
+    return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Iterator);
+  });
+  switch (rule) {
+    case HostRule::Breaks:
+      return tracer_.stop("`" + name + "` is called");
+    case HostRule::Reads:
+      read_arguments();
+      if (calls_back) tracer_.save_checkpoint();
+      return;
+    case HostRule::ReadsHost:
+      if (tensors) return tracer_.stop("`" + name + "` reads the elements of a tensor");
+      return read_arguments();
+    case HostRule::Makes:
+      if (name == "enable_grad" && !tracer_.records_gradients_)
+        return tracer_.stop("gradients are recorded within no_grad");
+      read_arguments();
+      return tracer_.save_checkpoint();
+    case HostRule::Appends:
+      return tracer_.change_append(arguments[0], 1);
+    case HostRule::Changes:
+      for (const Value& each : arguments.subspan(1)) iterable(each);
+      if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0]);
+      return;
+    case HostRule::Prints: {
+      Tracer::HostCall call;
+      call.effect.kind = HostEffect::Kind::Call;
+      call.effect.function = *function;
+      for (const Value& each : arguments) {
+        if (each.is(Tag::Tensor)) return tracer_.stop("a tensor is printed");
+        if (each.is_counted() && !each.is(Tag::Str)) return tracer_.stop(describe(each) + " is printed");
+        call.arguments.push_back(each);
+      }
+      if (op_ != Opcode::Call || tracer_.nested_ > 0) return tracer_.stop("printing with options");
+      tracer_.calls_.push_back(std::move(call));
+      return;
+    }
+  }
+}
+
+// The receiver is the first argument.
+void Observer::method_call(std::uint32_t count, const Site& site) {
+  const std::span<const Value> all(r_ + i_.a + 1, count);
+  const Value& receiver = all[0];
+  switch (receiver.tag()) {
+    case Tag::Instance: {
+      const Value* found = nullptr;
+      if (field_of(receiver, site.name, found)) return callee(*found, all.subspan(1), false);
+      if (tracer_.is_stopped()) return;
+      if (const Value* method = receiver.as<Instance>().struct_type().method(site.name)) {
+        tracer_.know_constant(*method);
+        return callee(*method, all, false);
+      }
+      break;
+    }
+    case Tag::Module: {
+      Module& module = receiver.as<Module>();
+      const Value* value = module.find(site.name);
+      if (value == nullptr) return tracer_.stop("a name is missing");
+      Source source;
+      source.kind = Source::Kind::Slot;
+      source.key = receiver;
+      source.number = value - module.slots.data();
+      source.text = module.name + "." + std::string(site.name);
+      if (!tracer_.writes_slot(module, source.number)) tracer_.arrive(*value, tracer_.sources_.add(std::move(source)));
+      return callee(*value, all.subspan(1), false);
+    }
+    case Tag::StructType:
+      if (const Value* method = receiver.as<StructType>().method(site.name)) {
+        tracer_.know_constant(*method);
+        return callee(*method, all.subspan(1), false);
+      }
+      break;
+    case Tag::Opaque: {
+      const std::string& scope = receiver.as<Opaque>().name;
+      const bool mode = scope == "no_grad()" || scope == "enable_grad()";
+      if (!mode || tracer_.is_outside(receiver) || (site.name != "enter" && site.name != "exit"))
+        tracer_.stop("`" + scope + "` is used");
+      return;
+    }
+    default:
+      break;
+  }
+  if (receiver.is(Tag::Tensor) && !host_member(Tag::Tensor, site.name) && find_op(site.name) != nullptr)
+    return op_call(all);
+  if (const HostMember* member = host_member(receiver.tag(), site.name)) {
+    return host(rule_of_method(receiver.tag(), site.name), std::string(site.name), all, &member->native);
+  }
+  scope_function(site, all);
+}
+
+// A uniform call: a function of the scope that takes the receiver first.
+void Observer::scope_function(const Site& site, std::span<const Value> arguments) {
+  if (site.local >= 0) {
+    const Value& local = r_[site.local];
+    if (site.local_is_cell && local.is(Tag::Cell)) tracer_.read_cell(local);
+    const Value& value = site.local_is_cell && local.is(Tag::Cell) ? local.as<Cell>().value : local;
+    if (value.is(Tag::Function)) return callee(value, arguments, false);
+    if (value.is_counted() && !value.is(Tag::Tensor) && !value.is(Tag::Str))
+      return tracer_.stop("a variable is called as a method");
+  }
+  Module& module = frame_.module();
+  const Value& slot = module.slots[site.module_slot];
+  if (!tracer_.writes_slot(module, site.module_slot)) {
+    Source source;
+    source.kind = Source::Kind::Slot;
+    source.key = Value(static_cast<Object*>(&module));
+    source.number = site.module_slot;
+    source.text = site.name;
+    tracer_.arrive(slot, tracer_.sources_.add(std::move(source)));
+  }
+  if (!slot.is_unset()) return callee(slot, arguments, false);
+  const Watch unwatched(tracer_.vm_, nullptr);
+  const Value* found = tracer_.vm_.find_prelude(site.name);
+  if (found == nullptr) return tracer_.stop("a method is missing");
+  tracer_.know_constant(*found);
+  callee(*found, arguments, false);
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,104 @@
+#include "interpreter/capture/recipe.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+Value empty_object(const Recipe& recipe, Found& found, Inputs outputs) {
+  using Kind = Recipe::Kind;
+  switch (recipe.kind) {
+    case Kind::Constant:
+      return recipe.value;
+    case Kind::Source:
+      return *found[static_cast<SourceId>(recipe.number)];
+    case Kind::Output:
+      return Value(outputs[static_cast<std::size_t>(recipe.number)]);
+    case Kind::List:
+      return make<List>(std::vector<Value>(recipe.parts.size()));
+    case Kind::Tuple: {
+      Value tuple = make<Tuple>(std::vector<Value>(recipe.parts.size()));
+      if (recipe.value.is(Tag::Tuple)) tuple.as<Tuple>().names = recipe.value.as<Tuple>().names;
+      return tuple;
+    }
+    case Kind::Dict:
+      return make<Dict>();
+    case Kind::Slice:
+      return make<Slice>(Value(), Value(), Value());
+    case Kind::Instance:
+      return make<Instance>(recipe.value);
+    case Kind::Function: {
+      const Function& like = recipe.value.as<Function>();
+      auto* function = new Function(like.code, like.owner);
+      Value value{static_cast<Object*>(function)};
+      function->module = like.module;
+      return value;
+    }
+    case Kind::Cell:
+      return make<Cell>();
+    case Kind::Method:
+      return make<Method>(Value(), Value());
+  }
+  return {};
+}
+
+void fill(const Recipe& recipe, const Value& object, const std::vector<Value>& values) {
+  using Kind = Recipe::Kind;
+  const auto part = [&](std::size_t k) -> const Value& {
+    return values[static_cast<std::size_t>(recipe.parts[k])];
+  };
+  const std::size_t count = recipe.parts.size();
+  switch (recipe.kind) {
+    case Kind::List:
+      for (std::size_t k = 0; k < count; ++k) object.as<List>().items[k] = part(k);
+      return;
+    case Kind::Tuple:
+      for (std::size_t k = 0; k < count; ++k) object.as<Tuple>().items[k] = part(k);
+      return;
+    case Kind::Dict:
+      for (std::size_t k = 0; k < count; k += 2) object.as<Dict>().set(part(k), part(k + 1));
+      return;
+    case Kind::Slice:
+      object.as<Slice>().start = part(0);
+      object.as<Slice>().stop = part(1);
+      object.as<Slice>().step = part(2);
+      return;
+    case Kind::Instance: {
+      auto& instance = object.as<Instance>();
+      const std::size_t declared = count - recipe.names.size();
+      instance.fields.resize(declared);
+      for (std::size_t k = 0; k < declared; ++k) instance.fields[k] = part(k);
+      for (std::size_t k = declared; k < count; ++k)
+        instance.extra.emplace_back(recipe.names[k - declared], part(k));
+      return;
+    }
+    case Kind::Function: {
+      auto& function = object.as<Function>();
+      for (std::size_t k = 0; k < count; ++k) {
+        (static_cast<std::int64_t>(k) < recipe.number ? function.captures : function.defaults)
+            .push_back(part(k));
+      }
+      return;
+    }
+    case Kind::Cell:
+      object.as<Cell>().value = part(0);
+      return;
+    case Kind::Method:
+      object.as<Method>().receiver = part(0);
+      object.as<Method>().function = part(1);
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+// First all objects, then what is in them, so that they may refer to each other in any order.
+std::vector<Value> make_values(const Recipes& recipes, Found& found, Inputs outputs) {
+  std::vector<Value> values;
+  values.reserve(recipes.size());
+  for (const Recipe& each : recipes) values.push_back(empty_object(each, found, outputs));
+  for (std::size_t i = 0; i < recipes.size(); ++i) fill(recipes[i], values[i], values);
+  return values;
+}
+
+}  // namespace kiln::interp::capture

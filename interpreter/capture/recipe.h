@@ -1,0 +1,40 @@
+// Owns how values are made again when a compiled entry ends: from sources, results of its graph, constants,
+// and containers of these.
+#pragma once
+
+#include <vector>
+
+#include "interpreter/capture/source.h"
+#include "tensor/tensor.h"
+
+namespace kiln::interp::capture {
+
+using RecipeId = int;
+
+struct Recipe {
+  enum class Kind : std::uint8_t {
+    Constant,  // `value`
+    Source,    // `number`
+    Output,    // `number` of the graph
+    List,
+    Tuple,
+    Dict,  // keys and values in turn
+    Slice,
+    Instance,  // of the struct `value`; declared fields, then the others in the order of `names`
+    Function,  // as the function `value`: the first `number` parts are cells, the others defaults
+    Cell,
+    Method,  // receiver, function
+  };
+  Kind kind = Kind::Constant;
+  Value value;
+  std::int64_t number = 0;
+  std::vector<RecipeId> parts;
+  std::vector<std::string> names;
+};
+
+using Recipes = std::vector<Recipe>;
+
+// All values, in order. A container that is part of several is one object.
+std::vector<Value> make_values(const Recipes& recipes, Found& found, Inputs outputs);
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,92 @@
+#include "interpreter/capture/rules.h"
+
+#include <unordered_map>
+
+namespace kiln::interp::capture {
+namespace {
+
+using Table = std::unordered_map<std::string_view, HostRule>;
+
+Table table_of(std::initializer_list<std::pair<HostRule, std::initializer_list<std::string_view>>> rows) {
+  Table table;
+  for (const auto& [rule, names] : rows) {
+    for (const std::string_view each : names) table.emplace(each, rule);
+  }
+  return table;
+}
+
+HostRule look_up(const Table& table, std::string_view name) {
+  const auto found = table.find(name);
+  return found == table.end() ? HostRule::Breaks : found->second;
+}
+
+}  // namespace
+
+HostRule rule_of_function(std::string_view name) {
+  static const Table kTable = table_of({
+      {HostRule::Reads,
+       {"len", "abs", "min", "max", "sum", "any", "all", "round", "pow", "divmod", "sorted", "range", "slice",
+        "isinstance", "type", "callable", "is_struct", "vars", "is_grad_enabled", "next", "chr", "ord", "hex",
+        "oct", "bin", "isclose", "num_threads", "tensor", "functional_call", "jvp"}},
+      {HostRule::ReadsHost, {"repr", "format", "hash"}},
+      {HostRule::Makes,
+       {"enumerate", "zip", "map", "filter", "reversed", "iter", "no_grad", "enable_grad", "grad",
+        "value_and_grad", "vjp", "vmap", "jacrev", "jacfwd", "hessian", "linearize", "pullback", "within",
+        "jvp_fn"}},
+      {HostRule::Prints, {"print"}},
+  });
+  return look_up(kTable, name);
+}
+
+HostRule rule_of_type(std::string_view name) {
+  static const Table kTable = table_of({
+      {HostRule::Reads, {"int", "float", "bool", "list", "tuple", "dict", "range", "slice", "tensor", "dtype"}},
+      {HostRule::ReadsHost, {"str"}},
+  });
+  return look_up(kTable, name);
+}
+
+HostRule rule_of_method(Tag receiver, std::string_view name) {
+  static const Table kList = table_of({
+      {HostRule::Reads, {"copy"}},
+      {HostRule::ReadsHost, {"index", "count"}},
+      {HostRule::Appends, {"append"}},
+      {HostRule::Changes, {"extend", "insert", "pop", "clear", "reverse"}},
+  });
+  static const Table kDict = table_of({
+      {HostRule::Reads, {"keys", "values", "items", "get", "copy"}},
+      {HostRule::Changes, {"pop", "update", "setdefault", "clear"}},
+  });
+  switch (receiver) {
+    case Tag::List:
+      return look_up(kList, name);
+    case Tag::Dict:
+      return look_up(kDict, name);
+    case Tag::Tuple:
+      return HostRule::ReadsHost;
+    case Tag::Str:
+    case Tag::Range:
+    case Tag::Slice:
+    case Tag::Int:
+    case Tag::Float:
+    case Tag::Bool:
+    case Tag::DType:
+      return HostRule::Reads;
+    case Tag::Tensor:
+      return rule_of_tensor_member(name);
+    default:
+      return HostRule::Breaks;
+  }
+}
+
+HostRule rule_of_tensor_member(std::string_view name) {
+  static const Table kTable = table_of({
+      {HostRule::Reads,
+       {"shape", "ndim", "dtype", "device", "requires_grad", "T", "data", "nbytes", "size", "dim", "numel",
+        "element_size", "is_contiguous", "is_floating_point", "float", "double", "half", "bfloat16", "int",
+        "long", "bool", "cpu", "item"}},
+  });
+  return look_up(kTable, name);
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,26 @@
+// Owns what each instruction and each host function means to capture.
+#pragma once
+
+#include <string_view>
+
+#include "interpreter/objects.h"
+
+namespace kiln::interp::capture {
+
+// What a call of a host function does, as far as capture must know.
+enum class HostRule : std::uint8_t {
+  Breaks,      // cannot be captured
+  Reads,       // gives what follows from its arguments, all of which it may read
+  ReadsHost,   // likewise, but would read the elements of tensors
+  Makes,       // gives an object that cannot be made again: an iterator, a scope, a transformed function
+  Appends,     // to its receiver, a list
+  Changes,     // its receiver, a list or dict
+  Prints,
+};
+HostRule rule_of_function(std::string_view name);
+HostRule rule_of_type(std::string_view name);  // called as a constructor
+HostRule rule_of_method(Tag receiver, std::string_view name);
+// Fields and methods of tensors beside ops.
+HostRule rule_of_tensor_member(std::string_view name);
+
+}  // namespace kiln::interp::capture

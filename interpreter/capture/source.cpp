@@ -1,0 +1,83 @@
+#include "interpreter/capture/source.h"
+
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+
+SourceId Sources::add(Source source) {
+  const bool text = source.key.is(Tag::Str);
+  Key key{source.kind,      source.parent, source.index, source.number, source.key.tag(),
+          text ? 0 : source.key.as_int(), text ? source.key.as<Str>().text : std::string()};
+  const auto [at, is_new] = known_.try_emplace(std::move(key), static_cast<SourceId>(all_.size()));
+  if (is_new) all_.push_back(std::move(source));
+  return at->second;
+}
+
+Found::Found(const Sources& sources, const Frame* innermost)
+    : sources_(sources), frame_(innermost), found_(sources.size()), known_(sources.size()) {
+  made_.reserve(sources.size());
+}
+
+const Value* Found::operator[](SourceId id) {
+  const auto at = static_cast<std::size_t>(id);
+  if (!known_[at]) {
+    known_[at] = true;
+    found_[at] = find(sources_[id]);
+  }
+  return found_[at];
+}
+
+namespace {
+
+const Value* item_at(const std::vector<Value>& items, std::int64_t at) {
+  return at < static_cast<std::int64_t>(items.size()) ? &items[static_cast<std::size_t>(at)] : nullptr;
+}
+
+}  // namespace
+
+const Value* Found::find(const Source& source) {
+  using Kind = Source::Kind;
+  switch (source.kind) {
+    case Kind::Register:
+      return frame_[-source.index].base + source.number;
+    case Kind::FrameFunction:
+      return frame_[-source.index].base - 1;
+    case Kind::Constant:
+      return &source.key;
+    case Kind::Slot:
+      return item_at(source.key.as<Module>().slots, source.number);
+    default:
+      break;
+  }
+  const Value* parent = (*this)[source.parent];
+  if (parent == nullptr) return nullptr;
+  switch (source.kind) {
+    case Kind::Capture:
+      return parent->is(Tag::Function) ? item_at(parent->as<Function>().captures, source.number) : nullptr;
+    case Kind::Cell:
+      return parent->is(Tag::Cell) ? &parent->as<Cell>().value : nullptr;
+    case Kind::Item:
+      if (parent->is(Tag::List)) return item_at(parent->as<List>().items, source.number);
+      return parent->is(Tag::Tuple) ? item_at(parent->as<Tuple>().items, source.number) : nullptr;
+    case Kind::Key:
+      return parent->is(Tag::Dict) ? parent->as<Dict>().find(source.key) : nullptr;
+    case Kind::Field:
+      return parent->is(Tag::Instance) ? item_at(parent->as<Instance>().fields, source.number) : nullptr;
+    case Kind::Extra:
+      return parent->is(Tag::Instance) ? parent->as<Instance>().find(source.key.as<Str>().text) : nullptr;
+    case Kind::Receiver:
+      return parent->is(Tag::Method) ? &parent->as<Method>().receiver : nullptr;
+    case Kind::Method:
+      return parent->is(Tag::Method) ? &parent->as<Method>().function : nullptr;
+    case Kind::Default:
+      return parent->is(Tag::Function) ? item_at(parent->as<Function>().defaults, source.number) : nullptr;
+    case Kind::Grad:
+      if (!parent->is(Tag::Tensor)) return nullptr;
+      made_.emplace_back(grad_of(parent->tensor()));
+      return &made_.back();
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,69 @@
+// Owns where a compiled entry finds what it reads: paths from the frames it starts in to values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "interpreter/frame.h"
+
+namespace kiln::interp::capture {
+
+using SourceId = int;
+
+struct Source {
+  enum class Kind : std::uint8_t {
+    Register,       // of the frame `index` calls out, `number`
+    FrameFunction,  // of the frame `index` calls out
+    Constant,       // `key`
+    Slot,           // `number` of the module `key`
+    Capture,        // the cell `number` of a function
+    Cell,           // what a cell holds
+    Item,           // `number` of a list or tuple
+    Key,            // `key` of a dict
+    Field,          // `number` of a struct
+    Extra,          // `key` of a struct: what was never declared
+    Receiver,       // of a bound method
+    Method,         // the function of a bound method
+    Default,        // `number` of a function
+    Grad,           // of a tensor
+  };
+  Kind kind = Kind::Constant;
+  SourceId parent = -1;
+  std::int64_t index = 0;
+  std::int64_t number = 0;
+  Value key;
+  std::string text;  // as the program would write it
+};
+
+// All sources of one entry, each once; parents come before what is found in them.
+class Sources {
+ public:
+  SourceId add(Source source);
+  const Source& operator[](SourceId id) const { return all_[static_cast<std::size_t>(id)]; }
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  using Key = std::tuple<Source::Kind, SourceId, std::int64_t, std::int64_t, Tag, std::int64_t, std::string>;
+  std::vector<Source> all_;
+  std::map<Key, SourceId> known_;
+};
+
+// What sources are at one call, found when first asked for. Null: there is no such thing now.
+class Found {
+ public:
+  Found(const Sources& sources, const Frame* innermost);
+  const Value* operator[](SourceId id);
+
+ private:
+  const Value* find(const Source& source);
+
+  const Sources& sources_;
+  const Frame* frame_;
+  std::vector<const Value*> found_;
+  std::vector<bool> known_;
+  std::vector<Value> made_;  // for those that lie nowhere: never moves
+};
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,229 @@
+#include "interpreter/capture/tracer.h"
+
+#include <algorithm>
+
+#include "interpreter/capture/observe.h"
+#include "interpreter/capture/registers.h"
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+// An entry ends where it has become longer than this: loops are unrolled, and may be long.
+constexpr std::size_t kMostInstructions = 200'000;
+constexpr std::size_t kMostNodes = 4'000;
+
+std::string graph_name(const Code& code) {
+  std::string name = code.name.empty() ? "main" : code.name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+// The last word of "self.layers[0].weight", as the name of a value.
+std::string value_name(const std::string& text) {
+  std::string name;
+  for (std::size_t at = text.size(); at-- > 0;) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (std::isalnum(c) != 0 || c == '_') {
+      name.insert(name.begin(), text[at]);
+    } else if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0) {
+      break;
+    } else if (c == '.') {
+      name.clear();
+    }
+  }
+  while (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) != 0) name.erase(0, 1);
+  return name;
+}
+
+}  // namespace
+
+Tracer::Tracer(Vm& vm, Frame* base)
+    : vm_(vm),
+      base_(base),
+      innermost_(vm.frame()),
+      lowest_(vm.frame()),
+      first_slot_(base->base - 1),
+      recorder_(graph_name(*vm.frame()->code), [this](const Tensor& x) { return find_input(x); }),
+      records_gradients_(grad_enabled()) {
+  for (Frame* frame = innermost_; frame >= base_; --frame) {
+    entry_frames_.emplace_back(frame->code, frame->place());
+    entry_bases_.push_back(frame->base);
+    owners_.push_back(frame->function->owner);
+    Source source;
+    source.kind = Source::Kind::FrameFunction;
+    source.index = innermost_ - frame;
+    source.text = frame->code->name;
+    const Value function{static_cast<Object*>(const_cast<Function*>(frame->function))};
+    known_.try_emplace(function.object(), Known{function, sources_.add(std::move(source))});
+  }
+  untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_), true);
+  Guard mode;
+  mode.kind = Guard::Kind::GradMode;
+  mode.value = Value(records_gradients_);
+  guards_.push_back(std::move(mode));
+}
+
+Tracer::~Tracer() = default;
+
+std::optional<std::pair<jit::Role, std::string>> Tracer::find_input(const Tensor& x) const {
+  const auto found = known_.find(x.impl());
+  if (found == known_.end()) return std::nullopt;
+  const Source& source = sources_[found->second.source];
+  using Kind = Source::Kind;
+  const bool field = source.kind == Kind::Field || source.kind == Kind::Extra;
+  const bool argument = source.kind == Kind::Register;
+  const jit::Role role = argument ? jit::Role::Argument : field ? jit::Role::Parameter : jit::Role::Captured;
+  return std::pair{role, value_name(source.text)};
+}
+
+void Tracer::stop(std::string reason) {
+  if (!stop_.empty()) return;
+  stop_ = std::move(reason);
+  stop_span_ = vm_.frame()->code->span(vm_.frame()->place());
+}
+
+void Tracer::give_up(std::string reason) {
+  given_up_ = true;
+  recorder_.stop_noting(reason);
+  stop(std::move(reason));
+}
+
+// Before the instruction that the machine stands at: false when capture ends here.
+bool Tracer::before_instruction() {
+  Frame& frame = *vm_.frame();
+  if (nested_ == 0) guards_before_ = guards_.size();
+  if (++instructions_ > kMostInstructions || recorder_.mark().nodes > kMostNodes) {
+    stop(kTooLong);
+    return false;
+  }
+  const std::size_t pc = frame.place();
+  if (instructions_ > 1 && &frame == innermost_ && nested_ == 0 && pc == entry_frames_[0].second &&
+      frame.code == entry_frames_[0].first && lowest_ == innermost_) {
+    stop(kCameAround);
+    return false;
+  }
+  const lang::Span span = frame.code->span(pc);
+  if (span.file != nullptr) {
+    const lang::LineColumn at = span.file->locate(span.begin);
+    recorder_.set_place({span.file->name(), static_cast<int>(at.line), static_cast<int>(at.column)});
+  }
+  each_read(*frame.code, pc, [&](std::uint32_t r) { use_register(r); });
+  Observer(*this, frame).look();
+  if (is_stopped()) return false;
+  current_code_ = frame.code;
+  current_pc_ = pc;
+  current_base_ = frame.base;
+  return true;
+}
+
+void Tracer::after_instruction() {
+  Frame* now = vm_.frame();
+  const Opcode op = current_code_->opcode_at(current_pc_);
+  const auto touch = [&](const Value* from, const Value* to) {
+    for (const Value* r = from; r < to; ++r) {
+      const std::size_t slot = slot_of(r);
+      if (slot < untouched_.size()) untouched_[slot] = false;
+    }
+  };
+  if (op == Opcode::Return || op == Opcode::ReturnNone) {
+    touch(current_base_ - 1, first_slot_ + untouched_.size());
+    if (nested_ == 0) lowest_ = std::min(lowest_, now);
+    return;
+  }
+  each_write(*current_code_, current_pc_,
+             [&](std::uint32_t r) { touch(current_base_ + r, current_base_ + r + 1); });
+  name_result();
+}
+
+// The variable that the instruction gave a value.
+void Tracer::name_result() {
+  const std::string_view letters = operands(current_code_->opcode_at(current_pc_));
+  if (letters.empty() || letters[0] != 'w') return;
+  const std::uint32_t r = current_code_->instructions[current_pc_].a;
+  const auto locals = current_code_->function->locals;
+  const Value& v = current_base_[r];
+  if (r < locals.size() && v.is(Tag::Tensor)) recorder_.set_name(v.tensor(), std::string(locals[r]));
+}
+
+Tracer::Outcome Tracer::run() {
+  Outcome outcome;
+  const Watch watch(vm_, this);
+  for (;;) {
+    outcome.depth = vm_.frame() - base_;
+    outcome.code = vm_.frame()->code;
+    outcome.place = vm_.frame()->place();
+    if (!before_instruction()) break;
+    before_ = take_snapshot();
+    outcome.returned = vm_.step(base_);
+    if (given_up_) return outcome;
+    if (is_stopped()) {
+      outcome.overrun = true;
+      break;
+    }
+    after_instruction();
+    if (outcome.returned) return returned(std::move(outcome));
+  }
+  outcome.stop = stop_here();
+  std::optional<Finished> finished;
+  if (!stopped_nested_) finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
+  const bool whole = finished.has_value();
+  if (!whole) finished = std::move(checkpoint_);
+  if (finished) {
+    outcome.entry = make_entry(std::move(*finished), outcome.stop);
+    outcome.entry->steps_over = whole && outcome.stop.is_break();
+  }
+  return outcome;
+}
+
+Tracer::Outcome Tracer::returned(Outcome outcome) {
+  Snapshot snapshot;
+  snapshot.depth = static_cast<int>(innermost_ - base_) + 1;
+  snapshot.returned = true;
+  snapshot.result = base_->base[-1];
+  snapshot.mark = recorder_.mark();
+  snapshot.guards = guards_.size();
+  auto finished = finish(std::move(snapshot));
+  if (!finished) finished = std::move(checkpoint_);
+  if (finished) outcome.entry = make_entry(std::move(*finished), {});
+  return outcome;
+}
+
+Stop Tracer::stop_here() const {
+  Stop stop;
+  stop.reason = reason();
+  const lang::Span span = before_ ? before_->span : lang::Span{};
+  const lang::Span here = stop_span_.file != nullptr ? stop_span_ : span;
+  if (here.file != nullptr) {
+    stop.file = here.file->name();
+    stop.line = static_cast<int>(here.file->locate(here.begin).line);
+  }
+  return stop;
+}
+
+bool Tracer::observe(Frame* entry) {
+  ++nested_;
+  struct Leave {
+    int& nested;
+    ~Leave() { --nested; }
+  } leave{nested_};
+  for (;;) {
+    if (!is_stopped() && before_instruction()) {
+      const bool returned = vm_.step(entry);
+      if (is_stopped()) {
+        stopped_nested_ = true;
+      } else {
+        after_instruction();
+      }
+      if (returned) return true;
+      continue;
+    }
+    stopped_nested_ = true;
+    const Watch unwatched(vm_, nullptr);
+    return vm_.execute(entry);
+  }
+}
+
+}  // namespace kiln::interp::capture

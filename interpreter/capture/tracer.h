@@ -1,0 +1,187 @@
+// Owns the capture of one entry: looks at every instruction before it runs, notes what it reads from outside
+// and what it changes there, and in the end says how to do without it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter/capture/entry.h"
+#include "interpreter/vm.h"
+#include "jit/record.h"
+
+namespace kiln::interp::capture {
+
+// Why capture ended.
+struct Stop {
+  std::string reason;  // empty: the outermost frame returned
+  std::string file;
+  int line = 0;
+  bool is_break() const;
+};
+
+// Ends that are no breaks of the graph.
+inline constexpr const char* kCameAround = "a loop came around";
+inline constexpr const char* kTooLong = "the graph grew too long";
+inline bool Stop::is_break() const { return !reason.empty() && reason != kCameAround && reason != kTooLong; }
+
+// The recorded run is a run like any other: instructions do what they do. Values are known by what they are:
+// immediates and texts by guards on where they were read, objects by identity. An object met without having
+// been read from outside was made since.
+class Tracer {
+ public:
+  // Begins where the machine stands; `base` is the outermost frame that may be left.
+  Tracer(Vm& vm, Frame* base);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  // Runs until capture cannot go on or the outermost frame has returned. The machine may then stand beyond the
+  // end of the entry.
+  struct Outcome {
+    std::unique_ptr<Entry> entry;  // null: nothing was captured
+    Stop stop;
+    bool returned = false;
+    bool overrun = false;  // the machine is beyond what was captured
+    // The instruction capture could not take in: how many frames beyond the outermost, and where.
+    std::ptrdiff_t depth = 0;
+    const Code* code = nullptr;
+    std::size_t place = 0;
+  };
+  Outcome run();
+
+  // For host functions that call back: runs the frame to its end under observation.
+  bool observe(Frame* entry);
+  // An error is on its way through the frames.
+  void give_up(std::string reason);
+  jit::Recorder& recorder() { return recorder_; }
+
+ private:
+  friend class Observer;
+
+  // ---- What is known of values (tracer_values.cpp) ----
+  struct Known {
+    Value held;
+    SourceId source;
+  };
+  void arrive(const Value& v, SourceId source);
+  void arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
+                   std::string text);
+  const Known* known(const Value& v) const;
+  bool is_outside(const Value& v) const { return known(v) != nullptr; }
+  void add_guard(Guard guard);
+  void use_register(std::uint32_t r);
+  void read_items(const Value& container);              // of a list, tuple or dict: all, and how many
+  void read_item(const Value& container, std::int64_t at);
+  void read_length(const Value& container);
+  void read_all(const Value& v, int depth = 0);         // everything that can be reached
+  bool has_tensor(const Value& v, int depth = 0) const;
+  void read_function(const Value& f);
+  SourceId cell_source(const Frame& frame, std::size_t capture);
+  void read_cell(const Value& cell);
+  void know_constant(const Value& v);
+  std::string item_name(const Value& container, const std::string& suffix) const;
+
+  // ---- Changes of outside objects (tracer_values.cpp) ----
+  struct Change {
+    Value target;
+    SourceId source = -1;
+    std::vector<std::int64_t> fields;    // of a struct, slots of a module
+    std::vector<std::string> extras;
+    bool cell = false;
+    bool contents = false;
+    std::int64_t appended = 0;
+  };
+  Change& change(const Value& target, SourceId source);
+  const Change* changed(const Value& target) const;
+  bool writes_slot(const Module& module, std::int64_t slot) const;
+  void change_slot(Module& module, std::int64_t slot);
+  void change_cell(const Value& cell, SourceId source);
+  void change_field(const Value& instance, std::string_view name);
+  void change_append(const Value& list, std::int64_t count);
+  void change_contents(const Value& container);
+
+  // ---- Ends (tracer_exit.cpp) ----
+  // The state of the frames before an instruction.
+  struct Snapshot {
+    struct Activation {
+      Value function;
+      std::size_t place;
+      std::vector<std::pair<std::uint32_t, Value>> registers;  // that are live
+      std::vector<bool> untouched;                             // what the entry found there
+    };
+    std::vector<Activation> frames;  // outermost first
+    int depth = 1;
+    bool returned = false;
+    Value result;
+    jit::Recorder::Mark mark;
+    std::size_t guards = 0;
+    lang::Span span;
+  };
+  // What an entry that ends at a snapshot does.
+  struct Finished {
+    Snapshot snapshot;
+    Recipes recipes;
+    std::vector<HostEffect> effects;
+    Exit exit;
+    std::vector<Tensor> outputs;
+  };
+  Snapshot take_snapshot();
+  std::optional<Finished> finish(Snapshot snapshot);
+  void save_checkpoint();
+  std::unique_ptr<Entry> make_entry(Finished finished, const Stop& stop);
+  void add_tensor_guards(Entry& entry);
+
+  // ---- The run (tracer.cpp) ----
+  bool before_instruction();
+  Outcome returned(Outcome outcome);
+  void after_instruction();
+  void name_result();
+  std::optional<std::pair<jit::Role, std::string>> find_input(const Tensor& x) const;
+  bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
+  void stop(std::string reason);
+  Stop stop_here() const;
+  std::string reason() const { return stop_.empty() ? recorder_.trouble() : stop_; }
+  std::size_t slot_of(const Value* r) const { return static_cast<std::size_t>(r - first_slot_); }
+  bool is_untouched(const Value* r) const;
+  SourceId register_source(const Value* r);
+
+  Vm& vm_;
+  Frame* base_;
+  Frame* innermost_;  // when capture began
+  Frame* lowest_;     // the outermost frame that capture has reached
+  Value* first_slot_;
+  std::vector<std::pair<const Code*, std::size_t>> entry_frames_;  // innermost first
+  std::vector<Value*> entry_bases_;
+  std::vector<std::shared_ptr<const Code>> owners_;
+  std::vector<bool> untouched_;  // by slot of the stack: what the entry found there
+  Sources sources_;
+  std::vector<Guard> guards_;
+  std::unordered_map<const void*, Known> known_;
+  std::unordered_map<const void*, Change> changes_;
+  std::vector<const void*> change_order_;
+  struct HostCall {
+    HostEffect effect;
+    std::vector<Value> arguments;
+    std::vector<std::pair<std::string, Value>> named;
+  };
+  std::vector<HostCall> calls_;  // of print
+  jit::Recorder recorder_;
+  std::optional<Finished> checkpoint_;
+  std::optional<Snapshot> before_;  // the instruction that runs
+  std::string stop_;
+  lang::Span stop_span_;
+  const Code* current_code_ = nullptr;  // of the instruction that runs
+  std::size_t current_pc_ = 0;
+  Value* current_base_ = nullptr;
+  int nested_ = 0;
+  bool stopped_nested_ = false;
+  std::size_t instructions_ = 0;
+  std::size_t guards_before_ = 0;  // the instruction that runs
+  bool given_up_ = false;
+  bool records_gradients_;
+};
+
+}  // namespace kiln::interp::capture

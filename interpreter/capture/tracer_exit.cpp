@@ -1,0 +1,342 @@
+// How capture ends: what the frames hold becomes recipes, what changed becomes effects, and the graph is cut
+// to what is needed.
+#include <algorithm>
+#include <map>
+
+#include "interpreter/capture/registers.h"
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+bool is_constant(const Value& v) {
+  switch (v.tag()) {
+    case Tag::Str:
+    case Tag::Range:
+    case Tag::Type:
+    case Tag::StructType:
+    case Tag::Module:
+      return true;
+    default:
+      return !v.is_counted();
+  }
+}
+
+const void* identity(const Value& v) {
+  return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
+}
+
+}  // namespace
+
+Tracer::Snapshot Tracer::take_snapshot() {
+  Snapshot snapshot;
+  snapshot.depth = static_cast<int>(innermost_ - lowest_) + 1;
+  snapshot.mark = recorder_.mark();
+  snapshot.guards = guards_before_;
+  snapshot.span = vm_.frame()->code->span(vm_.frame()->place());
+  for (Frame* frame = lowest_; frame <= vm_.frame(); ++frame) {
+    Snapshot::Activation activation;
+    activation.function = frame->base[-1];
+    activation.place = frame->place();
+    const Liveness& live = frame->code->liveness();
+    const bool is_top = frame == vm_.frame();
+    for (std::uint32_t r = 0; r < frame->code->registers; ++r) {
+      const bool needed = is_top ? live.is_live(activation.place, r)
+                                 : r < frame->pc->a && live.is_live_after(activation.place, r);
+      if (!needed) continue;
+      activation.registers.emplace_back(r, frame->base[r]);
+      activation.untouched.push_back(is_untouched(frame->base + r));
+    }
+    snapshot.frames.push_back(std::move(activation));
+  }
+  return snapshot;
+}
+
+// Makes recipes; fails on what cannot be made again.
+class RecipeBook {
+ public:
+  RecipeBook(const std::unordered_map<const void*, std::pair<SourceId, bool>>& known, jit::Recorder& recorder,
+             Recipes& recipes, std::vector<Tensor>& outputs)
+      : known_(known), recorder_(recorder), recipes_(recipes), outputs_(outputs) {}
+
+  RecipeId constant(Value v) { return add({Recipe::Kind::Constant, std::move(v), 0, {}, {}}); }
+  RecipeId source(SourceId id) { return add({Recipe::Kind::Source, {}, id, {}, {}}); }
+
+  RecipeId of(const Value& v) {
+    if (is_constant(v)) return constant(v);
+    const auto made = made_.find(identity(v));
+    if (made != made_.end()) return made->second;
+    const auto outside = known_.find(identity(v));
+    if (outside != known_.end()) {
+      const RecipeId id = outside->second.second ? constant(v) : source(outside->second.first);
+      made_.emplace(identity(v), id);
+      return id;
+    }
+    return v.is(Tag::Tensor) ? of_tensor(v.tensor()) : of_container(v);
+  }
+
+  bool failed = false;
+
+ private:
+  RecipeId add(Recipe recipe) {
+    recipes_.push_back(std::move(recipe));
+    return static_cast<RecipeId>(recipes_.size()) - 1;
+  }
+
+  RecipeId of_tensor(const Tensor& x) {
+    if (!recorder_.knows(x) || x.impl()->wrapper) {
+      failed = true;
+      return 0;
+    }
+    const RecipeId id = add({Recipe::Kind::Output, {}, static_cast<std::int64_t>(outputs_.size()), {}, {}});
+    outputs_.push_back(x);
+    made_.emplace(x.impl(), id);
+    return id;
+  }
+
+  // The place is taken first, so that what refers back to it finds it.
+  RecipeId of_container(const Value& v) {
+    const RecipeId id = add({});
+    made_.emplace(identity(v), id);
+    Recipe recipe;
+    const auto parts = [&](const std::vector<Value>& values) {
+      for (const Value& each : values) recipe.parts.push_back(of(each));
+    };
+    switch (v.tag()) {
+      case Tag::List:
+        recipe.kind = Recipe::Kind::List;
+        parts(v.as<List>().items);
+        break;
+      case Tag::Tuple:
+        recipe.kind = Recipe::Kind::Tuple;
+        if (v.as<Tuple>().names != nullptr) recipe.value = names_only(v.as<Tuple>());
+        parts(v.as<Tuple>().items);
+        break;
+      case Tag::Dict:
+        recipe.kind = Recipe::Kind::Dict;
+        for (const Dict::Entry& each : v.as<Dict>().entries()) {
+          if (!each.live) continue;
+          failed = failed || (each.key.is_counted() && !each.key.is(Tag::Str));
+          recipe.parts.push_back(of(each.key));
+          recipe.parts.push_back(of(each.value));
+        }
+        break;
+      case Tag::Slice:
+        recipe.kind = Recipe::Kind::Slice;
+        recipe.parts = {of(v.as<Slice>().start), of(v.as<Slice>().stop), of(v.as<Slice>().step)};
+        break;
+      case Tag::Instance:
+        recipe.kind = Recipe::Kind::Instance;
+        recipe.value = v.as<Instance>().type;
+        parts(v.as<Instance>().fields);
+        for (const auto& [name, value] : v.as<Instance>().extra) {
+          recipe.names.push_back(name);
+          recipe.parts.push_back(of(value));
+        }
+        break;
+      case Tag::Function:
+        recipe.kind = Recipe::Kind::Function;
+        recipe.value = bare(v.as<Function>());
+        recipe.number = static_cast<std::int64_t>(v.as<Function>().captures.size());
+        parts(v.as<Function>().captures);
+        parts(v.as<Function>().defaults);
+        break;
+      case Tag::Cell:
+        recipe.kind = Recipe::Kind::Cell;
+        recipe.parts = {of(v.as<Cell>().value)};
+        break;
+      case Tag::Method:
+        recipe.kind = Recipe::Kind::Method;
+        recipe.parts = {of(v.as<Method>().receiver), of(v.as<Method>().function)};
+        break;
+      default:
+        failed = true;
+    }
+    recipes_[static_cast<std::size_t>(id)] = std::move(recipe);
+    return id;
+  }
+
+  // The code and module alone, so that a recipe keeps no values of the recorded call alive.
+  static Value bare(const Function& like) {
+    auto* function = new Function(like.code, like.owner);
+    Value value{static_cast<Object*>(function)};
+    function->module = like.module;
+    return value;
+  }
+  static Value names_only(const Tuple& like) {
+    Value tuple = make<Tuple>();
+    tuple.as<Tuple>().names = like.names;
+    return tuple;
+  }
+
+  const std::unordered_map<const void*, std::pair<SourceId, bool>>& known_;
+  jit::Recorder& recorder_;
+  Recipes& recipes_;
+  std::vector<Tensor>& outputs_;
+  std::unordered_map<const void*, RecipeId> made_;
+};
+
+// Nothing when some value cannot be made again.
+std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
+  Finished finished;
+  std::unordered_map<const void*, std::pair<SourceId, bool>> sources;
+  for (const auto& [object, known] : known_) {
+    const bool constant = sources_[known.source].kind == Source::Kind::Constant;
+    sources.emplace(object, std::pair{known.source, constant});
+  }
+  RecipeBook book(sources, recorder_, finished.recipes, finished.outputs);
+  finished.exit.depth = snapshot.depth;
+  if (snapshot.returned) {
+    finished.exit.returns = true;
+    finished.exit.result = book.of(snapshot.result);
+  }
+  Value* base = snapshot.frames.empty() ? nullptr : lowest_->base;
+  for (std::size_t f = 0; f < snapshot.frames.size(); ++f) {
+    const Snapshot::Activation& each = snapshot.frames[f];
+    Exit::Activation activation;
+    activation.function = f == 0 ? -1 : book.of(each.function);
+    activation.place = each.place;
+    for (std::size_t k = 0; k < each.registers.size(); ++k) {
+      const auto& [r, v] = each.registers[k];
+      const RecipeId id = each.untouched[k] ? book.source(register_source(base + r)) : book.of(v);
+      activation.registers.emplace_back(r, id);
+    }
+    finished.exit.frames.push_back(std::move(activation));
+    const Code& code = *each.function.as<Function>().code;
+    owners_.push_back(each.function.as<Function>().owner);
+    base = base + code.instructions[each.place].a + 1;
+  }
+  for (const void* object : change_order_) {
+    const Change& change = changes_.at(object);
+    const auto effect = [&](HostEffect::Kind kind) {
+      HostEffect made;
+      made.kind = kind;
+      made.target = change.source;
+      return made;
+    };
+    if (change.target.is(Tag::Module)) {
+      for (const std::int64_t slot : change.fields) {
+        HostEffect made = effect(HostEffect::Kind::Slot);
+        made.number = slot;
+        made.parts = {book.of(change.target.as<Module>().slots[static_cast<std::size_t>(slot)])};
+        finished.effects.push_back(std::move(made));
+      }
+    } else if (change.target.is(Tag::Instance)) {
+      const Instance& instance = change.target.as<Instance>();
+      for (const std::int64_t field : change.fields) {
+        HostEffect made = effect(HostEffect::Kind::Field);
+        made.number = field;
+        made.parts = {book.of(instance.fields[static_cast<std::size_t>(field)])};
+        finished.effects.push_back(std::move(made));
+      }
+      for (const std::string& name : change.extras) {
+        HostEffect made = effect(HostEffect::Kind::Extra);
+        made.name = name;
+        made.parts = {book.of(*change.target.as<Instance>().find(name))};
+        finished.effects.push_back(std::move(made));
+      }
+    } else if (change.cell) {
+      HostEffect made = effect(HostEffect::Kind::Cell);
+      made.parts = {book.of(change.target.as<Cell>().value)};
+      finished.effects.push_back(std::move(made));
+    } else if (change.contents) {
+      HostEffect made = effect(HostEffect::Kind::Contents);
+      if (change.target.is(Tag::List)) {
+        for (const Value& each : change.target.as<List>().items) made.parts.push_back(book.of(each));
+      } else {
+        for (const Dict::Entry& each : change.target.as<Dict>().entries()) {
+          if (!each.live) continue;
+          made.parts.push_back(book.of(each.key));
+          made.parts.push_back(book.of(each.value));
+        }
+      }
+      finished.effects.push_back(std::move(made));
+    } else if (change.appended > 0) {
+      HostEffect made = effect(HostEffect::Kind::Append);
+      const auto& items = change.target.as<List>().items;
+      for (std::size_t k = items.size() - static_cast<std::size_t>(change.appended); k < items.size(); ++k)
+        made.parts.push_back(book.of(items[k]));
+      finished.effects.push_back(std::move(made));
+    }
+  }
+  for (const auto& call : calls_) {
+    HostEffect made = call.effect;
+    for (const Value& each : call.arguments) made.parts.push_back(book.constant(each));
+    for (const auto& [name, each] : call.named) made.named.emplace_back(name, book.constant(each));
+    finished.effects.push_back(std::move(made));
+  }
+  if (book.failed) return std::nullopt;
+  finished.snapshot = std::move(snapshot);
+  return finished;
+}
+
+// The latest state that can be made again, before something that cannot.
+void Tracer::save_checkpoint() {
+  if (nested_ > 0) return;
+  if (auto finished = finish(take_snapshot())) checkpoint_ = std::move(finished);
+}
+
+namespace {
+
+// Ops whose results depend on where in memory an operand lies, beyond the kind of its strides.
+bool reads_layout(const jit::Node& node) {
+  return node.op != nullptr && (node.is_view() || node.writes() || node.op->lowering == Lowering::Composite);
+}
+
+}  // namespace
+
+// The tensors of the graph's inputs: exact layouts where something reads them, memory where something writes.
+void Tracer::add_tensor_guards(Entry& entry) {
+  std::vector<bool> exact(entry.captured.inputs.size());
+  bool writes = false;
+  for (const jit::Node& node : entry.captured.nodes) {
+    writes = writes || (node.writes() && !node.writes_layout());
+    if (!reads_layout(node)) continue;
+    for (const jit::Operand& each : node.operands) {
+      if (each.is_value() && static_cast<std::size_t>(each.value) < exact.size())
+        exact[static_cast<std::size_t>(each.value)] = true;
+    }
+  }
+  Guard memory;
+  memory.kind = Guard::Kind::SameMemory;
+  std::map<const Storage*, int> groups;
+  for (std::size_t i = 0; i < entry.arguments.size(); ++i) {
+    const Tensor& x = recorder_.inputs()[i];
+    const auto group = groups.try_emplace(x.storage().get(), static_cast<int>(groups.size())).first->second;
+    memory.tensors.push_back(entry.arguments[i]);
+    memory.groups.push_back(group);
+  }
+  const bool shared = groups.size() < entry.arguments.size();
+  if (writes && entry.arguments.size() > 1) entry.guards.push_back(std::move(memory));
+  for (Guard& each : entry.guards) {
+    if (each.kind != Guard::Kind::Tensor) continue;
+    const auto at = std::find(entry.arguments.begin(), entry.arguments.end(), each.source);
+    if (at == entry.arguments.end()) continue;
+    const auto i = static_cast<std::size_t>(at - entry.arguments.begin());
+    each.tensor.exact_strides = each.tensor.exact_strides || exact[i] || (writes && shared);
+  }
+}
+
+std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
+  auto entry = std::make_unique<Entry>();
+  entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
+  entry->owners = owners_;
+  if (!finished.snapshot.frames.empty())
+    entry->last_code = finished.snapshot.frames.back().function.as<Function>().code;
+  guards_.resize(finished.snapshot.guards);
+  entry->guards = std::move(guards_);
+  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs);
+  for (const Tensor& each : recorder_.inputs()) entry->arguments.push_back(known_.at(each.impl()).source);
+  add_tensor_guards(*entry);
+  for (const Guard& each : entry->guards) entry->captured.guards.push_back(each.text(sources_));
+  entry->sources = std::move(sources_);
+  entry->recipes = std::move(finished.recipes);
+  entry->effects = std::move(finished.effects);
+  entry->exit = std::move(finished.exit);
+  entry->break_reason = stop.reason;
+  entry->break_file = stop.file;
+  entry->break_line = stop.line;
+  return entry;
+}
+
+}  // namespace kiln::interp::capture

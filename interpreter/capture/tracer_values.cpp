@@ -1,0 +1,349 @@
+// What capture knows of values from outside, and of changes to them.
+#include <algorithm>
+
+#include "interpreter/capture/tracer.h"
+#include "interpreter/utf8_index.h"
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+constexpr int kDeepest = 16;
+constexpr std::size_t kMostItems = 4096;
+
+const void* identity(const Value& v) {
+  return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
+}
+
+bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
+
+const std::vector<Value>* items_in(const Value& v) {
+  if (v.is(Tag::List)) return &v.as<List>().items;
+  return v.is(Tag::Tuple) ? &v.as<Tuple>().items : nullptr;
+}
+
+}  // namespace
+
+// Guards that came before are not said again: what is guarded of a source never changes within an entry.
+void Tracer::add_guard(Guard guard) {
+  for (const Guard& each : guards_) {
+    if (each.kind == guard.kind && each.source == guard.source && each.other == guard.other) return;
+  }
+  guards_.push_back(std::move(guard));
+}
+
+const Tracer::Known* Tracer::known(const Value& v) const {
+  if (is_text_like(v)) return nullptr;
+  const auto found = known_.find(identity(v));
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+void Tracer::know_constant(const Value& v) {
+  if (is_text_like(v) || known(v)) return;
+  Source source;
+  source.key = v;
+  source.text = v.is(Tag::Function) ? v.as<Function>().code->name : describe(v);
+  known_.emplace(identity(v), Known{v, sources_.add(std::move(source))});
+}
+
+// A value was read from outside. Its kind and, for what is no container, its contents are the entry's to check.
+void Tracer::arrive(const Value& v, SourceId source) {
+  Guard guard;
+  guard.source = source;
+  guard.value = v;
+  if (is_text_like(v)) return add_guard(std::move(guard));
+  if (const Known* same = known(v)) {
+    if (same->source == source || sources_[same->source].kind == Source::Kind::Constant) {
+      if (same->source == source) return;
+      guard.kind = Guard::Kind::Identical;
+      return add_guard(std::move(guard));
+    }
+    guard.kind = Guard::Kind::Same;
+    guard.other = same->source;
+    guard.value = {};
+    return add_guard(std::move(guard));
+  }
+  known_.emplace(identity(v), Known{v, source});
+  switch (v.tag()) {
+    case Tag::Tensor:
+      guard.kind = Guard::Kind::Tensor;
+      guard.value = {};
+      guard.tensor = TensorGuard::of(v.tensor());
+      break;
+    case Tag::List:
+    case Tag::Dict:
+    case Tag::Cell:
+    case Tag::Method:
+    case Tag::Slice:
+      guard.kind = Guard::Kind::Tag;
+      break;
+    case Tag::Tuple:
+      guard.kind = Guard::Kind::Length;
+      guard.number = static_cast<std::int64_t>(v.as<Tuple>().items.size());
+      break;
+    case Tag::Instance:
+      guard.kind = Guard::Kind::Struct;
+      guard.value = v.as<Instance>().type;
+      break;
+    case Tag::Function:
+      guard.kind = Guard::Kind::Code;
+      owners_.push_back(v.as<Function>().owner);
+      break;
+    default:
+      guard.kind = Guard::Kind::Identical;
+  }
+  add_guard(std::move(guard));
+  if (v.is(Tag::Slice)) read_all(v);
+}
+
+void Tracer::arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
+                         std::string text) {
+  Source source;
+  source.kind = kind;
+  source.parent = parent;
+  source.number = number;
+  source.key = std::move(key);
+  source.text = std::move(text);
+  arrive(v, sources_.add(std::move(source)));
+}
+
+std::string Tracer::item_name(const Value& container, const std::string& suffix) const {
+  const Known* outside = known(container);
+  return (outside ? sources_[outside->source].text : std::string()) + suffix;
+}
+
+void Tracer::read_length(const Value& container) {
+  const Known* outside = known(container);
+  const Change* change = changed(container);
+  if (!outside || (change && change->contents) || container.is(Tag::Tuple)) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Length;
+  guard.source = outside->source;
+  if (container.is(Tag::Dict)) {
+    guard.number = static_cast<std::int64_t>(container.as<Dict>().size());
+  } else {
+    guard.number = static_cast<std::int64_t>(items_in(container)->size()) - (change ? change->appended : 0);
+  }
+  add_guard(std::move(guard));
+}
+
+void Tracer::read_item(const Value& container, std::int64_t at) {
+  const Known* outside = known(container);
+  const Change* change = changed(container);
+  if (!outside || (change && change->contents)) return;
+  const auto& items = *items_in(container);
+  if (at < 0) {
+    read_length(container);
+    at += static_cast<std::int64_t>(items.size());
+  }
+  const auto count = static_cast<std::int64_t>(items.size());
+  if (at < 0 || at >= count || at >= count - (change ? change->appended : 0)) return read_length(container);
+  const SourceId source = outside->source;
+  arrive_part(items[static_cast<std::size_t>(at)], source, Source::Kind::Item, at, {},
+              item_name(container, "[" + std::to_string(at) + "]"));
+}
+
+void Tracer::read_items(const Value& container) {
+  const Known* outside = known(container);
+  const Change* change = changed(container);
+  if (!outside || (change && change->contents)) return;
+  const SourceId source = outside->source;
+  if (const auto* items = items_in(container)) {
+    if (items->size() > kMostItems) return stop("a list of more than 4096 items is read");
+    read_length(container);
+    const std::size_t before = items->size() - static_cast<std::size_t>(change ? change->appended : 0);
+    for (std::size_t i = 0; i < before; ++i) read_item(container, static_cast<std::int64_t>(i));
+    return;
+  }
+  read_length(container);
+  for (const Dict::Entry& entry : container.as<Dict>().entries()) {
+    if (!entry.live) continue;
+    if (!is_text_like(entry.key)) return stop("a dict has keys that are objects");
+    const std::string name = entry.key.is(Tag::Str) ? "[\"" + entry.key.as<Str>().text + "\"]" : "[…]";
+    arrive_part(entry.value, source, Source::Kind::Key, 0, entry.key, item_name(container, name));
+  }
+}
+
+void Tracer::read_all(const Value& v, int depth) {
+  if (is_text_like(v) || is_stopped()) return;
+  if (depth > kDeepest) return stop("host data is nested too deeply");
+  switch (v.tag()) {
+    case Tag::List:
+    case Tag::Tuple:
+      read_items(v);
+      for (const Value& each : *items_in(v)) read_all(each, depth + 1);
+      return;
+    case Tag::Dict:
+      read_items(v);
+      for (const Dict::Entry& each : v.as<Dict>().entries()) {
+        if (each.live) read_all(each.value, depth + 1);
+      }
+      return;
+    case Tag::Slice: {
+      const Slice& slice = v.as<Slice>();
+      if (is_outside(v)) {
+        Guard guard;
+        guard.kind = Guard::Kind::Identical;
+        guard.source = known(v)->source;
+        guard.value = v;
+        add_guard(std::move(guard));
+      }
+      for (const Value* each : {&slice.start, &slice.stop, &slice.step}) read_all(*each, depth + 1);
+      return;
+    }
+    case Tag::Instance: {
+      const Instance& instance = v.as<Instance>();
+      if (const Known* outside = known(v)) {
+        const SourceId source = outside->source;
+        const StructType& type = instance.struct_type();
+        for (std::size_t k = 0; k < instance.fields.size(); ++k) {
+          if (const Change* c = changed(v);
+              c && std::count(c->fields.begin(), c->fields.end(), static_cast<std::int64_t>(k)) > 0)
+            continue;
+          arrive_part(instance.fields[k], source, Source::Kind::Field, static_cast<std::int64_t>(k), {},
+                      item_name(v, "." + (k < type.fields.size() ? type.fields[k] : std::string("?"))));
+        }
+        if (!instance.extra.empty()) return stop("a struct with undeclared fields is read as a whole");
+        Guard guard;
+        guard.kind = Guard::Kind::NoExtra;
+        guard.source = source;
+        add_guard(std::move(guard));
+      }
+      for (const Value& each : instance.fields) read_all(each, depth + 1);
+      return;
+    }
+    case Tag::Method:
+      if (const Known* outside = known(v)) {
+        const SourceId source = outside->source;
+        arrive_part(v.as<Method>().receiver, source, Source::Kind::Receiver, 0, {}, item_name(v, ".receiver"));
+        arrive_part(v.as<Method>().function, source, Source::Kind::Method, 0, {}, item_name(v, ".function"));
+      }
+      read_all(v.as<Method>().receiver, depth + 1);
+      return;
+    default:
+      return;
+  }
+}
+
+bool Tracer::has_tensor(const Value& v, int depth) const {
+  if (is_text_like(v)) return false;
+  if (v.is(Tag::Tensor) || depth > kDeepest) return true;
+  const auto any = [&](const std::vector<Value>& items) {
+    return std::any_of(items.begin(), items.end(), [&](const Value& each) { return has_tensor(each, depth + 1); });
+  };
+  if (const auto* items = items_in(v)) return any(*items);
+  if (v.is(Tag::Dict)) {
+    const auto& entries = v.as<Dict>().entries();
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const Dict::Entry& e) { return e.live && has_tensor(e.value, depth + 1); });
+  }
+  if (v.is(Tag::Instance)) return any(v.as<Instance>().fields);
+  return false;
+}
+
+// ---- Registers and cells ----
+
+bool Tracer::is_untouched(const Value* r) const {
+  const std::size_t slot = slot_of(r);
+  return slot < untouched_.size() && untouched_[slot];
+}
+
+SourceId Tracer::register_source(const Value* r) {
+  std::size_t out = 0;
+  while (out + 1 < entry_bases_.size() && r < entry_bases_[out]) ++out;
+  Source source;
+  source.kind = Source::Kind::Register;
+  source.index = static_cast<std::int64_t>(out);
+  source.number = r - entry_bases_[out];
+  const Code& code = *entry_frames_[out].first;
+  const auto& locals = code.function->locals;
+  const auto number = static_cast<std::size_t>(source.number);
+  source.text = number < locals.size() ? std::string(locals[number]) : "a value under way";
+  return sources_.add(std::move(source));
+}
+
+void Tracer::use_register(std::uint32_t r) {
+  const Value* at = vm_.frame()->base + r;
+  if (is_untouched(at)) arrive(*at, register_source(at));
+}
+
+// The cell of a captured variable: known by itself, or found through the function.
+SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
+  const Value& cell = frame.function->captures[capture];
+  if (const Known* outside = known(cell)) return outside->source;
+  const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
+  if (function == known_.end()) return -1;
+  const std::string name(frame.code->function->captures[capture].name);
+  arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {}, name);
+  return known(cell)->source;
+}
+
+void Tracer::read_cell(const Value& cell) {
+  const Known* outside = known(cell);
+  if (const Change* change = changed(cell); !outside || (change && change->cell)) return;
+  const SourceId source = outside->source;
+  arrive_part(cell.as<Cell>().value, source, Source::Kind::Cell, 0, {}, sources_[source].text);
+}
+
+// ---- Changes ----
+
+const Tracer::Change* Tracer::changed(const Value& target) const {
+  if (is_text_like(target)) return nullptr;
+  const auto found = changes_.find(identity(target));
+  return found == changes_.end() ? nullptr : &found->second;
+}
+
+Tracer::Change& Tracer::change(const Value& target, SourceId source) {
+  const auto [at, is_new] = changes_.try_emplace(identity(target));
+  if (is_new) {
+    at->second.target = target;
+    at->second.source = source;
+    change_order_.push_back(identity(target));
+  }
+  return at->second;
+}
+
+bool Tracer::writes_slot(const Module& module, std::int64_t slot) const {
+  const auto found = changes_.find(static_cast<const void*>(static_cast<const Object*>(&module)));
+  return found != changes_.end() &&
+         std::count(found->second.fields.begin(), found->second.fields.end(), slot) > 0;
+}
+
+void Tracer::change_slot(Module& module, std::int64_t slot) {
+  if (writes_slot(module, slot)) return;
+  const Value target{static_cast<Object*>(&module)};
+  know_constant(target);
+  change(target, known(target)->source).fields.push_back(slot);
+}
+
+void Tracer::change_cell(const Value& cell, SourceId source) {
+  if (source >= 0) change(cell, source).cell = true;
+}
+
+void Tracer::change_field(const Value& object, std::string_view name) {
+  const Known* outside = known(object);
+  if (!outside) return;
+  Change& made = change(object, outside->source);
+  const int field = object.as<Instance>().struct_type().field(name);
+  if (field >= 0) {
+    if (std::count(made.fields.begin(), made.fields.end(), field) == 0) made.fields.push_back(field);
+  } else if (std::count(made.extras.begin(), made.extras.end(), name) == 0) {
+    made.extras.emplace_back(name);
+  }
+}
+
+void Tracer::change_append(const Value& list, std::int64_t count) {
+  const Known* outside = known(list);
+  if (!outside) return;
+  Change& made = change(list, outside->source);
+  if (!made.contents) made.appended += count;
+}
+
+void Tracer::change_contents(const Value& container) {
+  const Known* outside = known(container);
+  if (!outside) return;
+  read_items(container);
+  change(container, outside->source).contents = true;
+}
+
+}  // namespace kiln::interp::capture
