@@ -150,8 +150,8 @@ struct Code {
 
   bool never_compiled = false;  // @eager
   // Compiled entries, when calls of this code begin with the instruction Capture in the place of their first.
-  std::shared_ptr<capture::Compiled> compiled;
-  Opcode first = Opcode::LoadNone;  // what stood there
+  mutable std::shared_ptr<capture::Compiled> compiled;
+  mutable Opcode first = Opcode::LoadNone;  // what stood there
   mutable std::shared_ptr<const capture::Liveness> known_liveness;
 
   lang::Span span(std::size_t pc) const { return {file, notes[pc].begin, notes[pc].end}; }

@@ -13,6 +13,7 @@
 
 #include "tensor/autograd.h"
 #include "tensor/error.h"
+#include "tensor/levels/level.h"
 
 namespace kiln::interp {
 namespace {
@@ -268,6 +269,7 @@ Value element_at(const kiln::Tensor& x, std::int64_t offset) {
 }
 
 Value item_of(const kiln::Tensor& x) {
+  kiln::levels::announce_read(x);
   x.check_readable();
   if (x.numel() != 1) {
     throw kiln::OpError(
@@ -279,6 +281,7 @@ Value item_of(const kiln::Tensor& x) {
 }
 
 std::string tensor_summary(const kiln::Tensor& x) {
+  kiln::levels::announce_read(x);
   x.check_readable();
   const double bytes = static_cast<double>(x.numel()) * static_cast<double>(kiln::size_of(x.dtype()));
   std::string text = fmt::format("{} {} {}", kiln::type_string(x.dtype(), x.sizes()),

@@ -205,6 +205,7 @@ class Writer {
       for (const Value& item : *items) write(item);
     } else if (v.is(Tag::Tensor)) {
       const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(v.as_tensor()), dtype_));
+      kiln::levels::announce_read(x);
       std::memcpy(out_, x.raw(), static_cast<std::size_t>(x.numel()) * sizeof(T));
       out_ += x.numel();
     } else {

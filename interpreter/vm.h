@@ -81,7 +81,8 @@ class Vm {
   bool step(Frame* base);
   // Likewise, to the end of the call that it makes.
   bool step_over(Frame* base);
-  // Until the frames stand at `code`, `place`, as many beyond `base` as given; true when `base` returned first.
+  // Until the frames stand at `code`, `place`, as many beyond `base` as given; true when `base` returned
+  // first.
   bool run_until(Frame* base, std::ptrdiff_t depth, const Code* code, std::size_t place);
   // Runs to the end of `entry`.
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
@@ -131,7 +132,8 @@ class Vm {
   Frame* frame_limit_ = nullptr;
   Frame* traced_ = nullptr;
   capture::Tracer* tracer_ = nullptr;
-  const Frame* driven_ = nullptr;  // the outermost frame that runs compiled: it is under way, and not begun again
+  const Frame* driven_ =
+      nullptr;  // the outermost frame that runs compiled: it is under way, and not begun again
   const char* native_limit_ = nullptr;  // lowest address the machine stack may reach
 };
 

@@ -59,7 +59,9 @@ bool Vm::run_until(Frame* base, std::ptrdiff_t depth, const Code* code, std::siz
 }
 
 void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& values) {
-  const auto value = [&](capture::RecipeId id) -> const Value& { return values[static_cast<std::size_t>(id)]; };
+  const auto value = [&](capture::RecipeId id) -> const Value& {
+    return values[static_cast<std::size_t>(id)];
+  };
   Frame* const first = frame_ - (exit.depth - 1);
   for (; frame_ > first; --frame_) {
     clear_registers(*frame_);

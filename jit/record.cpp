@@ -239,7 +239,8 @@ Graph Recorder::take(const Mark& until, Inputs outputs) {
   for (Node& node : graph.nodes) {
     writes = writes || node.writes();
     for (Operand& each : node.operands) {
-      if (each.value != Operand::kAbsent && each.value != Operand::kNumber) each.value = renumbered(each.value);
+      if (each.value != Operand::kAbsent && each.value != Operand::kNumber)
+        each.value = renumbered(each.value);
     }
     for (ValueId& each : node.outputs) each = renumbered(each);
   }

@@ -41,11 +41,6 @@ double as_double(T value) {
   }
 }
 
-// Levels that note ops must know; numbers of the program they have as such.
-void announce_read(const Tensor& x) {
-  if (levels::top != nullptr && !x.is_number()) levels::announce("elements of a tensor are read");
-}
-
 }  // namespace
 
 void destroy(TensorImpl* impl) {
@@ -85,13 +80,13 @@ Tensor Tensor::number(std::int64_t value) { return new_number(value, DType::I64)
 Tensor Tensor::number(double value) { return new_number(value, DType::F64); }
 
 double Tensor::item_float() const {
-  announce_read(*this);
+  levels::announce_read(*this);
   check_one_element(*this);
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()); });
 }
 
 std::int64_t Tensor::item_int() const {
-  announce_read(*this);
+  levels::announce_read(*this);
   check_one_element(*this);
   if (dtype() == DType::I64) return *data<std::int64_t>();  // the only integers a double may not hold
   const double value = item_float();
@@ -102,7 +97,7 @@ std::int64_t Tensor::item_int() const {
 }
 
 bool Tensor::item_bool() const {
-  announce_read(*this);
+  levels::announce_read(*this);
   check_one_element(*this);
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()) != 0; });
 }

@@ -1,6 +1,6 @@
 #include "interpreter/capture/backend.h"
 
-#include "jit/evaluate.h"
+#include "jit/executable.h"
 #include "jit/pipeline.h"
 
 namespace kiln::interp::capture {
@@ -11,9 +11,11 @@ constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "d
 
 }  // namespace
 
+bool is_backend(std::string_view name) { return name == "eager" || name == "aot_eager" || name == "fused"; }
+
 Runner make_runner(Interpreter&, const CompileOptions&, const jit::Graph& captured) {
-  auto functional = std::make_shared<const jit::Graph>(jit::run_passes(captured, kEagerPasses, false).back().graph);
-  return [functional](Inputs arguments) { return jit::evaluate(*functional, arguments); };
+  auto executable = jit::Executable::make(jit::run_passes(captured, kEagerPasses, false).back().graph);
+  return [executable](Inputs arguments) { return executable->run(arguments); };
 }
 
 }  // namespace kiln::interp::capture

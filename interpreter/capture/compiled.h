@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpreter/capture/entry.h"
+#include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"
 
 namespace kiln::interp::capture {
@@ -17,10 +18,7 @@ struct CompileOptions {
   Value own_backend;  // or a function of the user's: graph => callable
   std::optional<bool> dynamic;
   bool fullgraph = false;
-};
-
-struct Recompile {
-  std::string guard, was, now;
+  bool asked_for = false;  // by the program: it is told when that was in vain
 };
 
 // A place: (code, instruction).
@@ -40,12 +38,15 @@ struct Place {
 struct Compiled {
   CompileOptions options;
   std::map<std::pair<const Code*, std::size_t>, Place> places;
+  std::vector<const Entry*> in_order;  // as they were made
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
   std::vector<Stop> breaks;
   std::vector<Recompile> recompiles;
   std::vector<std::string> warnings;  // said once
 };
+
+bool is_backend(std::string_view name);
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;

@@ -135,15 +135,17 @@ class Drive {
       return warn(entry.captured.name + " is not compiled: " + error.message());
     }
     ++compiled_.compiles;
+    compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));
     if (place.entries.size() == kMostEntries) {
       place.is_full = true;
-      warn(fmt::format("{} was compiled {} times, new cases run in the interpreter", place.entries.back()->captured.name,
-                       kMostEntries));
+      warn(fmt::format("{} was compiled {} times, new cases run in the interpreter",
+                       place.entries.back()->captured.name, kMostEntries));
     }
   }
 
   void warn(std::string text) {
+    if (!compiled_.options.asked_for) return;
     if (std::count(compiled_.warnings.begin(), compiled_.warnings.end(), text) > 0) return;
     vm_.interpreter().write_error("warning: " + text + "\n");
     compiled_.warnings.push_back(std::move(text));

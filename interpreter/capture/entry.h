@@ -43,8 +43,8 @@ struct Exit {
     std::size_t place = 0;   // of the instruction that comes next, or of the call being made
     std::vector<std::pair<std::uint32_t, RecipeId>> registers;
   };
-  int depth = 1;             // how many frames, from the innermost out, the entry replaces
-  bool returns = false;      // the outermost of them is left, with `result`
+  int depth = 1;         // how many frames, from the innermost out, the entry replaces
+  bool returns = false;  // the outermost of them is left, with `result`
   RecipeId result = -1;
   std::vector<Activation> frames;  // outermost first
 };
@@ -67,7 +67,7 @@ struct Entry {
   std::string break_file;
   int break_line = 0;
   const Code* last_code = nullptr;  // of the innermost frame in the end
-  bool steps_over = false;  // the instruction it ends at is the interpreter's
+  bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
 
   // Does it begin where `innermost` stands, with nothing of it outside of `base`?

@@ -54,7 +54,8 @@ bool TensorGuard::holds(const Tensor& x) const {
   if (exact_strides && impl.layout.offset != offset) return false;
   if (contiguous) return true;
   if (exact_strides) return impl.layout.strides == strides;
-  return impl.layout.strides == strides || dense_order(sizes, impl.layout.strides) == dense_order(sizes, strides);
+  return impl.layout.strides == strides ||
+         dense_order(sizes, impl.layout.strides) == dense_order(sizes, strides);
 }
 
 TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
@@ -72,8 +73,7 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
   if (x.is_contiguous() != contiguous || x.strides() != strides)
     return {".stride()", layout_text(contiguous, strides), layout_text(x.is_contiguous(), x.strides())};
-  if (x.offset() != offset)
-    return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};
+  if (x.offset() != offset) return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};
   return {"", type_text(dtype, sizes), type_text(x.dtype(), x.sizes())};
 }
 

@@ -42,7 +42,7 @@ struct Guard {
     Length,     // `number` items
     NoExtra,    // a struct without fields that were not declared
     Tensor,
-    GradMode,   // `value`: whether gradients are recorded
+    GradMode,    // `value`: whether gradients are recorded
     SameMemory,  // the tensors `tensors` share memory exactly as they did: `groups`
   };
   Kind kind = Kind::Equal;

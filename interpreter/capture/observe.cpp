@@ -312,9 +312,10 @@ bool Observer::field_of(const Value& object, std::string_view name, const Value*
   const std::string text = tracer_.item_name(object, "." + std::string(name));
   const Tracer::Change* change = tracer_.changed(object);
   if (field >= 0) {
-    if (change && std::count(change->fields.begin(), change->fields.end(), field) > 0) return found != nullptr;
-    tracer_.arrive_part(instance.fields[static_cast<std::size_t>(field)], source, Source::Kind::Field, field, {},
-                        text);
+    if (change && std::count(change->fields.begin(), change->fields.end(), field) > 0)
+      return found != nullptr;
+    tracer_.arrive_part(instance.fields[static_cast<std::size_t>(field)], source, Source::Kind::Field, field,
+                        {}, text);
   } else if (found != nullptr) {
     if (change && std::count(change->extras.begin(), change->extras.end(), name) > 0) return true;
     tracer_.arrive_part(*found, source, Source::Kind::Extra, 0, Value(name), text);
@@ -354,8 +355,8 @@ void Observer::get_attribute() {
       if (name == "grad") {
         const Tracer::Known* outside = tracer_.known(object);
         if (!outside) return tracer_.stop("the gradient of a tensor that was made here");
-        return tracer_.arrive_part(Value(grad_of(object.tensor())), outside->source, Source::Kind::Grad, 0, {},
-                                   tracer_.item_name(object, ".grad"));
+        return tracer_.arrive_part(Value(grad_of(object.tensor())), outside->source, Source::Kind::Grad, 0,
+                                   {}, tracer_.item_name(object, ".grad"));
       }
       if (host_member(Tag::Tensor, name) && rule_of_tensor_member(name) == HostRule::Breaks)
         tracer_.stop("`" + std::string(name) + "` of a tensor is read");

@@ -24,7 +24,11 @@ class Watch {
 class Observer {
  public:
   Observer(Tracer& tracer, Frame& frame)
-      : tracer_(tracer), frame_(frame), i_(*frame.pc), op_(frame.code->opcode_at(frame.place())), r_(frame.base) {}
+      : tracer_(tracer),
+        frame_(frame),
+        i_(*frame.pc),
+        op_(frame.code->opcode_at(frame.place())),
+        r_(frame.base) {}
   void look();
 
  private:

@@ -40,8 +40,8 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       if (outside && uses_defaults && tracer_.sources_[outside->source].kind != Source::Kind::Constant) {
         const SourceId source = outside->source;
         for (std::size_t k = 0; k < function.defaults.size(); ++k) {
-          tracer_.arrive_part(function.defaults[k], source, Source::Kind::Default, static_cast<std::int64_t>(k),
-                              {}, "a default of " + function.code->name);
+          tracer_.arrive_part(function.defaults[k], source, Source::Kind::Default,
+                              static_cast<std::int64_t>(k), {}, "a default of " + function.code->name);
         }
       }
       if (outside && tracer_.sources_[outside->source].kind == Source::Kind::Constant) {
@@ -108,7 +108,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   const auto read_arguments = [&] {
     for (const Value& each : arguments) {
       tracer_.read_all(each);
-      if (each.is(Tag::Iterator) && tracer_.is_outside(each)) tracer_.stop("`" + name + "` goes on over an iterator");
+      if (each.is(Tag::Iterator) && tracer_.is_outside(each))
+        tracer_.stop("`" + name + "` goes on over an iterator");
     }
   };
   const bool tensors = std::any_of(arguments.begin(), arguments.end(),
@@ -177,7 +178,8 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
       source.key = receiver;
       source.number = value - module.slots.data();
       source.text = module.name + "." + std::string(site.name);
-      if (!tracer_.writes_slot(module, source.number)) tracer_.arrive(*value, tracer_.sources_.add(std::move(source)));
+      if (!tracer_.writes_slot(module, source.number))
+        tracer_.arrive(*value, tracer_.sources_.add(std::move(source)));
       return callee(*value, all.subspan(1), false);
     }
     case Tag::StructType:

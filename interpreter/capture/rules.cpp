@@ -25,9 +25,36 @@ HostRule look_up(const Table& table, std::string_view name) {
 HostRule rule_of_function(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Reads,
-       {"len", "abs", "min", "max", "sum", "any", "all", "round", "pow", "divmod", "sorted", "range", "slice",
-        "isinstance", "type", "callable", "is_struct", "vars", "is_grad_enabled", "next", "chr", "ord", "hex",
-        "oct", "bin", "isclose", "num_threads", "tensor", "functional_call", "jvp"}},
+       {"len",
+        "abs",
+        "min",
+        "max",
+        "sum",
+        "any",
+        "all",
+        "round",
+        "pow",
+        "divmod",
+        "sorted",
+        "range",
+        "slice",
+        "isinstance",
+        "type",
+        "callable",
+        "is_struct",
+        "vars",
+        "is_grad_enabled",
+        "next",
+        "chr",
+        "ord",
+        "hex",
+        "oct",
+        "bin",
+        "isclose",
+        "num_threads",
+        "tensor",
+        "functional_call",
+        "jvp"}},
       {HostRule::ReadsHost, {"repr", "format", "hash"}},
       {HostRule::Makes,
        {"enumerate", "zip", "map", "filter", "reversed", "iter", "no_grad", "enable_grad", "grad",
@@ -40,7 +67,8 @@ HostRule rule_of_function(std::string_view name) {
 
 HostRule rule_of_type(std::string_view name) {
   static const Table kTable = table_of({
-      {HostRule::Reads, {"int", "float", "bool", "list", "tuple", "dict", "range", "slice", "tensor", "dtype"}},
+      {HostRule::Reads,
+       {"int", "float", "bool", "list", "tuple", "dict", "range", "slice", "tensor", "dtype"}},
       {HostRule::ReadsHost, {"str"}},
   });
   return look_up(kTable, name);
@@ -81,10 +109,18 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
 
 HostRule rule_of_tensor_member(std::string_view name) {
   static const Table kTable = table_of({
-      {HostRule::Reads,
-       {"shape", "ndim", "dtype", "device", "requires_grad", "T", "data", "nbytes", "size", "dim", "numel",
-        "element_size", "is_contiguous", "is_floating_point", "float", "double", "half", "bfloat16", "int",
-        "long", "bool", "cpu", "item"}},
+      {HostRule::Reads, {"shape",         "ndim",
+                         "dtype",         "device",
+                         "requires_grad", "T",
+                         "data",          "nbytes",
+                         "size",          "dim",
+                         "numel",         "element_size",
+                         "is_contiguous", "is_floating_point",
+                         "float",         "double",
+                         "half",          "bfloat16",
+                         "int",           "long",
+                         "bool",          "cpu",
+                         "item"}},
   });
   return look_up(kTable, name);
 }

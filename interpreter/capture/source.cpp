@@ -6,8 +6,13 @@ namespace kiln::interp::capture {
 
 SourceId Sources::add(Source source) {
   const bool text = source.key.is(Tag::Str);
-  Key key{source.kind,      source.parent, source.index, source.number, source.key.tag(),
-          text ? 0 : source.key.as_int(), text ? source.key.as<Str>().text : std::string()};
+  Key key{source.kind,
+          source.parent,
+          source.index,
+          source.number,
+          source.key.tag(),
+          text ? 0 : source.key.as_int(),
+          text ? source.key.as<Str>().text : std::string()};
   const auto [at, is_new] = known_.try_emplace(std::move(key), static_cast<SourceId>(all_.size()));
   if (is_new) all_.push_back(std::move(source));
   return at->second;

@@ -59,7 +59,8 @@ Tracer::Tracer(Vm& vm, Frame* base)
     const Value function{static_cast<Object*>(const_cast<Function*>(frame->function))};
     known_.try_emplace(function.object(), Known{function, sources_.add(std::move(source))});
   }
-  untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_), true);
+  untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_),
+                    true);
   Guard mode;
   mode.kind = Guard::Kind::GradMode;
   mode.value = Value(records_gradients_);

@@ -38,8 +38,8 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Runs until capture cannot go on or the outermost frame has returned. The machine may then stand beyond the
-  // end of the entry.
+  // Runs until capture cannot go on or the outermost frame has returned. The machine may then stand beyond
+  // the end of the entry.
   struct Outcome {
     std::unique_ptr<Entry> entry;  // null: nothing was captured
     Stop stop;
@@ -73,10 +73,10 @@ class Tracer {
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
-  void read_items(const Value& container);              // of a list, tuple or dict: all, and how many
+  void read_items(const Value& container);  // of a list, tuple or dict: all, and how many
   void read_item(const Value& container, std::int64_t at);
   void read_length(const Value& container);
-  void read_all(const Value& v, int depth = 0);         // everything that can be reached
+  void read_all(const Value& v, int depth = 0);  // everything that can be reached
   bool has_tensor(const Value& v, int depth = 0) const;
   void read_function(const Value& f);
   SourceId cell_source(const Frame& frame, std::size_t capture);
@@ -88,7 +88,7 @@ class Tracer {
   struct Change {
     Value target;
     SourceId source = -1;
-    std::vector<std::int64_t> fields;    // of a struct, slots of a module
+    std::vector<std::int64_t> fields;  // of a struct, slots of a module
     std::vector<std::string> extras;
     bool cell = false;
     bool contents = false;

@@ -46,7 +46,8 @@ void Tracer::know_constant(const Value& v) {
   known_.emplace(identity(v), Known{v, sources_.add(std::move(source))});
 }
 
-// A value was read from outside. Its kind and, for what is no container, its contents are the entry's to check.
+// A value was read from outside. Its kind and, for what is no container, its contents are the entry's to
+// check.
 void Tracer::arrive(const Value& v, SourceId source) {
   Guard guard;
   guard.source = source;
@@ -215,7 +216,8 @@ void Tracer::read_all(const Value& v, int depth) {
     case Tag::Method:
       if (const Known* outside = known(v)) {
         const SourceId source = outside->source;
-        arrive_part(v.as<Method>().receiver, source, Source::Kind::Receiver, 0, {}, item_name(v, ".receiver"));
+        arrive_part(v.as<Method>().receiver, source, Source::Kind::Receiver, 0, {},
+                    item_name(v, ".receiver"));
         arrive_part(v.as<Method>().function, source, Source::Kind::Method, 0, {}, item_name(v, ".function"));
       }
       read_all(v.as<Method>().receiver, depth + 1);
@@ -229,7 +231,8 @@ bool Tracer::has_tensor(const Value& v, int depth) const {
   if (is_text_like(v)) return false;
   if (v.is(Tag::Tensor) || depth > kDeepest) return true;
   const auto any = [&](const std::vector<Value>& items) {
-    return std::any_of(items.begin(), items.end(), [&](const Value& each) { return has_tensor(each, depth + 1); });
+    return std::any_of(items.begin(), items.end(),
+                       [&](const Value& each) { return has_tensor(each, depth + 1); });
   };
   if (const auto* items = items_in(v)) return any(*items);
   if (v.is(Tag::Dict)) {
@@ -274,7 +277,8 @@ SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
   const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
   if (function == known_.end()) return -1;
   const std::string name(frame.code->function->captures[capture].name);
-  arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {}, name);
+  arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
+              name);
   return known(cell)->source;
 }
 

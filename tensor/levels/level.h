@@ -95,5 +95,10 @@ class AtLevelOf {
 Tensor adopt(Tensor made);
 // Tells all levels under way that something happens that no op stands for, and what.
 void announce(std::string_view what);
+// The program reads elements of x. Numbers of its own it has as such.
+inline void announce_read(const Tensor& x) {
+  if (top != nullptr && !x.is_number()) [[unlikely]]
+    announce("the elements of a tensor are read");
+}
 
 }  // namespace kiln::levels

@@ -1,12 +1,13 @@
 // Runs Kiln scripts and compares what they show with the expectations beside it.
 //
-//   script_runner [--update] [--errors] files or folders
+//   script_runner [--update] [--errors] [--hot n] files or folders
 //
 // In a script, the output of a line's statements (what each prints, then its value if it is an expression) is
 // expected in comments `# => text`: behind the line, or on lines of their own below it, one for each line of
 // output. An error is expected as `# => ! Kind: message`. With --errors, a whole file is run and the
 // diagnostic that it ends in is compared with the file of the same name ending in `.expected`. --update
-// writes what was found.
+// writes what was found. With --hot, functions are compiled after n tensor ops; what they show must not
+// change.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -53,6 +54,8 @@ std::string without_trailing_space(std::string line) {
 // The place of the mark in a line, outside of quotes; npos when there is none.
 std::size_t mark_in(const std::string& line) { return line.find(kMark); }
 
+int hot_after = -1;
+
 struct Run {
   std::string out;
   Interpreter interpreter;
@@ -62,6 +65,7 @@ struct Run {
     kiln::interp::Options options;
     options.out = [&out](std::string_view text) { out += text; };
     options.err = options.out;
+    options.hot_after = hot_after;
     return options;
   }
 };
@@ -240,6 +244,8 @@ int main(int argc, char** argv) {
       update = true;
     } else if (argument == "--errors") {
       errors = true;
+    } else if (argument == "--hot" && i + 1 < argc) {
+      hot_after = std::stoi(argv[++i]);
     } else {
       arguments.push_back(argument);
     }

@@ -1,0 +1,17 @@
+// Owns which functions are compiled without being asked: those whose calls run many tensor ops.
+#pragma once
+
+#include "interpreter/capture/compiled.h"
+
+namespace kiln::interp::capture {
+
+// From the next call on it runs compiled. Nothing for code that never may, or does already.
+void compile_from_now_on(const Code& code, CompileOptions options);
+
+// A function of the same body with code of its own, which is compiled; around anything else that can be
+// called, one that hands its arguments on.
+Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options);
+// Likewise one that is never compiled.
+Value never_compiled(Interpreter& interpreter, const Value& function);
+
+}  // namespace kiln::interp::capture

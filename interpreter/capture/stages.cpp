@@ -1,0 +1,109 @@
+#include "interpreter/capture/stages.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
+#include "interpreter/impl.h"
+
+namespace kiln::interp {
+namespace {
+
+using capture::Compiled;
+using capture::Entry;
+using capture::Place;
+
+const Code* code_of(const Value& function) {
+  const Value* f = &function;
+  if (f->is(Tag::Method)) f = &f->as<Method>().function;
+  if (f->is(Tag::Instance)) {
+    const Value* call = f->as<Instance>().struct_type().method("call");
+    if (call != nullptr) f = call;
+  }
+  return f->is(Tag::Function) ? f->as<Function>().code : nullptr;
+}
+
+const Compiled* compiled_of(const Value& function) {
+  const Code* code = code_of(function);
+  return code == nullptr ? nullptr : code->compiled.get();
+}
+
+std::string place_text(const Entry& entry) {
+  const auto [code, place] = entry.frames.front();
+  const lang::Span span = code->span(place);
+  if (span.file == nullptr) return code->name;
+  return fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
+}
+
+template <class F>
+void each_entry(const Compiled& compiled, F&& f) {
+  for (const auto& [where, place] : compiled.places) {
+    for (const auto& entry : place.entries) f(*entry);
+  }
+}
+
+}  // namespace
+
+std::vector<EntryInfo> entries_of(Interpreter&, const Value& function) {
+  std::vector<EntryInfo> infos;
+  const Compiled* compiled = compiled_of(function);
+  if (compiled == nullptr) return infos;
+  each_entry(*compiled, [&](const Entry& entry) {
+    infos.push_back({place_text(entry), entry.captured.guards, entry.hits, entry.captured});
+  });
+  return infos;
+}
+
+CompileInfo compile_info_of(Interpreter&, const Value& function) {
+  CompileInfo info;
+  const Compiled* compiled = compiled_of(function);
+  if (compiled == nullptr) return info;
+  each_entry(*compiled, [&](const Entry& entry) {
+    ++info.entries;
+    info.graphs += entry.captured.nodes.empty() ? 0 : 1;
+  });
+  info.compiles = compiled->compiles;
+  info.hits = compiled->hits;
+  for (const capture::Stop& each : compiled->breaks)
+    info.breaks.push_back({each.reason, each.file, each.line});
+  info.recompiles = compiled->recompiles;
+  return info;
+}
+
+// A copy of the function without what was compiled before, called once.
+std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
+                                        std::span<const Value> positional,
+                                        std::span<const std::pair<std::string_view, Value>> named) {
+  const Value f = capture::recompiled(interpreter, function, {});
+  std::vector<NamedArgument> with_names;
+  for (const auto& [name, value] : named) with_names.push_back({name, value});
+  interpreter.call(f, positional, with_names);
+  std::vector<CapturedGraph> graphs;
+  for (const Entry* entry : compiled_of(f)->in_order) {
+    if (entry->captured.nodes.empty()) continue;
+    graphs.push_back(
+        {entry->captured, entry->captured.guards, entry->break_reason, entry->break_file, entry->break_line});
+  }
+  return graphs;
+}
+
+std::vector<HotFunction> hot_functions(Interpreter&) { return {}; }
+
+std::string why(Interpreter& interpreter, const Value& function) {
+  const Code* code = code_of(function);
+  if (code == nullptr) return "it is no function of the program";
+  if (code->never_compiled) return "it is marked @eager, and is never compiled";
+  const CompileInfo info = compile_info_of(interpreter, function);
+  if (info.compiles == 0 && info.breaks.empty())
+    return "it was not compiled: it has not been called often enough";
+  std::string text = fmt::format("{} entries, {} hits", info.entries, info.hits);
+  for (const GraphBreak& each : info.breaks)
+    text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
+  for (const Recompile& each : info.recompiles)
+    text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
+  return text;
+}
+
+}  // namespace kiln::interp
