@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tensor/cpu/isa/lanes.h"
@@ -26,6 +27,25 @@ A fold_made(std::int64_t count, const Make& make) {
     tree.add(lanes.result());
   }
   return tree.result();
+}
+
+// Two folds at once: make(begin, n, to, other) fills a chunk of each.
+template <class C, class A, class Make>
+std::array<A, 2> fold_two_made(std::int64_t count, const Make& make) {
+  constexpr std::int64_t kChunk = 8 * kReductionLanes;
+  alignas(64) A chunks[2][kChunk];
+  BlockTree<C, A> trees[2];
+  for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
+    const std::int64_t end = std::min(count, begin + kReductionBlock);
+    Lanes<C, A> lanes[2];
+    for (std::int64_t i = begin; i < end; i += kChunk) {
+      const std::int64_t size = std::min(kChunk, end - i);
+      make(i, size, chunks[0], chunks[1]);
+      for (int k = 0; k < 2; ++k) lanes[k].add(chunks[k], size);
+    }
+    for (int k = 0; k < 2; ++k) trees[k].add(lanes[k].result());
+  }
+  return {trees[0].result(), trees[1].result()};
 }
 
 // Mean and reciprocal standard deviation of a row. Not `Centered`: of distances from 0, for rms_norm.

@@ -169,38 +169,41 @@ void norm(const RowJob& job, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// With xhat = (x - mean) * rstd and h = gradient * weight:
+// With xhat = (x - mean) * rstd and h(i) = gradient * weight:
 // dx = (h - mean(h) - xhat * mean(h * xhat)) * rstd, where mean(h) is left out of rms_norm.
+template <bool Centered, class A, class H>
+void norm_row_backward(const H& h, const A* __restrict x, const RowStats<A>& stats, std::int64_t n,
+                       std::int64_t padded, A* __restrict dx) {
+  const A mean = stats.mean, rstd = stats.rstd;
+  const auto sums = fold_two_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t some, A* to, A* products) {
+    for (std::int64_t i = 0; i < some; ++i) {
+      const A each = h(at + i);
+      to[i] = each;
+      products[i] = each * ((x[at + i] - mean) * rstd);
+    }
+  });
+  const A mean_h = Centered ? sums[0] / static_cast<A>(n) : A(0), mean_hx = sums[1] / static_cast<A>(n);
+  for (std::int64_t i = 0; i < padded; ++i) dx[i] = (h(i) - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
+}
+
 template <class E, bool Centered>
 void norm_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
   Rows<E> rows(job);
-  const std::int64_t n = job.size;
-  const std::int64_t padded = rows.count();
-  const auto size = static_cast<A>(n);
-  std::unique_ptr<A[]> scaled(new A[static_cast<std::size_t>(padded)]);
+  const std::int64_t n = job.size, padded = rows.count();
   const A* __restrict weight = rows.column(0);
   for (std::int64_t r = begin; r < end; ++r) {
-    const A* __restrict h = rows.in(0, r);
+    const A* __restrict g = rows.in(0, r);
     const A* __restrict x = rows.in(1, r);
-    if (weight) {
-      for (std::int64_t i = 0; i < padded; ++i) scaled[i] = h[i] * weight[i];
-      h = scaled.get();
-    }
-    const auto stats = row_stats<Centered>(x, n, job.epsilon);
-    const A mean = stats.mean, rstd = stats.rstd;  // a lambda cannot hold structured bindings
-    const auto xhat = [x, mean, rstd](std::int64_t i) { return (x[i] - mean) * rstd; };
-    const A mean_hx = fold_made<SumOf, A>(n,
-                                          [&](std::int64_t at, std::int64_t some, A* to) {
-                                            for (std::int64_t i = 0; i < some; ++i)
-                                              to[i] = h[at + i] * xhat(at + i);
-                                          }) /
-                      size;
     A* __restrict dx = rows.out(r);
-    const A mean_h = Centered ? fold_contiguous<SumOf>(h, n) / size : A(0);
-    for (std::int64_t i = 0; i < padded; ++i) dx[i] = (h[i] - mean_h - xhat(i) * mean_hx) * rstd;
-    rows.set_row(0, r, mean);
-    rows.set_row(1, r, rstd);
+    const auto stats = row_stats<Centered>(x, n, job.epsilon);
+    if (weight) {
+      norm_row_backward<Centered>([=](std::int64_t i) { return g[i] * weight[i]; }, x, stats, n, padded, dx);
+    } else {
+      norm_row_backward<Centered>([=](std::int64_t i) { return g[i]; }, x, stats, n, padded, dx);
+    }
+    rows.set_row(0, r, stats.mean);
+    rows.set_row(1, r, stats.rstd);
     rows.finish(r);
   }
 }
@@ -217,6 +220,8 @@ class NormTile {
     const std::int64_t row = first_ + r;
     const E* __restrict g = reinterpret_cast<const E*>(job_.gradient) + row * job_.size + column_;
     const E* __restrict x = reinterpret_cast<const E*>(job_.x) + row * job_.size + column_;
+    prefetch(g);
+    prefetch(x);
     if (job_.statistics_of_columns) return by_columns(g, x, buffer);
     const A mean = job_.mean ? reinterpret_cast<const A*>(job_.mean)[row] : A(0);
     const A rstd = reinterpret_cast<const A*>(job_.rstd)[row];
@@ -230,6 +235,11 @@ class NormTile {
   std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
 
  private:
+  // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
+  void prefetch(const E* row) const {
+    constexpr std::int64_t kRows = 4 * kReductionLanes, kLine = 64 / static_cast<std::int64_t>(sizeof(E));
+    for (std::int64_t i = 0; i < width_; i += kLine) __builtin_prefetch(row + kRows * job_.size + i);
+  }
   const A* by_columns(const E* __restrict g, const E* __restrict x, A* __restrict buffer) const {
     const A* __restrict mean = reinterpret_cast<const A*>(job_.mean) + column_;
     const A* __restrict rstd = reinterpret_cast<const A*>(job_.rstd) + column_;
