@@ -150,9 +150,18 @@ void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& prob
   });
 }
 
-std::uint64_t WordStream::next() {
-  const auto words = philox(draw_.seed, draw_.offset, index_ / kWidePerBlock);
-  return wide(words.data(), static_cast<std::int64_t>(index_++ % kWidePerBlock));
+WordStream::WordStream(const Generator& draw, std::uint64_t first) : draw_(draw), block_(first / kPerBlock) {
+  if (first % kPerBlock != 0) next();
+}
+
+void WordStream::make_more() {
+  std::array<std::uint32_t, 4 * kMostBlocks> halves;
+  random_kernels().words(draw_.seed, draw_.offset, block_, blocks_, halves.data());
+  made_ = static_cast<std::size_t>(blocks_ * kPerBlock);
+  for (std::size_t i = 0; i < made_; ++i) words_[i] = wide(halves.data(), static_cast<std::int64_t>(i));
+  block_ += static_cast<std::uint64_t>(blocks_);
+  blocks_ = std::min(2 * blocks_, kMostBlocks);
+  at_ = 0;
 }
 
 std::uint64_t WordStream::below(std::uint64_t range) { return scale(next(), range); }

@@ -1,6 +1,9 @@
 // Owns filling tensors with random numbers on the CPU. Every element depends on the draw and its place alone.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
@@ -18,17 +21,29 @@ void fill_integers(const Tensor& out, const Generator& draw, std::int64_t low, s
 // element or one for all.
 void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& probabilities);
 
-// 64-bit words of a draw, one after the other.
+// 64-bit words of a draw, from number `first` on, one after the other. They are made many at a time, the more
+// the more are taken.
 class WordStream {
  public:
-  explicit WordStream(const Generator& draw) : draw_(draw) {}
-  std::uint64_t next();
+  explicit WordStream(const Generator& draw, std::uint64_t first = 0);
+  std::uint64_t next() {
+    if (at_ == made_) make_more();
+    return words_[at_++];
+  }
   // Uniform in [0, range).
   std::uint64_t below(std::uint64_t range);
 
  private:
+  static constexpr std::int64_t kMostBlocks = 128;
+  static constexpr std::int64_t kPerBlock = 2;
+
+  void make_more();
+
   Generator draw_;
-  std::uint64_t index_ = 0;
+  std::uint64_t block_;  // the next one
+  std::int64_t blocks_ = 1;
+  std::size_t at_ = 0, made_ = 0;
+  std::array<std::uint64_t, kMostBlocks * kPerBlock> words_;
 };
 
 }  // namespace kiln::cpu

@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
+#include "tensor/cpu/choose.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/ops/rules.h"
-#include "tensor/philox.h"
 
 namespace kiln {
 
@@ -131,16 +129,9 @@ std::vector<TensorType> randperm_infer(std::span<const TensorType>, const Attrs&
   count_elements(sizes);
   return {{dtype_attr(attrs, DType::I64), device_attr(attrs), sizes}};
 }
-// Fisher and Yates' shuffle, in one thread: each step depends on the one before.
 Tensors randperm_eager(const Op&, Inputs, const Attrs& attrs) {
   const TensorType type = randperm_infer({}, attrs).front();
-  const Tensor result = Tensor::empty(type.sizes, DType::I64, type.device);
-  auto* out = result.writable<std::int64_t>();
-  std::iota(out, out + result.numel(), 0);
-  cpu::WordStream words(cpu::next_draw());
-  for (std::int64_t i = result.numel() - 1; i > 0; --i) {
-    std::swap(out[i], out[words.below(static_cast<std::uint64_t>(i) + 1)]);
-  }
+  const Tensor result = cpu::permutation(type.sizes[0], cpu::next_draw());
   return {type.dtype == DType::I64 ? result : cpu::contiguous_copy(result, type.dtype)};
 }
 
@@ -206,49 +197,11 @@ std::vector<TensorType> multinomial_infer(std::span<const TensorType> inputs, co
   return {{DType::I64, x.device, sizes}};
 }
 
-double checked_total(const double* weights, std::int64_t count) {
-  double total = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!(weights[i] >= 0) || std::isinf(weights[i])) {
-      throw OpError(ErrorKind::Value, fmt::format("multinomial: a weight is {}", weights[i]), {0});
-    }
-    total += weights[i];
-  }
-  if (total <= 0) throw OpError(ErrorKind::Value, "multinomial: all weights of a row are 0", {0});
-  return total;
-}
-// Draws from a running total; without replacement what was drawn loses its weight.
-void draw_row(std::vector<double> weights, bool replacement, cpu::WordStream& words, std::int64_t* out,
-              std::int64_t samples) {
-  double total = checked_total(weights.data(), static_cast<std::int64_t>(weights.size()));
-  for (std::int64_t s = 0; s < samples; ++s) {
-    if (!replacement && s > 0)
-      total = checked_total(weights.data(), static_cast<std::int64_t>(weights.size()));
-    const double place = unit_double(words.next()) * total;
-    double sum = 0;
-    std::size_t chosen = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (weights[i] == 0) continue;
-      chosen = i;
-      sum += weights[i];
-      if (place < sum) break;
-    }
-    out[s] = static_cast<std::int64_t>(chosen);
-    if (!replacement) weights[chosen] = 0;
-  }
-}
 Tensors multinomial_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor weights = cpu::contiguous_copy(inputs[0], DType::F64);
   const TensorType type = inputs[0].type();
   const Tensor result = blank(multinomial_infer(std::span(&type, 1), attrs).front());
-  const Dim classes = weights.size(weights.rank() - 1);
-  const Dim samples = attrs.get<std::int64_t>("num_samples");
-  cpu::WordStream words(cpu::next_draw());
-  for (Dim row = 0; row < result.numel() / samples; ++row) {
-    const double* first = weights.data<double>() + row * classes;
-    draw_row({first, first + classes}, attrs.get<bool>("replacement"), words,
-             result.writable<std::int64_t>() + row * samples, samples);
-  }
+  cpu::draw_by_weight(result, cpu::contiguous_copy(inputs[0], DType::F64), attrs.get<bool>("replacement"),
+                      cpu::next_draw());
   return {result};
 }
 

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "nd.h"
+#include "tensor/cpu/choose.h"
 #include "tensor/cpu/isa.h"
+#include "tensor/cpu/random.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;
@@ -131,6 +133,43 @@ TEST_CASE("integers are even over their range", "[random]") {
   CHECK(std::abs(moments(wide)[0]) < 0x1p62);
   CHECK(error_of([] { call("randint", {}, {0_i, Dims{1}}); }, ErrorKind::Value) ==
         "randint: there is no integer from 0 to before 0");
+}
+
+TEST_CASE("a stream of words begins anywhere in a draw", "[random]") {
+  const Generator draw{7, 3};
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t block = 0; block < 400; ++block) {
+    const Words words = philox(draw.seed, draw.offset, block);
+    expected.push_back(words[0] | std::uint64_t{words[1]} << 32);
+    expected.push_back(words[2] | std::uint64_t{words[3]} << 32);
+  }
+  for (const std::size_t first : {0, 1, 2, 501}) {
+    cpu::WordStream stream(draw, first);
+    bool equal = true;
+    for (std::size_t i = first; i < expected.size(); ++i) equal = equal && stream.next() == expected[i];
+    CHECK(equal);
+  }
+}
+
+TEST_CASE("many draws without replacement follow the weights and end with none left", "[random]") {
+  const Generator draw{1, 2};
+  std::vector<double> numbers(1000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i % 5);
+  const Tensor weights = tensor_of(Nd{{1, 1000}, numbers});
+  const Tensor all = Tensor::empty(Dims{1, 800}, DType::I64);
+  cpu::draw_by_weight(all, weights, false, draw);
+  std::vector<std::int64_t> drawn(all.data<std::int64_t>(), all.data<std::int64_t>() + 800);
+  double early = 0, late = 0;  // heavy ones come early
+  for (std::size_t i = 0; i < 400; ++i) {
+    early += static_cast<double>(drawn[i] % 5);
+    late += static_cast<double>(drawn[400 + i] % 5);
+  }
+  CHECK(early > 1.2 * late);
+  std::sort(drawn.begin(), drawn.end());
+  CHECK(std::adjacent_find(drawn.begin(), drawn.end()) == drawn.end());
+  CHECK(std::none_of(drawn.begin(), drawn.end(), [](std::int64_t i) { return i % 5 == 0; }));
+  const Tensor more = Tensor::empty(Dims{1, 801}, DType::I64);
+  CHECK_THROWS_AS(cpu::draw_by_weight(more, weights, false, draw), OpError);
 }
 
 TEST_CASE("randperm holds every integer once and moves them", "[random]") {

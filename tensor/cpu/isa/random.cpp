@@ -1,7 +1,13 @@
 // Owns the random number kernels, compiled once per instruction set: lanes of Philox blocks, and Box and
 // Muller's transform ("A note on the generation of random normal deviates", 1958) on pairs of words.
 #include <algorithm>
+#include <cstring>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "tensor/cpu/isa/lanes.h"
 #include "tensor/cpu/random_kernels.h"
 #include "tensor/math.h"
 #include "tensor/philox.h"
@@ -9,47 +15,66 @@
 namespace kiln::cpu::KILN_ISA {
 namespace {
 
-constexpr int kLanes = 16;
+// Blocks side by side, one to a lane of 64 bits. Only the low half of a lane counts: multiplications ignore
+// the other, which saves clearing it.
+typedef std::uint64_t Lane __attribute__((vector_size(kVectorBytes)));
+constexpr int kWidth = kVectorBytes / 8;
+constexpr int kVectors = 4;  // at once: a multiplication takes several cycles
+constexpr std::int64_t kTogether = std::int64_t{kVectors} * kWidth;
 
-// Rounds run over lanes side by side; the block function above is one lane of this.
-void lanes_of_blocks(std::uint64_t seed, std::uint64_t offset, std::uint64_t first, std::uint32_t* out) {
-  std::uint32_t x0[kLanes], x1[kLanes], x2[kLanes], x3[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const std::uint64_t index = first + static_cast<std::uint64_t>(lane);
-    x0[lane] = static_cast<std::uint32_t>(index);
-    x1[lane] = static_cast<std::uint32_t>(index >> 32);
-    x2[lane] = static_cast<std::uint32_t>(offset);
-    x3[lane] = static_cast<std::uint32_t>(offset >> 32);
+inline Lane product_of_low_halves(Lane a, Lane b) {
+#if defined(__AVX512F__)
+  return (Lane)_mm512_maskz_mul_epu32(0xff, (__m512i)a,
+                                      (__m512i)b);  // unmasked, GCC 12 warns of its own header
+#elif defined(__AVX2__)
+  return (Lane)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+  return (Lane)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#else
+  return (a & 0xffffffffU) * (b & 0xffffffffU);
+#endif
+}
+
+// kTogether blocks: in each lane what `philox_block` does.
+void blocks_together(std::uint64_t seed, std::uint64_t offset, std::uint64_t first, std::uint32_t* out) {
+  Lane x0[kVectors], x1[kVectors], x2[kVectors], x3[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    for (int lane = 0; lane < kWidth; ++lane)
+      x0[v][lane] = first + static_cast<std::uint64_t>(v * kWidth + lane);
+    x1[v] = x0[v] >> 32;
+    x2[v] = Lane{} + offset;
+    x3[v] = x2[v] >> 32;
   }
-  auto k0 = static_cast<std::uint32_t>(seed);
-  auto k1 = static_cast<std::uint32_t>(seed >> 32);
+  auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const PhiloxBlock next = philox_round({x0[lane], x1[lane], x2[lane], x3[lane]}, k0, k1);
-      x0[lane] = next.x0;
-      x1[lane] = next.x1;
-      x2[lane] = next.x2;
-      x3[lane] = next.x3;
+    for (int v = 0; v < kVectors; ++v) {
+      const Lane a = product_of_low_halves(x0[v], Lane{} + kPhiloxM0);
+      const Lane b = product_of_low_halves(x2[v], Lane{} + kPhiloxM1);
+      x0[v] = (b >> 32) ^ x1[v] ^ (Lane{} + k0);
+      x1[v] = b;
+      x2[v] = (a >> 32) ^ x3[v] ^ (Lane{} + k1);
+      x3[v] = a;
     }
     k0 += kPhiloxW0;
     k1 += kPhiloxW1;
   }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    out[4 * lane] = x0[lane];
-    out[4 * lane + 1] = x1[lane];
-    out[4 * lane + 2] = x2[lane];
-    out[4 * lane + 3] = x3[lane];
+  for (int v = 0; v < kVectors; ++v) {
+    const Lane front = (x0[v] & 0xffffffffU) | x1[v] << 32, back = (x2[v] & 0xffffffffU) | x3[v] << 32;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const std::uint64_t pairs[] = {front[lane], back[lane]};
+      std::memcpy(out + 4 * (v * kWidth + lane), pairs, sizeof pairs);
+    }
   }
 }
 
 void words(std::uint64_t seed, std::uint64_t offset, std::uint64_t first, std::int64_t count,
            std::uint32_t* out) {
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    lanes_of_blocks(seed, offset, first + static_cast<std::uint64_t>(i), out + 4 * i);
+  for (; i + kTogether <= count; i += kTogether)
+    blocks_together(seed, offset, first + static_cast<std::uint64_t>(i), out + 4 * i);
   if (i == count) return;
-  std::uint32_t rest[4 * kLanes];
-  lanes_of_blocks(seed, offset, first + static_cast<std::uint64_t>(i), rest);
+  std::uint32_t rest[4 * kTogether];
+  blocks_together(seed, offset, first + static_cast<std::uint64_t>(i), rest);
   std::copy_n(rest, 4 * (count - i), out + 4 * i);
 }
 
