@@ -4,23 +4,25 @@
 #include <limits>
 #include <map>
 
+#include "jit/exposure.h"
+
 namespace kiln::jit {
 namespace {
 
-bool may_return_operand(const Node& node) {
-  return !node.is_constant() && (node.is_view() || node.op->lowering == Lowering::Composite);
-}
-
-// Values that the caller may get hold of, or a node writes to: a constant among them is made anew each time.
+// Values that the caller may get hold of, or some node writes to: what is the same in every call must not be
+// among them.
 std::vector<bool> exposed_values(const Graph& graph) {
-  std::vector<bool> exposed(graph.values.size(), false);
-  const auto expose = [&exposed](const Operand& each) {
-    if (each.is_value()) exposed[static_cast<std::size_t>(each.value)] = true;
-  };
-  for (const Operand& each : graph.outputs) expose(each);
+  const Exposure exposure(graph);
+  std::vector<ValueId> written;
   for (const Node& node : graph.nodes) {
-    if (may_return_operand(node)) std::for_each(node.operands.begin(), node.operands.end(), expose);
-    if (node.writes()) expose(node.operands[0]);
+    if (node.writes()) written.push_back(node.operands[0].value);
+  }
+  std::vector<bool> exposed(graph.values.size());
+  for (std::size_t i = 0; i < exposed.size(); ++i) {
+    const auto id = static_cast<ValueId>(i);
+    exposed[i] = exposure.is_reachable(id) || std::any_of(written.begin(), written.end(), [&](ValueId each) {
+                   return exposure.may_share_memory(id, each);
+                 });
   }
   return exposed;
 }
@@ -45,6 +47,8 @@ class Planner {
   }
 
  private:
+  bool is_exposed(ValueId id) const { return exposed_[static_cast<std::size_t>(id)]; }
+
   // ---- Lifetimes ----
 
   void find_last_reads() {
@@ -130,7 +134,7 @@ class Planner {
         continue;
       }
       Source source = prebuilt({each, {}});
-      if (each.is_number() && may_return_operand(node)) {
+      if (each.is_number() && may_share_operand(node) && is_exposed(node.outputs[0])) {
         source = fresh(Step::Kind::FreshNumber, place, source, -1);
         numbers.push_back(source.index);
       }
@@ -155,7 +159,7 @@ class Planner {
   void constant(int place, const Node& node) {
     const ValueId id = node.outputs[0];
     const Source source = prebuilt({{}, node.constant});
-    if (exposed_[static_cast<std::size_t>(id)]) {
+    if (is_exposed(id)) {
       fresh(Step::Kind::FreshConstant, place, source, id);
     } else {
       at(id) = source;

@@ -16,6 +16,11 @@ Graph functionalize(const Graph& graph, Remove remove = Remove::Mutations);
 
 // Composite ops become the smaller ops of their bodies.
 Graph decompose(const Graph& graph);
+// What is known before the graph runs is computed now: constants of constants.
+Graph fold(const Graph& graph);
+// Without detours: views that lead back, copies nobody can tell from what they copy, operations with a
+// neutral number. Every result keeps its bits.
+Graph simplify(const Graph& graph);
 // One node of several that compute the same.
 Graph cse(const Graph& graph);
 // Without nodes whose results nothing needs.

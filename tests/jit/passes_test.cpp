@@ -54,6 +54,13 @@ TEST_CASE("4000 random programs do the same when functionalized", "[jit][passes]
   check_programs(0, 4000, functional);
 }
 
+TEST_CASE("random programs do the same after each pass on its own", "[jit][passes]") {
+  check_programs(0, 1500, [](const Graph& graph) { return simplify(functional(graph)); });
+  check_programs(1500, 1500, [](const Graph& graph) { return fold(functional(graph)); });
+  check_programs(3000, 500, [](const Graph& graph) { return cse(functional(graph)); });
+  check_programs(3500, 500, [](const Graph& graph) { return dce(functional(graph)); });
+}
+
 TEST_CASE("random programs do the same after the whole pipeline", "[jit][passes]") {
   check_programs(0, 1000, pipeline);
 }

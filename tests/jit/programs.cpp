@@ -1,5 +1,6 @@
 #include "tests/jit/programs.h"
 
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -66,7 +67,7 @@ class Writer {
 
   void step() {
     const ValueId x = value();
-    switch (draw(10)) {
+    switch (draw(12)) {
       case 0:
       case 1:
       case 2:
@@ -80,6 +81,10 @@ class Writer {
         return apply("clone", Form::Plain, {Operand::of(x)}, {});
       case 8:
         return apply(pick({"neg", "square", "relu"}), Form::Plain, {Operand::of(x)}, {});
+      case 9:
+        return create(tensor(x));
+      case 10:
+        return apply("cast", Form::Plain, {Operand::of(x)}, {pick_dtype()});
       default:
         return apply(pick({"add", "mul", "sub"}), Form::Plain, {Operand::of(x), other()}, {});
     }
@@ -88,6 +93,16 @@ class Writer {
     return *(names.begin() + draw(static_cast<int>(names.size())));
   }
   Operand other() { return draw(2) == 0 ? Operand::of(value()) : Operand::of_number(Size(draw(5))); }
+
+  DType pick_dtype() {
+    return std::array{DType::F32, DType::F64, DType::I64}[static_cast<std::size_t>(draw(3))];
+  }
+  // Of the type of another, so that they meet.
+  void create(const Tensor& like) {
+    const auto none = std::monostate{};
+    if (draw(2) == 0) return apply("zeros", Form::Plain, {}, {like.sizes(), like.dtype()});
+    apply("full", Form::Plain, {Operand::of_number(Size(draw(3)))}, {like.sizes(), like.dtype(), none});
+  }
 
   void write(ValueId x) {
     const Operand target = Operand::of(x);

@@ -1,0 +1,159 @@
+// Before simplification, which knows numbers that tensors are filled with.
+#include <algorithm>
+#include <cstring>
+
+#include "jit/evaluate.h"
+#include "jit/exposure.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+#include "tensor/levels/level.h"
+
+namespace kiln::jit {
+namespace {
+
+constexpr std::int64_t kMostElements = 1024;
+
+// Ops run here as on plain tensors, whatever transform is under way where the graph is compiled.
+class NoLevels {
+ public:
+  NoLevels() : before_(std::exchange(levels::top, nullptr)), no_grad_(false) {}
+  ~NoLevels() { levels::top = before_; }
+  NoLevels(const NoLevels&) = delete;
+  NoLevels& operator=(const NoLevels&) = delete;
+
+ private:
+  levels::Level* before_;
+  GradMode no_grad_;
+};
+
+bool is_small(const Type& type) {
+  std::int64_t elements = 1;
+  for (const Size& size : type.sizes) {
+    if (!size.is_constant()) return false;
+    if (size.constant() > kMostElements) return false;
+    elements *= size.constant();
+  }
+  return elements <= kMostElements && !type.is_number && type.device == Device{};
+}
+
+bool is_symbolic(const GraphAttr& attr) {
+  if (const auto* size = std::get_if<Size>(&attr)) return !size->is_constant();
+  const auto* sizes = std::get_if<Sizes>(&attr);
+  return sizes != nullptr &&
+         !std::all_of(sizes->begin(), sizes->end(), [](const Size& each) { return each.is_constant(); });
+}
+bool is_symbolic(const Operand& operand) {
+  const Size* size = operand.is_number() ? std::get_if<Size>(&operand.number) : nullptr;
+  return size != nullptr && !size->is_constant();
+}
+
+// The number that all elements are, to the bit; nothing for nan, of which there are many.
+std::optional<Number> uniform(const Tensor& x) {
+  const std::size_t size = size_of(x.dtype());
+  for (std::int64_t i = 1; i < x.numel(); ++i) {
+    if (std::memcmp(x.raw(), x.raw() + static_cast<std::size_t>(i) * size, size) != 0) return std::nullopt;
+  }
+  if (x.numel() == 0) return std::nullopt;
+  const Tensor first = ops::as_strided(x, {}, {}, 0);
+  if (x.dtype() == DType::Bool) return first.item_bool();
+  if (is_integer(x.dtype())) return Size(first.item_int());
+  const double value = first.item_float();
+  return value == value ? std::optional<Number>(value) : std::nullopt;
+}
+
+class Folder {
+ public:
+  explicit Folder(const Graph& graph) : rewriter_(graph), known_(graph.values.size()) {}
+
+  Graph run() {
+    const NoLevels plain;
+    for (const Node& node : rewriter_.source().nodes) {
+      const Tensors results = evaluated(node);
+      // Views cost nothing, and where they lie matters to what reads them otherwise.
+      if (results.empty() || is_literal(node) || may_share_operand(node)) {
+        rewriter_.copy(node);
+      } else {
+        put(node, results);
+      }
+      for (std::size_t k = 0; k < results.size(); ++k)
+        known_[static_cast<std::size_t>(node.outputs[k])] = results[k];
+    }
+    return rewriter_.finish();
+  }
+
+ private:
+  const Type& type(ValueId id) const { return rewriter_.source().values[static_cast<std::size_t>(id)].type; }
+
+  // Stays what it is, but is known to what follows.
+  static bool is_literal(const Node& node) {
+    return node.is_constant() || (node.op->lowering == Lowering::Create && node.op->signature.inputs <= 1 &&
+                                  std::none_of(node.operands.begin(), node.operands.end(),
+                                               [](const Operand& each) { return each.is_value(); }));
+  }
+
+  bool is_foldable(const Node& node) const {
+    if (node.op->has(kRandom) || must_run(rewriter_.source(), node) || node.writes()) return false;
+    const auto known = [this](const Operand& each) {
+      return !each.is_value() || known_[static_cast<std::size_t>(each.value)];
+    };
+    const auto symbolic = [](const auto& each) { return is_symbolic(each); };
+    return std::all_of(node.operands.begin(), node.operands.end(), known) &&
+           std::none_of(node.operands.begin(), node.operands.end(), symbolic) &&
+           std::none_of(node.attrs.begin(), node.attrs.end(), symbolic) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [this](ValueId id) { return is_small(type(id)); });
+  }
+
+  // Empty when the results are not known before the graph runs.
+  Tensors evaluated(const Node& node) const {
+    if (node.is_constant()) return is_small(type(node.outputs[0])) ? Tensors{node.constant} : Tensors();
+    if (node.outputs.empty() || !is_foldable(node)) return {};
+    SmallVector<Tensor, 4> operands;
+    for (const Operand& each : node.operands) {
+      operands.push_back(each.is_value()    ? known_[static_cast<std::size_t>(each.value)]
+                         : each.is_number() ? number_tensor(each.number, {})
+                                            : Tensor());
+    }
+    try {
+      return kiln::bind(*node.op, operands, evaluate(*node.op, node.attrs, {}));
+    } catch (const OpError&) {  // it fails when it runs, as in eager
+      return {};
+    }
+  }
+
+  void put(const Node& node, const Tensors& results) {
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const Value& old = rewriter_.source().values[static_cast<std::size_t>(node.outputs[k])];
+      Type type = old.type;
+      type.strides.reset();
+      Node made;
+      made.place = node.place;
+      made.origin = node.origin;
+      const Tensor elements = ops::contiguous(results[k]);
+      if (const auto number = uniform(elements)) {
+        made.op = &OpTable::get().at("full");
+        made.operands = {Operand::of_number(*number)};
+        made.attrs = to_graph_attrs(Attrs(*made.op));
+        made.attr("size") = old.type.sizes;
+        made.attr("dtype") = old.type.dtype;
+      } else {
+        made.constant = elements;
+      }
+      rewriter_.map(node.outputs[k], rewriter_.append(std::move(made), std::vector{type}, {&old.name, 1})[0]);
+    }
+  }
+
+  Rewriter rewriter_;
+  std::vector<Tensor> known_;  // of the source's values
+};
+
+}  // namespace
+
+Graph fold(const Graph& graph) {
+  if (graph.stage == Stage::Captured) return graph;  // a constant may be written
+  return Folder(graph).run();
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,160 @@
+#include "jit/passes/identities.h"
+
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace kiln::jit {
+namespace {
+
+// ---- Numbers ----
+
+std::optional<double> as_double(const Number& number) {
+  if (const auto* flag = std::get_if<bool>(&number)) return *flag ? 1.0 : 0.0;
+  if (const auto* real = std::get_if<double>(&number)) return *real;
+  const Size& size = std::get<Size>(number);
+  if (!size.is_constant()) return std::nullopt;
+  return static_cast<double>(size.constant());
+}
+
+// The number that the operand is everywhere: one of the host program, or what a tensor was filled with.
+std::optional<double> number_of(const Site& site, const Operand& operand) {
+  if (operand.is_number()) return as_double(operand.number);
+  const Node* maker = site.maker(operand);
+  if (maker == nullptr || maker->is_constant() || maker->op->name() != "full") return std::nullopt;
+  const Operand& fill = maker->operands[0];
+  if (!fill.is_number() || !is_float(site.type(operand.value).dtype)) return std::nullopt;
+  return as_double(fill.number);
+}
+
+bool is_number(const Site& site, std::size_t operand, double wanted) {
+  const auto number = number_of(site, site.node.operands[operand]);
+  return number && std::bit_cast<std::uint64_t>(*number) == std::bit_cast<std::uint64_t>(wanted);
+}
+
+// The other operand, where one is `neutral`.
+ValueId beside(const Site& site, double neutral) {
+  for (const std::size_t i : {1U, 0U}) {
+    if (is_number(site, i, neutral)) return site.node.operands[1 - i].value;
+  }
+  return Operand::kAbsent;
+}
+
+bool gives_floats(const Site& site) { return is_float(site.type(site.node.outputs[0]).dtype); }
+
+ValueId times_one(const Site& site) { return beside(site, 1.0); }
+ValueId over_one(const Site& site) {
+  return is_number(site, 1, 1.0) ? site.node.operands[0].value : Operand::kAbsent;
+}
+// -0.0 + 0.0 is 0.0, so of floats only -0.0 changes nothing.
+ValueId plus_zero(const Site& site) { return beside(site, gives_floats(site) ? -0.0 : 0.0); }
+ValueId minus_zero(const Site& site) {
+  return is_number(site, 1, 0.0) ? site.node.operands[0].value : Operand::kAbsent;
+}
+
+// ---- One op after another ----
+
+const Node* same_op_before(const Site& site) {
+  const Node* maker = site.maker(site.node.operands[0]);
+  return maker != nullptr && maker->op == site.node.op && maker->form == Form::Plain ? maker : nullptr;
+}
+// f(f(x)) is x.
+ValueId undone(const Site& site) {
+  const Node* before = same_op_before(site);
+  return before == nullptr ? Operand::kAbsent : before->operands[0].value;
+}
+// f(f(x)) is f(x).
+ValueId done_already(const Site& site) {
+  return same_op_before(site) == nullptr ? Operand::kAbsent : site.node.operands[0].value;
+}
+
+// ---- Copies ----
+
+ValueId first_operand(const Site& site) { return site.node.operands[0].value; }
+ValueId second_operand(const Site& site) { return site.node.operands[1].value; }
+ValueId only_piece(const Site& site) {
+  return site.node.operands.size() == 1 ? site.node.operands[0].value : Operand::kAbsent;
+}
+
+// Bits of a number before it is rounded, the sign apart.
+int digits(DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+      return 1;
+    case DType::I8:
+      return 7;
+    case DType::U8:
+    case DType::BF16:
+      return 8;
+    case DType::F16:
+      return 11;
+    case DType::I16:
+      return 15;
+    case DType::F32:
+      return 24;
+    case DType::I32:
+      return 31;
+    case DType::F64:
+      return 53;
+    case DType::I64:
+      break;
+  }
+  return 63;
+}
+// Does every value of `from`, cast to `to` and back, come back? Integers wrap around, so width is enough.
+bool comes_back(DType from, DType to) {
+  if (from == DType::Bool) return true;
+  if (to == DType::Bool || (is_float(from) && !is_float(to))) return false;
+  if (is_float(from)) return from == to || to == DType::F64 || (to == DType::F32 && from != DType::F64);
+  return is_float(to) ? digits(from) <= digits(to) : size_of(from) <= size_of(to);
+}
+// To the dtype it has; or back from a wider one.
+ValueId cast_back(const Site& site) {
+  const Operand& x = site.node.operands[0];
+  if (!x.is_value()) return Operand::kAbsent;
+  const DType result = site.type(site.node.outputs[0]).dtype;
+  if (site.type(x.value).dtype == result) return x.value;
+  const Node* before = same_op_before(site);
+  if (before == nullptr || !before->operands[0].is_value()) return Operand::kAbsent;
+  const ValueId origin = before->operands[0].value;
+  const DType narrow = site.type(origin).dtype;
+  return narrow == result && comes_back(narrow, site.type(x.value).dtype) ? origin : Operand::kAbsent;
+}
+
+// ---- The table ----
+
+struct Identity {
+  std::string_view op;
+  ValueId (*find)(const Site& site);
+};
+
+// Exact of derivatives too: what is found gives the gradient that the node would have given.
+constexpr Identity kIdentities[] = {
+    {"mul", times_one},       {"div", over_one},       {"add", plus_zero},       {"sub", minus_zero},
+    {"neg", undone},          {"logical_not", undone}, {"bitwise_not", undone},  {"abs", done_already},
+    {"relu", done_already},   {"floor", done_already}, {"ceil", done_already},   {"trunc", done_already},
+    {"clone", first_operand}, {"cast", cast_back},     {"copy", second_operand}, {"cat", only_piece},
+};
+
+}  // namespace
+
+const Node* Site::maker(const Operand& operand) const {
+  if (!operand.is_value()) return nullptr;
+  const int place = producers[static_cast<std::size_t>(operand.value)];
+  return place < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(place)];
+}
+
+bool is_scatter_of(const Node& scatter, const Node& view) {
+  return !scatter.is_constant() && scatter.op->lowering == Lowering::Scatter && view.is_view() &&
+         scatter.op->name() == std::string(view.op->name()) + "_scatter" && scatter.attrs == view.attrs;
+}
+
+ValueId same_elements(const Site& site) {
+  for (const Identity& each : kIdentities) {
+    if (each.op == site.node.op->name()) return each.find(site);
+  }
+  return Operand::kAbsent;
+}
+
+}  // namespace kiln::jit

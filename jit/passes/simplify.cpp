@@ -1,0 +1,274 @@
+// Before cse, which finds more that is equal once the detours are gone.
+#include <algorithm>
+#include <set>
+
+#include "jit/exposure.h"
+#include "jit/layouts.h"
+#include "jit/passes/identities.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "jit/shape_rules.h"
+
+namespace kiln::jit {
+namespace {
+
+// Values of the symbols at which layouts are compared. A view rule branches where a size meets a number among
+// its attributes, so beside the usual ones there are those on both sides of each such number.
+std::vector<SymbolValues> assignments_for(const Graph& graph) {
+  std::vector<SymbolValues> result{graph.hints};
+  if (graph.hints.empty()) return result;
+  for (SymbolValues& each : other_assignments(graph.hints)) result.push_back(std::move(each));
+  std::set<std::int64_t> numbers;
+  const auto collect = [&numbers](const Size& size) {
+    if (size.is_constant() && size.constant() > 1) numbers.insert(size.constant());
+  };
+  for (const Node& node : graph.nodes) {
+    if (!node.is_view()) continue;
+    for (const GraphAttr& attr : node.attrs) {
+      if (const auto* size = std::get_if<Size>(&attr)) collect(*size);
+      if (const auto* sizes = std::get_if<Sizes>(&attr)) std::for_each(sizes->begin(), sizes->end(), collect);
+    }
+  }
+  for (const std::int64_t number : numbers) {
+    for (const std::int64_t value : {number - 1, number, number + 1, 12 * number}) {
+      SymbolValues all;
+      for (const auto& [symbol, hint] : graph.hints) all[symbol] = value;
+      result.push_back(std::move(all));
+    }
+  }
+  return result;
+}
+
+// Walks the nodes in order; works on a copy of the graph whose values keep their numbers.
+class Simplifier {
+ public:
+  explicit Simplifier(const Graph& graph)
+      : graph_(graph),
+        producers_(graph.producers()),
+        exposure_(graph),
+        assignments_(assignments_for(graph)),
+        layout_matters_(graph.values.size(), false),
+        storage_matters_(graph.values.size(), false),
+        instead_(graph.values.size(), Operand::kAbsent) {
+    note_layouts();
+    note_storages();
+  }
+
+  Graph run() {
+    for (Node& node : graph_.nodes) {
+      for (Operand& each : node.operands) {
+        if (each.is_value()) each.value = now(each.value);
+      }
+      if (node.is_constant() || node.form != Form::Plain || node.outputs.size() != 1) continue;
+      if (must_run(graph_, node)) continue;
+      if (node.is_view()) {
+        simplify_view(node);
+      } else {
+        skip_overwritten(node);
+        replace(node.outputs[0], same_elements(Site{graph_, producers_, node}));
+      }
+    }
+    return rebuilt();
+  }
+
+ private:
+  ValueId now(ValueId id) const {
+    const ValueId other = instead_[static_cast<std::size_t>(id)];
+    return other == Operand::kAbsent ? id : other;
+  }
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  const Node* maker(ValueId id) const {
+    const int place = producers_[static_cast<std::size_t>(id)];
+    return place < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(place)];
+  }
+
+  static bool same_type(const Type& a, const Type& b) {
+    return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes && a.is_number == b.is_number;
+  }
+
+  // Where a value lies matters to views of it, and to the caller who gets it. What is written back does not
+  // lie anywhere that he sees.
+  void note_layouts() {
+    const auto set = [this](ValueId id, bool matters) {
+      layout_matters_[static_cast<std::size_t>(id)] = matters;
+    };
+    for (const Operand& each : graph_.outputs) {
+      if (each.is_value()) set(each.value, true);
+    }
+    for (const Effect& each : graph_.effects) set(each.value, false);
+    for (const Effect& each : graph_.effects) {
+      if (each.kind != Effect::Kind::Write) set(each.value, true);
+    }
+    for (const Node& node : graph_.nodes) {
+      if (!may_share_operand(node) && node.form == Form::Plain) continue;
+      for (const Operand& each : node.operands) {
+        if (each.is_value()) set(each.value, true);
+      }
+    }
+  }
+  // The places of `as_strided` are those of the storage, which is another when a copy is left out: where an
+  // input begins in its own nobody knows before the call.
+  void note_storages() {
+    const auto matters = [this](ValueId id) { return storage_matters_[static_cast<std::size_t>(id)]; };
+    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+      const Node& node = graph_.nodes[i];
+      if (node.is_constant()) continue;
+      const bool passed_on =
+          may_share_operand(node) && std::any_of(node.outputs.begin(), node.outputs.end(), matters);
+      if (!passed_on && !node.op->name().starts_with("as_strided")) continue;
+      for (const Operand& each : node.operands) {
+        if (each.is_value()) storage_matters_[static_cast<std::size_t>(each.value)] = true;
+      }
+    }
+  }
+
+  template <class A, class B>
+  bool same_at_all(A&& a, B&& b) const {
+    for (std::size_t i = 0; i < assignments_.size(); ++i) {
+      try {
+        if (!(a(assignments_[i]) == b(assignments_[i]))) return false;
+      } catch (const OpError&) {  // the rule does not hold there
+        if (i == 0) return false;
+      }
+    }
+    return true;
+  }
+  Layout layout(ValueId id, const SymbolValues& symbols) const {
+    return layout_of(graph_, producers_, id, symbols);
+  }
+  bool same_layout(ValueId a, ValueId b) const {
+    return same_at_all([&](const SymbolValues& symbols) { return layout(a, symbols); },
+                       [&](const SymbolValues& symbols) { return layout(b, symbols); });
+  }
+
+  // Uses of `id` become uses of `other`, which has the same elements, when nobody can tell.
+  bool replace(ValueId id, ValueId other, bool known_to_lie_alike = false) {
+    if (other < 0) return false;
+    if (!same_type(type(id), type(other)) || !exposure_.may_replace(id, other)) return false;
+    const bool stays =
+        storage_matters_[static_cast<std::size_t>(id)] && !exposure_.may_share_memory(id, other);
+    if (stays) return false;
+    const bool layout_matters = layout_matters_[static_cast<std::size_t>(id)] && !known_to_lie_alike;
+    if (layout_matters && !same_layout(id, other)) return false;
+    exposure_.replace(id, other);
+    instead_[static_cast<std::size_t>(id)] = other;
+    take_name(id, other);
+    return true;
+  }
+  void take_name(ValueId from, ValueId to) {
+    std::string& name = graph_.values[static_cast<std::size_t>(from)].name;
+    std::string& free = graph_.values[static_cast<std::size_t>(to)].name;
+    if (free.empty()) free = std::exchange(name, {});
+  }
+
+  // ---- Views ----
+
+  using Chain = std::vector<const Node*>;  // the last view first
+  static bool keeps_gradient(const Node* node) {
+    return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
+           node->operands[0].is_value();
+  }
+  // Where the chain leads from a tensor that lies in memory like that.
+  Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
+    for (std::size_t i = chain.size(); i-- > 0;) {
+      const ValueId id = i == 0 ? result : chain[i - 1]->operands[0].value;
+      const std::vector<Layout> layouts =
+          chain[i]->op->view(layout, evaluate(*chain[i]->op, chain[i]->attrs, symbols));
+      layout = layouts[static_cast<std::size_t>(id - chain[i]->outputs[0])];
+    }
+    return layout;
+  }
+  // The layout that the value has, spread: what leads to the same place from there does so from everywhere.
+  Layout spread(ValueId id, const SymbolValues& symbols) const {
+    Layout spread = layout(id, symbols);
+    for (Dim& stride : spread.strides) stride *= 2;
+    spread.offset = 2 * spread.offset + 3;
+    return spread;
+  }
+
+  // Views of what is written back are views of the caller's tensor: no way leads around it.
+  bool becomes_argument(const std::vector<ValueId>& values) const {
+    return std::any_of(graph_.effects.begin(), graph_.effects.end(), [&](const Effect& each) {
+      return std::find(values.begin(), values.end(), now(each.value)) != values.end();
+    });
+  }
+
+  // A chain of views that leads back to where it was is nothing; one view of a kind after another is often
+  // the last of them alone.
+  void simplify_view(Node& node) {
+    const ValueId result = node.outputs[0];
+    Chain chain;
+    for (const Node* view = &node; keeps_gradient(view); view = maker(view->operands[0].value)) {
+      if (view != &node && becomes_argument(view->outputs)) break;
+      chain.push_back(view);
+      const ValueId source = view->operands[0].value;
+      const auto there = [&](const SymbolValues& symbols) { return spread(source, symbols); };
+      const auto and_back = [&](const SymbolValues& symbols) {
+        return along(chain, spread(source, symbols), result, symbols);
+      };
+      if (type(source).sizes == type(result).sizes && same_at_all(there, and_back) &&
+          replace(result, source, true))
+        return;
+    }
+    const Node* before = node.operands[0].is_value() ? maker(node.operands[0].value) : nullptr;
+    if (before == nullptr) return;
+    const bool reads_scatter = is_scatter_of(*before, node) && !exposure_.is_reachable(result);
+    if (reads_scatter && replace(result, before->operands[1].value)) return;
+    if (chain.size() > 1 && before->op == node.op) skip_same_view(node, {chain[0], chain[1]});
+  }
+
+  void skip_same_view(Node& node, const Chain& both) {
+    const ValueId source = both[1]->operands[0].value;
+    const auto through = [&](const SymbolValues& symbols) {
+      return along(both, spread(source, symbols), node.outputs[0], symbols);
+    };
+    const auto directly = [&](const SymbolValues& symbols) {
+      return node.op->view(spread(source, symbols), evaluate(*node.op, node.attrs, symbols)).front();
+    };
+    if (same_at_all(through, directly)) node.operands[0] = both[1]->operands[0];
+  }
+
+  // What one scatter put there, the next one overwrites.
+  void skip_overwritten(Node& node) {
+    if (node.op->lowering != Lowering::Scatter || !node.operands[0].is_value()) return;
+    const Node* before = maker(node.operands[0].value);
+    if (before == nullptr || before->op != node.op || before->attrs != node.attrs) return;
+    if (undoes_view(*node.op)) node.operands[0] = before->operands[0];
+  }
+  static bool undoes_view(const Op& scatter) {
+    constexpr std::string_view kSuffix = "_scatter";
+    const std::string_view name = scatter.name();
+    if (!name.ends_with(kSuffix)) return false;
+    const Op* view = OpTable::get().find(name.substr(0, name.size() - kSuffix.size()));
+    return view != nullptr && view->view != nullptr;
+  }
+
+  Graph rebuilt() {
+    Rewriter rewriter(graph_);
+    for (const Node& node : graph_.nodes) {
+      const bool replaced = node.outputs.size() == 1 && now(node.outputs[0]) != node.outputs[0];
+      if (replaced) {
+        rewriter.map(node.outputs[0], rewriter.at(now(node.outputs[0])));
+      } else {
+        rewriter.copy(node);
+      }
+    }
+    return rewriter.finish();
+  }
+
+  Graph graph_;
+  std::vector<int> producers_;
+  Exposure exposure_;
+  std::vector<SymbolValues> assignments_;
+  std::vector<bool> layout_matters_, storage_matters_;
+  std::vector<ValueId> instead_;
+};
+
+}  // namespace
+
+Graph simplify(const Graph& graph) {
+  if (graph.stage == Stage::Captured) return graph;  // a value may be written between two reads
+  return Simplifier(graph).run();
+}
+
+}  // namespace kiln::jit
