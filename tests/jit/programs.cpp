@@ -219,7 +219,7 @@ std::vector<Tensor> arguments_of(const Graph& graph) {
     const Type& type = graph.values[i].type;
     Layout layout = layout_of_type(type, graph.hints);
     layout.offset = graph.inputs[i].offset.evaluate(graph.hints);
-    Tensor whole = memory(64, type.dtype, static_cast<int>(i));
+    Tensor whole = memory(std::max<std::int64_t>(64, extent(layout).second), type.dtype, static_cast<int>(i));
     if (graph.inputs[i].storage) whole = storages.try_emplace(*graph.inputs[i].storage, whole).first->second;
     result.push_back(Tensor::alias(whole, layout));
     result.back().impl()->is_number = type.is_number;
