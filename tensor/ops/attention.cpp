@@ -116,10 +116,6 @@ struct Mask {
   Tensor added;   // to the scores; or absent
   Tensor blind;   // bool [..., length, 1], queries that see nothing; or absent
 
-  static Mask causal(Dim queries, Dim keys) {
-    const Dims sizes{queries, keys};
-    return {ops::logical_not(ops::tril(ops::ones(sizes, DType::Bool))), {}, {}};
-  }
   static Mask given(const Tensor& mask, DType dtype) {
     const Dims keys{mask.rank() - 1};
     if (mask.dtype() != DType::Bool) {
@@ -153,9 +149,10 @@ Tensors attention(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor value = repeated(ops::to(in[2], dtype), times);
   Mask mask;
   if (in[3]) mask = Mask::given(in[3], dtype);
-  if (attrs.get<bool>("is_causal")) mask = Mask::causal(last(shapes.scores, 2), last(shapes.scores, 1));
   const Tensor scores = mask.apply(ops::matmul(query, ops::transpose(key, key.rank() - 2, key.rank() - 1)));
-  Tensor weights = ops::softmax(scores, scores.rank() - 1);
+  static const Op& causal_softmax = OpTable::get().at("causal_softmax");
+  Tensor weights = attrs.get<bool>("is_causal") ? rules::apply_one(causal_softmax, {scores})
+                                                : ops::softmax(scores, scores.rank() - 1);
   const double dropped = attrs.get<double>("dropout_p");
   if (dropped != 0) {
     static const Op& dropout = OpTable::get().at("dropout");

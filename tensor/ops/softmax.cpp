@@ -1,7 +1,10 @@
 // Owns softmax and log_softmax, and their derivatives as kernels of one pass over each row.
+#include <limits>
+
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"
+#include "tensor/ops/rules.h"
 
 namespace kiln {
 namespace {
@@ -13,9 +16,10 @@ int dim_of(const Attrs& attrs, int rank) {
 }
 
 // Runs a program along `dim` of one or two tensors of equal sizes.
-Tensor along(RowProgram program, Inputs in, int dim) {
+Tensor along(RowProgram program, Inputs in, int dim, Dim queries = 1) {
   const DType dtype = in[0].dtype();
   cpu::RowJob job;
+  job.queries = queries;
   job.size = in[0].rank() == 0 ? 1 : in[0].size(dim);
   Tensor rows[2];
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -129,6 +133,35 @@ Tensors decompose_log_softmax_backward(const Op&, Inputs in, const Attrs& attrs)
   return {ops::to(g - ops::exp(y) * ops::sum(g, dims_of(y, attrs), true), in[0].dtype())};
 }
 
+// ---- The softmax of attention whose queries look back only -----------------------------------------------
+
+std::vector<TensorType> infer_causal(std::span<const TensorType> in, const Attrs& attrs) {
+  ops::need_float(in[0], attrs);
+  if (in[0].sizes.size() >= 2) return {in[0]};
+  throw OpError(ErrorKind::Shape, "causal_softmax: " + to_string(in[0]) + " has no queries and keys", {0},
+                "give [..., queries, keys]");
+}
+Tensors run_causal(const Op&, Inputs in, const Attrs&) {
+  const int last = in[0].rank() - 1;
+  return {along(RowProgram::CausalSoftmax, in, last, in[0].size(last - 1))};
+}
+Tensors decompose_causal(const Op&, Inputs in, const Attrs&) {
+  const int last = in[0].rank() - 1;
+  const Dims sizes{in[0].size(last - 1), in[0].size(last)};
+  const Tensor hidden = ops::logical_not(ops::tril(ops::ones(sizes, DType::Bool)));
+  const Tensor lowest = Tensor::number(-std::numeric_limits<double>::infinity());
+  return {ops::softmax(ops::masked_fill(in[0], hidden, lowest), last)};
+}
+Tensors causal_vjp(const VjpArgs& args) {
+  const Tensor inputs[] = {args.grads[0], args.outputs[0]};
+  const std::int64_t last = args.outputs[0].rank() - 1;
+  return {ops::apply(OpTable::get().at("softmax_backward"), inputs, {{"dim", last}})[0]};
+}
+Tensors causal_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  return kiln::bind(args.op, {&x, 1}, args.attrs);
+}
+
 Op backward_row(std::string_view signature, std::string_view documentation, std::string_view example,
                 EagerFn eager, EagerFn body) {
   return {
@@ -182,6 +215,23 @@ void add_softmax_ops(OpTable& table) {
       .lowering = Lowering::Composite,
       .traits = kFusible,
       .onnx = "LogSoftmax",
+  });
+  table.add({
+      .signature = Signature::parse("causal_softmax(x: tensor)"),
+      .family = "reduce",
+      .documentation =
+          "`softmax` along the last dimension of [..., queries, keys] where query i sees keys 0 to i: "
+          "what it does not see counts as -inf.",
+      .example = ">>> causal_softmax(zeros(2, 2)).tolist()\n[[1.0, 0.0], [0.5, 0.5]]",
+      .infer = infer_causal,
+      .eager = run_causal,
+      .decompose = decompose_causal,
+      .vjp = causal_vjp,
+      .jvp = Rule<JvpFn>::none(kComposite),
+      .batch = causal_batch,
+      .saves = saves_output(0),
+      .lowering = Lowering::Composite,
+      .traits = kFusible,
   });
   table.add(backward_row("softmax_backward(grad: tensor, y: tensor, dim: index)",
                          "The gradient of softmax from its result y: (grad - sum(grad * y, dim)) * y.",

@@ -264,6 +264,7 @@ Samples batch_norm_samples() {
   };
 }
 
+Samples causal_samples() { return {{{real({2, 3, 4}, 1)}, {}}, {{real({5, 3}, 2)}, {}}}; }
 Samples channel_norm_samples() {
   return {
       {{real({4, 3}, 1), {}, {}}, {}},
@@ -344,6 +345,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"layer_norm", [] { return norm_layer_samples(true); }},
     {"rms_norm", [] { return norm_layer_samples(false); }},
     {"layer_norm_backward", norm_backward_samples},
+    {"causal_softmax", causal_samples},
     {"rms_norm_backward", norm_backward_samples},
     {"channel_affine", channel_affine_samples},
     {"channel_affine_backward", channel_affine_backward_samples},

@@ -93,6 +93,25 @@ void softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
   }
 }
 
+// What a row does not see counts as -inf, and is not looked at.
+template <class E>
+void causal_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
+  using A = AccumulatorOf<E>;
+  Rows<E> rows(job);
+  for (std::int64_t r = begin; r < end; ++r) {
+    const std::int64_t seen = std::min(job.size, r % job.queries + 1);
+    const A* __restrict x = rows.in(0, r);
+    A* __restrict y = rows.out(r);
+    const A m = fold_contiguous<MaxOf>(x, seen);
+    for (std::int64_t i = 0; i < seen; ++i) y[i] = math::exp(x[i] - m);
+    const A scale = A(1) / fold_contiguous<SumOf>(static_cast<const A*>(y), seen);
+    for (std::int64_t i = 0; i < seen; ++i) y[i] *= scale;
+    const A hidden = math::exp(MaxOf::identity<A>() - m) * scale;  // 0, or nan as all of the row
+    std::fill(y + seen, y + job.size, hidden);
+    rows.finish(r);
+  }
+}
+
 template <class E>
 void log_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
@@ -279,8 +298,9 @@ void norm_columns(const NormColumnsJob& job, std::int64_t begin, std::int64_t en
 template <class E>
 void fill(RowKernels& kernels, int dtype) {
   const RowKernel programs[kRowProgramCount] = {
-      &softmax<E>,    &log_softmax<E>,         &softmax_backward<E>, &log_softmax_backward<E>,
-      &norm<E, true>, &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>};
+      &softmax<E>,       &log_softmax<E>,         &softmax_backward<E>, &log_softmax_backward<E>,
+      &norm<E, true>,    &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>,
+      &causal_softmax<E>};
   for (int p = 0; p < kRowProgramCount; ++p) kernels.program[p][dtype] = programs[p];
   kernels.norm_columns[dtype] = &norm_columns<E>;
 }
