@@ -1,12 +1,14 @@
 #include "tensor/cpu/sort.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/place_kernels.h"
+#include "tensor/cpu/radix.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
 
@@ -36,44 +38,29 @@ KeyOf<T> key_of(T value) {
   }
 }
 
-template <class Key>
-struct Entry {
-  Key key;
-  std::uint32_t index;
-  friend bool operator<(const Entry& a, const Entry& b) {
-    return a.key != b.key ? a.key < b.key : a.index < b.index;
-  }
-};
-
 // Below this many elements comparing beats counting digits.
-constexpr std::size_t kRadixFrom = 256;
+constexpr std::int64_t kRadixFrom = 256;
+// From this many on, threads share the work on one line.
+constexpr std::int64_t kLongLine = 1 << 17;
 
 template <class Key>
-void radix_sort(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& scratch) {
-  constexpr int kDigits = sizeof(Key);
-  std::array<std::array<std::uint32_t, 256>, kDigits> counts{};
-  for (const auto& entry : entries) {
-    for (int d = 0; d < kDigits; ++d) ++counts[static_cast<std::size_t>(d)][(entry.key >> (8 * d)) & 255];
-  }
-  scratch.resize(entries.size());
-  for (int d = 0; d < kDigits; ++d) {
-    auto& count = counts[static_cast<std::size_t>(d)];
-    if (count[(entries.front().key >> (8 * d)) & 255] == entries.size()) continue;
-    std::uint32_t start = 0;
-    for (std::uint32_t& c : count) start += std::exchange(c, start);
-    for (const auto& entry : entries) scratch[count[(entry.key >> (8 * d)) & 255]++] = entry;
-    entries.swap(scratch);
-  }
+const Entry<Key>* sort_entries(Entry<Key>* entries, Entry<Key>* scratch, std::int64_t count) {
+  if (count >= kRadixFrom) return RadixSort<Key>(entries, scratch, count)();
+  std::sort(entries, entries + count);  // no two are equal: the index decides
+  return entries;
 }
 
+// Room for the entries of a line, twice.
 template <class Key>
-void sort_entries(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& scratch) {
-  if (entries.size() < kRadixFrom) {
-    std::sort(entries.begin(), entries.end());  // no two are equal: the index decides
-  } else {
-    radix_sort(entries, scratch);
-  }
-}
+struct EntryMemory {
+  Ref<Buffer> buffer;
+  Entry<Key>*entries, *scratch;
+
+  explicit EntryMemory(std::int64_t count)
+      : buffer(Buffer::allocate(2 * static_cast<std::size_t>(count) * sizeof(Entry<Key>), Device{})),
+        entries(reinterpret_cast<Entry<Key>*>(buffer->data())),
+        scratch(entries + count) {}
+};
 
 // Where lines along `dim` start, in `x` and in a contiguous result with `length` there.
 struct Lines {
@@ -103,35 +90,77 @@ struct Lines {
   }
 };
 
-// Calls `order(entries, scratch)` for every line and writes the first `count` indices of what it leaves.
+// Calls `order(entries, scratch)` for every line and writes the first `count` indices of what it gives.
 template <class T, class Order>
 void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t count, bool descending,
                  const Order& order) {
+  using Key = KeyOf<T>;
   const Lines lines(x, dim, result);
   const T* in = x.data<T>();
   auto* out = result.writable<std::int64_t>();
-  parallel_for(
-      static_cast<std::int64_t>(lines.from.size()), std::max<Dim>(1, 4096 / std::max<Dim>(lines.size, 1)),
-      [&](std::int64_t begin, std::int64_t end) {
-        std::vector<Entry<KeyOf<T>>> entries(static_cast<std::size_t>(lines.size));
-        std::vector<Entry<KeyOf<T>>> scratch;
-        for (std::int64_t line = begin; line < end; ++line) {
-          const T* from = in + lines.from[static_cast<std::size_t>(line)];
-          for (std::size_t i = 0; i < entries.size(); ++i) {
-            const auto key = key_of(from[static_cast<std::int64_t>(i) * lines.from_step]);
-            entries[i] = {descending ? static_cast<KeyOf<T>>(~key) : key, static_cast<std::uint32_t>(i)};
-          }
-          order(entries, scratch);
-          std::int64_t* to = out + lines.to[static_cast<std::size_t>(line)];
-          for (std::int64_t i = 0; i < count; ++i)
-            to[i * lines.to_step] = entries[static_cast<std::size_t>(i)].index;
-        }
-      });
+  const auto one = [&](std::int64_t line, const EntryMemory<Key>& memory) {
+    const T* from = in + lines.from[static_cast<std::size_t>(line)];
+    parallel_for(lines.size, kLongLine, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Key key = key_of(from[i * lines.from_step]);
+        memory.entries[i] = {descending ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
+      }
+    });
+    const Entry<Key>* ordered = order(memory.entries, memory.scratch);
+    std::int64_t* to = out + lines.to[static_cast<std::size_t>(line)];
+    parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i * lines.to_step] = ordered[i].index;
+    });
+  };
+  const auto lines_count = static_cast<std::int64_t>(lines.from.size());
+  if (lines.size >= kLongLine) {  // one after the other, each on all threads
+    const EntryMemory<Key> memory(lines.size);
+    for (std::int64_t line = 0; line < lines_count; ++line) one(line, memory);
+    return;
+  }
+  parallel_for(lines_count, std::max<Dim>(1, 4096 / std::max<Dim>(lines.size, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 const EntryMemory<Key> memory(lines.size);
+                 for (std::int64_t line = begin; line < end; ++line) one(line, memory);
+               });
 }
 
 void check_length(Dim length) {
   if (length <= Dim{0xffffffff}) return;
   throw OpError(ErrorKind::Value, "lines of more than 2^32 - 1 elements cannot be sorted", {0});
+}
+
+// Groups by `key(i)`; elements whose key is `alone` are alike to none.
+template <class Key, class KeyAt>
+SortedGroups groups_by(std::int64_t count, const KeyAt& key, std::optional<Key> alone) {
+  const EntryMemory<Key> memory(count);
+  parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) memory.entries[i] = {key(i), static_cast<std::uint32_t>(i)};
+  });
+  const Entry<Key>* sorted = sort_entries(memory.entries, memory.scratch, count);
+  const SortedGroups groups{Tensor::empty(Dims{count}, DType::I64), Tensor::empty(Dims{count}, DType::Bool)};
+  auto* order = groups.order.writable<std::int64_t>();
+  bool* starts = groups.starts.writable<bool>();
+  parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      order[i] = sorted[i].index;
+      starts[i] = i == 0 || sorted[i].key != sorted[i - 1].key || sorted[i].key == alone;
+    }
+  });
+  return groups;
+}
+
+// Numbers that lie close enough together have keys half as wide.
+SortedGroups groups_of_wide(const std::int64_t* from, std::int64_t count) {
+  std::int64_t least = from[0], greatest = from[0];
+  place_kernels().extent(from, count, least, greatest);
+  const auto low = static_cast<std::uint64_t>(least);
+  if (static_cast<std::uint64_t>(greatest) - low > 0xffffffffU)
+    return groups_by<std::uint64_t>(count, [=](std::int64_t i) { return key_of(from[i]); }, {});
+  const auto distance = [=](std::int64_t i) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(from[i]) - low);
+  };
+  return groups_by<std::uint32_t>(count, distance, {});
 }
 
 }  // namespace
@@ -143,7 +172,7 @@ Tensor argsort(const Tensor& x, int dim, bool descending) {
   check_length(size);
   visit_dtype(x.dtype(), [&]<class T>() {
     order_lines<T>(x, dim, result, size, descending,
-                   [](auto& entries, auto& scratch) { sort_entries(entries, scratch); });
+                   [=](auto* entries, auto* scratch) { return sort_entries(entries, scratch, size); });
   });
   return result;
 }
@@ -155,11 +184,29 @@ Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest) {
   if (result.numel() == 0 || k == 0) return result;
   check_length(x.rank() == 0 ? 1 : x.size(dim));
   visit_dtype(x.dtype(), [&]<class T>() {
-    order_lines<T>(x, dim, result, k, largest, [k](auto& entries, auto&) {
-      std::partial_sort(entries.begin(), entries.begin() + k, entries.end());
+    const Dim size = x.rank() == 0 ? 1 : x.size(dim);
+    order_lines<T>(x, dim, result, k, largest, [=](auto* entries, auto*) -> decltype(entries) {
+      std::partial_sort(entries, entries + k, entries + size);
+      return entries;
     });
   });
   return result;
+}
+
+SortedGroups sorted_groups(const Tensor& x) {
+  const std::int64_t count = x.numel();
+  check_length(count);
+  if (count == 0) return {Tensor::empty(Dims{0}, DType::I64), Tensor::empty(Dims{0}, DType::Bool)};
+  return visit_dtype(x.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+      return groups_of_wide(from, count);
+    } else {
+      using Key = KeyOf<T>;
+      const std::optional<Key> nan = is_float(x.dtype()) ? std::optional<Key>(~Key{0}) : std::nullopt;
+      return groups_by<Key>(count, [=](std::int64_t i) { return key_of(from[i]); }, nan);
+    }
+  });
 }
 
 }  // namespace kiln::cpu

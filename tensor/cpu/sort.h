@@ -12,4 +12,11 @@ Tensor argsort(const Tensor& x, int dim, bool descending);
 // The indices of the `k` largest (or smallest) elements of every line, best first; of equal ones the first.
 Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest);
 
+// The order that sorts a contiguous vector, i64, and which places of it begin a run of equal elements, bool.
+// NaN equals nothing.
+struct SortedGroups {
+  Tensor order, starts;
+};
+SortedGroups sorted_groups(const Tensor& x);
+
 }  // namespace kiln::cpu

@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/nonzero.h"
+#include "tensor/cpu/places.h"
 #include "tensor/cpu/sort.h"
 #include "tensor/ops/rules.h"
 
@@ -35,41 +34,13 @@ std::vector<TensorType> unique_infer(std::span<const TensorType> inputs, const A
   return types;
 }
 
-// Indices in sorted order, and whether each starts a new group.
-struct Groups {
-  std::vector<std::int64_t> order;
-  std::vector<char> starts;
-};
-
-template <class T>
-bool same(T a, T b) {
-  if constexpr (requires { to_float(a); }) {
-    return to_float(a) == to_float(b);
-  } else {
-    return a == b;
-  }
-}
-
-Groups group_elements(const Tensor& flat) {
-  const Tensor order = cpu::argsort(flat, 0, false);
-  const auto* index = order.data<std::int64_t>();
-  Groups groups{{index, index + order.numel()},
-                std::vector<char>(static_cast<std::size_t>(order.numel()), 1)};
-  visit_dtype(flat.dtype(), [&]<class T>() {
-    const T* x = flat.data<T>();
-    for (std::size_t i = 1; i < groups.order.size(); ++i)
-      groups.starts[i] = !same(x[groups.order[i]], x[groups.order[i - 1]]);
-  });
-  return groups;
-}
-
 // Rows of a contiguous matrix, compared element by element.
-Groups group_rows(const Tensor& matrix) {
+cpu::SortedGroups sorted_rows(const Tensor& matrix) {
   const Dim rows = matrix.size(0);
   const Dim columns = matrix.size(1);
-  Groups groups{std::vector<std::int64_t>(static_cast<std::size_t>(rows)),
-                std::vector<char>(static_cast<std::size_t>(rows), 1)};
-  std::iota(groups.order.begin(), groups.order.end(), 0);
+  const cpu::SortedGroups groups{ops::arange(0, rows), Tensor::empty(Dims{rows}, DType::Bool)};
+  auto* order = groups.order.writable<std::int64_t>();
+  bool* starts = groups.starts.writable<bool>();
   visit_dtype(matrix.dtype(), [&]<class T>() {
     const T* x = matrix.data<T>();
     const auto compare = [=](std::int64_t a, std::int64_t b) {
@@ -84,17 +55,19 @@ Groups group_rows(const Tensor& matrix) {
       }
       return 0;
     };
-    std::stable_sort(groups.order.begin(), groups.order.end(),
-                     [&](auto a, auto b) { return compare(a, b) < 0; });
-    for (std::size_t i = 1; i < groups.order.size(); ++i)
-      groups.starts[i] = compare(groups.order[i], groups.order[i - 1]) != 0;
+    std::stable_sort(order, order + rows, [&](auto a, auto b) { return compare(a, b) < 0; });
+    for (Dim i = 0; i < rows; ++i) starts[i] = i == 0 || compare(order[i], order[i - 1]) != 0;
   });
   return groups;
 }
 
-Tensor vector_of(const std::vector<std::int64_t>& values) {
-  const Tensor result = Tensor::empty(Dims{static_cast<Dim>(values.size())}, DType::I64);
-  std::copy(values.begin(), values.end(), result.writable<std::int64_t>());
+// How far each of ascending places is from the next, the last from `end`.
+Tensor lengths_of(const Tensor& places, std::int64_t end) {
+  const Tensor result = Tensor::empty(places.sizes(), DType::I64);
+  const std::int64_t count = places.numel();
+  const auto* from = places.data<std::int64_t>();
+  auto* to = result.writable<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) to[i] = (i + 1 < count ? from[i + 1] : end) - from[i];
   return result;
 }
 
@@ -102,35 +75,28 @@ Tensors unique_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const bool by_slice = attrs.has("dim");
   const int dim = by_slice ? rules::dim_attr(attrs, "dim", x.rank()) : 0;
-  Tensor source = x;
+  Tensor source;
   if (by_slice) {
     const Tensor lines = ops::transpose(x, 0, dim);
     const Dim rows = lines.size(0);
     source = cpu::contiguous_copy(lines, x.dtype());
     source = Tensor::alias(source, rules::contiguous_layout(Dims{rows, rows == 0 ? 0 : x.numel() / rows}));
   } else {
-    source = cpu::contiguous_copy(x, x.dtype());
-    source = Tensor::alias(source, rules::contiguous_layout(Dims{x.numel()}));
+    source = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
+    source = Tensor::alias(source, {Dims{x.numel()}, Dims{1}, source.offset()});
   }
-  const Groups groups = by_slice ? group_rows(source) : group_elements(source);
-  std::vector<std::int64_t> firsts;
-  std::vector<std::int64_t> counts;
-  std::vector<std::int64_t> inverse(groups.order.size());
-  for (std::size_t i = 0; i < groups.order.size(); ++i) {
-    if (groups.starts[i]) {
-      firsts.push_back(groups.order[i]);
-      counts.push_back(0);
-    }
-    ++counts.back();
-    inverse[static_cast<std::size_t>(groups.order[i])] = static_cast<std::int64_t>(firsts.size()) - 1;
-  }
-  Tensors outputs{by_slice ? ops::index_select(x, dim, vector_of(firsts))
-                           : ops::index_select(source, 0, vector_of(firsts))};
+  const cpu::SortedGroups groups = by_slice ? sorted_rows(source) : cpu::sorted_groups(source);
+  const std::int64_t count = groups.order.numel();
+  const Tensor starts = ops::reshape(cpu::nonzero(groups.starts), Dims{-1});
+  const Tensor firsts = ops::index_select(groups.order, 0, starts);
+  Tensors outputs{by_slice ? ops::index_select(x, dim, firsts) : ops::index_select(source, 0, firsts)};
   if (attrs.get<bool>("return_inverse")) {
-    const Tensor flat = vector_of(inverse);
-    outputs.push_back(by_slice ? flat : Tensor::alias(flat, rules::contiguous_layout(x.sizes())));
+    const Tensor numbers = ops::cumsum(groups.starts, 0) - Tensor::number(std::int64_t{1});
+    const Tensor inverse = Tensor::empty(Dims{count}, DType::I64);
+    cpu::put(inverse, numbers, cpu::places_around(inverse.layout(), 0, 1, groups.order, 1), cpu::Put::Write);
+    outputs.push_back(by_slice ? inverse : Tensor::alias(inverse, rules::contiguous_layout(x.sizes())));
   }
-  if (attrs.get<bool>("return_counts")) outputs.push_back(vector_of(counts));
+  if (attrs.get<bool>("return_counts")) outputs.push_back(lengths_of(starts, count));
   return outputs;
 }
 

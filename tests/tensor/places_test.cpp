@@ -1,4 +1,6 @@
-// Picks and puts of many elements: what threads share, against loops over elements.
+// Picks, puts and orders of many elements: what threads share, against loops over elements.
+#include <numeric>
+
 #include "nd.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/cpu/place_kernels.h"
@@ -140,5 +142,46 @@ TEST_CASE("many single puts: the last one stays, sums go in order", "[index]") {
         CHECK(same(apart, written));
       });
     }
+  }
+}
+
+TEST_CASE("sorting and finding the distinct ones of a long line", "[sort]") {
+  std::vector<std::int64_t> wide = scrambled(300'001, 5'000);
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    wide[i] = (i % 3 == 0 ? wide[i] : -wide[i]) * (i % 7 == 0 ? std::int64_t{1} << 50 : 1);
+  const auto count = static_cast<Dim>(wide.size());
+  const Tensor x = tensor_from(wide, Dims{count}, DType::I64);
+  for (const Tensor& each :
+       {x, ops::to(x, DType::F32), ops::remainder(x, Tensor::number(std::int64_t{100}))}) {
+    visit_dtype(each.dtype(), [&]<class T>() {
+      if constexpr (std::is_arithmetic_v<T>) {
+        const T* from = each.data<T>();
+        std::vector<std::int64_t> order(wide.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [=](auto a, auto b) { return from[a] < from[b]; });
+        std::vector<T> distinct;
+        std::vector<std::int64_t> counts, inverse(wide.size());
+        for (const std::int64_t i : order) {
+          if (distinct.empty() || distinct.back() != from[i])
+            distinct.push_back(from[i]), counts.push_back(0);
+          ++counts.back();
+          inverse[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts.size()) - 1;
+        }
+        const auto groups = static_cast<Dim>(distinct.size());
+        for (const int threads : {1, 3}) {
+          const int before = num_threads();
+          set_num_threads(threads);
+          const Op& op = OpTable::get().at("unique");
+          Attrs attrs(op);
+          attrs.set("return_inverse", true).set("return_counts", true);
+          const Tensors found = kiln::bind(op, {&each, 1}, attrs);
+          CHECK(same(found[0], tensor_from(distinct, Dims{groups}, each.dtype())));
+          CHECK(same(found[1], tensor_from(inverse, Dims{count}, DType::I64)));
+          CHECK(same(found[2], tensor_from(counts, Dims{groups}, DType::I64)));
+          CHECK(same(ops::argsort(each), tensor_from(order, Dims{count}, DType::I64)));
+          set_num_threads(before);
+        }
+      }
+    });
   }
 }
