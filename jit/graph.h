@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -155,7 +156,8 @@ struct Graph {
   std::vector<Operand> outputs;
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
-  std::vector<std::string> guards;  // in words; no part of the text, nor of equality
+  std::vector<std::string> guards;                 // in words; no part of the text, nor of equality
+  std::vector<std::shared_ptr<const Op>> kernels;  // ops that were made for this graph; likewise
 
   int argument_count() const;
   // The argument of each input, -1 for a base.

@@ -221,6 +221,10 @@ std::string place_text(const Node& node) {
   return text;
 }
 
+std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs) {
+  return fmt::format("{}({})", op.name(), attrs_text(op, attrs, true));
+}
+
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names) {
   const std::string arguments =
       node.is_constant() ? constant_text(node.constant) : arguments_text(node, names);

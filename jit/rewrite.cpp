@@ -65,6 +65,7 @@ Graph header_of(const Graph& source) {
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;
+  header.kernels = source.kernels;
   header.values.assign(source.values.begin(),
                        source.values.begin() + static_cast<std::ptrdiff_t>(source.inputs.size()));
   return header;

@@ -18,7 +18,7 @@ KEPT_IN = {
     "antlr4-runtime": ("lang/",),
     "readline": ("repl/",),
     "dnnl": ("tensor/cpu/",),
-    "llvm": ("jit/",),
+    "llvm": ("jit/llvm/",),
     "nlohmann": ("interpreter/", "lang/"),
 }
 LONGEST_FILE = 800

@@ -1,8 +1,6 @@
 // Conversions between dtypes and the types of the arithmetic, gathering and scattering strided elements.
-#include <type_traits>
-
+#include "tensor/cpu/convert.h"
 #include "tensor/cpu/kernels.h"
-#include "tensor/math/arithmetic.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -10,37 +8,8 @@ namespace {
 using math::Int32;
 using math::Int64;
 
-// What an element is read as, and how one is written.
-template <class T>
-T widen(T x) {
-  return x;
-}
-Int32 widen(bool x) { return x ? 1 : 0; }
-Int32 widen(std::uint8_t x) { return x; }
-Int32 widen(std::int8_t x) { return x; }
-Int32 widen(std::int16_t x) { return x; }
-float widen(Half x) { return math::half_to_float(x.bits); }
-float widen(BFloat16 x) { return math::bfloat16_to_float(x.bits); }
-
-// Floats to integers truncate, and wrap from 32 bits for the narrow ones; integers wrap; all but 0 is true.
-template <class To, class From>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, From>) {
-    return x;
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return x != From(0);
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return {static_cast<std::uint16_t>(math::float_to_half(static_cast<float>(x)))};
-  } else if constexpr (std::is_same_v<To, BFloat16>) {
-    return {static_cast<std::uint16_t>(math::float_to_bfloat16(static_cast<float>(x)))};
-  } else if constexpr (math::kIsFloating<From> && std::is_integral_v<To> && sizeof(To) == 8) {
-    return static_cast<To>(math::to_int64(x));
-  } else if constexpr (math::kIsFloating<From> && std::is_integral_v<To>) {
-    return static_cast<To>(math::to_int32(x));
-  } else {
-    return static_cast<To>(x);
-  }
-}
+using scalar::convert;
+using scalar::widen;
 
 template <class From, class To>
 void load(const void* source, std::int64_t stride, void* block, std::int64_t n) {

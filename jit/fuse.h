@@ -1,0 +1,35 @@
+// Owns the decision which nodes of a functional graph run together in one kernel, and why others do not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+// Nodes that one kernel computes, all over the same axes.
+struct Group {
+  std::vector<int> nodes;  // in order
+  Sizes axes;
+  std::vector<ValueId> outputs;  // values that something outside of the group needs
+};
+
+// A value that goes through memory between a node and one that reads it.
+struct Unfused {
+  int producer = -1;
+  int consumer = -1;
+  std::string reason;
+};
+
+struct Fusion {
+  std::vector<Group> groups;  // of two nodes and more
+  std::vector<int> group_of;  // by node; -1: runs alone, as in eager
+  std::vector<Unfused> unfused;
+};
+Fusion find_groups(const Graph& graph);
+
+// For people: groups with their nodes, then every edge that is not fused with its reason.
+std::string print_fusion(const Graph& graph, const Fusion& fusion);
+
+}  // namespace kiln::jit

@@ -1,0 +1,180 @@
+#include "jit/fused.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "jit/kernel.h"
+#include "jit/lower.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+
+namespace kiln::jit {
+namespace {
+
+// A row of no table: the op of one kernel. Its attribute is the values of the graph's symbols.
+struct KernelOp : Op {
+  KernelOp(const Op& row, std::unique_ptr<const Kernel> made) : Op(row), kernel(std::move(made)) {}
+  std::unique_ptr<const Kernel> kernel;
+};
+
+Tensors run_kernel(const Op& op, Inputs inputs, const Attrs& attrs) {
+  return static_cast<const KernelOp&>(op).kernel->run(inputs, attrs.get<Dims>("symbols"));
+}
+std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& attrs) {
+  return static_cast<const KernelOp&>(*attrs.op()).kernel->types(attrs.get<Dims>("symbols"));
+}
+
+std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel) {
+  constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
+  Op row{.signature = Signature::parse(kernel->nest().name + "(inputs: tensors, *, symbols: ints)"),
+         .family = "kernel",
+         .documentation = "Several ops of one graph as one compiled kernel.",
+         .example = "",
+         .infer = infer_kernel,
+         .eager = run_kernel,
+         .vjp = Rule<VjpFn>::none(kNoRule),
+         .jvp = Rule<JvpFn>::none(kNoRule),
+         .batch = Rule<BatchFn>::none(kNoRule),
+         .lowering = Lowering::Library,
+         .traits = kChecksInEager,
+         .outputs = 1};
+  if (std::any_of(kernel->nest().body.begin(), kernel->nest().body.end(),
+                  [](const Instruction& each) { return each.failure >= 0; }))
+    row.traits |= kMayFail;
+  row.outputs = static_cast<int>(kernel->nest().stores.size());
+  return std::make_shared<const KernelOp>(row, std::move(kernel));
+}
+
+// The order in which nodes and kernels run: what each reads comes before it, else as in the graph.
+class Schedule {
+ public:
+  Schedule(const Graph& graph, const Fusion& fusion) : graph_(graph), fusion_(fusion) {
+    waits_.resize(graph.nodes.size(), 0);
+    readers_.resize(graph.nodes.size());
+    const std::vector<int> producers = graph.producers();
+    int last_draw = -1;
+    for (int to = 0; to < static_cast<int>(graph.nodes.size()); ++to) {
+      const Node& node = graph.nodes[static_cast<std::size_t>(to)];
+      for (const Operand& each : node.operands) {
+        if (each.is_value()) edge(producers[static_cast<std::size_t>(each.value)], to);
+      }
+      if (node.is_constant() || !node.op->has(kRandom)) continue;
+      edge(last_draw, to);
+      last_draw = to;
+    }
+  }
+
+  // Calls f(place) for each node that runs alone, and for the first of each group.
+  template <class F>
+  void each(F&& f) {
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
+      if (unit(place) == place && waits_[static_cast<std::size_t>(place)] == 0) ready.push(place);
+    }
+    while (!ready.empty()) {
+      const int place = ready.top();
+      ready.pop();
+      f(place);
+      for (const int reader : readers_[static_cast<std::size_t>(place)]) {
+        if (--waits_[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+      }
+    }
+  }
+
+ private:
+  // The node that stands for the kernel of a node.
+  int unit(int place) const {
+    const int group = fusion_.group_of[static_cast<std::size_t>(place)];
+    return group < 0 ? place : fusion_.groups[static_cast<std::size_t>(group)].nodes.front();
+  }
+  void edge(int from, int to) {
+    if (from < 0 || unit(from) == unit(to)) return;
+    readers_[static_cast<std::size_t>(unit(from))].push_back(unit(to));
+    ++waits_[static_cast<std::size_t>(unit(to))];
+  }
+
+  const Graph& graph_;
+  const Fusion& fusion_;
+  std::vector<int> waits_;
+  std::vector<std::vector<int>> readers_;
+};
+
+// Puts a node in the place of each group.
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const Fusion& fusion, std::span<const Lowered> lowered,
+        std::vector<std::shared_ptr<const Op>> ops)
+      : graph_(graph), fusion_(fusion), lowered_(lowered), rewriter_(graph) {
+    rewriter_.graph.stage = Stage::Fused;
+    rewriter_.graph.kernels = std::move(ops);
+  }
+
+  Graph run() {
+    Schedule(graph_, fusion_).each([this](int place) {
+      const int group = fusion_.group_of[static_cast<std::size_t>(place)];
+      if (group < 0) {
+        rewriter_.copy(graph_.nodes[static_cast<std::size_t>(place)]);
+      } else {
+        kernel(static_cast<std::size_t>(group));
+      }
+    });
+    return dce(rewriter_.finish());
+  }
+
+ private:
+  void kernel(std::size_t index) {
+    const Group& group = fusion_.groups[index];
+    Node node;
+    node.op = rewriter_.graph.kernels[index].get();
+    Sizes symbols;
+    for (const auto& [symbol, hint] : graph_.hints) symbols.push_back(Size::symbol(symbol));
+    node.attrs = {symbols};
+    for (const ValueId id : lowered_[index].inputs) node.operands.push_back(Operand::of(rewriter_.at(id)));
+    node.place = graph_.nodes[static_cast<std::size_t>(group.nodes.back())].place;
+    std::vector<Type> types;
+    std::vector<std::string> names;
+    for (const ValueId id : group.outputs) {
+      types.push_back(graph_.values[static_cast<std::size_t>(id)].type);
+      names.push_back(graph_.values[static_cast<std::size_t>(id)].name);
+    }
+    const std::vector<ValueId> made = rewriter_.append(std::move(node), std::move(types), names);
+    for (std::size_t k = 0; k < made.size(); ++k) rewriter_.map(group.outputs[k], made[k]);
+  }
+
+  const Graph& graph_;
+  const Fusion& fusion_;
+  std::span<const Lowered> lowered_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+FusedGraph fuse(const Graph& graph) {
+  const Graph source = dce(graph);
+  const Fusion fusion = find_groups(source);
+  std::vector<Lowered> lowered;
+  std::vector<LoopNest> nests;
+  FusedGraph result;
+  for (const Group& group : fusion.groups) {
+    lowered.push_back(lower(source, group, fmt::format("kernel_{}", lowered.size())));
+    nests.push_back(lowered.back().nest);
+    result.loops.push_back(print_loops(nests.back()));
+  }
+  result.fusion = print_fusion(source, fusion);
+  std::vector<std::shared_ptr<const Op>> kernels;
+  if (!nests.empty()) {
+    std::vector<std::string> symbols;
+    for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
+    const CompiledKernels compiled = compile(nests);
+    for (std::size_t i = 0; i < nests.size(); ++i) {
+      kernels.push_back(
+          op_of(std::make_unique<const Kernel>(nests[i], compiled.functions[i], compiled.code, symbols)));
+    }
+  }
+  result.graph = Fuser(source, fusion, lowered, std::move(kernels)).run();
+  return result;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,301 @@
+#include "jit/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/parallel.h"
+
+namespace kiln::jit {
+namespace {
+
+using Access = KernelPlan::LoadPlan::Access;
+
+constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
+constexpr std::int64_t kWidest = 8;    // bytes of an element
+constexpr std::int64_t kVectorBytes = kVector * kWidest;
+constexpr std::int64_t kGrain = 1 << 16;  // elements per thread of a nest that does next to nothing
+constexpr std::int64_t kCostly = 8;       // a function such as exp, in additions
+
+std::int64_t cost_of(const LoopNest& nest) {
+  std::int64_t cost = 1;
+  for (const Instruction& step : nest.body) {
+    if (step.kind != Instruction::Kind::Apply || step.invariant) continue;
+    cost += step.op->pointwise->rule == TypeRule::Float ? kCostly : 1;
+  }
+  return cost;
+}
+
+// A place in the axes, of one load.
+class Walk {
+ public:
+  Walk(const Dims& axes, const Dims& strides, std::int64_t index)
+      : axes_(axes), strides_(strides), places_(axes.size(), 0) {
+    for (std::size_t d = axes.size(); d-- > 0; index /= axes[d]) {
+      places_[d] = index % axes[d];
+      offset_ += places_[d] * strides[d];
+    }
+  }
+  std::int64_t offset() const { return offset_; }
+
+  // Calls f(offset, length) for each run along the last axis of the next `count` elements.
+  template <class F>
+  void advance(std::int64_t count, F&& f) {
+    const std::size_t last = axes_.size() - 1;
+    while (count > 0) {
+      const std::int64_t length = std::min(count, axes_[last] - places_[last]);
+      f(offset_, length);
+      count -= length;
+      places_[last] += length;
+      offset_ += length * strides_[last];
+      for (std::size_t d = last; places_[d] == axes_[d] && d > 0; --d) {
+        offset_ += strides_[d - 1] - places_[d] * strides_[d];
+        places_[d] = 0;
+        ++places_[d - 1];
+      }
+    }
+  }
+
+ private:
+  const Dims& axes_;
+  const Dims& strides_;
+  Dims places_;
+  std::int64_t offset_ = 0;
+};
+
+// One run: what all threads share.
+class Run {
+ public:
+  Run(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called,
+      Inputs inputs, const Tensors& outputs)
+      : nest_(nest), plan_(plan), function_(function), called_(called) {
+    for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+      const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
+      input.check_readable();
+      const auto& load = plan.loads[k];
+      const std::byte* data = input.storage()->data();
+      if (load.copied) {
+        copies_.push_back(cpu::contiguous_copy(Tensor::alias(input, load.layout), input.dtype()));
+        data = copies_.back().raw();
+      }
+      loads_.push_back({data, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
+      loads_.back().data += load.offset * loads_.back().item;
+    }
+    for (const Tensor& output : outputs) {
+      outputs_.push_back({output.raw_writable(), static_cast<std::int64_t>(size_of(output.dtype()))});
+    }
+  }
+
+  std::uint64_t piece(std::int64_t begin, std::int64_t end) const { return Piece(*this).run(begin, end); }
+
+ private:
+  struct Source {
+    const std::byte* data;
+    std::int64_t item;
+  };
+  struct Target {
+    std::byte* data;
+    std::int64_t item;
+  };
+
+  // What one thread does: a call for each block, with what cannot be read in place gathered before.
+  class Piece {
+   public:
+    explicit Piece(const Run& run) : run_(run), plan_(run.plan_) {
+      places_.resize(run.loads_.size() + run.outputs_.size());
+      moves_.assign(run.loads_.size(), ~std::int64_t{0});
+      spread_.resize(run.loads_.size());
+      for (std::size_t k = 0; k < run.loads_.size(); ++k) {
+        if (plan_.loads[k].access == Access::Constant && !run.nest_.loads[k].invariant)
+          constant(k, run.loads_[k].data);
+      }
+    }
+
+    std::uint64_t run(std::int64_t begin, std::int64_t end) {
+      for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+        if (plan_.loads[k].access != Access::Strided) continue;
+        walks_.emplace_back(k, Walk(plan_.axes, plan_.loads[k].strides, begin));
+      }
+      if (!walks_.empty()) gathered_.resize(walks_.size());
+      std::uint64_t failed = 0;
+      for (std::int64_t at = begin; at < end;) {
+        const std::int64_t count = length_at(at, end);
+        place(at, count);
+        failed |= count < kVector ? short_call(count) : call(count);
+        at += count;
+      }
+      return failed;
+    }
+
+   private:
+    // As much as one call can take; no remainder shorter than a vector.
+    std::int64_t length_at(std::int64_t at, std::int64_t end) const {
+      std::int64_t rest = end - at;
+      if (plan_.all_direct) return rest;
+      if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
+      if (rest <= kBlock) return rest;
+      return rest - kBlock < kVector ? rest - kVector : kBlock;
+    }
+
+    void place(std::int64_t at, std::int64_t count) {
+      for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+        const Source& load = run_.loads_[k];
+        if (run_.nest_.loads[k].invariant) {
+          places_[k] = load.data;
+        } else if (plan_.loads[k].access == Access::Direct) {
+          places_[k] = load.data + at * load.item;
+        }
+      }
+      for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
+      for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
+        places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
+      }
+    }
+
+    void walk(std::size_t w, std::int64_t count) {
+      auto& [k, walk] = walks_[w];
+      const Source& load = run_.loads_[k];
+      const Dim stride = plan_.loads[k].strides.back();
+      if (plan_.by_rows && stride <= 1) {
+        const std::byte* const row = load.data + walk.offset() * load.item;
+        walk.advance(count, [](std::int64_t, std::int64_t) {});
+        if (stride == 0) return constant(k, row);
+        moves_[k] = ~std::int64_t{0};
+        places_[k] = row;
+        return;
+      }
+      if (gathered_[w] == nullptr) gathered_[w] = std::make_unique<std::byte[]>(kBlock * kWidest);
+      std::byte* to = gathered_[w].get();
+      places_[k] = to;
+      const cpu::LoadFn gather =
+          cpu::convert_table().load_raw[std::countr_zero(static_cast<unsigned>(load.item))];
+      walk.advance(count, [&](std::int64_t offset, std::int64_t length) {
+        gather(load.data + offset * load.item, stride, to, length);
+        to += length * load.item;
+      });
+    }
+
+    // One element on all places of a vector.
+    void constant(std::size_t k, const std::byte* element) {
+      if (spread_[k] == nullptr) spread_[k] = std::make_unique<std::byte[]>(kVectorBytes);
+      fill(spread_[k].get(), element, run_.loads_[k].item, 0);
+      places_[k] = spread_[k].get();
+      moves_[k] = 0;
+    }
+    static void fill(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from) {
+      for (std::int64_t i = from; i < kVector; ++i)
+        std::memcpy(vector + i * item, element, static_cast<std::size_t>(item));
+    }
+
+    std::uint64_t call(std::int64_t count) const {
+      const KernelCall call{places_.data(), moves_.data(), plan_.numbers.data(), run_.called_, count};
+      return run_.function_(&call);
+    }
+
+    // Fewer elements than a vector has: the last one stands on the other places, where nothing can go wrong
+    // that does not go wrong anyway.
+    std::uint64_t short_call(std::int64_t count) {
+      std::vector<std::array<std::byte, kVectorBytes>> vectors(places_.size());
+      std::vector<const void*> before = places_;
+      for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+        if (run_.nest_.loads[k].invariant || moves_[k] == 0) continue;
+        const std::int64_t item = run_.loads_[k].item;
+        std::byte* const vector = vectors[k].data();
+        std::memcpy(vector, places_[k], static_cast<std::size_t>(count * item));
+        fill(vector, vector + (count - 1) * item, item, count);
+        places_[k] = vector;
+      }
+      for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) places_[k] = vectors[k].data();
+      const std::uint64_t failed = call(kVector);
+      for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) {
+        const std::int64_t item = run_.outputs_[k - run_.loads_.size()].item;
+        std::memcpy(const_cast<void*>(before[k]), vectors[k].data(), static_cast<std::size_t>(count * item));
+      }
+      places_ = std::move(before);
+      return failed;
+    }
+
+    const Run& run_;
+    const KernelPlan& plan_;
+    std::vector<const void*> places_;
+    std::vector<std::int64_t> moves_;
+    std::vector<std::unique_ptr<std::byte[]>> spread_;    // by load
+    std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
+    std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
+  };
+
+  const LoopNest& nest_;
+  const KernelPlan& plan_;
+  KernelFn function_;
+  const cpu::BlockKernel* called_;
+  Tensors copies_;
+  std::vector<Source> loads_;
+  std::vector<Target> outputs_;
+};
+
+}  // namespace
+
+Kernel::Kernel(LoopNest nest, KernelFn function, std::shared_ptr<void> code, std::vector<std::string> symbols)
+    : nest_(std::move(nest)), function_(function), code_(std::move(code)), symbols_(std::move(symbols)) {
+  for (const Instruction& step : nest_.body) {
+    const bool applies = step.kind == Instruction::Kind::Apply;
+    called_.push_back(
+        applies ? cpu::kernel_table().kernels[step.op->pointwise->row][static_cast<int>(step.compute)]
+                : nullptr);
+  }
+  grain_ = std::max<std::int64_t>(kGrain / cost_of(nest_), kBlock);
+}
+
+SymbolValues Kernel::named(const Dims& symbols) const {
+  SymbolValues values;
+  for (std::size_t i = 0; i < symbols_.size(); ++i) values.emplace(symbols_[i], symbols[i]);
+  return values;
+}
+
+std::vector<TensorType> Kernel::types(const Dims& symbols) const {
+  const Dims sizes = evaluate(nest_.axes, named(symbols));
+  std::vector<TensorType> types;
+  for (const Store& each : nest_.stores) types.push_back({each.dtype, Device{}, sizes});
+  return types;
+}
+
+std::shared_ptr<const KernelPlan> Kernel::plan_for(Inputs inputs, const Dims& symbols) const {
+  std::shared_ptr<const KernelPlan> plan = last_plan_.load();
+  const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
+  if (plan && plan->symbols == symbols &&
+      std::equal(inputs.begin(), inputs.end(), plan->inputs.begin(), plan->inputs.end(), same_layout))
+    return plan;
+  plan = std::make_shared<const KernelPlan>(make_plan(nest_, inputs, symbols, named(symbols)));
+  last_plan_.store(plan);
+  return plan;
+}
+
+Tensors Kernel::run(Inputs inputs, const Dims& symbols) const {
+  const std::shared_ptr<const KernelPlan> plan = plan_for(inputs, symbols);
+  Tensors outputs;
+  for (const Store& each : nest_.stores) outputs.push_back(Tensor::empty(plan->sizes, each.dtype, Device{}));
+  const std::int64_t count = outputs[0].numel();
+  if (count == 0) return outputs;
+  const Run run(nest_, *plan, function_, called_.data(), inputs, outputs);
+  std::atomic<std::uint64_t> failed{0};
+  parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
+    if (const std::uint64_t found = run.piece(begin, end)) failed.fetch_or(found, std::memory_order_relaxed);
+  });
+  if (const std::uint64_t found = failed.load()) fail(found);
+  return outputs;
+}
+
+void Kernel::fail(std::uint64_t failed) const {
+  const int first = std::countr_zero(failed);
+  const auto step = std::find_if(nest_.body.begin(), nest_.body.end(),
+                                 [first](const Instruction& each) { return each.failure == first; });
+  const std::string_view name = step->op->name();
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: {}", name.substr(0, name.find('.')), step->op->pointwise->failure), {1});
+}
+
+}  // namespace kiln::jit

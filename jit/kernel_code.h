@@ -1,0 +1,28 @@
+// Owns how compiled kernels are called: what the code that LLVM makes and the loops around it agree on.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cpu/kernels.h"
+
+namespace kiln::jit {
+
+// Elements that a kernel works on at once. One 512-bit register of f32; LLVM takes other types and narrower
+// registers apart.
+inline constexpr std::int64_t kVector = 16;
+
+// One call computes elements [0, count) of all stores. The last vector ends with the last element: where
+// `count` is no multiple of kVector it overlaps the one before, and computes its elements again.
+struct KernelCall {
+  const void* const* places;  // the first element of each load, then of each store
+  const std::int64_t* moves;  // of each load: ~0 when it goes on with the loop, 0 when one vector serves all
+  const std::int64_t* numbers;  // values of sizes that are symbols
+  const cpu::BlockKernel*
+      called;          // by instruction: the eager kernels of those that are no straight-line code
+  std::int64_t count;  // at least kVector
+};
+// Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
+using KernelFn = std::uint64_t (*)(const KernelCall*);
+inline constexpr int kMostFailures = 64;
+
+}  // namespace kiln::jit

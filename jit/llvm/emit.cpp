@@ -1,0 +1,410 @@
+#include "jit/llvm/emit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "jit/kernel_code.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/scalar.h"
+
+namespace kiln::jit {
+namespace {
+
+using llvm::ConstantInt;
+using llvm::Type;
+using llvm::Value;
+
+const char* const kRowNames[] = {
+#define KILN_UNARY(name, ...) #name,
+#define KILN_BINARY(name, ...) #name,
+#define KILN_TERNARY(name, ...) #name,
+#include "tensor/ops/elementwise.def"
+#undef KILN_UNARY
+#undef KILN_BINARY
+#undef KILN_TERNARY
+};
+const bool kHasRange[] = {
+#define KILN_UNARY(name, ...) scalar::name::kHasRange,
+#define KILN_BINARY(name, ...) scalar::name::kHasRange,
+#define KILN_TERNARY(name, ...) false,
+#include "tensor/ops/elementwise.def"
+#undef KILN_UNARY
+#undef KILN_BINARY
+#undef KILN_TERNARY
+};
+
+constexpr const char* kComputeNames[kComputeCount] = {"f32", "f64", "i32", "i64"};
+constexpr DType kComputeTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
+constexpr const char* kDTypeNames[kDTypeCount] = {"bool", "u8",  "i8",   "i16", "i32",
+                                                  "i64",  "f16", "bf16", "f32", "f64"};
+std::string name_of(Compute compute) { return kComputeNames[static_cast<int>(compute)]; }
+std::string name_of(DType dtype) { return kDTypeNames[static_cast<int>(dtype)]; }
+DType dtype_of(Compute compute) { return kComputeTypes[static_cast<int>(compute)]; }
+
+// The type of the arithmetic that every value of a dtype converts to, as the eager kernels have it.
+Compute compute_of(DType dtype) {
+  switch (dtype) {
+    case DType::F64:
+      return Compute::F64;
+    case DType::I64:
+      return Compute::I64;
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32:
+      return Compute::F32;
+    default:
+      return Compute::I32;
+  }
+}
+
+// Fields of KernelCall, by position.
+enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount };
+
+class Emitter {
+ public:
+  Emitter(Bodies& bodies, const LoopNest& nest, const std::string& symbol)
+      : bodies_(bodies),
+        nest_(nest),
+        context_(bodies.module().getContext()),
+        build_(context_),
+        pointer_(llvm::PointerType::get(context_, 0)) {
+    auto* type = llvm::FunctionType::get(build_.getInt64Ty(), {pointer_}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, bodies.module());
+    registers_.resize(nest.body.size());
+  }
+
+  llvm::Function* run() {
+    entry_ = block("entry");
+    build_.SetInsertPoint(entry_);
+    read_call();
+    failed_ = build_.getInt64(0);
+    for (std::size_t i = 0; i < nest_.body.size(); ++i) {
+      if (nest_.body[i].invariant) instruction(i);
+    }
+    loop();
+    return function_;
+  }
+
+ private:
+  // ---- The loop ----
+
+  void loop() {
+    llvm::BasicBlock* const before = build_.GetInsertBlock();
+    llvm::BasicBlock* const top = block("loop");
+    llvm::BasicBlock* const after = block("done");
+    Value* const last = build_.CreateSub(count_, build_.getInt64(kVector));
+    build_.CreateBr(top);
+    build_.SetInsertPoint(top);
+    auto* const at = build_.CreatePHI(build_.getInt64Ty(), 2);
+    auto* const failed = build_.CreatePHI(build_.getInt64Ty(), 2);
+    failed->addIncoming(failed_, before);
+    failed_ = failed;
+    at_ = build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last);
+    for (std::size_t i = 0; i < nest_.body.size(); ++i) {
+      if (!nest_.body[i].invariant) instruction(i);
+    }
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) store(k);
+    Value* const next = build_.CreateAdd(at, build_.getInt64(kVector));
+    build_.CreateCondBr(build_.CreateICmpULT(next, count_), top, after);
+    at->addIncoming(build_.getInt64(0), before);
+    at->addIncoming(next, build_.GetInsertBlock());
+    failed->addIncoming(failed_, build_.GetInsertBlock());
+    build_.SetInsertPoint(after);
+    build_.CreateRet(failed_);
+  }
+
+  void store(std::size_t index) {
+    const Store& store = nest_.stores[index];
+    Value* const value = registers_[static_cast<std::size_t>(store.value)];
+    Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(store.dtype)));
+    build_.CreateAlignedStore(value, build_.CreateGEP(build_.getInt8Ty(), stores_[index], bytes),
+                              llvm::Align(size_of(store.dtype)));
+  }
+
+  // ---- What the kernel is given ----
+
+  void read_call() {
+    Value* const call = function_->getArg(0);
+    const auto field = [&](Field index, Type* type) {
+      Value* const place = build_.CreateConstGEP1_64(build_.getInt64Ty(), call, index);
+      return build_.CreateLoad(type, place);
+    };
+    Value* const places = field(kPlaces, pointer_);
+    Value* const moves = field(kMoves, pointer_);
+    numbers_ = field(kNumbers, pointer_);
+    called_ = field(kCalled, pointer_);
+    count_ = field(kCount, build_.getInt64Ty());
+    for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
+      loads_.push_back(element(places, pointer_, k));
+      moves_.push_back(nest_.loads[k].invariant ? nullptr : element(moves, build_.getInt64Ty(), k));
+    }
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+      stores_.push_back(element(places, pointer_, nest_.loads.size() + k));
+    }
+  }
+  Value* element(Value* array, Type* type, std::size_t index) {
+    return build_.CreateLoad(type, build_.CreateConstGEP1_64(type, array, index));
+  }
+
+  // ---- Instructions ----
+
+  void instruction(std::size_t index) {
+    const Instruction& step = nest_.body[index];
+    const auto make = [&]() -> Value* {
+      switch (step.kind) {
+        case Instruction::Kind::Read:
+          return load(step);
+        case Instruction::Kind::Constant:
+          return splat(constant(step));
+        case Instruction::Kind::Symbol:
+          return splat(element(numbers_, build_.getInt64Ty(), static_cast<std::size_t>(step.index)));
+        case Instruction::Kind::Apply:
+          return apply(step, index);
+        case Instruction::Kind::Convert:
+          break;
+      }
+      const Register from = step.operands[0];
+      const Compute compute = compute_of(dtype(from));
+      return stored(in(from, compute), compute, step.dtype);
+    };
+    registers_[index] = make();
+  }
+
+  Value* load(const Instruction& step) {
+    const auto index = static_cast<std::size_t>(step.index);
+    const llvm::Align align(size_of(step.dtype));
+    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), loads_[index], align));
+    Value* const bytes =
+        build_.CreateAnd(build_.CreateMul(at_, build_.getInt64(size_of(step.dtype))), moves_[index]);
+    return build_.CreateAlignedLoad(vector_type(step.dtype),
+                                    build_.CreateGEP(build_.getInt8Ty(), loads_[index], bytes), align);
+  }
+
+  llvm::Constant* constant(const Instruction& step) {
+    llvm::Constant* const bits =
+        ConstantInt::get(context_, llvm::APInt(static_cast<unsigned>(size_of(step.dtype) * 8),
+                                               static_cast<std::uint64_t>(step.bits), true));
+    return llvm::ConstantExpr::getBitCast(bits, scalar_type(step.dtype));
+  }
+
+  // A register as the arithmetic reads it.
+  Value* in(Register from, Compute compute) {
+    Value* const value = registers_[static_cast<std::size_t>(from)];
+    if (dtype(from) == dtype_of(compute)) return value;
+    return call("load_" + name_of(dtype(from)) + "_" + name_of(compute), {value}, dtype_of(compute));
+  }
+  // What the arithmetic gives as it lies in memory.
+  Value* stored(Value* value, Compute compute, DType dtype) {
+    if (dtype == dtype_of(compute)) return value;
+    return call("store_" + name_of(compute) + "_" + name_of(dtype), {value}, dtype);
+  }
+
+  Value* apply(const Instruction& step, std::size_t index) {
+    const Pointwise& row = *step.op->pointwise;
+    const bool predicate = row.rule == TypeRule::Predicate;
+    std::vector<Value*> operands;
+    for (std::size_t k = 0; k < step.operands.size(); ++k) {
+      const Register from = step.operands[k];
+      operands.push_back(static_cast<int>(k) == row.mask ? registers_[static_cast<std::size_t>(from)]
+                                                         : in(from, step.compute));
+    }
+    const Result result = row_call(step, index, operands, predicate ? DType::Bool : dtype_of(step.compute));
+    if (step.failure >= 0) {
+      Value* const is_bad = build_.CreateICmpNE(result.bad, build_.getInt32(0));
+      Value* const bit = build_.CreateShl(build_.CreateZExt(is_bad, build_.getInt64Ty()),
+                                          static_cast<std::uint64_t>(step.failure));
+      failed_ = build_.CreateOr(failed_, bit);
+    }
+    return predicate ? result.value : stored(result.value, step.compute, step.dtype);
+  }
+
+  // ---- Calls of bodies ----
+
+  struct Result {
+    Value* value;
+    Value* bad;
+  };
+
+  // The function of a row: its straight-line code; where an element needs more than that, or there is none,
+  // the eager kernel on one vector.
+  Result row_call(const Instruction& step, std::size_t index, const std::vector<Value*>& operands,
+                  DType result) {
+    const std::string name = std::string(kRowNames[row_of(step)]) + "_" + name_of(step.compute);
+    llvm::Function* const body = bodies_.straight_line("apply_" + name);
+    Value* const params = parameters(step);
+    if (body == nullptr) return eager(index, operands, result, params);
+    if (!kHasRange[row_of(step)]) return inlined(*body, operands, result, params);
+    Value* const outside = guard("guard_" + name, operands, params);
+    llvm::BasicBlock* const fast = block("fast");
+    llvm::BasicBlock* const slow = block("slow");
+    llvm::BasicBlock* const both = block("both");
+    build_.CreateCondBr(build_.CreateICmpEQ(outside, build_.getInt32(0)), fast, slow);
+    build_.SetInsertPoint(fast);
+    const Result quick = inlined(*body, operands, result, params);
+    llvm::BasicBlock* const quick_end = build_.GetInsertBlock();
+    build_.CreateBr(both);
+    build_.SetInsertPoint(slow);
+    const Result full = eager(index, operands, result, params);
+    build_.CreateBr(both);
+    build_.SetInsertPoint(both);
+    const auto join = [&](Value* a, Value* b) {
+      auto* const phi = build_.CreatePHI(a->getType(), 2);
+      phi->addIncoming(a, quick_end);
+      phi->addIncoming(b, slow);
+      return phi;
+    };
+    return {join(quick.value, full.value), join(quick.bad, full.bad)};
+  }
+
+  static int row_of(const Instruction& step) { return step.op->pointwise->row; }
+
+  // `Params` as a constant, so that what depends on it folds.
+  Value* parameters(const Instruction& step) {
+    std::vector<llvm::Constant*> fields;
+    for (const double each : step.params.v)
+      fields.push_back(llvm::ConstantFP::get(context_, llvm::APFloat(each)));
+    fields.push_back(llvm::ConstantFP::get(context_, llvm::APFloat(step.params.largest)));
+    fields.push_back(build_.getInt32(static_cast<std::uint32_t>(step.params.bits)));
+    llvm::Constant* const value = llvm::ConstantStruct::getAnon(fields);
+    auto* const global = new llvm::GlobalVariable(bodies_.module(), value->getType(), true,
+                                                  llvm::GlobalValue::PrivateLinkage, value, "params");
+    global->setAlignment(llvm::Align(8));
+    return global;
+  }
+
+  Result inlined(llvm::Function& body, const std::vector<Value*>& operands, DType result, Value* params) {
+    std::vector<Value*> arguments;
+    for (Value* const each : operands) arguments.push_back(spilled(each));
+    Value* const out = slot(vector_type(result));
+    Value* const bad = slot(build_.getInt32Ty());
+    build_.CreateStore(build_.getInt32(0), bad);
+    arguments.insert(arguments.end(), {out, params, bad});
+    put_inline(body, arguments);
+    return {build_.CreateLoad(vector_type(result), out), build_.CreateLoad(build_.getInt32Ty(), bad)};
+  }
+
+  Value* guard(const std::string& name, const std::vector<Value*>& operands, Value* params) {
+    std::vector<Value*> arguments;
+    for (Value* const each : operands) arguments.push_back(spilled(each));
+    arguments.push_back(params);
+    return put_inline(bodies_.function(name), arguments);
+  }
+
+  // BlockKernel: unsigned (const void* const* in, void* out, std::int64_t n, const Params& params).
+  Result eager(std::size_t index, const std::vector<Value*>& operands, DType result, Value* params) {
+    Value* const in = slot(llvm::ArrayType::get(pointer_, operands.size()));
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      build_.CreateStore(spilled(operands[k]), build_.CreateConstGEP1_64(pointer_, in, k));
+    }
+    Value* const out = slot(vector_type(result));
+    auto* const type = llvm::FunctionType::get(build_.getInt32Ty(),
+                                               {pointer_, pointer_, build_.getInt64Ty(), pointer_}, false);
+    Value* const bad = build_.CreateCall(type, element(called_, pointer_, index),
+                                         {in, out, build_.getInt64(kVector), params});
+    return {build_.CreateLoad(vector_type(result), out), bad};
+  }
+
+  Value* call(const std::string& name, const std::vector<Value*>& operands, DType result) {
+    std::vector<Value*> arguments;
+    for (Value* const each : operands) arguments.push_back(spilled(each));
+    Value* const out = slot(vector_type(result));
+    arguments.push_back(out);
+    put_inline(bodies_.function(name), arguments);
+    return build_.CreateLoad(vector_type(result), out);
+  }
+
+  Value* put_inline(llvm::Function& body, const std::vector<Value*>& arguments) {
+    if (body.size() != 1) throw std::runtime_error(body.getName().str() + " is no straight-line code");
+    llvm::CallInst* const made = build_.CreateCall(&body, arguments);
+    // What it returns is read from a copy: inlining puts the value itself there.
+    Value* result = made;
+    if (!made->getType()->isVoidTy()) {
+      Value* const kept = slot(made->getType());
+      build_.CreateStore(made, kept);
+      result = build_.CreateLoad(made->getType(), kept);
+    }
+    llvm::InlineFunctionInfo info;
+    const auto inlined = llvm::InlineFunction(*made, info);
+    if (!inlined.isSuccess()) throw std::runtime_error(inlined.getFailureReason());
+    return result;
+  }
+
+  // ---- Values ----
+
+  Value* slot(Type* type) {
+    llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+    return at_entry.CreateAlloca(type);
+  }
+  Value* spilled(Value* value) {
+    Value* const place = slot(value->getType());
+    build_.CreateStore(value, place);
+    return place;
+  }
+  Value* splat(Value* element) { return build_.CreateVectorSplat(kVector, element); }
+  DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
+
+  Type* scalar_type(DType dtype) {
+    if (dtype == DType::F32) return build_.getFloatTy();
+    if (dtype == DType::F64) return build_.getDoubleTy();
+    return build_.getIntNTy(static_cast<unsigned>(size_of(dtype) * 8));
+  }
+  Type* vector_type(DType dtype) { return llvm::FixedVectorType::get(scalar_type(dtype), kVector); }
+  static std::uint64_t size_of(DType dtype) {
+    return visit_dtype(dtype, []<class T>() { return sizeof(T); });
+  }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
+
+  Bodies& bodies_;
+  const LoopNest& nest_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> build_;
+  llvm::PointerType* pointer_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  std::vector<Value*> loads_, moves_, stores_;
+  Value* numbers_ = nullptr;
+  Value* called_ = nullptr;
+  Value* count_ = nullptr;
+  Value* at_ = nullptr;
+  Value* failed_ = nullptr;
+  std::vector<Value*> registers_;
+};
+
+}  // namespace
+
+llvm::Function& Bodies::function(const std::string& name) {
+  llvm::Function* const found = module_.getFunction(name);
+  if (found == nullptr) throw std::runtime_error("there is no body " + name);
+  if (!found->isMaterializable()) return *found;
+  if (llvm::Error error = found->materialize()) throw std::runtime_error(llvm::toString(std::move(error)));
+  found->setLinkage(llvm::Function::InternalLinkage);
+  found->setAttributes({});
+  for (llvm::Instruction& each : llvm::instructions(*found)) each.dropUnknownNonDebugMetadata();
+  return *found;
+}
+
+llvm::Function* Bodies::straight_line(const std::string& name) {
+  llvm::Function& found = function(name);
+  if (found.size() != 1) return nullptr;
+  for (const llvm::Instruction& each : found.front()) {
+    const auto* const call = llvm::dyn_cast<llvm::CallBase>(&each);
+    if (call != nullptr &&
+        (call->getCalledFunction() == nullptr || !call->getCalledFunction()->isIntrinsic()))
+      return nullptr;
+    const unsigned code = each.getOpcode();
+    if (code == llvm::Instruction::SDiv || code == llvm::Instruction::SRem ||
+        code == llvm::Instruction::UDiv || code == llvm::Instruction::URem)
+      return nullptr;
+  }
+  return &found;
+}
+
+llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol) {
+  return Emitter(bodies, nest, symbol).run();
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,59 @@
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+
+#include "jit/llvm/emit.h"
+
+namespace kiln::jit {
+namespace {
+
+// LLVM 19 picks the wrong truth table for a masked `vpternlog` with an operand in memory (its issue 157929):
+// what a choice between a bitwise selection and another value becomes. A freeze between the two keeps them
+// apart and costs nothing.
+void keep_selections_apart(llvm::Function& function) {
+  for (llvm::Instruction& each : llvm::instructions(function)) {
+    auto* const choice = llvm::dyn_cast<llvm::SelectInst>(&each);
+    if (choice == nullptr || !choice->getType()->isVectorTy()) continue;
+    for (const unsigned arm : {1U, 2U}) {
+      auto* const value = llvm::dyn_cast<llvm::Instruction>(choice->getOperand(arm));
+      llvm::Value* source = value;
+      while (auto* const cast = llvm::dyn_cast_or_null<llvm::BitCastInst>(source))
+        source = cast->getOperand(0);
+      auto* const made = llvm::dyn_cast_or_null<llvm::Instruction>(source);
+      auto* const call = llvm::dyn_cast_or_null<llvm::IntrinsicInst>(source);
+      const bool selects = (made != nullptr && made->getOpcode() == llvm::Instruction::Or) ||
+                           (call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::copysign);
+      if (selects) choice->setOperand(arm, new llvm::FreezeInst(value, "", choice->getIterator()));
+    }
+  }
+}
+
+}  // namespace
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::EarlyCSEPass());
+  for (llvm::Function& each : module) {
+    if (each.isDeclaration()) continue;
+    passes.run(each, functions);
+    keep_selections_apart(each);
+  }
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,351 @@
+// Compiled kernels: the same bits as the graph op by op, for every row, dtype, layout, size, instruction set
+// and number of threads.
+#include "jit/fused.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/passes/passes.h"
+#include "jit/shape_rules.h"
+#include "jit/text.h"
+#include "jit/verify.h"
+#include "tensor/cpu/isa.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/parallel.h"
+#include "tests/jit/graphs.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using kiln::testing::describe;
+using kiln::testing::make;
+using kiln::testing::same_bits;
+
+namespace {
+
+constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
+                             DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
+
+// Numbers of all sizes, and those that functions treat apart.
+Tensor values(const Dims& sizes, DType dtype, int seed) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  static constexpr double kSpecial[] = {0.0,          -0.0,  1.0, -1.0, kInf, -kInf,
+                                        std::nan(""), 1e-40, 6e4, 1e30, 0.5,  88.8};
+  const Tensor plain = kiln::testing::noise(sizes, DType::F64, seed, -9.0, 9.0);
+  return make(sizes, dtype, [&](std::int64_t i) {
+    const double x = static_cast<double>(kiln::testing::element(plain, i));
+    if (!is_float(dtype)) return dtype == DType::U8 ? std::abs(x) : x;
+    return (i * 7 + seed) % 5 == 0 ? kSpecial[static_cast<std::size_t>(i + seed) % std::size(kSpecial)] : x;
+  });
+}
+
+// What a run gives: results, or the message of the error.
+struct Outcome {
+  Tensors results;
+  std::string error;
+};
+Outcome outcome(const std::function<Tensors()>& run) {
+  try {
+    return {run(), ""};
+  } catch (const OpError& error) {
+    return {{}, error.message()};
+  }
+}
+
+void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
+  const Outcome expected = outcome([&] { return evaluate(graph, arguments); });
+  const Outcome actual =
+      outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
+  CHECK(actual.error == expected.error);
+  REQUIRE(actual.results.size() == expected.results.size());
+  for (std::size_t k = 0; k < actual.results.size(); ++k) {
+    if (same_bits(actual.results[k], expected.results[k])) continue;
+    FAIL_CHECK("output " << k << " of\n"
+                         << print_graph(graph) << fused.fusion << describe(actual.results[k]) << "\nnot\n"
+                         << describe(expected.results[k]) << "\nfor " << describe(arguments[0]));
+  }
+}
+
+// Defaults, and something for what has none.
+std::vector<GraphAttr> some_attrs(const Op& op, std::int64_t number) {
+  std::vector<GraphAttr> attrs = to_graph_attrs(Attrs(op));
+  std::size_t index = 0;
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.kind <= ArgKind::OptionalTensorList) continue;
+    if (!parameter.words.empty()) {
+      attrs[index] = parameter.words[static_cast<std::size_t>(number) % parameter.words.size()];
+    } else if (!parameter.has_default) {
+      attrs[index] = Size(number);
+    }
+    ++index;
+  }
+  return attrs;
+}
+
+// All rows with so many operands, each followed by a copy so that the two are a kernel.
+Graph graph_of_rows(DType dtype, int operands, bool failing) {
+  Builder builder;
+  builder.graph.stage = Stage::Functional;
+  builder.graph.name = "rows";
+  builder.graph.hints = {{"n", 33}};
+  std::vector<ValueId> inputs, masks;
+  for (int i = 0; i < operands; ++i)
+    inputs.push_back(builder.input("", {dtype, {}, {Size::symbol("n")}, false, {}}));
+  for (int i = 0; i < operands; ++i)
+    masks.push_back(builder.input("", {DType::Bool, {}, {Size::symbol("n")}, false, {}}));
+  for (const Op* op : OpTable::get().ops()) {
+    if (op->pointwise == nullptr || op->pointwise->operands != operands) continue;
+    if (!op->pointwise->failure.empty() != failing) continue;
+    Node node;
+    node.op = op;
+    node.attrs = some_attrs(*op, 2);
+    for (int i = 0; i < operands; ++i) {
+      const bool mask = op->pointwise->mask == i;
+      node.operands.push_back(Operand::of((mask ? masks : inputs)[static_cast<std::size_t>(i)]));
+    }
+    try {
+      const ValueId made = builder.append(node)[0];
+      builder.graph.outputs.push_back(Operand::of(made));
+      Node copy;
+      copy.op = &OpTable::get().at("clone");
+      copy.operands = {Operand::of(made)};
+      builder.graph.outputs.push_back(Operand::of(builder.append(copy)[0]));
+    } catch (const OpError&) {  // not for this dtype
+    }
+  }
+  return builder.graph;
+}
+
+class Setting {
+ public:
+  explicit Setting(cpu::Isa isa) : isa_(cpu::isa()) { cpu::set_isa(isa); }
+  ~Setting() { cpu::set_isa(isa_); }
+
+ private:
+  cpu::Isa isa_;
+};
+
+}  // namespace
+
+TEST_CASE("every elementwise row compiled gives the bits of its eager kernel", "[jit][fused]") {
+  for (const cpu::Isa isa : {cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    const Setting setting(isa);
+    for (const DType dtype : kDTypes) {
+      for (const int operands : {1, 2, 3}) {
+        const Graph graph = graph_of_rows(dtype, operands, false);
+        const FusedGraph fused = fuse(graph);
+        CHECK(fused.graph.kernels.size() == graph.outputs.size() / 2);
+        for (const Dim n : {0, 1, 15, 16, 17, 33, 4000}) {
+          std::vector<Tensor> arguments;
+          for (int i = 0; i < operands; ++i) arguments.push_back(values({n}, dtype, 3 * i + 1));
+          for (int i = 0; i < operands; ++i) arguments.push_back(values({n}, DType::Bool, 5 * i));
+          INFO(name(dtype) << " " << n << " " << cpu::name(isa));
+          check_same(graph, fused, arguments);
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+// A random program of elementwise rows, conversions and views over inputs that broadcast.
+class Program {
+ public:
+  explicit Program(unsigned seed) : engine_(seed) {
+    builder_.graph.stage = Stage::Functional;
+    builder_.graph.name = "program";
+    builder_.graph.hints = {{"m", 3}, {"n", 5}};
+  }
+
+  Graph run() {
+    const Size m = Size::symbol("m"), n = Size::symbol("n");
+    const std::vector<Sizes> shapes = {{m, n}, {m, n}, {m, n}, {n}, {m, 1}, {}, {1, n}, {n, m}};
+    for (int i = 0; i < 5; ++i) {
+      builder_.input("", {kDTypes[draw(std::size(kDTypes))], {}, shapes[draw(shapes.size())], false, {}});
+    }
+    while (builder_.graph.nodes.size() < 12) step();
+    for (int i = 0; i < 3; ++i) builder_.graph.outputs.push_back(Operand::of(any()));
+    builder_.graph.outputs.push_back(Operand::of(static_cast<ValueId>(builder_.graph.values.size()) - 1));
+    return builder_.graph;
+  }
+
+ private:
+  std::size_t draw(std::size_t count) { return engine_() % count; }
+  // Later values are read more often.
+  ValueId any() {
+    const std::size_t count = builder_.graph.values.size();
+    return static_cast<ValueId>(std::max(draw(count), draw(count)));
+  }
+  Operand operand() {
+    switch (draw(8)) {
+      case 0:
+        return Operand::of_number(static_cast<double>(draw(9)) * 0.25 - 1.0);
+      case 1:
+        return Operand::of_number(draw(2) == 0 ? Number(Size(3)) : Number(Size::symbol("n") * 2));
+      default:
+        return Operand::of(any());
+    }
+  }
+
+  void step() {
+    Node node;
+    const std::size_t kind = draw(10);
+    if (kind == 0) {
+      node.op = &OpTable::get().at("cast");
+      node.attrs = {kDTypes[draw(std::size(kDTypes))]};
+    } else if (kind == 1) {
+      static const char* const kViews[] = {"transpose", "unsqueeze", "slice"};
+      node.op = &OpTable::get().at(kViews[draw(std::size(kViews))]);
+      node.attrs = some_attrs(*node.op, static_cast<std::int64_t>(draw(2)));
+    } else {
+      const auto ops = OpTable::get().ops();
+      do node.op = ops[draw(ops.size())];
+      while (node.op->pointwise == nullptr);
+      node.attrs = some_attrs(*node.op, static_cast<std::int64_t>(draw(3)));
+    }
+    node.operands.push_back(Operand::of(any()));
+    while (node.operands.size() < static_cast<std::size_t>(node.op->signature.inputs))
+      node.operands.push_back(operand());
+    try {
+      const Inferred inferred = infer_types(builder_.graph, node);
+      if (inferred.types[0].is_number || !inferred.conditions.empty()) return;
+      builder_.append(node);
+    } catch (const OpError&) {  // dtypes or shapes that do not go together
+    }
+  }
+
+  std::mt19937 engine_;
+  Builder builder_;
+};
+
+std::vector<Tensor> arguments_of(const Graph& graph, Dim m, Dim n, unsigned seed) {
+  std::vector<Tensor> arguments;
+  const SymbolValues symbols = {{"m", m}, {"n", n}};
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const TensorType type = evaluate(graph.values[i].type, symbols);
+    const Tensor x = values(type.sizes, type.dtype, static_cast<int>(i + seed));
+    const std::size_t layout = (i + seed) % 3;
+    arguments.push_back(layout == 0   ? x
+                        : layout == 1 ? kiln::testing::strided(x)
+                                      : kiln::testing::backwards(x));
+  }
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("random elementwise programs compiled give the bits of their ops", "[jit][fused]") {
+  int kernels = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const Graph graph = dce(Program(seed).run());
+    verify(graph, "the test");
+    const FusedGraph fused = fuse(graph);
+    verify(fused.graph, "fuse");
+    kernels += static_cast<int>(fused.graph.kernels.size());
+    INFO("seed " << seed);
+    // One compilation serves all sizes.
+    for (const auto& [m, n] : {std::pair<Dim, Dim>{3, 5}, {2, 100}, {70, 3}, {0, 4}, {1, 1}, {40, 200}}) {
+      if (!check_shapes(graph, {{"m", m}, {"n", n}}).empty()) continue;
+      check_same(graph, fused, arguments_of(graph, m, n, seed));
+    }
+  }
+  CHECK(kernels > 150);
+}
+
+TEST_CASE("compiled kernels give the same bits on any number of threads and for any instruction set",
+          "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 3], %y: f32[3]) where n = 8 {\n"
+      "  %a = tanh(%x) : f32[n, 3]\n"
+      "  %b = mul(%a, %y) : f32[n, 3]\n"
+      "  return %b\n"
+      "}\n");
+  const std::vector<Tensor> arguments = {values({60007, 3}, DType::F32, 1), values({3}, DType::F32, 2)};
+  const int before = num_threads();
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    const Setting setting(isa);
+    const FusedGraph fused = fuse(graph);
+    for (const int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      check_same(graph, fused, arguments);
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("an element that an op is not defined for is the eager error", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: i64[n], %y: i64[n]) where n = 8 {\n"
+      "  %a = remainder(%x, %y) : i64[n]\n"
+      "  %b = bitwise_left_shift(%a, %y) : i64[n]\n"
+      "  %c = floor_div(%b, %y) : i64[n]\n"
+      "  return %c\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  REQUIRE(fused.graph.kernels.size() == 1);
+  for (const double at_zero : {0.0, 1.0, 70.0}) {
+    const Tensor x = make({21}, DType::I64, [](std::int64_t i) { return static_cast<double>(i - 9); });
+    const Tensor y = make({21}, DType::I64, [=](std::int64_t i) { return i == 20 ? at_zero : 3.0; });
+    const std::vector<Tensor> arguments = {x, y};
+    check_same(graph, fused, arguments);
+  }
+}
+
+TEST_CASE("every value that goes through memory between two nodes has a reason", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[4, 4], %w: f32[4]) {\n"
+      "  %a = exp(%w) : f32[4]\n"
+      "  %b = mul(%x, %a) : f32[4, 4]\n"
+      "  %c = relu(%b) : f32[4, 4]\n"
+      "  %d = matmul(%c, %x) : f32[4, 4]\n"
+      "  %e = add(%d, %b) : f32[4, 4]\n"
+      "  %f = neg(%e) : f32[4, 4]\n"
+      "  return %f\n"
+      "}\n");
+  CHECK(fuse(graph).fusion ==
+        "kernel 0 over [4, 4]\n"
+        "  %b = mul(%x, %a) : f32[4, 4]\n"
+        "  %c = relu(%b) : f32[4, 4]\n"
+        "kernel 1 over [4, 4]\n"
+        "  %e = add(%d, %b) : f32[4, 4]\n"
+        "  %f = neg(%e) : f32[4, 4]\n"
+        "%a to %b: [4] is read over [4, 4]: it would be computed again for each of those\n"
+        "%c to %d: matmul is a call of a library\n"
+        "%d to %e: matmul is a call of a library\n"
+        "%b to %e: something that cannot be fused lies between\n");
+}
+
+TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f16[s, 4], %w: f32[4, s]) where s = 3 {\n"
+      "  %t = transpose(%w, dim0=0, dim1=1) : f32[s, 4]\n"
+      "  %a = add(%x, %t) : f32[s, 4]\n"
+      "  %b = mul(%a, s) : f32[s, 4]\n"
+      "  %c = cast(%b, dtype=i8) : i8[s, 4]\n"
+      "  return %b, %c\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  REQUIRE(fused.loops.size() == 1);
+  CHECK(fused.loops[0] ==
+        "kernel kernel_0 {\n"
+        "  r3 = size s : i64\n"
+        "  for [s, 4] in threads, vectors of 16 {\n"
+        "    r0 = load in0 : f16\n"
+        "    r1 = load in1.transpose(dim0=0, dim1=1) : f32\n"
+        "    r2 = add r0, r1 : f32\n"
+        "    r4 = mul r2, r3 : f32\n"
+        "    r5 = convert r4 : i8\n"
+        "    store out0 = r4 : f32\n"
+        "    store out1 = r5 : i8\n"
+        "  }\n"
+        "}\n");
+  CHECK(print_graph(fused.graph) ==
+        "graph fused f(%x: f16[s, 4], %w: f32[4, s]) where s = 3 {\n"
+        "  %b, %c = kernel_0([%x, %w], symbols=[s]) : f32[s, 4], i8[s, 4]\n"
+        "  return %b, %c\n"
+        "}\n");
+}
