@@ -8,6 +8,7 @@
 #include "repl/command.h"
 #include "repl/terminal.h"
 #include "repl/type_of.h"
+#include "repl/units.h"
 #include "tensor/storage.h"
 
 namespace kiln::repl {
@@ -15,16 +16,6 @@ namespace {
 
 using interp::Tag;
 using interp::Value;
-
-std::string bytes_text(std::size_t bytes) {
-  static constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-  double amount = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
-  return amount == static_cast<double>(static_cast<std::int64_t>(amount)) || amount >= 100
-             ? fmt::format("{:.0f} {}", amount, kUnits[unit])
-             : fmt::format("{:.1f} {}", amount, kUnits[unit]);
-}
 
 struct Variable {
   std::string name;

@@ -8,6 +8,7 @@
 #include "interpreter/compile.h"
 #include "lang/parse.h"
 #include "repl/command.h"
+#include "repl/units.h"
 
 namespace kiln::repl {
 namespace {
@@ -16,21 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Three significant digits in the unit that suits: "12.3 µs".
-std::string duration_text(double seconds) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 4> kUnits{{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
-  for (const Unit& unit : kUnits) {
-    if (seconds < unit.size && unit.size > 1e-9) continue;
-    const double amount = seconds / unit.size;
-    return fmt::format("{:.{}f} {}", amount, amount >= 100 ? 0 : amount >= 10 ? 1 : 2, unit.name);
-  }
-  return {};
 }
 
 // How long it takes to read a text and to make bytecode of it. Both are thrown away.
