@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "interpreter/errors.h"
+#include "interpreter/host/arguments.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
 
@@ -195,29 +196,13 @@ void SignatureCheck::check_dims(const Subject& subject, const kiln::Tensor& x) {
   }
 }
 
-bool is_callable(const Value& v) {
-  switch (v.tag()) {
-    case Tag::Function:
-    case Tag::Native:
-    case Tag::Method:
-    case Tag::Type:
-    case Tag::StructType:
-    case Tag::Graph:
-      return true;
-    case Tag::Instance:
-      return v.as<Instance>().struct_type().method("call") != nullptr;
-    default:
-      return false;
-  }
-}
-
 // Does a host value have the type that is written? `last` is the last part of a dotted name.
 bool has_type(std::string_view last, const Value& v) {
   if (last == "any") return true;
   if (last == "int") return v.is(Tag::Int);
   if (last == "float") return v.is(Tag::Float) || v.is(Tag::Int);
   if (last == "number") return v.is(Tag::Float) || v.is(Tag::Int);
-  if (last == "fn" || last == "function") return is_callable(v);
+  if (last == "fn" || last == "function") return host::is_callable(v);
   if (last == "tensor") return v.is(Tag::Tensor);
   if (const auto dtype = kiln::dtype_named(last); dtype && last != "bool") {
     return v.is(Tag::Tensor) && v.tensor().dtype() == *dtype;

@@ -42,6 +42,9 @@ Value type_value(Tag tag);
 // Adds the entries of a dict, or of an iterable of pairs.
 void update_dict(Interpreter& interpreter, Dict& dict, const Value& from);
 
+// Can it be called?
+bool is_callable(const Value& value);
+
 // A Type or StructType, or a tuple of them.
 bool is_instance(const Value& value, const Value& type);
 

@@ -19,22 +19,7 @@ Value type(Interpreter&, std::span<Value> arguments) { return type_value(argumen
 
 Value isinstance(Interpreter&, std::span<Value> arguments) { return is_instance(arguments[0], arguments[1]); }
 
-Value callable(Interpreter&, std::span<Value> arguments) {
-  const Value& x = arguments[0];
-  switch (x.tag()) {
-    case Tag::Function:
-    case Tag::Native:
-    case Tag::Method:
-    case Tag::Type:
-    case Tag::StructType:
-    case Tag::Graph:
-      return true;
-    case Tag::Instance:
-      return x.as<Instance>().struct_type().method("call") != nullptr;
-    default:
-      return false;
-  }
-}
+Value callable(Interpreter&, std::span<Value> arguments) { return is_callable(arguments[0]); }
 
 Value id(Interpreter&, std::span<Value> arguments) {
   const Value& x = arguments[0];
@@ -177,6 +162,27 @@ constexpr NativeDef kNatives[] = {
 };
 
 }  // namespace
+
+bool host::is_callable(const Value& value) {
+  switch (value.tag()) {
+    case Tag::Function:
+    case Tag::Native:
+    case Tag::Method:
+    case Tag::Type:
+    case Tag::StructType:
+    case Tag::Graph:
+      return true;
+    case Tag::Instance:
+      return value.as<Instance>().struct_type().method("call") != nullptr;
+    case Tag::Opaque: {
+      const auto& methods = value.as<Opaque>().methods;
+      return std::any_of(methods.begin(), methods.end(),
+                         [](const auto& method) { return method.first == "call"; });
+    }
+    default:
+      return false;
+  }
+}
 
 std::span<const NativeDef> core_natives() { return kNatives; }
 

@@ -32,21 +32,8 @@ Value transformed(const std::string& transform, const Value& f,
 }
 
 void check_function(const Value& f, std::string_view transform) {
-  switch (f.tag()) {
-    case Tag::Function:
-    case Tag::Native:
-    case Tag::Method:
-    case Tag::Type:
-    case Tag::StructType:
-    case Tag::Graph:
-    case Tag::Opaque:
-      return;
-    case Tag::Instance:
-      if (f.as<Instance>().struct_type().method("call")) return;
-      [[fallthrough]];
-    default:
-      raise("TypeError", fmt::format("{}: `f` must be a function, got {}", transform, describe(f)));
-  }
+  if (!is_callable(f))
+    raise("TypeError", fmt::format("{}: `f` must be a function, got {}", transform, describe(f)));
 }
 
 std::vector<std::size_t> argument_numbers(const Value& argnums, std::size_t count,
