@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
+#include "jit/rewrite.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/view.h"
@@ -234,6 +236,9 @@ Graph Recorder::take(const Mark& until, Inputs outputs) {
   graph.values = std::move(input_values_);
   graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
                       std::make_move_iterator(results_.begin() + static_cast<std::ptrdiff_t>(until.results)));
+  // Variables that were assigned again, and those of inlined functions.
+  std::unordered_set<std::string> names;
+  for (Value& value : graph.values) value.name = fresh_name(names, value.name);
   graph.nodes = std::move(nodes_);
   bool writes = false;
   for (Node& node : graph.nodes) {

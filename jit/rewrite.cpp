@@ -5,22 +5,22 @@
 
 namespace kiln::jit {
 
-Builder::Builder(Graph header) : graph(std::move(header)) {
-  for (const Value& value : graph.values) names_.insert(value.name);
-}
-
-std::string Builder::fresh(const std::string& name) {
-  if (name.empty() || names_.insert(name).second) return name;
+std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name) {
+  if (name.empty() || taken.insert(name).second) return name;
   for (int i = 1;; ++i) {
     std::string numbered = name + "_" + std::to_string(i);
-    if (names_.insert(numbered).second) return numbered;
+    if (taken.insert(numbered).second) return numbered;
   }
+}
+
+Builder::Builder(Graph header) : graph(std::move(header)) {
+  for (const Value& value : graph.values) names_.insert(value.name);
 }
 
 ValueId Builder::input(std::string name, Type type, Input input) {
   if (!graph.nodes.empty()) throw InternalError("an input comes after a node");
   graph.inputs.push_back(std::move(input));
-  graph.values.push_back({fresh(name), std::move(type)});
+  graph.values.push_back({fresh_name(names_, name), std::move(type)});
   return static_cast<ValueId>(graph.values.size()) - 1;
 }
 
@@ -33,7 +33,7 @@ std::vector<ValueId> Builder::append(Node node, std::vector<Type> types, std::sp
   node.outputs.clear();
   for (std::size_t k = 0; k < types.size(); ++k) {
     node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
-    graph.values.push_back({fresh(k < names.size() ? names[k] : ""), std::move(types[k])});
+    graph.values.push_back({fresh_name(names_, k < names.size() ? names[k] : ""), std::move(types[k])});
   }
   graph.nodes.push_back(std::move(node));
   return graph.nodes.back().outputs;

@@ -8,6 +8,9 @@
 
 namespace kiln::jit {
 
+// `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
+std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name);
+
 // Appends values and nodes in order; keeps names apart; types come from the rules.
 class Builder {
  public:
@@ -31,7 +34,6 @@ class Builder {
   Graph graph;
 
  private:
-  std::string fresh(const std::string& name);
   std::unordered_set<std::string> names_;
 };
 

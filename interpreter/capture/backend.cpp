@@ -1,5 +1,6 @@
 #include "interpreter/capture/backend.h"
 
+#include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/pipeline.h"
 
@@ -13,7 +14,10 @@ constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "d
 
 bool is_backend(std::string_view name) { return name == "eager" || name == "aot_eager" || name == "fused"; }
 
-Runner make_runner(Interpreter&, const CompileOptions&, const jit::Graph& captured) {
+Runner make_runner(Interpreter&, const CompileOptions& options, const jit::Graph& captured) {
+  if (options.backend == kAsCaptured) {
+    return [captured](Inputs arguments) { return jit::evaluate(captured, arguments); };
+  }
   auto executable = jit::Executable::make(jit::run_passes(captured, kEagerPasses, false).back().graph);
   return [executable](Inputs arguments) { return executable->run(arguments); };
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpreter/capture/entry.h"
@@ -12,6 +13,9 @@
 #include "interpreter/capture/tracer.h"
 
 namespace kiln::interp::capture {
+
+// The backend of calls that are only looked at: it refuses no graph.
+inline constexpr std::string_view kAsCaptured = "captured";
 
 struct CompileOptions {
   std::string backend = "eager";

@@ -72,21 +72,50 @@ CompileInfo compile_info_of(Interpreter&, const Value& function) {
   return info;
 }
 
+namespace {
+
+bool ends_at(const Entry& entry, const capture::Stop& stop) {
+  return entry.break_reason == stop.reason && entry.break_file == stop.file && entry.break_line == stop.line;
+}
+
+// Entries and breaks are in the order in which they came about; a break that no entry ends at stands alone.
+std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
+  std::vector<CapturedGraph> parts;
+  auto next = compiled.in_order.begin();
+  const auto end = compiled.in_order.end();
+  const auto take_until = [&](auto last) {
+    for (; next != last; ++next) {
+      const Entry& entry = **next;
+      if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
+      parts.push_back(
+          {entry.captured, entry.captured.guards, entry.break_reason, entry.break_file, entry.break_line});
+    }
+  };
+  for (const capture::Stop& stop : compiled.breaks) {
+    const auto found = std::find_if(next, end, [&](const Entry* each) { return ends_at(*each, stop); });
+    if (found != end) {
+      take_until(found + 1);
+    } else {
+      parts.push_back({{}, {}, stop.reason, stop.file, stop.line});
+    }
+  }
+  take_until(end);
+  return parts;
+}
+
+}  // namespace
+
 // A copy of the function without what was compiled before, called once.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
                                         std::span<const std::pair<std::string_view, Value>> named) {
-  const Value f = capture::recompiled(interpreter, function, {});
+  capture::CompileOptions options;
+  options.backend = capture::kAsCaptured;
+  const Value f = capture::recompiled(interpreter, function, options);
   std::vector<NamedArgument> with_names;
   for (const auto& [name, value] : named) with_names.push_back({name, value});
   interpreter.call(f, positional, with_names);
-  std::vector<CapturedGraph> graphs;
-  for (const Entry* entry : compiled_of(f)->in_order) {
-    if (entry->captured.nodes.empty()) continue;
-    graphs.push_back(
-        {entry->captured, entry->captured.guards, entry->break_reason, entry->break_file, entry->break_line});
-  }
-  return graphs;
+  return in_stretches(*compiled_of(f));
 }
 
 std::vector<HotFunction> hot_functions(Interpreter&) { return {}; }
@@ -98,7 +127,8 @@ std::string why(Interpreter& interpreter, const Value& function) {
   const CompileInfo info = compile_info_of(interpreter, function);
   if (info.compiles == 0 && info.breaks.empty())
     return "it was not compiled: it has not been called often enough";
-  std::string text = fmt::format("{} entries, {} hits", info.entries, info.hits);
+  std::string text = fmt::format("{} {}, {} hit{}", info.entries, info.entries == 1 ? "entry" : "entries",
+                                 info.hits, info.hits == 1 ? "" : "s");
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const Recompile& each : info.recompiles)

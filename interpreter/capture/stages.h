@@ -23,12 +23,12 @@ struct GraphBreak {
   int line = 0;
 };
 
-// One graph of a call. A call without breaks has one.
+// A stretch of a call between breaks. One that runs no op has a graph without nodes.
 struct CapturedGraph {
   jit::Graph graph;
   std::vector<std::string> guards;  // what was assumed, in words
   std::string break_reason;         // why it ends where it does; empty at the end of the call
-  std::string break_file;
+  std::string break_file;           // empty where it is in no text of the program
   int break_line = 0;
 };
 

@@ -75,7 +75,9 @@ std::optional<std::pair<jit::Role, std::string>> Tracer::find_input(const Tensor
   const Source& source = sources_[found->second.source];
   using Kind = Source::Kind;
   const bool field = source.kind == Kind::Field || source.kind == Kind::Extra;
-  const bool argument = source.kind == Kind::Register;
+  const Source* whole = &source;  // what an item was found in
+  while (whole->kind == Kind::Item || whole->kind == Kind::Key) whole = &sources_[whole->parent];
+  const bool argument = whole->kind == Kind::Register;
   const jit::Role role = argument ? jit::Role::Argument : field ? jit::Role::Parameter : jit::Role::Captured;
   return std::pair{role, value_name(source.text)};
 }
