@@ -119,6 +119,20 @@ Value Modules::run(Module& module, const std::string& name, std::string text, bo
   return interpreter_.impl().vm.call(std::move(callee), {});
 }
 
+const lang::SourceFile* Modules::source(std::string_view name) const {
+  const auto latest = [name](const Module& module) -> const lang::SourceFile* {
+    for (auto ast = module.sources.rbegin(); ast != module.sources.rend(); ++ast) {
+      if ((*ast)->file().name() == name) return &(*ast)->file();
+    }
+    return nullptr;
+  };
+  if (const auto* found = latest(interpreter_.main())) return found;
+  for (const auto& [key, module] : loaded_) {
+    if (const auto* found = latest(module.as<Module>())) return found;
+  }
+  return nullptr;
+}
+
 void Modules::reload(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::canonical(path, error);

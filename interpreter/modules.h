@@ -28,6 +28,9 @@ class Modules {
   // Runs text in a module. Gives the value of its last expression statement.
   Value run(Module& module, const std::string& name, std::string text, bool& has_value);
 
+  // The latest text that ran under a name, in any module; null when there is none.
+  const lang::SourceFile* source(std::string_view name) const;
+
   void clear();
 
  private:

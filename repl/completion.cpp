@@ -4,7 +4,9 @@
 #include <cctype>
 #include <filesystem>
 
+#include "interpreter/host/graph_stages.h"
 #include "interpreter/natives.h"
+#include "jit/pipeline.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/definition.h"
@@ -191,6 +193,25 @@ std::vector<std::string> keyword_arguments(Session& session, std::string_view te
 
 // ---- Commands ----
 
+// The word that begins at `begin`, one of these or what an expression would have there.
+Completion or_words(Completion inner, std::vector<std::string> words, std::string_view text,
+                    std::size_t cursor) {
+  words.insert(words.end(), inner.candidates.begin(), inner.candidates.end());
+  return finish(inner.begin, std::move(words), text.substr(inner.begin, cursor - inner.begin));
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const jit::Pass& pass : jit::passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> stage_names() {
+  std::vector<std::string> names;
+  for (const auto& stage : interp::host::stages()) names.emplace_back(stage.name);
+  return names;
+}
+
 Completion complete_command(Session& session, std::string_view text, std::size_t cursor) {
   const std::size_t colon = text.find(':');
   const std::size_t word_end = std::min(text.find_first_of(" \t", colon), text.size());
@@ -206,8 +227,12 @@ Completion complete_command(Session& session, std::string_view text, std::size_t
     for (const Topic& topic : topics()) all.emplace_back(topic.name);
     return finish(argument, std::move(all), text.substr(argument, cursor - argument));
   }
+  if (command == "pass" && text.find_first_of(" \t", argument) >= cursor) {
+    return finish(argument, pass_names(), text.substr(argument, cursor - argument));
+  }
   Completion inner = complete(session, text.substr(argument), cursor - argument);
   inner.begin += argument;
+  if (command == "diff" && inner.begin > argument) return or_words(inner, stage_names(), text, cursor);
   return inner;
 }
 

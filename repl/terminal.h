@@ -26,6 +26,8 @@ inline constexpr std::string_view kPrompt = "\x1b[1;34m";
 inline constexpr std::string_view kFaint = "\x1b[90m";
 inline constexpr std::string_view kHeading = "\x1b[1m";
 inline constexpr std::string_view kCode = "\x1b[36m";
+inline constexpr std::string_view kAdded = "\x1b[32m";
+inline constexpr std::string_view kRemoved = "\x1b[31m";
 inline constexpr std::string_view kMatch = "\x1b[1;4m";
 inline constexpr std::string_view kMismatch = "\x1b[1;31m";
 }  // namespace style

@@ -6,6 +6,7 @@
 #include "interpreter/host/record.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/print_tensor.h"
+#include "jit/dot.h"
 #include "jit/evaluate.h"
 #include "jit/text.h"
 #include "jit/verify.h"
@@ -248,6 +249,8 @@ constexpr NativeDef kMethods[] = {
     {"epilogue",
      "What a call still does to its arguments once the nodes have run, each with `kind target value`.",
      epilogue},
+    {"dot(self)", "Its picture as text for Graphviz; `:dot f(x) file.svg` draws it.",
+     [](Interpreter&, Args a) { return Value(jit::dot_text(graph_of(a[0]))); }},
     {"guards", "What was assumed when it was captured, in words.", guards},
     {"symbols", "Sizes that are symbols, by name, and what they were when it was made.", symbols},
     {"constants",

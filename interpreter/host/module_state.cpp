@@ -1,4 +1,6 @@
 // Functions called in other ways: functional_call, stack_module_state, functionalize, checkpoint.
+#include "interpreter/host/module_state.h"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -122,9 +124,13 @@ Value functionalize(Interpreter&, Args a) {
         "ValueError",
         fmt::format("functionalize: remove is \"mutations\" or \"mutations_and_views\", not \"{}\"", remove));
   }
-  return transformed("functionalize", a[0], [f = a[0]](Interpreter& interpreter, const Call& call) {
-    return call_with(interpreter, f, call);
+  const auto made = std::make_shared<const Functionalized>(
+      Functionalized{a[0], remove == "mutations" ? jit::Remove::Mutations : jit::Remove::MutationsAndViews});
+  const Value result = transformed("functionalize", a[0], [made](Interpreter& interpreter, const Call& call) {
+    return call_with(interpreter, made->function, call);
   });
+  result.as<Native>().data = made.get();
+  return result;
 }
 
 // Keeps the arguments as they are now; what is derived from them is computed again when backward needs it.
@@ -173,6 +179,13 @@ constexpr NativeDef kNatives[] = {
 };
 
 }  // namespace
+
+const host::Functionalized* host::functionalized(const Value& f) {
+  if (!f.is(Tag::Native)) return nullptr;
+  const auto& native = f.as<Native>();
+  const bool made = native.name == "functionalize" && native.data != nullptr;
+  return made ? static_cast<const Functionalized*>(native.data) : nullptr;
+}
 
 std::span<const NativeDef> module_state_natives() { return kNatives; }
 

@@ -15,6 +15,7 @@ std::span<const NativeDef> vmap_natives();
 std::span<const NativeDef> module_state_natives();  // functional_call functionalize checkpoint …
 std::span<const NativeDef> graph_natives();         // parse_graph
 std::span<const NativeDef> compile_natives();       // jit eager
+std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
 std::span<const NativeDef> list_methods();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/graph_calls.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/print_tensor.h"
 #include "interpreter/utf8.h"
@@ -220,20 +221,26 @@ constexpr NativeDef kConstructors[] = {
     {"dtype(name)", "The dtype of that name.\n>>> dtype(\"float32\")\nf32", make_dtype},
     {"device(name=none)",
      "A place for tensors, such as \"cpu\"; `with device(d) { … }` makes it the default.", make_device},
+    {"graph(f, *args, stage=\"functional\", **named)",
+     "The graph of one call f(*args, **named) at a stage, such as \"captured\". With breaks it is the first; "
+     "`graphs` gives all. It prints as text, tells its `nodes`, and a call runs it.\n"
+     ">>> graph(x => x.cos().cos(), ones(3)).ops()\n['cos', 'cos']",
+     graph_of_call},
 };
 
 struct TypeRow {
   const char* name;
   Tag tag;
 };
-// `int` to `device` are in the prelude with a constructor; the others are only what `type` gives.
+// `int` to `graph` are in the prelude with a constructor; the others are only what `type` gives.
 constexpr TypeRow kTypes[] = {
-    {"int", Tag::Int},     {"float", Tag::Float},       {"bool", Tag::Bool},         {"str", Tag::Str},
-    {"list", Tag::List},   {"tuple", Tag::Tuple},       {"dict", Tag::Dict},         {"range", Tag::Range},
-    {"slice", Tag::Slice}, {"tensor", Tag::Tensor},     {"dtype", Tag::DType},       {"device", Tag::Device},
-    {"none", Tag::None},   {"function", Tag::Function}, {"type", Tag::Type},         {"module", Tag::Module},
-    {"error", Tag::Error}, {"file", Tag::File},         {"iterator", Tag::Iterator}, {"object", Tag::Opaque},
-    {"graph", Tag::Graph},
+    {"int", Tag::Int},       {"float", Tag::Float},       {"bool", Tag::Bool},
+    {"str", Tag::Str},       {"list", Tag::List},         {"tuple", Tag::Tuple},
+    {"dict", Tag::Dict},     {"range", Tag::Range},       {"slice", Tag::Slice},
+    {"tensor", Tag::Tensor}, {"dtype", Tag::DType},       {"device", Tag::Device},
+    {"graph", Tag::Graph},   {"none", Tag::None},         {"function", Tag::Function},
+    {"type", Tag::Type},     {"module", Tag::Module},     {"error", Tag::Error},
+    {"file", Tag::File},     {"iterator", Tag::Iterator}, {"object", Tag::Opaque},
 };
 
 // One object per type, for the life of the process.

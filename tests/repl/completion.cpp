@@ -94,6 +94,10 @@ TEST_CASE("commands, topics, modules") {
   CHECK(tab.offers(":help ten", "tensors"));
   CHECK(tab.offers(":time sof", "softmax"));
   CHECK(tab.offers("?sof", "softmax"));
+  CHECK(tab(":pass cs") == std::vector<std::string>{"cse"});
+  CHECK(tab.offers(":pass cse sof", "softmax"));
+  CHECK(tab.offers(":diff f(x) cap", "captured"));
+  CHECK_FALSE(tab.offers(":diff cap", "captured"));
   CHECK(tab.offers("import n", "nn"));
   CHECK(tab.offers("from op", "optim"));
 }

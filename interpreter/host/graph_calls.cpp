@@ -1,0 +1,158 @@
+// What was captured and compiled, in the language: graph, graphs, compile_info, run_pass, diff_graphs.
+#include <fmt/format.h>
+
+#include "interpreter/graph_value.h"
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/graph_calls.h"
+#include "interpreter/host/graph_stages.h"
+#include "interpreter/host/record.h"
+#include "interpreter/host/tables.h"
+#include "interpreter/host/transforms.h"
+#include "jit/diff.h"
+#include "jit/pipeline.h"
+
+namespace kiln::interp {
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+
+// Of the arguments f, args, stage, named.
+CapturedCall call_of(Interpreter& interpreter, Args a) {
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
+    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
+  }
+  return captured_call(interpreter, a[0], a[1].as<Tuple>().items, named);
+}
+
+Value graphs(Interpreter& interpreter, Args a) {
+  const StageRow& stage = stage_named(text_argument(a[2], "stage"));
+  const CapturedCall call = call_of(interpreter, a);
+  std::vector<Value> all;
+  for (const CapturedGraph* each : call.graphs()) all.push_back(stage_value(stage, *each, call.remove));
+  return list_value(std::move(all));
+}
+
+const jit::Graph& graph_argument(const Value& value, std::string_view parameter) {
+  if (!value.is(Tag::Graph)) wrong_type(parameter, "a graph", value);
+  return graph_of(value);
+}
+
+Value run_pass(Interpreter&, Args a) {
+  const jit::Graph& graph = graph_argument(a[0], "g");
+  const std::string& name = text_argument(a[1], "name");
+  return make_graph(find_pass_named(name).run(graph));
+}
+
+Value diff_graphs(Interpreter&, Args a) {
+  std::string text = jit::diff_graphs(graph_argument(a[0], "a"), graph_argument(a[1], "b"));
+  if (!text.empty()) text.pop_back();  // the line end
+  return Value(text);
+}
+
+// ---- What became of a function ----
+
+Value break_value(const GraphBreak& each) {
+  static const Value* const type = new Value(record_type(
+      "Break", "Where capture had to stop: the reason and the place.", {"reason", "file", "line", "text"}));
+  return make_record(*type, {Value(each.reason), Value(each.file), Value(each.line),
+                             Value(fmt::format("{}:{}: {}", each.file, each.line, each.reason))});
+}
+
+Value recompile_value(const Recompile& each) {
+  static const Value* const type =
+      new Value(record_type("Recompile",
+                            "Why another entry was compiled: the guard that did not hold, what it was and "
+                            "what came.",
+                            {"guard", "was", "now", "text"}));
+  return make_record(*type, {Value(each.guard), Value(each.was), Value(each.now),
+                             Value(fmt::format("{} was {}, is {}", each.guard, each.was, each.now))});
+}
+
+Value strings(const std::vector<std::string>& texts) { return list_value({texts.begin(), texts.end()}); }
+
+Value entry_value(const EntryInfo& each) {
+  static const Value* const type = new Value(record_type(
+      "Entry", "A compiled graph: where it begins, what must hold, how often it was used, what was captured.",
+      {"place", "guards", "hits", "graph", "text"}));
+  return make_record(
+      *type, {Value(each.place), strings(each.guards), Value(each.hits), make_graph(each.graph),
+              Value(fmt::format("{}: {} guards, {} hits", each.place, each.guards.size(), each.hits))});
+}
+
+template <class T>
+Value records(const std::vector<T>& all, Value (*make)(const T&)) {
+  std::vector<Value> items;
+  for (const T& each : all) items.push_back(make(each));
+  return list_value(std::move(items));
+}
+
+Value compile_info(Interpreter& interpreter, Args a) {
+  static const Value* const type = new Value(record_type(
+      "CompileInfo",
+      "What became of a function: counts of `entries graphs compiles hits`, the lists `breaks` (each `reason "
+      "file line`) and `recompiles` (each `guard was now`), the entries themselves as `compiled` (each "
+      "`place guards hits graph`), and `why` in plain sentences.",
+      {"entries", "graphs", "compiles", "hits", "breaks", "recompiles", "compiled", "why", "text"}));
+  check_function(a[0], "compile_info");
+  const CompileInfo info = compile_info_of(interpreter, a[0]);
+  return make_record(
+      *type, {Value(info.entries), Value(info.graphs), Value(info.compiles), Value(info.hits),
+              records(info.breaks, break_value), records(info.recompiles, recompile_value),
+              records(entries_of(interpreter, a[0]), entry_value), Value(why(interpreter, a[0])),
+              Value(fmt::format("entries {}, graphs {}, compiles {}, hits {}, breaks {}, recompiles {}",
+                                info.entries, info.graphs, info.compiles, info.hits, info.breaks.size(),
+                                info.recompiles.size()))});
+}
+
+constexpr NativeDef kNatives[] = {
+    {"graphs(f, *args, stage=\"functional\", **named)",
+     "The graphs of one call f(*args, **named), one for each stretch between breaks.\n"
+     ">>> [g.ops() for g in graphs(x => x.cos().cos(), ones(3))]\n[['cos', 'cos']]",
+     graphs},
+    {"compile_info(f)",
+     "What became of a function: counts `entries graphs compiles hits`, lists `breaks` (each `reason file "
+     "line`) and `recompiles` (each `guard was now`).",
+     compile_info},
+    {"run_pass(g, name)",
+     "The graph after one pass, by its name; `:passes` tells what each does.\n"
+     ">>> g = graph(x => (x + 1) * (x + 1), ones(3))\n>>> run_pass(g, \"cse\").ops()\n['add', 'mul']",
+     run_pass},
+    {"diff_graphs(a, b)",
+     "The lines of both graphs: \"- \" before those of a alone, \"+ \" before those of b alone; empty when "
+     "they differ in names of places only.\n"
+     ">>> diff_graphs(graph(cos, ones(2)), graph(cos, ones(2)))\n''",
+     diff_graphs},
+};
+
+}  // namespace
+
+namespace host {
+
+const jit::Pass& find_pass_named(std::string_view name) {
+  if (const jit::Pass* pass = jit::find_pass(name)) return *pass;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const jit::Pass& each : jit::passes()) {
+    names.push_back(each.name);
+    list += (list.empty() ? "" : ", ") + std::string(each.name);
+  }
+  const std::string_view near = lang::nearest(name, names);
+  raise("ValueError", fmt::format("there is no pass \"{}\"", name),
+        near.empty() ? "passes are " + list : fmt::format("did you mean \"{}\"?", near));
+}
+
+Value graph_of_call(Interpreter& interpreter, std::span<Value> a) {
+  const StageRow& stage = stage_named(text_argument(a[2], "stage"));
+  const CapturedCall call = call_of(interpreter, a);
+  const std::vector<const CapturedGraph*> all = call.graphs();
+  if (all.empty()) raise("CaptureError", "there is no graph: " + why_no_graph(call));
+  return stage_value(stage, *all.front(), call.remove);
+}
+
+}  // namespace host
+
+std::span<const NativeDef> graph_call_natives() { return kNatives; }
+
+}  // namespace kiln::interp

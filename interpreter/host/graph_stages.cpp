@@ -1,0 +1,154 @@
+#include "interpreter/host/graph_stages.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "interpreter/graph_value.h"
+#include "interpreter/host/module_state.h"
+#include "interpreter/host/transforms.h"
+#include "interpreter/print_tensor.h"
+#include "lang/diagnostic.h"
+
+namespace kiln::interp::host {
+namespace {
+
+Value captured(const StageInput& input) { return make_graph(input.captured.graph); }
+
+// Nothing is left of writes, and of what nobody reads.
+Value functional(const StageInput& input) {
+  if (input.captured.graph.stage != jit::Stage::Captured) return make_graph(jit::dce(input.captured.graph));
+  return make_graph(jit::dce(jit::functionalize(jit::expand_views(input.captured.graph), input.remove)));
+}
+
+// Where `forwarding_function` is defined.
+constexpr std::string_view kForwardingFile = "<prelude_compile>";
+
+constexpr std::array<StageRow, 2> kStages{{
+    {"captured", "the ops that a call ran, as the program wrote them", captured},
+    {"functional", "the same without ops that write in place: writes to arguments follow at the end",
+     functional},
+}};
+
+// A method as its function, with the receiver put in front of the arguments: so that they go by their names.
+struct Unbound {
+  Value function;
+  std::vector<Value> positional;
+};
+Unbound without_receiver(const Value& f, std::span<const Value> positional) {
+  Unbound call{f, {positional.begin(), positional.end()}};
+  for (;;) {
+    Value receiver = call.function;
+    if (receiver.is(Tag::Method)) {
+      call.function = receiver.as<Method>().function;
+      receiver = receiver.as<Method>().receiver;
+    } else if (receiver.is(Tag::Instance)) {
+      call.function = *receiver.as<Instance>().struct_type().method("call");
+    } else {
+      return call;
+    }
+    call.positional.insert(call.positional.begin(), std::move(receiver));
+  }
+}
+
+// What is called, as people say it: "cos", "Linear", "Linear.norm"; empty where the function's own name will
+// do.
+std::string name_of_callee(const Value& f) {
+  switch (f.tag()) {
+    case Tag::Native:
+      return f.as<Native>().name;
+    case Tag::Type:
+    case Tag::StructType:
+    case Tag::Instance:
+      return std::string(f.is(Tag::Type)       ? f.as<Type>().name
+                         : f.is(Tag::Instance) ? type_name(f)
+                                               : f.as<StructType>().name);
+    case Tag::Graph:
+      return graph_of(f).name;
+    case Tag::Method: {
+      const Value& function = f.as<Method>().function;
+      return function.is(Tag::Function) ? "" : name_of_callee(function);
+    }
+    default:
+      return {};
+  }
+}
+
+// A call of what is no function of the program is captured from a function of ours around it: its name and
+// place are not the user's.
+void describe(CapturedGraph& part, const Value& f, const Unbound& unbound) {
+  if (std::string name = name_of_callee(f); !name.empty()) part.graph.name = std::move(name);
+  if (unbound.function.is(Tag::Function)) return;
+  for (jit::Node& node : part.graph.nodes) {
+    if (node.place.file == kForwardingFile) node.place = {};
+  }
+  if (part.break_file == kForwardingFile) part.break_file.clear();
+}
+
+}  // namespace
+
+std::span<const StageRow> stages() { return kStages; }
+
+std::vector<const CapturedGraph*> CapturedCall::graphs() const {
+  std::vector<const CapturedGraph*> all;
+  for (const CapturedGraph& each : parts) {
+    if (has_graph(each)) all.push_back(&each);
+  }
+  return all;
+}
+
+std::string stage_names() {
+  std::string text;
+  for (const StageRow& row : kStages) text += (text.empty() ? "" : ", ") + std::string(row.name);
+  return text;
+}
+
+const StageRow& stage_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const StageRow& row : kStages) {
+    if (row.name == name) return row;
+    names.push_back(row.name);
+  }
+  const std::string_view near = lang::nearest(name, names);
+  raise("ValueError", fmt::format("there is no stage \"{}\"", name),
+        near.empty() ? "stages are " + stage_names() : fmt::format("did you mean \"{}\"?", near));
+}
+
+CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                           std::span<const std::pair<std::string_view, Value>> named) {
+  check_function(f, "graph");
+  if (const Functionalized* wrapped = functionalized(f)) {
+    CapturedCall call = captured_call(interpreter, wrapped->function, positional, named);
+    call.remove = wrapped->remove;
+    return call;
+  }
+  if (f.is(Tag::Graph) && positional.empty() && named.empty()) {
+    CapturedGraph itself;
+    itself.graph = graph_of(f);
+    itself.guards = itself.graph.guards;
+    return {{std::move(itself)}};
+  }
+  const Unbound unbound = without_receiver(f, positional);
+  CapturedCall call{capture_call(interpreter, unbound.function, unbound.positional, named)};
+  for (CapturedGraph& each : call.parts) describe(each, f, unbound);
+  return call;
+}
+
+std::string why_no_graph(const CapturedCall& call) {
+  for (const CapturedGraph& each : call.parts) {
+    if (each.break_reason.empty()) continue;
+    if (each.break_file.empty()) return each.break_reason;
+    return fmt::format("{} ({}:{})", each.break_reason, each.break_file, each.break_line);
+  }
+  return "the call runs no op";
+}
+
+Value stage_value(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove) {
+  const Value made = stage.make({captured, remove});
+  if (!made.is(Tag::Graph)) return made;
+  jit::Graph graph = graph_of(made);
+  graph.guards = captured.guards;
+  return make_graph(std::move(graph));
+}
+
+}  // namespace kiln::interp::host

@@ -1,0 +1,51 @@
+// Owns the stages of a graph by name: what each is and how it is made of a captured graph.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "interpreter/capture/stages.h"
+#include "jit/passes/passes.h"
+
+namespace kiln::interp::host {
+
+// What a stage is made from.
+struct StageInput {
+  const CapturedGraph& captured;
+  jit::Remove remove = jit::Remove::Mutations;
+};
+
+struct StageRow {
+  std::string_view name;
+  std::string_view summary;  // one line, for help
+  // A graph, or text. Throws OpError (Capture) for a graph that has no such stage.
+  Value (*make)(const StageInput& input);
+};
+
+// In the order in which they come about.
+std::span<const StageRow> stages();
+// ValueError that names the nearest when there is none.
+const StageRow& stage_named(std::string_view name);
+// As one list, for messages: "captured, functional".
+std::string stage_names();
+
+// One call, in stretches between breaks; some tell only of a break.
+struct CapturedCall {
+  std::vector<CapturedGraph> parts;
+  jit::Remove remove = jit::Remove::Mutations;  // as `functionalize` was asked to
+
+  std::vector<const CapturedGraph*> graphs() const;  // those that run ops
+};
+// False when it tells only of a break.
+inline bool has_graph(const CapturedGraph& part) {
+  return !part.graph.nodes.empty() || part.break_reason.empty();
+}
+// Calls `f` once. A graph without arguments is its own and is not run. TypeError unless `f` can be called.
+CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                           std::span<const std::pair<std::string_view, Value>> named);
+// Of a call that has no graph: "the call runs no op", or what came in the way.
+std::string why_no_graph(const CapturedCall& call);
+// A stage of one of them, with its guards.
+Value stage_value(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove);
+
+}  // namespace kiln::interp::host

@@ -1,0 +1,126 @@
+// Commands that tell what became of a function: guards entries breaks why hot.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "interpreter/host/graph_stages.h"
+#include "interpreter/natives.h"
+#include "repl/columns.h"
+#include "repl/graph_view.h"
+#include "repl/terminal.h"
+#include "repl/written_call.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Value;
+
+std::string plural(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Is it a call, and not the name of a function?
+bool is_call(std::string_view text) { return trim(text).ends_with(')'); }
+
+void write_guards(Session& session, const std::vector<std::string>& guards) {
+  if (guards.empty()) session.write("  nothing was assumed\n");
+  for (const std::string& guard : guards) session.write("  " + guard + "\n");
+}
+
+void write_place(Session& session, const std::string& text) {
+  session.write(paint(text, style::kCode, session.color()) + "\n");
+}
+
+std::vector<interp::EntryInfo> entries_or_word(Session& session, std::string_view text, const Value& f) {
+  std::vector<interp::EntryInfo> entries = interp::entries_of(session.interpreter(), f);
+  if (entries.empty()) session.write(fmt::format("`{}` has no compiled entry yet; `:why {}`\n", text, text));
+  return entries;
+}
+
+void guards(Session& session, std::string_view text) {
+  if (is_call(text)) {
+    const WrittenCall call = written_call(session, "guards", text);
+    const auto captured =
+        interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
+    for (const interp::CapturedGraph& each : captured.parts) {
+      write_place(session, "graph " + each.graph.name);
+      write_guards(session, each.guards);
+    }
+    return;
+  }
+  const Value f = written_function(session, "guards", text);
+  for (const interp::EntryInfo& entry : entries_or_word(session, text, f)) {
+    write_place(session, entry.place);
+    write_guards(session, entry.guards);
+  }
+}
+
+void entries(Session& session, std::string_view text) {
+  const Value f = written_function(session, "entries", text);
+  std::size_t number = 0;
+  for (const interp::EntryInfo& entry : entries_or_word(session, text, f)) {
+    write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, plural(entry.hits, "hit"),
+                                     plural(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")));
+    write_guards(session, entry.guards);
+  }
+}
+
+void write_break(Session& session, const interp::GraphBreak& each) {
+  const std::string place = each.file.empty() ? "" : fmt::format("{}:{}: ", each.file, each.line);
+  session.write(place + each.reason + "\n");
+  const std::string source = source_line(session, each.file, each.line);
+  if (!source.empty()) session.write(paint("  | " + source, style::kCode, session.color()) + "\n");
+}
+
+void breaks(Session& session, std::string_view text) {
+  std::vector<interp::GraphBreak> found;
+  if (is_call(text)) {
+    const WrittenCall call = written_call(session, "breaks", text);
+    const auto captured =
+        interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
+    for (const interp::CapturedGraph& each : captured.parts) {
+      if (!each.break_reason.empty()) found.push_back({each.break_reason, each.break_file, each.break_line});
+    }
+  } else {
+    const Value f = written_function(session, "breaks", text);
+    found = interp::compile_info_of(session.interpreter(), f).breaks;
+  }
+  if (found.empty()) session.write("no breaks\n");
+  for (const interp::GraphBreak& each : found) write_break(session, each);
+}
+
+void why(Session& session, std::string_view text) {
+  const Value f = written_function(session, "why", text);
+  session.write(wrapped(interp::why(session.interpreter(), f), interp::print_options().width) + "\n");
+}
+
+void hot(Session& session, std::string_view) {
+  const std::vector<interp::HotFunction> found = interp::hot_functions(session.interpreter());
+  if (found.empty()) return session.write("no function became hot yet\n");
+  std::size_t width = 4;
+  for (const interp::HotFunction& each : found) width = std::max(width, each.name.size());
+  for (const interp::HotFunction& each : found) {
+    session.write(
+        fmt::format("{:<{}}  {:>10}  {}\n", each.name, width, plural(each.calls, "call"), each.outcome));
+    session.write(paint(fmt::format("{:<{}}  {}", "", width, each.place), style::kFaint, session.color()) +
+                  "\n");
+  }
+}
+
+constexpr std::array<Command, 5> kCommands{{
+    {"guards", "f | f(x)", "Compiling", "what was assumed: of compiled entries, or of one call",
+     "kiln> fn f(x) = x.cos() * 2\nkiln> :guards f(ones(3))\n", guards},
+    {"entries", "f", "Compiling", "compiled entries with their guards, and how often each was used",
+     "kiln> @jit fn f(x) = x.cos() * 2\nkiln> f(ones(3));\nkiln> :entries f\n", entries},
+    {"breaks", "f | f(x)", "Compiling", "where capture broke, and why",
+     "kiln> fn f(x) { if x.sum() > 0 { return x * 2 }; return x }\nkiln> :breaks f(ones(3))\n", breaks},
+    {"why", "f", "Compiling", "why it was compiled again, was not compiled, or breaks",
+     "kiln> fn f(x) = x.cos()\nkiln> :why f\n", why},
+    {"hot", "", "Compiling", "hot functions, and what became of them", "kiln> :hot\n", hot},
+}};
+
+}  // namespace
+
+std::span<const Command> entry_commands() { return kCommands; }
+
+}  // namespace kiln::repl

@@ -1,0 +1,186 @@
+// Commands that show stages of one call: captured functional graph, and the difference of two.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "interpreter/graph_value.h"
+#include "interpreter/host/graph_calls.h"
+#include "interpreter/host/graph_stages.h"
+#include "repl/graph_view.h"
+#include "repl/terminal.h"
+#include "repl/written_call.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Tag;
+using interp::Value;
+
+interp::host::CapturedCall capture(Session& session, std::string_view command, std::string_view text) {
+  const WrittenCall call = written_call(session, command, text);
+  return interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
+}
+
+// Calls `f` for each part that runs ops; breaks are told between them.
+template <class F>
+void for_each_part(Session& session, const interp::host::CapturedCall& call, F&& f) {
+  if (call.graphs().empty()) session.write("the call runs no op that is captured\n");
+  for (const interp::CapturedGraph& each : call.parts) {
+    if (interp::host::has_graph(each)) f(each);
+    session.write(break_view(session, each));
+  }
+}
+
+std::string stage_text(Session& session, const Value& stage) {
+  if (stage.is(Tag::Graph)) return graph_view(session, interp::graph_of(stage));
+  return session.interpreter().str(stage) + "\n";
+}
+
+void show_stage(Session& session, std::string_view command, std::string_view stage, std::string_view text) {
+  const interp::host::StageRow& row = interp::host::stage_named(stage);
+  const interp::host::CapturedCall call = capture(session, command, text);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    session.write(stage_text(session, interp::host::stage_value(row, each, call.remove)));
+  });
+}
+
+// The name of a stage, as a template argument.
+template <std::size_t N>
+struct Name {
+  char text[N];
+  constexpr Name(const char (&given)[N]) { std::copy_n(given, N, text); }
+  std::string_view view() const { return {text, N - 1}; }
+};
+
+// The body of a command that is called as its stage.
+template <Name kStage>
+void stage(Session& session, std::string_view text) {
+  show_stage(session, kStage.view(), kStage.view(), text);
+}
+
+void graph(Session& session, std::string_view text) { show_stage(session, "graph", "functional", text); }
+
+// ---- Differences ----
+
+// "f(x) captured functional": the call, and the two stages at its end; empty names where they are not.
+struct StagedCall {
+  std::string_view call, first, second;
+};
+StagedCall split_stages(std::string_view text) {
+  const auto last_word = [](std::string_view words) {
+    const std::size_t blank = words.find_last_of(" \t\n");
+    return blank == std::string_view::npos ? std::string_view() : words.substr(blank + 1);
+  };
+  const std::string_view second = last_word(text);
+  const std::string_view before = trim(text.substr(0, text.size() - second.size()));
+  const std::string_view first = last_word(before);
+  const auto is_word = [](std::string_view word) {
+    return !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+  };
+  if (!is_word(first) || !is_word(second)) return {text, {}, {}};
+  return {trim(before.substr(0, before.size() - first.size())), first, second};
+}
+
+const jit::Graph& as_graph(const Value& stage, std::string_view name) {
+  if (stage.is(Tag::Graph)) return interp::graph_of(stage);
+  command_error("ValueError",
+                fmt::format("`{}` is text, not a graph: there is no difference of nodes", name));
+}
+
+void diff_of_stages(Session& session, const StagedCall& written) {
+  const auto& first = interp::host::stage_named(written.first);
+  const auto& second = interp::host::stage_named(written.second);
+  const interp::host::CapturedCall call = capture(session, "diff", written.call);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    const Value a = interp::host::stage_value(first, each, call.remove);
+    const Value b = interp::host::stage_value(second, each, call.remove);
+    session.write(diff_view(session, as_graph(a, first.name), as_graph(b, second.name)));
+  });
+}
+
+void diff_of_calls(Session& session, std::string_view first, std::string_view second) {
+  const auto& functional = interp::host::stage_named("functional");
+  const interp::host::CapturedCall a = capture(session, "diff", first), b = capture(session, "diff", second);
+  const auto of_a = a.graphs(), of_b = b.graphs();
+  const std::size_t most = std::max(of_a.size(), of_b.size());
+  if (most == 0) session.write("neither call runs an op\n");
+  for (std::size_t i = 0; i < most; ++i) {
+    if (most > 1) session.write(fmt::format("# graph {} of {}\n", i + 1, most));
+    if (i >= of_a.size() || i >= of_b.size()) {
+      session.write(fmt::format("only `{}` has it\n", i < of_a.size() ? first : second));
+      continue;
+    }
+    const Value graph_a = interp::host::stage_value(functional, *of_a[i], a.remove);
+    const Value graph_b = interp::host::stage_value(functional, *of_b[i], b.remove);
+    session.write(diff_view(session, interp::graph_of(graph_a), interp::graph_of(graph_b)));
+  }
+}
+
+void diff(Session& session, std::string_view text) {
+  const Command& row = *find_command("diff");
+  if (text.empty()) usage_error(row, "give a call and two stages, or two calls");
+  const auto [first, second] = two_expressions(text);
+  const StagedCall staged = split_stages(text);
+  if (!staged.first.empty()) return diff_of_stages(session, staged);
+  const auto names_stage = [&](const interp::host::StageRow& each) { return each.name == second; };
+  const auto stages = interp::host::stages();
+  if (second.empty() || std::any_of(stages.begin(), stages.end(), names_stage)) {
+    usage_error(row, "give a second stage, or a second call, to compare with");
+  }
+  diff_of_calls(session, first, second);
+}
+
+// ---- Passes ----
+
+void passes(Session& session, std::string_view) {
+  for (const jit::Pass& each : jit::passes()) {
+    session.write(paint(each.name, style::kCode, session.color()) + fmt::format("\n  {}\n", each.summary));
+    session.write(paint(fmt::format("  {}", each.why), style::kFaint, session.color()) + "\n");
+  }
+}
+
+void pass(Session& session, std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view name = text.substr(0, end), rest = trim(text.substr(end));
+  if (name.empty()) usage_error(*find_command("pass"), "name a pass; `:passes` lists them");
+  const jit::Pass& wanted = interp::host::find_pass_named(name);
+  if (rest.empty()) usage_error(*find_command("pass"), "give a call that the pass is to be seen on");
+  const interp::host::CapturedCall call = capture(session, "pass", rest);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    jit::Graph before = each.graph;
+    for (const jit::Pass& earlier : jit::passes()) {
+      if (earlier.name == wanted.name) break;
+      before = earlier.run(before);
+    }
+    const jit::Graph after = wanted.run(before);
+    session.write(before == after ? fmt::format("`{}` changes nothing here\n", name)
+                                  : diff_view(session, before, after));
+  });
+}
+
+constexpr std::array<Command, 6> kCommands{{
+    {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
+     "The call runs once. With breaks there are several graphs, with the reason between them.\n"
+     "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
+     "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :captured f(ones(3))\n",
+     stage<"captured">},
+    {"functional", "f(x)", "Compiling", "the same without writes; writes to arguments follow at the end",
+     "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">},
+    {"graph", "f(x)", "Compiling", "`:functional`, for short",
+     "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
+    {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",
+     "Lines of the first alone begin with -, of the second alone with +.\n\n"
+     "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :diff f(ones(3)) captured functional\n"
+     "kiln> :diff cos(ones(3)) sin(ones(3))\n",
+     diff},
+    {"passes", "", "Compiling", "what is done to a graph, in order, and why in this order", "kiln> :passes\n",
+     passes},
+    {"pass", "name f(x)", "Compiling", "what one pass changes",
+     "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass},
+}};
+
+}  // namespace
+
+std::span<const Command> stage_commands() { return kCommands; }
+
+}  // namespace kiln::repl

@@ -1,0 +1,24 @@
+// Owns how graphs look at the prompt: their text, with the lines of the program that nodes come from.
+#pragma once
+
+#include <string>
+
+#include "interpreter/capture/stages.h"
+#include "repl/session.h"
+
+namespace kiln::repl {
+
+// The text of a graph, above each run of nodes the line of the program that they come from, as a comment:
+// `parse_graph` reads it back.
+std::string graph_view(Session& session, const jit::Graph& graph);
+
+// The same for the differences of two graphs, as `jit::diff_graphs` gives them.
+std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b);
+
+// "# break at demo.kiln:3: it reads a tensor's data", with the line; empty where none ends the graph.
+std::string break_view(Session& session, const interp::CapturedGraph& captured);
+
+// A line of the program, without blanks around it; empty when it is not known.
+std::string source_line(Session& session, const std::string& file, int line);
+
+}  // namespace kiln::repl
