@@ -6,17 +6,23 @@
 
 namespace kiln::math {
 
-// x = 2^k * m with sqrt(1/2) <= m < sqrt(2), of a positive finite x.
+// Positive, normal and finite: loops check their block, and then call the `…<true>` forms.
+template <class T>
+KILN_MATH bool log_in_range(T x) {
+  return (x >= Format<T>::kMinNormal) & (x <= Format<T>::kMax);
+}
+
+// x = 2^k * m with sqrt(1/2) <= m < sqrt(2), of a positive finite x; kInRange: a normal one.
 template <class T>
 struct LogParts {
   T k, m;
 };
-template <class T>
+template <bool kInRange = false, class T>
 KILN_MATH LogParts<T> log_parts(T x) {
   using F = Format<T>;
   using Bits = typename F::Bits;
   constexpr T kRaise = static_cast<T>(F::kMantissa + 2);
-  const bool subnormal = x < F::kMinNormal;
+  const bool subnormal = !kInRange && x < F::kMinNormal;
   const T normal = subnormal ? x * (F::kTwoToMantissa * T(4)) : x;
   const Bits bits = to_bits(normal);
   const Bits shifted = bits - to_bits(T(0.70710678118654752440)) + F::kOne;
@@ -63,10 +69,16 @@ KILN_MATH double log_sum(double k, double f, double correction) {
   return k * kLn2Hi - ((half - low) - f);
 }
 
-template <class T>
+// log(1 + f) + k ln2. In f32, ln2 rounded is good enough for every k that is not far from the result.
+KILN_MATH float log_inside(float k, float f) {
+  return fma(k, ExpConstants<float>::kLn2Hi, fma(f * f, log_tail(f), f));
+}
+KILN_MATH double log_inside(double k, double f) { return log_sum(k, f, 0.0); }
+template <bool kInRange = false, class T>
 KILN_MATH T log(T x) {
-  const LogParts<T> parts = log_parts(x);
-  return log_special(x, log_sum(parts.k, parts.m - T(1), T(0)));
+  const LogParts<T> parts = log_parts<kInRange>(x);
+  const T inside = log_inside(parts.k, parts.m - T(1));
+  return kInRange ? inside : log_special(x, inside);
 }
 
 // log(1 + x): of the rounded sum u, plus what the rounding lost, over u.
@@ -114,15 +126,17 @@ KILN_MATH double log10_inside(double k, double f) {
   const double hi = k * kHi;
   return log_scaled(hi, fma(k, kHi, -hi) + k * kLo, f, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
 }
-template <class T>
+template <bool kInRange = false, class T>
 KILN_MATH T log2(T x) {
-  const LogParts<T> parts = log_parts(x);
-  return log_special(x, log2_inside(parts.k, parts.m - T(1)));
+  const LogParts<T> parts = log_parts<kInRange>(x);
+  const T inside = log2_inside(parts.k, parts.m - T(1));
+  return kInRange ? inside : log_special(x, inside);
 }
-template <class T>
+template <bool kInRange = false, class T>
 KILN_MATH T log10(T x) {
-  const LogParts<T> parts = log_parts(x);
-  return log_special(x, log10_inside(parts.k, parts.m - T(1)));
+  const LogParts<T> parts = log_parts<kInRange>(x);
+  const T inside = log10_inside(parts.k, parts.m - T(1));
+  return kInRange ? inside : log_special(x, inside);
 }
 
 // Beyond this, log(2a) = log1p(a) + ln2 and squares overflow.

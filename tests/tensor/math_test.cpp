@@ -183,14 +183,60 @@ TEST_CASE("sines of huge arguments are reduced by all of pi", "[math]") {
 }
 
 TEST_CASE("one argument out of range leaves the others of its block as they were", "[math]") {
-  for (const auto function : {&ops::sin, &ops::cos, &ops::tan}) {
-    const Tensor plain = noise({1000}, DType::F32, 3, -50, 50);
-    const Tensor spiked = ops::clone(plain);
-    spiked.writable<float>()[777] = 1e30F;
-    const Tensor a = function(plain), b = function(spiked);
-    for (int i = 0; i < 1000; ++i) {
-      if (i != 777) CHECK(a.data<float>()[i] == b.data<float>()[i]);
+  struct Case {
+    const char* op;
+    double low, high, outside;
+  };
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    for (const Case& c : {Case{"sin", -50, 50, 1e30},
+                          {"cos", -50, 50, 1e30},
+                          {"tan", -50, 50, 1e30},
+                          {"exp", -87, 87, 1000},
+                          {"exp", -87, 87, NAN},
+                          {"exp2", -126, 126, -2000},
+                          {"log", 1e-30, 3, 0},
+                          {"log2", 1e-30, 3, INFINITY},
+                          {"log10", 1e-30, 3, -1},
+                          {"sigmoid", -87, 87, -800},
+                          {"silu", -87, 87, 1e10},
+                          {"gelu", -9, 9, -30}}) {
+      const Tensor plain = noise({1000}, dtype, 3, c.low, c.high);
+      const Tensor spiked = ops::clone(plain);
+      set_element(spiked, 777, c.outside);
+      const Tensor a = call(c.op, {plain})[0], b = call(c.op, {spiked})[0];
+      INFO(c.op << " " << name(dtype));
+      for (int i = 0; i < 1000; ++i) {
+        if (i != 777) CHECK(element(a, i) == element(b, i));
+      }
     }
+  }
+}
+
+// What is lost is small beside x, and below zero in f32 beside the result, down to where that is nothing
+// beside x.
+TEST_CASE("gelu in both forms, to where it is x or nothing", "[math]") {
+  for (const bool by_tanh : {false, true}) {
+    std::vector<NamedAttr> attrs;
+    if (by_tanh) attrs.push_back({"approximate", std::string("tanh")});
+    const auto reference = [&](long double x) {
+      const long double t = std::sqrt(2 / 3.14159265358979323846L) * (x + 0.044715L * x * x * x);
+      return by_tanh ? x / (1 + std::exp(-2 * t)) : 0.5L * x * std::erfc(-x / std::sqrt(2.0L));
+    };
+    std::vector<float> xs = {0.0F, -0.0F, 9.0F, -9.0F, 9.001F, -9.001F, 40.0F, -40.0F, 1e30F, -1e30F, 1e-40F};
+    for (int i = 0; i < 40'000; ++i) xs.push_back(static_cast<float>(i - 20'000) * 0.0007F);
+    const Tensor y = call("gelu", {tensor_of(xs)}, attrs)[0];
+    const Tensor wide = call("gelu", {ops::to(tensor_of(xs), DType::F64)}, attrs)[0];
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const long double want = reference(xs[i]);
+      const auto got = static_cast<long double>(y.data<float>()[i]);
+      INFO(xs[i]);
+      CHECK(std::fabs(got - want) <= 1.6e-7L * std::fabs(xs[i]));
+      CHECK(std::fabs(wide.data<double>()[i] - want) <= 3e-16L * std::fabs(xs[i]));
+      if (std::fabs(xs[i]) < 2 && xs[i] != 0) CHECK(std::fabs(got / want - 1) <= 5e-7L);
+      CHECK(std::signbit(y.data<float>()[i]) == std::signbit(xs[i]));
+    }
+    CHECK(std::isinf(element(call("gelu", {tensor_of<float>({INFINITY})}, attrs)[0], 0)));
+    CHECK(std::isnan(element(call("gelu", {tensor_of<float>({NAN})}, attrs)[0], 0)));
   }
 }
 
