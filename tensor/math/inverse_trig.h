@@ -30,9 +30,11 @@ KILN_MATH double asin_tail(double z) {
                 0x1.5336524f24f5dp-7, 0x1.5dc12cbf0c5fep-8, 0x1.224dcb3a0f5e8p-6, -0x1.f6744bcd315ddp-7,
                 0x1.dc690543156c1p-6);
 }
-// (atan(t) - t) / t^3 as a function of z = t^2, |t| <= tan(pi/8), errors 2^-25.6 and 2^-55.6.
+// (atan(t) - t) / t^3 as a function of z = t^2: in f32 for |t| <= 1, error 2^-28.5; in f64 up to tan(pi/8),
+// 2^-55.6.
 KILN_MATH float atan_tail(float z) {
-  return horner(z, -0x1.555554p-2F, 0x1.999714p-3F, -0x1.241e94p-3F, 0x1.b7fe84p-4F, -0x1.08256ep-4F);
+  return horner(z, -0x1.55553ep-2F, 0x1.9991e4p-3F, -0x1.242086p-3F, 0x1.c08c4ep-4F, -0x1.58091cp-4F,
+                0x1.da2a14p-5F, -0x1.fd7e48p-6F, 0x1.642558p-7F, -0x1.d35bd4p-10F);
 }
 KILN_MATH double atan_tail(double z) {
   return horner(z, -0x1.5555555555555p-2, 0x1.9999999999815p-3, -0x1.2492492481cb5p-3, 0x1.c71c71bca834cp-4,
@@ -74,22 +76,32 @@ KILN_MATH T acos(T x) {
   return choose(large, outer, inner);
 }
 
-template <class T>
-KILN_MATH T atan(T x) {
-  using C = PiConstants<T>;
-  const T a = choose(abs(x) > Format<T>::kMax, Format<T>::kMax, abs(x));
-  const bool large = a > T(kTan3Pi8), middle = a > T(kTanPi8);
-  const T above = a + T(1);
-  const T lost = choose(a < T(1), a - (above - T(1)), T(1) - (above - a));
-  const T numerator = choose(large, T(-1), choose(middle, a - T(1), a));
-  const T denominator = choose(large, a, choose(middle, above, T(1)));
-  const T denominator_lo = choose(large | !middle, T(0), lost);
-  const T base = choose(large, C::kHalf, choose(middle, C::kQuarter, T(0)));
-  const T base_lo = choose(large, C::kHalfLo, choose(middle, C::kQuarterLo, T(0)));
-  const Sum<T> t = quotient(Sum<T>{numerator, T(0)}, Sum<T>{denominator, denominator_lo});
-  const T z = t.hi * t.hi;
-  const T angle = t.hi + fma(t.hi * z, atan_tail(z), t.lo + base_lo);
+KILN_MATH double atan(double x) {
+  using C = PiConstants<double>;
+  const double a = choose(abs(x) > Format<double>::kMax, Format<double>::kMax, abs(x));
+  const bool large = a > kTan3Pi8, middle = a > kTanPi8;
+  const double above = a + 1.0;
+  const double lost = choose(a < 1.0, a - (above - 1.0), 1.0 - (above - a));
+  const double numerator = choose(large, -1.0, choose(middle, a - 1.0, a));
+  const double denominator = choose(large, a, choose(middle, above, 1.0));
+  const double denominator_lo = choose(large | !middle, 0.0, lost);
+  const double base = choose(large, C::kHalf, choose(middle, C::kQuarter, 0.0));
+  const double base_lo = choose(large, C::kHalfLo, choose(middle, C::kQuarterLo, 0.0));
+  const Sum<double> t = quotient(Sum<double>{numerator, 0.0}, Sum<double>{denominator, denominator_lo});
+  const double z = t.hi * t.hi;
+  const double angle = t.hi + fma(t.hi * z, atan_tail(z), t.lo + base_lo);
   return copysign(base + angle, x);
+}
+
+// Above 1, pi/2 - atan(1/a).
+KILN_MATH float atan(float x) {
+  using C = PiConstants<float>;
+  const float a = abs(x);
+  const bool large = a > 1.0F;
+  const float t = (large ? -1.0F : a) / (large ? a : 1.0F);
+  const float z = t * t;
+  const float tail = fma(t * z, atan_tail(z), large ? C::kHalfLo : 0.0F);
+  return copysign((large ? C::kHalf : 0.0F) + (t + tail), x);
 }
 
 // The angle of (|x|, |y|) is k * pi/4 + s * atan(t), |t| <= tan(pi/8); then the quadrant.
@@ -119,8 +131,22 @@ KILN_MATH double atan2(double y, double x) {
   const double result = copysign(base + (angle + base_lo), y);
   return choose((x != x) | (y != y), x + y, result);
 }
+// Quarters of a turn, and an angle up to pi/4 away from them.
 KILN_MATH float atan2(float y, float x) {
-  return static_cast<float>(atan2(static_cast<double>(y), static_cast<double>(x)));
+  using C = PiConstants<float>;
+  constexpr float kInf = Format<float>::kInf;
+  const float ax = abs(x), ay = abs(y);
+  const bool steep = ay > ax;
+  const float longer = choose(steep, ay, ax), shorter = choose(steep, ax, ay);
+  const float t = choose(longer == 0.0F, 0.0F, choose(shorter == kInf, 1.0F, shorter / longer));
+  const float z = t * t;
+  const float tail = t * z * atan_tail(z);
+  const bool left = signbit(x), backwards = steep != left;
+  const float quarters = choose(steep, 1.0F, choose(left, 2.0F, 0.0F));
+  const float turned = choose(backwards, -t, t), turned_tail = choose(backwards, -tail, tail);
+  const float angle = turned + fma(quarters, C::kHalfLo, turned_tail);
+  const float result = copysign(fma(quarters, C::kHalf, angle), y);
+  return choose((x != x) | (y != y), x + y, result);
 }
 
 KILN_MATH double hypot(double x, double y) {
