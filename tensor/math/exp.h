@@ -133,6 +133,16 @@ KILN_MATH T exp2(T x) {
   return kInRange ? value * power_of_two<T>(to_bits(shifted)) : scale(value, to_bits(shifted));
 }
 
+// 2^x in range of double, for results in f32: error 2^-29.
+KILN_MATH double coarse_exp2(double x) {
+  const double shifted = x + Format<double>::kMagic;
+  const double r = x - (shifted - Format<double>::kMagic);
+  const double value =
+      horner(r, 0x1.00000002614ffp0, 0x1.62e430c7e921fp-1, 0x1.ebfbdadcb0979p-3, 0x1.c6aed4b952581p-5,
+             0x1.3b2dbbc11f42dp-7, 0x1.5f456a8a01359p-10, 0x1.41d3334ba02b3p-13);
+  return value * power_of_two<double>(to_bits(shifted));
+}
+
 // 2^n p + (2^n - 1), halved until the end: 2^n may be just out of range. Signed as x: zeros keep theirs.
 template <class T>
 KILN_MATH T expm1_of(const ExpParts<T>& e, T x) {

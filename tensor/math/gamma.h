@@ -1,6 +1,7 @@
-// Owns lgamma, digamma and polygamma: rare, so written with branches, in double.
-// Bounds, in ULP: lgamma 4 for x > 0; digamma and polygamma 12 for x > 0, of 1 where digamma is less than
-// that. For x < 0 the absolute error is of that order relative to the largest term of the reflection.
+// Owns lgamma, digamma and polygamma, in double: with branches for every argument, without in range.
+// Bounds, in ULP: lgamma 4 (f32: 2) for x > 0; digamma and polygamma 12 (f32: 1) for x > 0, of 1 where
+// digamma is less than that. For x < 0 the absolute error is of that order relative to the largest term of
+// the reflection.
 #pragma once
 
 #include "tensor/math/pow.h"
@@ -55,7 +56,7 @@ KILN_MATH_SLOW double lgamma_positive(double x) {
                                  0x1.a41a41a41a41ap-8, -0x1.e4286cb0f5398p-6);
   return (x - 0.5) * (log(x) - 1.0) + (0x1.d67f1c864beb5p-1 - 0.5 + tail);
 }
-KILN_MATH double lgamma(double x) {
+KILN_MATH double lgamma_any(double x) {
   constexpr double kInf = Format<double>::kInf;
   if (isnan(x)) return x;
   if (abs(x) == kInf) return kInf;
@@ -65,9 +66,7 @@ KILN_MATH double lgamma(double x) {
   if (x > -0x1p-60) return -log(-x);
   return log(kPi / (-x * s)) - lgamma_positive(-x);
 }
-KILN_MATH float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
-
-KILN_MATH_SLOW double digamma(double x) {
+KILN_MATH_SLOW double digamma_any(double x) {
   if (x == 0.0) return copysign(Format<double>::kInf, -x);
   double result = 0.0;
   if (x < 0.0) {
@@ -83,8 +82,6 @@ KILN_MATH_SLOW double digamma(double x) {
                  0x1.f07c1f07c1f08p-8, -0x1.5995995995996p-6, 0x1.5555555555555p-4);
   return result + ((log(x) - 0.5 / x) - tail);
 }
-KILN_MATH float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
-
 // sum over k >= 0 of (q+k)^-s by Euler and Maclaurin's formula, s > 1.
 KILN_MATH_SLOW double zeta(double s, double q) {
   if (q <= 0.0 && rint(q) == q) return Format<double>::kInf;
@@ -112,15 +109,91 @@ KILN_MATH_SLOW double zeta(double s, double q) {
   return sum;
 }
 // The n-th derivative of digamma.
-KILN_MATH double polygamma(double n, double x) {
-  if (n == 0.0) return digamma(x);
+KILN_MATH double polygamma_any(double n, double x) {
+  if (n == 0.0) return digamma_any(x);
   double factorial = 1.0;
   for (double i = 2.0; i <= n; i += 1.0) factorial *= i;
   const double value = factorial * zeta(n + 1.0, x);
   return rint(n * 0.5) == n * 0.5 ? -value : value;
 }
-KILN_MATH float polygamma(float n, float x) {
-  return static_cast<float>(polygamma(static_cast<double>(n), static_cast<double>(x)));
+
+// ---- In range: positive, neither tiny nor huge; below kShift moved up by it, then by asymptotic series ----
+
+inline constexpr int kShift = 10;
+struct Shifted {
+  double z, inverse;  // at least kShift
+  bool moved;
+};
+KILN_MATH Shifted shift_up(double x) {
+  const bool moved = x < kShift;
+  const double z = moved ? x + kShift : x;
+  return {z, 1.0 / z, moved};
+}
+// Stirling's series; the product of x, x + 1, … takes back the shift. Near its zeros the result is as good as
+// its terms: enough for f32.
+KILN_MATH double lgamma_in_range(double x) {
+  const Shifted s = shift_up(x);
+  double product = x;
+  for (int k = 1; k < kShift; ++k) product *= x + k;
+  const double tail = s.inverse * horner(s.inverse * s.inverse, 0x1.5555555555555p-4, -0x1.6c16c16c16c17p-9,
+                                         0x1.a01a01a01a01ap-11, -0x1.3813813813814p-11, 0x1.b951e2b18ff23p-11,
+                                         -0x1.f6ab0d9993c7dp-10);
+  const double taken = log<true>(s.moved ? product : 1.0);
+  const double result = (s.z - 0.5) * (log<true>(s.z) - 1.0) + ((0x1.d67f1c864beb5p-1 - 0.5 + tail) - taken);
+  return x == 1.0 || x == 2.0 ? 0.0 : result;
+}
+// The sum of 1/x, 1/(x + 1), … as one fraction.
+KILN_MATH double digamma_in_range(double x) {
+  const Shifted s = shift_up(x);
+  double above = 1.0, below = x;
+  for (int k = 1; k < kShift; ++k) {
+    above = fma(above, x + k, below);
+    below *= x + k;
+  }
+  const double z = s.inverse * s.inverse;
+  const double tail =
+      z * horner(z, 0x1.5555555555555p-4, -0x1.1111111111111p-7, 0x1.0410410410410p-8, -0x1.1111111111111p-8);
+  return (log<true>(s.z) - 0.5 * s.inverse) - tail - (s.moved ? above / below : 0.0);
+}
+// Likewise the sum of squares. The series has the numbers of Bernoulli.
+KILN_MATH double trigamma_in_range(double x) {
+  const Shifted s = shift_up(x);
+  double above = 1.0, below = x * x;
+  for (int k = 1; k < kShift; ++k) {
+    const double square = (x + k) * (x + k);
+    above = fma(above, square, below);
+    below *= square;
+  }
+  const double z = s.inverse * s.inverse;
+  const double series =
+      horner(z, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510);
+  const double far = fma(s.inverse * z, series, fma(0.5, z, s.inverse));
+  return s.moved ? far + above / below : far;
+}
+
+KILN_MATH bool gamma_in_range(float x) { return log_in_range(x); }
+KILN_MATH bool gamma_in_range(double) { return false; }  // its bounds need the branches
+template <class T>
+KILN_MATH bool polygamma_in_range(double n, T x) {
+  constexpr T kBound = sizeof(T) == 8 ? T(1e14) : Format<T>::kMax;
+  return (n == 1.0) & (x >= T(1) / kBound) & (x <= kBound);
+}
+template <bool kInRange = false, class T>
+KILN_MATH T lgamma(T x) {
+  const auto wide = static_cast<double>(x);
+  return static_cast<T>(kInRange || gamma_in_range(x) ? lgamma_in_range(wide) : lgamma_any(wide));
+}
+template <bool kInRange = false, class T>
+KILN_MATH T digamma(T x) {
+  const auto wide = static_cast<double>(x);
+  return static_cast<T>(kInRange || gamma_in_range(x) ? digamma_in_range(wide) : digamma_any(wide));
+}
+// `kInRange` promises n = 1.
+template <bool kInRange = false, class T>
+KILN_MATH T polygamma(double n, T x) {
+  const auto wide = static_cast<double>(x);
+  return static_cast<T>(kInRange || polygamma_in_range(n, x) ? trigamma_in_range(wide)
+                                                             : polygamma_any(n, wide));
 }
 
 }  // namespace kiln::math

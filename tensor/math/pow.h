@@ -59,8 +59,8 @@ KILN_MATH double cube(double x) { return x * x * x; }
 KILN_MATH float cube(float x) { return static_cast<float>(cube(static_cast<double>(x))); }
 template <class T>
 KILN_MATH T root(T x) {
-  return choose(x == -Format<T>::kInf, Format<T>::kInf,
-                sqrt(x) + T(0));  // and not -0
+  const T positive = sqrt(x) + T(0);  // not -0
+  return choose(x == -Format<T>::kInf, Format<T>::kInf, positive);
 }
 template <class T>
 KILN_MATH T simple_power(T x, T y) {
@@ -70,8 +70,7 @@ KILN_MATH T simple_power(T x, T y) {
 KILN_MATH double pow(double x, double y) {
   const LogParts<double> parts = log_parts(abs(x));
   const Sum<double> l = log_pair(parts.k, parts.m);
-  const double ay = choose(abs(y) > 0x1p80, copysign(0x1p80, y),
-                           y);  // far beyond every finite result but 1
+  const double ay = choose(abs(y) > 0x1p80, copysign(0x1p80, y), y);  // far beyond every finite result but 1
   const double e = l.hi * ay;
   const double e_lo = fma(l.hi, ay, -e) + l.lo * ay;
   const double bounded = choose(e > 710.0, 710.0, choose(e < -746.0, -746.0, e));
@@ -80,16 +79,11 @@ KILN_MATH double pow(double x, double y) {
   const double result = pow_special(x, y, scale(1.0 + fma(p.p, lo, p.p + lo), p.n));
   return choose(is_simple_exponent(y), simple_power(x, y), result);
 }
-// log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2) and 2^r on [-1/2, 1/2], errors 2^-33 and 2^-29: the
-// result is f32.
+// log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2), error 2^-33: the result is f32.
 KILN_MATH double coarse_log2(double f) {
   return horner(f, 0x1.71547652ef95cp0, -0x1.7154767baf1b8p-1, 0x1.ec709c00ed8afp-2, -0x1.715435eb26d71p-2,
                 0x1.277732ceabdb6p-2, -0x1.ec8d73fc2b0dap-3, 0x1.a615cb73833ddp-3, -0x1.6eb028a1653a8p-3,
                 0x1.45a28eaef8e3ap-3, -0x1.417ff63684f84p-3, 0x1.3d261486a9394p-3, -0x1.61ac7a382b85p-4);
-}
-KILN_MATH double coarse_exp2(double r) {
-  return horner(r, 0x1.00000002614ffp0, 0x1.62e430c7e921fp-1, 0x1.ebfbdadcb0979p-3, 0x1.c6aed4b952581p-5,
-                0x1.3b2dbbc11f42dp-7, 0x1.5f456a8a01359p-10, 0x1.41d3334ba02b3p-13);
 }
 KILN_MATH float pow(float x, float y) {
   const LogParts<double> parts = log_parts<true>(static_cast<double>(abs(x)));
@@ -97,9 +91,7 @@ KILN_MATH float pow(float x, float y) {
   double e = fma(f, coarse_log2(f), parts.k) * static_cast<double>(y);
   e = e > 200.0 ? 200.0 : e;
   e = e < -200.0 ? -200.0 : e;
-  const double shifted = e + Format<double>::kMagic;
-  const double power =
-      coarse_exp2(e - (shifted - Format<double>::kMagic)) * power_of_two<double>(to_bits(shifted));
+  const double power = coarse_exp2(e);
   const float result = pow_special(x, y, static_cast<float>(power));
   return choose(is_simple_exponent(y), simple_power(x, y), result);
 }
