@@ -22,15 +22,18 @@ bool is_found(T x, T extremum) {
   return x == extremum || x != x;
 }
 
-// The first place that holds the extremum; nan counts as one. Looks at a stretch at a time without branches.
+// The first place that holds the extremum; nan counts as one. Looks at a stretch at a time without branches,
+// with flags as wide as the elements: vector code.
 template <class T>
 std::int64_t find(const T* row, std::int64_t count, T extremum) {
-  constexpr std::int64_t kStretch = 64;
+  using Flag = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr std::int64_t kStretch = 128;
   std::int64_t i = 0;
   for (; i + kStretch <= count; i += kStretch) {
-    bool any = false;
-    for (std::int64_t j = 0; j < kStretch; ++j) any |= is_found(row[i + j], extremum);
-    if (any) break;
+    Flag any = 0;
+    for (std::int64_t j = 0; j < kStretch; ++j)
+      any |= static_cast<Flag>(row[i + j] == extremum) | static_cast<Flag>(row[i + j] != row[i + j]);
+    if (any != 0) break;
   }
   while (!is_found(row[i], extremum)) ++i;
   return i;

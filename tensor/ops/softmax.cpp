@@ -1,6 +1,7 @@
 // Owns softmax and log_softmax, and their derivatives as kernels of one pass over each row.
 #include <limits>
 
+#include "tensor/cpu/fold.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"
@@ -42,12 +43,6 @@ std::vector<TensorType> infer_softmax(std::span<const TensorType> in, const Attr
   return {type};
 }
 
-template <RowProgram kProgram>
-Tensors run(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor x = ops::cast(in[0], ops::dtype_or(attrs, in[0].dtype()));
-  return {along(kProgram, {&x, 1}, dim_of(attrs, x.rank()))};
-}
-
 struct Shifted {
   Dims dims;
   DType dtype;
@@ -70,6 +65,49 @@ Tensors decompose_log_softmax(const Op&, Inputs in, const Attrs& attrs) {
   const Shifted shifted(in[0], attrs);
   const Tensor total = ops::sum(ops::exp(shifted.x), shifted.dims, true);
   return {ops::to(shifted.x - ops::log(total), shifted.dtype)};
+}
+
+// ---- Along columns ---------------------------------------------------------------------------------------
+
+// Rows that do not lie in memory as such would be copied there and back. Where neighbouring columns do, whole
+// passes over the tensor are better: the same operations in the same order.
+bool goes_by_columns(const Tensor& x, int dim) {
+  constexpr Dim kLeast = 16;
+  return x.rank() > 1 && x.is_contiguous() && x.numel() > 0 &&
+         x.strides()[static_cast<std::size_t>(dim)] >= kLeast;
+}
+
+// Plain ops on plain tensors: nothing is recorded.
+Tensor plain(const char* name, std::initializer_list<Tensor> inputs) {
+  const Op& op = OpTable::get().at(name);
+  return run_eager(op, {inputs.begin(), inputs.size()}, Attrs(op))[0];
+}
+void plain_inplace(const char* name, std::initializer_list<Tensor> inputs) {
+  const Op& op = OpTable::get().at(name);
+  run_eager_inplace(op, {inputs.begin(), inputs.size()}, Attrs(op));
+}
+
+Tensor by_columns(RowProgram program, const Tensor& x, int dim) {
+  const Dims dims{dim}, kept = ops::reduced_sizes(x.sizes(), dims, true);
+  const Tensor wide = ops::cast(x, ops::compute_dtype(x.dtype()));
+  const Tensor highest = ops::with_sizes(cpu::fold(wide, dims, cpu::Combine::Max), kept);
+  const Tensor shifted = plain("sub", {wide, highest});
+  if (program == RowProgram::Softmax) {
+    plain_inplace("exp", {shifted});
+    const Tensor total = ops::with_sizes(cpu::fold(shifted, dims, cpu::Combine::Sum), kept);
+    plain_inplace("mul", {shifted, plain("reciprocal", {total})});
+  } else {
+    const Tensor total = cpu::fold(plain("exp", {shifted}), dims, cpu::Combine::Sum);
+    plain_inplace("sub", {shifted, ops::with_sizes(plain("log", {total}), kept)});
+  }
+  return ops::cast(shifted, x.dtype());
+}
+
+template <RowProgram kProgram>
+Tensors run(const Op&, Inputs in, const Attrs& attrs) {
+  const Tensor x = ops::cast(in[0], ops::dtype_or(attrs, in[0].dtype()));
+  const int dim = dim_of(attrs, x.rank());
+  return {goes_by_columns(x, dim) ? by_columns(kProgram, x, dim) : along(kProgram, {&x, 1}, dim)};
 }
 
 Tensors backward_of(const char* name, const VjpArgs& args) {

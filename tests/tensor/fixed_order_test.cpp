@@ -2,6 +2,7 @@
 // set.
 #include <catch2/catch.hpp>
 
+#include "tensor/cpu/copy.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
@@ -143,6 +144,25 @@ TEST_CASE("row kernels give the same bits on any threads and instruction set", "
       for (std::size_t i = 0; i < now.size(); ++i) {
         INFO("result " << i << " on " << name(isa) << " with " << threads << " threads");
         CHECK(same_bits(now[i], expected[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax along columns has the bits of softmax along rows", "[order]") {
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    for (const Dims& sizes : {Dims{5000, 17}, Dims{70, 300}, Dims{3, 40, 33}}) {
+      const Tensor x = noise(sizes, dtype, 31, -9, 9);
+      set_element(x, 5, INFINITY);
+      set_element(x, 6, NAN);
+      set_element(x, 7, -INFINITY);
+      const int dim = x.rank() - 2;
+      const Tensor rows = cpu::contiguous_copy(ops::transpose(x, dim, dim + 1), dtype);
+      for (const char* op : {"softmax", "log_softmax"}) {
+        INFO(op << " of " << to_string(x.type()));
+        const Tensor by_columns = call(op, {x}, {{"dim", std::int64_t{dim}}})[0];
+        const Tensor by_rows = call(op, {rows}, {{"dim", std::int64_t{dim + 1}}})[0];
+        CHECK(same_bits(by_columns, cpu::contiguous_copy(ops::transpose(by_rows, dim, dim + 1), dtype)));
       }
     }
   }
