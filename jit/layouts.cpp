@@ -24,6 +24,16 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
       source, evaluate(*node.op, node.attrs, symbols))[static_cast<std::size_t>(id - node.outputs[0])];
 }
 
+std::span<const int> Producers::of(const Graph& graph) {
+  producers_.resize(graph.values.size(), -1);
+  for (; nodes_ < graph.nodes.size(); ++nodes_) {
+    for (const ValueId id : graph.nodes[nodes_].outputs) {
+      producers_[static_cast<std::size_t>(id)] = static_cast<int>(nodes_);
+    }
+  }
+  return producers_;
+}
+
 std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int> producers,
                                          const Node& node) {
   std::vector<TraceOperand> result;

@@ -9,6 +9,16 @@ namespace kiln::jit {
 Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id, const SymbolValues& symbols);
 Layout layout_of_type(const Type& type, const SymbolValues& symbols);
 
+// Keeps up with a graph that grows: which node makes each value.
+class Producers {
+ public:
+  std::span<const int> of(const Graph& graph);
+
+ private:
+  std::vector<int> producers_;
+  std::size_t nodes_ = 0;
+};
+
 // The operands of a node as rules are given them.
 std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int> producers,
                                          const Node& node);

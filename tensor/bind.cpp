@@ -17,14 +17,6 @@ std::vector<TensorType> types_of(Inputs inputs) {
   return types;
 }
 
-void check_writable(const Op& op, const Tensor& target) {
-  if (!has_overlap(target.layout())) return;
-  throw OpError(ErrorKind::Value,
-                std::string(op.name()) + "_: elements of the " + to_string(target.type()) +
-                    " share memory, so a write to one would change others",
-                {0}, "write to a copy: x.clone()");
-}
-
 // The result must fit what it is written into: same shape, no lower category (PyTorch's can_cast).
 void check_result(const Op& op, const Tensor& target, const TensorType& result) {
   if (result.sizes != target.sizes()) {
@@ -61,6 +53,14 @@ bool may_write_directly(const Tensor& target, Inputs inputs) {
 
 }  // namespace
 
+void check_writable(const Op& op, const TensorType& type, const Layout& layout) {
+  if (!has_overlap(layout)) return;
+  throw OpError(ErrorKind::Value,
+                std::string(op.name()) + "_: elements of the " + to_string(type) +
+                    " share memory, so a write to one would change others",
+                {0}, "write to a copy: x.clone()");
+}
+
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
   if (!op.has(kChecksInEager)) op.infer(types_of(inputs), attrs);
@@ -94,7 +94,7 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
                                   : tape::rearrange(op, inputs, attrs);
   }
   const Tensor& target = inputs[0];
-  check_writable(op, target);
+  check_writable(op, target.type(), target.layout());
   const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);
   check_result(op, target, results[0]);
   if (levels::top != nullptr) [[unlikely]]

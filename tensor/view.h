@@ -34,6 +34,10 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
 // of a hidden tensor with the layout the steps were made for.
 const Tensor& base_of(const ViewOrigin& origin);
 
+// Throws OpError (Value) when elements share memory in what `op` would write in place: a tensor of this type
+// and layout.
+void check_writable(const Op& op, const TensorType& type, const Layout& layout);
+
 // Applies one view op to a plain tensor: aliases its storage, extends its origin. No tape.
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs);
 

@@ -72,7 +72,7 @@ class Folder {
     for (const Node& node : rewriter_.source().nodes) {
       const Tensors results = evaluated(node);
       // Views cost nothing, and where they lie matters to what reads them otherwise.
-      if (results.empty() || is_literal(node) || may_share_operand(node)) {
+      if (results.empty() || is_literal(node) || may_share_operand(node) || !lie_row_by_row(results)) {
         rewriter_.copy(node);
       } else {
         put(node, results);
@@ -85,6 +85,12 @@ class Folder {
 
  private:
   const Type& type(ValueId id) const { return rewriter_.source().values[static_cast<std::size_t>(id)].type; }
+
+  // As constants do.
+  static bool lie_row_by_row(const Tensors& results) {
+    return std::all_of(results.begin(), results.end(),
+                       [](const Tensor& each) { return each.is_contiguous(); });
+  }
 
   // Stays what it is, but is known to what follows.
   static bool is_literal(const Node& node) {

@@ -8,55 +8,25 @@
 
 namespace kiln::jit {
 
-bool views_storage(const Node& node, Layout source, const SymbolValues& hints) {
-  const Attrs attrs = evaluate(*node.op, node.attrs, hints);
-  const std::vector<Layout> here = node.op->view(source, attrs);
-  source.offset += 1;
-  return !here.empty() && node.op->view(source, attrs)[0].offset == here[0].offset;
+bool counts_places(const Op& op) {
+  const std::vector<Parameter>& parameters = op.signature.parameters;
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter& each) { return each.name == "storage_offset"; });
 }
 
-Memories memories_of(const Graph& graph) {
-  Memories result;
-  const std::vector<int> producers = graph.producers();
-  const std::size_t count = graph.values.size();
-  result.root.resize(count);
-  std::iota(result.root.begin(), result.root.end(), 0);
-  result.object = result.root;
-  result.written.assign(count, false);
-  result.viewed.assign(count, false);
-  result.reach.assign(count, 0);
-  for (const Node& node : graph.nodes) {
-    if (!node.is_view() && !node.writes()) continue;
-    const auto source = static_cast<std::size_t>(node.operands[0].value);
-    const auto root = static_cast<std::size_t>(result.root[source]);
-    for (const ValueId id : node.outputs) {
-      result.root[static_cast<std::size_t>(id)] = static_cast<ValueId>(root);
-      if (node.writes()) result.object[static_cast<std::size_t>(id)] = result.object[source];
-    }
-    if (node.writes() && !node.writes_layout()) result.written[root] = true;
-    if (!node.is_view() && !node.writes_layout()) continue;
-    result.viewed[root] = true;
-    const Layout layout = layout_of(graph, producers, node.operands[0].value, graph.hints);
-    if (!views_storage(node, layout, graph.hints)) continue;
-    const Layout seen = layout_of(graph, producers, node.outputs[0], graph.hints);
-    result.reach[root] = std::max(result.reach[root], extent(seen).second);
-  }
-  return result;
+// as_strided and the scatter that undoes it have the same attributes.
+Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hints) {
+  return OpTable::get().at("as_strided").view(operand, evaluate(*node.op, node.attrs, hints)).front();
+}
+
+Sizes strides_of(const Type& type) {
+  if (type.strides) return *type.strides;
+  Sizes strides(type.sizes.size(), 1);
+  for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * type.sizes[d];
+  return strides;
 }
 
 namespace {
-
-struct Member {
-  int input;
-  Tensor probe;  // over memory that all members of a storage share
-  std::int64_t begin, end;
-};
-
-bool is_symbolic(const Graph& graph, int input) {
-  const Type& type = graph.values[static_cast<std::size_t>(input)].type;
-  return std::any_of(type.sizes.begin(), type.sizes.end(),
-                     [](const Size& each) { return !each.is_constant(); });
-}
 
 Layout input_layout(const Graph& graph, int input) {
   const auto at = static_cast<std::size_t>(input);
@@ -65,74 +35,228 @@ Layout input_layout(const Graph& graph, int input) {
   return layout;
 }
 
-// Members that share elements, directly or through others. Sorted by where they begin, each is compared only
-// with those that reach into it.
-std::vector<std::vector<int>> clusters(std::vector<Member> members) {
-  std::sort(members.begin(), members.end(),
-            [](const Member& a, const Member& b) { return a.begin < b.begin; });
-  std::vector<std::size_t> leader(members.size());
-  std::iota(leader.begin(), leader.end(), 0);
-  const auto find = [&leader](std::size_t i) {
-    while (leader[i] != i) i = leader[i] = leader[leader[i]];
-    return i;
-  };
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    std::erase_if(open, [&](std::size_t j) { return members[j].end <= members[i].begin; });
-    for (const std::size_t j : open) {
-      if (find(i) != find(j) && overlaps(members[i].probe, members[j].probe)) leader[find(i)] = find(j);
+// Of a value that lies in the memory of an input, counted from where the storage begins.
+Layout layout_in_storage(const Graph& graph, std::span<const int> producers, ValueId id) {
+  if (id < static_cast<ValueId>(graph.inputs.size())) return input_layout(graph, id);
+  const Node& node = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(id)])];
+  const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
+  if (!node.is_view() && !node.writes_layout()) return source;
+  const Attrs attrs = evaluate(*node.op, node.attrs, graph.hints);
+  return node.op->view(source, attrs)[static_cast<std::size_t>(id - node.outputs[0])];
+}
+
+}  // namespace
+
+Memories memories_of(const Graph& graph) {
+  Memories result;
+  const std::vector<int> producers = graph.producers();
+  const std::size_t count = graph.values.size();
+  result.root.resize(count);
+  std::iota(result.root.begin(), result.root.end(), 0);
+  result.written.assign(count, false);
+  result.reach.assign(count, 0);
+  for (const Node& node : graph.nodes) {
+    const bool counts = !node.is_constant() && counts_places(*node.op);
+    if (!node.is_view() && !node.writes() && !counts) continue;
+    const ValueId root = result.root[static_cast<std::size_t>(node.operands[0].value)];
+    const auto at = static_cast<std::size_t>(root);
+    if (counts && at < graph.inputs.size()) {
+      const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
+      result.reach[at] = std::max(result.reach[at], extent(places_of(node, source, graph.hints)).second);
     }
-    open.push_back(i);
-  }
-  std::map<std::size_t, std::vector<int>> by_leader;
-  for (std::size_t i = 0; i < members.size(); ++i) by_leader[find(i)].push_back(members[i].input);
-  std::vector<std::vector<int>> result;
-  for (auto& [at, inputs] : by_leader) {
-    std::sort(inputs.begin(), inputs.end());
-    result.push_back(std::move(inputs));
+    if (!node.is_view() && !node.writes()) continue;
+    for (const ValueId id : node.outputs) result.root[static_cast<std::size_t>(id)] = root;
+    if (node.writes() && !node.writes_layout()) result.written[at] = true;
   }
   return result;
 }
 
-// A base is written back as a whole, from the start of the storage on. So what lies there among its elements,
-// if only between them, belongs to it.
-void take_in_between(const Graph& graph, const Memories& memories, std::vector<std::vector<int>>& clusters,
-                     std::size_t at) {
-  const auto reach = [&](const std::vector<int>& inputs) {
-    std::pair<std::int64_t, std::int64_t> all{INT64_MAX, 0};
+namespace {
+
+// ---- Which inputs share elements ----
+
+struct Member {
+  int input;
+  Layout layout;
+  std::int64_t begin, end;
+};
+
+class Clusters {
+ public:
+  explicit Clusters(std::vector<Member> members) : members_(std::move(members)), leader_(members_.size()) {
+    std::sort(members_.begin(), members_.end(),
+              [](const Member& a, const Member& b) { return a.begin < b.begin; });
+    std::iota(leader_.begin(), leader_.end(), 0);
+    for (const Member& each : members_) end_ = std::max(end_, each.end);
+  }
+
+  // Inputs that share elements, directly or through others.
+  std::vector<std::vector<int>> run() {
+    if (!compare_pairs()) mark_elements();
+    std::map<std::size_t, std::vector<int>> by_leader;
+    for (std::size_t i = 0; i < members_.size(); ++i) by_leader[find(i)].push_back(members_[i].input);
+    std::vector<std::vector<int>> result;
+    for (auto& [at, inputs] : by_leader) {
+      std::sort(inputs.begin(), inputs.end());
+      result.push_back(std::move(inputs));
+    }
+    return result;
+  }
+
+ private:
+  // What it costs to compare a pair, in elements marked.
+  static constexpr std::int64_t kPairCost = 64;
+
+  std::size_t find(std::size_t i) {
+    while (leader_[i] != i) i = leader_[i] = leader_[leader_[i]];
+    return i;
+  }
+  void join(std::size_t a, std::size_t b) { leader_[find(a)] = find(b); }
+
+  // Each is compared only with those that reach into it. Many may, as the columns of a matrix do; false when
+  // looking at each element costs less.
+  bool compare_pairs() {
+    if (members_.size() < 2) return true;
+    const Tensor memory = Tensor::empty(Dims{end_}, DType::U8);
+    std::int64_t left = (end_ - members_[0].begin) / kPairCost + static_cast<std::int64_t>(members_.size());
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      std::erase_if(open, [&](std::size_t j) { return members_[j].end <= members_[i].begin; });
+      left -= static_cast<std::int64_t>(open.size());
+      if (left < 0) return false;
+      const Tensor probe = Tensor::alias(memory, members_[i].layout);
+      for (const std::size_t j : open) {
+        if (find(i) != find(j) && overlaps(probe, Tensor::alias(memory, members_[j].layout))) join(i, j);
+      }
+      open.push_back(i);
+    }
+    return true;
+  }
+
+  void mark_elements() {
+    const std::int64_t begin = members_[0].begin;
+    std::vector<int> owner(static_cast<std::size_t>(end_ - begin), -1);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      mark(members_[i].layout, 0, members_[i].layout.offset, [&](std::int64_t place) {
+        int& at = owner[static_cast<std::size_t>(place - begin)];
+        if (at >= 0) join(i, static_cast<std::size_t>(at));
+        at = static_cast<int>(i);
+      });
+    }
+  }
+  template <class F>
+  static void mark(const Layout& layout, std::size_t dim, std::int64_t place, const F& f) {
+    if (dim == layout.sizes.size()) return f(place);
+    for (Dim k = 0; k < layout.sizes[dim]; ++k) mark(layout, dim + 1, place + k * layout.strides[dim], f);
+  }
+
+  std::vector<Member> members_;
+  std::vector<std::size_t> leader_;
+  std::int64_t end_ = 1;
+};
+
+// ---- Bases ----
+
+class Grouping {
+ public:
+  Grouping(const Graph& graph, const Memories& memories) : graph_(graph), memories_(memories) {}
+
+  // Of the inputs of one storage.
+  void add(const std::vector<int>& inputs) {
+    if (std::none_of(inputs.begin(), inputs.end(), [this](int i) { return is_written(i); })) return;
+    std::vector<std::vector<int>> parts = clusters(inputs);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (reach_of(parts[k]) > 0 && any_written(parts[k])) take_in_between(parts, k);
+    }
+    for (std::vector<int>& each : parts) {
+      if (any_written(each) && (each.size() > 1 || reach_of(each) > 0))
+        groups.push_back(group_of(std::move(each)));
+    }
+  }
+
+  std::vector<BaseGroup> groups;
+
+ private:
+  const Type& type(int input) const { return graph_.values[static_cast<std::size_t>(input)].type; }
+  const Input& input(int at) const { return graph_.inputs[static_cast<std::size_t>(at)]; }
+  bool is_written(int input) const { return memories_.written[static_cast<std::size_t>(input)]; }
+  bool any_written(const std::vector<int>& inputs) const {
+    return std::any_of(inputs.begin(), inputs.end(), [this](int i) { return is_written(i); });
+  }
+  std::int64_t reach_of(const std::vector<int>& inputs) const {
+    std::int64_t reach = 0;
+    for (const int i : inputs) reach = std::max(reach, memories_.reach[static_cast<std::size_t>(i)]);
+    return reach;
+  }
+  bool is_symbolic(int input) const {
+    const Sizes& sizes = type(input).sizes;
+    return std::any_of(sizes.begin(), sizes.end(), [](const Size& each) { return !each.is_constant(); });
+  }
+  std::vector<std::vector<int>> clusters(const std::vector<int>& inputs) const {
+    if (inputs.size() == 1) return {inputs};
+    for (const int each : inputs) {
+      if (!is_symbolic(each)) continue;  // with other sizes others might share elements
+      throw OpError(ErrorKind::Capture,
+                    "inputs that lie in one memory, one of them written, with sizes that are symbols",
+                    {each});
+    }
+    std::vector<Member> members;
     for (const int i : inputs) {
-      const auto [begin, end] = extent(input_layout(graph, i));
-      all = {std::min(all.first, begin),
-             std::max({all.second, end, memories.reach[static_cast<std::size_t>(i)]})};
+      Layout layout = input_layout(graph_, i);
+      if (count_elements(layout.sizes) == 0) layout = {{0}, {1}, 0};
+      // What counts places may see all of the storage up to there.
+      const std::int64_t reach = memories_.reach[static_cast<std::size_t>(i)];
+      if (reach > 0) layout = {{std::max(reach, extent(layout).second)}, {1}, 0};
+      const auto [begin, end] = extent(layout);
+      members.push_back({i, std::move(layout), begin, end});
+    }
+    return Clusters(std::move(members)).run();
+  }
+
+  // A base that is written back as a whole, from the start of the storage on, has all that lies there among
+  // its elements, if only between them.
+  void take_in_between(std::vector<std::vector<int>>& parts, std::size_t at) const {
+    for (std::size_t k = 0; k < parts.size();) {
+      if (k == at || parts[k].empty() || bounds(parts[k]).first >= bounds(parts[at]).second) {
+        ++k;
+        continue;
+      }
+      parts[at].insert(parts[at].end(), parts[k].begin(), parts[k].end());
+      parts[k].clear();
+      k = 0;
+    }
+    std::sort(parts[at].begin(), parts[at].end());
+  }
+  std::pair<std::int64_t, std::int64_t> bounds(const std::vector<int>& inputs) const {
+    std::pair<std::int64_t, std::int64_t> all{INT64_MAX, reach_of(inputs)};
+    for (const int i : inputs) {
+      const auto [begin, end] = extent(input_layout(graph_, i));
+      all = {std::min(all.first, begin), std::max(all.second, end)};
     }
     return all;
-  };
-  for (std::size_t k = 0; k < clusters.size();) {
-    if (k == at || clusters[k].empty() || reach(clusters[k]).first >= reach(clusters[at]).second) {
-      ++k;
-      continue;
-    }
-    clusters[at].insert(clusters[at].end(), clusters[k].begin(), clusters[k].end());
-    clusters[k].clear();
-    k = 0;
   }
-  std::sort(clusters[at].begin(), clusters[at].end());
-}
 
-BaseGroup group_of(const Graph& graph, const Memories& memories, std::vector<int> inputs) {
-  BaseGroup group{std::move(inputs), 0};
-  for (const int input : group.inputs) {
-    const Type& type = graph.values[static_cast<std::size_t>(input)].type;
-    if (is_symbolic(graph, input) ||
-        type.dtype != graph.values[static_cast<std::size_t>(group.inputs[0])].type.dtype) {
-      throw OpError(ErrorKind::Capture,
-                    "written inputs that share memory must have sizes that are known and one dtype", {input});
+  BaseGroup group_of(std::vector<int> inputs) const {
+    for (const int each : inputs) {
+      if (is_symbolic(each)) {
+        throw OpError(ErrorKind::Capture,
+                      "a written input, places of which are counted, with sizes that are symbols", {each});
+      }
+      if (type(each).dtype != type(inputs[0]).dtype) {
+        throw OpError(ErrorKind::Capture, "written inputs that share memory have different dtypes",
+                      {inputs[0], each});
+      }
     }
-    group.elements = std::max({group.elements, extent(input_layout(graph, input)).second,
-                               memories.reach[static_cast<std::size_t>(input)]});
+    BaseGroup group;
+    group.elements = bounds(inputs).second;
+    group.is_written_whole = reach_of(inputs) > 0;
+    group.inputs = std::move(inputs);
+    return group;
   }
-  return group;
-}
+
+  const Graph& graph_;
+  const Memories& memories_;
+};
 
 }  // namespace
 
@@ -143,42 +267,11 @@ std::vector<BaseGroup> base_groups(const Graph& graph, const Memories& memories)
     const Input& input = graph.inputs[static_cast<std::size_t>(i)];
     by_storage[input.storage ? *input.storage : alone--].push_back(i);
   }
-  std::vector<BaseGroup> groups;
-  for (const auto& [storage, inputs] : by_storage) {
-    const auto written = [&memories](int i) { return memories.written[static_cast<std::size_t>(i)]; };
-    if (std::none_of(inputs.begin(), inputs.end(), written)) continue;
-    std::vector<Member> members;
-    std::int64_t size = 1;
-    for (const int i : inputs) {
-      size = std::max(
-          {size, extent(input_layout(graph, i)).second, memories.reach[static_cast<std::size_t>(i)]});
-    }
-    const Tensor memory = Tensor::empty(Dims{size}, DType::U8);
-    for (const int i : inputs) {
-      Layout layout = input_layout(graph, i);
-      // What counts from the start of the storage may see all of it.
-      if (memories.reach[static_cast<std::size_t>(i)] > 0) layout = {{size}, {1}, 0};
-      const auto [begin, end] = extent(layout);
-      members.push_back({i, Tensor::alias(memory, layout), begin, end});
-    }
-    std::vector<std::vector<int>> parts = clusters(std::move(members));
-    std::vector<bool> based(parts.size(), false);
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (std::none_of(parts[k].begin(), parts[k].end(), written)) continue;
-      const auto first = static_cast<std::size_t>(parts[k][0]);
-      const bool scattered = memories.viewed[first] && !is_contiguous(input_layout(graph, parts[k][0]));
-      based[k] = parts[k].size() > 1 || scattered || memories.reach[first] > 0;
-    }
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (based[k] && !parts[k].empty()) take_in_between(graph, memories, parts, k);
-    }
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (based[k] && !parts[k].empty()) groups.push_back(group_of(graph, memories, parts[k]));
-    }
-  }
-  std::sort(groups.begin(), groups.end(),
+  Grouping grouping(graph, memories);
+  for (const auto& [storage, inputs] : by_storage) grouping.add(inputs);
+  std::sort(grouping.groups.begin(), grouping.groups.end(),
             [](const BaseGroup& a, const BaseGroup& b) { return a.inputs[0] < b.inputs[0]; });
-  return groups;
+  return std::move(grouping.groups);
 }
 
 }  // namespace kiln::jit

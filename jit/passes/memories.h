@@ -1,5 +1,5 @@
-// Owns what functionalization knows of memory: which captured values lie in one memory, and which inputs must
-// be seen as one.
+// Owns what functionalization knows of memory beforehand: which captured values lie in one memory, and which
+// inputs must be seen as one.
 #pragma once
 
 #include <vector>
@@ -12,25 +12,30 @@ namespace kiln::jit {
 struct Memories {
   std::vector<ValueId> root;  // of each value
   std::vector<bool> written;  // of each root
-  std::vector<bool> viewed;   // of each root: some value is a view of it
-  // Of each root: the end of what its views see that count from the start of the storage (as_strided), 0
-  // without such.
+  // Of each root: the end of what its views see that count places in the storage (as_strided), 0 without
+  // such.
   std::vector<std::int64_t> reach;
-  // Of each value: the first that is the same tensor, as `x` for the result of `x.add_(1)`.
-  std::vector<ValueId> object;
 };
 Memories memories_of(const Graph& graph);
-// Does the view count from the start of the storage, wherever in it the source begins?
-bool views_storage(const Node& view, Layout source, const SymbolValues& hints);
+
+// Does the op read or write places in the storage, and not elements of its operand: as_strided?
+bool counts_places(const Op& op);
+// Those that such a node reads or writes, if its first operand lies so.
+Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hints);
 
 // Inputs that become views of one flat base, in order of the inputs: those that share elements when one of
-// them is written, and one alone that is written and whose views need the memory to be as it was: because it
-// does not lie in memory row by row, or because they count from the start of the storage.
+// them is written, and one alone that is written and has views that count places.
 struct BaseGroup {
   std::vector<int> inputs;
-  std::int64_t elements = 0;  // of the base
+  std::int64_t elements = 0;  // of the base, which begins where the storage does
+  // Elements may be written that belong to no member; so the base is written back as a whole.
+  bool is_written_whole = false;
 };
-// Throws OpError (Capture) when the sizes of such inputs are symbols, or their dtypes differ.
+// Throws OpError (Capture) when the dtypes of such inputs differ, or their sizes are symbols: those do not
+// say which elements are shared.
 std::vector<BaseGroup> base_groups(const Graph& graph, const Memories& memories);
+
+// Row-major where the type does not say them.
+Sizes strides_of(const Type& type);
 
 }  // namespace kiln::jit

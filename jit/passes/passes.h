@@ -13,6 +13,17 @@ enum class Remove : std::uint8_t { Mutations, MutationsAndViews };
 // No writes are left: results are values, writes to what the caller gave are effects. The graph must have no
 // composite ops that give views. Throws OpError (Capture) for what has no such form.
 Graph functionalize(const Graph& graph, Remove remove = Remove::Mutations);
+// Likewise, of a captured graph, with the values that each captured node was given and made. A write makes
+// what the op computes, before it is cast and put into the base.
+struct Functionalized {
+  struct Values {
+    std::vector<Operand> operands;
+    std::vector<ValueId> results;
+  };
+  Graph graph;
+  std::vector<Values> nodes;
+};
+Functionalized functionalize_values(const Graph& graph);
 
 // Composite ops become the smaller ops of their bodies.
 Graph decompose(const Graph& graph);

@@ -5,6 +5,7 @@
 #include "jit/exposure.h"
 #include "jit/layouts.h"
 #include "jit/passes/identities.h"
+#include "jit/passes/memories.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
@@ -166,7 +167,7 @@ class Simplifier {
   using Chain = std::vector<const Node*>;  // the last view first
   static bool keeps_gradient(const Node* node) {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
-           node->operands[0].is_value();
+           !counts_places(*node->op) && node->operands[0].is_value();
   }
   // Where the chain leads from a tensor that lies in memory like that.
   Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
@@ -178,7 +179,8 @@ class Simplifier {
     }
     return layout;
   }
-  // The layout that the value has, spread: what leads to the same place from there does so from everywhere.
+  // The layout that the value has, spread: what leads to the same place from there does so from everywhere,
+  // unless it counts places.
   Layout spread(ValueId id, const SymbolValues& symbols) const {
     Layout spread = layout(id, symbols);
     for (Dim& stride : spread.strides) stride *= 2;
@@ -214,7 +216,8 @@ class Simplifier {
     if (before == nullptr) return;
     const bool reads_scatter = is_scatter_of(*before, node) && !exposure_.is_reachable(result);
     if (reads_scatter && replace(result, before->operands[1].value)) return;
-    if (chain.size() > 1 && before->op == node.op) skip_same_view(node, {chain[0], chain[1]});
+    const bool again = chain.size() > 1 && before->op == node.op && node.op->outputs == 1;
+    if (again) skip_same_view(node, {chain[0], chain[1]});
   }
 
   void skip_same_view(Node& node, const Chain& both) {

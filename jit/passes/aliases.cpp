@@ -1,0 +1,305 @@
+#include "jit/passes/aliases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "jit/passes/memories.h"
+
+namespace kiln::jit {
+namespace {
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+// Are equal indices equal places? Strides of dimensions of size 1 say nothing.
+bool same_places(const Layout& a, const Layout& b) {
+  if (a.sizes != b.sizes || a.offset != b.offset) return false;
+  for (std::size_t d = 0; d < a.sizes.size(); ++d) {
+    if (a.sizes[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+Layout row_major(const Dims& sizes) { return {sizes, contiguous_strides(sizes), 0}; }
+
+// Dimensions from the outermost in memory to the innermost.
+Sizes memory_order(const Layout& layout) {
+  std::vector<std::size_t> order(layout.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&layout](std::size_t a, std::size_t b) {
+    return layout.sizes[a] > 1 && layout.sizes[b] > 1 && layout.strides[a] > layout.strides[b];
+  });
+  Sizes result;
+  for (const std::size_t each : order) result.push_back(static_cast<std::int64_t>(each));
+  return result;
+}
+Sizes inverse(const Sizes& order) {
+  Sizes result(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    result[static_cast<std::size_t>(order[i].constant())] = static_cast<std::int64_t>(i);
+  }
+  return result;
+}
+
+bool is_less(const Size& a, const Size& b) { return a.constant() < b.constant(); }
+
+bool counts_places(const Fragment& fragment) {
+  return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& step) {
+    return step.op != nullptr && jit::counts_places(*step.op);
+  });
+}
+
+constexpr const char* kNoElements = "places are counted that are no elements of the tensor";
+
+[[noreturn]] void refuse(std::string text) { throw OpError(ErrorKind::Capture, std::move(text)); }
+
+}  // namespace
+
+// ---- What there is ----
+
+int Aliases::add_memory(ValueId value, int input, LayoutAt layout, bool is_placed) {
+  memories_.push_back({value, 0, 0, input, std::move(layout), is_placed, nullptr});
+  Alias base;
+  base.memory = static_cast<int>(memories_.size()) - 1;
+  aliases_.push_back(std::move(base));
+  return static_cast<int>(aliases_.size()) - 1;
+}
+
+std::vector<int> Aliases::add_views(const Node& view, int source, std::span<const std::string> names) {
+  Application made{source, view, {}};
+  made.node.form = Form::Plain;
+  for (std::size_t k = 0; k < view.outputs.size(); ++k) {
+    Alias each;
+    each.memory = memory(source);
+    each.application = static_cast<int>(applications_.size());
+    each.output = k;
+    each.name = names[k];
+    made.aliases.push_back(static_cast<int>(aliases_.size()));
+    aliases_.push_back(std::move(each));
+  }
+  applications_.push_back(std::move(made));
+  return applications_.back().aliases;
+}
+
+int Aliases::source(int alias) const { return at(alias).application < 0 ? -1 : application(alias).source; }
+
+Layout Aliases::layout(int alias, const SymbolValues& symbols) const {
+  return layout_over(alias, memories_[static_cast<std::size_t>(at(alias).memory)].layout(symbols), symbols);
+}
+
+// Of the alias when the base lies so.
+Layout Aliases::layout_over(int alias, const Layout& base, const SymbolValues& symbols) const {
+  if (at(alias).application < 0) return base;
+  const Application& from = application(alias);
+  const Attrs attrs = evaluate(*from.node.op, from.node.attrs, symbols);
+  return from.node.op->view(layout_over(from.source, base, symbols), attrs)[at(alias).output];
+}
+
+LayoutAt Aliases::layout_at(ValueId id) {
+  return [this, id](const SymbolValues& symbols) {
+    return layout_of(out_.graph, producers_.of(out_.graph), id, symbols);
+  };
+}
+
+bool Aliases::is_argument(ValueId id) {
+  const std::span<const int> producers = producers_.of(out_.graph);
+  int place = producers[static_cast<std::size_t>(id)];
+  while (place >= 0 && out_.graph.nodes[static_cast<std::size_t>(place)].is_view()) {
+    id = out_.graph.nodes[static_cast<std::size_t>(place)].operands[0].value;
+    place = producers[static_cast<std::size_t>(id)];
+  }
+  return place < 0 && out_.graph.inputs[static_cast<std::size_t>(id)].role != Role::Base;
+}
+
+// ---- Reading ----
+
+// Does the view of `source` see there what it saw in the captured graph? A value need not lie as it did
+// there.
+bool Aliases::fits(const Application& from, ValueId source) {
+  const Layout now = layout_now(source), captured = layout(from.source, hints_);
+  if (counts_places(*from.node.op)) {
+    return lies_as_captured(memory_of(from.source)) && same_places(now, captured);
+  }
+  if (same_places(now, captured)) return true;
+  try {
+    from.node.op->view(now, evaluate(*from.node.op, from.node.attrs, hints_));
+    return true;
+  } catch (const OpError&) {  // strides do not allow it
+    return false;
+  }
+}
+
+// The result of an op that counts places lies in as much storage as its operand. And once it is written, a
+// memory has the elements of its base and no others.
+void Aliases::check_places(int alias, const Layout& places) const {
+  const Memory& here = memories_[static_cast<std::size_t>(at(alias).memory)];
+  const Layout base = here.layout(hints_);
+  const std::int64_t end = extent(base).second;
+  const bool has_all = extent(places).second <= end && end == count_elements(base.sizes);
+  if (!here.is_placed || (here.version > 0 && !has_all)) refuse(kNoElements);
+}
+
+ValueId Aliases::read_view(int alias) {
+  if (at(alias).application < 0) return memory_of(alias).value;
+  if (at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
+  const Application from = application(alias);
+  if (counts_places(*from.node.op)) check_places(alias, layout(alias, hints_));
+  ValueId source = read_view(from.source);
+  if (!fits(from, source)) {
+    copy_base(memory_of(alias));
+    source = read_view(from.source);
+    if (!fits(from, source)) refuse(fmt::format("{} of a tensor in an unusual layout", from.node.op->name()));
+  }
+  Node node = from.node;
+  node.operands = {Operand::of(source)};
+  std::vector<std::string> names;
+  for (const int each : from.aliases) names.push_back(at(each).name);
+  const std::vector<ValueId> made = out_.append(std::move(node), names);
+  const Memory& here = memory_of(alias);
+  for (const int each : from.aliases) {
+    Alias& result = at(each);
+    result.viewed = made[result.output];
+    result.viewed_of = here.copy;
+    if (result.known_of == here.version) continue;
+    result.known = result.viewed;
+    result.known_of = here.version;
+  }
+  return at(alias).viewed;
+}
+
+ValueId Aliases::read(int alias) {
+  const Alias& here = at(alias);
+  if (here.application < 0 || here.known_of != memory_of(alias).version) return read_view(alias);
+  return here.known;
+}
+
+bool Aliases::lies_alike(ValueId value, int alias) {
+  Layout captured = layout(alias, hints_);
+  const Layout now = layout_now(value);
+  captured.offset = now.offset;
+  return count_elements(now.sizes) == 0 || same_places(now, captured);
+}
+
+// ---- Laying out ----
+
+bool Aliases::lies_as_captured(const Memory& memory) {
+  return same_places(layout_now(memory.value), memory.layout(hints_));
+}
+
+void Aliases::set_base(Memory& memory, ValueId value) {
+  memory.value = value;
+  ++memory.copy;
+}
+
+// Without gaps, its dimensions in the order that they have in memory as captured.
+void Aliases::copy_base(Memory& memory) {
+  const Node like = memory.writer != nullptr ? *memory.writer : Node();
+  const Sizes order = memory_order(memory.layout(hints_));
+  const bool in_order = std::is_sorted(order.begin(), order.end(), is_less);
+  ValueId value = memory.value;
+  if (!in_order) value = out_.apply(op("permute"), {Operand::of(value)}, {order}, like)[0];
+  value = out_.apply(op("clone"), {Operand::of(value)}, {}, like)[0];
+  if (!in_order) value = out_.apply(op("permute"), {Operand::of(value)}, {inverse(order)}, like)[0];
+  set_base(memory, value);
+}
+
+void Aliases::lay_out(int alias) {
+  Memory& here = memory_of(alias);
+  if (lies_as_captured(here)) return;
+  copy_base(here);
+  if (!lies_as_captured(here))
+    refuse("a tensor in an unusual layout is written, and then its places are counted");
+}
+
+// ---- Writing ----
+
+void Aliases::write(int alias, ValueId elements, const Node& like) {
+  ValueId updated = elements;
+  if (is_scattered_at_once(alias)) {
+    updated = scatter(alias, elements, like);
+  } else {
+    for (int each = alias; at(each).application >= 0; each = application(each).source) {
+      updated = undo(each, updated, like);
+    }
+  }
+  Memory& here = memory_of(alias);
+  set_base(here, updated);
+  here.writer = &like;
+  ++here.version;
+  at(alias).known = at(alias).application < 0 ? updated : elements;
+  at(alias).known_of = here.version;
+}
+
+bool Aliases::is_made_by_places(int alias) const {
+  for (; at(alias).application >= 0; alias = application(alias).source) {
+    if (counts_places(*application(alias).node.op)) return true;
+  }
+  return false;
+}
+
+// Is the alias part of a view in which elements share places (unfold, expand), for which no scatter is
+// defined, or made by counting places, which may reach out of what it is a view of?
+bool Aliases::is_scattered_at_once(int alias) const {
+  if (hints_.empty() && is_made_by_places(alias)) return true;
+  for (; at(alias).application >= 0; alias = application(alias).source) {
+    const int from = application(alias).source;
+    const bool counts = counts_places(*application(alias).node.op);
+    if (has_overlap(layout(from, hints_)) || (counts && at(from).application >= 0)) return true;
+  }
+  return false;
+}
+
+// Straight into the places that the alias has in the base.
+ValueId Aliases::scatter(int alias, ValueId elements, const Node& like) {
+  if (!hints_.empty())
+    refuse("a write through overlapping views, or as_strided, with sizes that are symbols");
+  Memory& here = memory_of(alias);
+  // An argument may begin anywhere in its storage.
+  if (is_argument(here.value) || !is_contiguous(layout_now(here.value))) copy_base(here);
+  if (is_made_by_places(alias)) lay_out(alias);
+  const Layout base = layout_now(here.value), places = layout_over(alias, base, hints_);
+  if (extent(places).second > count_elements(base.sizes)) refuse(kNoElements);
+  const ValueId made =
+      out_.apply(op("as_strided_scatter"), {Operand::of(here.value), Operand::of(elements)},
+                 {to_sizes(places.sizes), to_sizes(places.strides), Size(places.offset)}, like)[0];
+  Type& type = out_.graph.values[static_cast<std::size_t>(made)].type;
+  if (!is_contiguous(base)) type.strides = to_sizes(base.strides);  // it lies as its operand does
+  return made;
+}
+
+Fragment Aliases::undo_steps(int alias, ValueId base, ValueId updated) {
+  const Node& step = application(alias).node;
+  const std::string_view name = step.op->name();
+  if (!step.op->undo) refuse(fmt::format("a write through {}: {}", name, step.op->undo.missing));
+  const Type base_type = out_.type(base), type = out_.type(updated);
+  const TraceOperand operands[] = {{Operand::of(0), base_type.dtype, base_type.device, layout_at(base)},
+                                   {Operand::of(1), type.dtype, type.device, layout_at(updated)}};
+  const Body body = [&step, output = static_cast<int>(at(alias).output)](Inputs given,
+                                                                         const SymbolValues& symbols) {
+    return Tensors{step.op->undo.fn(given[0], given[1], evaluate(*step.op, step.attrs, symbols), output)};
+  };
+  std::optional<Fragment> fragment;
+  try {
+    fragment = trace(body, operands, hints_, is_composite);
+  } catch (const OpError& error) {
+    refuse(fmt::format("a write through {} has no functional form: {}", name, error.message()));
+  }
+  if (!fragment) refuse(fmt::format("a write through {} with sizes that are symbols", name));
+  return std::move(*fragment);
+}
+
+// What the alias is a view of, with `updated` in place of the alias.
+ValueId Aliases::undo(int alias, ValueId updated, const Node& like) {
+  ValueId base = read_view(application(alias).source);
+  Fragment steps = undo_steps(alias, base, updated);
+  if (counts_places(steps) &&
+      (is_argument(base) || !same_places(layout_now(base), row_major(layout_now(base).sizes)))) {
+    base = out_.apply(op("clone"), {Operand::of(base)}, {}, like)[0];
+    steps = undo_steps(alias, base, updated);
+  }
+  std::string name = at(application(alias).source).name;
+  return inline_fragment(out_, steps, {Operand::of(base), Operand::of(updated)}, like, std::move(name))[0]
+      .value;
+}
+
+}  // namespace kiln::jit

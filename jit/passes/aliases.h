@@ -1,0 +1,111 @@
+// Owns what is what in memory while a program becomes functional: every memory has one value at a time, that
+// of its base, and every captured value is a path of views from a base.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/layouts.h"
+#include "jit/rewrite.h"
+
+namespace kiln::jit {
+
+using LayoutAt = std::function<Layout(const SymbolValues&)>;
+
+class Aliases {
+ public:
+  // Appends to `out`, whose symbols have the values `hints`.
+  Aliases(Builder& out, const SymbolValues& hints) : out_(out), hints_(hints) {}
+
+  // A memory and its base, which has this value now and lies as captured in `layout`. `input`: what of the
+  // new graph it is, -1 for none. `is_placed`: it begins where its storage does, as far as anything can tell.
+  // Gives the alias that is the base itself.
+  int add_memory(ValueId value, int input, LayoutAt layout, bool is_placed = true);
+  // The results of a view of an alias; `names` are the user's for them. Nothing is computed until it is read.
+  std::vector<int> add_views(const Node& view, int source, std::span<const std::string> names);
+
+  // A value with the elements that the alias has now.
+  ValueId read(int alias);
+  // Likewise, and a view of its base's value: so it must be where values that share memory leave the graph.
+  ValueId read_view(int alias);
+  // Does the value, which has the elements of the alias, lie in memory as that did in the captured graph?
+  bool lies_alike(ValueId value, int alias);
+  // The base becomes a copy of itself that lies as captured, if it does not. Views of the old one are views
+  // of the memory no more.
+  void lay_out(int alias);
+  // Before these places of the alias's memory are read or written: the base must hold them.
+  void check_places(int alias, const Layout& places) const;
+  // The base with `elements` where the alias has its own. `like`, of the captured graph, says where in the
+  // user's program.
+  void write(int alias, ValueId elements, const Node& like);
+
+  // In the captured graph.
+  Layout layout(int alias, const SymbolValues& symbols) const;
+  int memory(int alias) const { return at(alias).memory; }
+  int input(int memory) const { return memories_[static_cast<std::size_t>(memory)].input; }
+  bool is_written(int memory) const { return memories_[static_cast<std::size_t>(memory)].version > 0; }
+  int memory_count() const { return static_cast<int>(memories_.size()); }
+  // The value of a memory's base.
+  ValueId base(int memory) const { return memories_[static_cast<std::size_t>(memory)].value; }
+  // The alias whose view this is, directly; -1 for a base.
+  int source(int alias) const;
+
+ private:
+  // Alternatives of one view op (the pieces of a split) share the application.
+  struct Application {
+    int source = -1;  // alias
+    Node node;
+    std::vector<int> aliases;
+  };
+  struct Alias {
+    int memory = 0;
+    int application = -1;  // -1: the base itself
+    std::size_t output = 0;
+    std::string name;
+    // The value as a view of the base's value, and as whatever holds these elements, with the state of the
+    // memory that they are of.
+    ValueId viewed = Operand::kAbsent, known = Operand::kAbsent;
+    int viewed_of = -1, known_of = -1;
+  };
+  struct Memory {
+    ValueId value = Operand::kAbsent;
+    int version = 0;  // counts writes
+    int copy = 0;     // counts values of the base: also copies of the same elements
+    int input = -1;
+    LayoutAt layout;  // of the base
+    bool is_placed = true;
+    const Node* writer = nullptr;
+  };
+
+  Alias& at(int alias) { return aliases_[static_cast<std::size_t>(alias)]; }
+  const Alias& at(int alias) const { return aliases_[static_cast<std::size_t>(alias)]; }
+  Memory& memory_of(int alias) { return memories_[static_cast<std::size_t>(at(alias).memory)]; }
+  const Application& application(int alias) const {
+    return applications_[static_cast<std::size_t>(at(alias).application)];
+  }
+  Layout layout_over(int alias, const Layout& base, const SymbolValues& symbols) const;
+  Layout layout_now(ValueId id) { return layout_of(out_.graph, producers_.of(out_.graph), id, hints_); }
+  LayoutAt layout_at(ValueId id);
+  bool is_argument(ValueId id);
+
+  bool fits(const Application& from, ValueId source);
+  void set_base(Memory& memory, ValueId value);
+  void copy_base(Memory& memory);
+  bool lies_as_captured(const Memory& memory);
+
+  bool is_made_by_places(int alias) const;
+  bool is_scattered_at_once(int alias) const;
+  ValueId scatter(int alias, ValueId elements, const Node& like);
+  ValueId undo(int alias, ValueId updated, const Node& like);
+  Fragment undo_steps(int alias, ValueId base, ValueId updated);
+
+  Builder& out_;
+  const SymbolValues& hints_;
+  Producers producers_;
+  std::vector<Memory> memories_;
+  std::vector<Alias> aliases_;
+  std::vector<Application> applications_;
+};
+
+}  // namespace kiln::jit
