@@ -81,35 +81,31 @@ KILN_MATH float erfc(float x) {
   return static_cast<float>(x < 0.0F ? 2.0 - tail : tail);
 }
 
-// x times the normal distribution function of x. Beyond the range the smaller tail is nothing beside x.
+// x times the normal distribution function of x. Beyond the range the smaller tail is nothing beside x: of
+// both forms.
 inline constexpr float kGeluRange = 9.0F;
-template <class T>
-KILN_MATH bool gelu_in_range(T x) {
-  return sizeof(T) == 8 || abs(x) <= T(kGeluRange);
-}
+KILN_MATH bool gelu_in_range(float x) { return abs(x) <= kGeluRange; }
+KILN_MATH bool gelu_in_range(double x) { return abs(x) <= 20.0; }
 template <bool kInRange = false>
 KILN_MATH double gelu(double x) {
   return 0.5 * x * (1.0 + erf(x * 0.70710678118654752440));
 }
-// |x|/2 e^(a Q(a)) below x or 0, Q fitted to log(erfc(a / sqrt(2)))/a, error 2^-24.8 of the tail up to 2.5,
+// |x|/2 2^(a Q(a)) below x or 0, Q fitted to log2(erfc(a / sqrt(2)))/a, error 2^-24.8 of the tail up to 2.5,
 // then of x.
 template <bool kInRange = false>
 KILN_MATH float gelu(float x) {
   const float a = kInRange || abs(x) <= kGeluRange ? abs(x) : kGeluRange;
   const float q =
-      horner(a, -0x1.988478p-1F, -0x1.45efeep-2F, -0x1.2a044p-5F, 0x1.3e670ap-8F, -0x1.266238p-15F,
-             -0x1.72ac7ap-13F, 0x1.910a4p-15F, -0x1.bcfb42p-18F, 0x1.0852ep-21F, -0x1.06c326p-26F);
-  const ExpReduced<float> e = exp_reduce(a * q);
-  const float tail = exp_of_reduced(e.r) * power_of_two<float>(e.n);
+      horner(a, -0x1.26aedcp0F, -0x1.d63a7p-2F, -0x1.adf126p-5F, 0x1.cb4e16p-8F, -0x1.a3a7aap-15F,
+             -0x1.0bac06p-12F, 0x1.219c08p-14F, -0x1.4168acp-17F, 0x1.7deffep-21F, -0x1.7bc73ep-26F);
+  const float shifted = fma(a, q, Format<float>::kMagic);
+  const float r = fma(a, q, Format<float>::kMagic - shifted);
+  const float tail = fma(r, exp2_tail(r), 1.0F) * power_of_two<float>(to_bits(shifted));
   const float positive = x > 0.0F ? x : x * 0.0F;
   const float inside = fma(-0.5F * a, tail, positive);
   return kInRange || abs(x) <= kGeluRange ? inside : positive;
 }
 // x (1 + tanh(t)) / 2 = x / (1 + e^-2t), t = sqrt(2/pi) (x + 0.044715 x^3).
-template <class T>
-KILN_MATH bool gelu_tanh_in_range(T x) {
-  return abs(x) <= (sizeof(T) == 8 ? T(20.0) : T(kGeluRange));
-}
 template <bool kInRange = false, class T>
 KILN_MATH T gelu_tanh(T x) {
   const T t = T(-1.5957691216057308) * fma(T(0.044715) * x * x, x, x);

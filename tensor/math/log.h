@@ -26,12 +26,18 @@ KILN_MATH LogParts<T> log_parts(T x) {
   const bool subnormal = !kInRange && x < F::kMinNormal;
   const T normal = subnormal ? x * (F::kTwoToMantissa * T(4)) : x;
   const Bits bits = to_bits(normal);
-  const Bits shifted = bits - to_bits(T(0.70710678118654752440)) + F::kOne;
-  const Bits exponent = shifted >> F::kMantissa;  // k + bias, not negative
-  const T k = from_bits(static_cast<Bits>(exponent | to_bits(F::kTwoToMantissa))) -
-              (F::kTwoToMantissa + static_cast<T>(F::kOne >> F::kMantissa));
-  const Bits m = bits - (shifted & F::kExponent) + F::kOne;
-  return {subnormal ? k - kRaise : k, from_bits(m)};
+  const Bits above = bits - to_bits(T(0.70710678118654752440));  // k in the exponent's place, then fraction
+  const T m = from_bits(static_cast<Bits>(bits - (above & (F::kSign | F::kExponent))));
+  T k;
+  if constexpr (sizeof(T) == 4) {
+    k = static_cast<T>(static_cast<Int32>(above) >> F::kMantissa);
+  } else {  // few machines convert 64 bits in vectors: an exponent that is not negative, as the low bits of a
+            // float
+    const Bits biased = (above + F::kOne) >> F::kMantissa;
+    k = from_bits(static_cast<Bits>(biased | to_bits(F::kTwoToMantissa))) -
+        (F::kTwoToMantissa + static_cast<T>(F::kOne >> F::kMantissa));
+  }
+  return {subnormal ? k - kRaise : k, m};
 }
 
 // (log(1+f) - f) / f^2, error 2^-24.9.

@@ -56,7 +56,13 @@ KILN_MATH bool is_simple_exponent(T y) {
   return (y == T(2)) | (y == T(3)) | (y == T(0.5));
 }
 KILN_MATH double cube(double x) { return x * x * x; }
-KILN_MATH float cube(float x) { return static_cast<float>(cube(static_cast<double>(x))); }
+// x^2 in two parts times x: rounded about once. A square out of range has no second part.
+KILN_MATH float cube(float x) {
+  const float square = x * x;
+  const float lost = fma(x, x, -square);
+  const float both = fma(square, x, lost * x);
+  return square <= Format<float>::kMax ? both : square * x;
+}
 template <class T>
 KILN_MATH T root(T x) {
   const T positive = sqrt(x) + T(0);  // not -0

@@ -121,27 +121,23 @@ unsigned binary_loop(const Raw<S>* a, const Raw<S>* b, Raw<R>* out, std::int64_t
   return bad;
 }
 
-// Powers of one simple exponent: what a number gives. Each is one loop as short as it can be.
+// Powers of one simple exponent, what a number gives, are one loop as short as it can be. Otherwise false.
 template <class T>
-void uniform_power(const T* x, T exponent, T* out, std::int64_t n) {
+bool uniform_power(const T* x, const T* exponents, T* out, std::int64_t n) {
+  const T exponent = exponents[0];
+  Flag<T> differs = 0;
+  for (std::int64_t i = 0; i < n; ++i) differs |= static_cast<Flag<T>>(exponents[i] != exponent ? 1 : 0);
+  if (differs != 0) return false;
   if (exponent == T(2)) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] * x[i];
   } else if (exponent == T(3)) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = math::cube(x[i]);
-  } else {
+  } else if (exponent == T(0.5)) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = math::root(x[i]);
+  } else {
+    return false;
   }
-}
-
-template <bool kInRange, class Op, class S>
-unsigned binary_block(const Raw<S>* a, const Raw<S>* b, Raw<StoredOf<Op, S>>* out, std::int64_t n,
-                      const Params& params) {
-  if constexpr (kInRange && std::is_same_v<Op, scalar::pow> && math::kIsFloating<S>) {
-    Flag<S> differs = 0;
-    for (std::int64_t i = 0; i < n; ++i) differs |= static_cast<Flag<S>>(b[i] != b[0] ? 1 : 0);
-    if (differs == 0) return uniform_power(a, b[0], out, n), 0;
-  }
-  return binary_loop<kInRange, Op, S, StoredOf<Op, S>>(a, b, out, n, params);
+  return true;
 }
 
 template <class Op, class S>
@@ -158,11 +154,14 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
       const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
+      if constexpr (std::is_same_v<Op, scalar::pow> && math::kIsFloating<S>) {
+        if (uniform_power(a + begin, b + begin, out + begin, count)) continue;
+      }
       Flag<S> outside = 0;
       for (std::int64_t i = begin; i < begin + count; ++i)
         outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(a[i]), loaded<S>(b[i]), p) ? 0 : 1);
-      bad |= outside == 0 ? binary_block<true, Op, S>(a + begin, b + begin, out + begin, count, params)
-                          : binary_block<false, Op, S>(a + begin, b + begin, out + begin, count, params);
+      bad |= outside == 0 ? binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params)
+                          : binary_loop<false, Op, S, R>(a + begin, b + begin, out + begin, count, params);
     }
     return bad;
   } else {
