@@ -1,5 +1,7 @@
 #include "jit/rewrite.h"
 
+#include <numeric>
+
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 
@@ -11,6 +13,31 @@ std::string fresh_name(std::unordered_set<std::string>& taken, const std::string
     std::string numbered = name + "_" + std::to_string(i);
     if (taken.insert(numbered).second) return numbered;
   }
+}
+
+Graph permute_inputs(const Graph& graph, std::span<const int> order) {
+  Graph made = graph;
+  std::vector<ValueId> now(graph.values.size());
+  std::iota(now.begin(), now.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto before = static_cast<std::size_t>(order[i]);
+    made.inputs[i] = graph.inputs[before];
+    made.values[i] = graph.values[before];
+    now[before] = static_cast<ValueId>(i);
+  }
+  const auto renumber = [&now](ValueId& id) {
+    if (id >= 0) id = now[static_cast<std::size_t>(id)];
+  };
+  for (Node& node : made.nodes) {
+    for (Operand& each : node.operands) renumber(each.value);
+  }
+  for (Operand& each : made.outputs) renumber(each.value);
+  for (ValueId& each : made.saved) renumber(each);
+  for (Effect& each : made.effects) {
+    renumber(each.input);
+    renumber(each.value);
+  }
+  return made;
 }
 
 Builder::Builder(Graph header) : graph(std::move(header)) {

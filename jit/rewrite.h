@@ -11,6 +11,9 @@ namespace kiln::jit {
 // `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
 std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name);
 
+// The graph with its inputs in another order: input i is the one that was `order[i]`. It has no bases.
+Graph permute_inputs(const Graph& graph, std::span<const int> order);
+
 // Appends values and nodes in order; keeps names apart; types come from the rules.
 class Builder {
  public:

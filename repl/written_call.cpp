@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/module_state.h"
 #include "interpreter/members.h"
 #include "lang/parse.h"
 
@@ -27,6 +28,27 @@ const lang::Expr& parse_expression(Session& session, std::string_view command, s
     want_call(command, fmt::format("`:{}` takes one expression", command));
   }
   return *lang::as<lang::ExprStmt>(*statements[0]).value;
+}
+
+// `x`, `model.layers`, `layers[0]`: nothing is computed.
+bool is_path(const lang::Expr& expr) {
+  switch (expr.kind) {
+    case lang::ExprKind::Name:
+      return true;
+    case lang::ExprKind::Attribute:
+      return is_path(*lang::as<lang::AttributeExpr>(expr).object);
+    case lang::ExprKind::Index:
+      return is_path(*lang::as<lang::IndexExpr>(expr).object);
+    default:
+      return false;
+  }
+}
+
+// Is the call all that there is to see? Not where its receiver is computed first.
+bool is_plain_call(const lang::Expr& expr) {
+  if (expr.kind != lang::ExprKind::Call) return false;
+  const lang::Expr& callee = *lang::as<lang::CallExpr>(expr).callee;
+  return callee.kind != lang::ExprKind::Attribute || is_path(callee);
 }
 
 Value run(Session& session, const lang::Expr& expr) { return session.run(expr.span.text()).value; }
@@ -78,13 +100,17 @@ WrittenCall written_call(Session& session, std::string_view command, std::string
   std::unique_ptr<lang::Ast> ast;
   const lang::Expr& expr = parse_expression(session, command, text, ast);
   WrittenCall call;
-  if (expr.kind == lang::ExprKind::Call) {
+  if (is_plain_call(expr)) {
     const auto& written = lang::as<lang::CallExpr>(expr);
     take_callee(session, *written.callee, call);
-    for (const lang::Argument& each : written.arguments) take_argument(session, each, call);
-    return call;
+    // A call of an op has no lines of its own: it is seen where it is written.
+    if (!call.function.is(Tag::Native) || interp::host::functionalized(call.function) != nullptr) {
+      for (const lang::Argument& each : written.arguments) take_argument(session, each, call);
+      return call;
+    }
+    call.positional.clear();
   }
-  if (expr.kind == lang::ExprKind::Name || expr.kind == lang::ExprKind::Attribute) {
+  if (is_path(expr)) {
     call.function = run(session, expr);
     if (call.function.is(Tag::Graph)) return call;
     if (interp::host::is_callable(call.function)) {
@@ -92,10 +118,14 @@ WrittenCall written_call(Session& session, std::string_view command, std::string
                                      command, trim(text)));
     }
   }
-  // On a line of its own, so that columns are those that were written.
   call.is_call = false;
-  call.function = session.run("() => (\n" + std::string(text) + "\n)").value;
+  call.function = session.run("() => " + std::string(text)).value;
   return call;
+}
+
+bool names_function(Session& session, std::string_view command, std::string_view text) {
+  std::unique_ptr<lang::Ast> ast;
+  return is_path(parse_expression(session, command, text, ast));
 }
 
 Value written_function(Session& session, std::string_view command, std::string_view text) {

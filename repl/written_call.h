@@ -17,9 +17,13 @@ struct WrittenCall {
   bool is_call = true;                                            // else `function` is made of an expression
 };
 
-// Evaluates callee and arguments in order, and calls nothing. An expression that is no call is a function
-// without arguments; a graph is itself. Throws UserError: for nothing, for a function that is only named.
+// Evaluates callee and arguments in order, and calls nothing. Any other expression, a method of what is
+// computed first (`x.cos().sin()`) and a call of an op, is made a function without arguments; a graph is
+// itself. Throws UserError: for nothing, for a function that is only named.
 WrittenCall written_call(Session& session, std::string_view command, std::string_view text);
+
+// Does the text name something (`f`, `model.forward`, `layers[0]`), rather than call it?
+bool names_function(Session& session, std::string_view command, std::string_view text);
 
 // The function that an expression gives, for commands that look at a function. Throws UserError for others.
 interp::Value written_function(Session& session, std::string_view command, std::string_view text);

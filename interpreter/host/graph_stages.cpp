@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <numeric>
 
+#include "interpreter/code.h"
 #include "interpreter/graph_value.h"
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/print_tensor.h"
+#include "jit/rewrite.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::interp::host {
@@ -74,6 +79,41 @@ std::string name_of_callee(const Value& f) {
   }
 }
 
+// Which parameter an input was given to, by its name, and which item of it: `q` or, of `qs`, `qs0`. Others
+// come last.
+std::pair<std::size_t, std::int64_t> parameter_of(const std::string& input,
+                                                  const std::vector<CodeParameter>& parameters) {
+  const std::size_t digits = input.find_last_not_of("0123456789") + 1;
+  std::int64_t item = 0;
+  std::from_chars(input.data() + digits, input.data() + input.size(), item);
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    if (parameters[k].name == input) return {k, -1};
+  }
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    if (parameters[k].name == std::string_view(input).substr(0, digits)) return {k, item};
+  }
+  return {parameters.size(), 0};
+}
+
+// The inputs that are arguments in the order of the parameters, so that a graph is called as the function is;
+// capture has them in the order in which they are read.
+void order_inputs(jit::Graph& graph, const Value& function) {
+  if (!function.is(Tag::Function)) return;
+  const std::vector<CodeParameter>& parameters = function.as<Function>().code->parameters;
+  std::vector<int> order(graph.inputs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    const auto rank = [&](int i) {
+      const auto at = static_cast<std::size_t>(i);
+      const bool is_argument = graph.inputs[at].role == jit::Role::Argument;
+      return is_argument ? parameter_of(graph.values[at].name, parameters)
+                         : std::pair{parameters.size() + 1, std::int64_t{0}};
+    };
+    return rank(a) < rank(b);
+  });
+  graph = jit::permute_inputs(graph, order);
+}
+
 // A call of what is no function of the program is captured from a function of ours around it: its name and
 // place are not the user's.
 void describe(CapturedGraph& part, const Value& f, const Unbound& unbound) {
@@ -131,6 +171,7 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
   const Unbound unbound = without_receiver(f, positional);
   CapturedCall call{capture_call(interpreter, unbound.function, unbound.positional, named)};
   for (CapturedGraph& each : call.parts) describe(each, f, unbound);
+  if (!call.parts.empty()) order_inputs(call.parts.front().graph, unbound.function);
   return call;
 }
 

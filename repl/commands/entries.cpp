@@ -19,9 +19,6 @@ std::string plural(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Is it a call, and not the name of a function?
-bool is_call(std::string_view text) { return trim(text).ends_with(')'); }
-
 void write_guards(Session& session, const std::vector<std::string>& guards) {
   if (guards.empty()) session.write("  nothing was assumed\n");
   for (const std::string& guard : guards) session.write("  " + guard + "\n");
@@ -38,7 +35,7 @@ std::vector<interp::EntryInfo> entries_or_word(Session& session, std::string_vie
 }
 
 void guards(Session& session, std::string_view text) {
-  if (is_call(text)) {
+  if (!names_function(session, "guards", text)) {
     const WrittenCall call = written_call(session, "guards", text);
     const auto captured =
         interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
@@ -74,7 +71,7 @@ void write_break(Session& session, const interp::GraphBreak& each) {
 
 void breaks(Session& session, std::string_view text) {
   std::vector<interp::GraphBreak> found;
-  if (is_call(text)) {
+  if (!names_function(session, "breaks", text)) {
     const WrittenCall call = written_call(session, "breaks", text);
     const auto captured =
         interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);

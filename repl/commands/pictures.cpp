@@ -28,13 +28,15 @@ struct Drawing {
   std::string_view call;
   std::string path;
 };
-Drawing split_file(std::string_view text, std::span<const std::string_view> kinds) {
-  text = trim(text);
+Drawing split_file(std::string_view command, std::string_view text, std::span<const std::string_view> kinds) {
   const std::size_t blank = text.find_last_of(" \t");
   if (blank == std::string_view::npos) return {text, {}};
   const std::string_view word = text.substr(blank + 1);
   for (const std::string_view kind : kinds) {
     if (word.ends_with(kind)) return {trim(text.substr(0, blank)), std::string(word)};
+  }
+  if (!two_expressions(text).second.empty()) {
+    usage_error(*find_command(command), fmt::format("the file must end in {}", fmt::join(kinds, ", ")));
   }
   return {text, {}};
 }
@@ -87,7 +89,7 @@ std::string numbered(const std::string& path, std::size_t index) {
 
 void dot(Session& session, std::string_view text) {
   static constexpr std::array<std::string_view, 4> kKinds{".svg", ".png", ".pdf", ".dot"};
-  const Drawing drawing = split_file(text, kKinds);
+  const Drawing drawing = split_file("dot", text, kKinds);
   const interp::host::CapturedCall call = captured(session, written_call(session, "dot", drawing.call));
   const auto& functional = interp::host::stage_named("functional");
   const auto graphs = call.graphs();
@@ -112,7 +114,7 @@ void dot(Session& session, std::string_view text) {
 
 void html(Session& session, std::string_view text) {
   static constexpr std::array<std::string_view, 2> kKinds{".html", ".htm"};
-  const Drawing drawing = split_file(text, kKinds);
+  const Drawing drawing = split_file("html", text, kKinds);
   const WrittenCall written = written_call(session, "html", drawing.call);
   PageSource source;
   if (const auto definition = definition_of(written.function)) {
