@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "jit/rewrite.h"
+#include "jit/shape_rules.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/view.h"
@@ -33,10 +34,116 @@ bool Recorder::add_input(const Tensor& x) {
   ids_.emplace(x.impl(), input_id(inputs_.size()));
   inputs_.push_back(x);
   Input input;
-  input.role = found->first;
+  input.role = found->role;
   input_roles_.push_back(input);
-  input_values_.push_back({std::move(found->second), type_of(x, false)});
+  input_values_.push_back({std::move(found->name), type_of(x, false)});
+  if (found->sizes) {
+    Type type = input_values_.back().type;
+    type.sizes = std::move(*found->sizes);
+    symbolic_types_.emplace(input_id(inputs_.size() - 1), std::move(type));
+  }
   return true;
+}
+
+void Recorder::add_number(const Tensor& number, std::string name) {
+  ids_.emplace(number.impl(), input_id(inputs_.size()));
+  inputs_.push_back(number);
+  input_roles_.emplace_back();
+  input_values_.push_back({std::move(name), to_type(number.type())});
+}
+
+Sizes Recorder::sizes_of(const Tensor& x) const {
+  if (const auto id = ids_.find(x.impl()); id != ids_.end()) {
+    const auto found = symbolic_types_.find(id->second);
+    if (found != symbolic_types_.end()) return found->second.sizes;
+  }
+  return to_sizes(x.sizes());
+}
+
+// A number that stands for an input in this instruction.
+const Tensor* Recorder::expected_number(const Tensor& x) {
+  for (Expected& each : expected) {
+    const Tensor& number = each.number;
+    if (!number || number.dtype() != x.dtype()) continue;
+    const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
+                                          : number.item_int() == x.item_int();
+    if (!same) continue;
+    each.used = true;
+    return &each.number;
+  }
+  return nullptr;
+}
+
+std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs) {
+  std::vector<GraphAttr> result = attrs;
+  const auto replace = [&](Size& size) {
+    if (!size.is_constant()) return false;
+    for (Expected& each : expected) {
+      if (each.size.is_constant() || each.value != size.constant()) continue;
+      size = each.size;
+      each.used = true;
+      return true;
+    }
+    return false;
+  };
+  bool any = false;
+  std::size_t at = 0;
+  for (const Parameter& parameter : op.signature.parameters) {
+    using K = ArgKind;
+    if (parameter.kind == K::Tensor || parameter.kind == K::OptionalTensor ||
+        parameter.kind == K::TensorList || parameter.kind == K::OptionalTensorList)
+      continue;
+    GraphAttr& attr = result[at++];
+    if (parameter.kind == K::Int || parameter.kind == K::Number) {
+      if (auto* size = std::get_if<Size>(&attr)) any = replace(*size) || any;
+    } else if (parameter.kind == K::Ints) {
+      if (auto* sizes = std::get_if<Sizes>(&attr)) {
+        for (Size& each : *sizes) any = replace(each) || any;
+      }
+    }
+  }
+  return any ? result : std::vector<GraphAttr>();
+}
+
+Type Recorder::symbolic_type(const Operand& operand) const {
+  if (operand.is_number()) {
+    Type type = absent_type();
+    if (std::holds_alternative<Size>(operand.number)) type.dtype = DType::I64;
+    if (std::holds_alternative<double>(operand.number)) type.dtype = DType::F64;
+    return type;
+  }
+  if (operand.value == Operand::kAbsent) return absent_type();
+  const auto found = symbolic_types_.find(operand.value);
+  if (found != symbolic_types_.end()) return found->second;
+  const int id = operand.value;
+  return id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
+                : results_[static_cast<std::size_t>(id)].type;
+}
+
+// The types of a node's results where sizes are symbols. A size that follows no expression is what it is in
+// this call; whoever runs the graph with other values finds that out (Executable::misfit).
+void Recorder::find_symbolic(const Node& node) {
+  if (node.is_constant()) return;
+  std::vector<GraphAttr> attrs = symbolic_attrs(*node.op, node.attrs);
+  const bool in_attrs = !attrs.empty();
+  if (in_attrs) symbolic_attrs_[nodes_.size()] = attrs;
+  const bool in_operands = std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
+    return symbolic_types_.contains(each.value);
+  });
+  if (!in_attrs && !in_operands) return;
+  std::vector<Type> operands;
+  for (const Operand& each : node.operands) operands.push_back(symbolic_type(each));
+  if (node.form == Form::Write && !node.writes_layout()) {
+    symbolic_types_[node.outputs[0]] = operands[0];
+    return;
+  }
+  const std::vector<Type> types =
+      infer_types(*node.op, operands, in_attrs ? attrs : node.attrs, hints_).types;
+  for (std::size_t k = 0; k < node.outputs.size() && k < types.size(); ++k) {
+    const Sizes& sizes = types[k].sizes;
+    if (std::all_of(sizes.begin(), sizes.end(), [](const Size& s) { return s.is_constant(); })) continue;
+    symbolic_types_[node.outputs[k]] = types[k];
+  }
 }
 
 void Recorder::set_name(const Tensor& x, const std::string& name) {
@@ -57,6 +164,7 @@ Operand Recorder::operand_of(const Tensor& x) {
     stop_noting("a tensor comes from where it cannot be followed");
     return {};
   }
+  if (const Tensor* number = expected_number(x)) return {ids_.at(number->impl()), false};
   if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
   if (is_float(x.dtype())) return Operand::of_number(x.item_float());
   return Operand::of_number(Size(x.item_int()));
@@ -89,6 +197,7 @@ void Recorder::note(Node node, Inputs results) {
     const bool follow = node.is_view() || node.form == Form::Write;
     node.outputs.push_back(add_result(each, type_of(each, follow)));
   }
+  if (!hints_.empty()) find_symbolic(node);
   nodes_.push_back(std::move(node));
 }
 
@@ -190,6 +299,18 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
 
 }  // namespace
 
+// Puts symbols in the place of what they were in this call.
+void Recorder::make_symbolic() {
+  for (const auto& [id, type] : symbolic_types_) {
+    Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
+                          : results_[static_cast<std::size_t>(id)].type;
+    target.sizes = type.sizes;
+  }
+  for (auto& [node, attrs] : symbolic_attrs_) {
+    if (node < nodes_.size()) nodes_[node].attrs = attrs;
+  }
+}
+
 // Those of nodes that were cut off.
 void Recorder::drop_unused_inputs(Inputs outputs) {
   std::vector<bool> used(inputs_.size());
@@ -223,13 +344,15 @@ void Recorder::drop_unused_inputs(Inputs outputs) {
   input_values_.resize(kept);
 }
 
-Graph Recorder::take(const Mark& until, Inputs outputs) {
+Graph Recorder::take(const Mark& until, Inputs outputs, bool symbolic) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
   nodes_.resize(until.nodes);
+  if (symbolic) make_symbolic();
   drop_unused_inputs(outputs);
   Graph graph;
   graph.name = graph_name_;
+  if (symbolic) graph.hints = hints_;
   graph.inputs = std::move(input_roles_);
   const auto count = static_cast<int>(inputs_.size());
   const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };

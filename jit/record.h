@@ -17,8 +17,14 @@ namespace kiln::jit {
 // the recorder holds all it has seen.
 class Recorder final : public levels::Level {
  public:
-  // `find_input` is asked for the role and name of a tensor that no op made; nothing: it may not be used.
-  using FindInput = std::function<std::optional<std::pair<Role, std::string>>(const Tensor&)>;
+  // `find_input` is asked for the role and name of a tensor that no op made, and for its sizes where these
+  // are symbols; nothing: it may not be used.
+  struct Found {
+    Role role = Role::Argument;
+    std::string name;
+    std::optional<Sizes> sizes;
+  };
+  using FindInput = std::function<std::optional<Found>(const Tensor&)>;
   Recorder(std::string graph_name, FindInput find_input);
 
   // Where the nodes to come stand in the source.
@@ -27,6 +33,26 @@ class Recorder final : public levels::Level {
   bool knows(const Tensor& x) const { return ids_.contains(x.impl()); }
   // The user's name of a value, unless it has one.
   void set_name(const Tensor& x, const std::string& name);
+
+  // ---- Sizes and numbers that are symbols ----
+  // A symbol, with its value in the recorded call.
+  void add_symbol(const std::string& name, std::int64_t hint) { hints_.emplace(name, hint); }
+  // The sizes of a tensor as expressions.
+  Sizes sizes_of(const Tensor& x) const;
+  // An input whose sizes are asked for before any op reads it.
+  void meet(const Tensor& x) {
+    if (!knows(x)) add_input(x);
+  }
+  // A number of the program that the ops of the next instruction may be given: its value, and what it is.
+  struct Expected {
+    std::int64_t value = 0;  // whole numbers as attributes
+    Size size;
+    Tensor number;  // as an operand: equal numbers are this input
+    bool used = false;
+  };
+  std::vector<Expected> expected;
+  // An input that is a number of the program.
+  void add_number(const Tensor& number, std::string name);
 
   // How far the recording has come, and why it cannot go on from there; empty while it can.
   struct Mark {
@@ -37,8 +63,9 @@ class Recorder final : public levels::Level {
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 
-  // The graph up to a mark, with these tensors as its outputs. Ends the use of the recorder.
-  Graph take(const Mark& until, Inputs outputs);
+  // The graph up to a mark, with these tensors as its outputs; with sizes as symbols, or as they were in the
+  // recorded call.
+  Graph take(const Mark& until, Inputs outputs, bool symbolic);
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
 
@@ -54,9 +81,14 @@ class Recorder final : public levels::Level {
   Operand operand_of(const Tensor& x);
   bool add_input(const Tensor& x);
   void drop_unused_inputs(Inputs outputs);
+  void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
   void note(Node node, Inputs results);
   int add_result(const Tensor& x, Type type);
+  void find_symbolic(const Node& node);
+  std::vector<GraphAttr> symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs);
+  Type symbolic_type(const Operand& operand) const;
+  const Tensor* expected_number(const Tensor& x);
   Tensor without_history(const Tensor& x);
   bool loses_history(Inputs inputs) const;
 
@@ -78,6 +110,9 @@ class Recorder final : public levels::Level {
     int id;  // that it had
   };
   std::vector<Renaming> renamings_;
+  SymbolValues hints_;
+  std::unordered_map<int, Type> symbolic_types_;                            // by value
+  std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
 };
 
 }  // namespace kiln::jit

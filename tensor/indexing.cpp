@@ -65,6 +65,15 @@ void index_by_bool(Resolved& result, int dim, const Tensor& flag) {
   index_dimension(result, dim, flag.rank() == 0 ? ops::reshape(flag, Dims{1}) : flag);
 }
 
+// As written: an end that is not given is none, not the size that the dimension happens to have.
+Tensor sliced(const Tensor& x, int dim, const IndexItem& item) {
+  static const Op& row = OpTable::get().at("slice");
+  const Attr end = item.stop ? Attr(std::int64_t{*item.stop}) : Attr();
+  return rules::apply_one(
+      row, {x},
+      {std::int64_t{dim}, std::int64_t{item.start.value_or(0)}, end, std::int64_t{item.step.value_or(1)}});
+}
+
 Resolved resolve(const Tensor& x, std::span<const IndexItem> items) {
   check_items(x, items);
   const bool advanced =
@@ -88,9 +97,7 @@ Resolved resolve(const Tensor& x, std::span<const IndexItem> items) {
         break;
       }
       case Kind::Slice: {
-        const Dim size = result.view.size(dim);
-        result.view = ops::slice(result.view, dim, item.start.value_or(0), item.stop.value_or(size),
-                                 item.step.value_or(1));
+        result.view = sliced(result.view, dim, item);
         ++dim;
         break;
       }

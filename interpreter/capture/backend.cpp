@@ -19,7 +19,9 @@ Runner make_runner(Interpreter&, const CompileOptions& options, const jit::Graph
     return [captured](Inputs arguments) { return jit::evaluate(captured, arguments); };
   }
   auto executable = jit::Executable::make(jit::run_passes(captured, kEagerPasses, false).back().graph);
-  return [executable](Inputs arguments) { return executable->run(arguments); };
+  return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
+    return executable->run(arguments, symbols);
+  };
 }
 
 }  // namespace kiln::interp::capture

@@ -34,6 +34,7 @@ struct Place {
     const Code* code = nullptr;
     std::size_t place = 0;
   };
+  Varying varying;
   std::optional<End> empty_until;
   int failures = 0;
   bool is_full = false;  // no more entries: new cases run in the interpreter
@@ -54,6 +55,7 @@ bool is_backend(std::string_view name);
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;
+inline constexpr std::size_t kMostFixed = 64;  // where the program asked for one per size
 
 // Runs the active frame, which stands at its first instruction, to its end: compiled where there is an entry
 // or one can be made, else as it is. Its result is in its base[-1].

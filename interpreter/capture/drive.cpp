@@ -25,8 +25,9 @@ class Drive {
     for (const auto& entry : place.entries) {
       if (!entry->begins_at(frame, base_)) continue;
       Found found(entry->sources, frame);
-      if (entry->failing(found) != nullptr) continue;
-      return hit(*entry, found);
+      Numbers numbers(vm_.interpreter(), entry->exprs, found);
+      if (entry->failing(found, numbers) != nullptr) continue;
+      if (hit(*entry, found, numbers)) return;
     }
     if (place.is_full || place.failures > 2) {
       returned_ = true;
@@ -37,15 +38,19 @@ class Drive {
     capture(place);
   }
 
-  void hit(Entry& entry, Found& found) {
+  // False: it does not hold after all.
+  bool hit(Entry& entry, Found& found, Numbers& numbers) {
+    for (std::size_t k = 0; k < entry.exprs.all.size(); ++k) {
+      if (numbers[static_cast<ExprId>(k)].is_unset()) return false;
+    }
     const Exit& exit = entry.exit;
     Frame* const first = vm_.frame() - (exit.depth - 1);
     const bool returns = exit.returns;
-    if (!entry.apply(vm_, found)) {
+    if (!entry.apply(vm_, found, numbers)) {
       // The graph met an error: the interpreter does it again, and raises it where it belongs.
       returned_ = true;
       vm_.execute(base_);
-      return;
+      return true;
     }
     ++entry.hits;
     ++compiled_.hits;
@@ -54,6 +59,7 @@ class Drive {
     } else if (entry.steps_over) {
       returned_ = vm_.step_over(base_);
     }
+    return true;
   }
 
   void skip(const Place::End& end) {
@@ -64,17 +70,41 @@ class Drive {
     }
   }
 
-  // Why no entry fits: the first guard of the latest one that begins here.
-  void note_recompile(const Place& place, const Frame* frame) {
+  // Why no entry fits: the first guard of the latest one that begins here. What differs in numbers and sizes
+  // alone is not fixed again.
+  void note_recompile(Place& place, const Frame* frame) {
     for (auto at = place.entries.rbegin(); at != place.entries.rend(); ++at) {
       const Entry& entry = **at;
       if (!entry.begins_at(frame, base_)) continue;
       Found found(entry.sources, frame);
-      if (const Guard* guard = entry.failing(found)) {
-        TensorGuard::Difference difference = guard->difference(entry.sources, found);
-        compiled_.recompiles.push_back(
-            {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
-        return;
+      Numbers numbers(vm_.interpreter(), entry.exprs, found);
+      const Guard* guard = entry.failing(found, numbers);
+      if (guard == nullptr) return;
+      TensorGuard::Difference difference = guard->difference(entry.sources, entry.exprs, found);
+      compiled_.recompiles.push_back(
+          {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
+      if (compiled_.options.dynamic != std::optional(false))
+        note_varying(place.varying, entry, found, numbers);
+      return;
+    }
+  }
+
+  static void note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
+    for (const Guard& guard : entry.guards) {
+      if (guard.holds(found, numbers)) continue;
+      const Value* now = guard.source >= 0 ? found[guard.source] : nullptr;
+      if (now == nullptr) continue;
+      const std::string path = entry.sources.path(guard.source);
+      if (guard.kind == Guard::Kind::Equal && now->tag() == guard.value.tag() &&
+          (now->is(Tag::Int) || now->is(Tag::Float))) {
+        varying.numbers.emplace(path, guard.value);
+      } else if (guard.kind == Guard::Kind::Tensor && now->is(Tag::Tensor)) {
+        const Tensor& x = now->tensor();
+        if (static_cast<std::size_t>(x.rank()) != guard.tensor.sizes.size()) continue;
+        for (int d = 0; d < x.rank(); ++d) {
+          const Dim was = guard.tensor.sizes[static_cast<std::size_t>(d)];
+          if (was != x.size(d) && was >= 2 && x.size(d) >= 2) varying.sizes.emplace(std::pair{path, d}, was);
+        }
       }
     }
   }
@@ -82,7 +112,8 @@ class Drive {
   void capture(Place& place) {
     Tracer::Outcome outcome;
     try {
-      Tracer tracer(vm_, base_);
+      place.varying.all_sizes = compiled_.options.dynamic == std::optional(true);
+      Tracer tracer(vm_, base_, place.varying);
       outcome = tracer.run();
     } catch (...) {
       ++place.failures;
@@ -137,7 +168,9 @@ class Drive {
     ++compiled_.compiles;
     compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));
-    if (place.entries.size() == kMostEntries) {
+    // An entry for each size is what dynamic=false asks for.
+    const std::size_t most = compiled_.options.dynamic == std::optional(false) ? kMostFixed : kMostEntries;
+    if (place.entries.size() == most) {
       place.is_full = true;
       warn(fmt::format("{} was compiled {} times, new cases run in the interpreter",
                        place.entries.back()->captured.name, kMostEntries));

@@ -16,9 +16,9 @@ bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
   return true;
 }
 
-const Guard* Entry::failing(Found& found) const {
+const Guard* Entry::failing(Found& found, Numbers& numbers) const {
   for (const Guard& each : guards) {
-    if (!each.holds(found)) return &each;
+    if (!each.holds(found, numbers)) return &each;
   }
   return nullptr;
 }
@@ -84,10 +84,10 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const std:
 }
 
 // What the graph needs from before, so that the interpreter can do it all over again.
-Tensors run_or_restore(const Runner& run, Inputs arguments, bool& done) {
+Tensors run_or_restore(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols, bool& done) {
   const Generator before = generator();
   try {
-    return run(arguments);
+    return run(arguments, symbols);
   } catch (const OpError&) {
     generator() = before;
     done = false;
@@ -97,16 +97,27 @@ Tensors run_or_restore(const Runner& run, Inputs arguments, bool& done) {
 
 }  // namespace
 
-bool Entry::apply(Vm& vm, Found& found) const {
+namespace {
+
+Tensor number_tensor(const Value& v) {
+  return v.is(Tag::Float) ? Tensor::number(v.as_float()) : Tensor::number(v.as_int());
+}
+
+}  // namespace
+
+bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
   Tensors outputs;
   if (run) {
     SmallVector<Tensor, 8> tensors;
-    for (const SourceId each : arguments) tensors.push_back(found[each]->tensor());
-    bool done = true;
-    outputs = run_or_restore(run, tensors, done);
+    for (const Argument& each : arguments)
+      tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number])
+                                         : found[each.source]->tensor());
+    jit::SymbolValues symbols;
+    bool done = exprs.symbols.empty() || numbers.symbols(symbols);
+    if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;
   }
-  const std::vector<Value> values = make_values(recipes, found, outputs);
+  const std::vector<Value> values = make_values(recipes, found, numbers, outputs);
   // Targets are looked up before any is changed.
   std::vector<Value> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);

@@ -50,14 +50,20 @@ struct Exit {
 };
 
 // Runs a graph: one tensor for each input, the outputs in order, effects on the inputs done.
-using Runner = std::function<Tensors(Inputs arguments)>;
+// Throws OpError, with nothing done, also when the graph does not hold for these values of its symbols.
+using Runner = std::function<Tensors(Inputs arguments, const jit::SymbolValues& symbols)>;
 
 struct Entry {
   std::vector<std::pair<const Code*, std::size_t>> frames;  // innermost first: where they must stand
   std::vector<std::shared_ptr<const Code>> owners;
   Sources sources;
   std::vector<Guard> guards;
-  std::vector<SourceId> arguments;  // of the graph
+  struct Argument {
+    SourceId source = -1;
+    ExprId number = -1;  // or a number of the program
+  };
+  std::vector<Argument> arguments;  // of the graph
+  Exprs exprs;
   jit::Graph captured;
   Runner run;  // empty: there is nothing to compute
   Recipes recipes;
@@ -73,9 +79,9 @@ struct Entry {
   // Does it begin where `innermost` stands, with nothing of it outside of `base`?
   bool begins_at(const Frame* innermost, const Frame* base) const;
   // The first guard that does not hold; null when all do.
-  const Guard* failing(Found& found) const;
+  const Guard* failing(Found& found, Numbers& numbers) const;
   // Does everything; false, with nothing changed, when the graph could not be run to its end.
-  bool apply(Vm& vm, Found& found) const;
+  bool apply(Vm& vm, Found& found, Numbers& numbers) const;
 };
 
 }  // namespace kiln::interp::capture

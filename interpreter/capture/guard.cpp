@@ -45,10 +45,21 @@ TensorGuard TensorGuard::of(const Tensor& x) {
   return guard;
 }
 
-bool TensorGuard::holds(const Tensor& x) const {
+bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
   const TensorImpl& impl = *x.impl();
-  if (impl.dtype != dtype || impl.layout.sizes != sizes || impl.contiguous != contiguous || impl.wrapper ||
-      impl.is_number != is_number || x.device() != device || kiln::requires_grad(x) != requires_grad) {
+  if (!symbols.empty()) {
+    if (impl.layout.sizes.size() != sizes.size()) return false;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      const Dim now = impl.layout.sizes[d];
+      if (symbols[d] < 0 ? now != sizes[d]
+                         : now < 2 || numbers.symbol(static_cast<std::size_t>(symbols[d])) != now)
+        return false;
+    }
+  } else if (impl.layout.sizes != sizes) {
+    return false;
+  }
+  if (impl.dtype != dtype || impl.contiguous != contiguous || impl.wrapper || impl.is_number != is_number ||
+      x.device() != device || kiln::requires_grad(x) != requires_grad) {
     return false;
   }
   if (exact_strides && impl.layout.offset != offset) return false;
@@ -143,7 +154,7 @@ std::string short_text(const Value& v) {
 
 }  // namespace
 
-bool Guard::holds(Found& found) const {
+bool Guard::holds(Found& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
@@ -155,6 +166,8 @@ bool Guard::holds(Found& found) const {
       }
       return memory_groups(now) == groups;
     }
+    case Kind::Computed:
+      return equal_values(numbers[static_cast<ExprId>(number)], value);
     default:
       break;
   }
@@ -181,19 +194,24 @@ bool Guard::holds(Found& found) const {
     case Kind::NoExtra:
       return v->is(interp::Tag::Instance) && v->as<Instance>().extra.empty();
     case Kind::Tensor:
-      return v->is(interp::Tag::Tensor) && tensor.holds(v->tensor());
+      return v->is(interp::Tag::Tensor) && tensor.holds(v->tensor(), numbers);
     default:
       return false;
   }
 }
 
-std::string Guard::text(const Sources& sources) const {
+std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   const auto at = [&](SourceId id) { return sources[id].text; };
   switch (kind) {
     case Kind::GradMode:
       return value.as_bool() ? "gradients are recorded" : "gradients are not recorded";
     case Kind::SameMemory:
       return "the tensors share memory as they did";
+    case Kind::Computed: {
+      const std::string text = exprs.text(static_cast<ExprId>(number), sources);
+      return value.is(interp::Tag::Bool) ? (value.as_bool() ? text : "not (" + text + ")")
+                                         : text + " == " + short_text(value);
+    }
     case Kind::Equal:
       return at(source) + " == " + short_text(value);
     case Kind::Identical:
@@ -213,7 +231,13 @@ std::string Guard::text(const Sources& sources) const {
     case Kind::NoExtra:
       return at(source) + " has no further fields";
     case Kind::Tensor: {
-      std::string text = fmt::format("{} is {}{}", at(source), name(tensor.dtype), to_string(tensor.sizes));
+      std::string text = fmt::format("{} is {}[", at(source), name(tensor.dtype));
+      for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
+        const int symbol = tensor.symbols.empty() ? -1 : tensor.symbols[d];
+        text += (d == 0 ? "" : ", ") + (symbol < 0 ? std::to_string(tensor.sizes[d])
+                                                   : exprs.symbols[static_cast<std::size_t>(symbol)].name);
+      }
+      text += "]";
       if (!tensor.contiguous) text += ", " + layout_text(false, tensor.strides);
       if (tensor.requires_grad) text += ", requires_grad";
       return text;
@@ -222,10 +246,11 @@ std::string Guard::text(const Sources& sources) const {
   return "";
 }
 
-TensorGuard::Difference Guard::difference(const Sources& sources, Found& found) const {
+TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs, Found& found) const {
   if (kind == Kind::GradMode)
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
+  if (kind == Kind::Computed) return {text(sources, exprs), "true", "false"};
   const std::string& where = sources[source].text;
   const Value* v = found[source];
   if (v == nullptr) return {where, kind == Kind::Equal ? short_text(value) : "present", "absent"};

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/capture/source.h"
+#include "interpreter/capture/expr.h"
 
 namespace kiln::interp::capture {
 
@@ -20,13 +20,14 @@ struct TensorGuard {
   std::int64_t offset = 0;
   bool requires_grad = false;
   bool is_number = false;
+  std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 
   static TensorGuard of(const Tensor& x);
   // What differs, as (name, expected, found); nothing when all is as it was.
   struct Difference {
     std::string what, was, now;
   };
-  bool holds(const Tensor& x) const;
+  bool holds(const Tensor& x, Numbers& numbers) const;
   Difference difference(const Tensor& x) const;
 };
 
@@ -43,6 +44,7 @@ struct Guard {
     NoExtra,    // a struct without fields that were not declared
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
+    Computed,    // the expression `number` gives `value`
     SameMemory,  // the tensors `tensors` share memory exactly as they did: `groups`
   };
   Kind kind = Kind::Equal;
@@ -54,10 +56,10 @@ struct Guard {
   std::vector<SourceId> tensors{};
   std::vector<int> groups{};
 
-  bool holds(Found& found) const;
-  std::string text(const Sources& sources) const;  // in words: "x is f32[3, 4]"
+  bool holds(Found& found, Numbers& numbers) const;
+  std::string text(const Sources& sources, const Exprs& exprs) const;  // in words: "x is f32[3, 4]"
   // How it fails now: guard, was, now. The guard must not hold.
-  TensorGuard::Difference difference(const Sources& sources, Found& found) const;
+  TensorGuard::Difference difference(const Sources& sources, const Exprs& exprs, Found& found) const;
 };
 
 }  // namespace kiln::interp::capture

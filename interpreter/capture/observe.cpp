@@ -22,7 +22,7 @@ void Observer::look() {
     case Opcode::SetGlobal:
       return tracer_.change_slot(frame_.module(), i_.b);
     case Opcode::GetCell:
-      return tracer_.read_cell(r_[i_.b]);
+      return tracer_.set_later(r_ + i_.a, tracer_.read_cell(r_[i_.b]));
     case Opcode::SetCell:
       return cell(r_[i_.b], -1);
     case Opcode::GetCapture:
@@ -144,7 +144,7 @@ void Observer::global() {
   source.key = home;
   source.number = i_.b;
   source.text = module.names[i_.b];
-  tracer_.arrive(slot, tracer_.sources_.add(std::move(source)));
+  tracer_.set_later(r_ + i_.a, tracer_.arrive_number(slot, tracer_.sources_.add(std::move(source))));
 }
 
 void Observer::cell(Value& cell, SourceId source) {
@@ -157,7 +157,7 @@ void Observer::capture(std::size_t index, bool write) {
   if (source < 0) return;  // made since
   Value& it = const_cast<Value&>(frame_.function->captures[index]);
   if (write) return cell(it, source);
-  tracer_.read_cell(it);
+  tracer_.set_later(r_ + i_.a, tracer_.read_cell(it));
 }
 
 // ---- Operators ----

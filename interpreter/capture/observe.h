@@ -30,8 +30,22 @@ class Observer {
         op_(frame.code->opcode_at(frame.place())),
         r_(frame.base) {}
   void look();
+  // What becomes of numbers that are not fixed: followed where that can be, else fixed now.
+  void follow_numbers();
 
  private:
+  bool any_number() const;
+  void fix_all();
+  void arithmetic(ExprId a, ExprId b, lang::BinaryOp op, std::uint32_t target);
+  ExprId number_of(const Value* r, std::optional<std::int64_t> constant = std::nullopt);
+  void binary(lang::BinaryOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant);
+  void comparison(lang::CompareOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant);
+  void next_number();
+  void numbers_of_call();
+  void numbers_of_index();
+  void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
+  void built();
+  void stored(const void* object, std::int64_t at, const Value* r);
   void global();
   void cell(Value& cell, SourceId source);
   void capture(std::size_t index, bool write);

@@ -117,6 +117,12 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   const bool calls_back = std::any_of(arguments.begin(), arguments.end(), [](const Value& each) {
     return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Iterator);
   });
+  static constexpr std::string_view kNoSizes[] = {
+      "len", "size", "numel", "dim", "isinstance",        "type",    "float", "double", "half", "bfloat16",
+      "int", "long", "bool",  "cpu", "is_floating_point", "callable"};
+  if (std::find(std::begin(kNoSizes), std::end(kNoSizes), name) == std::end(kNoSizes)) {
+    for (const Value& each : arguments) tracer_.fix_sizes_of(each);
+  }
   switch (rule) {
     case HostRule::Breaks:
       return tracer_.stop("`" + name + "` is called");
@@ -210,7 +216,8 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
 void Observer::scope_function(const Site& site, std::span<const Value> arguments) {
   if (site.local >= 0) {
     const Value& local = r_[site.local];
-    if (site.local_is_cell && local.is(Tag::Cell)) tracer_.read_cell(local);
+    if (site.local_is_cell && local.is(Tag::Cell) && !local.as<Cell>().value.is_number())
+      tracer_.read_cell(local);
     const Value& value = site.local_is_cell && local.is(Tag::Cell) ? local.as<Cell>().value : local;
     if (value.is(Tag::Function)) return callee(value, arguments, false);
     if (value.is_counted() && !value.is(Tag::Tensor) && !value.is(Tag::Str))

@@ -3,7 +3,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-Value empty_object(const Recipe& recipe, Found& found, Inputs outputs) {
+Value empty_object(const Recipe& recipe, Found& found, Numbers& numbers, Inputs outputs) {
   using Kind = Recipe::Kind;
   switch (recipe.kind) {
     case Kind::Constant:
@@ -12,6 +12,8 @@ Value empty_object(const Recipe& recipe, Found& found, Inputs outputs) {
       return *found[static_cast<SourceId>(recipe.number)];
     case Kind::Output:
       return Value(outputs[static_cast<std::size_t>(recipe.number)]);
+    case Kind::Number:
+      return numbers[static_cast<ExprId>(recipe.number)];
     case Kind::List:
       return make<List>(std::vector<Value>(recipe.parts.size()));
     case Kind::Tuple: {
@@ -93,10 +95,10 @@ void fill(const Recipe& recipe, const Value& object, const std::vector<Value>& v
 }  // namespace
 
 // First all objects, then what is in them, so that they may refer to each other in any order.
-std::vector<Value> make_values(const Recipes& recipes, Found& found, Inputs outputs) {
+std::vector<Value> make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs) {
   std::vector<Value> values;
   values.reserve(recipes.size());
-  for (const Recipe& each : recipes) values.push_back(empty_object(each, found, outputs));
+  for (const Recipe& each : recipes) values.push_back(empty_object(each, found, numbers, outputs));
   for (std::size_t i = 0; i < recipes.size(); ++i) fill(recipes[i], values[i], values);
   return values;
 }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "interpreter/capture/source.h"
+#include "interpreter/capture/expr.h"
 #include "tensor/tensor.h"
 
 namespace kiln::interp::capture {
@@ -16,6 +16,7 @@ struct Recipe {
     Constant,  // `value`
     Source,    // `number`
     Output,    // `number` of the graph
+    Number,    // the expression `number`
     List,
     Tuple,
     Dict,  // keys and values in turn
@@ -35,6 +36,6 @@ struct Recipe {
 using Recipes = std::vector<Recipe>;
 
 // All values, in order. A container that is part of several is one object.
-std::vector<Value> make_values(const Recipes& recipes, Found& found, Inputs outputs);
+std::vector<Value> make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs);
 
 }  // namespace kiln::interp::capture

@@ -1,5 +1,7 @@
 #include "interpreter/capture/source.h"
 
+#include <fmt/format.h>
+
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -16,6 +18,15 @@ SourceId Sources::add(Source source) {
   const auto [at, is_new] = known_.try_emplace(std::move(key), static_cast<SourceId>(all_.size()));
   if (is_new) all_.push_back(std::move(source));
   return at->second;
+}
+
+std::string Sources::path(SourceId id) const {
+  const Source& source = (*this)[id];
+  std::string path = source.parent < 0 ? std::string() : this->path(source.parent);
+  path += fmt::format("/{}:{}:{}", static_cast<int>(source.kind), source.index, source.number);
+  if (source.key.is(Tag::Str)) path += source.key.as<Str>().text;
+  if (source.key.is(Tag::Module)) path += source.key.as<Module>().name;
+  return path;
 }
 
 Found::Found(const Sources& sources, const Frame* innermost)

@@ -43,6 +43,8 @@ class Sources {
   SourceId add(Source source);
   const Source& operator[](SourceId id) const { return all_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return all_.size(); }
+  // Names a source alike in all entries of a place.
+  std::string path(SourceId id) const;
 
  private:
   using Key = std::tuple<Source::Kind, SourceId, std::int64_t, std::int64_t, Tag, std::int64_t, std::string>;

@@ -21,7 +21,8 @@ std::string graph_name(const Code& code) {
   return name;
 }
 
-// The last word of "self.layers[0].weight", as the name of a value.
+}  // namespace
+
 std::string value_name(const std::string& text) {
   std::string name;
   for (std::size_t at = text.size(); at-- > 0;) {
@@ -38,14 +39,13 @@ std::string value_name(const std::string& text) {
   return name;
 }
 
-}  // namespace
-
-Tracer::Tracer(Vm& vm, Frame* base)
+Tracer::Tracer(Vm& vm, Frame* base, const Varying& varying)
     : vm_(vm),
       base_(base),
       innermost_(vm.frame()),
       lowest_(vm.frame()),
       first_slot_(base->base - 1),
+      varying_(varying),
       recorder_(graph_name(*vm.frame()->code), [this](const Tensor& x) { return find_input(x); }),
       records_gradients_(grad_enabled()) {
   for (Frame* frame = innermost_; frame >= base_; --frame) {
@@ -69,17 +69,21 @@ Tracer::Tracer(Vm& vm, Frame* base)
 
 Tracer::~Tracer() = default;
 
-std::optional<std::pair<jit::Role, std::string>> Tracer::find_input(const Tensor& x) const {
-  const auto found = known_.find(x.impl());
-  if (found == known_.end()) return std::nullopt;
-  const Source& source = sources_[found->second.source];
+std::optional<jit::Recorder::Found> Tracer::find_input(const Tensor& x) {
+  const auto known = known_.find(x.impl());
+  if (known == known_.end()) return std::nullopt;
+  const SourceId id = known->second.source;
+  const Source& source = sources_[id];
   using Kind = Source::Kind;
-  const bool field = source.kind == Kind::Field || source.kind == Kind::Extra;
+  jit::Recorder::Found found;
   const Source* whole = &source;  // what an item was found in
   while (whole->kind == Kind::Item || whole->kind == Kind::Key) whole = &sources_[whole->parent];
-  const bool argument = whole->kind == Kind::Register;
-  const jit::Role role = argument ? jit::Role::Argument : field ? jit::Role::Parameter : jit::Role::Captured;
-  return std::pair{role, value_name(source.text)};
+  found.role = whole->kind == Kind::Register                              ? jit::Role::Argument
+               : source.kind == Kind::Field || source.kind == Kind::Extra ? jit::Role::Parameter
+                                                                          : jit::Role::Captured;
+  found.name = value_name(source.text);
+  if (source.kind != Kind::Constant) found.sizes = symbolic_sizes(x, id);
+  return found;
 }
 
 void Tracer::stop(std::string reason) {
@@ -114,7 +118,9 @@ bool Tracer::before_instruction() {
     recorder_.set_place({span.file->name(), static_cast<int>(at.line), static_cast<int>(at.column)});
   }
   each_read(*frame.code, pc, [&](std::uint32_t r) { use_register(r); });
-  Observer(*this, frame).look();
+  Observer observer(*this, frame);
+  observer.look();
+  if (!is_stopped()) observer.follow_numbers();
   if (is_stopped()) return false;
   current_code_ = frame.code;
   current_pc_ = pc;
@@ -129,16 +135,40 @@ void Tracer::after_instruction() {
     for (const Value* r = from; r < to; ++r) {
       const std::size_t slot = slot_of(r);
       if (slot < untouched_.size()) untouched_[slot] = false;
+      if (!shadows_.empty()) shadows_.erase(r);
     }
   };
+  if (!recorder_.expected.empty()) forget_expected();
+  const bool called = now->base > current_base_;
   if (op == Opcode::Return || op == Opcode::ReturnNone) {
-    touch(current_base_ - 1, first_slot_ + untouched_.size());
+    touch(current_base_ - 1,
+          std::max<const Value*>(first_slot_ + untouched_.size(), current_base_ + current_code_->registers));
+    set_pending();
     if (nested_ == 0) lowest_ = std::min(lowest_, now);
     return;
   }
-  each_write(*current_code_, current_pc_,
-             [&](std::uint32_t r) { touch(current_base_ + r, current_base_ + r + 1); });
+  each_write(*current_code_, current_pc_, [&](std::uint32_t r) {
+    // The arguments of a call that was entered are the registers of the callee.
+    const Value* at = current_base_ + r;
+    if (called && at >= now->base) {
+      if (const std::size_t slot = slot_of(at); slot < untouched_.size()) untouched_[slot] = false;
+      return;
+    }
+    touch(at, at + 1);
+  });
+  set_pending();
   name_result();
+}
+
+void Tracer::set_pending() {
+  for (const auto& [r, id] : pending_) {
+    if (id >= 0) shadows_[r] = id;
+  }
+  pending_.clear();
+  for (auto& [r, parts] : pending_parts_) {
+    if (r->is(Tag::Tuple) || r->is(Tag::Slice)) part_shadows_[r->object()] = {*r, std::move(parts)};
+  }
+  pending_parts_.clear();
 }
 
 // The variable that the instruction gave a value.
@@ -186,6 +216,7 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   snapshot.depth = static_cast<int>(innermost_ - base_) + 1;
   snapshot.returned = true;
   snapshot.result = base_->base[-1];
+  snapshot.result_number = shadow(base_->base - 1);
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_.size();
   auto finished = finish(std::move(snapshot));

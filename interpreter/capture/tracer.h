@@ -2,6 +2,7 @@
 // and what it changes there, and in the end says how to do without it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,13 +28,24 @@ inline constexpr const char* kCameAround = "a loop came around";
 inline constexpr const char* kTooLong = "the graph grew too long";
 inline bool Stop::is_break() const { return !reason.empty() && reason != kCameAround && reason != kTooLong; }
 
+// What calls of a place have shown to vary: numbers by the path of their source with what they were, sizes of
+// tensors likewise.
+struct Varying {
+  std::map<std::string, Value> numbers;
+  std::map<std::pair<std::string, int>, Dim> sizes;
+  bool all_sizes = false;  // dynamic=true
+};
+
+// The last word of "self.layers[0].weight", as the name of a value.
+std::string value_name(const std::string& text);
+
 // The recorded run is a run like any other: instructions do what they do. Values are known by what they are:
 // immediates and texts by guards on where they were read, objects by identity. An object met without having
 // been read from outside was made since.
 class Tracer {
  public:
   // Begins where the machine stands; `base` is the outermost frame that may be left.
-  Tracer(Vm& vm, Frame* base);
+  Tracer(Vm& vm, Frame* base, const Varying& varying);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
@@ -80,7 +92,7 @@ class Tracer {
   bool has_tensor(const Value& v, int depth = 0) const;
   void read_function(const Value& f);
   SourceId cell_source(const Frame& frame, std::size_t capture);
-  void read_cell(const Value& cell);
+  ExprId read_cell(const Value& cell);
   void know_constant(const Value& v);
   std::string item_name(const Value& container, const std::string& suffix) const;
 
@@ -103,6 +115,32 @@ class Tracer {
   void change_append(const Value& list, std::int64_t count);
   void change_contents(const Value& container);
 
+  // ---- Numbers that are not fixed (tracer_numbers.cpp) ----
+  // As arrive, but a number that varies is not guarded: its expression is given, -1 for all else.
+  ExprId arrive_number(const Value& v, SourceId source);
+  ExprId add_expr(Expr expr);
+  ExprId add_constant(const Value& v);
+  ExprId shadow(const Value* r) const;
+  void fix(ExprId id, const Value& v);  // guards that it is this
+  void fix_register(const Value* r);
+  void fix_object(const Value& v);    // and all numbers in a tuple or slice
+  void fix_sizes_of(const Value& v);  // of a tensor
+  std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
+  ExprId size_expr(const jit::Size& size);  // -1: a constant
+  std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
+  std::vector<ExprId> parts_of(const Value& v) const;
+  std::optional<jit::Sizes> symbolic_sizes(const Tensor& x, SourceId source);
+  int add_symbol(Symbol symbol);
+  void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
+  void expect(std::span<const Value> arguments, const Value* first);
+  void expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers);
+  void forget_expected();
+  bool has_numbers() const { return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty(); }
+  struct Parts {
+    Value held;
+    std::vector<ExprId> parts;
+  };
+
   // ---- Ends (tracer_exit.cpp) ----
   // The state of the frames before an instruction.
   struct Snapshot {
@@ -111,11 +149,13 @@ class Tracer {
       std::size_t place;
       std::vector<std::pair<std::uint32_t, Value>> registers;  // that are live
       std::vector<bool> untouched;                             // what the entry found there
+      std::vector<ExprId> numbers;                             // -1: a value as it is
     };
     std::vector<Activation> frames;  // outermost first
     int depth = 1;
     bool returned = false;
     Value result;
+    ExprId result_number = -1;
     jit::Recorder::Mark mark;
     std::size_t guards = 0;
     lang::Span span;
@@ -133,13 +173,15 @@ class Tracer {
   void save_checkpoint();
   std::unique_ptr<Entry> make_entry(Finished finished, const Stop& stop);
   void add_tensor_guards(Entry& entry);
+  void fix_sizes();
 
   // ---- The run (tracer.cpp) ----
   bool before_instruction();
   Outcome returned(Outcome outcome);
   void after_instruction();
   void name_result();
-  std::optional<std::pair<jit::Role, std::string>> find_input(const Tensor& x) const;
+  void set_pending();
+  std::optional<jit::Recorder::Found> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
   void stop(std::string reason);
   Stop stop_here() const;
@@ -157,7 +199,20 @@ class Tracer {
   std::vector<Value*> entry_bases_;
   std::vector<std::shared_ptr<const Code>> owners_;
   std::vector<bool> untouched_;  // by slot of the stack: what the entry found there
+  const Varying& varying_;
   Sources sources_;
+  Exprs exprs_;
+  std::unordered_map<const Value*, ExprId> shadows_;                      // by register
+  std::map<std::pair<const void*, std::int64_t>, ExprId> field_shadows_;  // of structs, modules and cells
+  std::unordered_map<const void*, Parts> part_shadows_;                   // of tuples and slices
+  std::vector<std::pair<Value*, ExprId>> pending_;  // what the instruction that runs gives
+  std::vector<std::pair<const Value*, std::vector<ExprId>>> pending_parts_;
+  std::vector<ExprId> expected_;
+  std::vector<Value> expected_values_;
+  std::unordered_map<const void*, Tensor> number_tensors_;
+  std::unordered_map<const void*, ExprId> number_inputs_;
+  std::map<std::pair<Dim, Dim>, int> shared_symbols_;
+  bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
   std::unordered_map<const void*, Known> known_;
   std::unordered_map<const void*, Change> changes_;

@@ -46,6 +46,7 @@ Tracer::Snapshot Tracer::take_snapshot() {
       if (!needed) continue;
       activation.registers.emplace_back(r, frame->base[r]);
       activation.untouched.push_back(is_untouched(frame->base + r));
+      activation.numbers.push_back(shadow(frame->base + r));
     }
     snapshot.frames.push_back(std::move(activation));
   }
@@ -55,11 +56,24 @@ Tracer::Snapshot Tracer::take_snapshot() {
 // Makes recipes; fails on what cannot be made again.
 class RecipeBook {
  public:
-  RecipeBook(const std::unordered_map<const void*, std::pair<SourceId, bool>>& known, jit::Recorder& recorder,
-             Recipes& recipes, std::vector<Tensor>& outputs)
-      : known_(known), recorder_(recorder), recipes_(recipes), outputs_(outputs) {}
+  using Fields = std::map<std::pair<const void*, std::int64_t>, ExprId>;
+  using PartsOf = std::function<std::vector<ExprId>(const Value&)>;
+  RecipeBook(const std::unordered_map<const void*, std::pair<SourceId, bool>>& known, const Fields& fields,
+             PartsOf parts_of, jit::Recorder& recorder, Recipes& recipes, std::vector<Tensor>& outputs)
+      : known_(known),
+        fields_(fields),
+        parts_of_(std::move(parts_of)),
+        recorder_(recorder),
+        recipes_(recipes),
+        outputs_(outputs) {}
 
   RecipeId constant(Value v) { return add({Recipe::Kind::Constant, std::move(v), 0, {}, {}}); }
+  RecipeId number(ExprId id) { return add({Recipe::Kind::Number, {}, id, {}, {}}); }
+  // A part of an object, which may be a number that is not fixed.
+  RecipeId part(const void* object, std::int64_t at, const Value& v) {
+    const auto found = fields_.find({object, at});
+    return found == fields_.end() ? of(v) : number(found->second);
+  }
   RecipeId source(SourceId id) { return add({Recipe::Kind::Source, {}, id, {}, {}}); }
 
   RecipeId of(const Value& v) {
@@ -110,7 +124,7 @@ class RecipeBook {
       case Tag::Tuple:
         recipe.kind = Recipe::Kind::Tuple;
         if (v.as<Tuple>().names != nullptr) recipe.value = names_only(v.as<Tuple>());
-        parts(v.as<Tuple>().items);
+        numbered(v, v.as<Tuple>().items, recipe);
         break;
       case Tag::Dict:
         recipe.kind = Recipe::Kind::Dict;
@@ -123,12 +137,14 @@ class RecipeBook {
         break;
       case Tag::Slice:
         recipe.kind = Recipe::Kind::Slice;
-        recipe.parts = {of(v.as<Slice>().start), of(v.as<Slice>().stop), of(v.as<Slice>().step)};
+        numbered(v, {v.as<Slice>().start, v.as<Slice>().stop, v.as<Slice>().step}, recipe);
         break;
       case Tag::Instance:
         recipe.kind = Recipe::Kind::Instance;
         recipe.value = v.as<Instance>().type;
-        parts(v.as<Instance>().fields);
+        for (std::size_t k = 0; k < v.as<Instance>().fields.size(); ++k) {
+          recipe.parts.push_back(part(identity(v), static_cast<std::int64_t>(k), v.as<Instance>().fields[k]));
+        }
         for (const auto& [name, value] : v.as<Instance>().extra) {
           recipe.names.push_back(name);
           recipe.parts.push_back(of(value));
@@ -143,7 +159,7 @@ class RecipeBook {
         break;
       case Tag::Cell:
         recipe.kind = Recipe::Kind::Cell;
-        recipe.parts = {of(v.as<Cell>().value)};
+        recipe.parts = {part(identity(v), 0, v.as<Cell>().value)};
         break;
       case Tag::Method:
         recipe.kind = Recipe::Kind::Method;
@@ -154,6 +170,14 @@ class RecipeBook {
     }
     recipes_[static_cast<std::size_t>(id)] = std::move(recipe);
     return id;
+  }
+
+  void numbered(const Value& v, const std::vector<Value>& values, Recipe& recipe) {
+    const std::vector<ExprId> numbers = parts_of_(v);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const bool is_number = k < numbers.size() && numbers[k] >= 0;
+      recipe.parts.push_back(is_number ? number(numbers[k]) : of(values[k]));
+    }
   }
 
   // The code and module alone, so that a recipe keeps no values of the recorded call alive.
@@ -170,6 +194,8 @@ class RecipeBook {
   }
 
   const std::unordered_map<const void*, std::pair<SourceId, bool>>& known_;
+  const Fields& fields_;
+  PartsOf parts_of_;
   jit::Recorder& recorder_;
   Recipes& recipes_;
   std::vector<Tensor>& outputs_;
@@ -184,11 +210,14 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     const bool constant = sources_[known.source].kind == Source::Kind::Constant;
     sources.emplace(object, std::pair{known.source, constant});
   }
-  RecipeBook book(sources, recorder_, finished.recipes, finished.outputs);
+  RecipeBook book(
+      sources, field_shadows_, [this](const Value& v) { return parts_of(v); }, recorder_, finished.recipes,
+      finished.outputs);
   finished.exit.depth = snapshot.depth;
   if (snapshot.returned) {
     finished.exit.returns = true;
-    finished.exit.result = book.of(snapshot.result);
+    finished.exit.result =
+        snapshot.result_number >= 0 ? book.number(snapshot.result_number) : book.of(snapshot.result);
   }
   Value* base = snapshot.frames.empty() ? nullptr : lowest_->base;
   for (std::size_t f = 0; f < snapshot.frames.size(); ++f) {
@@ -198,7 +227,9 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     activation.place = each.place;
     for (std::size_t k = 0; k < each.registers.size(); ++k) {
       const auto& [r, v] = each.registers[k];
-      const RecipeId id = each.untouched[k] ? book.source(register_source(base + r)) : book.of(v);
+      const RecipeId id = each.untouched[k]      ? book.source(register_source(base + r))
+                          : each.numbers[k] >= 0 ? book.number(each.numbers[k])
+                                                 : book.of(v);
       activation.registers.emplace_back(r, id);
     }
     finished.exit.frames.push_back(std::move(activation));
@@ -218,7 +249,8 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       for (const std::int64_t slot : change.fields) {
         HostEffect made = effect(HostEffect::Kind::Slot);
         made.number = slot;
-        made.parts = {book.of(change.target.as<Module>().slots[static_cast<std::size_t>(slot)])};
+        made.parts = {
+            book.part(object, slot, change.target.as<Module>().slots[static_cast<std::size_t>(slot)])};
         finished.effects.push_back(std::move(made));
       }
     } else if (change.target.is(Tag::Instance)) {
@@ -226,7 +258,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       for (const std::int64_t field : change.fields) {
         HostEffect made = effect(HostEffect::Kind::Field);
         made.number = field;
-        made.parts = {book.of(instance.fields[static_cast<std::size_t>(field)])};
+        made.parts = {book.part(object, field, instance.fields[static_cast<std::size_t>(field)])};
         finished.effects.push_back(std::move(made));
       }
       for (const std::string& name : change.extras) {
@@ -237,7 +269,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       }
     } else if (change.cell) {
       HostEffect made = effect(HostEffect::Kind::Cell);
-      made.parts = {book.of(change.target.as<Cell>().value)};
+      made.parts = {book.part(object, 0, change.target.as<Cell>().value)};
       finished.effects.push_back(std::move(made));
     } else if (change.contents) {
       HostEffect made = effect(HostEffect::Kind::Contents);
@@ -302,22 +334,34 @@ void Tracer::add_tensor_guards(Entry& entry) {
   std::map<const Storage*, int> groups;
   for (std::size_t i = 0; i < entry.arguments.size(); ++i) {
     const Tensor& x = recorder_.inputs()[i];
+    if (entry.arguments[i].number >= 0) continue;
     const auto group = groups.try_emplace(x.storage().get(), static_cast<int>(groups.size())).first->second;
-    memory.tensors.push_back(entry.arguments[i]);
+    memory.tensors.push_back(entry.arguments[i].source);
     memory.groups.push_back(group);
   }
-  const bool shared = groups.size() < entry.arguments.size();
-  if (writes && entry.arguments.size() > 1) entry.guards.push_back(std::move(memory));
+  const bool shared = groups.size() < memory.tensors.size();
+  if (writes && memory.tensors.size() > 1) entry.guards.push_back(std::move(memory));
   for (Guard& each : entry.guards) {
     if (each.kind != Guard::Kind::Tensor) continue;
-    const auto at = std::find(entry.arguments.begin(), entry.arguments.end(), each.source);
+    const auto at =
+        std::find_if(entry.arguments.begin(), entry.arguments.end(),
+                     [&](const Entry::Argument& a) { return a.source == each.source && a.number < 0; });
     if (at == entry.arguments.end()) continue;
     const auto i = static_cast<std::size_t>(at - entry.arguments.begin());
     each.tensor.exact_strides = each.tensor.exact_strides || exact[i] || (writes && shared);
   }
 }
 
+// Sizes are what they were in this call.
+void Tracer::fix_sizes() {
+  for (Guard& each : guards_) {
+    if (each.kind == Guard::Kind::Tensor) each.tensor.symbols.clear();
+  }
+}
+
 std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
+  const bool symbolic = !exprs_.symbols.empty() && !untracked_;
+  if (!symbolic) fix_sizes();
   auto entry = std::make_unique<Entry>();
   entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
   entry->owners = owners_;
@@ -325,10 +369,16 @@ std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
     entry->last_code = finished.snapshot.frames.back().function.as<Function>().code;
   guards_.resize(finished.snapshot.guards);
   entry->guards = std::move(guards_);
-  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs);
-  for (const Tensor& each : recorder_.inputs()) entry->arguments.push_back(known_.at(each.impl()).source);
+  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs, symbolic);
+  for (const Tensor& each : recorder_.inputs()) {
+    const auto number = number_inputs_.find(each.impl());
+    const bool is_number = number != number_inputs_.end();
+    entry->arguments.push_back(
+        {is_number ? -1 : known_.at(each.impl()).source, is_number ? number->second : -1});
+  }
   add_tensor_guards(*entry);
-  for (const Guard& each : entry->guards) entry->captured.guards.push_back(each.text(sources_));
+  for (const Guard& each : entry->guards) entry->captured.guards.push_back(each.text(sources_, exprs_));
+  entry->exprs = std::move(exprs_);
   entry->sources = std::move(sources_);
   entry->recipes = std::move(finished.recipes);
   entry->effects = std::move(finished.effects);

@@ -267,7 +267,9 @@ SourceId Tracer::register_source(const Value* r) {
 
 void Tracer::use_register(std::uint32_t r) {
   const Value* at = vm_.frame()->base + r;
-  if (is_untouched(at)) arrive(*at, register_source(at));
+  if (!is_untouched(at) || shadow(at) >= 0) return;
+  const ExprId number = arrive_number(*at, register_source(at));
+  if (number >= 0) shadows_[at] = number;
 }
 
 // The cell of a captured variable: known by itself, or found through the function.
@@ -282,11 +284,14 @@ SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
   return known(cell)->source;
 }
 
-void Tracer::read_cell(const Value& cell) {
+ExprId Tracer::read_cell(const Value& cell) {
   const Known* outside = known(cell);
-  if (const Change* change = changed(cell); !outside || (change && change->cell)) return;
-  const SourceId source = outside->source;
-  arrive_part(cell.as<Cell>().value, source, Source::Kind::Cell, 0, {}, sources_[source].text);
+  if (const Change* change = changed(cell); !outside || (change && change->cell)) return -1;
+  Source source;
+  source.kind = Source::Kind::Cell;
+  source.parent = outside->source;
+  source.text = sources_[outside->source].text;
+  return arrive_number(cell.as<Cell>().value, sources_.add(std::move(source)));
 }
 
 // ---- Changes ----

@@ -1,0 +1,123 @@
+#include "interpreter/capture/expr.h"
+
+#include <fmt/format.h>
+
+#include "interpreter/interpreter.h"
+#include "interpreter/operators.h"
+#include "lang/diagnostic.h"
+#include "tensor/error.h"
+
+namespace kiln::interp::capture {
+
+std::string Exprs::text(ExprId id, const Sources& sources) const {
+  const Expr& expr = (*this)[id];
+  switch (expr.kind) {
+    case Expr::Kind::Source:
+      return sources[expr.source].text;
+    case Expr::Kind::Constant:
+      return expr.constant.is(Tag::Float) ? fmt::format("{}", expr.constant.as_float())
+                                          : std::to_string(expr.constant.as_int());
+    case Expr::Kind::Size:
+      return expr.size.text();
+    case Expr::Kind::Binary:
+      return fmt::format("({} {} {})", text(expr.a, sources), lang::spelling(expr.binary),
+                         text(expr.b, sources));
+    case Expr::Kind::Compare:
+      return fmt::format("{} {} {}", text(expr.a, sources), lang::spelling(expr.compare),
+                         text(expr.b, sources));
+    case Expr::Kind::Negate:
+      return "-" + text(expr.a, sources);
+    case Expr::Kind::Call:
+      return "a number computed from " + text(expr.parts.at(0), sources);
+  }
+  return "";
+}
+
+const Value& Numbers::operator[](ExprId id) {
+  const auto at = static_cast<std::size_t>(id);
+  if (!values_[at]) {
+    Value value = evaluate(exprs_[id]);
+    values_[at] = std::move(value);
+  }
+  return *values_[at];
+}
+
+std::optional<std::int64_t> Numbers::symbol(std::size_t k) {
+  const Symbol& symbol = exprs_.symbols[k];
+  if (symbol.expr >= 0) {
+    const Value& v = (*this)[symbol.expr];
+    return v.is(Tag::Int) ? std::optional(v.as_int()) : std::nullopt;
+  }
+  const Value* tensor = found_[symbol.tensor];
+  if (tensor == nullptr || !tensor->is(Tag::Tensor) || tensor->tensor().rank() <= symbol.dim)
+    return std::nullopt;
+  return tensor->tensor().size(symbol.dim);
+}
+
+bool Numbers::symbols(jit::SymbolValues& values) {
+  for (std::size_t k = 0; k < exprs_.symbols.size(); ++k) {
+    const std::optional<std::int64_t> value = symbol(k);
+    if (!value) return false;
+    values.emplace(exprs_.symbols[k].name, *value);
+  }
+  return true;
+}
+
+Value Numbers::evaluate_size(const jit::Size& size) {
+  std::set<std::string> names;
+  size.collect_symbols(names);
+  jit::SymbolValues values;
+  for (std::size_t k = 0; k < exprs_.symbols.size(); ++k) {
+    if (!names.contains(exprs_.symbols[k].name)) continue;
+    const std::optional<std::int64_t> value = symbol(k);
+    if (!value) return Value::unset();
+    values.emplace(exprs_.symbols[k].name, *value);
+  }
+  return size.evaluate(values);
+}
+
+Value Numbers::call(const Expr& expr) {
+  std::vector<Value> arguments;
+  for (const ExprId each : expr.parts) {
+    arguments.push_back((*this)[each]);
+    if (arguments.back().is_unset()) return Value::unset();
+  }
+  try {
+    return interpreter_.call(expr.constant, arguments);
+  } catch (const lang::UserError&) {
+    return Value::unset();
+  } catch (const OpError&) {
+    return Value::unset();
+  }
+}
+
+Value Numbers::evaluate(const Expr& expr) {
+  switch (expr.kind) {
+    case Expr::Kind::Source: {
+      const Value* v = found_[expr.source];
+      return v != nullptr && (v->is(Tag::Int) || v->is(Tag::Float)) ? *v : Value::unset();
+    }
+    case Expr::Kind::Constant:
+      return expr.constant;
+    case Expr::Kind::Size:
+      return evaluate_size(expr.size);
+    case Expr::Kind::Call:
+      return call(expr);
+    default:
+      break;
+  }
+  const Value a = (*this)[expr.a];
+  const Value b = expr.b >= 0 ? (*this)[expr.b] : Value(0);
+  if (a.is_unset() || b.is_unset()) return Value::unset();
+  try {
+    if (expr.kind == Expr::Kind::Negate) return unary_operator(interpreter_, lang::UnaryOp::Neg, a);
+    if (expr.kind == Expr::Kind::Compare) return compare_operator(interpreter_, expr.compare, a, b);
+    return binary_operator(interpreter_, expr.binary, a, b);
+  } catch (const lang::UserError&) {  // no number: the interpreter will say why
+    return Value::unset();
+  } catch (const OpError&) {
+    return Value::unset();
+  }
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,77 @@
+// Owns numbers of the program that an entry does not fix: how they follow from what a call finds.
+#pragma once
+
+#include <vector>
+
+#include "interpreter/capture/source.h"
+#include "jit/size.h"
+#include "lang/ast.h"
+
+namespace kiln::interp {
+class Interpreter;
+}
+
+namespace kiln::interp::capture {
+
+using ExprId = int;
+
+struct Expr {
+  enum class Kind : std::uint8_t {
+    Source,  // a number that lies somewhere
+    Constant,
+    Size,  // an expression of sizes
+    Binary,
+    Compare,
+    Negate,
+    Call,  // of the host function `constant` with `parts`
+  };
+  Kind kind = Kind::Constant;
+  SourceId source = -1;
+  Value constant;
+  jit::Size size;
+  lang::BinaryOp binary = lang::BinaryOp::Add;
+  lang::CompareOp compare = lang::CompareOp::Eq;
+  ExprId a = -1;
+  ExprId b = -1;
+  std::vector<ExprId> parts{};
+};
+
+// What a symbol of sizes stands for: a dimension of a tensor, or a whole number.
+struct Symbol {
+  std::string name;
+  std::int64_t hint = 0;
+  SourceId tensor = -1;
+  int dim = 0;
+  ExprId expr = -1;
+};
+
+struct Exprs {
+  std::vector<Expr> all;
+  std::vector<Symbol> symbols;
+  const Expr& operator[](ExprId id) const { return all[static_cast<std::size_t>(id)]; }
+  std::string text(ExprId id, const Sources& sources) const;  // "n // 2"
+};
+
+// Their values at one call. Throws what the operators throw.
+class Numbers {
+ public:
+  Numbers(Interpreter& interpreter, const Exprs& exprs, Found& found)
+      : interpreter_(interpreter), exprs_(exprs), found_(found), values_(exprs.all.size()) {}
+  // Unset: it is no number now.
+  const Value& operator[](ExprId id);
+  std::optional<std::int64_t> symbol(std::size_t k);
+  // All symbols; false when some has no value.
+  bool symbols(jit::SymbolValues& values);
+
+ private:
+  Value evaluate(const Expr& expr);
+  Value evaluate_size(const jit::Size& size);
+  Value call(const Expr& expr);
+
+  Interpreter& interpreter_;
+  const Exprs& exprs_;
+  Found& found_;
+  std::vector<std::optional<Value>> values_;
+};
+
+}  // namespace kiln::interp::capture

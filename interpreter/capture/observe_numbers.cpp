@@ -1,0 +1,433 @@
+// What instructions do with numbers that are not fixed.
+#include <algorithm>
+
+#include "interpreter/capture/observe.h"
+#include "interpreter/capture/registers.h"
+#include "interpreter/members.h"
+#include "interpreter/natives.h"
+#include "interpreter/op_entry.h"
+#include "interpreter/operators.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+using lang::BinaryOp;
+using lang::CompareOp;
+
+bool is_plain_number(const Value& v) { return v.is(Tag::Int) || v.is(Tag::Float); }
+
+std::optional<BinaryOp> arithmetic_of(Opcode op) {
+  switch (op) {
+    case Opcode::Add:
+    case Opcode::AddInt:
+    case Opcode::AugAdd:
+    case Opcode::AugAddInt:
+      return BinaryOp::Add;
+    case Opcode::Sub:
+    case Opcode::SubInt:
+    case Opcode::AugSub:
+    case Opcode::AugSubInt:
+      return BinaryOp::Sub;
+    case Opcode::Mul:
+    case Opcode::MulInt:
+    case Opcode::AugMul:
+    case Opcode::AugMulInt:
+      return BinaryOp::Mul;
+    case Opcode::Div:
+    case Opcode::AugDiv:
+      return BinaryOp::Div;
+    case Opcode::FloorDiv:
+      return BinaryOp::FloorDiv;
+    case Opcode::Mod:
+    case Opcode::ModInt:
+      return BinaryOp::Mod;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of those that jump, and of those that give a bool.
+std::optional<CompareOp> comparison_of(Opcode op) {
+  switch (op) {
+#define KILN_COMPARISON(name)        \
+  case Opcode::name:                 \
+  case Opcode::JumpIf##name:         \
+  case Opcode::JumpIfNot##name:      \
+  case Opcode::JumpIf##name##Int:    \
+  case Opcode::JumpIfNot##name##Int: \
+    return CompareOp::name;
+    KILN_COMPARISON(Eq)
+    KILN_COMPARISON(Ne)
+    KILN_COMPARISON(Lt)
+    KILN_COMPARISON(Le)
+    KILN_COMPARISON(Gt)
+    KILN_COMPARISON(Ge)
+#undef KILN_COMPARISON
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool Observer::any_number() const {
+  bool any = false;
+  each_read(*frame_.code, frame_.place(), [&](std::uint32_t r) {
+    any = any || tracer_.shadow(r_ + r) >= 0 || !tracer_.parts_of(r_[r]).empty();
+  });
+  return any;
+}
+
+void Observer::fix_all() {
+  each_read(*frame_.code, frame_.place(), [&](std::uint32_t r) { tracer_.fix_register(r_ + r); });
+}
+
+ExprId Observer::number_of(const Value* r, std::optional<std::int64_t> constant) {
+  if (r == nullptr) return tracer_.add_constant(Value(*constant));
+  const ExprId known = tracer_.shadow(r);
+  return known >= 0 ? known : tracer_.add_constant(*r);
+}
+
+void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant) {
+  const Value other = b != nullptr ? *b : Value(*constant);
+  if (a->is(Tag::Tensor) || other.is(Tag::Tensor)) {
+    const Value given[] = {*a, other};
+    const ExprId ids[] = {tracer_.shadow(a), b != nullptr ? tracer_.shadow(b) : -1};
+    return tracer_.expect_operands(given, ids);
+  }
+  if (!is_plain_number(*a) || !is_plain_number(other)) return fix_all();
+  Expr expr;
+  const ExprId x = number_of(a);
+  const ExprId y = number_of(b, constant);
+  const bool sizes =
+      tracer_.exprs_[x].kind != Expr::Kind::Source && tracer_.exprs_[y].kind != Expr::Kind::Source;
+  expr.kind = Expr::Kind::Binary;
+  expr.binary = op;
+  expr.a = x;
+  expr.b = y;
+  const std::optional<jit::Size> size = sizes ? tracer_.size_from(op, x, y) : std::nullopt;
+  if (size) {
+    expr = {};
+    expr.kind = Expr::Kind::Size;
+    expr.size = *size;
+  }
+  tracer_.set_later(r_ + i_.a, tracer_.add_expr(std::move(expr)));
+}
+
+void Observer::comparison(CompareOp op, const Value* a, const Value* b,
+                          std::optional<std::int64_t> constant) {
+  const Value other = b != nullptr ? *b : Value(*constant);
+  if (!is_plain_number(*a) || !is_plain_number(other)) {
+    if (!a->is(Tag::Tensor) && !other.is(Tag::Tensor)) return fix_all();
+    const Value given[] = {*a, other};
+    const ExprId ids[] = {tracer_.shadow(a), b != nullptr ? tracer_.shadow(b) : -1};
+    return tracer_.expect_operands(given, ids);
+  }
+  Expr expr;
+  expr.kind = Expr::Kind::Compare;
+  expr.compare = op;
+  expr.a = number_of(a);
+  expr.b = number_of(b, constant);
+  tracer_.fix(tracer_.add_expr(std::move(expr)), compare_operator(tracer_.vm_.interpreter(), op, *a, other));
+}
+
+// A loop over a range that began before: how many are left decides whether it goes on.
+void Observer::next_number() {
+  Value* state = r_ + i_.a;
+  if (!state->is(Tag::Int)) return fix_all();
+  Expr more;
+  more.kind = Expr::Kind::Compare;
+  more.compare = CompareOp::Ne;
+  more.a = number_of(state + 1);
+  more.b = tracer_.add_constant(Value(0));
+  tracer_.fix(tracer_.add_expr(std::move(more)), Value(state[1].as_int() != 0));
+  if (state[1].as_int() == 0) return;
+  const auto after = [&](BinaryOp op, ExprId a, ExprId b) {
+    Expr expr;
+    expr.kind = Expr::Kind::Binary;
+    expr.binary = op;
+    expr.a = a;
+    expr.b = b;
+    return tracer_.add_expr(std::move(expr));
+  };
+  const ExprId number = number_of(state);
+  const ExprId left = number_of(state + 1);
+  tracer_.set_later(r_ + i_.b, number);
+  tracer_.set_later(state, after(BinaryOp::Add, number, number_of(state + 2)));
+  tracer_.set_later(state + 1, after(BinaryOp::Sub, left, tracer_.add_constant(Value(1))));
+  tracer_.set_later(state + 2, tracer_.shadow(state + 2));
+}
+
+// The size of a tensor as a result of the instruction: of one dimension, of all, or how many elements.
+void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count) {
+  if (!tracer_.has_numbers() || x.impl()->wrapper) return;
+  if (!tracer_.recorder_.knows(x) && tracer_.known(Value(x)) != nullptr) tracer_.recorder_.meet(x);
+  const jit::Sizes sizes = tracer_.recorder_.sizes_of(x);
+  if (count) {
+    jit::Size product = 1;
+    for (const jit::Size& each : sizes) product = product * each;
+    return tracer_.set_later(r_ + i_.a, tracer_.size_expr(product));
+  }
+  if (dim) {
+    const std::int64_t d = *dim < 0 ? *dim + x.rank() : *dim;
+    if (d >= 0 && d < x.rank())
+      tracer_.set_later(r_ + i_.a, tracer_.size_expr(sizes[static_cast<std::size_t>(d)]));
+    return;
+  }
+  std::vector<ExprId> parts;
+  for (const jit::Size& each : sizes) parts.push_back(tracer_.size_expr(each));
+  if (std::any_of(parts.begin(), parts.end(), [](ExprId id) { return id >= 0; }))
+    tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
+}
+
+// A tuple or slice of numbers.
+void Observer::built() {
+  const std::size_t count = op_ == Opcode::BuildSlice ? 3 : i_.c;
+  std::vector<ExprId> parts;
+  for (std::size_t k = 0; k < count; ++k) parts.push_back(tracer_.shadow(r_ + i_.b + k));
+  if (std::any_of(parts.begin(), parts.end(), [](ExprId id) { return id >= 0; }))
+    tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
+}
+
+void Observer::stored(const void* object, std::int64_t at, const Value* r) {
+  tracer_.fix_object(*r);
+  const ExprId id = tracer_.shadow(r);
+  if (id >= 0) {
+    tracer_.field_shadows_[{object, at}] = id;
+  } else {
+    tracer_.field_shadows_.erase({object, at});
+  }
+}
+
+void Observer::numbers_of_index() {
+  const Value& object = op_ == Opcode::GetIndex ? r_[i_.b] : r_[i_.a];
+  const Value* index = op_ == Opcode::GetIndex ? r_ + i_.c : r_ + i_.b;
+  if (object.is(Tag::Tensor)) {
+    if (op_ == Opcode::GetIndex) return tracer_.expect({index, 1}, index);
+    const Value given[] = {*index, r_[i_.c]};
+    const ExprId ids[] = {tracer_.shadow(index), tracer_.shadow(r_ + i_.c)};
+    return tracer_.expect_operands(given, ids);
+  }
+  if (op_ == Opcode::GetIndex && object.is(Tag::Tuple) && index->is(Tag::Int) && tracer_.shadow(index) < 0) {
+    const std::vector<ExprId> parts = tracer_.parts_of(object);
+    const std::int64_t at =
+        index->as_int() < 0 ? index->as_int() + static_cast<std::int64_t>(parts.size()) : index->as_int();
+    if (at >= 0 && at < static_cast<std::int64_t>(parts.size()))
+      tracer_.set_later(r_ + i_.a, parts[static_cast<std::size_t>(at)]);
+    return;
+  }
+  fix_all();
+}
+
+namespace {
+
+// Host functions of numbers alone, whose results are numbers: they can be asked again.
+bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
+  if (!std::all_of(arguments.begin(), arguments.end(), is_plain_number) || arguments.empty()) return false;
+  if (f.is(Tag::Type)) return f.as<Type>().name == "int" || f.as<Type>().name == "float";
+  if (!f.is(Tag::Native)) return false;
+  const std::string& name = f.as<Native>().name;
+  static constexpr std::string_view kNames[] = {"sqrt", "exp",  "log",   "sin",     "cos",   "tanh",
+                                                "abs",  "min",  "max",   "pow",     "round", "floor",
+                                                "ceil", "log2", "log10", "sigmoid", "square"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+}  // namespace
+
+void Observer::numbers_of_call() {
+  const bool method = op_ == Opcode::CallMethod;
+  const std::span<const Value> arguments(r_ + i_.a + 1, i_.b);
+  if (op_ == Opcode::Call) {
+    const Value& f = r_[i_.a];
+    if (f.is(Tag::Function)) {
+      const Function& function = f.as<Function>();
+      if (function.code->plain_arity >= static_cast<std::int32_t>(arguments.size())) return;
+      return fix_all();
+    }
+    if (f.is(Tag::Native) && f.as<Native>().name == "len" && arguments.size() == 1 &&
+        arguments[0].is(Tag::Tensor) && arguments[0].tensor().rank() > 0)
+      return size_query(arguments[0].tensor(), 0, false);
+    if (any_number() && is_numeric_function(f, arguments)) {
+      Expr expr;
+      expr.kind = Expr::Kind::Call;
+      expr.constant = f;
+      for (const Value& each : arguments) expr.parts.push_back(number_of(&each));
+      return tracer_.set_later(r_ + i_.a, tracer_.add_expr(std::move(expr)));
+    }
+    const bool op = f.is(Tag::Native) && f.as<Native>().unbound != nullptr && is_op(f.as<Native>().name);
+    if (op) return tracer_.expect(arguments, arguments.data());
+    return fix_all();
+  }
+  if (!method) {
+    const CallShape& shape = frame_.code->shapes[i_.c];
+    for (std::size_t k = 0; k < shape.items.size() && k < arguments.size(); ++k) {
+      if (shape.items[k].kind == lang::Argument::Kind::Star) tracer_.fix_sizes_of(arguments[k]);
+    }
+    const bool plain = std::none_of(shape.items.begin(), shape.items.end(), [](const CallShape::Item& each) {
+      return each.kind == lang::Argument::Kind::Star || each.kind == lang::Argument::Kind::DoubleStar;
+    });
+    const bool on_tensor = op_ == Opcode::CallMethodSpread && arguments[0].is(Tag::Tensor) &&
+                           !host_member(Tag::Tensor, frame_.code->sites[shape.site].name) &&
+                           find_op(frame_.code->sites[shape.site].name) != nullptr;
+    const Value& f = r_[i_.a];
+    const bool op = op_ == Opcode::CallSpread && f.is(Tag::Native) && f.as<Native>().unbound != nullptr &&
+                    is_op(f.as<Native>().name);
+    if (plain && (on_tensor || op)) return tracer_.expect(arguments, arguments.data());
+    return fix_all();
+  }
+  const Site& site = frame_.code->sites[i_.c];
+  const Value& receiver = arguments[0];
+  if (receiver.is(Tag::Tensor)) {
+    if (site.name == "size" && arguments.size() == 2 && arguments[1].is(Tag::Int) &&
+        tracer_.shadow(&arguments[1]) < 0)
+      return size_query(receiver.tensor(), arguments[1].as_int(), false);
+    if (site.name == "size" && arguments.size() == 1)
+      return size_query(receiver.tensor(), std::nullopt, false);
+    if (site.name == "numel") return size_query(receiver.tensor(), std::nullopt, true);
+    if (!host_member(Tag::Tensor, site.name) && find_op(site.name) != nullptr)
+      return tracer_.expect(arguments, arguments.data());
+    return fix_all();
+  }
+  if (receiver.is(Tag::Instance) && receiver.as<Instance>().find(site.name) == nullptr) {
+    const Value* found = receiver.as<Instance>().struct_type().method(site.name);
+    if (found != nullptr && found->is(Tag::Function) &&
+        found->as<Function>().code->plain_arity >= static_cast<std::int32_t>(arguments.size()))
+      return;
+  }
+  fix_all();
+}
+
+void Observer::follow_numbers() {
+  if (!tracer_.has_numbers()) return;
+  if (tracer_.nested_ > 0) tracer_.untracked_ = true;
+  const Value* a = r_ + i_.a;
+  const Value* b = r_ + i_.b;
+  const Value* c = r_ + i_.c;
+  switch (op_) {
+    case Opcode::Call:
+    case Opcode::CallMethod:
+    case Opcode::CallSpread:
+    case Opcode::CallMethodSpread:
+      return numbers_of_call();
+    case Opcode::GetAttribute:
+      if (b->is(Tag::Tensor) && frame_.code->sites[i_.c].name == "shape")
+        return size_query(b->tensor(), std::nullopt, false);
+      if (frame_.code->sites[i_.c].name == "nbytes") tracer_.fix_sizes_of(*b);
+      if (b->is(Tag::Instance)) {
+        const int field = b->as<Instance>().struct_type().field(frame_.code->sites[i_.c].name);
+        const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(b->object()), field});
+        if (field >= 0 && kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
+      }
+      return;
+    default:
+      break;
+  }
+  switch (op_) {
+    case Opcode::GetGlobal:
+    case Opcode::GetPrelude: {
+      const Value home{static_cast<Object*>(&frame_.module())};
+      const auto kept =
+          tracer_.field_shadows_.find({static_cast<const void*>(home.object()), std::int64_t{i_.b}});
+      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
+      return;
+    }
+    case Opcode::GetCell: {
+      const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(b->object()), 0});
+      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
+      return;
+    }
+    case Opcode::GetCapture: {
+      const Value& cell = frame_.function->captures[i_.b];
+      const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(cell.object()), 0});
+      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
+      return;
+    }
+    case Opcode::SetGlobal: {
+      const Value home{static_cast<Object*>(&frame_.module())};
+      return stored(home.object(), i_.b, a);
+    }
+    case Opcode::SetCell:
+      return stored(b->object(), 0, a);
+    case Opcode::SetCapture:
+      return stored(frame_.function->captures[i_.b].object(), 0, a);
+    case Opcode::SetAttribute: {
+      const int field =
+          a->is(Tag::Instance) ? a->as<Instance>().struct_type().field(frame_.code->sites[i_.c].name) : -1;
+      if (field < 0) return fix_all();
+      return stored(a->object(), field, b);
+    }
+    default:
+      break;
+  }
+  switch (op_) {
+    case Opcode::CheckArguments:
+      for (std::size_t k = 0; k < frame_.code->parameters.size(); ++k) tracer_.fix_sizes_of(r_[k]);
+      break;
+    case Opcode::CheckResult:
+      tracer_.fix_sizes_of(*a);
+      break;
+    case Opcode::BeginFor:
+    case Opcode::Unpack:
+    case Opcode::UnpackStar:
+    case Opcode::ListExtend:
+      tracer_.fix_sizes_of(*b);
+      break;
+    default:
+      break;
+  }
+  if (!any_number()) return;
+  if (const auto op = arithmetic_of(op_)) {
+    const std::string_view letters = interp::operands(op_);
+    if (letters == "wrr") return binary(*op, b, c, std::nullopt);
+    if (letters == "wri") return binary(*op, b, nullptr, i_.c_number());
+    if (letters == "mr-") return binary(*op, a, b, std::nullopt);
+    return binary(*op, a, nullptr, i_.b_number());
+  }
+  if (const auto op = comparison_of(op_)) {
+    const std::string_view letters = interp::operands(op_);
+    if (letters == "wrr") return comparison(*op, b, c, std::nullopt);
+    if (letters == "rrj") return comparison(*op, a, b, std::nullopt);
+    return comparison(*op, a, nullptr, i_.b_number());
+  }
+  switch (op_) {
+    case Opcode::Binary:
+      return binary(static_cast<BinaryOp>((&i_)[1].a), b, c, std::nullopt);
+    case Opcode::AugBinary:
+      return binary(static_cast<BinaryOp>(i_.c), a, b, std::nullopt);
+    case Opcode::Copy:
+    case Opcode::Take:
+      return tracer_.set_later(a, tracer_.shadow(b));
+    case Opcode::Return:
+      return tracer_.set_later(r_ - 1, tracer_.shadow(a));
+    case Opcode::Negate: {
+      if (!is_plain_number(*b)) return fix_all();
+      Expr expr;
+      expr.kind = Expr::Kind::Negate;
+      expr.a = number_of(b);
+      return tracer_.set_later(a, tracer_.add_expr(std::move(expr)));
+    }
+    case Opcode::NextFor:
+      return next_number();
+    case Opcode::BuildTuple:
+    case Opcode::BuildSlice:
+      return built();
+    case Opcode::GetIndex:
+    case Opcode::SetIndex:
+    case Opcode::SetIndexBack:
+      return numbers_of_index();
+    case Opcode::Unpack: {
+      const std::vector<ExprId> parts = tracer_.parts_of(*b);
+      if (!b->is(Tag::Tuple) || parts.size() != i_.c) return fix_all();
+      for (std::size_t k = 0; k < parts.size(); ++k) tracer_.set_later(a + k, parts[k]);
+      return;
+    }
+    case Opcode::CheckLocal:
+    case Opcode::Drop:
+      return;
+    default:
+      return fix_all();
+  }
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,283 @@
+// Numbers that an entry does not fix: whence they come, what they become, where they must be fixed after all.
+#include <algorithm>
+
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+bool is_plain_number(const Value& v) { return v.is(Tag::Int) || v.is(Tag::Float); }
+
+const void* identity(const Value& v) { return static_cast<const void*>(v.object()); }
+
+}  // namespace
+
+ExprId Tracer::add_expr(Expr expr) {
+  exprs_.all.push_back(std::move(expr));
+  return static_cast<ExprId>(exprs_.all.size()) - 1;
+}
+
+ExprId Tracer::add_constant(const Value& v) {
+  Expr expr;
+  expr.constant = v;
+  return add_expr(std::move(expr));
+}
+
+ExprId Tracer::arrive_number(const Value& v, SourceId source) {
+  if (is_plain_number(v) && varying_.numbers.contains(sources_.path(source))) {
+    Guard guard;
+    guard.kind = Guard::Kind::Tag;
+    guard.source = source;
+    guard.value = v;
+    add_guard(std::move(guard));
+    for (std::size_t k = 0; k < exprs_.all.size(); ++k) {
+      if (exprs_.all[k].kind == Expr::Kind::Source && exprs_.all[k].source == source)
+        return static_cast<ExprId>(k);
+    }
+    Expr expr;
+    expr.kind = Expr::Kind::Source;
+    expr.source = source;
+    return add_expr(std::move(expr));
+  }
+  arrive(v, source);
+  return -1;
+}
+
+ExprId Tracer::shadow(const Value* r) const {
+  const auto found = shadows_.find(r);
+  return found == shadows_.end() ? -1 : found->second;
+}
+
+void Tracer::fix(ExprId id, const Value& v) {
+  if (exprs_[id].kind == Expr::Kind::Constant) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Computed;
+  guard.number = id;
+  guard.value = v;
+  guard.other = -2 - id;  // each expression has a guard of its own
+  add_guard(std::move(guard));
+}
+
+void Tracer::fix_register(const Value* r) {
+  if (const auto found = shadows_.find(r); found != shadows_.end()) {
+    fix(found->second, *r);
+    shadows_.erase(found);
+  }
+  fix_object(*r);
+}
+
+void Tracer::fix_object(const Value& v) {
+  if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return;
+  const auto found = part_shadows_.find(identity(v));
+  if (found != part_shadows_.end()) {
+    const std::vector<ExprId> parts = std::move(found->second.parts);
+    part_shadows_.erase(found);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k] < 0) continue;
+      const Value& part = v.is(Tag::Tuple) ? v.as<Tuple>().items[k]
+                          : k == 0         ? v.as<Slice>().start
+                          : k == 1         ? v.as<Slice>().stop
+                                           : v.as<Slice>().step;
+      fix(parts[k], part);
+    }
+  }
+  if (v.is(Tag::Tuple)) {
+    for (const Value& each : v.as<Tuple>().items) fix_object(each);
+  }
+}
+
+void Tracer::fix_sizes_of(const Value& v) {
+  if (!has_numbers() || !v.is(Tag::Tensor) || v.tensor().impl()->wrapper) return;
+  const Tensor& x = v.tensor();
+  if (!recorder_.knows(x) && known(v) != nullptr) recorder_.meet(x);
+  const jit::Sizes sizes = recorder_.sizes_of(x);
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!sizes[d].is_constant()) fix(size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
+  }
+}
+
+std::vector<ExprId> Tracer::parts_of(const Value& v) const {
+  if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
+  const auto found = part_shadows_.find(identity(v));
+  return found == part_shadows_.end() ? std::vector<ExprId>() : found->second.parts;
+}
+
+int Tracer::add_symbol(Symbol symbol) {
+  symbol.name = "s" + std::to_string(exprs_.symbols.size());
+  recorder_.add_symbol(symbol.name, symbol.hint);
+  exprs_.symbols.push_back(std::move(symbol));
+  return static_cast<int>(exprs_.symbols.size()) - 1;
+}
+
+// The sizes of an input that vary, as symbols. Dimensions that were and are equal share one.
+std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
+  if (!x.is_contiguous() || (!varying_.all_sizes && varying_.sizes.empty())) return std::nullopt;
+  const std::string path = sources_.path(source);
+  jit::Sizes sizes = jit::to_sizes(x.sizes());
+  std::vector<int> symbols(sizes.size(), -1);
+  bool any = false;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const auto varies = varying_.sizes.find({path, static_cast<int>(d)});
+    const Dim now = x.sizes()[d];
+    if (now < 2 || (!varying_.all_sizes && varies == varying_.sizes.end())) continue;
+    const Dim before = varies == varying_.sizes.end() ? now : varies->second;
+    const auto shared = shared_symbols_.find({now, before});
+    int symbol;
+    if (shared != shared_symbols_.end()) {
+      symbol = shared->second;
+    } else {
+      Symbol made;
+      made.hint = now;
+      made.tensor = source;
+      made.dim = static_cast<int>(d);
+      symbol = add_symbol(std::move(made));
+      shared_symbols_[{now, before}] = symbol;
+    }
+    symbols[d] = symbol;
+    sizes[d] = jit::Size::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  for (Guard& each : guards_) {
+    if (each.kind == Guard::Kind::Tensor && each.source == source) each.tensor.symbols = symbols;
+  }
+  return sizes;
+}
+
+ExprId Tracer::size_expr(const jit::Size& size) {
+  if (size.is_constant()) return -1;
+  Expr expr;
+  expr.kind = Expr::Kind::Size;
+  expr.size = size;
+  return add_expr(std::move(expr));
+}
+
+// Nothing where the numbers are no sizes, or the operator is none of theirs.
+std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b) {
+  const auto size = [this](ExprId id) -> std::optional<jit::Size> {
+    if (exprs_[id].kind == Expr::Kind::Size) return exprs_[id].size;
+    if (exprs_[id].kind == Expr::Kind::Constant && exprs_[id].constant.is(Tag::Int))
+      return jit::Size(exprs_[id].constant.as_int());
+    return std::nullopt;
+  };
+  const auto x = size(a);
+  const auto y = size(b);
+  if (!x || !y) return std::nullopt;
+  const bool divides = y->is_constant() && y->constant() > 0;
+  switch (op) {
+    case lang::BinaryOp::Add:
+      return *x + *y;
+    case lang::BinaryOp::Sub:
+      return *x - *y;
+    case lang::BinaryOp::Mul:
+      return *x * *y;
+    case lang::BinaryOp::FloorDiv:
+      return divides ? std::optional(floor_div(*x, *y)) : std::nullopt;
+    case lang::BinaryOp::Mod:
+      return divides ? std::optional(mod(*x, *y)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A whole number as an expression of sizes: what no rule of these knows becomes a symbol of its own.
+std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
+  const Expr expr = exprs_[id];
+  if (expr.kind == Expr::Kind::Size) return expr.size;
+  if (expr.kind == Expr::Kind::Constant && expr.constant.is(Tag::Int))
+    return jit::Size(expr.constant.as_int());
+  for (const Symbol& each : exprs_.symbols) {
+    if (each.expr == id) return jit::Size::symbol(each.name);
+  }
+  Symbol made;
+  made.hint = hint;
+  made.expr = id;
+  return jit::Size::symbol(exprs_.symbols[static_cast<std::size_t>(add_symbol(std::move(made)))].name);
+}
+
+namespace {
+
+struct Given {
+  Value value;
+  ExprId expr;
+};
+
+void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId>(const Value&)>& parts,
+             std::vector<Given>& into) {
+  if (is_plain_number(v)) {
+    into.push_back({v, expr});
+    return;
+  }
+  const std::vector<ExprId> of = parts(v);
+  const auto part = [&](std::size_t k) { return k < of.size() ? of[k] : -1; };
+  if (v.is(Tag::Slice)) {
+    collect(v.as<Slice>().start, part(0), parts, into);
+    collect(v.as<Slice>().stop, part(1), parts, into);
+    collect(v.as<Slice>().step, part(2), parts, into);
+  } else if (v.is(Tag::Tuple) || v.is(Tag::List)) {
+    const auto& items = v.is(Tag::Tuple) ? v.as<Tuple>().items : v.as<List>().items;
+    for (std::size_t k = 0; k < items.size(); ++k) collect(items[k], part(k), parts, into);
+  }
+}
+
+}  // namespace
+
+// Tells the recorder which numbers among the arguments of ops are not fixed. A number that is also among them
+// as a plain one cannot be told apart from it, and neither can those that ops have as defaults.
+void Tracer::expect(std::span<const Value> arguments, const Value* first) {
+  if (!has_numbers()) return;
+  std::vector<ExprId> numbers;
+  for (std::size_t k = 0; k < arguments.size(); ++k) numbers.push_back(shadow(first + k));
+  expect_operands(arguments, numbers);
+}
+
+void Tracer::expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers) {
+  std::vector<Given> given;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    collect(operands[k], numbers[k], [this](const Value& v) { return parts_of(v); }, given);
+  for (const Given& each : given) {
+    if (each.expr < 0) continue;
+    const bool alone = std::all_of(given.begin(), given.end(), [&](const Given& other) {
+      return other.expr == each.expr || !identical(other.value, each.value);
+    });
+    const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;
+    if (!alone || small) {
+      fix(each.expr, each.value);
+      continue;
+    }
+    jit::Recorder::Expected expected;
+    if (each.value.is(Tag::Int)) {
+      expected.value = each.value.as_int();
+      expected.size = *size_of(each.expr, each.value.as_int());
+      expected.number = Tensor::number(each.value.as_int());
+    } else {
+      expected.number = Tensor::number(each.value.as_float());
+    }
+    const ExprId id = each.expr;
+    for (const auto& [known, expr] : number_inputs_) {
+      if (expr == id) expected.number = number_tensors_.at(known);
+    }
+    if (!number_inputs_.contains(expected.number.impl())) {
+      number_inputs_.emplace(expected.number.impl(), id);
+      number_tensors_.emplace(expected.number.impl(), expected.number);
+      recorder_.add_number(expected.number, exprs_[id].kind == Expr::Kind::Source
+                                                ? value_name(sources_[exprs_[id].source].text)
+                                                : std::string());
+    }
+    recorder_.expected.push_back(std::move(expected));
+    expected_.push_back(id);
+    expected_values_.push_back(each.value);
+  }
+}
+
+// A number that went where none can be followed is fixed after all.
+void Tracer::forget_expected() {
+  for (std::size_t k = 0; k < expected_.size(); ++k) {
+    if (!recorder_.expected[k].used) fix(expected_[k], expected_values_[k]);
+  }
+  recorder_.expected.clear();
+  expected_.clear();
+  expected_values_.clear();
+}
+
+}  // namespace kiln::interp::capture
