@@ -4,6 +4,7 @@
 
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/generalize.h"
 #include "interpreter/interpreter.h"
 
 namespace kiln::interp::capture {
@@ -21,7 +22,7 @@ class Drive {
   void at_place() {
     Frame* const frame = vm_.frame();
     Place& place = compiled_.places[{frame->code, frame->place()}];
-    if (place.empty_until) return skip(*place.empty_until);
+    if (place.empty_until && !place.is_full) return skip(*place.empty_until);
     for (const auto& entry : place.entries) {
       if (!entry->begins_at(frame, base_)) continue;
       Found found(entry->sources, frame);
@@ -89,6 +90,29 @@ class Drive {
     }
   }
 
+  // Sizes with a name in the signature vary from the start.
+  void note_names(Varying& varying) {
+    const Frame& frame = *vm_.frame();
+    if (frame.place() != 0) return;
+    for (std::size_t k = 0; k < frame.code->parameters.size(); ++k) {
+      const lang::Annotation* annotation = frame.code->parameters[k].annotation;
+      if (annotation == nullptr || !annotation->has_dims || !frame.base[k].is(Tag::Tensor)) continue;
+      const Tensor& x = frame.base[k].tensor();
+      if (static_cast<std::size_t>(x.rank()) != annotation->dims.size()) continue;
+      Source source;
+      source.kind = Source::Kind::Register;
+      source.number = static_cast<std::int64_t>(k);
+      Sources sources;
+      const std::string path = sources.path(sources.add(std::move(source)));
+      for (int d = 0; d < x.rank(); ++d) {
+        const lang::DimAnnotation& dim = annotation->dims[static_cast<std::size_t>(d)];
+        if (dim.kind != lang::DimAnnotation::Kind::Expr || dim.expr->kind != lang::ExprKind::Name) continue;
+        varying.names.emplace(std::pair{path, d}, lang::as<lang::NameExpr>(*dim.expr).name);
+        varying.sizes.emplace(std::pair{path, d}, x.size(d));
+      }
+    }
+  }
+
   static void note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
     for (const Guard& guard : entry.guards) {
       if (guard.holds(found, numbers)) continue;
@@ -113,6 +137,7 @@ class Drive {
     Tracer::Outcome outcome;
     try {
       place.varying.all_sizes = compiled_.options.dynamic == std::optional(true);
+      if (compiled_.options.dynamic != std::optional(false)) note_names(place.varying);
       Tracer tracer(vm_, base_, place.varying);
       outcome = tracer.run();
     } catch (...) {
@@ -149,8 +174,9 @@ class Drive {
   void add_entry(Place& place, Tracer::Outcome outcome) {
     Entry& entry = *outcome.entry;
     const Place::End end{outcome.depth, outcome.code, outcome.place};
-    if (entry.captured.nodes.empty() && !entry.exit.returns) {
-      place.empty_until = end;  // nothing to gain up to there
+    if (entry.captured.nodes.empty() && !entry.exit.returns) {  // nothing to gain up to there
+      place.empty_until = end;
+      place.is_full = outcome.stop.reason == kTooLong;
       return;
     }
     // It ends before something that cannot be made again, which is part of what comes next.
@@ -158,6 +184,7 @@ class Drive {
       const Exit::Activation& last = entry.exit.frames.back();
       compiled_.places[{entry.last_code, last.place}].empty_until = end;
     }
+    if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
       if (!entry.captured.nodes.empty())
         entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured);
@@ -175,6 +202,25 @@ class Drive {
       warn(fmt::format("{} was compiled {} times, new cases run in the interpreter",
                        place.entries.back()->captured.name, kMostEntries));
     }
+  }
+
+  // What earlier entries, made at other sizes, say of the symbols.
+  static bool is_general(const Place& place, const Entry& entry) {
+    jit::SymbolValues before;
+    for (const Symbol& each : entry.exprs.symbols) {
+      if (each.expr < 0) before.emplace(each.name, each.before);
+    }
+    return std::all_of(place.entries.begin(), place.entries.end(), [&](const auto& earlier) {
+      return earlier->frames != entry.frames || !earlier->captured.hints.empty() ||
+             agrees(entry.captured, before, earlier->captured);
+    });
+  }
+
+  // Something in the graph depends on sizes in a way that was not seen: the entry is for these sizes alone.
+  static void fix_sizes(Place& place, Entry& entry) {
+    for (Guard& each : entry.guards) each.tensor.symbols.clear();
+    entry.captured = at_hints(std::move(entry.captured));
+    place.varying.fixed_sizes = true;
   }
 
   void warn(std::string text) {

@@ -40,6 +40,7 @@ struct Expr {
 struct Symbol {
   std::string name;
   std::int64_t hint = 0;
+  std::int64_t before = 0;  // in an earlier call
   SourceId tensor = -1;
   int dim = 0;
   ExprId expr = -1;

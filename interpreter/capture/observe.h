@@ -43,6 +43,7 @@ class Observer {
   void next_number();
   void numbers_of_call();
   void numbers_of_index();
+  void signature();
   void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
   void built();
   void stored(const void* object, std::int64_t at, const Value* r);

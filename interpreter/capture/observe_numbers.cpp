@@ -298,6 +298,46 @@ void Observer::numbers_of_call() {
   fix_all();
 }
 
+// The sizes that the signature names are in locals from here on; other sizes in it must be what they are.
+void Observer::signature() {
+  std::map<std::string_view, jit::Size> names;
+  const auto bind = [&](std::string_view name, const jit::Size& size) {
+    if (!names.emplace(name, size).second) return false;
+    for (const lang::NamedSize& each : frame_.code->function->named_sizes) {
+      if (each.name != name) continue;
+      if (each.binding.place != lang::Place::Local) return false;
+      tracer_.set_later(r_ + each.binding.slot, tracer_.size_expr(size));
+      return true;
+    }
+    return false;
+  };
+  for (std::size_t k = 0; k < frame_.code->parameters.size(); ++k) {
+    const lang::Annotation* annotation = frame_.code->parameters[k].annotation;
+    const Value& v = r_[k];
+    if (annotation == nullptr || !annotation->has_dims || !v.is(Tag::Tensor)) continue;
+    const Tensor& x = v.tensor();
+    if (!tracer_.recorder_.knows(x) && tracer_.known(v) != nullptr) tracer_.recorder_.meet(x);
+    const jit::Sizes sizes = tracer_.recorder_.sizes_of(x);
+    const bool plain = annotation->dims.size() == sizes.size() &&
+                       std::all_of(annotation->dims.begin(), annotation->dims.end(),
+                                   [](const auto& d) { return d.kind != lang::DimAnnotation::Kind::Rest; });
+    if (!plain) {
+      tracer_.fix_sizes_of(v);
+      continue;
+    }
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      const lang::DimAnnotation& dim = annotation->dims[d];
+      if (dim.kind == lang::DimAnnotation::Kind::Any || sizes[d].is_constant()) continue;
+      if (dim.expr->kind == lang::ExprKind::Name) {
+        const std::string_view name = lang::as<lang::NameExpr>(*dim.expr).name;
+        const auto bound = names.find(name);
+        if (bound == names.end() ? bind(name, sizes[d]) : bound->second == sizes[d]) continue;
+      }
+      tracer_.fix(tracer_.size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
+    }
+  }
+}
+
 void Observer::follow_numbers() {
   if (!tracer_.has_numbers()) return;
   if (tracer_.nested_ > 0) tracer_.untracked_ = true;
@@ -362,7 +402,7 @@ void Observer::follow_numbers() {
   }
   switch (op_) {
     case Opcode::CheckArguments:
-      for (std::size_t k = 0; k < frame_.code->parameters.size(); ++k) tracer_.fix_sizes_of(r_[k]);
+      signature();
       break;
     case Opcode::CheckResult:
       tracer_.fix_sizes_of(*a);

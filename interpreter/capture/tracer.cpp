@@ -12,6 +12,8 @@ namespace {
 // An entry ends where it has become longer than this: loops are unrolled, and may be long.
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
+constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
+constexpr std::ptrdiff_t kDeepestCall = 200;
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -102,7 +104,9 @@ void Tracer::give_up(std::string reason) {
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
   if (nested_ == 0) guards_before_ = guards_.size();
-  if (++instructions_ > kMostInstructions || recorder_.mark().nodes > kMostNodes) {
+  const std::size_t nodes = recorder_.mark().nodes;
+  if (++instructions_ > (nodes == 0 ? kMostHostInstructions : kMostInstructions) || nodes > kMostNodes ||
+      &frame - base_ > kDeepestCall) {
     stop(kTooLong);
     return false;
   }
@@ -181,6 +185,40 @@ void Tracer::name_result() {
   if (r < locals.size() && v.is(Tag::Tensor)) recorder_.set_name(v.tensor(), std::string(locals[r]));
 }
 
+// Can the instruction, which was found fit for capture, end it after all: by an op that cannot be noted, or
+// by reading a tensor?
+bool Tracer::may_stop() const {
+  const Frame& frame = *vm_.frame();
+  const Value* r = frame.base;
+  const Instruction& i = *frame.pc;
+  switch (frame.code->opcode_at(frame.place())) {
+    case Opcode::LoadConstant:
+    case Opcode::LoadInt:
+    case Opcode::LoadNone:
+    case Opcode::LoadBool:
+    case Opcode::LoadEllipsis:
+    case Opcode::Copy:
+    case Opcode::Take:
+    case Opcode::Drop:
+    case Opcode::Jump:
+    case Opcode::Loop:
+    case Opcode::Return:
+    case Opcode::ReturnNone:
+    case Opcode::GetGlobal:
+    case Opcode::GetPrelude:
+      return false;
+    case Opcode::Call:
+      return !r[i.a].is(Tag::Function);
+    default:
+      break;
+  }
+  const std::string_view letters = operands(frame.code->opcode_at(frame.place()));
+  if (letters != "wrr" && letters != "wri" && letters != "rrj" && letters != "rij") return true;
+  bool any = false;
+  each_read(*frame.code, frame.place(), [&](std::uint32_t k) { any = any || !r[k].is_number(); });
+  return any;
+}
+
 Tracer::Outcome Tracer::run() {
   Outcome outcome;
   const Watch watch(vm_, this);
@@ -189,7 +227,8 @@ Tracer::Outcome Tracer::run() {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
     if (!before_instruction()) break;
-    before_ = take_snapshot();
+    before_.reset();
+    if (may_stop()) before_ = take_snapshot();
     outcome.returned = vm_.step(base_);
     if (given_up_) return outcome;
     if (is_stopped()) {
@@ -201,7 +240,8 @@ Tracer::Outcome Tracer::run() {
   }
   outcome.stop = stop_here();
   std::optional<Finished> finished;
-  if (!stopped_nested_) finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
+  if (!stopped_nested_ && (!outcome.overrun || before_))
+    finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   const bool whole = finished.has_value();
   if (!whole) finished = std::move(checkpoint_);
   if (finished) {

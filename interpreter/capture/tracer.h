@@ -33,7 +33,9 @@ inline bool Stop::is_break() const { return !reason.empty() && reason != kCameAr
 struct Varying {
   std::map<std::string, Value> numbers;
   std::map<std::pair<std::string, int>, Dim> sizes;
-  bool all_sizes = false;  // dynamic=true
+  std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
+  bool all_sizes = false;                                    // dynamic=true
+  bool fixed_sizes = false;                                  // that was tried, and is not possible
 };
 
 // The last word of "self.layers[0].weight", as the name of a value.
@@ -178,6 +180,7 @@ class Tracer {
   // ---- The run (tracer.cpp) ----
   bool before_instruction();
   Outcome returned(Outcome outcome);
+  bool may_stop() const;
   void after_instruction();
   void name_result();
   void set_pending();
@@ -211,7 +214,8 @@ class Tracer {
   std::vector<Value> expected_values_;
   std::unordered_map<const void*, Tensor> number_tensors_;
   std::unordered_map<const void*, ExprId> number_inputs_;
-  std::map<std::pair<Dim, Dim>, int> shared_symbols_;
+  std::map<std::tuple<Dim, Dim, std::string>, int> shared_symbols_;  // by value, earlier value and name
+  int unnamed_symbols_ = 0;
   bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
   std::unordered_map<const void*, Known> known_;

@@ -103,7 +103,7 @@ std::vector<ExprId> Tracer::parts_of(const Value& v) const {
 }
 
 int Tracer::add_symbol(Symbol symbol) {
-  symbol.name = "s" + std::to_string(exprs_.symbols.size());
+  if (symbol.name.empty()) symbol.name = "s" + std::to_string(unnamed_symbols_++);
   recorder_.add_symbol(symbol.name, symbol.hint);
   exprs_.symbols.push_back(std::move(symbol));
   return static_cast<int>(exprs_.symbols.size()) - 1;
@@ -111,7 +111,8 @@ int Tracer::add_symbol(Symbol symbol) {
 
 // The sizes of an input that vary, as symbols. Dimensions that were and are equal share one.
 std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
-  if (!x.is_contiguous() || (!varying_.all_sizes && varying_.sizes.empty())) return std::nullopt;
+  if (!x.is_contiguous() || varying_.fixed_sizes) return std::nullopt;
+  if (!varying_.all_sizes && varying_.sizes.empty()) return std::nullopt;
   const std::string path = sources_.path(source);
   jit::Sizes sizes = jit::to_sizes(x.sizes());
   std::vector<int> symbols(sizes.size(), -1);
@@ -121,17 +122,21 @@ std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId sourc
     const Dim now = x.sizes()[d];
     if (now < 2 || (!varying_.all_sizes && varies == varying_.sizes.end())) continue;
     const Dim before = varies == varying_.sizes.end() ? now : varies->second;
-    const auto shared = shared_symbols_.find({now, before});
+    const auto named = varying_.names.find({path, static_cast<int>(d)});
+    const std::string name = named == varying_.names.end() ? std::string() : named->second;
+    const auto shared = shared_symbols_.find({now, before, name});
     int symbol;
     if (shared != shared_symbols_.end()) {
       symbol = shared->second;
     } else {
       Symbol made;
+      made.name = name;
       made.hint = now;
+      made.before = before;
       made.tensor = source;
       made.dim = static_cast<int>(d);
       symbol = add_symbol(std::move(made));
-      shared_symbols_[{now, before}] = symbol;
+      shared_symbols_[{now, before, name}] = symbol;
     }
     symbols[d] = symbol;
     sizes[d] = jit::Size::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name);

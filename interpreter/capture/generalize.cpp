@@ -1,0 +1,92 @@
+#include "interpreter/capture/generalize.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kiln::interp::capture {
+namespace {
+
+using jit::Graph;
+using jit::GraphAttr;
+using jit::Size;
+using jit::Sizes;
+using jit::SymbolValues;
+
+bool same_steps(const Graph& a, const Graph& b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [](const jit::Node& x, const jit::Node& y) {
+                      return x.op == y.op && x.form == y.form && x.attrs.size() == y.attrs.size() &&
+                             x.operands.size() == y.operands.size() && x.outputs.size() == y.outputs.size();
+                    });
+}
+
+bool is_known(const Size& size, const SymbolValues& values) {
+  std::set<std::string> symbols;
+  size.collect_symbols(symbols);
+  return std::all_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& s) { return values.contains(s); });
+}
+
+bool agrees(const Size& symbolic, const SymbolValues& values, const Size& earlier,
+            const SymbolValues& hints) {
+  return !is_known(symbolic, values) || symbolic.evaluate(values) == earlier.evaluate(hints);
+}
+
+bool agrees(const GraphAttr& symbolic, const SymbolValues& values, const GraphAttr& earlier,
+            const SymbolValues& hints) {
+  if (symbolic.index() != earlier.index()) return false;
+  if (const auto* size = std::get_if<Size>(&symbolic))
+    return agrees(*size, values, std::get<Size>(earlier), hints);
+  if (const auto* sizes = std::get_if<Sizes>(&symbolic)) {
+    const Sizes& others = std::get<Sizes>(earlier);
+    return std::equal(sizes->begin(), sizes->end(), others.begin(), others.end(),
+                      [&](const Size& a, const Size& b) { return agrees(a, values, b, hints); });
+  }
+  return symbolic == earlier;
+}
+
+void fix(Size& size, const SymbolValues& hints) { size = size.evaluate(hints); }
+
+}  // namespace
+
+bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earlier) {
+  if (!same_steps(symbolic, earlier)) return true;
+  for (std::size_t n = 0; n < symbolic.nodes.size(); ++n) {
+    const jit::Node& a = symbolic.nodes[n];
+    const jit::Node& b = earlier.nodes[n];
+    for (std::size_t k = 0; k < a.attrs.size(); ++k) {
+      if (!agrees(a.attrs[k], values, b.attrs[k], earlier.hints)) return false;
+    }
+    for (std::size_t k = 0; k < a.operands.size(); ++k) {
+      const bool numbers = a.operands[k].is_number() && b.operands[k].is_number();
+      if (numbers && !(a.operands[k] == b.operands[k])) return false;
+    }
+    for (std::size_t k = 0; k < a.outputs.size(); ++k) {
+      const Sizes& sizes = symbolic.values[static_cast<std::size_t>(a.outputs[k])].type.sizes;
+      const Sizes& others = earlier.values[static_cast<std::size_t>(b.outputs[k])].type.sizes;
+      const bool same =
+          std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(),
+                     [&](const Size& x, const Size& y) { return agrees(x, values, y, earlier.hints); });
+      if (!same) return false;
+    }
+  }
+  return true;
+}
+
+Graph at_hints(Graph graph) {
+  for (jit::Value& each : graph.values) {
+    for (Size& size : each.type.sizes) fix(size, graph.hints);
+  }
+  for (jit::Node& node : graph.nodes) {
+    for (GraphAttr& attr : node.attrs) {
+      if (auto* size = std::get_if<Size>(&attr)) fix(*size, graph.hints);
+      if (auto* sizes = std::get_if<Sizes>(&attr)) {
+        for (Size& each : *sizes) fix(each, graph.hints);
+      }
+    }
+  }
+  graph.hints.clear();
+  return graph;
+}
+
+}  // namespace kiln::interp::capture
