@@ -300,6 +300,20 @@ void Observer::numbers_of_call() {
 
 // The sizes that the signature names are in locals from here on; other sizes in it must be what they are.
 void Observer::signature() {
+  // Names may also be solved for, as d in f32[2*d]: such sizes are fixed.
+  const auto& parameters = frame_.code->parameters;
+  const bool only_names = std::all_of(parameters.begin(), parameters.end(), [](const CodeParameter& p) {
+    return p.annotation == nullptr || std::all_of(p.annotation->dims.begin(), p.annotation->dims.end(),
+                                                  [](const lang::DimAnnotation& d) {
+                                                    return d.kind != lang::DimAnnotation::Kind::Expr ||
+                                                           d.expr->kind == lang::ExprKind::Name ||
+                                                           d.expr->kind == lang::ExprKind::Int;
+                                                  });
+  });
+  if (!only_names) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) tracer_.fix_sizes_of(r_[k]);
+    return;
+  }
   std::map<std::string_view, jit::Size> names;
   const auto bind = [&](std::string_view name, const jit::Size& size) {
     if (!names.emplace(name, size).second) return false;
