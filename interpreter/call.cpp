@@ -245,6 +245,7 @@ Value bind_and_call(Interpreter& interpreter, const Native& native, std::span<Va
 // Calls callee[1] … callee[count]'s function; the result goes to callee[0], whatever is there.
 void Vm::call_native(const Native& native, Value* callee, std::uint32_t count) {
   const std::span<Value> arguments(callee + 1, count);
+  if (native.unbound != nullptr) count_op();
   Value result = native.direct && native.direct_arity == count ? native.direct(interpreter_, arguments)
                  : native.unbound ? native.unbound(interpreter_, native, arguments, {})
                                   : bind_and_call(interpreter_, native, arguments);
@@ -266,6 +267,7 @@ bool Vm::begin_method_call(Value* callee, std::uint32_t count, Site& site) {
         call_native(site.found->as<Native>(), callee, count);
         return false;
       case Site::Kind::Op: {
+        count_op();
         Value result = call_op(interpreter_, *static_cast<const OpEntry*>(site.op), {callee + 1, count});
         for (std::uint32_t i = 1; i <= count; ++i) callee[i].clear();
         callee->take(result);

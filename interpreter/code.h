@@ -148,7 +148,8 @@ struct Code {
   std::vector<InstructionNote> notes;  // one for each instruction
   std::vector<OperandNote> operands;
 
-  bool never_compiled = false;  // @eager
+  bool never_compiled = false;     // @eager
+  mutable std::uint32_t heat = 0;  // tensor ops that calls of it ran
   // Compiled entries, when calls of this code begin with the instruction Capture in the place of their first.
   mutable std::shared_ptr<capture::Compiled> compiled;
   mutable Opcode first = Opcode::LoadNone;  // what stood there

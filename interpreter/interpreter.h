@@ -25,8 +25,9 @@ struct Options {
   std::function<void(std::string_view)> err;  // warnings, progress; default stderr
   bool interactive = false;
   int recursion_limit = 10'000;
-  int hot_after =
-      -1;  // tensor ops that a function runs before it is compiled; 0: at its first call; -1: never
+  // Tensor ops that a function runs before it is compiled; 0: at its first call; -1: never.
+  int hot_after = 300;
+  std::string backend = "fused";  // of what becomes hot
 };
 
 class Interpreter {

@@ -88,6 +88,13 @@ class Vm {
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   // Clears as many of the innermost frames as the exit says, and puts its frames there.
   void replace_frames(const capture::Exit& exit, const std::vector<Value>& values);
+  // A tensor op ran for the active frame: code that runs many becomes hot.
+  void count_op() {
+    if (++frame_->code->heat == hot_after_) [[unlikely]]
+      heat_up(frame_->function->owner);
+  }
+  void heat_up(const std::shared_ptr<const Code>& code);
+  const std::vector<std::shared_ptr<const Code>>& hot() const { return hot_; }
   // Who watches every instruction; null: nobody.
   capture::Tracer* tracer() const { return tracer_; }
   void set_tracer(capture::Tracer* tracer) { tracer_ = tracer; }
@@ -131,6 +138,8 @@ class Vm {
   Frame* frame_ = nullptr;
   Frame* frame_limit_ = nullptr;
   Frame* traced_ = nullptr;
+  std::uint32_t hot_after_;
+  std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   capture::Tracer* tracer_ = nullptr;
   const Frame* driven_ =
       nullptr;  // the outermost frame that runs compiled: it is under way, and not begun again

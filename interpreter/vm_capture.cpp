@@ -1,5 +1,6 @@
 // What capture needs of the machine: one instruction at a time, and frames put in the place of frames.
-#include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
+#include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
 #include "tensor/levels/level.h"
 
@@ -27,6 +28,14 @@ void Vm::drive_frame(Frame* frame) {
   driven_ = frame;
   const Value keep{static_cast<Object*>(const_cast<Function*>(frame->function))};
   capture::drive(*this, frame, *frame->code->compiled);
+}
+
+void Vm::heat_up(const std::shared_ptr<const Code>& code) {
+  if (code == nullptr || code->function == nullptr || code->compiled || code->never_compiled) return;
+  capture::CompileOptions options;
+  options.backend = interpreter_.options().backend;
+  capture::compile_from_now_on(*code, std::move(options));
+  hot_.push_back(code);
 }
 
 bool Vm::step(Frame* base) {

@@ -43,6 +43,8 @@ Vm::Vm(Interpreter& interpreter)
   frame_ = frames_.get();
   frame_limit_ = frame_ + limit + 1;
   native_limit_ = lowest_stack_address();
+  const int hot_after = interpreter.options().hot_after;
+  hot_after_ = hot_after > 0 ? static_cast<std::uint32_t>(hot_after) : 0;
 }
 
 Vm::~Vm() { munmap(stack_ - 1, stack_bytes_); }

@@ -14,6 +14,7 @@ void consume(Vm& vm, Value* r, std::uint32_t a) {
 
 void slow_binary(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& i) {
   Value result = binary_operator(vm.interpreter(), op, r[i.b], r[i.c]);
+  if (result.is(Tag::Tensor)) vm.count_op();
   consume(vm, r, i.b);
   consume(vm, r, i.c);
   r[i.a].take(result);
@@ -21,12 +22,14 @@ void slow_binary(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& i) {
 
 void slow_binary_number(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& i) {
   Value result = binary_operator(vm.interpreter(), op, r[i.b], Value(std::int64_t{i.c_number()}));
+  if (result.is(Tag::Tensor)) vm.count_op();
   consume(vm, r, i.b);
   r[i.a].take(result);
 }
 
 void slow_augmented(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& i) {
   augmented_operator(vm.interpreter(), op, r[i.a], r[i.b]);
+  if (r[i.a].is(Tag::Tensor)) vm.count_op();
   consume(vm, r, i.b);
 }
 
@@ -64,6 +67,7 @@ bool slow_truth(Vm& vm, Value& x, bool consumed) {
 
 void slow_get_index(Vm& vm, Value* r, const Instruction& i) {
   Value result = get_index(vm.interpreter(), r[i.b], r[i.c]);
+  if (result.is(Tag::Tensor)) vm.count_op();
   consume(vm, r, i.b);
   consume(vm, r, i.c);
   r[i.a].take(result);

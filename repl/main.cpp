@@ -57,6 +57,8 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
   options.json = line.json;
+  options.compiles_hot = !line.no_hot;
+  if (!line.backend.empty()) options.backend = line.backend;
   options.state_folder = [] { return state_folder(); };
   options.out = to_stdout;
   options.err = to_stderr;

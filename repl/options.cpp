@@ -30,7 +30,7 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view value) { line.device = value; }},
     {"--threads", "n", "threads that kernels use",
      [](CommandLine& line, std::string_view value) { line.threads = value; }},
-    {"--backend", "name", "how functions run: eager",
+    {"--backend", "name", "how compiled functions run: fused, aot_eager, eager",
      [](CommandLine& line, std::string_view value) { line.backend = value; }},
     {"--no-hot", "", "never compile a function because it is called often",
      [](CommandLine& line, std::string_view) { line.no_hot = true; }},
@@ -136,8 +136,10 @@ class Reader {
       throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
     }
     if (line_.check_only && tool_ != "fmt") throw UsageError{"`--check` goes with `kiln fmt`", {}};
-    if (!line_.backend.empty() && line_.backend != "eager") {
-      throw UsageError{fmt::format("there is no backend `{}`", line_.backend), "the backend there is: eager"};
+    static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
+    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) == std::end(kBackends)) {
+      throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
+                       "backends are fused, aot_eager and eager"};
     }
   }
 

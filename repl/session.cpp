@@ -14,6 +14,8 @@ Session::Session(Options options) : options_(std::move(options)) {
   interp::Options settings;
   settings.arguments = options_.arguments;
   settings.interactive = options_.interactive;
+  if (!options_.compiles_hot) settings.hot_after = -1;
+  settings.backend = options_.backend;
   settings.out = [this](std::string_view text) { write(text); };
   settings.err = [this](std::string_view text) { write_error(text); };
   interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));

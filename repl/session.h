@@ -38,6 +38,8 @@ class Session {
     bool color = false;  // in results and help
     bool color_errors = false;
     bool json = false;  // diagnostics as JSON lines
+    bool compiles_hot = true;
+    std::string backend = "fused";  // of functions that become hot
     // Where scripts that reproduce an internal failure go, asked for when there is one; "" is nowhere.
     std::function<std::string()> state_folder;
     Sink out, err;  // when set, text goes there as it comes and not into the Result

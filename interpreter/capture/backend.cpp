@@ -1,7 +1,11 @@
 #include "interpreter/capture/backend.h"
 
+#include <fmt/format.h>
+
+#include "interpreter/interpreter.h"
 #include "jit/evaluate.h"
 #include "jit/executable.h"
+#include "jit/fused.h"
 #include "jit/pipeline.h"
 
 namespace kiln::interp::capture {
@@ -10,18 +14,37 @@ namespace {
 // Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
 constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "dce"};
 
+Runner run_ops(const jit::Graph& functional) {
+  auto executable = jit::Executable::make(functional);
+  return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
+    return executable->run(arguments, symbols);
+  };
+}
+
+Runner run_kernels(const jit::Graph& captured) {
+  return run_ops(jit::fuse(jit::run_pipeline(captured, false).back().graph).graph);
+}
+
 }  // namespace
 
 bool is_backend(std::string_view name) { return name == "eager" || name == "aot_eager" || name == "fused"; }
 
-Runner make_runner(Interpreter&, const CompileOptions& options, const jit::Graph& captured) {
+// The tape must see ops that have derivatives: what needs gradients runs op by op.
+Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
+                   bool needs_gradients) {
   if (options.backend == kAsCaptured) {
-    return [captured](Inputs arguments) { return jit::evaluate(captured, arguments); };
+    return [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
   }
-  auto executable = jit::Executable::make(jit::run_passes(captured, kEagerPasses, false).back().graph);
-  return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
-    return executable->run(arguments, symbols);
-  };
+  if (options.backend == "fused" && !needs_gradients) {
+    try {
+      return run_kernels(captured);
+    } catch (const InternalError& error) {
+      static bool told = false;
+      if (!told) interpreter.write_error(fmt::format("warning: kernels are not compiled: {}\n", error.what()));
+      told = true;
+    }
+  }
+  return run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph);
 }
 
 }  // namespace kiln::interp::capture

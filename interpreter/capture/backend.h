@@ -6,6 +6,7 @@
 namespace kiln::interp::capture {
 
 // Throws OpError when the graph has no functional form.
-Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured);
+Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
+                   bool needs_gradients);
 
 }  // namespace kiln::interp::capture

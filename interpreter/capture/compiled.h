@@ -18,7 +18,7 @@ namespace kiln::interp::capture {
 inline constexpr std::string_view kAsCaptured = "captured";
 
 struct CompileOptions {
-  std::string backend = "eager";
+  std::string backend = "fused";
   Value own_backend;  // or a function of the user's: graph => callable
   std::optional<bool> dynamic;
   bool fullgraph = false;
@@ -44,6 +44,7 @@ struct Compiled {
   CompileOptions options;
   std::map<std::pair<const Code*, std::size_t>, Place> places;
   std::vector<const Entry*> in_order;  // as they were made
+  std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
   std::vector<Stop> breaks;

@@ -15,6 +15,7 @@ class Drive {
   Drive(Vm& vm, Frame* base, Compiled& compiled) : vm_(vm), base_(base), compiled_(compiled) {}
 
   void run() {
+    ++compiled_.calls;
     while (!returned_) at_place();
   }
 
@@ -187,7 +188,7 @@ class Drive {
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
       if (!entry.captured.nodes.empty())
-        entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured);
+        entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured, needs_gradients(entry));
     } catch (const OpError& error) {
       place.is_full = true;
       return warn(entry.captured.name + " is not compiled: " + error.message());
@@ -202,6 +203,15 @@ class Drive {
       warn(fmt::format("{} was compiled {} times, new cases run in the interpreter",
                        place.entries.back()->captured.name, kMostEntries));
     }
+  }
+
+  static bool needs_gradients(const Entry& entry) {
+    const bool recorded = std::any_of(entry.guards.begin(), entry.guards.end(), [](const Guard& each) {
+      return each.kind == Guard::Kind::GradMode && each.value.as_bool();
+    });
+    return recorded && std::any_of(entry.guards.begin(), entry.guards.end(), [](const Guard& each) {
+             return each.kind == Guard::Kind::Tensor && each.tensor.requires_grad;
+           });
   }
 
   // What earlier entries, made at other sizes, say of the symbols.

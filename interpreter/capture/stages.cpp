@@ -118,7 +118,32 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
   return in_stretches(*compiled_of(f));
 }
 
-std::vector<HotFunction> hot_functions(Interpreter&) { return {}; }
+std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
+  std::vector<HotFunction> functions;
+  for (const auto& code : interpreter.impl().vm.hot()) {
+    HotFunction hot;
+    hot.name = code->name.empty() ? "fn" : code->name;
+    const lang::Span span = code->span(0);
+    if (span.file != nullptr) hot.place = fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
+    std::int64_t entries = 0;
+    if (code->compiled) {
+      each_entry(*code->compiled, [&](const Entry&) { ++entries; });
+      hot.calls = code->compiled->calls;
+    }
+    const std::vector<capture::Stop>* breaks = code->compiled ? &code->compiled->breaks : nullptr;
+    if (entries > 0) {
+      hot.outcome = fmt::format("compiled, {} entr{}", entries, entries == 1 ? "y" : "ies");
+    } else if (breaks != nullptr && !breaks->empty()) {
+      hot.outcome = "not compiled: " + breaks->front().reason;
+    } else {
+      hot.outcome = hot.calls == 0 ? "not called since" : "not compiled: it runs no tensor ops";
+    }
+    functions.push_back(std::move(hot));
+  }
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
+  return functions;
+}
 
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);

@@ -53,7 +53,7 @@ Value eager(Interpreter& interpreter, Args a) {
 }
 
 constexpr NativeDef kCompile[] = {
-    {"jit(f=none, backend=\"eager\", dynamic=none, fullgraph=false)",
+    {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
      "done by "
      "them from then on. `backend` is \"fused\", \"aot_eager\", \"eager\", or a function that makes a "
