@@ -1,0 +1,50 @@
+// Owns a program as a tree of statements, so that parts of it can be left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kiln::testing {
+
+// A line, or a line that opens a block of others.
+struct Statement {
+  std::string head;
+  std::vector<Statement> body;
+  std::string tail;  // closes the block; empty: there is none
+};
+
+struct Program {
+  std::vector<Statement> statements;
+  std::vector<std::string> functions;  // names at the top level that may be wrapped in `jit`
+};
+
+// Numbers from a seed, the same on every machine (SplitMix64).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+  int below(int limit) { return static_cast<int>(next() % static_cast<std::uint64_t>(limit)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(below(static_cast<int>(from.size())))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::string text_of(const Statement& statement, int depth = 0);
+std::string text_of(const Program& program);
+
+// A program made of a seed: functions of every kind, then calls of them with arguments and outside state that
+// change in between.
+Program random_program(std::uint64_t seed);
+
+}  // namespace kiln::testing
