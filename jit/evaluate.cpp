@@ -9,6 +9,7 @@
 #include "tensor/functions.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/storage.h"
+#include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
 
 namespace kiln::jit {
@@ -81,6 +82,9 @@ class Evaluator {
     }
     if (!graph_.effects.empty()) {
       keep_written_values_apart();
+      for (const Effect& effect : graph_.effects) {
+        if (effect.kind == Effect::Kind::Write) tape::check_write("copy_", target(effect));
+      }
       for (const Effect& effect : graph_.effects) carry_out(effect);
     }
     Tensors outputs;

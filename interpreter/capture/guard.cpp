@@ -1,6 +1,9 @@
 #include "interpreter/capture/guard.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -31,6 +34,26 @@ std::string layout_text(bool contiguous, const Dims& strides) {
 }
 
 }  // namespace
+
+std::vector<int> memory_groups(const std::vector<const TensorImpl*>& tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto memory_of = [&](std::size_t i) { return tensors[i]->storage.get(); };
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    return std::tuple(memory_of(i), tensors[i], i) < std::tuple(memory_of(j), tensors[j], j);
+  });
+  std::vector<int> groups(tensors.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && memory_of(order[end]) == memory_of(order[begin])) ++end;
+    const auto group = std::span(order).subspan(begin, end - begin);
+    const std::size_t first = *std::min_element(group.begin(), group.end());
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      if (k > 0 && tensors[group[k]] == tensors[group[k - 1]]) return {};
+      groups[group[k]] = static_cast<int>(first);
+    }
+  }
+  return groups;
+}
 
 TensorGuard TensorGuard::of(const Tensor& x) {
   TensorGuard guard;
@@ -114,17 +137,34 @@ std::int64_t length_of(const Value& v) {
   }
 }
 
-// Tensors by storage, numbered as met.
-std::vector<int> memory_groups(const std::vector<const Value*>& tensors) {
-  std::vector<const Storage*> storages;
-  std::vector<int> groups;
-  for (const Value* each : tensors) {
-    const Storage* storage = each->tensor().storage().get();
-    const auto at = std::find(storages.begin(), storages.end(), storage);
-    groups.push_back(static_cast<int>(at - storages.begin()));
-    if (at == storages.end()) storages.push_back(storage);
+bool has_keys(const Dict& dict, const std::vector<Value>& keys) {
+  if (dict.size() != keys.size()) return false;
+  std::size_t at = 0;
+  for (const Dict::Entry& each : dict.entries()) {
+    if (each.live && !equal_values(each.key, keys[at++])) return false;
   }
-  return groups;
+  return true;
+}
+
+bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups, Found& found) {
+  std::vector<const TensorImpl*> now;
+  for (const SourceId each : tensors) {
+    const Value* v = found[each];
+    if (v == nullptr || !v->is(Tag::Tensor)) return false;
+    now.push_back(v->tensor_impl());
+  }
+  return memory_groups(now) == groups;
+}
+
+bool are_apart(const std::vector<SourceId>& objects, Found& found) {
+  std::vector<const Object*> now;
+  for (const SourceId each : objects) {
+    const Value* v = found[each];
+    if (v == nullptr || !v->is_counted() || v->is(Tag::Tensor)) return false;
+    now.push_back(v->object());
+  }
+  std::sort(now.begin(), now.end());
+  return std::adjacent_find(now.begin(), now.end()) == now.end();
 }
 
 std::string short_text(const Value& v) {
@@ -152,20 +192,22 @@ std::string short_text(const Value& v) {
   }
 }
 
+std::string keys_text(const std::vector<Value>& keys) {
+  std::string text;
+  for (const Value& each : keys) text += (text.empty() ? "" : ", ") + short_text(each);
+  return "[" + text + "]";
+}
+
 }  // namespace
 
 bool Guard::holds(Found& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
-    case Kind::SameMemory: {
-      std::vector<const Value*> now;
-      for (const SourceId each : tensors) {
-        now.push_back(found[each]);
-        if (now.back() == nullptr || !now.back()->is(interp::Tag::Tensor)) return false;
-      }
-      return memory_groups(now) == groups;
-    }
+    case Kind::SameMemory:
+      return share_memory_as(several, groups, found);
+    case Kind::Apart:
+      return are_apart(several, found);
     case Kind::Computed:
       return equal_values(numbers[static_cast<ExprId>(number)], value);
     default:
@@ -191,6 +233,8 @@ bool Guard::holds(Found& found, Numbers& numbers) const {
       return v->is(interp::Tag::Function) && v->as<Function>().code == value.as<Function>().code;
     case Kind::Length:
       return length_of(*v) == number;
+    case Kind::Keys:
+      return v->is(interp::Tag::Dict) && has_keys(v->as<Dict>(), value.as<Tuple>().items);
     case Kind::NoExtra:
       return v->is(interp::Tag::Instance) && v->as<Instance>().extra.empty();
     case Kind::Tensor:
@@ -212,6 +256,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       return value.is(interp::Tag::Bool) ? (value.as_bool() ? text : "not (" + text + ")")
                                          : text + " == " + short_text(value);
     }
+    case Kind::Apart:
+      return "what changes is nothing else that is read";
     case Kind::Equal:
       return at(source) + " == " + short_text(value);
     case Kind::Identical:
@@ -228,6 +274,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       return at(source) + " is " + short_text(value);
     case Kind::Length:
       return fmt::format("len({}) == {}", at(source), number);
+    case Kind::Keys:
+      return at(source) + " has the keys " + keys_text(value.as<Tuple>().items);
     case Kind::NoExtra:
       return at(source) + " has no further fields";
     case Kind::Tensor: {
@@ -251,6 +299,7 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
   if (kind == Kind::Computed) return {text(sources, exprs), "true", "false"};
+  if (kind == Kind::Apart) return {"what changes is nothing else that is read", "true", "false"};
   const std::string& where = sources[source].text;
   const Value* v = found[source];
   if (v == nullptr) return {where, kind == Kind::Equal ? short_text(value) : "present", "absent"};
@@ -261,6 +310,14 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
               kind == Kind::Same ? "false" : "true"};
     case Kind::Length:
       return {"len(" + where + ")", std::to_string(number), std::to_string(length_of(*v))};
+    case Kind::Keys: {
+      std::vector<Value> now;
+      if (!v->is(interp::Tag::Dict)) return {where, "a dict", short_text(*v)};
+      for (const Dict::Entry& each : v->as<Dict>().entries()) {
+        if (each.live) now.push_back(each.key);
+      }
+      return {"list(" + where + ")", keys_text(value.as<Tuple>().items), keys_text(now)};
+    }
     case Kind::NoExtra:
       return {where, "without further fields", "with further fields"};
     case Kind::Tensor: {

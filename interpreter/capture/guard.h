@@ -9,6 +9,10 @@
 
 namespace kiln::interp::capture {
 
+// Tensors by memory: for each the number of the first that shares its storage. Nothing when one of them is
+// there twice.
+std::vector<int> memory_groups(const std::vector<const TensorImpl*>& tensors);
+
 // What is asked of a tensor. Strides by kind: row-major; dense in another order of dimensions; else exactly.
 struct TensorGuard {
   DType dtype = DType::F32;
@@ -41,11 +45,13 @@ struct Guard {
     Struct,     // an instance of the struct `value`
     Code,       // a function with the body of the function `value`
     Length,     // `number` items
+    Keys,       // a dict with the keys of the tuple `value`, in this order
     NoExtra,    // a struct without fields that were not declared
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
     Computed,    // the expression `number` gives `value`
-    SameMemory,  // the tensors `tensors` share memory exactly as they did: `groups`
+    SameMemory,  // the tensors `several` are not each other, and share memory exactly as they did: `groups`
+    Apart,       // none of the objects `several` is another
   };
   Kind kind = Kind::Equal;
   SourceId source = -1;
@@ -53,7 +59,7 @@ struct Guard {
   std::int64_t number = 0;
   Value value;
   TensorGuard tensor{};
-  std::vector<SourceId> tensors{};
+  std::vector<SourceId> several{};
   std::vector<int> groups{};
 
   bool holds(Found& found, Numbers& numbers) const;

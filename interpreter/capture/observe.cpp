@@ -383,7 +383,8 @@ void Observer::set_attribute() {
   if (object.is(Tag::Instance)) {
     const Value* found = nullptr;
     if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found);
-    return tracer_.change_field(object, name);
+    if (!tracer_.is_stopped()) tracer_.change_field(object, name);
+    return;
   }
   tracer_.stop("`" + std::string(name) + "` of " + describe(object) + " is assigned");
 }

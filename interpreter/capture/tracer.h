@@ -176,6 +176,8 @@ class Tracer {
   std::unique_ptr<Entry> make_entry(Finished finished, const Stop& stop);
   void add_tensor_guards(Entry& entry);
   void fix_sizes();
+  void add_memory_guard(Entry& entry);  // tracer_apart.cpp
+  void add_apart_guards(Entry& entry);
 
   // ---- The run (tracer.cpp) ----
   bool before_instruction();

@@ -1,7 +1,7 @@
 // How capture ends: what the frames hold becomes recipes, what changed becomes effects, and the graph is cut
 // to what is needed.
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "interpreter/capture/registers.h"
 #include "interpreter/capture/tracer.h"
@@ -317,7 +317,7 @@ bool reads_layout(const jit::Node& node) {
 
 }  // namespace
 
-// The tensors of the graph's inputs: exact layouts where something reads them, memory where something writes.
+// The tensors of the graph's inputs: exact layouts where something reads them.
 void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
   bool writes = false;
@@ -329,18 +329,14 @@ void Tracer::add_tensor_guards(Entry& entry) {
         exact[static_cast<std::size_t>(each.value)] = true;
     }
   }
-  Guard memory;
-  memory.kind = Guard::Kind::SameMemory;
-  std::map<const Storage*, int> groups;
+  std::set<const Storage*> memories;
+  std::size_t tensors = 0;
   for (std::size_t i = 0; i < entry.arguments.size(); ++i) {
-    const Tensor& x = recorder_.inputs()[i];
     if (entry.arguments[i].number >= 0) continue;
-    const auto group = groups.try_emplace(x.storage().get(), static_cast<int>(groups.size())).first->second;
-    memory.tensors.push_back(entry.arguments[i].source);
-    memory.groups.push_back(group);
+    memories.insert(recorder_.inputs()[i].storage().get());
+    ++tensors;
   }
-  const bool shared = groups.size() < memory.tensors.size();
-  if (writes && memory.tensors.size() > 1) entry.guards.push_back(std::move(memory));
+  const bool shared = memories.size() < tensors;
   for (Guard& each : entry.guards) {
     if (each.kind != Guard::Kind::Tensor) continue;
     const auto at =
@@ -377,6 +373,8 @@ std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
         {is_number ? -1 : known_.at(each.impl()).source, is_number ? number->second : -1});
   }
   add_tensor_guards(*entry);
+  add_memory_guard(*entry);
+  add_apart_guards(*entry);
   for (const Guard& each : entry->guards) entry->captured.guards.push_back(each.text(sources_, exprs_));
   entry->exprs = std::move(exprs_);
   entry->sources = std::move(sources_);

@@ -156,10 +156,18 @@ void Tracer::read_items(const Value& container) {
     for (std::size_t i = 0; i < before; ++i) read_item(container, static_cast<std::int64_t>(i));
     return;
   }
-  read_length(container);
+  Guard keys;
+  keys.kind = Guard::Kind::Keys;
+  keys.source = source;
+  keys.value = make<Tuple>(std::vector<Value>());
   for (const Dict::Entry& entry : container.as<Dict>().entries()) {
     if (!entry.live) continue;
     if (!is_text_like(entry.key)) return stop("a dict has keys that are objects");
+    keys.value.as<Tuple>().items.push_back(entry.key);
+  }
+  add_guard(std::move(keys));
+  for (const Dict::Entry& entry : container.as<Dict>().entries()) {
+    if (!entry.live) continue;
     const std::string name = entry.key.is(Tag::Str) ? "[\"" + entry.key.as<Str>().text + "\"]" : "[…]";
     arrive_part(entry.value, source, Source::Kind::Key, 0, entry.key, item_name(container, name));
   }

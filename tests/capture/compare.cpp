@@ -20,8 +20,7 @@ std::string wrapping_of(const Program& program, const std::string& head) {
 
 void execute(interp::Interpreter& interpreter, const std::string& text, std::string& output) {
   try {
-    const auto outcome = interpreter.run("program.kiln", text);
-    if (outcome.has_value && !outcome.value.is_none()) output += interpreter.repr(outcome.value) + "\n";
+    interpreter.run("program.kiln", text);
   } catch (const lang::UserError& error) {
     output += lang::render(error.diagnostic());
   }

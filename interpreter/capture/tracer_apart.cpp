@@ -1,0 +1,89 @@
+// What changes must be what it was: when two objects become one, or share memory, a change of one is a change
+// of the other.
+#include <algorithm>
+
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+// May some node write to a tensor from outside? Views of inputs are, and so may be what composites give.
+bool writes_to_inputs(const jit::Graph& graph) {
+  std::vector<bool> outside(graph.values.size());
+  std::fill_n(outside.begin(), graph.inputs.size(), true);
+  const auto is_outside = [&](const jit::Operand& x) {
+    return x.is_value() && outside[static_cast<std::size_t>(x.value)];
+  };
+  for (const jit::Node& node : graph.nodes) {
+    if (node.op == nullptr) continue;
+    const bool reaches = std::any_of(node.operands.begin(), node.operands.end(), is_outside);
+    if (node.writes() && reaches) return true;
+    const bool may_be_view = node.is_view() || node.op->lowering == Lowering::Composite;
+    for (const jit::ValueId each : node.outputs)
+      outside[static_cast<std::size_t>(each)] = may_be_view && reaches;
+  }
+  return false;
+}
+
+bool changes_in_place(const Value& v) {
+  return v.is(Tag::List) || v.is(Tag::Dict) || v.is(Tag::Cell) || v.is(Tag::Instance);
+}
+
+}  // namespace
+
+// A write also decides over sizes, strides and histories that were asked for: all tensors count.
+void Tracer::add_memory_guard(Entry& entry) {
+  if (!writes_to_inputs(entry.captured)) return;
+  std::vector<SourceId> guarded;
+  for (const Guard& each : entry.guards) {
+    if (each.kind == Guard::Kind::Tensor) guarded.push_back(each.source);
+  }
+  std::sort(guarded.begin(), guarded.end());
+  std::vector<std::pair<SourceId, const TensorImpl*>> tensors;
+  for (const auto& [object, known] : known_) {
+    if (!known.held.is(Tag::Tensor)) continue;
+    if (sources_[known.source].kind == Source::Kind::Constant ||
+        std::binary_search(guarded.begin(), guarded.end(), known.source))
+      tensors.emplace_back(known.source, known.held.tensor_impl());
+  }
+  if (tensors.size() < 2) return;
+  std::sort(tensors.begin(), tensors.end());
+  Guard memory;
+  memory.kind = Guard::Kind::SameMemory;
+  std::vector<const TensorImpl*> now;
+  for (const auto& [source, tensor] : tensors) {
+    memory.several.push_back(source);
+    now.push_back(tensor);
+  }
+  memory.groups = memory_groups(now);
+  entry.guards.push_back(std::move(memory));
+}
+
+// Of each kind of object of which one changes.
+void Tracer::add_apart_guards(Entry& entry) {
+  std::vector<SourceId> guarded;
+  for (const Guard& each : entry.guards) {
+    if (each.kind == Guard::Kind::Tag || each.kind == Guard::Kind::Struct) guarded.push_back(each.source);
+  }
+  std::sort(guarded.begin(), guarded.end());
+  std::vector<interp::Tag> changed;
+  for (const auto& [object, change] : changes_) {
+    if (changes_in_place(change.target)) changed.push_back(change.target.tag());
+  }
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  for (const interp::Tag tag : changed) {
+    Guard apart;
+    apart.kind = Guard::Kind::Apart;
+    for (const auto& [object, known] : known_) {
+      if (!known.held.is(tag)) continue;
+      if (sources_[known.source].kind == Source::Kind::Constant ||
+          std::binary_search(guarded.begin(), guarded.end(), known.source))
+        apart.several.push_back(known.source);
+    }
+    std::sort(apart.several.begin(), apart.several.end());
+    if (apart.several.size() > 1) entry.guards.push_back(std::move(apart));
+  }
+}
+
+}  // namespace kiln::interp::capture
