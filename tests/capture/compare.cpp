@@ -58,6 +58,7 @@ std::vector<Shown> run(const Program& program, Mode mode) {
   options.err = [](std::string_view) {};  // warnings say what was compiled
   options.hot_after = mode == Mode::Compiled ? 0 : -1;
   interp::Interpreter interpreter(std::move(options));
+  execute(interpreter, "seed(0)", output);
   std::vector<Shown> shown;
   std::size_t line = 0;
   for (const Statement& each : program.statements) {

@@ -7,7 +7,6 @@
 
 #include "interpreter/code.h"
 #include "tensor/autograd.h"
-#include "tensor/view.h"
 #include "tests/tensor/tensors.h"
 
 namespace kiln::testing {
@@ -96,7 +95,6 @@ class StateText {
     const auto memory = memories_.try_emplace(x.storage().get(), memories_.size()).first->second;
     text += fmt::format(" {} strides {} memory#{}+{}", to_string(x.type()), to_string(x.strides()), memory,
                         x.offset());
-    if (is_view(x)) text += " view";
     if (requires_grad(x)) text += is_leaf(x) ? " requires_grad" : " has_history";
     text += " {";
     for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + number(element(x, i));
@@ -116,10 +114,11 @@ std::string state_of(interp::Interpreter& interpreter) {
   StateText text;
   std::string all;
   const interp::Module& main = interpreter.main();
-  for (std::size_t k = 0; k < main.slots.size(); ++k) {
-    const Value& v = main.slots[k];
-    if (v.is_unset() || v.is(Tag::Module) || v.is(Tag::StructType)) continue;
-    all += main.names[k] + " = " + text.of(v) + "\n";
+  std::map<std::string, const Value*> variables;
+  for (std::size_t k = 0; k < main.slots.size(); ++k) variables.emplace(main.names[k], &main.slots[k]);
+  for (const auto& [name, v] : variables) {
+    if (v->is_unset() || v->is(Tag::Module) || v->is(Tag::StructType)) continue;
+    all += name + " = " + text.of(*v) + "\n";
   }
   return all;
 }

@@ -1,4 +1,6 @@
 // Calls of the functions of a program, with arguments and outside state that change in between.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tests/capture/writer.h"
@@ -84,20 +86,22 @@ std::string Writer::argument(const Typed& parameter, int size) {
     case Kind::Int:
       return digit(4);
     case Kind::Float:
-      return pick({"0.5", "2.0", "-1.0", "0.25"});
+      return pick({"0.5", "2.0", "-1.0", "0.0", "-0.0", "2", "true"});
     case Kind::Bool:
       return pick({"true", "false"});
     case Kind::Text:
       return pick({"\"a\"", "\"b\"", "\"relu\""});
     case Kind::Tensors:
-      return pick({"gxs", "[gt]", "[ones(3, 3), gt, gt]", "[gt, ones(3, 3)]", "[randn(3, 3)]", "[]"});
+      return pick({"gxs", "gxs", "gys", "gys", "[gt]", "[ones(3, 3), gt, gt]", "[gt, ones(3, 3)]",
+                   "[randn(3, 3)]", "[]"});
     case Kind::Ints:
       return pick({"gks", "[1, 2]", "[3, 1, 2, 0]"});
     case Kind::Dict:
-      return pick({"gd", "{\"a\": gt, \"n\": 1}", "{\"n\": 3, \"a\": ones(3, 3)}",
-                   "{\"a\": ones(3, 3), \"n\": 1, \"new\": 2}"});
+      return pick({"gd", "gd", "{\"a\": gt, \"n\": 2}", "{\"n\": 2, \"a\": gt}", "{\"a\": gt, \"n\": 1}",
+                   "{\"n\": 3, \"a\": ones(3, 3)}", "{\"a\": ones(3, 3), \"n\": 1, \"new\": 2}"});
     case Kind::Layer:
-      return pick({"gs", "Layer(ones(3, 3))", "Layer(gt, gv)", "Layer(ones(3, 3), none, 3, false)"});
+      return pick({"gs", "gs", "gr", "gr", "Layer(ones(3, 3))", "Layer(gt, gv)",
+                   "Layer(ones(3, 3), none, 3, false)"});
     default:
       break;
   }
@@ -138,7 +142,15 @@ void Writer::call(const FunctionInfo& f) {
 
 void Writer::change_outside() {
   const std::string p = pool_.empty() ? "gt" : random_.pick(pool_);
-  switch (random_.below(24)) {
+  switch (random_.below(26)) {
+    case 23:
+      return top(
+          pick({"gt.requires_grad_()", "gs.w = gs.w.detach().clone().requires_grad_()", "gt = gt.clone()"}));
+    case 24:
+      if (std::none_of(functions_.begin(), functions_.end(),
+                       [](const FunctionInfo& f) { return f.name == "counted"; }))
+        return;
+      return top(pick({"ga, gb = counter(1)", "gb = gf", "ge = ga"}));
     case 0:
       return top("gn = " + digit(5));
     case 1:
@@ -148,7 +160,7 @@ void Writer::change_outside() {
     case 3:
       return top("gxs.append(" + p + ")");
     case 4:
-      return top("gxs = [ones(3, 3)]");
+      return top(pick({"gxs = [ones(3, 3)]", "gys = gxs", "gys = [gt]", "gr = gs", "gr = Layer(gt)"}));
     case 5:
       return top("gks.append(1)");
     case 6:

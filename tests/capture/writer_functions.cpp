@@ -69,12 +69,15 @@ void Writer::outside() {
   top("gt = " + fresh_tensor({3, 3}, Element::Float));
   top("gv = " + fresh_tensor({3}, Element::Float));
   top("gxs = [" + fresh_tensor({3, 3}, Element::Float) + ", gt]");
+  top("gys = " + pick({"gxs", "[gt, gt]", "[ones(3, 3)]"}));
   top("gks = [1, 2, 3]");
   top(fmt::format("gd = {{\"a\": {}, \"n\": 2, \"lr\": 0.5}}", pick({"gt", "ones(3, 3)"})));
   top(fmt::format("gs = Layer({})", pick({"gt", "ones(3, 3)", "randn(3, 3).requires_grad_()"})));
-  scope_ = {{"gn", Kind::Int},         {"gq", Kind::Float},    {"gt", Kind::Tensor, {3, 3}},
-            {"gv", Kind::Tensor, {3}}, {"gxs", Kind::Tensors}, {"gks", Kind::Ints},
-            {"gd", Kind::Dict},        {"gs", Kind::Layer}};
+  top("gr = " + pick({"gs", "Layer(gt)", "Layer(ones(3, 3), gv)"}));
+  scope_ = {{"gr", Kind::Layer},    {"gys", Kind::Tensors},       {"gn", Kind::Int},
+            {"gq", Kind::Float},    {"gt", Kind::Tensor, {3, 3}}, {"gv", Kind::Tensor, {3}},
+            {"gxs", Kind::Tensors}, {"gks", Kind::Ints},          {"gd", Kind::Dict},
+            {"gs", Kind::Layer}};
 }
 
 // Shapes of programs that single statements would seldom make.
@@ -100,6 +103,45 @@ void Writer::idioms() {
     program_.statements.push_back({"fn maker(n, held) {", {std::move(inner), {"return step", {}, ""}}, "}"});
     top("gc = maker(1, ones(3, 3))");
     functions_.push_back({"gc", {x}, {}, false, false, {x}});
+  }
+  if (random_.chance(20)) {  // closures that share what they count, or do not
+    program_.statements.push_back(
+        {"fn counter(n) {",
+         {{"fn step(x) {", {{"nonlocal n", {}, ""}, {"n += 1", {}, ""}, {"return x * n", {}, ""}}, "}"},
+          {"fn look(x) = x + n", {}, ""},
+          {"return step, look", {}, ""}},
+         "}"});
+    top("ga, gb = counter(1)");
+    top("ge, gf = counter(" + digit(2) + ")");
+    function({"fn count(a, b, x) {", {{"y = a(x)", {}, ""}, {"return b(y)", {}, ""}}, "}"},
+             {"count", {}, {}, false, false, {}});
+    functions_.pop_back();
+    top("fn counted(x) = count(ga, " + pick({"gb", "gf"}) + ", x)");
+    functions_.push_back({"counted", {x}, {}, false, false, {x}});
+  }
+  if (random_.chance(15)) {  // a derivative of the program's own
+    program_.statements.push_back(
+        {"autograd Own {",
+         {{"fn forward(ctx, x, k) {",
+           {{"ctx.save(x)", {}, ""}, {"ctx.k = k", {}, ""}, {"return x * k", {}, ""}},
+           "}"},
+          {"fn backward(ctx, g) {",
+           {{"(x,) = ctx.saved", {}, ""}, {"return g * ctx.k + x, none", {}, ""}},
+           "}"}},
+         "}"});
+    function({"fn own(x, n = 2) {",
+              {{"leaf = x.detach().float().clone().requires_grad_()", {}, ""},
+               {fmt::format("y = Own(leaf, {})", pick({"n", "gn", "gq"})), {}, ""},
+               {"y.sum().backward()", {}, ""},
+               {"return leaf.grad", {}, ""}},
+              "}"},
+             {"own", {x}, {"n"}, false, false, {x}});
+  }
+  if (random_.chance(20)) {  // shapes in the signature
+    function({"fn named(x: tensor[a, b], k: int = 1) {",
+              {{"y = x.reshape(b, a) * a", {}, ""}, {"return y[0:k].sum(dim=0)", {}, ""}},
+              "}"},
+             {"named", {x}, {"k"}, false, false, {{"", Kind::Tensor, {3}}}});
   }
   if (random_.chance(20)) {  // functions as arguments
     function({"fn twice(h, x) {", {{"y = h(x)", {}, ""}, {"return h(y) + x", {}, ""}}, "}"},
@@ -139,7 +181,13 @@ void Writer::idioms() {
 
 Typed Writer::parameter() {
   static const std::vector<Shape> kShapes{{3, 3}, {3, 3}, {3, 3}, {3}, {3}, {}, {3, 1}, {2, 3, 3}};
-  switch (random_.below(10)) {
+  switch (random_.below(13)) {
+    case 10:
+      return {fresh("xs"), Kind::Tensors};
+    case 11:
+      return {fresh("s"), Kind::Layer};
+    case 12:
+      return {fresh("d"), Kind::Dict};
     case 0:
       return {fresh("n"), Kind::Int};
     case 1:
@@ -182,6 +230,7 @@ void Writer::function(int number) {
   for (const Typed& each : info.parameters) declare(each);
   if (info.takes_rest) declare({"list(rest)", Kind::Ints});
   in_function_ = true;
+  loops_ = 0;
   Statement made{fmt::format("fn {}({}) {{", info.name, head), {}, "}"};
   statements(made.body, 2 + random_.below(6), 2);
   const int results = random_.below(10);
