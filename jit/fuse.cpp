@@ -15,6 +15,17 @@ namespace {
 // Pointers and steps of a kernel's loop stay in registers, and its code in the first cache.
 constexpr std::size_t kMostNodes = 64;
 constexpr std::size_t kMostValues = 24;
+// A row this short costs more to set up than to reduce.
+constexpr std::int64_t kShortRow = 64;
+
+Sizes kept_of(Sizes axes, int row_rank) {
+  std::fill(axes.end() - row_rank, axes.end(), Size(1));
+  return axes;
+}
+Sizes outer_of(Sizes axes, int row_rank) {
+  axes.resize(axes.size() - static_cast<std::size_t>(row_rank));
+  return axes;
+}
 
 class Grouper {
  public:
@@ -25,8 +36,8 @@ class Grouper {
         leader_(graph.nodes.size()) {
     std::iota(leader_.begin(), leader_.end(), 0);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      why_not_.push_back(why_not_lowered(graph, graph.nodes[i]));
       members_.push_back({static_cast<int>(i)});
+      examine(static_cast<int>(i));
     }
     connect();
   }
@@ -46,8 +57,33 @@ class Grouper {
   const std::vector<int>& members(int place) const {
     return members_[static_cast<std::size_t>(leader(place))];
   }
-  const Sizes& axes(int place) const {
+  // What a kernel goes through: a reduction through the elements that it combines.
+  struct Space {
+    Sizes axes;
+    int row_rank = 0;
+  };
+  const Space& space(int place) const { return spaces_[static_cast<std::size_t>(leader(place))]; }
+  const Sizes& sizes(int place) const {
     return graph_.values[static_cast<std::size_t>(node(place).outputs[0])].type.sizes;
+  }
+
+  void examine(int place) {
+    Space space{sizes(place), 0};
+    std::string why = why_not_lowered(graph_, node(place));
+    if (!node(place).is_constant() && node(place).op->lowering == Lowering::Reduce && why.empty()) {
+      space.axes = graph_.values[static_cast<std::size_t>(node(place).operands[0].value)].type.sizes;
+      why = why_not_a_row(graph_, node(place), space.row_rank);
+      if (why.empty() && row_length(space) < kShortRow) why = "its rows are short";
+    }
+    why_not_.push_back(std::move(why));
+    spaces_.push_back(std::move(space));
+  }
+  std::int64_t row_length(const Space& space) const {
+    std::int64_t length = 1;
+    for (int i = 0; i < space.row_rank; ++i) {
+      length *= space.axes[space.axes.size() - 1 - static_cast<std::size_t>(i)].evaluate(graph_.hints);
+    }
+    return length;
   }
   bool is_lowered(int place) const { return why_not_[static_cast<std::size_t>(place)].empty(); }
 
@@ -75,14 +111,37 @@ class Grouper {
   std::string why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
-    if (axes(from) != axes(to)) {
-      return fmt::format("{} is read over {}: it would be computed again for each of those",
-                         to_string(axes(from)), to_string(axes(to)));
-    }
+    if (std::string why = why_not_one_space(from, to); !why.empty()) return why;
     if (members(from).size() + members(to).size() > kMostNodes || values_of(from, to) > kMostValues) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
+    return "";
+  }
+
+  // The space of the kernel of both: that of the one with rows.
+  const Space& joined(int from, int to) const { return space(from).row_rank > 0 ? space(from) : space(to); }
+  std::string why_not_one_space(int from, int to) const {
+    const Space &a = space(from), &b = space(to), &both = joined(from, to);
+    const bool same = a.axes == b.axes && (a.row_rank == 0 || b.row_rank == 0 || a.row_rank == b.row_rank);
+    const bool per_row = a.row_rank > 0 && b.row_rank == 0 &&
+                         (b.axes == kept_of(a.axes, a.row_rank) || b.axes == outer_of(a.axes, a.row_rank));
+    if (!same && !per_row && a.axes == b.axes) return "they reduce other dimensions";
+    if (!same && !per_row) {
+      return fmt::format("{} is read over {}: it would be computed again for each of those",
+                         to_string(sizes(from)), to_string(b.axes));
+    }
+    if (both.row_rank == 0) return "";
+    // Within the kernel a row's number is read for that row, not as a tensor that broadcasts otherwise.
+    for (const int reader : members(to)) {
+      for (const ValueId id : read_by(reader)) {
+        if (leader(producer(id)) != leader(from)) continue;
+        const Sizes& read = sizes(producer(id));
+        const bool fits = read == both.axes || read == kept_of(both.axes, both.row_rank) ||
+                          read == sizes(reader) || read.empty();
+        if (!fits) return fmt::format("{} is read across rows", to_string(read));
+      }
+    }
     return "";
   }
 
@@ -92,6 +151,7 @@ class Grouper {
       fusion_.unfused.push_back({from, to, std::move(reason)});
       return;
     }
+    const Space both = joined(from, to);
     const int kept = std::min(leader(from), leader(to)), gone = std::max(leader(from), leader(to));
     auto& all = members_[static_cast<std::size_t>(kept)];
     for (const int each : members_[static_cast<std::size_t>(gone)]) {
@@ -100,6 +160,7 @@ class Grouper {
     }
     members_[static_cast<std::size_t>(gone)].clear();
     std::sort(all.begin(), all.end());
+    spaces_[static_cast<std::size_t>(kept)] = both;
   }
 
   // How many tensors the kernel of both would read and write, at most.
@@ -158,7 +219,7 @@ class Grouper {
       if (nodes.size() < 2) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
-      fusion_.groups.push_back({nodes, axes(nodes.front()), {}});
+      fusion_.groups.push_back({nodes, space(nodes.front()).axes, space(nodes.front()).row_rank, {}});
     }
     std::set<ValueId> kept;
     for (const Operand& each : graph_.outputs) kept.insert(each.value);
@@ -181,12 +242,16 @@ class Grouper {
   std::vector<int> producers_;
   std::vector<std::vector<int>> readers_;
   std::vector<std::string> why_not_;
+  std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // of the kernel that a node is in: its first node
   std::vector<std::vector<int>> members_;  // by leader
   Fusion fusion_;
 };
 
 }  // namespace
+
+Sizes Group::kept_sizes() const { return kept_of(axes, row_rank); }
+Sizes Group::outer_sizes() const { return outer_of(axes, row_rank); }
 
 Fusion find_groups(const Graph& graph) { return Grouper(graph).run(); }
 
@@ -197,7 +262,9 @@ std::string print_fusion(const Graph& graph, const Fusion& fusion) {
   };
   std::string text;
   for (std::size_t g = 0; g < fusion.groups.size(); ++g) {
-    text += fmt::format("kernel {} over {}\n", g, to_string(fusion.groups[g].axes));
+    const Group& group = fusion.groups[g];
+    text += fmt::format("kernel {} over {}{}\n", g, to_string(group.axes),
+                        group.row_rank > 0 ? ", row by row" : "");
     for (const int each : fusion.groups[g].nodes) text += "  " + line(each) + "\n";
   }
   for (const Unfused& each : fusion.unfused) {

@@ -8,11 +8,17 @@
 
 namespace kiln::jit {
 
-// Nodes that one kernel computes, all over the same axes.
+// Nodes that one kernel computes, all over the same axes; or with reductions of the last ones (rows), and
+// nodes that have one element for each row.
 struct Group {
   std::vector<int> nodes;  // in order
   Sizes axes;
+  int row_rank = 0;              // how many axes are the row; 0: no reductions
   std::vector<ValueId> outputs;  // values that something outside of the group needs
+
+  // What reductions leave of the axes, with and without dimensions of size 1.
+  Sizes kept_sizes() const;
+  Sizes outer_sizes() const;
 };
 
 // A value that goes through memory between a node and one that reads it.

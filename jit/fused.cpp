@@ -28,22 +28,25 @@ std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& a
 
 std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel) {
   constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
-  Op row{.signature = Signature::parse(kernel->nest().name + "(inputs: tensors, *, symbols: ints)"),
-         .family = "kernel",
-         .documentation = "Several ops of one graph as one compiled kernel.",
-         .example = "",
-         .infer = infer_kernel,
-         .eager = run_kernel,
-         .vjp = Rule<VjpFn>::none(kNoRule),
-         .jvp = Rule<JvpFn>::none(kNoRule),
-         .batch = Rule<BatchFn>::none(kNoRule),
-         .lowering = Lowering::Library,
-         .traits = kChecksInEager,
-         .outputs = 1};
-  if (std::any_of(kernel->nest().body.begin(), kernel->nest().body.end(),
-                  [](const Instruction& each) { return each.failure >= 0; }))
-    row.traits |= kMayFail;
-  row.outputs = static_cast<int>(kernel->nest().stores.size());
+  Op row{
+      .signature = Signature::parse(kernel->lowered().passes[0].name + "(inputs: tensors, *, symbols: ints)"),
+      .family = "kernel",
+      .documentation = "Several ops of one graph as one compiled kernel.",
+      .example = "",
+      .infer = infer_kernel,
+      .eager = run_kernel,
+      .vjp = Rule<VjpFn>::none(kNoRule),
+      .jvp = Rule<JvpFn>::none(kNoRule),
+      .batch = Rule<BatchFn>::none(kNoRule),
+      .lowering = Lowering::Library,
+      .traits = kChecksInEager,
+      .outputs = 1};
+  for (const LoopNest& pass : kernel->lowered().passes) {
+    for (const Instruction& each : pass.body) {
+      if (each.failure >= 0) row.traits |= kMayFail;
+    }
+  }
+  row.outputs = static_cast<int>(kernel->lowered().outputs.size());
   return std::make_shared<const KernelOp>(row, std::move(kernel));
 }
 
@@ -158,9 +161,10 @@ FusedGraph fuse(const Graph& graph) {
   std::vector<LoopNest> nests;
   FusedGraph result;
   for (const Group& group : fusion.groups) {
-    lowered.push_back(lower(source, group, fmt::format("kernel_{}", lowered.size())));
-    nests.push_back(lowered.back().nest);
-    result.loops.push_back(print_loops(nests.back()));
+    const std::string name = fmt::format("kernel_{}", lowered.size());
+    lowered.push_back(group.row_rank > 0 ? lower_rows(source, group, name) : lower(source, group, name));
+    result.loops.push_back(print_loops(lowered.back().passes));
+    nests.insert(nests.end(), lowered.back().passes.begin(), lowered.back().passes.end());
   }
   result.fusion = print_fusion(source, fusion);
   std::vector<std::shared_ptr<const Op>> kernels;
@@ -168,9 +172,11 @@ FusedGraph fuse(const Graph& graph) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
     const CompiledKernels compiled = compile(nests);
-    for (std::size_t i = 0; i < nests.size(); ++i) {
-      kernels.push_back(
-          op_of(std::make_unique<const Kernel>(nests[i], compiled.functions[i], compiled.code, symbols)));
+    auto function = compiled.functions.begin();
+    for (const Lowered& each : lowered) {
+      const auto count = static_cast<std::ptrdiff_t>(each.passes.size());
+      kernels.push_back(op_of(make_kernel(each, {function, function + count}, compiled.code, symbols)));
+      function += count;
     }
   }
   result.graph = Fuser(source, fusion, lowered, std::move(kernels)).run();

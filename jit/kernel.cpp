@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -20,15 +22,6 @@ constexpr std::int64_t kWidest = 8;    // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
 constexpr std::int64_t kGrain = 1 << 16;  // elements per thread of a nest that does next to nothing
 constexpr std::int64_t kCostly = 8;       // a function such as exp, in additions
-
-std::int64_t cost_of(const LoopNest& nest) {
-  std::int64_t cost = 1;
-  for (const Instruction& step : nest.body) {
-    if (step.kind != Instruction::Kind::Apply || step.invariant) continue;
-    cost += step.op->pointwise->rule == TypeRule::Float ? kCostly : 1;
-  }
-  return cost;
-}
 
 // A place in the axes, of one load.
 class Walk {
@@ -182,17 +175,17 @@ class Run {
     // One element on all places of a vector.
     void constant(std::size_t k, const std::byte* element) {
       if (spread_[k] == nullptr) spread_[k] = std::make_unique<std::byte[]>(kVectorBytes);
-      fill(spread_[k].get(), element, run_.loads_[k].item, 0);
+      spread(spread_[k].get(), element, run_.loads_[k].item, 0);
       places_[k] = spread_[k].get();
       moves_[k] = 0;
     }
-    static void fill(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from) {
-      for (std::int64_t i = from; i < kVector; ++i)
-        std::memcpy(vector + i * item, element, static_cast<std::size_t>(item));
-    }
-
     std::uint64_t call(std::int64_t count) const {
-      const KernelCall call{places_.data(), moves_.data(), plan_.numbers.data(), run_.called_, count};
+      KernelCall call{};
+      call.places = places_.data();
+      call.moves = moves_.data();
+      call.numbers = plan_.numbers.data();
+      call.called = run_.called_;
+      call.count = count;
       return run_.function_(&call);
     }
 
@@ -206,7 +199,7 @@ class Run {
         const std::int64_t item = run_.loads_[k].item;
         std::byte* const vector = vectors[k].data();
         std::memcpy(vector, places_[k], static_cast<std::size_t>(count * item));
-        fill(vector, vector + (count - 1) * item, item, count);
+        spread(vector, vector + (count - 1) * item, item, count);
         places_[k] = vector;
       }
       for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) places_[k] = vectors[k].data();
@@ -237,17 +230,80 @@ class Run {
   std::vector<Target> outputs_;
 };
 
+class ElementwiseKernel final : public Kernel {
+ public:
+  ElementwiseKernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
+                    std::vector<std::string> symbols)
+      : Kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols)),
+        grain_(grain_of(lowered_.passes[0])) {}
+
+  Tensors run(Inputs inputs, const Dims& symbols) const override {
+    const LoopNest& nest = lowered_.passes[0];
+    const std::shared_ptr<const KernelPlan> plan = plan_for(inputs, symbols);
+    Tensors outputs;
+    for (const Store& each : nest.stores) outputs.push_back(Tensor::empty(plan->sizes, each.dtype, Device{}));
+    const std::int64_t count = outputs[0].numel();
+    if (count == 0) return outputs;
+    const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, outputs);
+    std::atomic<std::uint64_t> failed{0};
+    parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
+      if (const std::uint64_t found = run.piece(begin, end))
+        failed.fetch_or(found, std::memory_order_relaxed);
+    });
+    if (const std::uint64_t found = failed.load()) fail(nest, found);
+    return outputs;
+  }
+
+ private:
+  std::shared_ptr<const KernelPlan> plan_for(Inputs inputs, const Dims& symbols) const {
+    std::shared_ptr<const KernelPlan> plan = last_plan_.load();
+    const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
+    if (plan && plan->symbols == symbols &&
+        std::equal(inputs.begin(), inputs.end(), plan->inputs.begin(), plan->inputs.end(), same_layout))
+      return plan;
+    plan = std::make_shared<const KernelPlan>(make_plan(lowered_.passes[0], inputs, symbols, named(symbols)));
+    last_plan_.store(plan);
+    return plan;
+  }
+
+  std::int64_t grain_;
+  // Of the last call: calls mostly come with the same layouts.
+  mutable std::atomic<std::shared_ptr<const KernelPlan>> last_plan_;
+};
+
+std::int64_t cost_of(const LoopNest& nest) {
+  std::int64_t cost = 1;
+  for (const Instruction& step : nest.body) {
+    if (step.kind != Instruction::Kind::Apply || step.invariant) continue;
+    cost += step.op->pointwise->rule == TypeRule::Float ? kCostly : 1;
+  }
+  return cost;
+}
+
 }  // namespace
 
-Kernel::Kernel(LoopNest nest, KernelFn function, std::shared_ptr<void> code, std::vector<std::string> symbols)
-    : nest_(std::move(nest)), function_(function), code_(std::move(code)), symbols_(std::move(symbols)) {
-  for (const Instruction& step : nest_.body) {
-    const bool applies = step.kind == Instruction::Kind::Apply;
-    called_.push_back(
-        applies ? cpu::kernel_table().kernels[step.op->pointwise->row][static_cast<int>(step.compute)]
-                : nullptr);
+void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from) {
+  for (std::int64_t i = from; i < kVector; ++i)
+    std::memcpy(vector + i * item, element, static_cast<std::size_t>(item));
+}
+
+std::int64_t grain_of(const LoopNest& nest) { return std::max<std::int64_t>(kGrain / cost_of(nest), kBlock); }
+
+Kernel::Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
+               std::vector<std::string> symbols)
+    : lowered_(std::move(lowered)),
+      functions_(std::move(functions)),
+      code_(std::move(code)),
+      symbols_(std::move(symbols)) {
+  for (const LoopNest& nest : lowered_.passes) {
+    std::vector<cpu::BlockKernel>& called = called_.emplace_back();
+    for (const Instruction& step : nest.body) {
+      called.push_back(
+          step.kind == Instruction::Kind::Apply
+              ? cpu::kernel_table().kernels[step.op->pointwise->row][static_cast<int>(step.compute)]
+              : nullptr);
+    }
   }
-  grain_ = std::max<std::int64_t>(kGrain / cost_of(nest_), kBlock);
 }
 
 SymbolValues Kernel::named(const Dims& symbols) const {
@@ -257,45 +313,28 @@ SymbolValues Kernel::named(const Dims& symbols) const {
 }
 
 std::vector<TensorType> Kernel::types(const Dims& symbols) const {
-  const Dims sizes = evaluate(nest_.axes, named(symbols));
+  const SymbolValues values = named(symbols);
   std::vector<TensorType> types;
-  for (const Store& each : nest_.stores) types.push_back({each.dtype, Device{}, sizes});
+  for (const KernelOutput& each : lowered_.outputs)
+    types.push_back({each.dtype, Device{}, evaluate(each.sizes, values)});
   return types;
 }
 
-std::shared_ptr<const KernelPlan> Kernel::plan_for(Inputs inputs, const Dims& symbols) const {
-  std::shared_ptr<const KernelPlan> plan = last_plan_.load();
-  const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
-  if (plan && plan->symbols == symbols &&
-      std::equal(inputs.begin(), inputs.end(), plan->inputs.begin(), plan->inputs.end(), same_layout))
-    return plan;
-  plan = std::make_shared<const KernelPlan>(make_plan(nest_, inputs, symbols, named(symbols)));
-  last_plan_.store(plan);
-  return plan;
-}
-
-Tensors Kernel::run(Inputs inputs, const Dims& symbols) const {
-  const std::shared_ptr<const KernelPlan> plan = plan_for(inputs, symbols);
-  Tensors outputs;
-  for (const Store& each : nest_.stores) outputs.push_back(Tensor::empty(plan->sizes, each.dtype, Device{}));
-  const std::int64_t count = outputs[0].numel();
-  if (count == 0) return outputs;
-  const Run run(nest_, *plan, function_, called_.data(), inputs, outputs);
-  std::atomic<std::uint64_t> failed{0};
-  parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
-    if (const std::uint64_t found = run.piece(begin, end)) failed.fetch_or(found, std::memory_order_relaxed);
-  });
-  if (const std::uint64_t found = failed.load()) fail(found);
-  return outputs;
-}
-
-void Kernel::fail(std::uint64_t failed) const {
+void Kernel::fail(const LoopNest& nest, std::uint64_t failed) const {
   const int first = std::countr_zero(failed);
-  const auto step = std::find_if(nest_.body.begin(), nest_.body.end(),
+  const auto step = std::find_if(nest.body.begin(), nest.body.end(),
                                  [first](const Instruction& each) { return each.failure == first; });
   const std::string_view name = step->op->name();
   throw OpError(ErrorKind::Value,
                 fmt::format("{}: {}", name.substr(0, name.find('.')), step->op->pointwise->failure), {1});
+}
+
+std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                          std::shared_ptr<void> code, std::vector<std::string> symbols) {
+  if (lowered.passes[0].row_rank > 0)
+    return make_row_kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols));
+  return std::make_unique<const ElementwiseKernel>(std::move(lowered), std::move(functions), std::move(code),
+                                                   std::move(symbols));
 }
 
 }  // namespace kiln::jit

@@ -1,11 +1,10 @@
 // Owns a compiled kernel and running it over tensors: strides of loads, pieces for threads, short rows.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "jit/compiler.h"
-#include "jit/loops.h"
+#include "jit/lower.h"
 
 namespace kiln::jit {
 
@@ -37,28 +36,40 @@ struct KernelPlan {
 
 class Kernel {
  public:
-  Kernel(LoopNest nest, KernelFn function, std::shared_ptr<void> code, std::vector<std::string> symbols);
+  virtual ~Kernel() = default;
 
-  const LoopNest& nest() const { return nest_; }
-  // One new tensor per store. `symbols` are the values of the names given. Throws OpError where an op is not
+  const Lowered& lowered() const { return lowered_; }
+  // One new tensor per output. `symbols` are the values of the names given. Throws OpError where an op is not
   // defined for an element.
-  Tensors run(Inputs inputs, const Dims& symbols) const;
+  virtual Tensors run(Inputs inputs, const Dims& symbols) const = 0;
   std::vector<TensorType> types(const Dims& symbols) const;
 
- private:
-  std::shared_ptr<const KernelPlan> plan_for(Inputs inputs, const Dims& symbols) const;
+ protected:
+  Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
+         std::vector<std::string> symbols);
   SymbolValues named(const Dims& symbols) const;
-  [[noreturn]] void fail(std::uint64_t failed) const;
+  // What the instruction of the lowest bit says of its operands.
+  [[noreturn]] void fail(const LoopNest& nest, std::uint64_t failed) const;
 
-  LoopNest nest_;
-  KernelFn function_;
+  Lowered lowered_;
+  std::vector<KernelFn> functions_;  // by pass
   std::shared_ptr<void> code_;
   std::vector<std::string> symbols_;
-  std::vector<cpu::BlockKernel> called_;  // by instruction
-  std::int64_t grain_ = 0;
-  // Of the last call: calls mostly come with the same layouts.
-  mutable std::atomic<std::shared_ptr<const KernelPlan>> last_plan_;
+  std::vector<std::vector<cpu::BlockKernel>> called_;  // by pass and instruction
 };
+
+// `functions` are those of the passes.
+std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                          std::shared_ptr<void> code, std::vector<std::string> symbols);
+std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                              std::shared_ptr<void> code, std::vector<std::string> symbols);
+
+// Elements that are worth a thread: fewer where a nest does more for each.
+std::int64_t grain_of(const LoopNest& nest);
+// Puts one element on places [from, kVector) of a vector.
+void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);
+// Where a load's elements lie, before the last broadcast.
+Layout layout_of(const Load& load, Layout layout, const SymbolValues& values);
 
 KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/cpu/kernels.h"
+#include "tensor/fixed_order.h"
 
 namespace kiln::jit {
 
@@ -12,7 +13,8 @@ namespace kiln::jit {
 inline constexpr std::int64_t kVector = 16;
 
 // One call computes elements [0, count) of all stores. The last vector ends with the last element: where
-// `count` is no multiple of kVector it overlaps the one before, and computes its elements again.
+// `count` is no multiple of kVector it overlaps the one before, and computes its elements again. Where there
+// are reductions, which must not see an element twice, `count` is a multiple.
 struct KernelCall {
   const void* const* places;  // the first element of each load, then of each store
   const std::int64_t* moves;  // of each load: ~0 when it goes on with the loop, 0 when one vector serves all
@@ -20,9 +22,17 @@ struct KernelCall {
   const cpu::BlockKernel*
       called;          // by instruction: the eager kernels of those that are no straight-line code
   std::int64_t count;  // at least kVector
+  // Of passes over a row:
+  const void* reduced;  // results of earlier passes, kSlotBytes apart, as accumulators
+  void* lanes;         // of this pass' reductions, kLanesBytes apart: those of the fixed order, taken on from
+  std::int64_t valid;  // how many elements of each vector count; of kVector but in the last, short one
+  std::int64_t odd;    // 1 when the first vector belongs to the upper half of the lanes
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);
 inline constexpr int kMostFailures = 64;
+inline constexpr std::int64_t kSlotBytes = 8;
+inline constexpr std::int64_t kLanesBytes = kReductionLanes * 8;
+static_assert(kReductionLanes == 2 * kVector);
 
 }  // namespace kiln::jit

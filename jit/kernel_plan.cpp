@@ -12,20 +12,6 @@ constexpr Dim kLongRow = 64;
 // From here on, a load with a stride along the last axis costs more than to copy it in tiles first.
 constexpr std::int64_t kWorthCopying = 1 << 14;
 
-// Where a load's elements lie, before the last broadcast.
-Layout layout_of(const Load& load, Layout layout, const SymbolValues& values) {
-  for (std::size_t i = 0; i < load.steps.size(); ++i) {
-    const IndexStep& step = load.steps[i];
-    if (step.view != nullptr) {
-      layout = step.view->view(
-          layout, evaluate(*step.view, step.attrs, values))[static_cast<std::size_t>(step.output)];
-    } else if (i + 1 < load.steps.size()) {
-      layout = broadcast_layout(layout, evaluate(step.sizes, values));
-    }
-  }
-  return layout;
-}
-
 // Merges axes that every load steps through as the outputs do.
 void simplify(KernelPlan& plan, const Dims& strides_of_output) {
   Dims axes, output;
@@ -61,6 +47,19 @@ Access access_of(const Dims& axes, const Dims& strides) {
 }
 
 }  // namespace
+
+Layout layout_of(const Load& load, Layout layout, const SymbolValues& values) {
+  for (std::size_t i = 0; i < load.steps.size(); ++i) {
+    const IndexStep& step = load.steps[i];
+    if (step.view != nullptr) {
+      layout = step.view->view(
+          layout, evaluate(*step.view, step.attrs, values))[static_cast<std::size_t>(step.output)];
+    } else if (i + 1 < load.steps.size()) {
+      layout = broadcast_layout(layout, evaluate(step.sizes, values));
+    }
+  }
+  return layout;
+}
 
 KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
   KernelPlan plan;

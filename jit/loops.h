@@ -2,11 +2,13 @@
 // stores over axes. The lowest form that knows nothing of a machine: emitters read it, and it prints.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "jit/graph.h"
 #include "tensor/cpu/pointwise_params.h"
+#include "tensor/fixed_order.h"
 
 namespace kiln::jit {
 
@@ -20,10 +22,12 @@ struct IndexStep {
 };
 
 struct Load {
-  int input = 0;  // among the tensors that the kernel is given
+  int input = -1;   // among the tensors that the kernel is given
+  int buffer = -1;  // or among what an earlier pass kept of the row
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
-  bool invariant = false;  // one element for the whole nest
+  bool invariant = false;  // one element for the whole nest, or for each row
+  bool per_row = false;    // one for each row: the sizes are those of the rows
 };
 
 using Register = int;  // the instruction that computes it, by position
@@ -36,12 +40,13 @@ struct Instruction {
     Constant,
     Symbol,   // the value of a symbolic size
     Apply,    // the scalar function of an elementwise row
-    Convert,  // to another dtype, or none
+    Convert,  // to another dtype
+    Reduced,  // what an earlier pass made of the row
   };
   Kind kind = Kind::Read;
   DType dtype = DType::F32;
   bool invariant = false;  // the same for all elements: computed once
-  int index = -1;          // Read, Symbol: of the load or the number
+  int index = -1;          // Read, Symbol, Reduced: of the load, the number, the slot
   std::int64_t bits = 0;   // of the constant, as stored
   const Op* op = nullptr;  // Apply
   Compute compute{};       // Apply: the type of its arithmetic
@@ -54,18 +59,33 @@ struct Instruction {
 struct Store {
   Register value = -1;
   DType dtype = DType::F32;
+  int output = -1;       // among the tensors that the kernel makes
+  int buffer = -1;       // or among what it keeps of the row for a later pass
+  bool per_row = false;  // one element for each row
 };
 
+// All elements of a row combined in the fixed order (docs/reductions.md).
+struct Reduction {
+  Register value = -1;
+  cpu::Combine combine{};
+  DType accumulator = DType::F32;  // F32, F64 or I64
+  int slot = -1;
+};
+
+// One loop. A kernel without reductions is one nest over all of `axes`; with them it is several passes over
+// each row, where the last `row_rank` axes are the row.
 struct LoopNest {
   std::string name;
-  Sizes axes;  // of every store, row-major
+  Sizes axes;  // row-major
+  int row_rank = 0;
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order
   std::vector<Store> stores;
+  std::vector<Reduction> reductions;
 };
 
 // For people: axes, loads with their index maps, the body, stores.
-std::string print_loops(const LoopNest& nest);
+std::string print_loops(std::span<const LoopNest> passes);
 
 }  // namespace kiln::jit

@@ -11,10 +11,21 @@ namespace kiln::jit {
 // Why a node cannot be part of a kernel; empty when it can.
 std::string why_not_lowered(const Graph& graph, const Node& node);
 
-struct Lowered {
-  LoopNest nest;
-  std::vector<ValueId> inputs;  // the tensors that the kernel is given, in the order of Load::input
+struct KernelOutput {
+  DType dtype = DType::F32;
+  Sizes sizes;
 };
+struct Lowered {
+  std::vector<LoopNest> passes;       // one, or those over each row
+  std::vector<ValueId> inputs;        // the tensors that the kernel is given, in the order of Load::input
+  std::vector<KernelOutput> outputs;  // in the order of Store::output
+  std::vector<DType> buffers;         // what passes keep of a row
+  std::vector<Reduction> slots;       // by slot
+};
+// Of a reduction also how many of the last dimensions it reduces.
+std::string why_not_a_row(const Graph& graph, const Node& node, int& row_rank);
+
 Lowered lower(const Graph& graph, const Group& group, std::string name);
+Lowered lower_rows(const Graph& graph, const Group& group, std::string name);
 
 }  // namespace kiln::jit

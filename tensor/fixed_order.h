@@ -15,6 +15,12 @@
 #include <cstdint>
 
 namespace kiln {
+namespace cpu {
+
+enum class Combine : std::uint8_t { Sum, Prod, Max, Min };
+inline constexpr int kCombineCount = 4;
+
+}  // namespace cpu
 
 inline constexpr int kReductionLanes = 32;
 inline constexpr std::int64_t kReductionBlock = 4096;  // a multiple of the lanes

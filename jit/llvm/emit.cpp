@@ -62,7 +62,7 @@ Compute compute_of(DType dtype) {
 }
 
 // Fields of KernelCall, by position.
-enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount };
+enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount, kReduced, kLanes, kValid, kOdd };
 
 class Emitter {
  public:
@@ -85,7 +85,16 @@ class Emitter {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
       if (nest_.body[i].invariant) instruction(i);
     }
-    loop();
+    bool loops = !nest_.reductions.empty();
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+      loops = loops || !nest_.stores[k].per_row;
+      if (nest_.stores[k].per_row) store_for_row(k);
+    }
+    if (loops) {
+      loop();
+    } else {
+      build_.CreateRet(failed_);
+    }
     return function_;
   }
 
@@ -103,18 +112,100 @@ class Emitter {
     auto* const failed = build_.CreatePHI(build_.getInt64Ty(), 2);
     failed->addIncoming(failed_, before);
     failed_ = failed;
-    at_ = build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last);
+    start_reductions(before);
+    at_ = nest_.reductions.empty() ? build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last) : at;
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
       if (!nest_.body[i].invariant) instruction(i);
     }
-    for (std::size_t k = 0; k < nest_.stores.size(); ++k) store(k);
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+      if (!nest_.stores[k].per_row) store(k);
+    }
+    for (Lanes& each : lanes_) reduce(each);
     Value* const next = build_.CreateAdd(at, build_.getInt64(kVector));
     build_.CreateCondBr(build_.CreateICmpULT(next, count_), top, after);
     at->addIncoming(build_.getInt64(0), before);
     at->addIncoming(next, build_.GetInsertBlock());
     failed->addIncoming(failed_, build_.GetInsertBlock());
+    for (Lanes& each : lanes_) {  // the halves take turns
+      each.next->addIncoming(each.later, build_.GetInsertBlock());
+      each.after->addIncoming(each.now, build_.GetInsertBlock());
+    }
     build_.SetInsertPoint(after);
+    for (const Lanes& each : lanes_) {
+      build_.CreateStore(each.later, each.final_later);
+      build_.CreateStore(each.now, each.final_now);
+    }
     build_.CreateRet(failed_);
+  }
+
+  // ---- Reductions ----
+
+  // Half of the lanes is one vector. `next` takes the vector at hand, then it is `after`'s turn.
+  struct Lanes {
+    const Reduction* reduction;
+    llvm::PHINode *next, *after;
+    Value *now, *later;              // the two at the end of a turn
+    Value *final_now, *final_later;  // where they go at the end
+  };
+
+  void start_reductions(llvm::BasicBlock* before) {
+    for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
+      const Reduction& reduction = nest_.reductions[k];
+      Type* const type = vector_type(reduction.accumulator);
+      const std::uint64_t half_bytes = kVector * size_of(reduction.accumulator);
+      llvm::IRBuilder<> entry(before->getTerminator());
+      Value* const lanes = entry.CreateConstGEP1_64(entry.getInt8Ty(), lanes_place_, k * kLanesBytes);
+      const auto half = [&](Value* upper) {
+        return entry.CreateGEP(entry.getInt8Ty(), lanes, entry.CreateMul(upper, entry.getInt64(half_bytes)));
+      };
+      Value* const first = half(odd_);
+      Value* const second = half(entry.CreateXor(odd_, entry.getInt64(1)));
+      Lanes made{&reduction, build_.CreatePHI(type, 2), build_.CreatePHI(type, 2), nullptr, nullptr, nullptr,
+                 nullptr};
+      made.next->addIncoming(entry.CreateLoad(type, first), before);
+      made.after->addIncoming(entry.CreateLoad(type, second), before);
+      // After an odd number of turns they have changed places.
+      Value* const turns = entry.CreateLShr(count_, entry.getInt64(4));
+      static_assert(kVector == 1 << 4);
+      Value* const swapped = entry.CreateTrunc(turns, entry.getInt1Ty());
+      made.final_now = entry.CreateSelect(swapped, first, second);
+      made.final_later = entry.CreateSelect(swapped, second, first);
+      lanes_.push_back(made);
+    }
+  }
+
+  void reduce(Lanes& lanes) {
+    const Reduction& reduction = *lanes.reduction;
+    Value* const x = in(reduction.value, compute_of(reduction.accumulator));
+    Value* const combined = combine(reduction, lanes.next, x);
+    lanes.now = build_.CreateSelect(valid_, combined, lanes.next);
+    lanes.later = lanes.after;
+  }
+
+  // As SumOf, ProdOf, MaxOf and MinOf of the eager kernels (tensor/cpu/isa/lanes.h).
+  Value* combine(const Reduction& reduction, Value* a, Value* b) {
+    const bool floating = reduction.accumulator != DType::I64;
+    switch (reduction.combine) {
+      case cpu::Combine::Sum:
+        return floating ? build_.CreateFAdd(a, b) : build_.CreateAdd(a, b);
+      case cpu::Combine::Prod:
+        return floating ? build_.CreateFMul(a, b) : build_.CreateMul(a, b);
+      case cpu::Combine::Max:
+      case cpu::Combine::Min:
+        break;
+    }
+    const bool max = reduction.combine == cpu::Combine::Max;
+    if (!floating)
+      return build_.CreateSelect(max ? build_.CreateICmpSGT(a, b) : build_.CreateICmpSLT(a, b), a, b);
+    Value* const wins = max ? build_.CreateFCmpOGT(a, b) : build_.CreateFCmpOLT(a, b);
+    return build_.CreateSelect(build_.CreateOr(wins, build_.CreateFCmpUNO(a, a)), a, b);
+  }
+
+  void store_for_row(std::size_t index) {
+    const Store& store = nest_.stores[index];
+    Value* const value = registers_[static_cast<std::size_t>(store.value)];
+    build_.CreateAlignedStore(build_.CreateExtractElement(value, std::uint64_t{0}), stores_[index],
+                              llvm::Align(size_of(store.dtype)));
   }
 
   void store(std::size_t index) {
@@ -138,6 +229,12 @@ class Emitter {
     numbers_ = field(kNumbers, pointer_);
     called_ = field(kCalled, pointer_);
     count_ = field(kCount, build_.getInt64Ty());
+    if (nest_.row_rank > 0) reduced_ = field(kReduced, pointer_);
+    if (!nest_.reductions.empty()) {
+      lanes_place_ = field(kLanes, pointer_);
+      odd_ = field(kOdd, build_.getInt64Ty());
+      valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
+    }
     for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
       loads_.push_back(element(places, pointer_, k));
       moves_.push_back(nest_.loads[k].invariant ? nullptr : element(moves, build_.getInt64Ty(), k));
@@ -145,6 +242,13 @@ class Emitter {
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
       stores_.push_back(element(places, pointer_, nest_.loads.size() + k));
     }
+  }
+  // Bit j: element j counts.
+  Value* valid_lanes(Value* count) {
+    std::vector<llvm::Constant*> numbers;
+    for (std::uint32_t j = 0; j < kVector; ++j) numbers.push_back(build_.getInt32(j));
+    Value* const limit = build_.CreateTrunc(count, build_.getInt32Ty());
+    return build_.CreateICmpULT(llvm::ConstantVector::get(numbers), splat(limit));
   }
   Value* element(Value* array, Type* type, std::size_t index) {
     return build_.CreateLoad(type, build_.CreateConstGEP1_64(type, array, index));
@@ -162,6 +266,8 @@ class Emitter {
           return splat(constant(step));
         case Instruction::Kind::Symbol:
           return splat(element(numbers_, build_.getInt64Ty(), static_cast<std::size_t>(step.index)));
+        case Instruction::Kind::Reduced:
+          return splat(reduced(step));
         case Instruction::Kind::Apply:
           return apply(step, index);
         case Instruction::Kind::Convert:
@@ -172,6 +278,12 @@ class Emitter {
       return stored(in(from, compute), compute, step.dtype);
     };
     registers_[index] = make();
+  }
+
+  Value* reduced(const Instruction& step) {
+    Value* const place = build_.CreateConstGEP1_64(build_.getInt8Ty(), reduced_,
+                                                   static_cast<std::uint64_t>(step.index) * kSlotBytes);
+    return build_.CreateLoad(scalar_type(step.dtype), place);
   }
 
   Value* load(const Instruction& step) {
@@ -371,6 +483,11 @@ class Emitter {
   Value* count_ = nullptr;
   Value* at_ = nullptr;
   Value* failed_ = nullptr;
+  Value* reduced_ = nullptr;
+  Value* lanes_place_ = nullptr;
+  Value* odd_ = nullptr;
+  Value* valid_ = nullptr;
+  std::vector<Lanes> lanes_;
   std::vector<Value*> registers_;
 };
 

@@ -11,9 +11,6 @@
 
 namespace kiln::cpu {
 
-enum class Combine : std::uint8_t { Sum, Prod, Max, Min };
-inline constexpr int kCombineCount = 4;
-
 // What is done to an element before it is combined; `c` is the output's own number (a mean, a maximum).
 enum class Map : std::uint8_t {
   Identity,

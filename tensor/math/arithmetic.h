@@ -94,7 +94,7 @@ KILN_MATH T remainder(T a, T b, unsigned& bad) {
     return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
   } else {
     const T r = sub(a, mul(integer_quotient<kInRange>(a, b, bad), b));
-    return (r != 0) & ((r ^ b) < 0) ? r + b : r;
+    return ((r != 0) & ((r ^ b) < 0)) ? r + b : r;
   }
 }
 // With the sign of the dividend.
@@ -129,7 +129,7 @@ KILN_MATH T floor_div(T a, T b, unsigned& bad) {
   } else {
     const T quotient = integer_quotient<kInRange>(a, b, bad);
     const T r = sub(a, mul(quotient, b));
-    return (r != 0) & ((r ^ b) < 0) ? quotient - 1 : quotient;
+    return ((r != 0) & ((r ^ b) < 0)) ? quotient - 1 : quotient;
   }
 }
 

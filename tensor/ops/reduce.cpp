@@ -325,6 +325,14 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
 
 }  // namespace
 
+std::optional<cpu::Combine> combine_of(const Op& op) {
+  if (op.eager == &total<Combine::Sum>) return Combine::Sum;
+  if (op.eager == &total<Combine::Prod>) return Combine::Prod;
+  if (op.eager == &extremum<Combine::Max>) return Combine::Max;
+  if (op.eager == &extremum<Combine::Min>) return Combine::Min;
+  return std::nullopt;
+}
+
 void add_fold_ops(OpTable& table) {
   add_total_ops(table);
   add_extremum<Combine::Max>(

@@ -1,9 +1,16 @@
 // Owns the parts of the reduce family: each adds its rows in one file.
 #pragma once
 
+#include <optional>
+
+#include "tensor/fixed_order.h"
 #include "tensor/op.h"
 
 namespace kiln {
+
+// How an op combines that is one combination of all elements in the fixed order, and nothing else; nothing
+// for other ops.
+std::optional<cpu::Combine> combine_of(const Op& op);
 
 void add_fold_ops(OpTable& table);      // reduce.cpp: sum prod mean amax amin any all count_nonzero
 void add_extremum_ops(OpTable& table);  // extremum.cpp: max min and their forms, argmax argmin

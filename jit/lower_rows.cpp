@@ -1,0 +1,192 @@
+// Reductions over rows with what comes before and after them, as passes over each row.
+#include <algorithm>
+#include <set>
+
+#include "jit/lower.h"
+#include "jit/nest_builder.h"
+#include "tensor/cpu/fold.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/reduced.h"
+
+namespace kiln::jit {
+namespace {
+
+// What is computed again in a later pass rather than kept: a few steps on what is read again anyway.
+constexpr int kMostRecomputed = 6;
+
+class RowLowerer {
+ public:
+  RowLowerer(const Graph& graph, const Group& group, std::string name)
+      : graph_(graph), group_(group), name_(std::move(name)), producers_(graph.producers()) {
+    for (const int place : group.nodes) members_.insert(place);
+    for (const int place : group.nodes) settle(place);
+  }
+
+  Lowered run() {
+    for (const ValueId id : group_.outputs) result_.outputs.push_back({type(id).dtype, type(id).sizes});
+    int last = 0;
+    for (const ValueId id : group_.outputs) last = std::max(last, pass(id));
+    for (const auto& [place, slot] : slots_) last = std::max(last, pass(operand(place)));
+    result_.passes.resize(static_cast<std::size_t>(last) + 1);
+    for (int p = last; p >= 0; --p) build(p);  // later ones say what earlier ones must keep
+    return std::move(result_);
+  }
+
+ private:
+  const Node& node(int place) const { return graph_.nodes[static_cast<std::size_t>(place)]; }
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  ValueId operand(int place) const { return node(place).operands[0].value; }
+  // The member that makes a value; -1 for what comes from memory.
+  int member(ValueId id) const {
+    const int place = producers_[static_cast<std::size_t>(id)];
+    return members_.contains(place) ? place : -1;
+  }
+  bool reduces(int place) const { return node(place).op->lowering == Lowering::Reduce; }
+  bool is_full(ValueId id) const {
+    return member(id) >= 0 && !reduces(member(id)) && type(id).sizes == group_.axes;
+  }
+
+  // The pass over the row in which a value is computed, or from which on it is known of the row.
+  int pass(ValueId id) const {
+    const auto found = passes_.find(id);
+    return found == passes_.end() ? 0 : found->second;
+  }
+  void settle(int place) {
+    int known = 0;
+    for (const Operand& each : node(place).operands) {
+      if (each.is_value()) known = std::max(known, pass(each.value));
+    }
+    if (reduces(place)) {
+      slots_.emplace(place, static_cast<int>(result_.slots.size()));
+      result_.slots.push_back(
+          {-1, *combine_of(*node(place).op), accumulator(place), static_cast<int>(result_.slots.size())});
+      ++known;
+    }
+    passes_[node(place).outputs[0]] = known;
+  }
+
+  // `dtype=` converts before anything is combined, but where the accumulator holds it anyway.
+  DType combined_dtype(int place) const {
+    const DType x = type(operand(place)).dtype, result = type(node(place).outputs[0]).dtype;
+    const bool converts =
+        category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x));
+    return converts && !(is_integer(result) && !is_float(x)) ? result : x;
+  }
+  DType accumulator(int place) const { return cpu::accumulator_of(combined_dtype(place)); }
+
+  // Steps to compute a value again from what is in memory, and not costly ones; a great number when it is.
+  int steps_to(ValueId id) const {
+    const int place = member(id);
+    if (place < 0 || !is_full(id)) return 0;
+    const Pointwise* row = node(place).op->pointwise;
+    if (row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty())) return kMostRecomputed + 1;
+    int steps = 1;
+    for (const Operand& each : node(place).operands) {
+      if (each.is_value()) steps += steps_to(each.value);
+    }
+    return std::min(steps, kMostRecomputed + 1);
+  }
+  int buffer(ValueId id) {
+    const auto [found, fresh] = buffers_.try_emplace(id, static_cast<int>(result_.buffers.size()));
+    if (fresh) result_.buffers.push_back(type(id).dtype);
+    return found->second;
+  }
+
+  // Values of one pass, as they are asked for.
+  class Values {
+   public:
+    Values(RowLowerer& all, int pass, NestBuilder& builder) : all_(all), pass_(pass), builder_(builder) {}
+
+    Register at(ValueId id, bool for_row) {
+      const bool per_row = all_.member(id) < 0 && all_.lies_per_row(id, for_row);
+      const auto [found, fresh] = registers_.try_emplace({id, per_row}, -1);
+      if (fresh) {
+        const Register made = make(id, per_row);
+        registers_[{id, per_row}] = made;
+        return made;
+      }
+      return found->second;
+    }
+
+   private:
+    Register make(ValueId id, bool per_row) {
+      const int place = all_.member(id);
+      if (place < 0) return builder_.load(id, per_row);
+      if (all_.reduces(place)) {
+        return builder_.reduced(all_.slots_.at(place), all_.accumulator(place), all_.type(id).dtype);
+      }
+      const bool full = all_.is_full(id);
+      if (full && all_.pass(id) < pass_ && all_.steps_to(id) > kMostRecomputed)
+        return builder_.kept(all_.buffer(id), all_.type(id).dtype);
+      return builder_.node(place, [this, full](ValueId operand) { return at(operand, !full); });
+    }
+
+    RowLowerer& all_;
+    int pass_;
+    NestBuilder& builder_;
+    std::map<std::pair<ValueId, bool>, Register> registers_;
+  };
+
+  // One element for each row, with the sizes that reductions leave.
+  bool lies_per_row(ValueId id, bool for_row) const {
+    const Sizes& sizes = type(id).sizes;
+    return sizes == group_.kept_sizes() || (for_row && !sizes.empty() && sizes == group_.outer_sizes());
+  }
+
+  void build(int p) {
+    LoopNest& nest = result_.passes[static_cast<std::size_t>(p)];
+    nest.name = name_;
+    nest.axes = group_.axes;
+    nest.row_rank = group_.row_rank;
+    NestBuilder builder(graph_, producers_, nest, result_.inputs);
+    Values values(*this, p, builder);
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+      const ValueId id = group_.outputs[k];
+      if (pass(id) != p) continue;
+      nest.stores.push_back(
+          {values.at(id, !is_full(id)), type(id).dtype, static_cast<int>(k), -1, !is_full(id)});
+    }
+    for (const auto& [place, slot] : slots_) {
+      if (pass(operand(place)) != p) continue;
+      Reduction reduction = result_.slots[static_cast<std::size_t>(slot)];
+      reduction.value = builder.converted(values.at(operand(place), false), combined_dtype(place));
+      nest.reductions.push_back(reduction);
+    }
+    for (const auto& [id, index] : buffers_) {
+      if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false});
+    }
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  std::string name_;
+  std::vector<int> producers_;
+  std::set<int> members_;
+  std::map<ValueId, int> passes_;
+  std::map<int, int> slots_;  // of reductions, by node
+  std::map<ValueId, int> buffers_;
+  Lowered result_;
+};
+
+}  // namespace
+
+std::string why_not_a_row(const Graph& graph, const Node& node, int& row_rank) {
+  if (!combine_of(*node.op)) return std::string(node.op->name()) + " is one kernel of its own";
+  const Type& x = graph.values[static_cast<std::size_t>(node.operands[0].value)].type;
+  const int rank = static_cast<int>(x.sizes.size());
+  const Dims dims = ops::reduced_dims(evaluate(*node.op, node.attrs, {}), rank);
+  row_rank = static_cast<int>(dims.size());
+  if (row_rank == 0) return "a number is no row";
+  for (int i = 0; i < row_rank; ++i) {
+    if (dims[static_cast<std::size_t>(i)] != rank - row_rank + i)
+      return "it reduces dimensions that are not the last ones";
+  }
+  return "";
+}
+
+Lowered lower_rows(const Graph& graph, const Group& group, std::string name) {
+  return RowLowerer(graph, group, std::move(name)).run();
+}
+
+}  // namespace kiln::jit

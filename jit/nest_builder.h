@@ -1,0 +1,53 @@
+// Owns adding instructions to a loop nest: nodes with their operands, loads with their index maps, numbers.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "jit/loops.h"
+
+namespace kiln::jit {
+
+class NestBuilder {
+ public:
+  // What the register of an operand is, made by who knows which values the nest computes itself.
+  using Resolve = std::function<Register(ValueId)>;
+
+  // `inputs` are the tensors that the kernel is given so far; loads add to them.
+  NestBuilder(const Graph& graph, std::span<const int> producers, LoopNest& nest,
+              std::vector<ValueId>& inputs)
+      : graph_(graph), producers_(producers), nest_(nest), inputs_(inputs) {}
+
+  // An elementwise node, or a conversion.
+  Register node(int place, const Resolve& resolve);
+  // A value from memory, through the views that lead to it. `per_row`: it has one element for each row.
+  Register load(ValueId id, bool per_row = false);
+  // The result of a reduction in an earlier pass, rounded to `dtype`.
+  Register reduced(int slot, DType accumulator, DType dtype);
+  // What an earlier pass kept.
+  Register kept(int buffer, DType dtype);
+  Register converted(Register from, DType dtype);
+
+  const Instruction& instruction(Register r) const { return nest_.body[static_cast<std::size_t>(r)]; }
+
+ private:
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  Register add(Instruction step);
+  Register constant(DType dtype, std::int64_t bits);
+  Register absent(Compute compute, bool below);
+  Register number(const Number& value);
+  Register operand(const Operand& each, const Resolve& resolve);
+  Register apply(const Node& node, const Resolve& resolve);
+  Register read(Load load);
+  ValueId views_to(ValueId id, std::vector<IndexStep>& steps) const;
+  int input(ValueId id);
+
+  const Graph& graph_;
+  std::span<const int> producers_;
+  LoopNest& nest_;
+  std::vector<ValueId>& inputs_;
+  std::map<std::pair<DType, std::int64_t>, Register> constants_;
+  int failures_ = 0;
+};
+
+}  // namespace kiln::jit

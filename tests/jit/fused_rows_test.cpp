@@ -1,0 +1,215 @@
+// Kernels with reductions: the bits of the ops one by one, whose reductions keep the fixed order.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/fused.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "jit/shape_rules.h"
+#include "jit/text.h"
+#include "jit/verify.h"
+#include "tensor/cpu/isa.h"
+#include "tensor/parallel.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using kiln::testing::describe;
+using kiln::testing::noise;
+using kiln::testing::same_bits;
+
+namespace {
+
+void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
+  const Tensors expected = evaluate(graph, arguments);
+  const Tensors actual = Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments));
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t k = 0; k < actual.size(); ++k) {
+    if (same_bits(actual[k], expected[k])) continue;
+    FAIL_CHECK("output " << k << " of\n"
+                         << print_graph(graph) << fused.fusion << fused.loops[0] << describe(actual[k])
+                         << "\nnot\n"
+                         << describe(expected[k]));
+  }
+}
+
+Graph softmax_of(std::string_view dtype) {
+  std::string text =
+      "graph functional softmax(%x: T[n, m]) where m = 100, n = 3 {\n"
+      "  %m = amax(%x, dim=[1], keepdim=true) : T[n, 1]\n"
+      "  %d = sub(%x, %m) : T[n, m]\n"
+      "  %e = exp(%d) : T[n, m]\n"
+      "  %s = sum(%e, dim=[1], keepdim=true) : T[n, 1]\n"
+      "  %r = reciprocal(%s) : T[n, 1]\n"
+      "  %y = mul(%e, %r) : T[n, m]\n"
+      "  return %y, %m\n"
+      "}\n";
+  for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, dtype);
+  return parse_graph(text);
+}
+
+class Threads {
+ public:
+  explicit Threads(int count) : before_(num_threads()) { set_num_threads(count); }
+  ~Threads() { set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+}  // namespace
+
+TEST_CASE("softmax is one kernel of three passes, with the bits of its ops", "[jit][fused]") {
+  for (const auto& [name, dtype] :
+       {std::pair{"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"bf16", DType::BF16}}) {
+    const Graph graph = softmax_of(name);
+    const FusedGraph fused = fuse(graph);
+    REQUIRE(fused.graph.kernels.size() == 1);
+    REQUIRE(fused.graph.nodes.size() == 1);
+    for (const Dim n : {1, 7}) {
+      for (const Dim m : {1, 15, 16, 17, 31, 32, 33, 100, 4096, 4097, 30001}) {
+        for (const int threads : {1, 3}) {
+          const Threads setting(threads);
+          INFO(name << " " << n << " " << m);
+          const Tensor x = noise({n, m}, dtype, 3, -9, 9);
+          check_same(graph, fused, {&x, 1});
+          const Tensor crossing = kiln::testing::backwards(x);
+          check_same(graph, fused, {&crossing, 1});
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the passes of softmax print", "[jit][fused]") {
+  CHECK(fuse(softmax_of("f32")).loops[0] ==
+        "kernel kernel_0 {\n"
+        "  for rows of [n] in threads {\n"
+        "    for [m] in vectors of 16 {\n"
+        "      r0 = load in0 : f32\n"
+        "      reduced0 = maximum of r0 : f32\n"
+        "    }\n"
+        "    r0 = reduced0 : f32\n"
+        "    store out0 = r0 : f32\n"
+        "    for [m] in vectors of 16 {\n"
+        "      r1 = load in0 : f32\n"
+        "      r2 = sub r1, r0 : f32\n"
+        "      r3 = exp r2 : f32\n"
+        "      store kept0 = r3 : f32\n"
+        "      reduced1 = sum of r3 : f32\n"
+        "    }\n"
+        "    r1 = reduced1 : f32\n"
+        "    r2 = reciprocal r1 : f32\n"
+        "    for [m] in vectors of 16 {\n"
+        "      r0 = load kept0 : f32\n"
+        "      r3 = mul r0, r2 : f32\n"
+        "      store out1 = r3 : f32\n"
+        "    }\n"
+        "  }\n"
+        "}\n");
+}
+
+TEST_CASE("a reduction of everything is shared among threads block by block", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional loss(%x: f32[n, m], %y: f32[m]) where m = 100, n = 3 {\n"
+      "  %d = sub(%x, %y) : f32[n, m]\n"
+      "  %q = square(%d) : f32[n, m]\n"
+      "  %s = sum(%q) : f32[]\n"
+      "  %a = abs(%d) : f32[n, m]\n"
+      "  %p = amin(%a) : f32[]\n"
+      "  %z = mul(%q, %s) : f32[n, m]\n"
+      "  return %s, %p, %z\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.graph.kernels.size() == 1);
+  for (const auto& [n, m] : {std::pair<Dim, Dim>{1, 1}, {5, 3}, {300, 400}, {1, 4096}, {2, 4095}}) {
+    for (const int threads : {1, 2, 5}) {
+      const Threads setting(threads);
+      const std::vector<Tensor> arguments = {noise({n, m}, DType::F32, 1), noise({m}, DType::F32, 2)};
+      check_same(graph, fused, arguments);
+    }
+  }
+}
+
+namespace {
+
+// Random programs of elementwise ops over rows, reductions of them, and ops on what those give.
+class RowProgram {
+ public:
+  explicit RowProgram(unsigned seed) : engine_(seed) {
+    builder_.graph.stage = Stage::Functional;
+    builder_.graph.name = "program";
+    builder_.graph.hints = {{"m", 70}, {"n", 5}};
+  }
+
+  Graph run() {
+    const Size m = Size::symbol("m"), n = Size::symbol("n");
+    const std::vector<Sizes> shapes = {{n, m}, {n, m}, {n, 1}, {m}, {n}, {}};
+    static constexpr DType kDTypes[] = {DType::F32, DType::F32, DType::F16, DType::F64,
+                                        DType::I32, DType::U8,  DType::Bool};
+    for (int i = 0; i < 5; ++i)
+      builder_.input(
+          "", {kDTypes[draw(std::size(kDTypes))], {}, shapes[i < 2 ? 0 : draw(shapes.size())], false, {}});
+    while (builder_.graph.nodes.size() < 12) step();
+    for (int i = 0; i < 4; ++i) builder_.graph.outputs.push_back(Operand::of(any()));
+    return dce(builder_.graph);
+  }
+
+ private:
+  std::size_t draw(std::size_t count) { return engine_() % count; }
+  ValueId any() {
+    const std::size_t count = builder_.graph.values.size();
+    return static_cast<ValueId>(std::max(draw(count), draw(count)));
+  }
+  void step() {
+    static const char* const kOps[] = {"add", "mul", "sub",  "exp",  "tanh", "neg",  "maximum",
+                                       "sum", "sum", "amax", "amin", "prod", "cast", "where"};
+    Node node;
+    node.op = &OpTable::get().at(kOps[draw(std::size(kOps))]);
+    node.attrs = to_graph_attrs(Attrs(*node.op));
+    if (node.op->lowering == Lowering::Reduce) {
+      const std::size_t kind = draw(4);
+      if (kind > 0) node.attr("dim") = Sizes{kind == 3 ? 0 : -1};
+      node.attr("keepdim") = draw(3) > 0;
+      if (node.op->name() == "sum" && draw(3) == 0)
+        node.attr("dtype") = draw(2) == 0 ? DType::F64 : DType::I32;
+    }
+    if (node.op->name() == "cast") node.attrs = {draw(2) == 0 ? DType::BF16 : DType::F32};
+    for (int i = 0; i < node.op->signature.inputs; ++i) node.operands.push_back(Operand::of(any()));
+    try {
+      if (infer_types(builder_.graph, node).conditions.empty()) builder_.append(node);
+    } catch (const OpError&) {  // dtypes or shapes that do not go together
+    }
+  }
+
+  std::mt19937 engine_;
+  Builder builder_;
+};
+
+}  // namespace
+
+TEST_CASE("random programs with reductions compiled give the bits of their ops", "[jit][fused]") {
+  int with_rows = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Graph graph = RowProgram(seed).run();
+    verify(graph, "the test");
+    const FusedGraph fused = fuse(graph);
+    verify(fused.graph, "fuse");
+    with_rows += fused.fusion.find("row by row") != std::string::npos ? 1 : 0;
+    for (const auto& [n, m] : {std::pair<Dim, Dim>{5, 70}, {3, 16}, {1, 9001}, {2, 5}, {4, 0}}) {
+      const SymbolValues symbols = {{"m", m}, {"n", n}};
+      if (!check_shapes(graph, symbols).empty()) continue;
+      INFO("seed " << seed << " " << n << " " << m);
+      std::vector<Tensor> arguments;
+      for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+        const TensorType type = evaluate(graph.values[i].type, symbols);
+        const Tensor x = noise(type.sizes, type.dtype, static_cast<int>(i + seed), 0.1, 2.5);
+        arguments.push_back((i + seed) % 3 == 0 ? kiln::testing::backwards(x) : x);
+      }
+      check_same(graph, fused, arguments);
+    }
+  }
+  CHECK(with_rows > 60);
+}
