@@ -1,21 +1,24 @@
 #include "tensor/cpu/flip.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "tensor/cpu/kernels.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
 
 namespace {
 
-// Only the size of an element matters: one body for each.
-template <class T>
+// Copies elements laid out as `from` says to a contiguous result, row by row.
 void copy_rows(const Tensor& result, const Tensor& x, const Layout& from) {
   const int last = from.rank() - 1;
   const Dim columns = from.sizes[static_cast<std::size_t>(last)];
   const Dim step = from.strides[static_cast<std::size_t>(last)];
-  T* out = reinterpret_cast<T*>(result.raw_writable());
-  const T* in = reinterpret_cast<const T*>(x.storage()->data());
+  const auto item = static_cast<std::int64_t>(size_of(x.dtype()));
+  const LoadFn load = convert_table().load_raw[std::countr_zero(size_of(x.dtype()))];
+  std::byte* out = result.raw_writable();
+  const std::byte* in = x.storage()->data();
   parallel_for(result.numel() / columns, std::max<Dim>(1, (1 << 15) / columns),
                [&, out, in](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t row = begin; row < end; ++row) {
@@ -26,8 +29,7 @@ void copy_rows(const Tensor& result, const Tensor& x, const Layout& from) {
                      at += rest % from.sizes[dim] * from.strides[dim];
                      rest /= from.sizes[dim];
                    }
-                   T* to = out + row * columns;
-                   for (Dim j = 0; j < columns; ++j) to[j] = in[at + j * step];
+                   load(in + at * item, step, out + row * columns * item, columns);
                  }
                });
 }
@@ -44,20 +46,7 @@ Tensor flip(const Tensor& x, std::span<const Dim> dims) {
     from.offset += (from.sizes[dim] - 1) * from.strides[dim];
     from.strides[dim] = -from.strides[dim];
   }
-  switch (size_of(x.dtype())) {
-    case 1:
-      copy_rows<std::uint8_t>(result, x, from);
-      break;
-    case 2:
-      copy_rows<std::uint16_t>(result, x, from);
-      break;
-    case 4:
-      copy_rows<std::uint32_t>(result, x, from);
-      break;
-    default:
-      copy_rows<std::uint64_t>(result, x, from);
-      break;
-  }
+  copy_rows(result, x, from);
   return result;
 }
 

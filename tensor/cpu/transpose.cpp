@@ -2,13 +2,14 @@
 
 #include <cstring>
 
+#include "tensor/cpu/transpose_kernels.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kTileBytes = 128;  // of a row of a tile: two cache lines, read or written as a whole
 constexpr Dim kShortest = 8;
+constexpr std::int64_t kStreamingBytes = std::int64_t{8} << 20;  // results that do not stay in cache
 
 // A matrix inside the space: rows lie along the crossing dimension, columns along the last.
 template <class T>
@@ -29,6 +30,7 @@ class Crossing {
     columns_ = space.sizes()[last];
     to_stride_ = space.strides(0)[cross];
     from_stride_ = space.strides(1)[last];
+    streaming_ = space.numel() * static_cast<std::int64_t>(sizeof(T)) > kStreamingBytes;
   }
 
   void operator()() const {
@@ -42,7 +44,7 @@ class Crossing {
   }
 
  private:
-  static constexpr std::int64_t kTile = kTileBytes / static_cast<std::int64_t>(sizeof(T));
+  static constexpr std::int64_t kTile = kTransposeBytes / static_cast<std::int64_t>(sizeof(T));
 
   void tile(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
     std::int64_t to = row * to_stride_ + column;
@@ -53,19 +55,29 @@ class Crossing {
     }
     const std::int64_t rows = std::min(kTile, rows_ - row);
     const std::int64_t columns = std::min(kTile, columns_ - column);
+    if (rows == kTile && columns == kTile && whole(from_ + from, to_ + to)) return;
     alignas(64) T block[kTile * kTile];
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const T* source = from_ + from + c * from_stride_;
-      for (std::int64_t r = 0; r < rows; ++r) block[r * kTile + c] = source[r];
-    }
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t r = 0; r < rows; ++r) block[r * kTile + c] = from_[from + c * from_stride_ + r];
     for (std::int64_t r = 0; r < rows; ++r) {
       std::memcpy(to_ + to + r * to_stride_, block + r * kTile,
                   static_cast<std::size_t>(columns) * sizeof(T));
     }
   }
 
+  // A whole tile, of elements that a kernel is there for.
+  bool whole([[maybe_unused]] const T* from, [[maybe_unused]] T* to) const {
+    if constexpr (sizeof(T) == 4) {
+      transpose_kernels().words(from, from_stride_, to, to_stride_, streaming_);
+    } else if constexpr (sizeof(T) == 8) {
+      transpose_kernels().doubles(from, from_stride_, to, to_stride_, streaming_);
+    }
+    return sizeof(T) >= 4;
+  }
+
   Dims sizes_, to_strides_, from_strides_;  // of the dimensions around the matrices
   std::int64_t matrices_ = 1, rows_, columns_, to_stride_, from_stride_;
+  bool streaming_;
   T* to_;
   const T* from_;
 };

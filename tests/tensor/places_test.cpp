@@ -185,3 +185,27 @@ TEST_CASE("sorting and finding the distinct ones of a long line", "[sort]") {
     });
   }
 }
+
+TEST_CASE("transposing large matrices moves every element", "[shape]") {
+  for (const Dims& sizes : {Dims{1500, 1601}, Dims{1536, 1600}, Dims{3, 700, 1056}}) {
+    for (const DType dtype : {DType::I16, DType::I32, DType::F64}) {
+      const Tensor x = ops::to(ops::reshape(ops::arange(0, count_elements(sizes)), sizes), dtype);
+      const int last = x.rank() - 1;
+      const Dim rows = sizes[sizes.size() - 2], columns = sizes.back();
+      every_way([&] {
+        const Tensor y = ops::contiguous(ops::transpose(x, last - 1, last));
+        bool equal = true;
+        visit_dtype(dtype, [&]<class T>() {
+          if constexpr (std::is_arithmetic_v<T>) {
+            const T *from = x.data<T>(), *to = y.data<T>();
+            for (Dim i = 0; i < x.numel(); ++i) {
+              const Dim matrix = i / (rows * columns), r = i / columns % rows, c = i % columns;
+              equal = equal && to[(matrix * columns + c) * rows + r] == from[i];
+            }
+          }
+        });
+        CHECK(equal);
+      });
+    }
+  }
+}

@@ -1,4 +1,10 @@
 // Conversions between dtypes and the types of the arithmetic, gathering and scattering strided elements.
+#include <type_traits>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/kernels.h"
 
@@ -17,6 +23,8 @@ void load(const void* source, std::int64_t stride, void* block, std::int64_t n) 
   To* to = static_cast<To*>(block);
   if (stride == 1) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i]));
+  } else if (stride == -1) {  // known to the compiler, it reverses vectors
+    for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[-i]));
   } else if (stride == 0) {
     const To value = convert<To>(widen(*from));
     for (std::int64_t i = 0; i < n; ++i) to[i] = value;
@@ -25,11 +33,34 @@ void load(const void* source, std::int64_t stride, void* block, std::int64_t n) 
   }
 }
 
+// The processor's own conversion, of whole vectors: the same bits. Tells how many elements it took.
+std::int64_t narrow_vectors([[maybe_unused]] const float* from, [[maybe_unused]] Half* to,
+                            [[maybe_unused]] std::int64_t n) {
+  std::int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) {
+    const __m256i halves =
+        _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), halves);
+  }
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8) {
+    const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
+  }
+#endif
+  return i;
+}
+
 template <class From, class To>
 void store(const void* block, void* target, std::int64_t stride, std::int64_t n) {
   const From* from = static_cast<const From*>(block);
   To* to = static_cast<To*>(target);
   if (stride == 1) {
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>) {
+      const std::int64_t done = narrow_vectors(from, to, n);
+      from += done, to += done, n -= done;
+    }
     for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i]));
   } else {
     for (std::int64_t i = 0; i < n; ++i) to[i * stride] = convert<To>(widen(from[i]));
