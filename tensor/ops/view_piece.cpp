@@ -138,9 +138,9 @@ Tensors unbind_vjp(const VjpArgs& args) {
 
 // ---- as_strided, unfold ----
 
-// Every element's place in the storage, as positions from `first` on.
+// Every element's place in the storage, counted from `first` on.
 Tensor places(const Layout& layout, std::int64_t first, std::int64_t count) {
-  const Tensor line = ops::arange(first, first + count);
+  const Tensor line = ops::arange(0, count);
   return ops::reshape(ops::as_strided(line, layout.sizes, layout.strides, layout.offset - first), Dims{-1});
 }
 

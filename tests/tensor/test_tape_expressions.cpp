@@ -62,6 +62,7 @@ const Expression kExpressions[] = {
     EXPRESSION(tril(matmul(m, x)) + triu(matmul(m, y), 1)),
     EXPRESSION(flip(x, Dims{0, 1}) * y),
     EXPRESSION(as_strided(x* y, Dims{2, 2}, Dims{1, 2}, 1)),
+    EXPRESSION(as_strided(slice(x* y, 1, 1, 3), Dims{2, 2}, Dims{1, 3}, 1)),
     EXPRESSION(slice_scatter(x, unsqueeze(select(y, 0, 0) * v, 0), 0, 0, 1)),
 };
 
