@@ -1,6 +1,7 @@
 #include "jit/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "jit/evaluate.h"
@@ -15,33 +16,50 @@ namespace {
 
 struct Unreadable {};  // a body that does what no step says
 
-// Notes what goes through `bind`. Tensors are plain, with memory that nobody fills: views lie in it as they
-// will, other results are new. It has no tensors of its own, so its kind is never asked of one.
+// Notes what goes through `bind`. Its tensors stand for plain ones with memory that nobody fills: views lie
+// in it as they will, other results are new.
 class TraceLevel final : public levels::Level {
  public:
-  TraceLevel(const std::vector<Tensor>& operands, bool (*expands)(const Op&))
-      : Level(LevelKind::Batch, levels::new_level()), expands_(expands) {
+  explicit TraceLevel(bool (*expands)(const Op&))
+      : Level(LevelKind::Trace, levels::new_level()), expands_(expands) {}
+
+  // The operands as tensors of this level; numbers are themselves.
+  std::vector<Tensor> enter(std::vector<Tensor> operands) {
     fragment.inputs = operands.size();
-    for (const Tensor& each : operands) add_slot(each);
+    for (Tensor& each : operands) {
+      if (each && !each.is_number()) each = wrap(std::move(each));
+      add_slot(each);
+    }
+    return operands;
   }
 
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override {
     if (expands_(op)) return run_body(op, inputs, attrs);
     Fragment::Step step{&op, to_graph_attrs(attrs), {}, 0, {}};
     for (const Tensor& each : inputs) step.operands.push_back(operand_of(each));
-    Tensors results = op.view != nullptr ? apply_view(op, inputs[0], attrs) : fresh(op, inputs, attrs);
+    Tensors results = op.view != nullptr ? apply_view(op, levels::value_below(*this, inputs[0]), attrs)
+                                         : fresh(op, inputs, attrs);
     step.results = results.size();
+    step.takes_integers = takes_integers(op, inputs, attrs);
     fragment.steps.push_back(std::move(step));
-    for (const Tensor& each : results) add_slot(each);
+    for (Tensor& each : results) {
+      each = wrap(std::move(each));
+      add_slot(each);
+    }
     return results;
   }
   Tensor write(const Op&, Inputs, const Attrs&, const TensorType&) override { throw Unreadable{}; }
+  // A constant.
+  Tensor adopt(Tensor made) override {
+    const levels::Below below(*this);
+    return levels::adopt(std::move(made));
+  }
 
   Operand operand_of(const Tensor& x) {
     if (!x) return {};
     const auto found = slots_.find(x.impl());
     if (found != slots_.end()) return Operand::of(found->second);
-    if (x.is_number()) {
+    if (x.is_number() && !owns(x)) {
       if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
       if (is_float(x.dtype())) return Operand::of_number(x.item_float());
       return Operand::of_number(Size(x.item_int()));
@@ -63,11 +81,24 @@ class TraceLevel final : public levels::Level {
     const levels::Below below(*this);
     return ops::clone(x);
   }
-  static Tensors fresh(const Op& op, Inputs inputs, const Attrs& attrs) {
+  static std::vector<TensorType> types_of(Inputs inputs) {
     std::vector<TensorType> types;
     for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
+    return types;
+  }
+  // Elementwise, numbers are brought to the dtype that is computed in; which that is must not change.
+  static bool takes_integers(const Op& op, Inputs inputs, const Attrs& attrs) {
+    if (op.lowering != Lowering::Pointwise) return false;
+    std::vector<TensorType> types = types_of(inputs);
+    const std::vector<TensorType> results = op.infer(types, attrs);
+    for (TensorType& each : types) {
+      if (each.is_number && is_float(each.dtype)) each.dtype = DType::I64;
+    }
+    return op.infer(types, attrs) == results;
+  }
+  static Tensors fresh(const Op& op, Inputs inputs, const Attrs& attrs) {
     Tensors results;
-    for (const TensorType& type : op.infer(types, attrs)) {
+    for (const TensorType& type : op.infer(types_of(inputs), attrs)) {
       if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) throw Unreadable{};
       results.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
       results.back().impl()->is_number = type.is_number;
@@ -95,8 +126,8 @@ Fragment trace_at(const Body& body, std::span<const TraceOperand> operands, cons
                   bool (*expands)(const Op&)) {
   std::vector<Tensor> tensors;
   for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each, symbols));
-  TraceLevel level(tensors, expands);
-  const Tensors results = body(tensors, symbols);
+  TraceLevel level(expands);
+  const Tensors results = body(level.enter(std::move(tensors)), symbols);
   for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
   return std::move(level.fragment);
 }
@@ -144,7 +175,7 @@ class Generalizer {
                    [&](const Fragment& each) -> const GraphAttr& { return each.steps[s].attrs[i]; });
       }
       for (std::size_t i = 0; i < step.operands.size(); ++i) {
-        generalize(step.operands[i],
+        generalize(step.operands[i], step.takes_integers,
                    [&](const Fragment& each) -> const Operand& { return each.steps[s].operands[i]; });
       }
     }
@@ -175,15 +206,22 @@ class Generalizer {
     }
   }
   template <class F>
-  void generalize(Operand& operand, const F& in) const {
+  void generalize(Operand& operand, bool takes_integers, const F& in) const {
     if (!operand.is_number()) return;
     if (auto* size = std::get_if<Size>(&operand.number)) {
       *size = solved([&](const Fragment& each) { return std::get<Size>(in(each).number); });
       return;
     }
-    for (const At& each : runs_) {
-      if (!same_number(in(each.fragment).number, operand.number)) throw Unreadable{};
-    }
+    const auto same = [&](const At& each) { return same_number(in(each.fragment).number, operand.number); };
+    if (std::all_of(runs_.begin(), runs_.end(), same)) return;
+    const auto* real = std::get_if<double>(&operand.number);
+    if (real == nullptr || !takes_integers) throw Unreadable{};
+    // A count of elements, as a mean divides by.
+    operand.number = solved([&](const Fragment& each) { return whole(std::get<double>(in(each).number)); });
+  }
+  static Size whole(double real) {
+    if (std::trunc(real) != real || std::abs(real) > 0x1p53) throw Unreadable{};
+    return static_cast<std::int64_t>(real);
   }
 
   const std::vector<At>& runs_;
@@ -207,6 +245,7 @@ int Fragment::view_root(std::size_t output) const {
 }
 
 bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
+bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite; }
 bool expands_nothing(const Op&) { return false; }
 
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
@@ -226,29 +265,43 @@ std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> op
     return Generalizer(runs, std::move(candidates)).run();
   } catch (const Unreadable&) {
     return std::nullopt;
+  } catch (const OpError& error) {  // it asks for elements
+    if (error.kind() != ErrorKind::Capture) throw;
+    return std::nullopt;
   }
 }
 
-std::vector<Operand> inline_fragment(Builder& builder, const Fragment& fragment,
-                                     std::vector<Operand> operands, const Node& like, std::string name) {
-  const auto in_slots = [&operands](Operand operand) {
-    return operand.is_value() ? operands[static_cast<std::size_t>(operand.value)] : operand;
-  };
+namespace {
+Operand in_slots(const std::vector<Operand>& slots, const Operand& operand) {
+  return operand.is_value() ? slots[static_cast<std::size_t>(operand.value)] : operand;
+}
+}  // namespace
+
+std::vector<Operand> inline_steps(Builder& builder, const Fragment& fragment, std::vector<Operand> operands,
+                                  const Node& like, std::string name) {
+  std::vector<Operand> slots = std::move(operands);
   for (std::size_t s = 0; s < fragment.steps.size(); ++s) {
     const Fragment::Step& step = fragment.steps[s];
     const bool last = s + 1 == fragment.steps.size();
     if (step.op == nullptr) {
-      operands.push_back(Operand::of(builder.constant(step.constant)));
+      slots.push_back(Operand::of(builder.constant(step.constant)));
       continue;
     }
     std::vector<Operand> given;
-    for (const Operand& each : step.operands) given.push_back(in_slots(each));
+    for (const Operand& each : step.operands) given.push_back(in_slots(slots, each));
     for (const ValueId id : builder.apply(*step.op, std::move(given), step.attrs, like, last ? name : "")) {
-      operands.push_back(Operand::of(id));
+      slots.push_back(Operand::of(id));
     }
   }
+  return slots;
+}
+
+std::vector<Operand> inline_fragment(Builder& builder, const Fragment& fragment,
+                                     std::vector<Operand> operands, const Node& like, std::string name) {
+  const std::vector<Operand> slots =
+      inline_steps(builder, fragment, std::move(operands), like, std::move(name));
   std::vector<Operand> outputs;
-  for (const Operand& each : fragment.outputs) outputs.push_back(in_slots(each));
+  for (const Operand& each : fragment.outputs) outputs.push_back(in_slots(slots, each));
   return outputs;
 }
 

@@ -17,6 +17,7 @@ struct Fragment {
     std::vector<Operand> operands;  // values are slots
     std::size_t results = 1;
     Tensor constant;
+    bool takes_integers = false;  // a real number may be given as an integer of the same value
   };
   std::size_t inputs = 0;
   std::vector<Step> steps;
@@ -36,15 +37,20 @@ struct TraceOperand {
 using Body = std::function<Tensors(Inputs operands, const SymbolValues& symbols)>;
 
 // Runs `body` at the hints and, when there are symbols, at other assignments; attributes that differ become
-// expressions of the symbols. Nothing when there are no such expressions, or the steps differ. `expands` says
+// expressions of the symbols. Nothing when there are no such expressions, the steps differ, or the body asks
+// for elements. `expands` says
 // which ops are replaced by their bodies.
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
                               const SymbolValues& hints, bool (*expands)(const Op&));
 
-bool is_composite(const Op& op);  // has a body over smaller ops
+bool is_composite(const Op& op);            // has a body over smaller ops
+bool differentiates_by_body(const Op& op);  // is recorded by the tape as the smaller ops of its body
 bool expands_nothing(const Op& op);
 
-// Appends the steps, with `operands` in the slots of the inputs, and gives the outputs.
+// Appends the steps, with `operands` in the slots of the inputs, and gives all slots.
+std::vector<Operand> inline_steps(Builder& builder, const Fragment& fragment, std::vector<Operand> operands,
+                                  const Node& like, std::string name = {});
+// Likewise, and gives the outputs.
 std::vector<Operand> inline_fragment(Builder& builder, const Fragment& fragment,
                                      std::vector<Operand> operands, const Node& like, std::string name = {});
 

@@ -10,7 +10,12 @@ namespace kiln {
 // A level is one call of a transform. Numbers are never used twice, so that a tensor which outlives its level
 // is known for what it is.
 using LevelId = std::uint64_t;
-enum class LevelKind : std::uint8_t { Grad, Dual, Batch, Trace };  // Trace has no tensors of its own
+enum class LevelKind : std::uint8_t {
+  Grad,
+  Dual,
+  Batch,
+  Trace,  // notes what is computed; the elements of tensors of its own are not there to be asked for
+};
 
 // Storage, layout and dtype of a wrapped tensor are those of `value`, for Batch those of one example: shape,
 // strides and aliasing are asked as of any other. History and origin are the level's own.
