@@ -41,10 +41,10 @@ class Functionalizer {
         write_layout(node);
       } else if (node.writes()) {
         write(node);
-      } else if (node.is_view()) {
+      } else if (node.is_view() && node.operands[0].is_value()) {
         view(node);
       } else {
-        compute(node);
+        compute(node);  // also a view of a number, which has memory of its own
       }
     }
     outputs();

@@ -69,7 +69,7 @@ void Writer::write_statement(Block& block) {
       if (target.shape.empty()) break;
       return add(fmt::format("{}.index_add_(0, tensor([0]), {}[0:1])", whole, whole));
     case 12:
-      return add(fmt::format("{}.{}", whole, pick({"uniform_()", "normal_()", "bernoulli_(0.5)"})));
+      return add(fmt::format("{}.detach().{}", whole, pick({"uniform_()", "normal_()", "bernoulli_(0.5)"})));
     default:
       break;
   }
