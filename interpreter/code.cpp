@@ -96,8 +96,8 @@ void disassemble_into(const Code& code, bool nested, std::string& out) {
   const std::string_view title = code.name.empty() ? "top level" : std::string_view(code.name);
   out += fmt::format("{}: {} registers, {} of them variables\n", title, code.registers, code.locals);
   for (std::size_t pc = 0; pc < code.instructions.size(); ++pc) {
-    out += fmt::format("{:4}  {:<20} {:<22} # {}\n", pc, name(code.opcode_at(pc)),
-                       operands_text(code, pc), first_line(whole(code, pc).text()));
+    out += fmt::format("{:4}  {:<20} {:<22} # {}\n", pc, name(code.opcode_at(pc)), operands_text(code, pc),
+                       first_line(whole(code, pc).text()));
   }
   for (const Handler& h : code.handlers) {
     out += fmt::format("      errors in {}..{} go to {} {}\n", h.begin, h.end, h.target,

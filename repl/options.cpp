@@ -1,5 +1,7 @@
 #include "repl/options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -137,7 +139,8 @@ class Reader {
     }
     if (line_.check_only && tool_ != "fmt") throw UsageError{"`--check` goes with `kiln fmt`", {}};
     static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
-    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) == std::end(kBackends)) {
+    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) ==
+        std::end(kBackends)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
                        "backends are fused, aot_eager and eager"};
     }

@@ -33,14 +33,16 @@ bool is_backend(std::string_view name) { return name == "eager" || name == "aot_
 Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
                    bool needs_gradients) {
   if (options.backend == kAsCaptured) {
-    return [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
+    return
+        [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
   }
   if (options.backend == "fused" && !needs_gradients) {
     try {
       return run_kernels(captured);
     } catch (const InternalError& error) {
       static bool told = false;
-      if (!told) interpreter.write_error(fmt::format("warning: kernels are not compiled: {}\n", error.what()));
+      if (!told)
+        interpreter.write_error(fmt::format("warning: kernels are not compiled: {}\n", error.what()));
       told = true;
     }
   }

@@ -124,7 +124,8 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     HotFunction hot;
     hot.name = code->name.empty() ? "fn" : code->name;
     const lang::Span span = code->span(0);
-    if (span.file != nullptr) hot.place = fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
+    if (span.file != nullptr)
+      hot.place = fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
     std::int64_t entries = 0;
     if (code->compiled) {
       each_entry(*code->compiled, [&](const Entry&) { ++entries; });
