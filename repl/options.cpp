@@ -1,10 +1,9 @@
 #include "repl/options.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
-
-#include <array>
 
 #include "lang/diagnostic.h"
 
