@@ -5,6 +5,7 @@
 #include "jit/evaluate.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
+#include "tensor/tape/meta.h"
 
 namespace kiln::jit {
 namespace {
@@ -124,9 +125,13 @@ class Call {
 
   // ---- Effects: as in evaluate.cpp ----
 
+  // All or none: what may not be written is found before anything is.
   void effects() {
     became_.resize(plan_.became_size);
     Tensors written = written_values();
+    for (const EffectStep& each : plan_.effects) {
+      if (each.kind == Effect::Kind::Write) tape::check_write("copy_", at(each.target));
+    }
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {
       const Tensor x = at(each.target);
