@@ -18,7 +18,8 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
   const Node& node = graph.nodes[static_cast<std::size_t>(place)];
   const bool views = node.is_view() || node.writes_layout();
   if (!views && !node.writes()) return layout_of_type(type, symbols);
-  const Layout source = layout_of(graph, producers, node.operands[0].value, symbols);
+  const Operand& viewed = node.operands[0];  // which may be a number of the program
+  const Layout source = viewed.is_value() ? layout_of(graph, producers, viewed.value, symbols) : Layout{};
   if (!views) return source;
   return node.op->view(
       source, evaluate(*node.op, node.attrs, symbols))[static_cast<std::size_t>(id - node.outputs[0])];
