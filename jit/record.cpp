@@ -215,11 +215,26 @@ Tensor Recorder::without_history(const Tensor& x) {
   return detached;
 }
 
+namespace {
+
+// Do the sizes of the results follow from elements of these inputs, as those of an index by a mask do?
+bool depends_on_data(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (op.view != nullptr || op.pointwise != nullptr || op.infer == nullptr) return false;
+  std::vector<TensorType> types;
+  for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
+  for (const TensorType& type : op.infer(types, attrs)) {
+    if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Tensors Recorder::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   const levels::Below below(*this);
   Tensors results = kiln::bind(op, inputs, attrs);
   if (is_stopped()) return results;
-  if (op.has(kDataDependent)) {
+  if (op.has(kDataDependent) || depends_on_data(op, inputs, attrs)) {
     stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
     return results;
   }

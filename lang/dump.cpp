@@ -1,6 +1,7 @@
 #include "lang/dump.h"
 
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include "lang/walk.h"
@@ -57,7 +58,9 @@ class List {
 
 std::string dump_annotation(const Annotation& a) {
   List out("type");
-  out.add(a.type_name);
+  std::string name(a.type_name);  // as written, with a line end perhaps before the last word
+  std::erase_if(name, [](unsigned char c) { return std::isspace(c) != 0; });
+  out.add(name);
   if (!a.has_dims) return out.text();
   List dims("dims");
   for (const DimAnnotation& dim : a.dims) {

@@ -1,5 +1,7 @@
 #include "interpreter/capture/backend.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "interpreter/interpreter.h"
@@ -7,17 +9,40 @@
 #include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/pipeline.h"
+#include "jit/shape_rules.h"
 
 namespace kiln::interp::capture {
 namespace {
 
 // Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
+constexpr std::size_t kMostSizes = 1024;  // remembered
+
 constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "dce"};
 
 Runner run_ops(const jit::Graph& functional) {
   auto executable = jit::Executable::make(functional);
   return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
     return executable->run(arguments, symbols);
+  };
+}
+
+// Ops that no result needs are gone from what runs, but must hold for these sizes as well: an error in eager
+// is an error here. Asked once per tuple of values.
+Runner checked(const jit::Graph& captured, Runner run) {
+  if (captured.hints.empty()) return run;
+  struct Known {
+    jit::Graph graph;
+    std::map<jit::SymbolValues, std::string> misfits;
+  };
+  auto known = std::make_shared<Known>(Known{captured, {}});
+  return [known, run = std::move(run)](Inputs arguments, const jit::SymbolValues& symbols) {
+    auto found = known->misfits.find(symbols);
+    if (found == known->misfits.end()) {
+      if (known->misfits.size() >= kMostSizes) known->misfits.clear();
+      found = known->misfits.emplace(symbols, jit::check_shapes(known->graph, symbols)).first;
+    }
+    if (!found->second.empty()) throw OpError(ErrorKind::Capture, found->second);
+    return run(arguments, symbols);
   };
 }
 
@@ -38,7 +63,7 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
   }
   if (options.backend == "fused" && !needs_gradients) {
     try {
-      return run_kernels(captured);
+      return checked(captured, run_kernels(captured));
     } catch (const InternalError& error) {
       static bool told = false;
       if (!told)
@@ -46,7 +71,7 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
       told = true;
     }
   }
-  return run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph);
+  return checked(captured, run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph));
 }
 
 }  // namespace kiln::interp::capture
