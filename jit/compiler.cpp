@@ -9,13 +9,15 @@
 namespace kiln::jit {
 namespace {
 
-// The file beside the program's other libraries, as the run path of the program says.
-constexpr const char* kLibrary = "libkiln_llvm.so";
+// Where the build put it, else beside the program or where the system has its libraries.
+constexpr const char* kPlaces[] = {KILN_LLVM_LIBRARY, "libkiln_llvm.so"};
 
 CompileFn open_library() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
-  return reinterpret_cast<CompileFn>(dlsym(library, kCompileSymbol));
+  for (const char* place : kPlaces) {
+    void* const library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) return reinterpret_cast<CompileFn>(dlsym(library, kCompileSymbol));
+  }
+  throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
 }
 
 }  // namespace
