@@ -219,8 +219,9 @@ void drop_large_blocks() {
 // memory.
 void* aligned_block(std::size_t bytes) {
   const bool huge = bytes >= kHugePage;
-  void* block = std::aligned_alloc(huge ? kHugePage : kAlignment, bytes);
-  if (huge && block != nullptr) madvise(block, bytes, MADV_HUGEPAGE);  // a wish: its failure changes nothing
+  void* block = nullptr;
+  if (posix_memalign(&block, huge ? kHugePage : kAlignment, bytes) != 0) return nullptr;
+  if (huge) madvise(block, bytes, MADV_HUGEPAGE);  // a wish: its failure changes nothing
   return block;
 }
 
