@@ -78,7 +78,8 @@ TEST_CASE("a wrong command line says what is wrong and what was meant") {
   CHECK(complaint({"--json=yes"}) == "`--json` takes no value|");
   CHECK(complaint({"fmt"}) == "`kiln fmt` needs files|");
   CHECK(complaint({"--check", "a.kiln"}) == "`--check` goes with `kiln fmt`|");
-  CHECK(complaint({"--backend", "warp"}) == "there is no backend `warp`|backends are fused, aot_eager and eager");
+  CHECK(complaint({"--backend", "warp"}) ==
+        "there is no backend `warp`|backends are fused, aot_eager and eager");
   CHECK(complaint({"-x"}).starts_with("there is no option `-x`"));
 }
 
