@@ -137,6 +137,12 @@ std::int64_t length_of(const Value& v) {
   }
 }
 
+// Tuples also by the names of their items, which results of some ops have.
+bool is_alike(const Value& v, const Value& like) {
+  if (v.tag() != like.tag()) return false;
+  return !v.is(Tag::Tuple) || v.as<Tuple>().names == like.as<Tuple>().names;
+}
+
 bool has_keys(const Dict& dict, const std::vector<Value>& keys) {
   if (dict.size() != keys.size()) return false;
   std::size_t at = 0;
@@ -226,7 +232,7 @@ bool Guard::holds(Found& found, Numbers& numbers) const {
       return w != nullptr && identical(*v, *w) == (kind == Kind::Same);
     }
     case Kind::Tag:
-      return v->tag() == value.tag();
+      return is_alike(*v, value);
     case Kind::Struct:
       return v->is(interp::Tag::Instance) && identical(v->as<Instance>().type, value);
     case Kind::Code:

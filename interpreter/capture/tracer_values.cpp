@@ -17,6 +17,27 @@ const void* identity(const Value& v) {
 
 bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
 
+// Of the same kind, with nothing in it: what is guarded keeps nothing of the recorded call alive.
+Value empty_of(const Value& v) {
+  switch (v.tag()) {
+    case Tag::List:
+      return make<List>(std::vector<Value>());
+    case Tag::Tuple: {
+      Value tuple = make<Tuple>(std::vector<Value>());
+      tuple.as<Tuple>().names = v.as<Tuple>().names;
+      return tuple;
+    }
+    case Tag::Dict:
+      return make<Dict>();
+    case Tag::Cell:
+      return make<Cell>();
+    case Tag::Method:
+      return make<Method>(Value(), Value());
+    default:
+      return make<Slice>(Value(), Value(), Value());
+  }
+}
+
 const std::vector<Value>* items_in(const Value& v) {
   if (v.is(Tag::List)) return &v.as<List>().items;
   return v.is(Tag::Tuple) ? &v.as<Tuple>().items : nullptr;
@@ -77,11 +98,18 @@ void Tracer::arrive(const Value& v, SourceId source) {
     case Tag::Method:
     case Tag::Slice:
       guard.kind = Guard::Kind::Tag;
+      guard.value = empty_of(v);
       break;
-    case Tag::Tuple:
-      guard.kind = Guard::Kind::Length;
-      guard.number = static_cast<std::int64_t>(v.as<Tuple>().items.size());
-      break;
+    case Tag::Tuple: {
+      guard.kind = Guard::Kind::Tag;
+      guard.value = empty_of(v);
+      Guard length;
+      length.kind = Guard::Kind::Length;
+      length.source = source;
+      length.number = static_cast<std::int64_t>(v.as<Tuple>().items.size());
+      add_guard(std::move(guard));
+      return add_guard(std::move(length));
+    }
     case Tag::Instance:
       guard.kind = Guard::Kind::Struct;
       guard.value = v.as<Instance>().type;

@@ -92,9 +92,11 @@ class StateText {
     const auto [at, is_new] = tensors_.try_emplace(x.impl(), tensors_.size());
     std::string text = fmt::format("tensor#{}", at->second);
     if (!is_new) return text;
-    const auto memory = memories_.try_emplace(x.storage().get(), memories_.size()).first->second;
-    text += fmt::format(" {} strides {} memory#{}+{}", to_string(x.type()), to_string(x.strides()), memory,
-                        x.offset());
+    // Where in a memory a tensor lies shows only beside others in it.
+    const auto& [memory, begin] =
+        memories_.try_emplace(x.storage().get(), memories_.size(), x.offset()).first->second;
+    text += fmt::format(" {} strides {} memory#{}{:+}", to_string(x.type()), to_string(x.strides()), memory,
+                        x.offset() - begin);
     if (requires_grad(x)) text += is_leaf(x) ? " requires_grad" : " has_history";
     text += " {";
     for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + number(element(x, i));
@@ -105,7 +107,7 @@ class StateText {
 
   std::map<const void*, std::size_t> objects_;
   std::map<const void*, std::size_t> tensors_;
-  std::map<const void*, std::size_t> memories_;
+  std::map<const void*, std::pair<std::size_t, std::int64_t>> memories_;
 };
 
 }  // namespace
