@@ -32,6 +32,8 @@ class Builder {
   std::vector<ValueId> apply(const Op& op, std::vector<Operand> operands, std::vector<GraphAttr> attrs,
                              const Node& like, std::string name = {});
 
+  // The name, with a number when there is one like it.
+  std::string fresh(const std::string& name);
   const Type& type(ValueId id) const { return graph.values[static_cast<std::size_t>(id)].type; }
 
   Graph graph;

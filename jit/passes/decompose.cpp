@@ -12,11 +12,12 @@ namespace {
 
 using Operands = std::vector<TraceOperand>;
 
-std::optional<Fragment> body_of(const Node& node, const Operands& operands, const SymbolValues& hints) {
+std::optional<Fragment> body_of(const Node& node, const Operands& operands, const SymbolValues& hints,
+                                bool (*expands)(const Op&)) {
   const Body body = [&node](Inputs given, const SymbolValues& symbols) {
     return run_body(*node.op, given, evaluate(*node.op, node.attrs, symbols));
   };
-  return trace(body, operands, hints, is_composite);
+  return trace(body, operands, hints, expands);
 }
 
 bool gives_values(const Fragment& fragment) {
@@ -51,7 +52,7 @@ bool may_give_views(const Node& node, const Operands& operands, const SymbolValu
   for (const bool row_major : {false, true}) {
     Node at = node;
     at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
-    const auto body = body_of(at, at_hints(operands, hints, row_major), {});
+    const auto body = body_of(at, at_hints(operands, hints, row_major), {}, differentiates_by_body);
     if (body && gives_views(*body)) return true;
   }
   return false;
@@ -72,12 +73,12 @@ bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(k
 template <class F>
 Graph expand(const Graph& graph, const F& choose) {
   Rewriter rewriter(graph);
+  Producers producers;
   for (const Node& node : graph.nodes) {
     std::optional<Fragment> body;
     if (!node.is_constant() && node.form == Form::Plain && is_composite(*node.op) && !node.outputs.empty()) {
       const Node mapped = rewriter.mapped(node);
-      const std::vector<int> producers = rewriter.graph.producers();
-      body = choose(mapped, trace_operands(rewriter.graph, producers, mapped));
+      body = choose(mapped, trace_operands(rewriter.graph, producers.of(rewriter.graph), mapped));
     }
     body ? replace(rewriter, node, *body) : rewriter.copy(node);
   }
@@ -89,7 +90,8 @@ Graph expand(const Graph& graph, const F& choose) {
 Graph expand_views(const Graph& graph) {
   return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
     if (!may_give_views(node, operands, graph.hints)) return std::nullopt;
-    auto body = body_of(node, operands, graph.hints);
+    // No further than the tape does: what derivatives sum up, and in which order, stays as it is.
+    auto body = body_of(node, operands, graph.hints, differentiates_by_body);
     if (body && gives_values(*body)) return body;
     throw OpError(
         ErrorKind::Capture,
@@ -97,10 +99,18 @@ Graph expand_views(const Graph& graph) {
   });
 }
 
+Graph expand_recorded(const Graph& graph) {
+  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
+    if (!differentiates_by_body(*node.op)) return std::nullopt;
+    auto body = body_of(node, operands, graph.hints, differentiates_by_body);
+    return body && gives_values(*body) ? std::move(body) : std::nullopt;
+  });
+}
+
 Graph decompose(const Graph& graph) {
   return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
     if (keeps_its_errors(*node.op)) return std::nullopt;
-    auto body = body_of(node, operands, graph.hints);
+    auto body = body_of(node, operands, graph.hints, is_composite);
     return body && gives_values(*body) ? std::move(body) : std::nullopt;
   });
 }

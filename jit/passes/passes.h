@@ -25,6 +25,8 @@ struct Functionalized {
 };
 Functionalized functionalize_values(const Graph& graph);
 
+// Ops that the tape sees as the smaller ops of their bodies become these.
+Graph expand_recorded(const Graph& graph);
 // Composite ops become the smaller ops of their bodies.
 Graph decompose(const Graph& graph);
 // What is known before the graph runs is computed now: constants of constants.

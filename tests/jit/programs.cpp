@@ -22,12 +22,12 @@ class Writer {
  public:
   explicit Writer(unsigned seed) : engine_(seed) {}
 
-  Graph run() {
+  Graph run(int more_steps) {
     builder_.graph.name = "program";
     inputs();
     const std::vector<Tensor> arguments = arguments_of(builder_.graph);
     tensors_.assign(arguments.begin(), arguments.end());
-    const int steps = 3 + draw(9);
+    const int steps = 3 + draw(9) + more_steps;
     for (int i = 0; i < steps; ++i) step();
     const int results = draw(4);
     for (int i = 0; i < results; ++i) builder_.graph.outputs.push_back(Operand::of(value()));
@@ -301,7 +301,7 @@ std::vector<Tensor> arguments_of(const Graph& graph) {
   return result;
 }
 
-Graph random_program(unsigned seed) { return Writer(seed).run(); }
+Graph random_program(unsigned seed, int more_steps) { return Writer(seed).run(more_steps); }
 
 namespace {
 

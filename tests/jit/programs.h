@@ -11,7 +11,7 @@ namespace kiln::jit::testing {
 // Arguments for a captured graph, always of the same elements; inputs of one storage share memory.
 std::vector<Tensor> arguments_of(const Graph& graph);
 
-Graph random_program(unsigned seed);
+Graph random_program(unsigned seed, int more_steps = 0);
 
 // A smaller graph that still fails: nodes are left out with what depends on them while `fails` holds.
 Graph shrunk(Graph graph, const std::function<bool(const Graph&)>& fails);

@@ -1,0 +1,299 @@
+#include "jit/backward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "jit/shape_rules.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0; }
+bool is_absent(const Operand& operand) { return operand.value == Operand::kAbsent; }
+
+// Which values the gradients that are recorded read.
+Saves saves_of(const TapeNode& node) {
+  if (node.op->saves_by_input.empty()) return node.op->saves;
+  Saves saves;
+  for (std::size_t i = 0; i < node.edges.size(); ++i) {
+    if (node.edges[i])
+      saves = saves | node.op->saves_by_input[std::min(i, node.op->saves_by_input.size() - 1)];
+  }
+  return saves;
+}
+
+std::vector<TensorType> types_at(std::span<const Type> types, const SymbolValues& symbols) {
+  std::vector<TensorType> result;
+  for (const Type& each : types) result.push_back(evaluate(each, symbols));
+  return result;
+}
+
+Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
+
+// Stands for the input of a view that the tape took anew, which no value need be.
+constexpr ValueId kLayoutOnly = std::numeric_limits<ValueId>::max();
+
+void check_available(const Fragment& fragment, std::span<const TraceOperand> operands,
+                     std::string_view what) {
+  for (const Fragment::Step& step : fragment.steps) {
+    for (const Operand& each : step.operands) {
+      if (!each.is_value() || static_cast<std::size_t>(each.value) >= operands.size()) continue;
+      if (operands[static_cast<std::size_t>(each.value)].operand.value == kLayoutOnly) {
+        throw InternalError(fmt::format("the derivative of {} reads what it is a view of", what));
+      }
+    }
+  }
+}
+
+std::string_view name_of(const TapeNode& node) {
+  return node.op != nullptr ? node.op->name() : std::string_view("a write through a view");
+}
+
+}  // namespace
+
+BackwardWalk::BackwardWalk(const Tape& tape, Rewriter& joint)
+    : tape_(tape), joint_(joint), source_producers_(joint.source().producers()), stops_(tape.nodes.size()) {
+  for (const Edge& each : tape.inputs) {
+    if (each) stop(each.node).needed = true;
+  }
+  mark_needed();
+}
+
+bool BackwardWalk::reaches_wanted(const Edge& edge) const {
+  return edge && stops_[static_cast<std::size_t>(edge.node)].needed;
+}
+
+std::vector<Operand> BackwardWalk::run(std::span<const Edge> roots, std::span<const Operand> root_grads) {
+  count_pending(roots);
+  for (std::size_t i = 0; i < roots.size(); ++i) give(roots[i], root_grads[i]);
+  for (int n = 0; n < static_cast<int>(stops_.size()); ++n) {
+    if (stop(n).reached && stop(n).needed && stop(n).pending == 0) ready_.push(n);
+  }
+  while (!ready_.empty()) {
+    const int youngest = ready_.top();
+    ready_.pop();
+    visit(youngest);
+  }
+  std::vector<Operand> results;
+  for (const Edge& each : tape_.inputs) {
+    const bool arrived = each && !stop(each.node).grads.empty();
+    results.push_back(arrived ? stop(each.node).grads[0] : Operand{});
+  }
+  return results;
+}
+
+// ---- What is run ----
+
+// A node may have edges to younger ones, so the order is found by following them.
+template <class F>
+void BackwardWalk::visit_inputs_first(int root, std::vector<bool>& seen, const F& f) {
+  std::vector<std::pair<int, std::size_t>> path;
+  const auto enter = [&](int n) {
+    if (seen[static_cast<std::size_t>(n)]) return;
+    seen[static_cast<std::size_t>(n)] = true;
+    path.emplace_back(n, 0);
+  };
+  enter(root);
+  while (!path.empty()) {
+    auto& [n, next] = path.back();
+    const std::vector<Edge>& edges = node_at(n).edges;
+    if (next == edges.size()) {
+      f(n);
+      path.pop_back();
+    } else if (const Edge& edge = edges[next++]) {
+      enter(edge.node);
+    }
+  }
+}
+
+void BackwardWalk::mark_needed() {
+  std::vector<bool> seen(stops_.size(), false);
+  for (int root = 0; root < static_cast<int>(stops_.size()); ++root) {
+    visit_inputs_first(root, seen, [this](int n) {
+      for (const Edge& edge : node_at(n).edges) {
+        if (reaches_wanted(edge)) stop(n).needed = true;
+      }
+    });
+  }
+}
+
+void BackwardWalk::count_pending(std::span<const Edge> roots) {
+  std::vector<bool> seen(stops_.size(), false);
+  for (const Edge& root : roots) {
+    visit_inputs_first(root.node, seen, [this](int n) {
+      stop(n).reached = true;
+      if (!stop(n).needed) return;
+      for (const Edge& edge : node_at(n).edges) {
+        if (edge) ++stop(edge.node).pending;
+      }
+    });
+  }
+}
+
+// ---- A visit ----
+
+void BackwardWalk::visit(int n) {
+  const TapeNode& node = node_at(n);
+  std::vector<Operand> inputs(node.edges.size());
+  if (node.kind != TapeNode::Kind::Argument && !stop(n).grads.empty()) inputs = differentiate(n);
+  for (std::size_t i = 0; i < node.edges.size(); ++i) {
+    const Edge& edge = node.edges[i];
+    if (!reaches_wanted(edge)) continue;
+    if (!is_absent(inputs[i])) give(edge, inputs[i]);
+    if (--stop(edge.node).pending == 0) ready_.push(edge.node);
+  }
+}
+
+// A gradient arrives at an output: brought to the output's type and added to what is there.
+void BackwardWalk::give(const Edge& edge, Operand grad) {
+  const Type& type = node_at(edge.node).output_types[static_cast<std::size_t>(edge.output)];
+  const Type given = operand_type(joint_.graph, grad);
+  const SymbolValues& hints = joint_.graph.hints;
+  if (given.dtype != type.dtype || evaluate(given.sizes, hints) != evaluate(type.sizes, hints)) {
+    const Body fit = [&type](Inputs operands, const SymbolValues& symbols) {
+      const Dims sizes = evaluate(type.sizes, symbols);
+      const Tensor sum = operands[0].sizes() == sizes ? operands[0] : ops::sum_to(operands[0], sizes);
+      return Tensors{ops::to(sum, type.dtype)};
+    };
+    grad = apply(fit, {operand(grad)}, edge.node)[0];
+  }
+  std::vector<Operand>& grads = stop(edge.node).grads;
+  grads.resize(node_at(edge.node).output_types.size());
+  Operand& sum = grads[static_cast<std::size_t>(edge.output)];
+  if (is_absent(sum)) {
+    sum = grad;
+  } else {
+    const Body add = [](Inputs operands, const SymbolValues&) { return Tensors{operands[0] + operands[1]}; };
+    sum = apply(add, {operand(sum), operand(grad)}, edge.node)[0];
+  }
+}
+
+std::vector<Operand> BackwardWalk::differentiate(int n) {
+  const TapeNode& node = node_at(n);
+  const bool any = std::any_of(node.edges.begin(), node.edges.end(),
+                               [this](const Edge& each) { return reaches_wanted(each); });
+  if (!any) return std::vector<Operand>(node.edges.size());
+  if (node.kind == TapeNode::Kind::Write) return differentiate_write(n);
+  if (!node.op->vjp) {
+    throw OpError(ErrorKind::Autograd,
+                  fmt::format("{} has no derivative: {}", node.op->name(), node.op->vjp.missing), {},
+                  "detach its input, or give the derivative with an `autograd` function");
+  }
+  return differentiate_op(n);
+}
+
+std::vector<Operand> BackwardWalk::differentiate_op(int n) {
+  const TapeNode& node = node_at(n);
+  const Saves saves = saves_of(node);
+  const std::size_t inputs = node.inputs.size(), outputs = node.output_types.size();
+  // What the rule is given, and where: the inputs, the outputs, the gradients.
+  std::vector<TraceOperand> operands;
+  std::vector<std::size_t> places;
+  const auto hand = [&](TraceOperand each, std::size_t place) {
+    operands.push_back(std::move(each));
+    places.push_back(place);
+  };
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!has_bit(saves.inputs, i)) continue;
+    if (node.source && i == 0) {
+      const Type& type = node.input_types[i];
+      const bool known = !is_absent(node.inputs[i]);
+      hand({known ? joint_.at(node.inputs[i]) : Operand::of(kLayoutOnly), type.dtype, type.device,
+            node.source},
+           i);
+    } else if (!is_absent(node.inputs[i])) {
+      hand(operand(joint_.at(node.inputs[i])), i);
+    }
+  }
+  for (std::size_t k = 0; k < outputs; ++k) {
+    if (has_bit(saves.outputs, k)) hand(operand(Operand::of(joint_.at(node.outputs[k]))), inputs + k);
+    if (!is_absent(stop(n).grads[k])) hand(operand(stop(n).grads[k]), inputs + outputs + k);
+  }
+  const auto needs = std::make_unique<bool[]>(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) needs[i] = reaches_wanted(node.edges[i]);
+  const Body rule = [&](Inputs given, const SymbolValues& symbols) {
+    Tensors all(inputs + 2 * outputs);
+    for (std::size_t k = 0; k < places.size(); ++k) all[places[k]] = given[k];
+    const std::vector<TensorType> output_types = types_at(node.output_types, symbols);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      Tensor& grad = all[inputs + outputs + k];
+      if (!grad && is_float(output_types[k].dtype)) grad = zeros_of(output_types[k]);
+    }
+    const Inputs tensors(all);
+    Tensors made = node.op->vjp.fn({*node.op, evaluate(*node.op, node.attrs, symbols), tensors.first(inputs),
+                                    tensors.subspan(inputs, outputs), types_at(node.input_types, symbols),
+                                    output_types, tensors.last(outputs), std::span(needs.get(), inputs)});
+    if (made.size() != inputs) {
+      throw InternalError(fmt::format("the derivative of {} gives {} gradients for {} inputs",
+                                      node.op->name(), made.size(), inputs));
+    }
+    for (std::size_t i = 0; i < inputs; ++i) {
+      if (!needs[i]) made[i] = {};
+    }
+    return made;
+  };
+  return apply(rule, operands, n);
+}
+
+// Gradient goes to what the base was outside of the view, inside of it to what was written.
+std::vector<Operand> BackwardWalk::differentiate_write(int n) {
+  const TapeNode& node = node_at(n);
+  const bool base = reaches_wanted(node.edges[0]), written = reaches_wanted(node.edges[1]);
+  const Body rule = [&](Inputs given, const SymbolValues& symbols) {
+    std::vector<Attrs> attrs;
+    Tensors views{ops::contiguous(given[0])};
+    for (const ViewApplication& step : node.path) {
+      attrs.push_back(evaluate(*step.op, step.attrs, symbols));
+      views.push_back(
+          kiln::bind(*step.op, {&views.back(), 1}, attrs.back())[static_cast<std::size_t>(step.output)]);
+    }
+    Tensors result(2);
+    if (written) result[1] = views.back();
+    if (!base) return result;
+    result[0] = ops::zeros_like(views.back());
+    for (std::size_t i = node.path.size(); i-- > 0;) {
+      result[0] = node.path[i].op->undo.fn(views[i], result[0], attrs[i], node.path[i].output);
+    }
+    return result;
+  };
+  return apply(rule, {operand(stop(n).grads[0])}, n);
+}
+
+// ---- Steps ----
+
+// What the steps have in common: the forward node they come from.
+Node BackwardWalk::like(int n) const {
+  Node result;
+  const ValueId id = node_at(n).value;
+  if (id < 0) return result;
+  result.origin = joint_.source().values[static_cast<std::size_t>(id)].name;
+  const int made = source_producers_[static_cast<std::size_t>(id)];
+  if (made >= 0) result.place = joint_.source().nodes[static_cast<std::size_t>(made)].place;
+  return result;
+}
+
+TraceOperand BackwardWalk::operand(const Operand& value) {
+  const Type type = operand_type(joint_.graph, value);
+  return {value, type.dtype, type.device, [this, id = value.value](const SymbolValues& symbols) {
+            return layout_of(joint_.graph, producers_.of(joint_.graph), id, symbols);
+          }};
+}
+
+std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n) {
+  const auto fragment = trace(rule, operands, joint_.graph.hints, differentiates_by_body);
+  if (!fragment) {
+    throw OpError(ErrorKind::Capture,
+                  fmt::format("the derivative of {} depends on elements, or here on sizes that are symbols",
+                              name_of(node_at(n))));
+  }
+  check_available(*fragment, operands, name_of(node_at(n)));
+  std::vector<Operand> given;
+  for (const TraceOperand& each : operands) given.push_back(each.operand);
+  return inline_fragment(joint_, *fragment, std::move(given), like(n));
+}
+
+}  // namespace kiln::jit
