@@ -87,7 +87,9 @@ bool sees_write(const Op& op, Inputs inputs) {
 Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) {
   const Tensor& target = inputs[0];
   const bool keeps_output = op.saves.outputs != 0;
-  const bool apart = !op.vjp || result.dtype != target.dtype() || OpNode::keeps_input(op, inputs, 0);
+  // Integers have no history, whatever is written into them.
+  const bool apart = !is_float(target.dtype()) || !op.vjp || result.dtype != target.dtype() ||
+                     OpNode::keeps_input(op, inputs, 0);
   return apart ? write_by_value(op, inputs, attrs) : write_directly(op, inputs, attrs, keeps_output);
 }
 

@@ -234,6 +234,15 @@ TEST_CASE("a constant that is written becomes part of the history", "[tape][writ
   CHECK(values(x) == Values{10, 200, 3, 4, 5});
 }
 
+TEST_CASE("integers have no history, whatever is written into them", "[tape][write]") {
+  const Tensor x = ops::ones(Dims{3}, DType::F64);
+  set_requires_grad(x, true);
+  const Tensor counts = ops::zeros(Dims{3}, DType::I64);
+  ops::copy_(counts, x * 2.0);
+  CHECK_FALSE(requires_grad(counts));
+  CHECK(ops::sum(counts).item_int() == 6);
+}
+
 TEST_CASE("a leaf cannot be written while recording", "[tape][write]") {
   const Tensor x = variable({1, 2});
   CHECK(kind_of([&] { mul_(x, 2.0); }) == ErrorKind::Autograd);
