@@ -55,7 +55,7 @@ class Picture {
     std::string label = op_text(node);
     for (const ValueId id : node.outputs) label += " " + name(id);
     std::string tip = print_node(graph_, node, names_);
-    if (const std::string place = place_text(node); !place.empty()) tip += "  " + place;
+    if (const std::string place = place_text(graph_, node); !place.empty()) tip += "  " + place;
     text_ += fmt::format("  n{} [shape=box, label={}, tooltip={}];\n", i, quoted(label), quoted(tip));
     for (const Operand& operand : node.operands) {
       if (operand.is_value()) edge(operand.value, fmt::format("n{}", i));

@@ -228,6 +228,8 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
         x.is_number() != type.is_number) {
       refuse(graph, i, places[i], x, symbols);
     }
+    const std::string& name = graph.values[i].name;
+    if (x.is_number() && graph.hints.contains(name)) symbols.emplace(name, x.item_int());
     for (int d = 0; d < x.rank(); ++d) {
       const Size& size = type.sizes[static_cast<std::size_t>(d)];
       const std::string text = size.text();

@@ -335,13 +335,14 @@ class Parser {
     return Tensor::number(std::get<Size>(number).constant());
   }
 
-  // "# grad of %b, demo.kiln:2:8"
+  // "# grad of %b, demo.kiln:2:8", "# recomputes %a"
   void comment(Node& node) {
     if (!reader_.take("#")) return;
     std::string text(reader_.rest_of_line());
-    if (text.starts_with("grad of %")) {
+    for (const std::string_view start : {"grad of %", "recomputes %"}) {
+      if (!text.starts_with(start)) continue;
       const std::size_t end = std::min(text.find(", "), text.size());
-      node.origin = text.substr(9, end - 9);
+      node.origin = text.substr(start.size(), end - start.size());
       text = end == text.size() ? "" : text.substr(end + 2);
     }
     const std::size_t last = text.rfind(':');

@@ -212,8 +212,12 @@ std::string digest(const Tensor& constant) {
   return fmt::format("{:016x}", hash);
 }
 
-std::string place_text(const Node& node) {
-  std::string text = node.origin.empty() ? "" : "grad of %" + node.origin;
+std::string place_text(const Graph& graph, const Node& node) {
+  std::string text;
+  if (!node.origin.empty()) {
+    const bool again = graph.values[static_cast<std::size_t>(node.outputs.at(0))].name == node.origin;
+    text = (again ? "recomputes %" : "grad of %") + node.origin;
+  }
   if (!node.place.file.empty()) {
     text += (text.empty() ? "" : ", ") +
             fmt::format("{}:{}:{}", node.place.file, node.place.line, node.place.column);
@@ -240,7 +244,7 @@ std::string print_graph(const Graph& graph) {
   const std::vector<std::string> names = value_names(graph);
   std::vector<Line> lines;
   for (const Node& node : graph.nodes) {
-    lines.push_back({"  " + print_node(graph, node, names), place_text(node)});
+    lines.push_back({"  " + print_node(graph, node, names), place_text(graph, node)});
   }
   std::string returned = "  return";
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {

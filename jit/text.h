@@ -16,8 +16,9 @@ std::string print_node(const Graph& graph, const Node& node, std::span<const std
 std::string print_effect(const Graph& graph, const Effect& effect);
 // An op with its attributes alone: "slice(dim=0, start=1)".
 std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs);
-// "demo.kiln:2:12", with "grad of %b, " before it for a backward node; empty when nothing is known.
-std::string place_text(const Node& node);
+// "demo.kiln:2:12", with "grad of %b, " before it for a backward node, "recomputes %a, " for one that is its
+// own origin; empty when nothing is known.
+std::string place_text(const Graph& graph, const Node& node);
 
 // Throws OpError (Syntax) with line, column and what was expected. Constants too large to be spelled are
 // found by their digest among `constants`.

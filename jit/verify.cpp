@@ -181,7 +181,7 @@ std::string neighbourhood(const Graph& graph, int at) {
   for (int i = std::max(at - 5, 0); i < std::min(at + 6, count); ++i) {
     text += (i == at ? "> " : "  ") + node_text(graph, i) + "\n";
   }
-  const std::string place = place_text(graph.nodes[static_cast<std::size_t>(at)]);
+  const std::string place = place_text(graph, graph.nodes[static_cast<std::size_t>(at)]);
   return place.empty() ? text : text + "from " + place + "\n";
 }
 
