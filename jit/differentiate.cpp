@@ -72,7 +72,7 @@ void name_values(Graph& graph, const Tape& tape) {
     std::string& name = graph.values[static_cast<std::size_t>(node.value)].name;
     if (!name.empty()) continue;
     const auto& made = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(node.value)])];
-    name = names.fresh(std::string(made.op->name()));
+    name = names.fresh_after(made);
   }
 }
 

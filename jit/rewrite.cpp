@@ -44,6 +44,14 @@ Builder::Builder(Graph header) : graph(std::move(header)) {
   for (const Value& value : graph.values) names_.insert(value.name);
 }
 
+std::string Builder::fresh_after(const Node& node) {
+  std::string name = node.is_constant() ? "constant" : std::string(node.op->name());
+  for (char& each : name) {
+    if (each == '.') each = '_';  // of a further form: max.dim
+  }
+  return fresh(name);
+}
+
 ValueId Builder::input(std::string name, Type type, Input input) {
   if (!graph.nodes.empty()) throw InternalError("an input comes after a node");
   graph.inputs.push_back(std::move(input));

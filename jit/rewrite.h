@@ -33,7 +33,9 @@ class Builder {
                              const Node& like, std::string name = {});
 
   // The name, with a number when there is one like it.
-  std::string fresh(const std::string& name);
+  std::string fresh(const std::string& name) { return fresh_name(names_, name); }
+  // Likewise, after the op: for a result that has none.
+  std::string fresh_after(const Node& node);
   const Type& type(ValueId id) const { return graph.values[static_cast<std::size_t>(id)].type; }
 
   Graph graph;

@@ -49,16 +49,6 @@ Outcome by_tape(const std::function<Tensors(std::vector<Tensor>&)>& run, const s
   return outcome;
 }
 
-Outcome by_graph(const Joint& joint, std::vector<Tensor> arguments, const std::vector<Tensor>& grads) {
-  Outcome outcome;
-  outcome.arguments = arguments;
-  arguments.insert(arguments.end(), grads.begin(), grads.end());
-  const Tensors all = evaluate(joint.graph, arguments);
-  outcome.outputs.assign(all.begin(), all.begin() + joint.outputs);
-  outcome.gradients.assign(all.begin() + joint.outputs, all.end());
-  return outcome;
-}
-
 std::string compare(std::string_view what, const std::vector<Tensor>& expected,
                     const std::vector<Tensor>& actual) {
   if (expected.size() != actual.size()) return "another number of " + std::string(what) + "s";
@@ -80,6 +70,16 @@ std::vector<bool> all_floats(const Graph& graph) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     wanted.push_back(is_float(graph.values[i].type.dtype));
   return wanted;
+}
+
+Outcome by_graph(const Joint& joint, std::vector<Tensor> arguments, const std::vector<Tensor>& grads) {
+  Outcome outcome;
+  outcome.arguments = arguments;
+  arguments.insert(arguments.end(), grads.begin(), grads.end());
+  const Tensors all = evaluate(joint.graph, arguments);
+  outcome.outputs.assign(all.begin(), all.begin() + joint.outputs);
+  outcome.gradients.assign(all.begin() + joint.outputs, all.end());
+  return outcome;
 }
 
 Case case_of(const Graph& program, Joint joint, std::function<std::vector<Tensor>()> arguments) {
@@ -126,6 +126,12 @@ bool tape_refuses(const Graph& program, std::vector<Tensor> arguments) {
 }
 
 std::string difference(const Case& each) {
+  return difference(each, [&each](std::vector<Tensor> arguments) {
+    return by_graph(each.joint, std::move(arguments), each.grads);
+  });
+}
+
+std::string difference(const Case& each, const std::function<Outcome(std::vector<Tensor>)>& run) {
   Outcome expected, actual;
   bool refused = false;
   seed(7);
@@ -136,7 +142,7 @@ std::string difference(const Case& each) {
   }
   seed(7);
   try {
-    actual = by_graph(each.joint, each.arguments(), each.grads);
+    actual = run(each.arguments());
   } catch (const OpError& error) {
     return refused ? "" : error.message();
   }

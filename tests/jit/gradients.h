@@ -24,9 +24,13 @@ Case case_of(const Graph& program, Joint joint, std::function<std::vector<Tensor
 // is differentiated by the tape again.
 Case second_case_of(const Case& first, Joint joint);
 
+Outcome by_graph(const Joint& joint, std::vector<Tensor> arguments, const std::vector<Tensor>& grads);
+
 // What differs between the tape, as eager code has it, and the joint graph; empty when nothing does to the
 // bit. Both start from the same random state.
 std::string difference(const Case& each);
+// Between the tape and another way to run the joint graph.
+std::string difference(const Case& each, const std::function<Outcome(std::vector<Tensor>)>& run);
 // Does the tape refuse to differentiate the results of the program?
 bool tape_refuses(const Graph& program, std::vector<Tensor> arguments);
 

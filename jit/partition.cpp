@@ -1,0 +1,352 @@
+#include "jit/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "jit/choice.h"
+
+namespace kiln::jit {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+const std::string& name_of(const Graph& graph, ValueId id) { return graph.values[at(id)].name; }
+
+// Part of a graph: nodes copied in order, in terms of values that were copied before.
+class Part : public Builder {
+ public:
+  Part(const Graph& source, Stage stage) : source_(source), now_(source.values.size(), Operand::kAbsent) {
+    graph.stage = stage;
+    graph.name = source.name;
+  }
+
+  void take_input(ValueId id, Input as) {
+    now_[at(id)] = input(name_of(source_, id), source_.values[at(id)].type, std::move(as));
+  }
+  bool has(ValueId id) const { return now_[at(id)] >= 0; }
+  Operand now(const Operand& operand) const {
+    return operand.is_value() ? Operand::of(now_[at(operand.value)]) : operand;
+  }
+  ValueId now(ValueId id) const { return now_[at(id)]; }
+
+  void copy(const Node& node) {
+    Node made = node;
+    for (Operand& each : made.operands) each = now(each);
+    std::vector<Type> types;
+    std::vector<std::string> names;
+    for (const ValueId id : node.outputs) {
+      types.push_back(source_.values[at(id)].type);
+      names.push_back(name_of(source_, id));
+    }
+    const std::vector<ValueId> results = append(std::move(made), std::move(types), names);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (!has(node.outputs[k])) now_[at(node.outputs[k])] = results[k];
+    }
+  }
+
+ private:
+  const Graph& source_;
+  std::vector<ValueId> now_;
+};
+
+// ---- Which nodes ----
+
+// Marks the nodes that are needed for the values marked in `needed`, stopping at those in `known`.
+std::vector<bool> nodes_for(const Graph& graph, std::vector<bool> needed, const std::vector<bool>& known,
+                            std::vector<bool> nodes) {
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    for (const ValueId id : node.outputs) {
+      if (needed[at(id)] && !known[at(id)]) nodes[n] = true;
+    }
+    if (!nodes[n]) continue;
+    for (const Operand& each : node.operands) {
+      if (each.is_value()) needed[at(each.value)] = true;
+    }
+  }
+  return nodes;
+}
+
+std::vector<bool> forward_nodes(const JointFacts& facts, const Choice& choice) {
+  std::vector<bool> needed(facts.graph.values.size(), false);
+  for (const ValueId id : choice.saved) needed[at(id)] = true;
+  return nodes_for(facts.graph, needed, std::vector<bool>(needed.size(), false), facts.forward_nodes);
+}
+
+std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) {
+  const Graph& graph = facts.graph;
+  std::vector<bool> needed(graph.values.size(), false), known = needed, acting(graph.nodes.size(), false);
+  for (const ValueId id : choice.saved) known[at(id)] = true;
+  for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < graph.outputs.size(); ++k) {
+    if (graph.outputs[k].is_value()) needed[at(graph.outputs[k].value)] = true;
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    acting[n] = facts.backward_nodes[n] && !node.outputs.empty() && facts.of_gradient[at(node.outputs[0])];
+  }
+  return nodes_for(graph, std::move(needed), known, std::move(acting));
+}
+
+// ---- Sizes ----
+
+void collect(const Sizes& sizes, std::set<std::string>& into) {
+  for (const Size& each : sizes) each.collect_symbols(into);
+}
+
+std::set<std::string> symbols_of(const Graph& graph, const Node& node) {
+  std::set<std::string> found;
+  for (const ValueId id : node.outputs) collect(graph.values[at(id)].type.sizes, found);
+  for (const GraphAttr& each : node.attrs) {
+    if (const auto* size = std::get_if<Size>(&each)) size->collect_symbols(found);
+    if (const auto* sizes = std::get_if<Sizes>(&each)) collect(*sizes, found);
+  }
+  for (const Operand& each : node.operands) {
+    const auto* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
+    if (size != nullptr) size->collect_symbols(found);
+  }
+  return found;
+}
+
+// ---- The two graphs ----
+
+// Names for what the report speaks of.
+void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
+  Builder names(graph);
+  const auto name = [&](ValueId id) {
+    std::string& text = graph.values[at(id)].name;
+    const Node* node = facts.producer(id);
+    if (text.empty()) text = node == nullptr ? names.fresh("input") : names.fresh_after(*node);
+  };
+  for (const ValueId id : choice.saved) name(id);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!facts.forward_nodes[n]) continue;
+    for (const ValueId id : graph.nodes[n].outputs) name(id);
+  }
+}
+
+Graph make_forward(const JointFacts& facts, const Choice& choice) {
+  const Graph& joint = facts.graph;
+  Part part(joint, Stage::Forward);
+  part.graph.hints = joint.hints;
+  part.graph.guards = joint.guards;
+  for (std::size_t i = 0; i + facts.given < joint.inputs.size(); ++i) {
+    part.take_input(static_cast<ValueId>(i), joint.inputs[i]);
+  }
+  const std::vector<bool> nodes = forward_nodes(facts, choice);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n]) part.copy(joint.nodes[n]);
+  }
+  for (int k = 0; k < facts.outputs; ++k) {
+    part.graph.outputs.push_back(part.now(joint.outputs[static_cast<std::size_t>(k)]));
+  }
+  for (Effect effect : joint.effects) {
+    effect.value = part.now(effect.value);
+    part.graph.effects.push_back(std::move(effect));
+  }
+  for (const ValueId id : choice.saved) {
+    ValueId kept = part.now(id);
+    if (keeps_copy(facts, id)) {
+      const Node* made = facts.producer(id);
+      kept = part.apply(OpTable::get().at("clone"), {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
+                        name_of(joint, id) + "_kept")[0];
+    }
+    part.graph.saved.push_back(kept);
+  }
+  return std::move(part.graph);
+}
+
+// A value that is kept, as backward sees it: a copy lies in memory row by row.
+Type kept_type(const JointFacts& facts, ValueId id) {
+  Type type = facts.graph.values[at(id)].type;
+  if (keeps_copy(facts, id)) type.strides.reset();
+  return type;
+}
+
+struct Backward {
+  Graph graph;
+  std::vector<std::string> sizes;
+};
+
+// The symbols that the nodes and inputs of backward speak of; second: those that no input shows.
+std::pair<std::set<std::string>, std::vector<std::string>> symbols_needed(const JointFacts& facts,
+                                                                          const Choice& choice,
+                                                                          const std::vector<bool>& nodes) {
+  const Graph& joint = facts.graph;
+  std::set<std::string> all, shown;
+  const auto see = [&](ValueId id) {
+    collect(joint.values[at(id)].type.sizes, all);
+    for (const Size& each : joint.values[at(id)].type.sizes) shown.insert(each.text());
+  };
+  for (const ValueId id : choice.saved) see(id);
+  for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i)
+    see(static_cast<ValueId>(i));
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n]) all.merge(symbols_of(joint, joint.nodes[n]));
+  }
+  std::vector<std::string> hidden;
+  std::set_difference(all.begin(), all.end(), shown.begin(), shown.end(), std::back_inserter(hidden));
+  return {std::move(all), std::move(hidden)};
+}
+
+Backward make_backward(const JointFacts& facts, const Choice& choice) {
+  const Graph& joint = facts.graph;
+  const std::vector<bool> nodes = backward_nodes(facts, choice);
+  auto [symbols, hidden] = symbols_needed(facts, choice, nodes);
+  Part part(joint, Stage::Backward);
+  for (const std::string& each : symbols) part.graph.hints[each] = joint.hints.at(each);
+  Input saved;
+  saved.role = Role::Saved;
+  for (const std::string& each : hidden) {
+    part.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, saved);
+  }
+  for (const ValueId id : choice.saved) {
+    part.take_input(id, saved);
+    part.graph.values.back().type = kept_type(facts, id);
+  }
+  for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i) {
+    part.take_input(static_cast<ValueId>(i), joint.inputs[i]);
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n]) continue;
+    Node node = joint.nodes[n];
+    if (facts.forward_nodes[n] && !node.outputs.empty()) node.origin = name_of(joint, node.outputs[0]);
+    part.copy(node);
+  }
+  for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < joint.outputs.size(); ++k) {
+    part.graph.outputs.push_back(part.now(joint.outputs[k]));
+  }
+  return {std::move(part.graph), std::move(hidden)};
+}
+
+// ---- The report ----
+
+std::string_view why_not_again(Again again) {
+  switch (again) {
+    case Again::Random:
+      return "random draws are not made twice";
+    case Again::Library:
+      return "is too costly to run again";
+    case Again::Reduction:
+      return "sums up too many elements to run again";
+    case Again::Gather:
+      return "reads or writes at computed places, which is slow to do again";
+    case Again::Chain:
+      return "ends a long chain of cheap ops, which would all run again";
+    default:
+      return "takes no more bytes than what it is computed from";
+  }
+}
+
+// The forward values whose derivatives, directly or through what runs again, read the value.
+std::string readers_text(const JointFacts& facts, ValueId id) {
+  std::set<ValueId> reached{id};
+  std::vector<std::string> origins;
+  for (std::size_t n = 0; n < facts.graph.nodes.size(); ++n) {
+    const Node& node = facts.graph.nodes[n];
+    const bool reads = facts.backward_nodes[n] &&
+                       std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
+                         return each.is_value() && reached.contains(each.value);
+                       });
+    if (!reads || node.outputs.empty()) continue;
+    if (!facts.of_gradient[at(node.outputs[0])] && facts.forward_nodes[n]) {
+      reached.insert(node.outputs.begin(), node.outputs.end());
+    } else if (!node.origin.empty() &&
+               std::find(origins.begin(), origins.end(), node.origin) == origins.end()) {
+      origins.push_back(node.origin);
+    }
+  }
+  if (origins.empty()) return "it is a gradient itself";
+  constexpr std::size_t kShown = 3;
+  std::string text = "for the gradient of ";
+  for (std::size_t i = 0; i < std::min(origins.size(), kShown); ++i)
+    text += (i > 0 ? ", %" : "%") + origins[i];
+  if (origins.size() > kShown) text += fmt::format(" and {} more", origins.size() - kShown);
+  return text;
+}
+
+std::string why_saved(const JointFacts& facts, ValueId id, Strategy strategy) {
+  const std::string readers = readers_text(facts, id);
+  if (strategy == Strategy::SaveAll) return readers;
+  const int n = facts.producers[at(id)];
+  if (n < 0) return "an input, " + readers;
+  const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
+  if (!facts.forward_nodes[static_cast<std::size_t>(n)]) {
+    return fmt::format("computed ahead, as it takes fewer bytes than what it is computed from; {}", readers);
+  }
+  if (node.is_view()) return "a part of what is not kept; " + readers;
+  const Again again = facts.again[static_cast<std::size_t>(n)];
+  const bool is_subject = again == Again::Random;
+  return fmt::format("{}{}; {}", is_subject ? "" : std::string(node.op->name()) + " ", why_not_again(again),
+                     readers);
+}
+
+std::string why_again(const JointFacts& facts, int n, const Choice& choice) {
+  const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
+  if (choice.lifted.contains(n)) return "costly, but the memory budget asks for it";
+  if (node.is_view()) return "a view, which costs nothing";
+  if (node.is_constant() || node.op->lowering == Lowering::Create)
+    return "made from nothing that must be kept";
+  if (node.op->lowering == Lowering::Reduce) return "a small reduction";
+  std::string from;
+  for (const Operand& each : node.operands) {
+    if (!each.is_value()) continue;
+    const std::string name = "%" + name_of(facts.graph, each.value);
+    if (from.find(name) == std::string::npos) from += (from.empty() ? "" : ", ") + name;
+  }
+  return from.empty() ? "cheap" : "cheap, from " + from;
+}
+
+PartitionReport report_of(const JointFacts& facts, const Choice& choice, Strategy strategy) {
+  PartitionReport report;
+  report.bytes_save_all = bytes_of(facts, choose_all(facts).saved);
+  report.bytes_saved = bytes_of(facts, choice.saved);
+  for (const ValueId id : choice.saved) {
+    report.saved.push_back({name_of(facts.graph, id), facts.bytes[at(id)], keeps_copy(facts, id),
+                            why_saved(facts, id, strategy)});
+  }
+  const std::vector<bool> nodes = backward_nodes(facts, choice);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Node& node = facts.graph.nodes[n];
+    if (!nodes[n] || !facts.forward_nodes[n]) continue;
+    std::int64_t bytes = 0;
+    for (const ValueId id : node.outputs) bytes += node.is_view() ? 0 : facts.bytes[at(id)];
+    report.recomputed.push_back({name_of(facts.graph, node.outputs[0]),
+                                 node.is_constant() ? "constant" : std::string(node.op->name()), bytes,
+                                 why_again(facts, static_cast<int>(n), choice)});
+  }
+  return report;
+}
+
+}  // namespace
+
+std::string to_string(const PartitionReport& report) {
+  std::string text;
+  for (const SavedValue& each : report.saved) {
+    text += fmt::format("saved       %{} {} B{}: {}\n", each.name, each.bytes, each.is_copy ? ", a copy" : "",
+                        each.why);
+  }
+  for (const std::string& each : report.sizes)
+    text += fmt::format("saved       size {}: no tensor shows it\n", each);
+  for (const Recomputation& each : report.recomputed) {
+    text += fmt::format("recomputed  %{} = {}, {} B: {}\n", each.name, each.op, each.bytes, each.why);
+  }
+  return text + fmt::format("{} B -> {} B\n", report.bytes_save_all, report.bytes_saved);
+}
+
+Partition partition(const Joint& joint, const PartitionOptions& options) {
+  Joint named = joint;
+  const JointFacts facts(named);
+  const Choice choice =
+      options.strategy == Strategy::SaveAll ? choose_all(facts) : choose_cut(facts, options.memory_budget);
+  name_values(named.graph, facts, choice);
+  Partition result;
+  result.forward = make_forward(facts, choice);
+  Backward backward = make_backward(facts, choice);
+  result.backward = std::move(backward.graph);
+  result.report = report_of(facts, choice, options.strategy);
+  result.report.sizes = std::move(backward.sizes);
+  return result;
+}
+
+}  // namespace kiln::jit
