@@ -257,12 +257,24 @@ Tensors Recorder::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   return results;
 }
 
+// A write that is not recorded leaves the history of the memory it goes to as it was, which no value that is
+// computed apart has. Leaves have none.
+bool Recorder::keeps_history(const Tensor& target) const {
+  if (!records_gradients_ || grad_enabled()) return false;
+  const auto has_history = [](const Tensor& x) { return requires_grad(x) && !is_leaf(x); };
+  return has_history(target) || (is_view(target) && has_history(target.impl()->origin->base));
+}
+
 Tensor Recorder::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_stopped()) return result;
   SmallVector<Tensor, 4> operands(inputs.begin(), inputs.end());
+  if (keeps_history(inputs[0])) {
+    stop_noting("a tensor with a history is written within no_grad");
+    return result;
+  }
   if (apart) operands[0] = without_history(inputs[0]);
   note(node_of(op, Form::Write, operands, attrs), {operands.data(), 1});
   return result;

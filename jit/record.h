@@ -91,6 +91,7 @@ class Recorder final : public levels::Level {
   const Tensor* expected_number(const Tensor& x);
   Tensor without_history(const Tensor& x);
   bool loses_history(Inputs inputs) const;
+  bool keeps_history(const Tensor& target) const;
 
   std::string graph_name_;
   FindInput find_input_;
