@@ -94,6 +94,10 @@ void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& val
     frame_->pc = frame_->code->instructions.data() + activation.place;
     base = frame_->base + frame_->pc->a + 1;
   }
+  if (exit.condition >= 0) {
+    const bool holds = value(exit.condition).tensor().item_bool();
+    frame_->pc += holds == exit.jumps_when ? exit.jump : 1;
+  }
 }
 
 }  // namespace kiln::interp

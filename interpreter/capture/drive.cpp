@@ -21,6 +21,7 @@ class Drive {
 
  private:
   void at_place() {
+    vm_.check_interrupt();
     Frame* const frame = vm_.frame();
     Place& place = compiled_.places[{frame->code, frame->place()}];
     if (place.empty_until && !place.is_full) return skip(*place.empty_until);
@@ -32,12 +33,19 @@ class Drive {
       if (hit(*entry, found, numbers)) return;
     }
     if (place.is_full || place.failures > 2) {
+      if (place.entries.empty() && frame == base_ && frame->place() == 0) leave_alone(*frame->code);
       returned_ = true;
       vm_.execute(base_);
       return;
     }
     note_recompile(place, frame);
     capture(place);
+  }
+
+  // Calls of code of which nothing can be compiled no longer ask.
+  static void leave_alone(const Code& code) {
+    if (code.instructions[0].opcode() == Opcode::Capture)
+      code.instructions[0].op = static_cast<std::uint16_t>(code.first);
   }
 
   // False: it does not hold after all.
@@ -58,7 +66,7 @@ class Drive {
     ++compiled_.hits;
     if (returns) {
       returned_ = first == base_;
-    } else if (entry.steps_over) {
+    } else if (entry.steps_over && exit.condition < 0) {
       returned_ = vm_.step_over(base_);
     }
     return true;
@@ -83,8 +91,13 @@ class Drive {
       const Guard* guard = entry.failing(found, numbers);
       if (guard == nullptr) return;
       TensorGuard::Difference difference = guard->difference(entry.sources, entry.exprs, found);
-      compiled_.recompiles.push_back(
-          {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
+      // Several graphs of one call may fail for the same reason.
+      const std::string reason = difference.what + "|" + difference.was + "|" + difference.now;
+      if (reason != recompiled_for_) {
+        compiled_.recompiles.push_back(
+            {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
+      }
+      recompiled_for_ = reason;
       if (compiled_.options.dynamic != std::optional(false))
         note_varying(place.varying, entry, found, numbers);
       return;
@@ -244,6 +257,7 @@ class Drive {
   Frame* base_;
   Compiled& compiled_;
   bool returned_ = false;
+  std::string recompiled_for_;  // in this call
 };
 
 }  // namespace

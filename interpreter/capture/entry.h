@@ -47,6 +47,10 @@ struct Exit {
   bool returns = false;  // the outermost of them is left, with `result`
   RecipeId result = -1;
   std::vector<Activation> frames;  // outermost first
+  // The last instruction, a comparison that jumps, is done but for the jump: by this tensor of one element.
+  RecipeId condition = -1;
+  bool jumps_when = true;
+  std::int32_t jump = 0;
 };
 
 // Runs a graph: one tensor for each input, the outputs in order, effects on the inputs done.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/members.h"
+#include "interpreter/operators.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -121,9 +122,27 @@ void Observer::look() {
   // Comparisons that jump at once: of two registers, or of a register and a number.
   const std::string_view letters = interp::operands(op_);
   if (letters == "rrj") compare(r_[i_.a], r_[i_.b]);
-  if (letters == "rrj" && (r_[i_.a].is(Tag::Tensor) || r_[i_.b].is(Tag::Tensor)))
-    tracer_.stop("a condition on the elements of a tensor");
-  if (letters == "rij" && r_[i_.a].is(Tag::Tensor)) tracer_.stop("a condition on the elements of a tensor");
+  if (letters == "rrj") branch(r_[i_.a], r_[i_.b]);
+  if (letters == "rij") branch(r_[i_.a], Value(std::int64_t{i_.b_number()}));
+}
+
+// The comparison belongs to the graph, the jump does not.
+void Observer::branch(const Value& a, const Value& b) {
+  if (!a.is(Tag::Tensor) && !b.is(Tag::Tensor)) return;
+  const auto op = comparison_of(op_);
+  if (!tracer_.is_stopped() && op && tracer_.nested_ == 0 && levels::top == &tracer_.recorder_) {
+    fix_all();
+    try {
+      const Value condition = compare_operator(tracer_.vm_.interpreter(), *op, a, b);
+      if (!tracer_.is_stopped() && condition.is(Tag::Tensor) && condition.tensor().numel() == 1) {
+        tracer_.branch_ = Tracer::Branch{condition, !name(op_).starts_with("JumpIfNot"), i_.c_number()};
+        tracer_.guards_before_ = tracer_.guards_.size();
+      }
+    } catch (const OpError&) {  // the interpreter meets it again, where it belongs
+    } catch (const lang::UserError&) {
+    }
+  }
+  tracer_.stop("a condition on the elements of a tensor");
 }
 
 // ---- Variables ----

@@ -20,6 +20,9 @@ class Watch {
   Tracer* before_;
 };
 
+// What an instruction compares by, whether it gives a bool or jumps; nothing for others.
+std::optional<lang::CompareOp> comparison_of(Opcode op);
+
 // Of one instruction, which the frame stands at. Its registers have been looked at.
 class Observer {
  public:
@@ -54,6 +57,7 @@ class Observer {
   void compare(const Value& a, const Value& b);
   void membership(const Value& a, const Value& b);
   void truth(const Value& v);
+  void branch(const Value& a, const Value& b);
   void augmented(const Value& target, const Value& value);
   void begin_for();
   void next_for();

@@ -46,7 +46,8 @@ std::optional<BinaryOp> arithmetic_of(Opcode op) {
   }
 }
 
-// Of those that jump, and of those that give a bool.
+}  // namespace
+
 std::optional<CompareOp> comparison_of(Opcode op) {
   switch (op) {
 #define KILN_COMPARISON(name)        \
@@ -67,8 +68,6 @@ std::optional<CompareOp> comparison_of(Opcode op) {
       return std::nullopt;
   }
 }
-
-}  // namespace
 
 bool Observer::any_number() const {
   bool any = false;

@@ -232,6 +232,13 @@ class Tracer {
   jit::Recorder recorder_;
   std::optional<Finished> checkpoint_;
   std::optional<Snapshot> before_;  // the instruction that runs
+  // A comparison of tensors that jumps was noted: what is left is the jump.
+  struct Branch {
+    Value condition;
+    bool jumps_when;
+    std::int32_t jump;
+  };
+  std::optional<Branch> branch_;
   std::string stop_;
   lang::Span stop_span_;
   const Code* current_code_ = nullptr;  // of the instruction that runs

@@ -41,8 +41,9 @@ Tracer::Snapshot Tracer::take_snapshot() {
     const Liveness& live = frame->code->liveness();
     const bool is_top = frame == vm_.frame();
     for (std::uint32_t r = 0; r < frame->code->registers; ++r) {
-      const bool needed = is_top ? live.is_live(activation.place, r)
-                                 : r < frame->pc->a && live.is_live_after(activation.place, r);
+      const bool needed = is_top && branch_ ? live.is_live_after(activation.place, r)
+                          : is_top          ? live.is_live(activation.place, r)
+                                            : r < frame->pc->a && live.is_live_after(activation.place, r);
       if (!needed) continue;
       activation.registers.emplace_back(r, frame->base[r]);
       activation.untouched.push_back(is_untouched(frame->base + r));
@@ -296,6 +297,11 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     for (const Value& each : call.arguments) made.parts.push_back(book.constant(each));
     for (const auto& [name, each] : call.named) made.named.emplace_back(name, book.constant(each));
     finished.effects.push_back(std::move(made));
+  }
+  if (branch_) {
+    finished.exit.condition = book.of(branch_->condition);
+    finished.exit.jumps_when = branch_->jumps_when;
+    finished.exit.jump = branch_->jump;
   }
   if (book.failed) return std::nullopt;
   finished.snapshot = std::move(snapshot);
