@@ -1,5 +1,7 @@
 #include "interpreter/interpreter.h"
 
+#include "interpreter/capture/hot.h"
+
 #include <cstdio>
 #include <filesystem>
 
@@ -41,6 +43,7 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
 }
 
 Interpreter::~Interpreter() {
+  capture::forget_entries();
   kiln::set_warning_sink({});
   impl_->modules.clear();
   for (Value& slot : main_->slots) slot.clear();

@@ -31,7 +31,8 @@ void Vm::drive_frame(Frame* frame) {
 }
 
 void Vm::heat_up(const std::shared_ptr<const Code>& code) {
-  if (code == nullptr || code->function == nullptr || code->compiled || code->never_compiled) return;
+  // What stands at top level runs once.
+  if (code == nullptr || code->name.empty() || code->compiled || code->never_compiled) return;
   capture::CompileOptions options;
   options.backend = interpreter_.options().backend;
   capture::compile_from_now_on(*code, std::move(options));

@@ -30,10 +30,33 @@ Value as_function(Interpreter& interpreter, const Value& f) {
 
 }  // namespace
 
+namespace {
+
+// Of all code that was ever compiled and still is.
+std::vector<std::weak_ptr<Compiled>>& compiled_code() {
+  static auto* const all = new std::vector<std::weak_ptr<Compiled>>();
+  return *all;
+}
+
+}  // namespace
+
+void forget_entries() {
+  for (const std::weak_ptr<Compiled>& each : compiled_code()) {
+    const std::shared_ptr<Compiled> alive = each.lock();
+    if (!alive) continue;
+    alive->in_order.clear();
+    const auto places = std::move(alive->places);  // whose end may end the code itself
+    alive->places.clear();
+    alive->options.own_backend = Value();
+  }
+  compiled_code().clear();
+}
+
 void compile_from_now_on(const Code& code, CompileOptions options) {
   if (code.compiled || code.never_compiled || code.instructions.empty()) return;
   code.compiled = std::make_shared<Compiled>();
   code.compiled->options = std::move(options);
+  compiled_code().push_back(code.compiled);
   code.first = code.instructions[0].opcode();
   code.instructions[0].op = static_cast<std::uint16_t>(Opcode::Capture);
 }

@@ -8,6 +8,9 @@ namespace kiln::interp::capture {
 // From the next call on it runs compiled. Nothing for code that never may, or does already.
 void compile_from_now_on(const Code& code, CompileOptions options);
 
+// Lets go of all entries: what they hold may hold the functions that they belong to.
+void forget_entries();
+
 // A function of the same body with code of its own, which is compiled; around anything else that can be
 // called, one that hands its arguments on.
 Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options);

@@ -122,7 +122,7 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
   std::vector<HotFunction> functions;
   for (const auto& code : interpreter.impl().vm.hot()) {
     HotFunction hot;
-    hot.name = code->name.empty() ? "fn" : code->name;
+    hot.name = code->name;
     const lang::Span span = code->span(0);
     if (span.file != nullptr)
       hot.place = fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
