@@ -39,7 +39,8 @@ Layout input_layout(const Graph& graph, int input) {
 Layout layout_in_storage(const Graph& graph, std::span<const int> producers, ValueId id) {
   if (id < static_cast<ValueId>(graph.inputs.size())) return input_layout(graph, id);
   const Node& node = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(id)])];
-  const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
+  const Operand& viewed = node.operands[0];
+  const Layout source = viewed.is_value() ? layout_in_storage(graph, producers, viewed.value) : Layout{};
   if (!node.is_view() && !node.writes_layout()) return source;
   const Attrs attrs = evaluate(*node.op, node.attrs, graph.hints);
   return node.op->view(source, attrs)[static_cast<std::size_t>(id - node.outputs[0])];
@@ -58,6 +59,7 @@ Memories memories_of(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const bool counts = !node.is_constant() && counts_places(*node.op);
     if (!node.is_view() && !node.writes() && !counts) continue;
+    if (!node.operands[0].is_value()) continue;  // a view of a number has memory of its own
     const ValueId root = result.root[static_cast<std::size_t>(node.operands[0].value)];
     const auto at = static_cast<std::size_t>(root);
     if (counts && at < graph.inputs.size()) {
