@@ -204,41 +204,6 @@ TEST_CASE("convolutions have the same bits on any number of threads and in any b
   set_num_threads(threads);
 }
 
-// Large images are cut into stripes of rows.
-TEST_CASE("convolutions of large images are those of f64, on any number of threads", "[conv]") {
-  const int threads = num_threads();
-  const Case cases[] = {
-      {{2, 64, 96, 80}, {64, 64, 3, 3}, {1, 1}, {1, 1}},
-      {{1, 64, 97, 80}, {64, 64, 5, 3}, {1, 1}, {0, 1}, {2, 1}},
-      {{1, 32, 200, 100}, {64, 32, 5, 5}, {2, 1}, {3, 2}},
-  };
-  for (const Case& c : cases) {
-    const Tensor x = noise(c.x, DType::F64, 1), weight = noise(c.weight, DType::F64, 2);
-    const Tensor y = noise(c.y(), DType::F64, 3), bias = noise({c.weight[0]}, DType::F64, 4);
-    const auto all = [&](DType dtype) {
-      const auto in = [=](const Tensor& each) { return ops::to(each, dtype); };
-      return std::vector<Tensor>{call("convolution", {in(x), in(weight), in(bias)}, c.attrs())[0],
-                                 call("convolution_input", {in(y), in(weight)}, c.attrs(c.x))[0],
-                                 call("convolution_weight", {in(x), in(y)}, c.attrs(c.weight))[0]};
-    };
-    const std::vector<Tensor> exact = all(DType::F64);
-    for (const DType dtype : {DType::F32, DType::BF16}) {
-      set_num_threads(1);
-      const std::vector<Tensor> alone = all(dtype);
-      set_num_threads(3);
-      const std::vector<Tensor> together = all(dtype);
-      for (std::size_t i = 0; i < exact.size(); ++i) {
-        INFO("result " << i << " in " << name(dtype));
-        CHECK(same_bits(alone[i], together[i]));
-        const Tensor error = ops::amax(ops::abs(ops::to(alone[i], DType::F64) - exact[i]));
-        const double scale = ops::amax(ops::abs(exact[i])).item_float();
-        CHECK(error.item_float() <= scale * (dtype == DType::F32 ? 1e-5 : 2e-2));
-      }
-    }
-  }
-  set_num_threads(threads);
-}
-
 TEST_CASE("conv1d and conv2d: batches, one image, padding by word, bias", "[conv]") {
   const Tensor x = noise({2, 3, 5, 4}, DType::F64, 1), weight = noise({4, 3, 2, 4}, DType::F64, 2);
   const Tensor bias = noise({4}, DType::F64, 3);
