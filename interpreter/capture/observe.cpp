@@ -276,7 +276,11 @@ void Observer::get_index() {
   switch (object.tag()) {
     case Tag::List:
     case Tag::Tuple:
-      if (index.is(Tag::Int) || index.is(Tag::Bool)) return tracer_.read_item(object, index.as_int());
+      if (index.is(Tag::Int) || index.is(Tag::Bool)) {
+        ExprId number = -1;
+        tracer_.read_item(object, index.as_int(), &number);
+        return tracer_.set_later(r_ + i_.a, number);
+      }
       if (index.is(Tag::Slice)) {
         tracer_.read_all(index);
         return tracer_.read_items(object);
@@ -290,8 +294,10 @@ void Observer::get_index() {
       const Value* found = object.as<Dict>().find(index);
       if (found == nullptr) return tracer_.stop("a key is missing");
       const std::string name = index.is(Tag::Str) ? "[\"" + index.as<Str>().text + "\"]" : "[…]";
-      return tracer_.arrive_part(*found, outside->source, Source::Kind::Key, 0, index,
-                                 tracer_.item_name(object, name));
+      ExprId number = -1;
+      tracer_.arrive_part(*found, outside->source, Source::Kind::Key, 0, index,
+                          tracer_.item_name(object, name), &number);
+      return tracer_.set_later(r_ + i_.a, number);
     }
     case Tag::Str:
     case Tag::Range:
@@ -321,7 +327,7 @@ void Observer::set_index(const Value& object, const Value& index) {
 // ---- Attributes ----
 
 // A field of a struct, declared or not; false: there is none, also of the same name.
-bool Observer::field_of(const Value& object, std::string_view name, const Value*& found) {
+bool Observer::field_of(const Value& object, std::string_view name, const Value*& found, ExprId* number) {
   auto& instance = object.as<Instance>();
   found = instance.find(name);
   const Tracer::Known* outside = tracer_.known(object);
@@ -334,10 +340,10 @@ bool Observer::field_of(const Value& object, std::string_view name, const Value*
     if (change && std::count(change->fields.begin(), change->fields.end(), field) > 0)
       return found != nullptr;
     tracer_.arrive_part(instance.fields[static_cast<std::size_t>(field)], source, Source::Kind::Field, field,
-                        {}, text);
+                        {}, text, number);
   } else if (found != nullptr) {
     if (change && std::count(change->extras.begin(), change->extras.end(), name) > 0) return true;
-    tracer_.arrive_part(*found, source, Source::Kind::Extra, 0, Value(name), text);
+    tracer_.arrive_part(*found, source, Source::Kind::Extra, 0, Value(name), text, number);
   } else if (instance.extra.empty()) {
     Guard guard;
     guard.kind = Guard::Kind::NoExtra;
@@ -354,9 +360,11 @@ void Observer::get_attribute() {
   const std::string_view name = frame_.code->sites[i_.c].name;
   const Value* found = nullptr;
   switch (object.tag()) {
-    case Tag::Instance:
-      field_of(object, name, found);
-      return;
+    case Tag::Instance: {
+      ExprId number = -1;
+      field_of(object, name, found, &number);
+      return tracer_.set_later(r_ + i_.a, number);
+    }
     case Tag::Module: {
       Module& module = object.as<Module>();
       const Value* value = module.find(name);
@@ -368,7 +376,8 @@ void Observer::get_attribute() {
       source.key = object;
       source.number = slot;
       source.text = module.name + "." + std::string(name);
-      return tracer_.arrive(*value, tracer_.sources_.add(std::move(source)));
+      return tracer_.set_later(r_ + i_.a,
+                               tracer_.arrive_number(*value, tracer_.sources_.add(std::move(source))));
     }
     case Tag::Tensor:
       if (name == "grad") {

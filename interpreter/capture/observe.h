@@ -76,7 +76,8 @@ class Observer {
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
   void scope_function(const Site& site, std::span<const Value> arguments);
-  bool field_of(const Value& instance, std::string_view name, const Value*& found);
+  // `number`: where its expression goes if it may vary; without, it is guarded to be what it is.
+  bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);
 
   Tracer& tracer_;
   Frame& frame_;

@@ -81,14 +81,15 @@ class Tracer {
     SourceId source;
   };
   void arrive(const Value& v, SourceId source);
+  // `varying`: as arrive_number, whose result it takes.
   void arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
-                   std::string text);
+                   std::string text, ExprId* varying = nullptr);
   const Known* known(const Value& v) const;
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
   void read_items(const Value& container);  // of a list, tuple or dict: all, and how many
-  void read_item(const Value& container, std::int64_t at);
+  void read_item(const Value& container, std::int64_t at, ExprId* varying = nullptr);
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
   bool has_tensor(const Value& v, int depth = 0) const;

@@ -126,14 +126,19 @@ void Tracer::arrive(const Value& v, SourceId source) {
 }
 
 void Tracer::arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
-                         std::string text) {
+                         std::string text, ExprId* varying) {
   Source source;
   source.kind = kind;
   source.parent = parent;
   source.number = number;
   source.key = std::move(key);
   source.text = std::move(text);
-  arrive(v, sources_.add(std::move(source)));
+  const SourceId id = sources_.add(std::move(source));
+  if (varying != nullptr) {
+    *varying = arrive_number(v, id);
+  } else {
+    arrive(v, id);
+  }
 }
 
 std::string Tracer::item_name(const Value& container, const std::string& suffix) const {
@@ -156,7 +161,7 @@ void Tracer::read_length(const Value& container) {
   add_guard(std::move(guard));
 }
 
-void Tracer::read_item(const Value& container, std::int64_t at) {
+void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying) {
   const Known* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
@@ -169,7 +174,7 @@ void Tracer::read_item(const Value& container, std::int64_t at) {
   if (at < 0 || at >= count || at >= count - (change ? change->appended : 0)) return read_length(container);
   const SourceId source = outside->source;
   arrive_part(items[static_cast<std::size_t>(at)], source, Source::Kind::Item, at, {},
-              item_name(container, "[" + std::to_string(at) + "]"));
+              item_name(container, "[" + std::to_string(at) + "]"), varying);
 }
 
 void Tracer::read_items(const Value& container) {
