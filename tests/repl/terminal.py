@@ -31,7 +31,7 @@ class Terminal:
 
     def tmux(self, *arguments, env=None):
         return subprocess.run(["tmux", "-u", "-L", self.socket, *arguments], env=env, check=True, capture_output=True,
-                              timeout=10).stdout.decode()
+                              timeout=60).stdout.decode()
 
     def keys(self, *keys):
         self.tmux("send-keys", *keys)
@@ -50,7 +50,7 @@ class Terminal:
         return self
 
     def paste(self, text):
-        subprocess.run(["tmux", "-L", self.socket, "load-buffer", "-"], input=text.encode(), check=True, timeout=10)
+        subprocess.run(["tmux", "-L", self.socket, "load-buffer", "-"], input=text.encode(), check=True, timeout=60)
         self.tmux("paste-buffer", "-p", "-r")
         return self
 
@@ -58,7 +58,7 @@ class Terminal:
         text = self.tmux("capture-pane", "-p", *(["-e"] if colours else []))
         return "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
 
-    def wait(self, text, colours=False, seconds=5):
+    def wait(self, text, colours=False, seconds=30):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             shown = self.screen(colours)
@@ -68,7 +68,7 @@ class Terminal:
         raise AssertionError(f"{text!r} did not appear on:\n{self.screen(colours)}")
 
     def close(self):
-        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, timeout=10)
+        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, timeout=60)
 
 
 class Prompt(unittest.TestCase):
