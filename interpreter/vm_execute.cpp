@@ -161,8 +161,12 @@ const Value& Vm::find_global(const Instruction& i) {
     const std::uint32_t slot = prelude_->slot(name);
     if (slot <= 0xffff) {
       auto& instruction = const_cast<Instruction&>(i);
-      instruction.op = static_cast<std::uint16_t>(Opcode::GetPrelude);
       instruction.c = static_cast<std::uint16_t>(slot);
+      if (instruction.op == static_cast<std::uint16_t>(Opcode::Capture)) {
+        frame_->code->first = Opcode::GetPrelude;  // of compiled code, where calls look for entries
+      } else {
+        instruction.op = static_cast<std::uint16_t>(Opcode::GetPrelude);
+      }
     }
     return *found;
   }
