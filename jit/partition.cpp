@@ -6,6 +6,7 @@
 #include <map>
 
 #include "jit/choice.h"
+#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 namespace {
@@ -88,26 +89,6 @@ std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) 
   return nodes_for(graph, std::move(needed), known, std::move(acting));
 }
 
-// ---- Sizes ----
-
-void collect(const Sizes& sizes, std::set<std::string>& into) {
-  for (const Size& each : sizes) each.collect_symbols(into);
-}
-
-std::set<std::string> symbols_of(const Graph& graph, const Node& node) {
-  std::set<std::string> found;
-  for (const ValueId id : node.outputs) collect(graph.values[at(id)].type.sizes, found);
-  for (const GraphAttr& each : node.attrs) {
-    if (const auto* size = std::get_if<Size>(&each)) size->collect_symbols(found);
-    if (const auto* sizes = std::get_if<Sizes>(&each)) collect(*sizes, found);
-  }
-  for (const Operand& each : node.operands) {
-    const auto* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
-    if (size != nullptr) size->collect_symbols(found);
-  }
-  return found;
-}
-
 // ---- The two graphs ----
 
 // Names for what the report speaks of.
@@ -175,7 +156,7 @@ std::pair<std::set<std::string>, std::vector<std::string>> symbols_needed(const 
   const Graph& joint = facts.graph;
   std::set<std::string> all, shown;
   const auto see = [&](ValueId id) {
-    collect(joint.values[at(id)].type.sizes, all);
+    collect_symbols(joint.values[at(id)].type.sizes, all);
     for (const Size& each : joint.values[at(id)].type.sizes) shown.insert(each.text());
   };
   for (const ValueId id : choice.saved) see(id);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <random>
-#include <set>
 
 #include "jit/fit.h"
 #include "jit/text.h"
@@ -119,6 +118,42 @@ Inferred infer_types(const Op& op, std::span<const Type> operands, const std::ve
     }
   }
   return result;
+}
+
+void collect_symbols(const Sizes& sizes, std::set<std::string>& into) {
+  for (const Size& each : sizes) each.collect_symbols(into);
+}
+
+namespace {
+
+void collect_symbols(const std::vector<GraphAttr>& attrs, std::set<std::string>& into) {
+  for (const GraphAttr& each : attrs) {
+    if (const auto* size = std::get_if<Size>(&each)) size->collect_symbols(into);
+    if (const auto* sizes = std::get_if<Sizes>(&each)) collect_symbols(*sizes, into);
+  }
+}
+
+}  // namespace
+
+std::set<std::string> symbols_of(const Graph& graph, const Node& node) {
+  std::set<std::string> found;
+  for (const ValueId id : node.outputs)
+    collect_symbols(graph.values[static_cast<std::size_t>(id)].type.sizes, found);
+  collect_symbols(node.attrs, found);
+  for (const Operand& each : node.operands) {
+    const auto* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
+    if (size != nullptr) size->collect_symbols(found);
+  }
+  return found;
+}
+
+std::set<std::string> symbols_of(const Graph& graph) {
+  std::set<std::string> found;
+  for (const Value& each : graph.values) collect_symbols(each.type.sizes, found);
+  for (const Input& each : graph.inputs) each.offset.collect_symbols(found);
+  for (const Node& each : graph.nodes) found.merge(symbols_of(graph, each));
+  for (const Effect& each : graph.effects) collect_symbols(each.attrs, found);
+  return found;
 }
 
 Type operand_type(const Graph& graph, const Operand& operand) {

@@ -2,6 +2,7 @@
 // asked at several values of the symbols, and the expression that they follow is solved for.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ std::vector<SymbolValues> other_assignments(const SymbolValues& hints);
 
 // The type of an operand: that of the value, or of the number.
 Type operand_type(const Graph& graph, const Operand& operand);
+// The symbols that sizes, a node with its results, or a graph are written with.
+void collect_symbols(const Sizes& sizes, std::set<std::string>& into);
+std::set<std::string> symbols_of(const Graph& graph, const Node& node);
+std::set<std::string> symbols_of(const Graph& graph);
 // The types of a node's results from those of its operands.
 Inferred infer_types(const Graph& graph, const Node& node);
 

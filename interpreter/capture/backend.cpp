@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
 #include "jit/evaluate.h"
 #include "jit/executable.h"
@@ -61,7 +62,7 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
     return
         [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
   }
-  if (options.backend == "fused" && !needs_gradients) {
+  if (options.own_backend.is_none() && options.backend == "fused" && !needs_gradients) {
     try {
       return checked(captured, run_kernels(captured));
     } catch (const InternalError& error) {
@@ -71,7 +72,10 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
       told = true;
     }
   }
-  return checked(captured, run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph));
+  const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
+  if (!options.own_backend.is_none())
+    return checked(captured, run_own(interpreter, options.own_backend, functional));
+  return checked(captured, run_ops(functional));
 }
 
 }  // namespace kiln::interp::capture

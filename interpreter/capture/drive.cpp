@@ -5,6 +5,7 @@
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
+#include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
 
 namespace kiln::interp::capture {
@@ -56,10 +57,12 @@ class Drive {
     const Exit& exit = entry.exit;
     Frame* const first = vm_.frame() - (exit.depth - 1);
     const bool returns = exit.returns;
-    if (!entry.apply(vm_, found, numbers)) {
+    std::string complaint;
+    if (!apply(entry, found, numbers, complaint)) {
       // The graph met an error: the interpreter does it again, and raises it where it belongs.
       returned_ = true;
       vm_.execute(base_);
+      if (!complaint.empty()) warn(complaint + ": the interpreter did what it could not");
       return true;
     }
     ++entry.hits;
@@ -70,6 +73,16 @@ class Drive {
       returned_ = vm_.step_over(base_);
     }
     return true;
+  }
+
+  // False: the graph could not be run to its end. `complaint`: of the program's own backend.
+  bool apply(const Entry& entry, Found& found, Numbers& numbers, std::string& complaint) {
+    try {
+      return entry.apply(vm_, found, numbers);
+    } catch (const BackendError& error) {
+      complaint = error.what();
+      return false;
+    }
   }
 
   void skip(const Place::End& end) {
@@ -168,7 +181,12 @@ class Drive {
       return;
     }
     const bool goes_on = !returned_ && outcome.stop.is_break() && !outcome.overrun;
+    // Where the result is, a backend of the program puts what it computes.
+    Value* const at = base_->base - 1;
+    Value result;
+    if (returned_) result.take(*at);
     add_entry(place, std::move(outcome));
+    if (returned_) at->take(result);
     if (goes_on) returned_ = vm_.step_over(base_);
   }
 

@@ -56,9 +56,9 @@ constexpr NativeDef kCompile[] = {
     {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
      "done by "
-     "them from then on. `backend` is \"fused\", \"aot_eager\", \"eager\", or a function that makes a "
-     "callable of a "
-     "graph. With `fullgraph` what cannot be captured is an error. Also a decorator.\n"
+     "them from then on. `backend` is \"fused\", \"aot_eager\", \"eager\", or a function that is given each "
+     "graph and returns a callable: of the graph's inputs, giving its outputs, its `epilogue` done. With "
+     "`fullgraph` what cannot be captured is an error. Also a decorator.\n"
      ">>> f = jit((x, y) => (x + y).relu())\n"
      ">>> f(tensor([1.0, -3.0]), ones(2))\n"
      "f32[2] cpu 8 B\n[2., 0.]\n"

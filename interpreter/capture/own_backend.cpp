@@ -1,0 +1,136 @@
+#include "interpreter/capture/own_backend.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "interpreter/code.h"
+#include "interpreter/graph_value.h"
+#include "interpreter/host/arguments.h"
+#include "interpreter/interpreter.h"
+#include "interpreter/natives.h"
+#include "interpreter/print_tensor.h"
+#include "jit/rewrite.h"
+#include "jit/shape_rules.h"
+#include "tensor/random.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+std::string place_of(const lang::Span& span) {
+  return span.file == nullptr ? ""
+                              : fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
+}
+
+std::string name_of(const Value& backend) {
+  if (backend.is(Tag::Native)) return "`" + backend.as<Native>().name + "`";
+  if (!backend.is(Tag::Function)) return describe(backend);
+  const Code& code = *backend.as<Function>().code;
+  return code.name.empty() ? "of " + place_of(code.span(0)) : "`" + code.name + "`";
+}
+
+// "ValueError: no such op (demo.kiln:3)". What must reach the user itself passes through.
+std::string sentence_of(const lang::UserError& error) {
+  const lang::Diagnostic& what = error.diagnostic();
+  if (what.kind == "Interrupted") throw;
+  const std::string place = place_of(what.place());
+  return fmt::format("{}: {}{}", what.kind, what.message, place.empty() ? "" : " (" + place + ")");
+}
+
+// A graph that can be called alone: a symbol that is read, and no size of an input, is an input itself.
+jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {
+  std::set<std::string> told;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const jit::Value& value = graph.values[i];
+    if (value.type.is_number) told.insert(value.name);
+    for (const jit::Size& size : value.type.sizes) told.insert(size.text());
+  }
+  const std::set<std::string> read = jit::symbols_of(graph);
+  std::erase_if(graph.hints, [&](const auto& each) { return !read.contains(each.first); });
+  jit::Rewriter rewriter(graph);
+  for (const auto& [symbol, hint] : graph.hints) {
+    if (told.contains(symbol)) continue;
+    rewriter.input(symbol, {DType::I64, Device{}, {}, true, std::nullopt});
+    added.push_back(symbol);
+  }
+  for (const jit::Node& node : graph.nodes) rewriter.copy(node);
+  return rewriter.finish();
+}
+
+class OwnBackend {
+ public:
+  OwnBackend(Interpreter& interpreter, const Value& backend, const jit::Graph& functional)
+      : interpreter_(interpreter), name_(name_of(backend)), graph_(with_own_symbols(functional, symbols_)) {
+    try {
+      callable_ = interpreter_.call(backend, {make_graph(graph_)});
+    } catch (const lang::UserError& error) {
+      throw OpError(ErrorKind::Capture, fmt::format("the backend {} raised {}", name_, sentence_of(error)));
+    }
+    if (host::is_callable(callable_)) return;
+    throw OpError(ErrorKind::Capture,
+                  fmt::format("the backend {} gave {} in place of a callable", name_, describe(callable_)));
+  }
+
+  Tensors run(Inputs given, const jit::SymbolValues& symbols) const {
+    std::vector<Value> arguments;
+    for (const Tensor& x : given) arguments.push_back(x.is_number() ? item_of(x) : Value(x));
+    for (const std::string& each : symbols_) arguments.emplace_back(symbols.at(each));
+    // What a graph throws is of the program that was captured, which meets it again.
+    if (callable_.is(Tag::Graph)) return results(call_graph(interpreter_, callable_, arguments), symbols);
+    const Generator before = generator();
+    Value returned;
+    try {
+      returned = interpreter_.call(callable_, arguments);
+    } catch (const lang::UserError& error) {
+      const std::string what = sentence_of(error);
+      generator() = before;
+      throw BackendError(fmt::format("the backend {} raised {}", name_, what));
+    }
+    return results(returned, symbols);
+  }
+
+ private:
+  Tensors results(const Value& returned, const jit::SymbolValues& symbols) const {
+    const std::size_t wanted = graph_.outputs.size();
+    const std::vector<Value>* items = host::items_of(returned);
+    const std::vector<Value> alone = returned.is_none() ? std::vector<Value>{} : std::vector<Value>{returned};
+    const std::vector<Value>& all = items != nullptr ? *items : alone;
+    if (all.size() != wanted) {
+      raise("ValueError",
+            fmt::format("the backend {} gave {} for graph {}, which has {} output{}", name_,
+                        items != nullptr ? fmt::format("{} values", all.size()) : describe(returned),
+                        graph_.name, wanted, wanted == 1 ? "" : "s"),
+            "its callable returns one tensor, or a tuple with one for each output of the graph");
+    }
+    Tensors tensors;
+    for (std::size_t k = 0; k < wanted; ++k) tensors.push_back(result(k, all[k], symbols));
+    return tensors;
+  }
+
+  Tensor result(std::size_t k, const Value& value, const jit::SymbolValues& symbols) const {
+    const jit::Type& type = graph_.values[static_cast<std::size_t>(graph_.outputs[k].value)].type;
+    const TensorType wanted = jit::evaluate(type, symbols);
+    const Tensor x = value.is(Tag::Tensor) || value.is_number() ? to_operand(value) : Tensor();
+    if (x && x.type() == wanted) return x;
+    raise("TypeError",
+          fmt::format("the backend {} gave {} for output {} of graph {}, which is {}", name_, describe(value),
+                      k, graph_.name, to_string(wanted)),
+          "what the callable returns must have the types of the graph's outputs");
+  }
+
+  Interpreter& interpreter_;
+  std::string name_;
+  std::vector<std::string> symbols_;  // that are inputs of their own
+  jit::Graph graph_;
+  Value callable_;
+};
+
+}  // namespace
+
+Runner run_own(Interpreter& interpreter, const Value& backend, const jit::Graph& functional) {
+  const auto own = std::make_shared<const OwnBackend>(interpreter, backend, functional);
+  return [own](Inputs arguments, const jit::SymbolValues& symbols) { return own->run(arguments, symbols); };
+}
+
+}  // namespace kiln::interp::capture
