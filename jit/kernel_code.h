@@ -24,9 +24,10 @@ struct KernelCall {
   std::int64_t count;  // at least kVector
   // Of passes over a row:
   const void* reduced;  // results of earlier passes, kSlotBytes apart, as accumulators
-  void* lanes;         // of this pass' reductions, kLanesBytes apart: those of the fixed order, taken on from
-  std::int64_t valid;  // how many elements of each vector count; of kVector but in the last, short one
-  std::int64_t odd;    // 1 when the first vector belongs to the upper half of the lanes
+  void* lanes;          // of this pass' reductions, kLanesBytes apart: those of the fixed order
+  std::int64_t valid;   // how many elements of each vector count; of kVector but in the last, short one
+  std::int64_t odd;     // 1 when the first vector belongs to the upper half of the lanes
+  const void* start;    // lanes to take on from: `lanes`, or those without an element yet
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);

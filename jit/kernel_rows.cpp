@@ -8,203 +8,15 @@
 #include <limits>
 
 #include "jit/kernel.h"
+#include "jit/lanes.h"
+#include "jit/row_plan.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
 namespace {
 
-using Slot = std::array<std::byte, kSlotBytes>;
 using Vector = std::array<std::byte, kVector * 8>;
-
-// ---- The fixed order, above vectors ----
-
-template <class F>
-decltype(auto) with_accumulator(DType dtype, F&& f) {
-  if (dtype == DType::F32) return f(float{});
-  if (dtype == DType::F64) return f(double{});
-  return f(std::int64_t{});
-}
-
-template <class T>
-T combined(cpu::Combine combine, T a, T b) {
-  using Wrapping = std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T>;
-  switch (combine) {
-    case cpu::Combine::Sum:
-      return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
-    case cpu::Combine::Prod:
-      return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
-    case cpu::Combine::Max:
-      return a > b || a != a ? a : b;
-    case cpu::Combine::Min:
-      break;
-  }
-  return a < b || a != a ? a : b;
-}
-
-template <class T>
-T identity_of(cpu::Combine combine) {
-  using Limits = std::numeric_limits<T>;
-  switch (combine) {
-    case cpu::Combine::Sum:
-      return T(0);
-    case cpu::Combine::Prod:
-      return T(1);
-    case cpu::Combine::Max:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case cpu::Combine::Min:
-      break;
-  }
-  return Limits::has_infinity ? Limits::infinity() : Limits::max();
-}
-
-struct alignas(64) Lanes {
-  std::byte bytes[kLanesBytes];
-};
-
-void start(const Reduction& reduction, Lanes& lanes) {
-  with_accumulator(reduction.accumulator, [&]<class T>(T) {
-    std::fill_n(reinterpret_cast<T*>(lanes.bytes), kReductionLanes, identity_of<T>(reduction.combine));
-  });
-}
-
-// Halves of the lanes onto each other, in their memory.
-Slot folded(const Reduction& reduction, Lanes& lanes) {
-  Slot slot{};
-  with_accumulator(reduction.accumulator, [&]<class T>(T) {
-    T* const lane = reinterpret_cast<T*>(lanes.bytes);
-    for (int half = kReductionLanes / 2; half >= 1; half /= 2) {
-      for (int j = 0; j < half; ++j) lane[j] = combined(reduction.combine, lane[j], lane[j + half]);
-    }
-    std::memcpy(slot.data(), lane, sizeof(T));
-  });
-  return slot;
-}
-
-// The tree over blocks: pairs of neighbours, an odd last one goes up unchanged. Uses the memory of `blocks`.
-Slot tree(const Reduction& reduction, std::span<Slot> blocks) {
-  with_accumulator(reduction.accumulator, [&]<class T>(T) {
-    const auto at = [&](std::size_t i) {
-      T value;
-      std::memcpy(&value, blocks[i].data(), sizeof value);
-      return value;
-    };
-    for (std::size_t count = blocks.size(); count > 1; count = (count + 1) / 2) {
-      for (std::size_t i = 0; i < count / 2; ++i) {
-        const T value = combined(reduction.combine, at(2 * i), at(2 * i + 1));
-        std::memcpy(blocks[i].data(), &value, sizeof value);
-      }
-      if (count % 2 != 0) blocks[count / 2] = blocks[count - 1];
-    }
-  });
-  return blocks[0];
-}
-
-// ---- The plan ----
-
-struct LoadPlan {
-  Layout layout;        // as it is read, over all axes; of what is per row: over the rows
-  bool copied = false;  // to contiguous memory first
-  Dims outer;           // sizes and strides along the rows, merged where they can be
-  Dims strides;
-  std::int64_t offset = 0;
-  bool constant = false;  // one element for the whole row
-
-  std::int64_t at(std::int64_t row) const {
-    std::int64_t place = offset;
-    for (std::size_t d = outer.size(); d-- > 0; row /= outer[d]) place += row % outer[d] * strides[d];
-    return place;
-  }
-};
-struct PassPlan {
-  std::vector<LoadPlan> loads;  // empty ones for what passes keep
-  std::vector<std::int64_t> numbers;
-};
-struct RowPlan {
-  Dims symbols;
-  std::vector<Layout> inputs;
-  std::vector<Dims> outputs;
-  std::int64_t rows = 1;
-  std::int64_t length = 1;
-  std::vector<PassPlan> passes;
-};
-
-void merge_outer(LoadPlan& load, std::span<const Dim> sizes, std::span<const Dim> strides) {
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 1) continue;
-    if (!load.outer.empty() && load.strides.back() == strides[d] * sizes[d]) {
-      load.outer.back() *= sizes[d];
-      load.strides.back() = strides[d];
-    } else {
-      load.outer.push_back(sizes[d]);
-      load.strides.push_back(strides[d]);
-    }
-  }
-}
-
-// Are the elements of the dimensions one and the same, or one after the other? Else they are copied first.
-bool is_constant(std::span<const Dim> sizes, std::span<const Dim> strides) {
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] != 1 && strides[d] != 0) return false;
-  }
-  return true;
-}
-bool is_dense(std::span<const Dim> sizes, std::span<const Dim> strides) {
-  Dim expected = 1;
-  for (std::size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] != 1 && strides[d] != expected) return false;
-    expected *= sizes[d];
-  }
-  return true;
-}
-
-LoadPlan plan_load(const Load& load, Layout layout, const Dims& axes, std::size_t outer) {
-  LoadPlan plan;
-  if (load.per_row) {
-    // Along the rows alone, whether dimensions of size 1 are kept or not.
-    plan.layout = layout;
-    layout.sizes.resize(outer);
-    layout.strides.resize(outer);
-    merge_outer(plan, layout.sizes, layout.strides);
-    plan.offset = layout.offset;
-    return plan;
-  }
-  plan.layout = broadcast_layout(layout, axes);
-  std::span<const Dim> strides = plan.layout.strides;
-  const std::span<const Dim> sizes = axes;
-  plan.constant = is_constant(sizes.subspan(outer), strides.subspan(outer));
-  plan.copied = !plan.constant && !is_dense(sizes.subspan(outer), strides.subspan(outer));
-  const Dims dense = contiguous_strides(axes);
-  if (plan.copied) strides = dense;
-  merge_outer(plan, sizes.first(outer), strides.first(outer));
-  plan.offset = plan.copied ? 0 : plan.layout.offset;
-  return plan;
-}
-
-RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
-  RowPlan plan;
-  plan.symbols = symbols;
-  for (const Tensor& each : inputs) plan.inputs.push_back(each.layout());
-  for (const KernelOutput& each : lowered.outputs) plan.outputs.push_back(evaluate(each.sizes, values));
-  const Dims axes = evaluate(lowered.passes[0].axes, values);
-  const std::size_t outer = axes.size() - static_cast<std::size_t>(lowered.passes[0].row_rank);
-  for (std::size_t d = 0; d < axes.size(); ++d) (d < outer ? plan.rows : plan.length) *= axes[d];
-  for (const LoopNest& nest : lowered.passes) {
-    PassPlan& pass = plan.passes.emplace_back();
-    for (const Size& each : nest.numbers) pass.numbers.push_back(each.evaluate(values));
-    for (const Load& load : nest.loads) {
-      if (load.buffer >= 0) {
-        pass.loads.emplace_back();
-        continue;
-      }
-      const Layout given = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
-      pass.loads.push_back(plan_load(load, given, axes, outer));
-    }
-  }
-  return plan;
-}
-
-// ---- The run ----
 
 struct Place {
   std::byte* data = nullptr;
@@ -241,7 +53,7 @@ struct RowRun {
   }
 
  private:
-  Place place_of(const Load& load, const LoadPlan& how, Inputs inputs) {
+  Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs) {
     Place place{nullptr, static_cast<std::int64_t>(size_of(load.dtype))};
     if (load.buffer >= 0) return place;
     const Tensor& input = inputs[static_cast<std::size_t>(load.input)];
@@ -256,83 +68,116 @@ struct RowRun {
   }
 };
 
-// One thread's part: elements [begin, end) of a row in one pass.
+// One thread's part: elements [begin, end) of a row in one pass. What is the same for all rows is set up
+// once: memory that was just written by halves and is read as a whole would stop the processor until all
+// stores before are done.
 class Worker {
  public:
   // `kept`: where what passes keep of row 0 begins; `kept_rows`: whether every row has its own.
   Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
-      : run_(run), kept_(kept), kept_rows_(kept_rows) {}
+      : run_(run), kept_(kept), kept_rows_(kept_rows), passes_(run.lowered.passes.size()) {
+    for (std::size_t p = 0; p < passes_.size(); ++p) prepare(passes_[p], p);
+  }
 
-  // Lanes of the pass' reductions are in `lanes` afterwards.
-  void block(std::size_t p, std::int64_t row, std::int64_t begin, std::int64_t end,
-             std::vector<Lanes>& lanes) {
-    const LoopNest& nest = run_.lowered.passes[p];
-    place(p, row, begin);
-    lanes.resize(nest.reductions.size());
-    for (std::size_t k = 0; k < lanes.size(); ++k) start(nest.reductions[k], lanes[k]);
-    KernelCall call{};
-    call.numbers = run_.plan.passes[p].numbers.data();
-    call.called = run_.called[p].data();
-    call.reduced = run_.lowered.slots.empty() ? nullptr : run_.slot(row, 0).data();
-    call.lanes = lanes.data();
+  // Lanes of the pass' reductions are there to be folded afterwards.
+  void block(std::size_t p, std::int64_t row, std::int64_t begin, std::int64_t end) {
+    Pass& pass = passes_[p];
+    place(pass, row, begin);
+    pass.call.start = pass.start.data();
+    if (!run_.lowered.slots.empty()) pass.call.reduced = run_.slot(row, 0).data();
+    pass.call.odd = 0;
     std::int64_t count = end - begin;
     std::uint64_t failed = 0;
-    const std::int64_t whole = lanes.empty() ? (count >= kVector ? count : 0) : count / kVector * kVector;
+    const std::int64_t vectors = count / kVector * kVector;
+    const std::int64_t whole = pass.lanes.empty() && vectors > 0 ? count : vectors;
     if (whole > 0) {
-      call.valid = kVector;
-      call.count = whole;
-      failed |= run(p, call);
-      advance(nest, whole);
+      pass.call.valid = kVector;
+      pass.call.count = whole;
+      failed |= pass.function(&pass.call);
       count -= whole;
-      call.odd = whole / kVector % 2;
+      if (count > 0) advance(pass, whole);
+      pass.call.odd = whole / kVector % 2;
+      pass.call.start = pass.lanes.data();
     }
-    if (count > 0) failed |= short_call(p, call, count);
-    if (begin == end) short_call(p, call, 0);  // what is known of a row without elements
+    if (count > 0) failed |= short_call(pass, count);
+    if (begin == end) short_call(pass, 0);  // what is known of a row without elements
     if (failed != 0) run_.failed[p].fetch_or(failed, std::memory_order_relaxed);
   }
 
- private:
-  std::uint64_t run(std::size_t p, KernelCall& call) const {
-    call.places = places_.data();
-    call.moves = moves_.data();
-    return run_.functions[p](&call);
+  Slot folded(std::size_t p, std::size_t reduction) {
+    Pass& pass = passes_[p];
+    return pass.ops[reduction]->fold(pass.lanes[reduction]);
   }
 
-  void place(std::size_t p, std::int64_t row, std::int64_t begin) {
+ private:
+  struct Pass {
+    const LoopNest* nest = nullptr;
+    const PassPlan* plan = nullptr;
+    const std::vector<Place>* loads = nullptr;
+    KernelFn function = nullptr;
+    KernelCall call{};
+    std::vector<const void*> places;  // of loads, then of stores
+    std::vector<std::int64_t> moves;
+    std::vector<Vector> spread;
+    std::vector<Lanes> start;  // never written again, see above
+    std::vector<Lanes> lanes;
+    std::vector<const LaneOps*> ops;
+  };
+
+  void prepare(Pass& pass, std::size_t p) {
     const LoopNest& nest = run_.lowered.passes[p];
-    const std::int64_t length = run_.plan.length;
-    places_.assign(nest.loads.size() + nest.stores.size(), nullptr);
-    moves_.assign(nest.loads.size(), ~std::int64_t{0});
-    spread_.resize(std::max(spread_.size(), nest.loads.size()));
+    pass.nest = &nest;
+    pass.plan = &run_.plan.passes[p];
+    pass.loads = &run_.loads[p];
+    pass.function = run_.functions[p];
+    pass.places.resize(nest.loads.size() + nest.stores.size());
+    pass.moves.assign(nest.loads.size(), ~std::int64_t{0});
+    pass.spread.resize(nest.loads.size());
+    for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+      if (is_spread(pass, k)) pass.moves[k] = 0;
+    }
+    pass.lanes.resize(nest.reductions.size());
+    pass.start.resize(nest.reductions.size());
+    for (const Reduction& each : nest.reductions) pass.ops.push_back(&lane_ops(each));
+    for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
+    pass.call.places = pass.places.data();
+    pass.call.moves = pass.moves.data();
+    pass.call.numbers = pass.plan->numbers.data();
+    pass.call.called = run_.called[p].data();
+    pass.call.lanes = pass.lanes.data();
+  }
+  // One element of memory that the loop reads as a vector of its own.
+  static bool is_spread(const Pass& pass, std::size_t k) {
+    const Load& load = pass.nest->loads[k];
+    return load.buffer < 0 && !load.invariant && pass.plan->loads[k].constant;
+  }
+
+  void place(Pass& pass, std::int64_t row, std::int64_t begin) {
+    const LoopNest& nest = *pass.nest;
     for (std::size_t k = 0; k < nest.loads.size(); ++k) {
       const Load& load = nest.loads[k];
-      const Place& source = run_.loads[p][k];
+      const Place& source = (*pass.loads)[k];
       if (load.buffer >= 0) {
-        places_[k] = kept(load.buffer, row) + begin * source.item;
+        pass.places[k] = kept(load.buffer, row) + begin * source.item;
         continue;
       }
-      const LoadPlan& how = run_.plan.passes[p].loads[k];
-      const std::byte* const first = source.data + how.at(row) * source.item;
-      if (how.constant && !load.invariant) {
-        spread(spread_[k].data(), first, source.item, 0);
-        places_[k] = spread_[k].data();
-        moves_[k] = 0;
+      const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
+      if (is_spread(pass, k)) {
+        spread(pass.spread[k].data(), first, source.item, 0);
+        pass.places[k] = pass.spread[k].data();
       } else {
-        places_[k] = first + (load.invariant ? 0 : begin * source.item);
+        pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
       }
     }
-    for (std::size_t k = 0; k < nest.stores.size(); ++k) {
-      const Store& store = nest.stores[k];
-      const auto item = static_cast<std::int64_t>(size_of(store.dtype));
-      if (store.per_row && begin > 0) {  // the first block has stored it
-        places_[nest.loads.size() + k] = unused_.data();
-        continue;
-      }
-      const std::int64_t element = store.per_row ? row : row * length + begin;
-      places_[nest.loads.size() + k] =
-          store.buffer >= 0 ? kept(store.buffer, row) + begin * item
-                            : run_.outputs[static_cast<std::size_t>(store.output)].data + element * item;
-    }
+    for (std::size_t k = 0; k < nest.stores.size(); ++k)
+      pass.places[nest.loads.size() + k] = place_of(nest.stores[k], row, begin);
+  }
+  std::byte* place_of(const Store& store, std::int64_t row, std::int64_t begin) {
+    if (store.per_row && begin > 0) return unused_.data();  // the first block has stored it
+    const auto item = static_cast<std::int64_t>(size_of(store.dtype));
+    if (store.buffer >= 0) return kept(store.buffer, row) + begin * item;
+    const std::int64_t element = store.per_row ? row : row * run_.plan.length + begin;
+    return run_.outputs[static_cast<std::size_t>(store.output)].data + element * item;
   }
   std::byte* kept(int buffer, std::int64_t row) const {
     const auto item =
@@ -340,14 +185,17 @@ class Worker {
     return kept_[static_cast<std::size_t>(buffer)] + (kept_rows_ ? row * run_.plan.length * item : 0);
   }
 
-  bool moves(const LoopNest& nest, std::size_t k) const { return !nest.loads[k].invariant && moves_[k] != 0; }
-  void advance(const LoopNest& nest, std::int64_t count) {
+  static bool moves(const Pass& pass, std::size_t k) {
+    return !pass.nest->loads[k].invariant && pass.moves[k] != 0;
+  }
+  static void advance(Pass& pass, std::int64_t count) {
+    const LoopNest& nest = *pass.nest;
     const auto step = [&](std::size_t k, DType dtype) {
-      places_[k] =
-          static_cast<const std::byte*>(places_[k]) + count * static_cast<std::int64_t>(size_of(dtype));
+      pass.places[k] =
+          static_cast<const std::byte*>(pass.places[k]) + count * static_cast<std::int64_t>(size_of(dtype));
     };
     for (std::size_t k = 0; k < nest.loads.size(); ++k) {
-      if (moves(nest, k)) step(k, nest.loads[k].dtype);
+      if (moves(pass, k)) step(k, nest.loads[k].dtype);
     }
     for (std::size_t k = 0; k < nest.stores.size(); ++k) {
       if (!nest.stores[k].per_row) step(nest.loads.size() + k, nest.stores[k].dtype);
@@ -355,28 +203,28 @@ class Worker {
   }
 
   // Fewer elements than a vector has, in vectors of their own; the last one stands on the other places.
-  std::uint64_t short_call(std::size_t p, KernelCall& call, std::int64_t count) {
-    const LoopNest& nest = run_.lowered.passes[p];
-    vectors_.resize(std::max(vectors_.size(), places_.size()));
-    const std::vector<const void*> before = places_;
+  std::uint64_t short_call(Pass& pass, std::int64_t count) {
+    const LoopNest& nest = *pass.nest;
+    vectors_.resize(std::max(vectors_.size(), pass.places.size()));
+    before_ = pass.places;
     for (std::size_t k = 0; k < nest.loads.size(); ++k) {
-      if (!moves(nest, k)) continue;
+      if (!moves(pass, k)) continue;
       const auto item = static_cast<std::int64_t>(size_of(nest.loads[k].dtype));
       std::byte* const vector = vectors_[k].data();
-      std::memcpy(vector, places_[k], static_cast<std::size_t>(count * item));
+      std::memcpy(vector, pass.places[k], static_cast<std::size_t>(count * item));
       if (count > 0) spread(vector, vector + (count - 1) * item, item, count);
-      places_[k] = vector;
+      pass.places[k] = vector;
     }
-    for (std::size_t k = 0; k < nest.stores.size(); ++k) {
-      if (!nest.stores[k].per_row) places_[nest.loads.size() + k] = vectors_[nest.loads.size() + k].data();
+    for (std::size_t k = nest.loads.size(); k < pass.places.size(); ++k) {
+      if (!nest.stores[k - nest.loads.size()].per_row) pass.places[k] = vectors_[k].data();
     }
-    call.count = kVector;
-    call.valid = count;
-    const std::uint64_t failed = run(p, call);
+    pass.call.count = kVector;
+    pass.call.valid = count;
+    const std::uint64_t failed = pass.function(&pass.call);
     for (std::size_t k = 0; k < nest.stores.size(); ++k) {
       const std::size_t at = nest.loads.size() + k;
       if (nest.stores[k].per_row) continue;
-      std::memcpy(const_cast<void*>(before[at]), vectors_[at].data(),
+      std::memcpy(const_cast<void*>(before_[at]), vectors_[at].data(),
                   static_cast<std::size_t>(count) * size_of(nest.stores[k].dtype));
     }
     return failed;
@@ -385,10 +233,9 @@ class Worker {
   RowRun& run_;
   std::span<std::byte* const> kept_;
   bool kept_rows_;
-  std::vector<const void*> places_;
-  std::vector<std::int64_t> moves_;
-  std::vector<Vector> spread_;
+  std::vector<Pass> passes_;
   std::vector<Vector> vectors_;
+  std::vector<const void*> before_;
   Vector unused_{};
 };
 
@@ -419,7 +266,6 @@ void row_by_row(RowRun& run, std::int64_t grain) {
                  const std::int64_t length = run.plan.length;
                  const Kept kept(run.lowered, length);
                  Worker worker(run, kept.places(), false);
-                 std::vector<Lanes> lanes;
                  std::vector<std::vector<Slot>> blocks(run.lowered.slots.size());
                  for (std::int64_t row = begin; row < end; ++row) {
                    for (std::size_t p = 0; p < run.lowered.passes.size(); ++p) {
@@ -427,13 +273,13 @@ void row_by_row(RowRun& run, std::int64_t grain) {
                      const std::int64_t step = std::max<std::int64_t>(1, block_of(nest, length));
                      std::int64_t at = 0;
                      do {
-                       worker.block(p, row, at, std::min(at + step, length), lanes);
-                       for (std::size_t k = 0; k < lanes.size(); ++k)
-                         blocks[k].push_back(folded(nest.reductions[k], lanes[k]));
+                       worker.block(p, row, at, std::min(at + step, length));
+                       for (std::size_t k = 0; k < nest.reductions.size(); ++k)
+                         blocks[k].push_back(worker.folded(p, k));
                        at += step;
                      } while (at < length);
                      for (std::size_t k = 0; k < nest.reductions.size(); ++k) {
-                       run.slot(row, nest.reductions[k].slot) = tree(nest.reductions[k], blocks[k]);
+                       run.slot(row, nest.reductions[k].slot) = lane_ops(nest.reductions[k]).tree(blocks[k]);
                        blocks[k].clear();
                      }
                    }
@@ -453,19 +299,18 @@ void pass_by_pass(RowRun& run, std::int64_t grain) {
     parallel_for(units, std::max<std::int64_t>(1, grain / kReductionBlock),
                  [&](std::int64_t begin, std::int64_t end) {
                    Worker worker(run, kept.places(), true);
-                   std::vector<Lanes> lanes;
                    for (std::int64_t unit = begin; unit < end; ++unit) {
                      const std::int64_t at = unit % per_row * kReductionBlock;
-                     worker.block(p, unit / per_row, at, std::min(at + kReductionBlock, length), lanes);
-                     for (std::size_t k = 0; k < lanes.size(); ++k)
-                       blocks[k][static_cast<std::size_t>(unit)] = folded(nest.reductions[k], lanes[k]);
+                     worker.block(p, unit / per_row, at, std::min(at + kReductionBlock, length));
+                     for (std::size_t k = 0; k < nest.reductions.size(); ++k)
+                       blocks[k][static_cast<std::size_t>(unit)] = worker.folded(p, k);
                    }
                  });
     for (std::size_t k = 0; k < nest.reductions.size(); ++k) {
       for (std::int64_t row = 0; row < run.plan.rows; ++row) {
         const std::span<Slot> all = std::span(blocks[k]).subspan(static_cast<std::size_t>(row * per_row),
                                                                  static_cast<std::size_t>(per_row));
-        run.slot(row, nest.reductions[k].slot) = tree(nest.reductions[k], all);
+        run.slot(row, nest.reductions[k].slot) = lane_ops(nest.reductions[k]).tree(all);
       }
     }
   }

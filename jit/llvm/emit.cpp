@@ -62,7 +62,7 @@ Compute compute_of(DType dtype) {
 }
 
 // Fields of KernelCall, by position.
-enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount, kReduced, kLanes, kValid, kOdd };
+enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount, kReduced, kLanes, kValid, kOdd, kStart };
 
 class Emitter {
  public:
@@ -155,15 +155,17 @@ class Emitter {
       const std::uint64_t half_bytes = kVector * size_of(reduction.accumulator);
       llvm::IRBuilder<> entry(before->getTerminator());
       Value* const lanes = entry.CreateConstGEP1_64(entry.getInt8Ty(), lanes_place_, k * kLanesBytes);
-      const auto half = [&](Value* upper) {
-        return entry.CreateGEP(entry.getInt8Ty(), lanes, entry.CreateMul(upper, entry.getInt64(half_bytes)));
+      const auto half = [&](Value* of, Value* upper) {
+        return entry.CreateGEP(entry.getInt8Ty(), of, entry.CreateMul(upper, entry.getInt64(half_bytes)));
       };
-      Value* const first = half(odd_);
-      Value* const second = half(entry.CreateXor(odd_, entry.getInt64(1)));
+      Value* const other = entry.CreateXor(odd_, entry.getInt64(1));
+      Value* const first = half(lanes, odd_);
+      Value* const second = half(lanes, other);
+      Value* const start = entry.CreateConstGEP1_64(entry.getInt8Ty(), start_place_, k * kLanesBytes);
       Lanes made{&reduction, build_.CreatePHI(type, 2), build_.CreatePHI(type, 2), nullptr, nullptr, nullptr,
                  nullptr};
-      made.next->addIncoming(entry.CreateLoad(type, first), before);
-      made.after->addIncoming(entry.CreateLoad(type, second), before);
+      made.next->addIncoming(entry.CreateLoad(type, half(start, odd_)), before);
+      made.after->addIncoming(entry.CreateLoad(type, half(start, other)), before);
       // After an odd number of turns they have changed places.
       Value* const turns = entry.CreateLShr(count_, entry.getInt64(4));
       static_assert(kVector == 1 << 4);
@@ -232,6 +234,7 @@ class Emitter {
     if (nest_.row_rank > 0) reduced_ = field(kReduced, pointer_);
     if (!nest_.reductions.empty()) {
       lanes_place_ = field(kLanes, pointer_);
+      start_place_ = field(kStart, pointer_);
       odd_ = field(kOdd, build_.getInt64Ty());
       valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
     }
@@ -485,6 +488,7 @@ class Emitter {
   Value* failed_ = nullptr;
   Value* reduced_ = nullptr;
   Value* lanes_place_ = nullptr;
+  Value* start_place_ = nullptr;
   Value* odd_ = nullptr;
   Value* valid_ = nullptr;
   std::vector<Lanes> lanes_;
