@@ -5,7 +5,9 @@
 #include "jit/evaluate.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
+#include "tensor/tape/record.h"
 
 namespace kiln::jit {
 namespace {
@@ -40,6 +42,27 @@ class Borrowed {
   };
   SmallVector<Tensor, 1> many_;
 };
+
+// Is the tensor all that lies in its memory?
+bool fills_memory(const Tensor& x) {
+  return !x.impl()->wrapper && !x.is_number() && x.is_contiguous() && x.offset() == 0 &&
+         static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) == x.storage()->bytes();
+}
+
+// Gives `x` the elements of `value`: where nobody records it and both fill their memory, by giving its
+// storage that memory. Whoever else holds it gets a copy when he writes (tensor/storage.h).
+void write(const Tensor& x, const Tensor& value) {
+  static const Op& copy = OpTable::get().at("copy");
+  const Tensor inputs[] = {x, value};
+  const bool gives_memory = levels::top == nullptr && x.dtype() == value.dtype() &&
+                            x.sizes() == value.sizes() && x.device() == value.device() && fills_memory(x) &&
+                            fills_memory(value) && !tape::sees_write(copy, inputs);
+  if (gives_memory) {
+    x.storage()->replace(value.storage()->buffer());
+  } else {
+    ops::copy_(x, value);
+  }
+}
 
 // One run.
 class Call {
@@ -135,7 +158,7 @@ class Call {
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {
       const Tensor x = at(each.target);
-      if (each.kind == Effect::Kind::Write) ops::copy_(x, written[next++]);
+      if (each.kind == Effect::Kind::Write) write(x, written[next++]);
       if (each.kind == Effect::Kind::Layout) change_layout(each, x);
       became_[each.became] = x;
       ++progress_.effects;

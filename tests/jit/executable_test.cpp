@@ -218,6 +218,38 @@ TEST_CASE("a node that fails lets go of all, is named, and nothing was written",
   CHECK(progress.effects == 1);
 }
 
+TEST_CASE("a write gives the caller's storage the memory of the value, where that is the same",
+          "[jit][executable]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[4], %y: f32[2, 2], %z: f32[4]) {\n"
+      "  %a = exp(%x) : f32[4]\n"
+      "  %b = neg(%y) : f32[2, 2]\n"
+      "  return %a\n"
+      "  write %x <- %a\n"
+      "  write %y <- %b\n"
+      "  write %z <- %x\n"
+      "}\n");
+  // y is part of a tensor; z gets the memory of x as it was, which nobody may see of the other.
+  const Tensor x = line({4}), whole = line({3, 2}), y = ops::slice(whole, 0, 1, 3), z = line({4}, 9);
+  const Dims square = {2, 2};
+  const Tensor view = ops::view(x, square), before = ops::clone(x);
+  const std::vector<Tensor> arguments = {x, y, z};
+  const auto counted = x.storage()->version();
+  const std::byte *const memory_of_x = x.storage()->data(), *const memory_of_y = y.storage()->data();
+  const Tensors results = Executable::make(graph)->run(arguments);
+  CHECK(results[0].is_same(x));
+  CHECK(same_bits(x, ops::exp(before)));
+  CHECK(same_bits(view, ops::view(x, square)));
+  CHECK(shares_storage(view, x));
+  CHECK(x.storage()->version() > counted);
+  CHECK(x.storage()->data() != memory_of_x);
+  CHECK(y.storage()->data() == memory_of_y);
+  CHECK(elements(whole) == std::vector<long double>{0, 1, -2, -3, -4, -5});
+  CHECK(same_bits(z, before));
+  ops::copy_(z, line({4}, 20));
+  CHECK(same_bits(x, ops::exp(before)));
+}
+
 TEST_CASE("a write that is refused comes before every effect", "[jit][executable]") {
   const auto executable =
       Executable::make(parse_graph("graph functional f(%x: f32[2], %y: f32[2]) {\n"
