@@ -11,6 +11,7 @@
 #include "tensor/storage.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
+#include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
@@ -83,7 +84,7 @@ class Evaluator {
     if (!graph_.effects.empty()) {
       keep_written_values_apart();
       for (const Effect& effect : graph_.effects) {
-        if (effect.kind == Effect::Kind::Write) tape::check_write("copy_", target(effect));
+        if (effect.kind == Effect::Kind::Write) check_target(target(effect));
       }
       for (const Effect& effect : graph_.effects) carry_out(effect);
     }
@@ -204,6 +205,12 @@ Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
 
 Tensor flat_alias(const Tensor& member, const Dims& sizes) {
   return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
+}
+
+void check_target(const Tensor& target) {
+  static const Op& copy = OpTable::get().at("copy");
+  tape::check_write("copy_", target);
+  if (levels::wrapper_of(target) == nullptr) check_writable(copy, target.type(), target.layout());
 }
 
 void check_bases(Inputs arguments) {

@@ -6,7 +6,6 @@
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
-#include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
 
 namespace kiln::jit {
@@ -153,7 +152,7 @@ class Call {
     became_.resize(plan_.became_size);
     Tensors written = written_values();
     for (const EffectStep& each : plan_.effects) {
-      if (each.kind == Effect::Kind::Write) tape::check_write("copy_", at(each.target));
+      if (each.kind == Effect::Kind::Write) check_target(at(each.target));
     }
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {

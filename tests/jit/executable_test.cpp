@@ -258,12 +258,16 @@ TEST_CASE("a write that is refused comes before every effect", "[jit][executable
                                    "  write %x <- %x_1\n"
                                    "  write %y <- %x_1\n"
                                    "}\n"));
-  const Tensors arguments{line({2}), line({2})};
-  set_requires_grad(arguments[1], true);
-  Progress progress;
-  CHECK_THROWS_AS(executable->run(arguments, {}, &progress), OpError);
-  CHECK(progress.node == nullptr);
-  CHECK(progress.effects == 0);
+  const Tensor leaf = line({2});
+  set_requires_grad(leaf, true);
+  const Dims two{2};
+  const Tensor refused[] = {leaf, ops::expand(line({1}), two)};
+  for (const Tensor& each : refused) {
+    Progress progress;
+    CHECK_THROWS_AS(executable->run(Tensors{line({2}), each}, {}, &progress), OpError);
+    CHECK(progress.node == nullptr);
+    CHECK(progress.effects == 0);
+  }
 }
 
 namespace {
