@@ -1,7 +1,6 @@
 // Input of any size, depth or bytes is a tree or a diagnostic.
 #include <catch2/catch.hpp>
 
-
 #include "support.h"
 
 using namespace kiln::lang;
