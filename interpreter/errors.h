@@ -56,6 +56,9 @@ void label_call(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t ar
 // The value of an operand of the instruction a frame stands at; null for literals in the instruction.
 const Value* operand_value(const Frame& frame, std::size_t operand);
 
+// Where a none came from, most likely; "" for other values.
+std::string help_with_none(const Value& v);
+
 // A way to make a failed operator work with what is in scope; "" when there is none.
 std::string suggest_operand(Vm& vm, const Failure& failure);
 

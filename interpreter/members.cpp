@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "interpreter/errors.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
@@ -121,6 +122,15 @@ std::string listed_members(const Value& object) {
   return "it has " + list;
 }
 
+std::string help_with_member(const Value& object, std::string_view name,
+                             const std::vector<std::string_view>& candidates) {
+  if (object.is_none()) return help_with_none(object);
+  if (object.is(Tag::Tensor)) return lang::suggest(name, candidates);
+  const auto near = lang::nearest(name, candidates);
+  if (!near.empty()) return "did you mean `" + std::string(near) + "`?";
+  return object.is(Tag::Instance) ? listed_members(object) : "";
+}
+
 }  // namespace
 
 void no_member(const Value& object, std::string_view name, std::span<const std::string> functions) {
@@ -135,14 +145,8 @@ void no_member(const Value& object, std::string_view name, std::span<const std::
   const std::vector<std::string> names = member_names(object);
   std::vector<std::string_view> candidates(names.begin(), names.end());
   candidates.insert(candidates.end(), functions.begin(), functions.end());
-  const auto near = lang::nearest(name, candidates);
-  std::string help;
-  if (!near.empty()) {
-    help = "did you mean `" + std::string(near) + "`?";
-  } else if (object.is(Tag::Instance)) {
-    help = listed_members(object);
-  }
-  raise("AttributeError", describe(object) + " has no field or method `" + std::string(name) + "`", help);
+  raise("AttributeError", describe(object) + " has no field or method `" + std::string(name) + "`",
+        help_with_member(object, name, candidates));
 }
 
 Value get_attribute(Interpreter& interpreter, const Value& object, std::string_view name) {

@@ -6,6 +6,7 @@
 
 #include "interpreter/arithmetic.h"
 #include "interpreter/compare_numbers.h"
+#include "interpreter/errors.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "interpreter/objects.h"
@@ -21,7 +22,7 @@ using lang::UnaryOp;
 std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
 
 [[noreturn]] void refuse(BinaryOp op, const Value& a, const Value& b) {
-  std::string help;
+  std::string help = help_with_none(a.is_none() ? a : b);
   if (op == BinaryOp::Add && (a.is(Tag::Str) || b.is(Tag::Str))) {
     help = "make it text with `str(…)`, or use f\"…{x}…\"";
   }

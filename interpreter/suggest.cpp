@@ -1,4 +1,4 @@
-// Finds, for a product whose shapes do not fit, an operand in scope with which it does.
+// Finds what helps with operands that do not fit: for a product, one in scope with which it does.
 #include "interpreter/errors.h"
 #include "tensor/op.h"
 
@@ -42,6 +42,10 @@ std::vector<Candidate> tensors_in_scope(const Frame& frame) {
 }
 
 }  // namespace
+
+std::string help_with_none(const Value& v) {
+  return v.is_none() ? "a function without `return` gives none" : "";
+}
 
 std::string suggest_operand(Vm& vm, const Failure& failure) {
   const Frame& frame = *vm.frame();

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "interpreter/errors.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "tensor/functions.h"
@@ -61,7 +62,7 @@ bool is_operand(const Value& v) { return v.is(Tag::Tensor) || v.is_number(); }
   const bool data = other.is(Tag::List) || other.is(Tag::Tuple);
   raise("TypeError",
         "`" + std::string(spelling) + "` does not work on " + describe(a) + " and " + describe(b),
-        data ? "make it a tensor first: `tensor(…)`" : "");
+        data ? "make it a tensor first: `tensor(…)`" : help_with_none(other));
 }
 
 }  // namespace

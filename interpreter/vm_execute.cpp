@@ -6,6 +6,7 @@
 #include "interpreter/errors.h"
 #include "interpreter/impl.h"
 #include "interpreter/vm.h"
+#include "stdlib/embedded.h"
 
 namespace kiln::interp {
 namespace {
@@ -179,9 +180,9 @@ const Value& Vm::find_global(const Instruction& i) {
   };
   add(frame_->module());
   add(*prelude_);
-  const auto near = lang::nearest(name, candidates);
-  raise("NameError", "`" + name + "` is not defined",
-        near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
+  const std::vector<std::string_view> in_kiln = stdlib_prelude_names();
+  candidates.insert(candidates.end(), in_kiln.begin(), in_kiln.end());
+  raise("NameError", "`" + name + "` is not defined", lang::suggest(name, candidates));
 }
 
 const Value* Vm::find_prelude(std::string_view name) {

@@ -60,8 +60,12 @@ std::string render_json(const Diagnostic& diagnostic);
 // The candidate nearest to `name` (edit distance with transpositions, at most a third of its length), or "".
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
 
-// The help for a name that nothing is called: "did you mean `relu`?", or what a name of another language is
-// called here (`None`, `True`, `np`), or "".
+// The help for a name that Python, PyTorch, NumPy or JAX have and this language calls otherwise ("write
+// `none`"), or "".
+std::string foreign_name(std::string_view name);
+
+// The help for a name that nothing is called: what it is called here, or else "did you mean `relu`?", or
+// "".
 std::string suggest(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace kiln::lang

@@ -55,30 +55,7 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 }
 
 std::string suggest(std::string_view name, const std::vector<std::string_view>& candidates) {
-  struct Foreign {
-    std::string_view name;
-    std::string_view help;
-  };
-  static constexpr Foreign kForeign[] = {
-      {"None", "write `none`"},
-      {"null", "write `none`"},
-      {"nil", "write `none`"},
-      {"NULL", "write `none`"},
-      {"undefined", "write `none`"},
-      {"True", "write `true`"},
-      {"False", "write `false`"},
-      {"TRUE", "write `true`"},
-      {"FALSE", "write `false`"},
-      {"pass", "an empty block is written `{ }`"},
-      {"this", "a method names its instance as its first parameter, `self`"},
-      {"torch", "tensor functions need no module: `zeros(2, 3)`"},
-      {"np", "tensor functions need no module: `zeros(2, 3)`"},
-      {"numpy", "tensor functions need no module: `zeros(2, 3)`"},
-      {"math", "these functions need no module: `sqrt(x)`, `pi`"},
-  };
-  for (const Foreign& foreign : kForeign) {
-    if (foreign.name == name) return std::string(foreign.help);
-  }
+  if (std::string foreign = foreign_name(name); !foreign.empty()) return foreign;
   const std::string_view found = nearest(name, candidates);
   return found.empty() ? "" : "did you mean `" + std::string(found) + "`?";
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/errors.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
@@ -260,7 +261,7 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable) {
       }
       [[fallthrough]];
     default:
-      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)));
+      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)), help_with_none(iterable));
   }
 }
 

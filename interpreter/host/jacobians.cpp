@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "interpreter/errors.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
 #include "interpreter/host/tables.h"
@@ -133,7 +134,8 @@ std::vector<Tensor> pull_units(const Reverse& run, const std::vector<Tensor>& ou
 void check_float_outputs(const std::vector<Tensor>& outputs, const Value& out, const std::string& transform) {
   if (outputs.empty())
     raise("TypeError",
-          fmt::format("{}: the function must return tensors, it returned {}", transform, describe(out)));
+          fmt::format("{}: the function must return tensors, it returned {}", transform, describe(out)),
+          help_with_none(out));
   for (const Tensor& y : outputs) {
     if (kiln::is_float(y.dtype())) continue;
     raise("TypeError", fmt::format("{}: the function returned a {}, and only floats have derivatives",

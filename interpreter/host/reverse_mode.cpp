@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "interpreter/errors.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
 #include "interpreter/host/tables.h"
@@ -21,7 +22,8 @@ using Args = std::span<Value>;
 Tensor scalar_output(const Value& out, const std::string& transform) {
   if (!out.is(Tag::Tensor))
     raise("TypeError",
-          fmt::format("{}: the function must return a tensor, it returned {}", transform, describe(out)));
+          fmt::format("{}: the function must return a tensor, it returned {}", transform, describe(out)),
+          help_with_none(out));
   const Tensor x = out.as_tensor();
   if (x.numel() != 1) {
     raise("ValueError",

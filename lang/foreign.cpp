@@ -1,0 +1,114 @@
+// What is called otherwise in Python, PyTorch, NumPy and JAX, so that a wrong name is answered by the right
+// one.
+#include <array>
+
+#include "lang/diagnostic.h"
+
+namespace kiln::lang {
+namespace {
+
+struct Name {
+  std::string_view foreign;
+  std::string_view here;
+};
+
+constexpr std::array kNames = std::to_array<Name>({
+    {"None", "none"},
+    {"null", "none"},
+    {"nil", "none"},
+    {"NULL", "none"},
+    {"undefined", "none"},
+    {"True", "true"},
+    {"False", "false"},
+    {"TRUE", "true"},
+    {"FALSE", "false"},
+    {"elif", "else if"},
+    {"raise", "throw"},
+    {"except", "catch"},
+    {"Tensor", "tensor"},
+    {"array", "tensor"},
+    {"asarray", "tensor"},
+    {"as_tensor", "tensor"},
+    {"ndarray", "tensor"},
+    {"float16", "f16"},
+    {"bfloat16", "bf16"},
+    {"float32", "f32"},
+    {"float64", "f64"},
+    {"int8", "i8"},
+    {"int16", "i16"},
+    {"int32", "i32"},
+    {"int64", "i64"},
+    {"uint8", "u8"},
+    {"absolute", "abs"},
+    {"fabs", "abs"},
+    {"negative", "neg"},
+    {"arccos", "acos"},
+    {"arcsin", "asin"},
+    {"arctan", "atan"},
+    {"arctan2", "atan2"},
+    {"arccosh", "acosh"},
+    {"arcsinh", "asinh"},
+    {"arctanh", "atanh"},
+    {"clip", "clamp"},
+    {"fix", "trunc"},
+    {"power", "pow"},
+    {"multiply", "mul"},
+    {"subtract", "sub"},
+    {"divide", "div"},
+    {"true_divide", "div"},
+    {"floor_divide", "floor_div"},
+    {"mod", "remainder"},
+    {"not_equal", "ne"},
+    {"greater", "gt"},
+    {"greater_equal", "ge"},
+    {"less", "lt"},
+    {"less_equal", "le"},
+    {"logsigmoid", "log_sigmoid"},
+    {"concat", "cat"},
+    {"concatenate", "cat"},
+    {"expand_dims", "unsqueeze"},
+    {"swapaxes", "transpose"},
+    {"swapdims", "transpose"},
+    {"moveaxis", "movedim"},
+    {"ravel", "flatten"},
+    {"take_along_axis", "take_along_dim"},
+    {"inverse", "inv"},
+    {"pinverse", "pinv"},
+    {"jacobian", "jacrev"},
+    {"stop_gradient", "detach"},
+});
+
+// What there is no other name for.
+constexpr std::array kHelp = std::to_array<Name>({
+    {"pass", "an empty block is written `{ }`"},
+    {"this", "a method names its instance as its first parameter, `self`"},
+    {"torch", "tensor functions need no module: `zeros(2, 3)`"},
+    {"np", "tensor functions need no module: `zeros(2, 3)`"},
+    {"numpy", "tensor functions need no module: `zeros(2, 3)`"},
+    {"jnp", "tensor functions need no module: `zeros(2, 3)`"},
+    {"jax", "tensor functions and transforms need no module: `grad(f)`, `zeros(2, 3)`"},
+    {"F", "tensor functions need no module: `relu(x)`"},
+    {"math", "these functions need no module: `sqrt(x)`, `pi`"},
+    {"nn", "write `import nn` first"},
+    {"optim", "write `import optim` first"},
+    {"astype", "write `x.to(f64)`"},
+    {"type_as", "write `x.to(y.dtype)`"},
+    {"cuda", "write `x.to(\"cuda\")`"},
+    {"mT", "write `x.transpose(-2, -1)`"},
+    {"data", "write `x.detach()`, or work under `with no_grad() { … }`"},
+    {"append", "a tensor does not grow: `cat([x, y])`, or a list and `stack(list)`"},
+});
+
+}  // namespace
+
+std::string foreign_name(std::string_view name) {
+  for (const Name& each : kNames) {
+    if (each.foreign == name) return "write `" + std::string(each.here) + "`";
+  }
+  for (const Name& each : kHelp) {
+    if (each.foreign == name) return std::string(each.here);
+  }
+  return "";
+}
+
+}  // namespace kiln::lang
