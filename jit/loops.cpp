@@ -59,48 +59,56 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
 
 std::string store_text(const Store& store) {
   const bool kept = store.buffer >= 0;
-  return fmt::format("store {}{} = r{} : {}\n", kept ? "kept" : "out", kept ? store.buffer : store.output,
+  return fmt::format("store {}{} = r{} : {}", kept ? "kept" : "out", kept ? store.buffer : store.output,
                      store.value, name(store.dtype));
 }
 
 std::string reduction_text(const Reduction& reduction) {
   static constexpr std::string_view kCombines[] = {"sum", "product", "maximum", "minimum"};
-  return fmt::format("reduced{} = {} of r{} : {}\n", reduction.slot,
+  return fmt::format("reduced{} = {} of r{} : {}", reduction.slot,
                      kCombines[static_cast<std::size_t>(reduction.combine)], reduction.value,
                      name(reduction.accumulator));
 }
 
+constexpr std::size_t kCommentColumn = 50;
+
 // What is done once, then the loop.
-std::string pass_text(const LoopNest& nest, const std::string& over, const std::string& indent) {
+std::string pass_text(const LoopNest& nest, const std::string& over, const std::string& indent,
+                      const LineComment& comment) {
   std::string once, each;
-  for (std::size_t i = 0; i < nest.body.size(); ++i) {
-    const Instruction& step = nest.body[i];
-    (step.invariant ? once : each) += fmt::format("{}{}r{} = {} : {}\n", indent, step.invariant ? "" : "  ",
-                                                  i, step_text(nest, step), name(step.dtype));
-  }
-  for (const Store& store : nest.stores)
-    (store.per_row ? once : each) += indent + (store.per_row ? "" : "  ") + store_text(store);
-  for (const Reduction& reduction : nest.reductions) each += indent + "  " + reduction_text(reduction);
+  const auto add = [&](std::size_t line, bool is_once) {
+    std::string text = indent + (is_once ? "" : "  ") + line_text(nest, line);
+    const std::string about = comment ? comment(nest, line) : "";
+    if (!about.empty()) text = fmt::format("{:<{}}  # {}", text, kCommentColumn - 2, about);
+    (is_once ? once : each) += text + "\n";
+  };
+  for (std::size_t i = 0; i < nest.body.size(); ++i) add(i, nest.body[i].invariant);
+  for (std::size_t i = 0; i < nest.stores.size(); ++i) add(store_line(nest, i), nest.stores[i].per_row);
+  for (std::size_t i = 0; i < nest.reductions.size(); ++i) add(reduction_line(nest, i), false);
   if (each.empty()) return once;
   return once + fmt::format("{}for {} {{\n{}{}}}\n", indent, over, each, indent);
 }
 
 }  // namespace
 
-std::string print_loops(std::span<const LoopNest> passes) {
+std::string line_text(const LoopNest& nest, std::size_t line) {
+  if (line >= reduction_line(nest, 0)) return reduction_text(nest.reductions[line - reduction_line(nest, 0)]);
+  if (line >= store_line(nest, 0)) return store_text(nest.stores[line - store_line(nest, 0)]);
+  return fmt::format("r{} = {} : {}", line, step_text(nest, nest.body[line]), name(nest.body[line].dtype));
+}
+
+std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment) {
   const LoopNest& first = passes.front();
   std::string text = fmt::format("kernel {} {{\n", first.name);
   if (first.row_rank == 0) {
-    return text +
-           pass_text(first, fmt::format("{} in threads, vectors of {}", to_string(first.axes), kVector),
-                     "  ") +
-           "}\n";
+    const std::string over = fmt::format("{} in threads, vectors of {}", to_string(first.axes), kVector);
+    return text + pass_text(first, over, "  ", comment) + "}\n";
   }
   const auto rows = first.axes.end() - first.row_rank;
   text += fmt::format("  for rows of {} in threads {{\n", to_string(Sizes(first.axes.begin(), rows)));
   const std::string over =
       fmt::format("{} in vectors of {}", to_string(Sizes(rows, first.axes.end())), kVector);
-  for (const LoopNest& pass : passes) text += pass_text(pass, over, "    ");
+  for (const LoopNest& pass : passes) text += pass_text(pass, over, "    ", comment);
   return text + "  }\n}\n";
 }
 

@@ -2,6 +2,7 @@
 // stores over axes. The lowest form that knows nothing of a machine: emitters read it, and it prints.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -85,7 +86,16 @@ struct LoopNest {
   std::vector<Reduction> reductions;
 };
 
-// For people: axes, loads with their index maps, the body, stores.
-std::string print_loops(std::span<const LoopNest> passes);
+// Lines of a nest by number: instructions of the body, then stores, then reductions.
+inline std::size_t store_line(const LoopNest& nest, std::size_t store) { return nest.body.size() + store; }
+inline std::size_t reduction_line(const LoopNest& nest, std::size_t reduction) {
+  return nest.body.size() + nest.stores.size() + reduction;
+}
+std::string line_text(const LoopNest& nest, std::size_t line);  // "r2 = add r0, r1 : f32"
+
+// For people: axes, loads with their index maps, the body, stores. `comment` is asked what to say behind each
+// line.
+using LineComment = std::function<std::string(const LoopNest&, std::size_t line)>;
+std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment = {});
 
 }  // namespace kiln::jit

@@ -1,9 +1,7 @@
-// Owns the way from loop nests to machine code in memory: LLVM's module, passes, code generator and linker.
+// Owns the way from loop nests to an object of machine code: LLVM's module, passes and code generator.
 #include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -11,6 +9,7 @@
 
 #include "jit/compiler.h"
 #include "jit/llvm/emit.h"
+#include "jit/llvm/text.h"
 
 // The bitcode of bodies.cpp (bodies.S).
 extern "C" const char kiln_bodies_begin[];
@@ -44,23 +43,20 @@ std::unique_ptr<llvm::TargetMachine> target_for(const std::string& processor) {
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-std::unique_ptr<llvm::MemoryBuffer> code_of(llvm::Module& module, llvm::TargetMachine& machine) {
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   llvm::MCContext* context = nullptr;
   if (machine.addPassesToEmitMC(passes, context, stream)) throw std::runtime_error("no code can be emitted");
   passes.run(module);
-  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false);
+  return {bytes.data(), bytes.size()};
 }
-
-constexpr const char* kSymbol = "kernel";
-std::string symbol_of(std::size_t index) { return kSymbol + std::to_string(index); }
 
 // What no kernel is made of: declarations, and bodies that are in kernels by now.
 void drop_unused(llvm::Module& module) {
   const auto is_left = [](const llvm::Function& each) {
-    return each.use_empty() && !each.getName().starts_with(kSymbol);
+    return each.use_empty() && !each.getName().starts_with("kernel");
   };
   for (bool again = true; again;) {
     again = false;
@@ -72,8 +68,10 @@ void drop_unused(llvm::Module& module) {
   }
 }
 
-std::unique_ptr<llvm::MemoryBuffer> object_of(const CompileRequest& request) {
+std::string made_of(const CompileRequest& request) {
   llvm::LLVMContext context;
+  const bool is_text = request.product != Product::Object;
+  context.setDiscardValueNames(!is_text);
   const std::unique_ptr<llvm::TargetMachine> machine = target_for(request.processor);
   const llvm::StringRef bitcode(kiln_bodies_begin,
                                 static_cast<std::size_t>(kiln_bodies_end - kiln_bodies_begin));
@@ -81,8 +79,12 @@ std::unique_ptr<llvm::MemoryBuffer> object_of(const CompileRequest& request) {
   module->setTargetTriple(machine->getTargetTriple().str());
   module->setDataLayout(machine->createDataLayout());
   Bodies bodies(*module);
+  std::unique_ptr<LineNotes> notes;
+  if (is_text) notes = std::make_unique<LineNotes>(*module);
+  std::vector<llvm::Function*> kernels;
   for (std::size_t i = 0; i < request.nests.size(); ++i) {
-    llvm::Function* const kernel = emit(bodies, request.nests[i], symbol_of(i));
+    llvm::Function* const kernel =
+        kernels.emplace_back(emit(bodies, request.nests[i], kernel_symbol(i), notes.get()));
     kernel->addFnAttr("target-cpu", machine->getTargetCPU());
     kernel->addFnAttr("prefer-vector-width", "512");
     kernel->addFnAttr("min-legal-vector-width", "512");
@@ -90,32 +92,15 @@ std::unique_ptr<llvm::MemoryBuffer> object_of(const CompileRequest& request) {
   }
   drop_unused(*module);
   optimize(*module, *machine);
-  return code_of(*module, *machine);
-}
-
-// Lives as long as the process: LLVM's own tables may be gone when static objects are destroyed.
-llvm::orc::LLJIT& linker() {
-  static llvm::orc::LLJIT* const jit = check(llvm::orc::LLJITBuilder().create()).release();
-  return *jit;
-}
-
-// Memory that an object was linked into; given back when the last kernel goes.
-struct Code {
-  llvm::orc::JITDylib* library;
-  ~Code() { llvm::consumeError(linker().getExecutionSession().removeJITDylib(*library)); }
-};
-
-CompiledKernels link(std::unique_ptr<llvm::MemoryBuffer> object, std::size_t count) {
-  static int number = 0;
-  auto code = std::make_shared<Code>();
-  code->library = &check(linker().createJITDylib("kernels" + std::to_string(number++)));
-  check(linker().addObjectFile(*code->library, std::move(object)));
-  CompiledKernels made;
-  for (std::size_t i = 0; i < count; ++i) {
-    made.functions.push_back(check(linker().lookup(*code->library, symbol_of(i))).toPtr<KernelFn>());
+  switch (request.product) {
+    case Product::Llvm:
+      return llvm_text(*module, kernels, request.names);
+    case Product::Assembly:
+      return assembly_text(*module, *machine);
+    case Product::Object:
+      break;
   }
-  made.code = std::move(code);
-  return made;
+  return object_of(*module, *machine);
 }
 
 }  // namespace
@@ -123,7 +108,7 @@ CompiledKernels link(std::unique_ptr<llvm::MemoryBuffer> object, std::size_t cou
 extern "C" __attribute__((visibility("default"))) void kiln_compile_with_llvm(const CompileRequest& request,
                                                                               CompileAnswer& answer) {
   try {
-    answer.kernels = link(object_of(request), request.nests.size());
+    answer.made = made_of(request);
   } catch (const std::exception& error) {
     answer.error = error.what();
   }

@@ -66,15 +66,17 @@ enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount, kReduced, kL
 
 class Emitter {
  public:
-  Emitter(Bodies& bodies, const LoopNest& nest, const std::string& symbol)
+  Emitter(Bodies& bodies, const LoopNest& nest, const std::string& symbol, Annotation* annotation)
       : bodies_(bodies),
         nest_(nest),
+        annotation_(annotation),
         context_(bodies.module().getContext()),
         build_(context_),
         pointer_(llvm::PointerType::get(context_, 0)) {
     auto* type = llvm::FunctionType::get(build_.getInt64Ty(), {pointer_}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, bodies.module());
     registers_.resize(nest.body.size());
+    if (annotation_ != nullptr) annotation_->begin(*function_);
   }
 
   llvm::Function* run() {
@@ -178,6 +180,7 @@ class Emitter {
 
   void reduce(Lanes& lanes) {
     const Reduction& reduction = *lanes.reduction;
+    at_line(reduction_line(nest_, static_cast<std::size_t>(&reduction - nest_.reductions.data())));
     Value* const x = in(reduction.value, compute_of(reduction.accumulator));
     Value* const combined = combine(reduction, lanes.next, x);
     lanes.now = build_.CreateSelect(valid_, combined, lanes.next);
@@ -205,6 +208,7 @@ class Emitter {
 
   void store_for_row(std::size_t index) {
     const Store& store = nest_.stores[index];
+    at_line(store_line(nest_, index));
     Value* const value = registers_[static_cast<std::size_t>(store.value)];
     build_.CreateAlignedStore(build_.CreateExtractElement(value, std::uint64_t{0}), stores_[index],
                               llvm::Align(size_of(store.dtype)));
@@ -212,6 +216,7 @@ class Emitter {
 
   void store(std::size_t index) {
     const Store& store = nest_.stores[index];
+    at_line(store_line(nest_, index));
     Value* const value = registers_[static_cast<std::size_t>(store.value)];
     Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(store.dtype)));
     build_.CreateAlignedStore(value, build_.CreateGEP(build_.getInt8Ty(), stores_[index], bytes),
@@ -280,7 +285,12 @@ class Emitter {
       const Compute compute = compute_of(dtype(from));
       return stored(in(from, compute), compute, step.dtype);
     };
+    at_line(index);
     registers_[index] = make();
+  }
+  // What is made from here on belongs to this line of the nest.
+  void at_line(std::size_t line) {
+    if (annotation_ != nullptr) annotation_->line(build_, line);
   }
 
   Value* reduced(const Instruction& step) {
@@ -475,6 +485,7 @@ class Emitter {
 
   Bodies& bodies_;
   const LoopNest& nest_;
+  Annotation* annotation_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> build_;
   llvm::PointerType* pointer_;
@@ -524,8 +535,9 @@ llvm::Function* Bodies::straight_line(const std::string& name) {
   return &found;
 }
 
-llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol) {
-  return Emitter(bodies, nest, symbol).run();
+llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol,
+                     Annotation* annotation) {
+  return Emitter(bodies, nest, symbol, annotation).run();
 }
 
 }  // namespace kiln::jit

@@ -1,6 +1,7 @@
 // Owns the LLVM code of one loop nest.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -26,8 +27,17 @@ class Bodies {
   llvm::Module& module_;
 };
 
-// Appends `nest` as a function `symbol` of type KernelFn.
-llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol);
+// Tells which line of a nest (loops.h: `line_text`) the code that is made now belongs to, for people.
+class Annotation {
+ public:
+  virtual ~Annotation() = default;
+  virtual void begin(llvm::Function& kernel) = 0;
+  virtual void line(llvm::IRBuilderBase& build, std::size_t line) = 0;
+};
+
+// Appends `nest` as a function `symbol` of type KernelFn. `annotation` may be null.
+llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol,
+                     Annotation* annotation = nullptr);
 
 // What is left to do for straight-line code: values out of the slots that bodies were called with, constants
 // folded, what is computed twice computed once. None of it changes how a float is rounded.
