@@ -90,7 +90,8 @@ class Grouper {
   std::vector<ValueId> read_by(int place) const {
     std::vector<ValueId> read;
     for (const Operand& each : node(place).operands) {
-      if (each.is_value() && producer(each.value) >= 0) read.push_back(each.value);
+      const bool again = std::find(read.begin(), read.end(), each.value) != read.end();
+      if (each.is_value() && producer(each.value) >= 0 && !again) read.push_back(each.value);
     }
     return read;
   }

@@ -15,8 +15,16 @@ namespace {
 
 // A row of no table: the op of one kernel. Its attribute is the values of the graph's symbols.
 struct KernelOp : Op {
-  KernelOp(const Op& row, std::unique_ptr<const Kernel> made) : Op(row), kernel(std::move(made)) {}
+  // What it was made from, for those who look into it.
+  struct Origin {
+    std::shared_ptr<const Graph> source;
+    std::vector<int> nodes;
+    std::shared_ptr<const Code> code;
+  };
+  KernelOp(const Op& row, std::unique_ptr<const Kernel> made, Origin from)
+      : Op(row), kernel(std::move(made)), origin(std::move(from)) {}
   std::unique_ptr<const Kernel> kernel;
+  Origin origin;
 };
 
 Tensors run_kernel(const Op& op, Inputs inputs, const Attrs& attrs) {
@@ -26,7 +34,7 @@ std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& a
   return static_cast<const KernelOp&>(*attrs.op()).kernel->types(attrs.get<Dims>("symbols"));
 }
 
-std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel) {
+std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel, KernelOp::Origin origin) {
   constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
   Op row{
       .signature = Signature::parse(kernel->lowered().passes[0].name + "(inputs: tensors, *, symbols: ints)"),
@@ -47,7 +55,7 @@ std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel) {
     }
   }
   row.outputs = static_cast<int>(kernel->lowered().outputs.size());
-  return std::make_shared<const KernelOp>(row, std::move(kernel));
+  return std::make_shared<const KernelOp>(row, std::move(kernel), std::move(origin));
 }
 
 // The order in which nodes and kernels run: what each reads comes before it, else as in the graph.
@@ -155,7 +163,8 @@ class Fuser {
 }  // namespace
 
 FusedGraph fuse(const Graph& graph) {
-  const Graph source = dce(graph);
+  const auto shared = std::make_shared<const Graph>(dce(graph));
+  const Graph& source = *shared;
   const Fusion fusion = find_groups(source);
   std::vector<Lowered> lowered;
   std::vector<LoopNest> nests;
@@ -173,14 +182,26 @@ FusedGraph fuse(const Graph& graph) {
     for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
     const CompiledKernels compiled = compile(nests);
     auto function = compiled.functions.begin();
-    for (const Lowered& each : lowered) {
-      const auto count = static_cast<std::ptrdiff_t>(each.passes.size());
-      kernels.push_back(op_of(make_kernel(each, {function, function + count}, compiled.code, symbols)));
+    for (std::size_t k = 0; k < lowered.size(); ++k) {
+      const auto count = static_cast<std::ptrdiff_t>(lowered[k].passes.size());
+      kernels.push_back(op_of(make_kernel(lowered[k], {function, function + count}, compiled.code, symbols),
+                              {shared, fusion.groups[k].nodes, compiled.code}));
       function += count;
     }
   }
   result.graph = Fuser(source, fusion, lowered, std::move(kernels)).run();
   return result;
+}
+
+std::vector<FusedKernel> kernels_of(const Graph& fused) {
+  std::vector<FusedKernel> kernels;
+  for (const auto& each : fused.kernels) {
+    if (each->eager != run_kernel) continue;
+    const auto& op = static_cast<const KernelOp&>(*each);
+    kernels.push_back(
+        {&op, &op.kernel->lowered(), op.origin.source.get(), op.origin.nodes, op.origin.code.get()});
+  }
+  return kernels;
 }
 
 }  // namespace kiln::jit

@@ -1,10 +1,13 @@
 // Owns the last stage before running: a graph in which every kernel is one node, whose op runs compiled code.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "jit/graph.h"
+#include "jit/lower.h"
+#include "jit/object.h"
 
 namespace kiln::jit {
 
@@ -17,5 +20,16 @@ struct FusedGraph {
 // Finds groups in a functional graph, compiles each, and puts one node in its place. Views that kernels read
 // through are gone where nothing else needs them. Throws InternalError when there is no compiler.
 FusedGraph fuse(const Graph& graph);
+
+// A kernel of a fused graph, for those who look into it.
+struct FusedKernel {
+  const Op* op;  // of its node
+  const Lowered* lowered;
+  const Graph* source;         // the graph that was fused: nodes of loop nests are its nodes
+  std::span<const int> nodes;  // of the source that it computes
+  const Code* code;            // of all kernels of the graph together
+};
+// In order; none for a graph that is not fused. They live as long as the graph's own.
+std::vector<FusedKernel> kernels_of(const Graph& fused);
 
 }  // namespace kiln::jit

@@ -60,7 +60,7 @@ std::string_view kind_of(const Op& op) {
     case Lowering::Reduce:
       return "reduces";
     case Lowering::View:
-      return "is a view";
+      return "is a view: what it shows is read where it lies";
     case Lowering::Library:
       return "is a call of a library";
     case Lowering::Gather:

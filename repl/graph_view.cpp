@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "interpreter/impl.h"
 #include "jit/diff.h"
 #include "jit/text.h"
@@ -56,6 +58,43 @@ std::string graph_view(Session& session, const jit::Graph& graph) {
       if (!place.file.empty()) last = &place;
     }
     view += painted(lines[i], session.color()) + "\n";
+  }
+  return view;
+}
+
+namespace {
+
+// The file and line at the end of "…, demo.kiln:2:9"; no file where there is none.
+std::pair<std::string, int> place_at_end(std::string_view line) {
+  const std::size_t column = line.rfind(':');
+  const std::size_t row = column == std::string_view::npos ? column : line.rfind(':', column - 1);
+  if (row == std::string_view::npos) return {};
+  const std::size_t before = line.find_last_of(" ", row);
+  int number = 0;
+  const char* const end = line.data() + column;
+  if (before == std::string_view::npos || std::from_chars(line.data() + row + 1, end, number).ptr != end)
+    return {};
+  return {std::string(line.substr(before + 1, row - before - 1)), number};
+}
+
+}  // namespace
+
+std::string code_view(Session& session, std::string_view text) {
+  std::string view;
+  std::pair<std::string, int> last;
+  for (const std::string_view line : lines_of(text)) {
+    const std::size_t comment = std::min(line.find("# "), line.find("; "));
+    std::pair<std::string, int> place;
+    if (comment != std::string_view::npos) place = place_at_end(line.substr(comment));
+    const std::string source =
+        place.first.empty() || place == last ? "" : source_line(session, place.first, place.second);
+    if (!source.empty()) {
+      const std::string note =
+          fmt::format("  {} {}:{} | {}", line[comment], place.first, place.second, source);
+      view += paint(note, style::kCode, session.color()) + "\n";
+      last = place;
+    }
+    view += painted(line, session.color()) + "\n";
   }
   return view;
 }

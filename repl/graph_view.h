@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "interpreter/capture/stages.h"
 #include "repl/session.h"
@@ -11,6 +12,9 @@ namespace kiln::repl {
 // The text of a graph, above each run of nodes the line of the program that they come from, as a comment:
 // `parse_graph` reads it back.
 std::string graph_view(Session& session, const jit::Graph& graph);
+
+// The same for loops and machine code, whose lines end in "demo.kiln:2:9" where they are of the program.
+std::string code_view(Session& session, std::string_view text);
 
 // The same for the differences of two graphs, as `jit::diff_graphs` gives them.
 std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b);

@@ -224,6 +224,7 @@ class Drive {
       place.is_full = true;
       return warn(entry.captured.name + " is not compiled: " + error.message());
     }
+    if (compiled_.options.backend == kAsCaptured) entry.recorded = std::move(outcome.inputs);
     ++compiled_.compiles;
     compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));

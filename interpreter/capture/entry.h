@@ -76,6 +76,7 @@ struct Entry {
   std::string break_reason;  // why it ends where it does; empty at a return
   std::string break_file;
   int break_line = 0;
+  std::vector<Tensor> recorded;     // of calls that are only looked at: the graph's arguments
   const Code* last_code = nullptr;  // of the innermost frame in the end
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;

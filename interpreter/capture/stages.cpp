@@ -7,6 +7,8 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/impl.h"
+#include "jit/fused_text.h"
+#include "jit/pipeline.h"
 
 namespace kiln::interp {
 namespace {
@@ -87,8 +89,8 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     for (; next != last; ++next) {
       const Entry& entry = **next;
       if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
-      parts.push_back(
-          {entry.captured, entry.captured.guards, entry.break_reason, entry.break_file, entry.break_line});
+      parts.push_back({entry.captured, entry.captured.guards, entry.break_reason, entry.break_file,
+                       entry.break_line, entry.recorded});
     }
   };
   for (const capture::Stop& stop : compiled.breaks) {
@@ -96,7 +98,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     if (found != end) {
       take_until(found + 1);
     } else {
-      parts.push_back({{}, {}, stop.reason, stop.file, stop.line});
+      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}});
     }
   }
   take_until(end);
@@ -146,6 +148,23 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
   return functions;
 }
 
+namespace {
+
+// Why values go through memory between kernels, in any of the entries; each reason once.
+std::vector<std::string> apart_in(const Compiled& compiled) {
+  std::vector<std::string> sentences;
+  if (compiled.options.backend != "fused") return sentences;
+  for (const Entry* entry : compiled.in_order) {
+    for (std::string& each : jit::why_not_fused(jit::run_pipeline(entry->captured, false).back().graph)) {
+      if (std::find(sentences.begin(), sentences.end(), each) == sentences.end())
+        sentences.push_back(std::move(each));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace
+
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);
   if (code == nullptr) return "it is no function of the program";
@@ -159,6 +178,7 @@ std::string why(Interpreter& interpreter, const Value& function) {
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const Recompile& each : info.recompiles)
     text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
+  for (const std::string& each : apart_in(*compiled_of(function))) text += "\n" + each;
   return text;
 }
 

@@ -245,7 +245,7 @@ Tracer::Outcome Tracer::run() {
   const bool whole = finished.has_value();
   if (!whole) finished = std::move(checkpoint_);
   if (finished) {
-    outcome.entry = make_entry(std::move(*finished), outcome.stop);
+    make_entry(outcome, std::move(*finished), outcome.stop);
     outcome.entry->steps_over = whole && outcome.stop.is_break();
   }
   return outcome;
@@ -261,7 +261,7 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   snapshot.guards = guards_.size();
   auto finished = finish(std::move(snapshot));
   if (!finished) finished = std::move(checkpoint_);
-  if (finished) outcome.entry = make_entry(std::move(*finished), {});
+  if (finished) make_entry(outcome, std::move(*finished), {});
   return outcome;
 }
 

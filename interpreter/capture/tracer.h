@@ -63,6 +63,8 @@ class Tracer {
     std::ptrdiff_t depth = 0;
     const Code* code = nullptr;
     std::size_t place = 0;
+    // The tensors of the entry's graph in the recorded call.
+    std::vector<Tensor> inputs, outputs;
   };
   Outcome run();
 
@@ -174,7 +176,7 @@ class Tracer {
   Snapshot take_snapshot();
   std::optional<Finished> finish(Snapshot snapshot);
   void save_checkpoint();
-  std::unique_ptr<Entry> make_entry(Finished finished, const Stop& stop);
+  void make_entry(Outcome& outcome, Finished finished, const Stop& stop);
   void add_tensor_guards(Entry& entry);
   void fix_sizes();
   void add_memory_guard(Entry& entry);  // tracer_apart.cpp

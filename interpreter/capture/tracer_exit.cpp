@@ -361,7 +361,7 @@ void Tracer::fix_sizes() {
   }
 }
 
-std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
+void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   const bool symbolic = !exprs_.symbols.empty() && !untracked_;
   if (!symbolic) fix_sizes();
   auto entry = std::make_unique<Entry>();
@@ -390,7 +390,9 @@ std::unique_ptr<Entry> Tracer::make_entry(Finished finished, const Stop& stop) {
   entry->break_reason = stop.reason;
   entry->break_file = stop.file;
   entry->break_line = stop.line;
-  return entry;
+  outcome.entry = std::move(entry);
+  outcome.inputs.assign(recorder_.inputs().begin(), recorder_.inputs().end());
+  outcome.outputs = std::move(finished.outputs);
 }
 
 }  // namespace kiln::interp::capture

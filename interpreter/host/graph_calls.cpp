@@ -1,4 +1,5 @@
-// What was captured and compiled, in the language: graph, graphs, compile_info, run_pass, diff_graphs.
+// What was captured and compiled, in the language: graph, graphs, kernels, compile_info, run_pass,
+// diff_graphs.
 #include <fmt/format.h>
 
 #include "interpreter/graph_value.h"
@@ -9,6 +10,7 @@
 #include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
 #include "jit/diff.h"
+#include "jit/measure.h"
 #include "jit/pipeline.h"
 
 namespace kiln::interp {
@@ -17,20 +19,46 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-// Of the arguments f, args, stage, named.
-CapturedCall call_of(Interpreter& interpreter, Args a) {
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
   std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
+  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
     if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
   }
-  return captured_call(interpreter, a[0], a[1].as<Tuple>().items, named);
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
 }
 
 Value graphs(Interpreter& interpreter, Args a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
-  const CapturedCall call = call_of(interpreter, a);
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
   std::vector<Value> all;
   for (const CapturedGraph* each : call.graphs()) all.push_back(stage_value(stage, *each, call.remove));
+  return list_value(std::move(all));
+}
+
+Value cost_value(const jit::NodeCost& cost) {
+  static const Value* const type = new Value(record_type(
+      "KernelCost",
+      "What a kernel or library call takes: `name`, the `ops` it does, `bytes` of the elements it reads and "
+      "writes, `flops`, `seconds`, and `share`: the least time that memory or arithmetic of this machine "
+      "would "
+      "take, by `seconds`. `flops` and `share` are none where they are not known.",
+      {"name", "ops", "bytes", "flops", "seconds", "share", "text"}));
+  std::vector<Value> ops;
+  for (const Op* each : cost.ops) ops.emplace_back(each->name());
+  return make_record(*type, {Value(cost.node->op->name()), list_value(std::move(ops)), Value(cost.bytes),
+                             cost.flops ? Value(*cost.flops) : Value(), Value(cost.seconds),
+                             cost.share ? Value(*cost.share) : Value(),
+                             Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
+}
+
+Value kernels(Interpreter& interpreter, Args a) {
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
+  std::vector<Value> all;
+  for (const CapturedGraph* each : call.graphs()) {
+    const Value fused = stage_value(stage_named("fused"), *each, call.remove);
+    for (const jit::NodeCost& cost : jit::measure(graph_of(fused), each->arguments))
+      all.push_back(cost_value(cost));
+  }
   return list_value(std::move(all));
 }
 
@@ -111,6 +139,11 @@ constexpr NativeDef kNatives[] = {
      "The graphs of one call f(*args, **named), one for each stretch between breaks.\n"
      ">>> [g.ops() for g in graphs(x => x.cos().cos(), ones(3))]\n[['cos', 'cos']]",
      graphs},
+    {"kernels(f, *args, **named)",
+     "What each kernel and library call of one call takes: a list, each with `name ops bytes flops seconds "
+     "share`. The call runs once, then each of them again, alone.\n"
+     ">>> [(k.ops, k.bytes) for k in kernels(x => x.exp() + 1, ones(1000))]\n[(['exp', 'add'], 8000)]",
+     kernels},
     {"compile_info(f)",
      "What became of a function: counts `entries graphs compiles hits`, lists `breaks` (each `reason file "
      "line`) and `recompiles` (each `guard was now`).",
@@ -145,7 +178,7 @@ const jit::Pass& find_pass_named(std::string_view name) {
 
 Value graph_of_call(Interpreter& interpreter, std::span<Value> a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
-  const CapturedCall call = call_of(interpreter, a);
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
   const std::vector<const CapturedGraph*> all = call.graphs();
   if (all.empty()) raise("CaptureError", "there is no graph: " + why_no_graph(call));
   return stage_value(stage, *all.front(), call.remove);

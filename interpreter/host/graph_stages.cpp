@@ -12,6 +12,9 @@
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/print_tensor.h"
+#include "jit/fused.h"
+#include "jit/fused_text.h"
+#include "jit/pipeline.h"
 #include "jit/rewrite.h"
 #include "lang/diagnostic.h"
 
@@ -26,13 +29,42 @@ Value functional(const StageInput& input) {
   return make_graph(jit::dce(jit::functionalize(jit::expand_views(input.captured.graph), input.remove)));
 }
 
+// The same passes as compiled functions go through (capture/backend.cpp), then kernels.
+jit::Graph with_kernels(const StageInput& input) {
+  static constexpr std::string_view kWithoutWrites[] = {"decompose", "fold", "simplify", "cse", "dce"};
+  const jit::Graph& graph = input.captured.graph;
+  if (graph.stage == jit::Stage::Fused) return graph;
+  const bool has_writes = graph.stage == jit::Stage::Captured;
+  const auto made =
+      has_writes ? jit::run_pipeline(graph, false) : jit::run_passes(graph, kWithoutWrites, false);
+  return jit::fuse(made.back().graph).graph;
+}
+
+Value text_value(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return Value(std::move(text));
+}
+
+Value fused(const StageInput& input) { return make_graph(with_kernels(input)); }
+Value loops(const StageInput& input) { return text_value(jit::loops_text(with_kernels(input))); }
+Value llvm(const StageInput& input) {
+  return text_value(jit::code_text(with_kernels(input), jit::Product::Llvm));
+}
+Value assembly(const StageInput& input) {
+  return text_value(jit::code_text(with_kernels(input), jit::Product::Assembly));
+}
+
 // Where `forwarding_function` is defined.
 constexpr std::string_view kForwardingFile = "<prelude_compile>";
 
-constexpr std::array<StageRow, 2> kStages{{
+constexpr std::array<StageRow, 6> kStages{{
     {"captured", "the ops that a call ran, as the program wrote them", captured},
     {"functional", "the same without ops that write in place: writes to arguments follow at the end",
      functional},
+    {"fused", "the same with one node for all ops that a kernel does together", fused},
+    {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
+    {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
+    {"asm", "the instructions of this machine", assembly},
 }};
 
 // A method as its function, with the receiver put in front of the arguments: so that they go by their names.
@@ -97,8 +129,9 @@ std::pair<std::size_t, std::int64_t> parameter_of(const std::string& input,
 
 // The inputs that are arguments in the order of the parameters, so that a graph is called as the function is;
 // capture has them in the order in which they are read.
-void order_inputs(jit::Graph& graph, const Value& function) {
+void order_inputs(CapturedGraph& part, const Value& function) {
   if (!function.is(Tag::Function)) return;
+  jit::Graph& graph = part.graph;
   const std::vector<CodeParameter>& parameters = function.as<Function>().code->parameters;
   std::vector<int> order(graph.inputs.size());
   std::iota(order.begin(), order.end(), 0);
@@ -112,6 +145,9 @@ void order_inputs(jit::Graph& graph, const Value& function) {
     return rank(a) < rank(b);
   });
   graph = jit::permute_inputs(graph, order);
+  std::vector<Tensor> arguments;
+  for (const int i : order) arguments.push_back(part.arguments[static_cast<std::size_t>(i)]);
+  part.arguments = std::move(arguments);
 }
 
 // A call of what is no function of the program is captured from a function of ours around it: its name and
@@ -171,7 +207,7 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
   const Unbound unbound = without_receiver(f, positional);
   CapturedCall call{capture_call(interpreter, unbound.function, unbound.positional, named)};
   for (CapturedGraph& each : call.parts) describe(each, f, unbound);
-  if (!call.parts.empty()) order_inputs(call.parts.front().graph, unbound.function);
+  if (!call.parts.empty()) order_inputs(call.parts.front(), unbound.function);
   return call;
 }
 

@@ -8,6 +8,7 @@
 #include "interpreter/print_tensor.h"
 #include "jit/dot.h"
 #include "jit/evaluate.h"
+#include "jit/fused_text.h"
 #include "jit/text.h"
 #include "jit/verify.h"
 
@@ -251,6 +252,8 @@ constexpr NativeDef kMethods[] = {
      epilogue},
     {"dot(self)", "Its picture as text for Graphviz; `:dot f(x) file.svg` draws it.",
      [](Interpreter&, Args a) { return Value(jit::dot_text(graph_of(a[0]))); }},
+    {"fusion", "Which of its nodes become one kernel, and why the others do not, in words.",
+     [](Interpreter&, Args a) { return Value(jit::fusion_text(graph_of(a[0]))); }},
     {"guards", "What was assumed when it was captured, in words.", guards},
     {"symbols", "Sizes that are symbols, by name, and what they were when it was made.", symbols},
     {"constants",

@@ -44,7 +44,7 @@ std::string stage_section(Session& session, const StageRow& row, const Value& st
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   const bool is_long = lines > kMostLines;
   return heading(session, row.name, fmt::format("{} lines{}", lines, time)) +
-         (is_long ? fmt::format("`:{}` shows them\n", row.name) : text + "\n");
+         (is_long ? fmt::format("`:{}` shows them\n", row.name) : code_view(session, text));
 }
 
 using Clock = std::chrono::steady_clock;

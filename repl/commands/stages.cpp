@@ -1,4 +1,4 @@
-// Commands that show stages of one call: captured functional graph, and the difference of two.
+// Commands that show stages of one call, from captured to asm, and the difference of two.
 #include <fmt/format.h>
 
 #include <array>
@@ -6,6 +6,7 @@
 #include "interpreter/graph_value.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
+#include "jit/fused_text.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/written_call.h"
@@ -33,7 +34,7 @@ void for_each_part(Session& session, const interp::host::CapturedCall& call, F&&
 
 std::string stage_text(Session& session, const Value& stage) {
   if (stage.is(Tag::Graph)) return graph_view(session, interp::graph_of(stage));
-  return session.interpreter().str(stage) + "\n";
+  return code_view(session, session.interpreter().str(stage));
 }
 
 void show_stage(Session& session, std::string_view command, std::string_view stage, std::string_view text) {
@@ -56,6 +57,17 @@ struct Name {
 template <Name kStage>
 void stage(Session& session, std::string_view text) {
   show_stage(session, kStage.view(), kStage.view(), text);
+}
+
+// Beside the graph what each kernel is made of, and why the rest is apart.
+void fused(Session& session, std::string_view text) {
+  const auto& row = interp::host::stage_named("fused");
+  const interp::host::CapturedCall call = capture(session, "fused", text);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    const Value stage = interp::host::stage_value(row, each, call.remove);
+    session.write(stage_text(session, stage));
+    session.write(jit::fusion_text(interp::graph_of(stage)));
+  });
 }
 
 void graph(Session& session, std::string_view text) { show_stage(session, "graph", "functional", text); }
@@ -158,7 +170,7 @@ void pass(Session& session, std::string_view text) {
   });
 }
 
-constexpr std::array<Command, 6> kCommands{{
+constexpr std::array<Command, 10> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
      "The call runs once. With breaks there are several graphs, with the reason between them.\n"
      "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
@@ -166,6 +178,23 @@ constexpr std::array<Command, 6> kCommands{{
      stage<"captured">},
     {"functional", "f(x)", "Compiling", "the same without writes; writes to arguments follow at the end",
      "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">},
+    {"fused", "f(x)", "Compiling", "which ops are one kernel, and why the others are not",
+     "The graph with a node for each kernel, the nodes that each computes, and for each value that goes\n"
+     "through memory between two nodes the reason.\n\n"
+     "kiln> fn f(x) = ((x.exp() + 1) @ x).relu() * 2\nkiln> :fused f(ones(3, 3))\n",
+     fused},
+    {"loops", "f(x)", "Compiling", "the kernels of a call as loops over elements",
+     "What is loaded, computed and stored for each element, with the names of the program.\n\n"
+     "kiln> :loops (x => x.exp() + 1)(ones(3))\n",
+     stage<"loops">},
+    {"llvm", "f(x)", "Compiling", "the kernels of a call in the language of LLVM",
+     "Comments say which op of the program the instructions after them belong to.\n\n"
+     "kiln> :llvm (x => x * 2 + 1)(ones(3))\n",
+     stage<"llvm">},
+    {"asm", "f(x)", "Compiling", "the instructions of the kernels of a call",
+     "Comments say which op of the program the instructions after them belong to.\n\n"
+     "kiln> :asm (x => x * 2 + 1)(ones(3))\n",
+     stage<"asm">},
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
      "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
     {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",

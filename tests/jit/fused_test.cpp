@@ -7,11 +7,14 @@
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
+#include "jit/fused_text.h"
+#include "jit/measure.h"
 #include "jit/passes/passes.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/cpu/isa.h"
+#include "tensor/functions.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
 #include "tests/jit/graphs.h"
@@ -348,4 +351,89 @@ TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
         "  %b, %c = kernel_0([%x, %w], symbols=[s]) : f32[s, 4], i8[s, 4]\n"
         "  return %b, %c\n"
         "}\n");
+}
+
+namespace {
+// As a call of `fn f(x, w) { y = x * w; return y.exp() + 1 }` has it.
+Graph of_a_program() {
+  return parse_graph(
+      "graph functional f(%x: f32[8], %w: f32[8]) {\n"
+      "  %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n"
+      "  %0 = exp(%y) : f32[8]  # demo.kiln:3:11\n"
+      "  %1 = add(%0, 1) : f32[8]  # demo.kiln:3:17\n"
+      "  return %1\n"
+      "}\n");
+}
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+}  // namespace
+
+TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
+  CHECK(loops_text(fuse(of_a_program()).graph) ==
+        "kernel kernel_0 {\n"
+        "  r4 = constant 1 : i64\n"
+        "  for [8] in threads, vectors of 16 {\n"
+        "    r0 = load in0 : f32                           # %x\n"
+        "    r1 = load in1 : f32                           # %w\n"
+        "    r2 = mul r0, r1 : f32                         # %y, demo.kiln:2:9\n"
+        "    r3 = exp r2 : f32                             # %0, demo.kiln:3:11\n"
+        "    r5 = add r3, r4 : f32                         # %1, demo.kiln:3:17\n"
+        "    store out0 = r5 : f32\n"
+        "  }\n"
+        "}\n");
+}
+
+TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
+  const Graph fused = fuse(of_a_program()).graph;
+  const std::string llvm = code_text(fused, Product::Llvm);
+  CHECK(count_of(llvm, "; kernel_0\ndefine i64 @kernel0(") == 1);
+  CHECK(count_of(llvm, "  ; %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n  %y = fmul <16 x float> %x, %w\n") ==
+        1);
+  CHECK(count_of(llvm, "splat (float ") > 0);
+  const std::string assembly = code_text(fused, Product::Assembly);
+  CHECK(count_of(assembly, "# kernel_0\nkernel0:") == 1);
+  CHECK(count_of(assembly, "  # %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n") > 0);
+  CHECK(count_of(assembly, "\tretq\n") == 1);
+  for (const std::string& text : {llvm, assembly}) {
+    INFO(text);
+    CHECK(count_of(text, "\n@") == 0);  // every mark became what it stands for
+    CHECK(count_of(text, "!dbg") == 0);
+    CHECK(count_of(text, "\t.loc") == 0);
+  }
+  const Graph alone =
+      parse_graph("graph functional f(%x: f32[8]) {\n  %y = exp(%x) : f32[8]\n  return %y\n}\n");
+  CHECK(code_text(fuse(alone).graph, Product::Llvm) == "nothing is fused: every op is a call of its own\n");
+}
+
+TEST_CASE("kernels are measured with what they read and write", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[64, 128], %w: f32[128, 32], %b: f32[32]) {\n"
+      "  %n = slice(%x, dim=0, start=0, end=16, step=1) : f32[16, 128]\n"
+      "  %e = exp(%n) : f32[16, 128]\n"
+      "  %d = neg(%e) : f32[16, 128]\n"
+      "  %m = matmul(%d, %w) : f32[16, 32]\n"
+      "  %s = add(%m, %b) : f32[16, 32]\n"
+      "  %r = relu(%s) : f32[16, 32]\n"
+      "  return %r\n"
+      "}\n");
+  const Graph fused = fuse(graph).graph;
+  const std::vector<Tensor> arguments = {ops::ones(Dims{64, 128}), ops::ones(Dims{128, 32}),
+                                         ops::ones(Dims{32})};
+  const std::vector<NodeCost> costs = measure(fused, arguments);
+  REQUIRE(costs.size() == 3);
+  CHECK(costs[0].ops.size() == 2);
+  CHECK(costs[0].bytes == 4 * (16 * 128 + 16 * 128));
+  CHECK(costs[0].flops == 2 * 16 * 128);
+  CHECK_FALSE(costs[1].is_kernel);
+  CHECK(costs[1].flops == 2 * 16 * 128 * 32);
+  CHECK(costs[1].bytes == 4 * (16 * 128 + 128 * 32 + 16 * 32));
+  CHECK(costs[2].bytes == 4 * (16 * 32 + 32 + 16 * 32));
+  for (const NodeCost& each : costs) {
+    CHECK(each.seconds > 0);
+    REQUIRE(each.share);
+    CHECK(*each.share > 0);
+  }
 }

@@ -1,0 +1,105 @@
+// Commands that measure compiled calls: kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "interpreter/graph_value.h"
+#include "interpreter/host/graph_stages.h"
+#include "jit/measure.h"
+#include "repl/graph_view.h"
+#include "repl/terminal.h"
+#include "repl/units.h"
+#include "repl/written_call.h"
+
+namespace kiln::repl {
+namespace {
+
+constexpr std::size_t kColumns = 6;
+using Row = std::array<std::string, kColumns>;
+
+std::string flops_text(std::optional<std::int64_t> flops) {
+  if (!flops) return "-";
+  static constexpr std::array<std::string_view, 4> kUnits{"", " K", " M", " G"};
+  auto value = static_cast<double>(*flops);
+  std::size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  return unit == 0 ? std::to_string(*flops) : fmt::format("{:.3g}{}", value, kUnits[unit]);
+}
+
+Row row_of(const jit::NodeCost& cost) {
+  std::string ops;
+  for (const Op* each : cost.ops) ops += (ops.empty() ? "" : " ") + std::string(each->name());
+  return {std::string(cost.node->op->name()),
+          cost.is_kernel ? ops : "",
+          bytes_text(static_cast<std::size_t>(cost.bytes)),
+          flops_text(cost.flops),
+          duration_text(cost.seconds),
+          cost.share ? fmt::format("{:.0f} %", *cost.share * 100) : "-"};
+}
+
+// Columns that a text takes: every byte but those that go on with a letter.
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string table_text(const std::vector<Row>& rows, bool color) {
+  static constexpr std::array<bool, kColumns> kToTheRight{false, false, true, true, true, true};
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t k = 0; k < kColumns; ++k) widths[k] = std::max(widths[k], display_width(row[k]));
+  }
+  std::string text;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t k = 0; k < kColumns; ++k) {
+      const std::string blanks(widths[k] - display_width(rows[r][k]), ' ');
+      line += (k == 0 ? "" : "  ") + (kToTheRight[k] ? blanks + rows[r][k] : rows[r][k] + blanks);
+    }
+    text += (r == 0 ? paint(line, style::kFaint, color) : line) + "\n";
+  }
+  return text;
+}
+
+void show_kernels(Session& session, const interp::CapturedGraph& part, jit::Remove remove) {
+  const auto& fused = interp::host::stage_named("fused");
+  const interp::Value stage = interp::host::stage_value(fused, part, remove);
+  const std::vector<jit::NodeCost> costs = jit::measure(interp::graph_of(stage), part.arguments);
+  std::vector<Row> rows{{"kernel", "ops", "bytes", "flops", "time", "roofline"}};
+  for (const jit::NodeCost& each : costs) rows.push_back(row_of(each));
+  session.write(table_text(rows, session.color()));
+}
+
+void kernels(Session& session, std::string_view text) {
+  const WrittenCall call = written_call(session, "kernels", text);
+  const auto captured =
+      interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
+  if (captured.graphs().empty()) return session.write("the call runs no op that is captured\n");
+  for (const interp::CapturedGraph& each : captured.parts) {
+    if (interp::host::has_graph(each)) show_kernels(session, each, captured.remove);
+    session.write(break_view(session, each));
+  }
+  const jit::Machine& machine = jit::machine();
+  session.write(paint(fmt::format("this machine: {:.3g} GB/s of memory, {:.3g} GFLOP/s of f32\n",
+                                  machine.bytes_per_second / 1e9, machine.flops_per_second / 1e9),
+                      style::kFaint, session.color()));
+}
+
+constexpr std::array<Command, 1> kCommands{{
+    {"kernels", "f(x)", "Compiling",
+     "what each kernel of a call costs: bytes, flops, time, share of the roofline",
+     "The call runs once, and then each of its kernels and library calls again, alone. Bytes are those of "
+     "the\n"
+     "elements that it reads and writes; flops count one for each op and element, two for each product of\n"
+     "matrices and convolutions. The roofline is the least time that memory or arithmetic would take here:\n"
+     "tensors that lie in a cache can be faster. `kernels(f, x)` is the same in a program.\n\n"
+     "kiln> :kernels (x => (x.exp() + 1).log())(ones(1000))\n",
+     kernels},
+}};
+
+}  // namespace
+
+std::span<const Command> kernel_commands() { return kCommands; }
+
+}  // namespace kiln::repl
