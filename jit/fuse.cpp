@@ -35,6 +35,9 @@ class Grouper {
         readers_(graph.nodes.size()),
         leader_(graph.nodes.size()) {
     std::iota(leader_.begin(), leader_.end(), 0);
+    for (const Operand& each : graph.outputs) kept_.insert(each.value);
+    kept_.insert(graph.saved.begin(), graph.saved.end());
+    for (const Effect& each : graph.effects) kept_.insert(each.value);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       members_.push_back({static_cast<int>(i)});
       examine(static_cast<int>(i));
@@ -45,6 +48,9 @@ class Grouper {
   Fusion run() {
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
       for (const ValueId id : read_by(place)) join(producer(id), place);
+    }
+    for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
+      if (placed_view(graph_, node(place)) != nullptr) place_into(place);
     }
     collect();
     return std::move(fusion_);
@@ -152,7 +158,9 @@ class Grouper {
       fusion_.unfused.push_back({from, to, std::move(reason)});
       return;
     }
-    const Space both = joined(from, to);
+    merge(from, to, joined(from, to));
+  }
+  void merge(int from, int to, Space both) {
     const int kept = std::min(leader(from), leader(to)), gone = std::max(leader(from), leader(to));
     auto& all = members_[static_cast<std::size_t>(kept)];
     for (const int each : members_[static_cast<std::size_t>(gone)]) {
@@ -161,8 +169,23 @@ class Grouper {
     }
     members_[static_cast<std::size_t>(gone)].clear();
     std::sort(all.begin(), all.end());
-    spaces_[static_cast<std::size_t>(kept)] = both;
+    spaces_[static_cast<std::size_t>(kept)] = std::move(both);
   }
+
+  // A scatter that replaces part of a tensor by what a kernel computes: the kernel stores it there. Nothing
+  // else joins afterwards, since all its nodes but these are over the axes.
+  void place_into(int place) {
+    const ValueId source = node(place).operands[1].value;
+    const int from = producer(source);
+    if (from < 0 || is_kept(source) || readers_[static_cast<std::size_t>(from)].size() != 1) return;
+    const int around = producer(node(place).operands[0].value);
+    if (around >= 0 && leader(around) == leader(from)) return;
+    const bool is_placed = placed_view(graph_, node(from)) != nullptr && leader(from) != from;
+    if ((!is_lowered(from) && !is_placed) || space(from).row_rank > 0) return;
+    if (values_of(from, place) > kMostValues || lies_between(from, place)) return;
+    merge(from, place, space(from));
+  }
+  bool is_kept(ValueId id) const { return kept_.contains(id); }
 
   // How many tensors the kernel of both would read and write, at most.
   std::size_t values_of(int from, int to) const {
@@ -222,10 +245,6 @@ class Grouper {
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
       fusion_.groups.push_back({nodes, space(nodes.front()).axes, space(nodes.front()).row_rank, {}});
     }
-    std::set<ValueId> kept;
-    for (const Operand& each : graph_.outputs) kept.insert(each.value);
-    kept.insert(graph_.saved.begin(), graph_.saved.end());
-    for (const Effect& each : graph_.effects) kept.insert(each.value);
     for (Group& group : fusion_.groups) {
       for (const int each : group.nodes) {
         const auto& readers = readers_[static_cast<std::size_t>(each)];
@@ -234,7 +253,7 @@ class Grouper {
         const bool outside = readers.empty() || std::any_of(readers.begin(), readers.end(), [&](int reader) {
                                return leader(reader) != leader(each);
                              });
-        if (outside || kept.contains(id)) group.outputs.push_back(id);
+        if (outside || is_kept(id)) group.outputs.push_back(id);
       }
     }
   }
@@ -242,6 +261,7 @@ class Grouper {
   const Graph& graph_;
   std::vector<int> producers_;
   std::vector<std::vector<int>> readers_;
+  std::set<ValueId> kept_;  // by the caller
   std::vector<std::string> why_not_;
   std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // of the kernel that a node is in: its first node

@@ -78,8 +78,9 @@ class Run {
       loads_.push_back({data, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
       loads_.back().data += load.offset * loads_.back().item;
     }
-    for (const Tensor& output : outputs) {
-      outputs_.push_back({output.raw_writable(), static_cast<std::int64_t>(size_of(output.dtype()))});
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const auto item = static_cast<std::int64_t>(size_of(outputs[k].dtype()));
+      outputs_.push_back({outputs[k].raw_writable() + plan.stores[k].offset * item, item});
     }
   }
 
@@ -114,11 +115,16 @@ class Run {
         walks_.emplace_back(k, Walk(plan_.axes, plan_.loads[k].strides, begin));
       }
       if (!walks_.empty()) gathered_.resize(walks_.size());
+      for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
+        if (plan_.stores[k].is_direct) continue;
+        store_walks_.push_back({k, Walk(plan_.axes, plan_.stores[k].strides, begin), nullptr});
+      }
       std::uint64_t failed = 0;
       for (std::int64_t at = begin; at < end;) {
         const std::int64_t count = length_at(at, end);
         place(at, count);
         failed |= count < kVector ? short_call(count) : call(count);
+        for (StoreWalk& each : store_walks_) scatter(each, count);
         at += count;
       }
       return failed;
@@ -147,6 +153,36 @@ class Run {
       for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
         places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
       }
+      for (StoreWalk& each : store_walks_) places_[run_.loads_.size() + each.store] = place_of(each);
+    }
+
+    // Where a strided store goes: its row, or a block that is scattered afterwards.
+    struct StoreWalk {
+      std::size_t store;
+      Walk walk;
+      std::unique_ptr<std::byte[]> block;
+    };
+    bool is_scattered(const StoreWalk& each) const {
+      return !plan_.by_rows || plan_.stores[each.store].strides.back() != 1;
+    }
+    std::byte* place_of(StoreWalk& each) {
+      if (!is_scattered(each)) {
+        const Target& output = run_.outputs_[each.store];
+        return output.data + each.walk.offset() * output.item;
+      }
+      if (each.block == nullptr) each.block = std::make_unique<std::byte[]>(kBlock * kWidest);
+      return each.block.get();
+    }
+    void scatter(StoreWalk& each, std::int64_t count) {
+      const Target& output = run_.outputs_[each.store];
+      const std::int64_t stride = plan_.stores[each.store].strides.back() * output.item;
+      const std::byte* from = each.block.get();
+      each.walk.advance(count, [&](std::int64_t offset, std::int64_t length) {
+        if (from == nullptr) return;
+        std::byte* to = output.data + offset * output.item;
+        for (std::int64_t i = 0; i < length; ++i, from += output.item, to += stride)
+          std::memcpy(to, from, static_cast<std::size_t>(output.item));
+      });
     }
 
     void walk(std::size_t w, std::int64_t count) {
@@ -219,6 +255,7 @@ class Run {
     std::vector<std::unique_ptr<std::byte[]>> spread_;    // by load
     std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
     std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
+    std::vector<StoreWalk> store_walks_;
   };
 
   const LoopNest& nest_;
@@ -241,8 +278,8 @@ class ElementwiseKernel final : public Kernel {
     const LoopNest& nest = lowered_.passes[0];
     const std::shared_ptr<const KernelPlan> plan = plan_for(inputs, symbols);
     Tensors outputs;
-    for (const Store& each : nest.stores) outputs.push_back(Tensor::empty(plan->sizes, each.dtype, Device{}));
-    const std::int64_t count = outputs[0].numel();
+    for (std::size_t k = 0; k < nest.stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
+    const std::int64_t count = count_elements(plan->sizes);
     if (count == 0) return outputs;
     const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, outputs);
     std::atomic<std::uint64_t> failed{0};
@@ -255,6 +292,17 @@ class ElementwiseKernel final : public Kernel {
   }
 
  private:
+  // With the elements that the kernel does not compute.
+  Tensor output(const KernelPlan& plan, std::size_t k, Inputs inputs) const {
+    Tensor made = Tensor::empty(plan.stores[k].sizes, lowered_.passes[0].stores[k].dtype, Device{});
+    for (const KernelPlan::Copy& each : plan.stores[k].around) {
+      const Tensor& input = inputs[static_cast<std::size_t>(each.input)];
+      input.check_readable();
+      cpu::copy(Tensor::alias(made, each.to), Tensor::alias(input, each.from));
+    }
+    return made;
+  }
+
   std::shared_ptr<const KernelPlan> plan_for(Inputs inputs, const Dims& symbols) const {
     std::shared_ptr<const KernelPlan> plan = last_plan_.load();
     const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };

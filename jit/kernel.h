@@ -14,7 +14,7 @@ struct KernelPlan {
   Dims symbols;
   std::vector<Layout> inputs;
 
-  Dims sizes;  // of the outputs
+  Dims sizes;  // of the nest
   Dims axes;   // the same with as few dimensions as can be; at least one
   struct LoadPlan {
     enum class Access : std::uint8_t {
@@ -29,8 +29,22 @@ struct KernelPlan {
     Dims strides;             // along `axes`
   };
   std::vector<LoadPlan> loads;
+  // Elements of an output that come from an input as they are, copied before.
+  struct Copy {
+    int input = -1;
+    Layout from;
+    Layout to;
+  };
+  struct StorePlan {
+    bool is_direct = true;  // else strided
+    Dims sizes;             // of the output
+    std::int64_t offset = 0;
+    Dims strides;  // along `axes`
+    std::vector<Copy> around;
+  };
+  std::vector<StorePlan> stores;
   std::vector<std::int64_t> numbers;
-  bool all_direct = false;  // or constant
+  bool all_direct = false;  // loads and stores; or constant
   bool by_rows = false;     // rows are long enough for a call each
 };
 

@@ -1,5 +1,6 @@
 // From layouts and index maps to strides along as few axes as can be.
 #include <algorithm>
+#include <optional>
 
 #include "jit/kernel.h"
 
@@ -12,33 +13,122 @@ constexpr Dim kLongRow = 64;
 // From here on, a load with a stride along the last axis costs more than to copy it in tiles first.
 constexpr std::int64_t kWorthCopying = 1 << 14;
 
-// Merges axes that every load steps through as the outputs do.
-void simplify(KernelPlan& plan, const Dims& strides_of_output) {
-  Dims axes, output;
-  std::vector<Dims> strides(plan.loads.size());
+// Merges axes that all loads and stores step through as one.
+void simplify(KernelPlan& plan) {
+  std::vector<Dims*> all;
+  for (KernelPlan::LoadPlan& each : plan.loads) all.push_back(&each.strides);
+  for (KernelPlan::StorePlan& each : plan.stores) all.push_back(&each.strides);
+  Dims axes;
+  std::vector<Dims> merged(all.size());
   for (std::size_t d = 0; d < plan.sizes.size(); ++d) {
     const Dim size = plan.sizes[d];
     if (size == 1) continue;
-    bool merges = !axes.empty() && output.back() == strides_of_output[d] * size;
-    for (std::size_t k = 0; merges && k < strides.size(); ++k) {
-      merges = strides[k].back() == plan.loads[k].strides[d] * size;
-    }
+    bool merges = !axes.empty();
+    for (std::size_t k = 0; merges && k < all.size(); ++k) merges = merged[k].back() == (*all[k])[d] * size;
     if (merges) {
       axes.back() *= size;
-      output.back() = strides_of_output[d];
-      for (std::size_t k = 0; k < strides.size(); ++k) strides[k].back() = plan.loads[k].strides[d];
+      for (std::size_t k = 0; k < all.size(); ++k) merged[k].back() = (*all[k])[d];
     } else {
       axes.push_back(size);
-      output.push_back(strides_of_output[d]);
-      for (std::size_t k = 0; k < strides.size(); ++k) strides[k].push_back(plan.loads[k].strides[d]);
+      for (std::size_t k = 0; k < all.size(); ++k) merged[k].push_back((*all[k])[d]);
     }
   }
   if (axes.empty()) {
     axes.push_back(1);
-    for (Dims& each : strides) each.push_back(1);
+    for (Dims& each : merged) each.push_back(1);
   }
   plan.axes = std::move(axes);
-  for (std::size_t k = 0; k < strides.size(); ++k) plan.loads[k].strides = std::move(strides[k]);
+  for (std::size_t k = 0; k < all.size(); ++k) *all[k] = std::move(merged[k]);
+}
+
+// ---- Stores that replace part of a tensor ----
+
+Layout contiguous(Dims sizes) {
+  Layout layout{std::move(sizes), {}, 0};
+  layout.strides = contiguous_strides(layout.sizes);
+  return layout;
+}
+
+// Elements [begin, end) of one dimension.
+Layout piece(Layout layout, std::size_t dim, Dim begin, Dim end) {
+  layout.offset += begin * layout.strides[dim];
+  layout.sizes[dim] = end - begin;
+  return layout;
+}
+
+// A region of contiguous memory as one range of each dimension; nothing when it is no such box.
+std::optional<std::vector<std::pair<Dim, Dim>>> box_of(const Layout& whole, const Layout& region) {
+  std::vector<std::pair<Dim, Dim>> box;
+  Dim rest = region.offset;
+  for (std::size_t d = 0; d < whole.sizes.size(); ++d) {
+    box.emplace_back(rest / whole.strides[d], rest / whole.strides[d] + 1);
+    rest %= whole.strides[d];
+  }
+  for (std::size_t r = 0; r < region.sizes.size(); ++r) {
+    if (region.sizes[r] == 1) continue;
+    std::size_t d = 0;
+    while (d < box.size() && (whole.sizes[d] == 1 || whole.strides[d] != region.strides[r])) ++d;
+    if (d == box.size() || box[d].second != box[d].first + 1) return std::nullopt;
+    box[d].second = box[d].first + region.sizes[r];
+    if (box[d].second > whole.sizes[d]) return std::nullopt;
+  }
+  return box;
+}
+
+// What lies around the region, copied from the tensor that has it.
+std::vector<KernelPlan::Copy> copies_around(int input, Layout from, Layout whole, const Layout& region) {
+  if (count_elements(whole.sizes) == 0) return {};
+  const auto box = count_elements(region.sizes) == 0 ? std::nullopt : box_of(whole, region);
+  if (!box) return {{input, std::move(from), std::move(whole)}};
+  std::vector<KernelPlan::Copy> copies;
+  for (std::size_t d = 0; d < box->size(); ++d) {
+    const auto [begin, end] = (*box)[d];
+    const auto add = [&](Dim first, Dim last) {
+      if (first < last) copies.push_back({input, piece(from, d, first, last), piece(whole, d, first, last)});
+    };
+    add(0, begin);
+    add(end, whole.sizes[d]);
+    from = piece(std::move(from), d, begin, end);
+    whole = piece(std::move(whole), d, begin, end);
+  }
+  return copies;
+}
+
+KernelPlan::StorePlan plan_store(const Store& store, const KernelPlan& plan, const SymbolValues& values) {
+  KernelPlan::StorePlan made;
+  if (store.around.empty()) {
+    made.sizes = plan.sizes;
+    made.strides = contiguous_strides(plan.sizes);
+    return made;
+  }
+  struct Place {
+    int input;
+    Layout from, to;
+  };
+  std::vector<Place> places;
+  bool one_tensor = true;  // what lies around an inner view is that view of what lies around the outer one
+  Layout to, seen;
+  for (const Around& each : store.around) {
+    Layout from = layout_of(each.of, plan.inputs[static_cast<std::size_t>(each.of.input)], values);
+    if (places.empty()) {
+      made.sizes = from.sizes;
+      to = contiguous(from.sizes);
+    } else {
+      one_tensor = one_tensor && each.of.input == places[0].input && from == seen;
+    }
+    const Attrs attrs = evaluate(*each.view.view, each.view.attrs, values);
+    seen = each.view.view->view(from, attrs).front();
+    places.push_back({each.of.input, std::move(from), to});
+    to = each.view.view->view(to, attrs).front();
+  }
+  if (one_tensor) {
+    made.around = copies_around(places[0].input, places[0].from, places[0].to, to);
+  } else {
+    for (Place& each : places) made.around.push_back({each.input, std::move(each.from), std::move(each.to)});
+  }
+  made.offset = to.offset;
+  made.strides = to.strides;
+  return made;
 }
 
 Access access_of(const Dims& axes, const Dims& strides) {
@@ -83,8 +173,13 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
     }
     plan.loads.push_back(std::move(made));
   }
-  simplify(plan, contiguous_strides(plan.sizes));
+  for (const Store& store : nest.stores) plan.stores.push_back(plan_store(store, plan, values));
+  simplify(plan);
   plan.all_direct = true;
+  for (auto& store : plan.stores) {
+    store.is_direct = store.strides == contiguous_strides(plan.axes);
+    plan.all_direct = plan.all_direct && store.is_direct;
+  }
   for (auto& load : plan.loads) {
     load.access = access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && load.access != Access::Strided;

@@ -25,6 +25,14 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
       source, evaluate(*node.op, node.attrs, symbols))[static_cast<std::size_t>(id - node.outputs[0])];
 }
 
+const Op* view_undone_by(const Op& scatter) {
+  constexpr std::string_view kSuffix = "_scatter";
+  const std::string_view name = scatter.name();
+  if (scatter.lowering != Lowering::Scatter || !name.ends_with(kSuffix)) return nullptr;
+  const Op* view = OpTable::get().find(name.substr(0, name.size() - kSuffix.size()));
+  return view != nullptr && view->view != nullptr ? view : nullptr;
+}
+
 std::span<const int> Producers::of(const Graph& graph) {
   producers_.resize(graph.values.size(), -1);
   for (; nodes_ < graph.nodes.size(); ++nodes_) {

@@ -9,6 +9,9 @@ namespace kiln::jit {
 Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id, const SymbolValues& symbols);
 Layout layout_of_type(const Type& type, const SymbolValues& symbols);
 
+// The view whose elements a scatter replaces: `slice` of `slice_scatter`. Null when there is none.
+const Op* view_undone_by(const Op& scatter);
+
 // Keeps up with a graph that grows: which node makes each value.
 class Producers {
  public:

@@ -23,17 +23,18 @@ std::string constant_text(const Instruction& step) {
   }
 }
 
-std::string load_text(const LoopNest& nest, const Load& load) {
+std::string view_text(const IndexStep& step) {
+  const std::string text = "." + application_text(*step.view, step.attrs);
+  return step.output > 0 ? fmt::format("{}#{}", text, step.output) : text;
+}
+
+std::string place_text(const LoopNest& nest, const Load& load) {
   std::string text = load.buffer >= 0 ? fmt::format("kept{}", load.buffer) : fmt::format("in{}", load.input);
   for (const IndexStep& step : load.steps) {
-    if (step.view == nullptr) {
-      if (step.sizes != nest.axes) text += ".broadcast" + to_string(step.sizes);
-      continue;
-    }
-    text += "." + application_text(*step.view, step.attrs);
-    if (step.output > 0) text += fmt::format("#{}", step.output);
+    if (step.view != nullptr) text += view_text(step);
+    if (step.view == nullptr && step.sizes != nest.axes) text += ".broadcast" + to_string(step.sizes);
   }
-  return "load " + text;
+  return text;
 }
 
 std::string step_text(const LoopNest& nest, const Instruction& step) {
@@ -42,7 +43,7 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
     operands += fmt::format("{}r{}", operands.empty() ? "" : ", ", each);
   switch (step.kind) {
     case Instruction::Kind::Read:
-      return load_text(nest, nest.loads[static_cast<std::size_t>(step.index)]);
+      return "load " + place_text(nest, nest.loads[static_cast<std::size_t>(step.index)]);
     case Instruction::Kind::Constant:
       return "constant " + constant_text(step);
     case Instruction::Kind::Symbol:
@@ -57,10 +58,13 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
   return fmt::format("convert {}", operands);
 }
 
-std::string store_text(const Store& store) {
-  const bool kept = store.buffer >= 0;
-  return fmt::format("store {}{} = r{} : {}", kept ? "kept" : "out", kept ? store.buffer : store.output,
-                     store.value, name(store.dtype));
+std::string store_text(const LoopNest& nest, const Store& store) {
+  std::string text = store.buffer >= 0 ? fmt::format("store kept{}", store.buffer)
+                                       : fmt::format("store out{}", store.output);
+  for (const Around& each : store.around) text += view_text(each.view);
+  text += fmt::format(" = r{} : {}", store.value, name(store.dtype));
+  if (!store.around.empty()) text += ", the rest of " + place_text(nest, store.around[0].of);
+  return text;
 }
 
 std::string reduction_text(const Reduction& reduction) {
@@ -93,7 +97,7 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
 
 std::string line_text(const LoopNest& nest, std::size_t line) {
   if (line >= reduction_line(nest, 0)) return reduction_text(nest.reductions[line - reduction_line(nest, 0)]);
-  if (line >= store_line(nest, 0)) return store_text(nest.stores[line - store_line(nest, 0)]);
+  if (line >= store_line(nest, 0)) return store_text(nest, nest.stores[line - store_line(nest, 0)]);
   return fmt::format("r{} = {} : {}", line, step_text(nest, nest.body[line]), name(nest.body[line].dtype));
 }
 

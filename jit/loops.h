@@ -57,12 +57,19 @@ struct Instruction {
   int node = -1;  // of the graph it comes from
 };
 
+// Elements that a store replaces: a view of those of another tensor, which the rest of the output has.
+struct Around {
+  Load of;  // where they lie
+  IndexStep view;
+};
+
 struct Store {
   Register value = -1;
   DType dtype = DType::F32;
-  int output = -1;       // among the tensors that the kernel makes
-  int buffer = -1;       // or among what it keeps of the row for a later pass
-  bool per_row = false;  // one element for each row
+  int output = -1;             // among the tensors that the kernel makes
+  int buffer = -1;             // or among what it keeps of the row for a later pass
+  bool per_row = false;        // one element for each row
+  std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
 };
 
 // All elements of a row combined in the fixed order (docs/reductions.md).

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/layouts.h"
 #include "jit/nest_builder.h"
+#include "jit/passes/memories.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "tensor/cpu/elementwise.h"
@@ -95,6 +97,37 @@ std::string why_not_lowered(const Graph& graph, const Node& node) {
   return row.empty() ? "" : fmt::format("{}: {}", node.op->name(), row);
 }
 
+const Op* placed_view(const Graph& graph, const Node& node) {
+  if (node.is_constant() || node.form != Form::Plain || counts_places(*node.op)) return nullptr;
+  const bool is_on_cpu = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device == Device{};
+  const bool of_values =
+      node.operands.size() == 2 && node.operands[0].is_value() && node.operands[1].is_value();
+  return is_on_cpu && of_values ? view_undone_by(*node.op) : nullptr;
+}
+
+namespace {
+
+// The store of an output: where scatters made it, of the value that they place into what surrounds it.
+Store store_of(const Graph& graph, std::span<const int> producers, const Group& group, ValueId output,
+               NestBuilder& builder, std::map<ValueId, Register>& registers) {
+  Store store;
+  store.dtype = graph.values[static_cast<std::size_t>(output)].type.dtype;
+  ValueId value = output;
+  while (true) {
+    const int place = producers[static_cast<std::size_t>(value)];
+    const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+    const bool is_member = std::binary_search(group.nodes.begin(), group.nodes.end(), place);
+    const Op* const view = is_member ? placed_view(graph, node) : nullptr;
+    if (view == nullptr) break;
+    store.around.push_back({builder.location(node.operands[0].value), {view, {}, node.attrs, 0}});
+    value = node.operands[1].value;
+  }
+  store.value = builder.converted(registers.at(value), store.dtype);
+  return store;
+}
+
+}  // namespace
+
 Lowered lower(const Graph& graph, const Group& group, std::string name) {
   const std::vector<int> producers = graph.producers();
   Lowered result;
@@ -109,12 +142,14 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
     return found->second;
   };
   for (const int place : group.nodes) {
-    registers[graph.nodes[static_cast<std::size_t>(place)].outputs[0]] = builder.node(place, resolve);
+    const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+    if (placed_view(graph, node) == nullptr) registers[node.outputs[0]] = builder.node(place, resolve);
   }
   for (const ValueId id : group.outputs) {
-    const DType dtype = graph.values[static_cast<std::size_t>(id)].type.dtype;
-    nest.stores.push_back({registers.at(id), dtype, static_cast<int>(result.outputs.size()), -1, false});
-    result.outputs.push_back({dtype, group.axes});
+    Store store = store_of(graph, producers, group, id, builder, registers);
+    store.output = static_cast<int>(result.outputs.size());
+    result.outputs.push_back({store.dtype, graph.values[static_cast<std::size_t>(id)].type.sizes});
+    nest.stores.push_back(std::move(store));
   }
   return result;
 }

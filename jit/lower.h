@@ -11,6 +11,10 @@ namespace kiln::jit {
 // Why a node cannot be part of a kernel; empty when it can.
 std::string why_not_lowered(const Graph& graph, const Node& node);
 
+// The view whose elements a node replaces by its second operand, so that a kernel can store them there; null
+// when it does something else.
+const Op* placed_view(const Graph& graph, const Node& node);
+
 struct KernelOutput {
   DType dtype = DType::F32;
   Sizes sizes;

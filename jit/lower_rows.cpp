@@ -145,7 +145,7 @@ class RowLowerer {
       const ValueId id = group_.outputs[k];
       if (pass(id) != p) continue;
       nest.stores.push_back(
-          {values.at(id, !is_full(id)), type(id).dtype, static_cast<int>(k), -1, !is_full(id)});
+          {values.at(id, !is_full(id)), type(id).dtype, static_cast<int>(k), -1, !is_full(id), {}});
     }
     for (const auto& [place, slot] : slots_) {
       if (pass(operand(place)) != p) continue;
@@ -154,7 +154,7 @@ class RowLowerer {
       nest.reductions.push_back(reduction);
     }
     for (const auto& [id, index] : buffers_) {
-      if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false});
+      if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false, {}});
     }
   }
 

@@ -23,13 +23,18 @@ Register NestBuilder::operand(const Operand& each, const Resolve& resolve) {
 }
 
 Register NestBuilder::load(ValueId id, bool per_row) {
-  Load made;
-  made.dtype = type(id).dtype;
+  Load made = location(id);
   made.per_row = per_row;
   made.invariant = per_row || type(id).sizes.empty();
-  made.input = input(views_to(id, made.steps));
   if (!per_row && type(id).sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
   return read(std::move(made));
+}
+
+Load NestBuilder::location(ValueId id) {
+  Load made;
+  made.dtype = type(id).dtype;
+  made.input = input(views_to(id, made.steps));
+  return made;
 }
 
 Register NestBuilder::kept(int buffer, DType dtype) {

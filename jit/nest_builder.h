@@ -22,6 +22,8 @@ class NestBuilder {
   Register node(int place, const Resolve& resolve);
   // A value from memory, through the views that lead to it. `per_row`: it has one element for each row.
   Register load(ValueId id, bool per_row = false);
+  // Where a value lies in memory: its input and the views that lead to it.
+  Load location(ValueId id);
   // The result of a reduction in an earlier pass, rounded to `dtype`.
   Register reduced(int slot, DType accumulator, DType dtype);
   // What an earlier pass kept.

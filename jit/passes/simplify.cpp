@@ -236,16 +236,8 @@ class Simplifier {
     if (node.op->lowering != Lowering::Scatter || !node.operands[0].is_value()) return;
     const Node* before = maker(node.operands[0].value);
     if (before == nullptr || before->op != node.op || before->attrs != node.attrs) return;
-    if (undoes_view(*node.op)) node.operands[0] = before->operands[0];
+    if (view_undone_by(*node.op) != nullptr) node.operands[0] = before->operands[0];
   }
-  static bool undoes_view(const Op& scatter) {
-    constexpr std::string_view kSuffix = "_scatter";
-    const std::string_view name = scatter.name();
-    if (!name.ends_with(kSuffix)) return false;
-    const Op* view = OpTable::get().find(name.substr(0, name.size() - kSuffix.size()));
-    return view != nullptr && view->view != nullptr;
-  }
-
   Graph rebuilt() {
     Rewriter rewriter(graph_);
     for (const Node& node : graph_.nodes) {
