@@ -9,6 +9,7 @@
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
+#include "jit/same_code.h"
 
 namespace kiln::jit {
 namespace {
@@ -180,7 +181,7 @@ FusedGraph fuse(const Graph& graph) {
   if (!nests.empty()) {
     std::vector<std::string> symbols;
     for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
-    const CompiledKernels compiled = compile(nests);
+    const CompiledKernels compiled = compile_each_once(nests);
     auto function = compiled.functions.begin();
     for (std::size_t k = 0; k < lowered.size(); ++k) {
       const auto count = static_cast<std::ptrdiff_t>(lowered[k].passes.size());

@@ -4,12 +4,15 @@
 
 #include <catch2/catch.hpp>
 #include <random>
+#include <set>
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/fused_text.h"
+#include "jit/lower.h"
 #include "jit/measure.h"
 #include "jit/passes/passes.h"
+#include "jit/same_code.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
@@ -388,6 +391,27 @@ TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fus
       CHECK(same_bits(a, b));
     }
   }
+}
+
+TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n], %y: f32[4, n], %z: f16[n]) where n = 8 {\n"
+      "  %0 = exp(%x) : f32[n]\n"
+      "  %1 = neg(%0) : f32[n]\n"
+      "  %2 = exp(%y) : f32[4, n]\n"
+      "  %3 = neg(%2) : f32[4, n]\n"
+      "  %4 = exp(%z) : f16[n]\n"
+      "  %5 = neg(%4) : f16[n]\n"
+      "  %6 = exp(%x) : f32[n]\n"
+      "  %7 = abs(%6) : f32[n]\n"
+      "  return %1, %3, %5, %7\n"
+      "}\n");
+  std::vector<LoopNest> nests;
+  for (const Group& each : find_groups(graph).groups) nests.push_back(lower(graph, each, "kernel").passes[0]);
+  REQUIRE(nests.size() == 4);
+  const std::vector<KernelFn> functions = compile_each_once(nests).functions;
+  CHECK(functions[0] == functions[1]);
+  CHECK(std::set(functions.begin(), functions.end()).size() == 3);
 }
 
 TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
