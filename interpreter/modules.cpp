@@ -182,7 +182,9 @@ void Modules::add_to_prelude(std::string_view module) {
   auto& prelude = const_cast<Module&>(interpreter_.prelude());
   const auto& loaded = value.as<Module>();
   for (std::size_t i = 0; i < loaded.names.size(); ++i) {
-    if (!loaded.slots[i].is_unset() && !prelude.find(loaded.names[i]))
+    // What it imports, and helpers of its own, are no names of the prelude.
+    const bool is_offered = stdlib_prelude_module(loaded.names[i]) == module;
+    if (is_offered && !loaded.slots[i].is_unset() && !prelude.find(loaded.names[i]))
       prelude.set(loaded.names[i], loaded.slots[i]);
   }
 }

@@ -1,4 +1,5 @@
-# Writes OUTPUT, a C++ file that holds each of SOURCES as text, and which names the prelude's modules define.
+# Writes OUTPUT, a C++ file that holds each of SOURCES as text, and which names the prelude's modules define; what
+# begins with an underscore is their own.
 set(sources_table "")
 set(names_table "")
 set(texts "")
@@ -8,11 +9,11 @@ foreach(source ${SOURCES})
   string(APPEND texts "constexpr std::string_view text_of_${module} = R\"kiln_text(${text})kiln_text\";\n")
   string(APPEND sources_table "    {\"${module}\", text_of_${module}},\n")
   if(module MATCHES "^prelude")
-    file(STRINGS ${source} lines REGEX "^((fn|struct|autograd) +)?[A-Za-z_][A-Za-z_0-9]*")
+    file(STRINGS ${source} lines REGEX "^((fn|struct|autograd) +)?[A-Za-z][A-Za-z_0-9]*")
     foreach(line IN LISTS lines)
-      if(line MATCHES "^(fn|struct|autograd) +([A-Za-z_][A-Za-z_0-9]*)")
+      if(line MATCHES "^(fn|struct|autograd) +([A-Za-z][A-Za-z_0-9]*)")
         string(APPEND names_table "    {\"${CMAKE_MATCH_2}\", \"${module}\"},\n")
-      elseif(line MATCHES "^([A-Za-z_][A-Za-z_0-9]*) *=[^=>]")
+      elseif(line MATCHES "^([A-Za-z][A-Za-z_0-9]*) *=[^=>]")
         string(APPEND names_table "    {\"${CMAKE_MATCH_1}\", \"${module}\"},\n")
       endif()
     endforeach()

@@ -34,7 +34,10 @@ DIFFERENCES = {
     "calls every op as a method": ["tensor([0.5]).gelu()"],
     "takes any number of dimensions": ["linear(ones(2, 3), ones(3), tensor(2.0))", "pad(arange(3.0), (1, 1), mode=*", "pad(arange(6.0).reshape(1, 2, 3), (1, 1, 1, 1, 1, 1), mode=*", "unique(zeros(2, 0), dim=0)"],
     "writes as if it had read first where what is read overlaps": ["x = arange(4.0); x[1:].add_(x[:-1]); x", "x = arange(5); x[1:] = x[:-1]; x"],
-    "0.0 is above -0.0, in any order of the operands": ["maximum(tensor([0.0, -0.0*", "minimum(tensor([0.0, -0.0*", "relu(tensor([0.0, -0.0*"],
+    "0.0 is above -0.0, in any order of the operands": ["maximum(tensor([0.0, -0.0*", "minimum(tensor([0.0, -0.0*", "relu(tensor([0.0, -0.0*", "relu6(tensor([0.0, -0.0*", "softshrink(tensor([0.0, -0.0*",
+        "fmax(tensor([0.0, -0.0*", "fmin(tensor([0.0, -0.0*", "logaddexp*(tensor([0.0, -0.0*", "*y = nansum(*", "*y = nanmean(*"],
+    "picks the first of equals": ["nanmedian(tensor([[3.0, nan*, 1)", "nanmedian(tensor([[3.0, nan*, -1, true)",
+        "nanmedian(tensor([[3.0, nan*, dim=1, *)"],
     "compares with the number itself, not with what of it fits the dtype": ["tensor([255], dtype=u8) > 256", "tensor([255], dtype=u8) == -1", "tensor([127], dtype=i8) < 1000"],
     "refuses what has no integer result": ["pow(tensor([7, -7, 6, -6, 0]), tensor([2, -2, 3, -3, 1]))",
         "2 ** tensor([1, -1])", "pow(tensor([2, 1, -1]), tensor([3, -1, -1]))",
@@ -50,6 +53,8 @@ DIFFERENCES = {
     "dim=() means all dimensions in every reduction": ["any(*, dim=())", "all(*, dim=())", "logsumexp(*, dim=())"],
     "an int among indices is one of them, as in NumPy": ["arange(24).reshape(2, 3, 4)[1, :, tensor([0, 1])].shape"],
     "`@=` says that it cannot write in place": ["x = tensor([[1.0, 2.0]]); x @= *"],
-    "results are right where PyTorch's are not: gelu(inf), sigmoid(-100)": ["gelu(tensor([0.0, -0.0*inf, nan]))", "sigmoid(tensor([-100.0, 100.0]))"],
+    "results are right where PyTorch's are not: gelu(inf), sigmoid(-100), derivatives of "
+    "hardsigmoid and of logcumsumexp at -inf": [
+        "x = tensor([*dtype=f64)*hardsigmoid(x)*", "x = tensor([-inf*logcumsumexp*", "gelu(tensor([0.0, -0.0*inf, nan]))", "sigmoid(tensor([-100.0, 100.0]))"],
     "square roots are correctly rounded": ["sqrt(tensor([0, 1, 2, 3], dtype=f64))", "sqrt(tensor([0.0, -0.0*, dtype=f64))"],
 }

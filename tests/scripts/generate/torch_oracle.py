@@ -21,6 +21,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+import cases_composed
 import cases_elementwise
 import cases_index
 import cases_linalg
@@ -35,7 +36,9 @@ GROUPS = {f"{family}_{group.__name__}": group
               "reduce": [cases_reduce.dims, cases_reduce.dtypes, cases_reduce.special],
               "shape": [cases_shape.create, cases_shape.views, cases_shape.joins],
               "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders],
-              "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals]}.items()
+              "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals],
+              "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
+                           cases_composed.statistics, cases_composed.scans]}.items()
           for group in groups}
 
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -44,7 +47,11 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "silu", "softplus", "elu", "atan2", "hypot", "pow", "std", "var",
                "norm", "logsumexp", "softmax", "log_softmax", "lerp", "exp_", "sigmoid_", "pow_", "atan2_",
                "linspace", "inv", "solve", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "det", "slogdet",
-               "logdet", "pinv", "lstsq", "cond", "matrix_norm", "matrix_exp", "matrix_power", "solve_triangular"}
+               "logdet", "pinv", "lstsq", "cond", "matrix_norm", "matrix_exp", "matrix_power", "solve_triangular",
+               "logaddexp", "logaddexp2", "xlogy", "logit", "sinc", "float_power", "selu", "celu", "mish",
+               "hardsigmoid", "hardswish", "softsign", "tanhshrink", "glu", "softmin", "quantile", "nanquantile",
+               "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
+               "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -60,6 +67,9 @@ OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pa
     "silu": F.silu, "softplus": F.softplus, "elu": F.elu,
                "leaky_relu": F.leaky_relu, "one_hot": F.one_hot, "embedding": F.embedding, "dropout": F.dropout,
                "linear": F.linear, "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
+OTHER_NAMES |= {name: getattr(F, name) for name in [
+    "relu6", "hardtanh", "hardsigmoid", "hardswish", "selu", "celu", "mish", "softsign", "tanhshrink", "hardshrink",
+    "softshrink", "threshold", "prelu", "glu", "softmin"]}
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
     "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
