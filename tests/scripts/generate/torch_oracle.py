@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 
 import cases_composed
+import cases_composed_shapes
 import cases_elementwise
 import cases_index
 import cases_linalg
@@ -38,7 +39,8 @@ GROUPS = {f"{family}_{group.__name__}": group
               "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders],
               "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals],
               "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
-                           cases_composed.statistics, cases_composed.scans]}.items()
+                           cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
+                           cases_composed_shapes.grids]}.items()
           for group in groups}
 
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -51,7 +53,7 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "logaddexp", "logaddexp2", "xlogy", "logit", "sinc", "float_power", "selu", "celu", "mish",
                "hardsigmoid", "hardswish", "softsign", "tanhshrink", "glu", "softmin", "quantile", "nanquantile",
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
-               "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg"}
+               "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
