@@ -12,9 +12,9 @@ CUBE = "(arange(24.0).reshape(2, 3, 4) * 7 % 11)"
 
 
 def gradients(expressions):
-    """The gradient of the mean of squares of each expression in x; of the first of several results."""
+    """The gradient of a weighted sum of each expression in x."""
     for x, expression in expressions:
-        yield f"x = {x}; x.requires_grad_(); y = {expression}; y.square().mean().backward(); x.grad"
+        yield f"x = {x}; x.requires_grad_(); y = {expression}; (y * (1.5 + arange(y.numel()).reshape(y.shape))).sum().backward(); x.grad"
 
 
 def elementwise():
@@ -83,7 +83,7 @@ def activations():
     ]
     yield from gradients([
         (CORNERS, "hardtanh(x, -0.5, 2.0)"), (CORNERS, "celu(x, 2.0)"), (CORNERS, "threshold(x, 0.5, 2.0)"),
-        (CORNERS, "hardshrink(x, 1.0)"), (CORNERS, "softshrink(x, 1.0)"), (MATRIX, "glu(x)"), (MATRIX, "softmin(x, 1)"),
+        (CORNERS, "hardshrink(x, 1.0)"), (CORNERS, "softshrink(x, 1.0)"), (MATRIX, "glu(x)"), (f"{MATRIX}.to(f64)", "softmin(x, 1)"),
         (CORNERS, "prelu(x, tensor([0.25], dtype=f64))"), ("tensor([0.25, 0.5, 2.0])", f"prelu({CUBE} - 5, x)"),
         ("tensor([0.25])", f"prelu({CUBE} - 5, x)")])
 

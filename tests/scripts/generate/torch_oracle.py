@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 
 import cases_composed
+import cases_composed_layers
 import cases_composed_shapes
 import cases_elementwise
 import cases_index
@@ -40,7 +41,7 @@ GROUPS = {f"{family}_{group.__name__}": group
               "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals],
               "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
                            cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
-                           cases_composed_shapes.grids]}.items()
+                           cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images]}.items()
           for group in groups}
 
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
@@ -53,7 +54,9 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "logaddexp", "logaddexp2", "xlogy", "logit", "sinc", "float_power", "selu", "celu", "mish",
                "hardsigmoid", "hardswish", "softsign", "tanhshrink", "glu", "softmin", "quantile", "nanquantile",
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
-               "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace"}
+               "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
+               "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
+               "embedding_bag", "interpolate", "affine_grid", "grid_sample"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -71,7 +74,9 @@ OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pa
                "linear": F.linear, "polygamma": lambda x, n: torch.polygamma(n, x), "bernoulli": bernoulli}
 OTHER_NAMES |= {name: getattr(F, name) for name in [
     "relu6", "hardtanh", "hardsigmoid", "hardswish", "selu", "celu", "mish", "softsign", "tanhshrink", "hardshrink",
-    "softshrink", "threshold", "prelu", "glu", "softmin"]}
+    "softshrink", "threshold", "prelu", "glu", "softmin", "normalize", "instance_norm", "local_response_norm",
+    "embedding_bag", "dropout1d", "dropout2d", "alpha_dropout", "interpolate", "fold", "affine_grid", "grid_sample"]}
+OTHER_NAMES["im2col"] = F.unfold
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
     "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
