@@ -7,6 +7,7 @@
 
 #include "interpreter/natives.h"
 #include "interpreter/print_tensor.h"
+#include "tensor/levels/level.h"
 
 namespace kiln::interp {
 namespace {
@@ -143,6 +144,7 @@ Value on_full_precision(const OpForm& form, kiln::Inputs inputs, const kiln::Att
 }  // namespace
 
 Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attrs& attrs) {
+  const kiln::levels::AtLevelOf none(inputs[0]);  // no transform, nor capture, is concerned with them
   const bool any_float = std::any_of(inputs.begin(), inputs.end(),
                                      [](const kiln::Tensor& x) { return x && kiln::is_float(x.dtype()); });
   const Value result = on_full_precision(form, inputs, attrs, any_float);

@@ -6,8 +6,11 @@
 
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
+#include "jit/trace.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/record.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -18,6 +21,12 @@ Type type_of(const Tensor& x, bool strides_follow) {
   Type type = to_type(x.type());
   if (!strides_follow && !x.is_contiguous()) type.strides = to_sizes(x.strides());
   return type;
+}
+
+// With strides that say nothing of dimensions of size 1.
+Layout layout_of(const Tensor& x) {
+  if (!x.is_contiguous()) return x.layout();
+  return {x.sizes(), contiguous_strides(x.sizes()), x.offset()};
 }
 
 }  // namespace
@@ -60,18 +69,52 @@ Sizes Recorder::sizes_of(const Tensor& x) const {
   return to_sizes(x.sizes());
 }
 
-// A number that stands for an input in this instruction.
-const Tensor* Recorder::expected_number(const Tensor& x) {
-  for (Expected& each : expected) {
-    const Tensor& number = each.number;
-    if (!number || number.dtype() != x.dtype()) continue;
-    const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
-                                          : number.item_int() == x.item_int();
-    if (!same) continue;
-    each.used = true;
-    return &each.number;
+// Numbers that stand for inputs in this instruction are these inputs: also what the tape keeps of them.
+SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
+  SmallVector<Tensor, 4> inputs(given.begin(), given.end());
+  if (in_body_) return inputs;
+  for (Tensor& x : inputs) {
+    if (!x || !x.is_number()) continue;
+    for (Expected& each : expected) {
+      const Tensor& number = each.number;
+      if (!number || number.dtype() != x.dtype()) continue;
+      const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
+                                            : number.item_int() == x.item_int();
+      if (!same) continue;
+      each.used = true;
+      x = number;
+      break;
+    }
   }
-  return nullptr;
+  return inputs;
+}
+
+// x + alpha * y with an alpha that varies: a product and a sum, which are the same to the bit in types that
+// are computed in themselves. A derivative would still take alpha as the number it was.
+void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
+  const std::string_view name = node.op->name();
+  if ((name != "add.alpha" && name != "sub.alpha") || in_body_ || tape::sees(inputs)) return;
+  const DType dtype = inputs[0].dtype();
+  if (inputs[1].is_number() || dtype != inputs[1].dtype()) return;
+  if (dtype != DType::F32 && dtype != DType::F64) return;
+  const auto* alpha = std::get_if<double>(&attrs.at("alpha"));
+  for (Expected& each : expected) {
+    const bool fits = alpha != nullptr && each.number && is_float(each.number.dtype()) &&
+                      same_number(each.number.item_float(), *alpha);
+    if (!fits) continue;
+    each.used = true;
+    Node product;
+    product.op = &OpTable::get().at("mul");
+    product.place = place_;
+    product.operands = {node.operands[1], {ids_.at(each.number.impl()), false}};
+    const int id = add_value_like(node.operands[1].value);
+    product.outputs.push_back(id);
+    append(std::move(product));
+    node.op = &OpTable::get().at(name == "add.alpha" ? "add" : "sub");
+    node.attrs.clear();
+    node.operands[1] = {id, false};
+    return;
+  }
 }
 
 std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs) {
@@ -153,18 +196,22 @@ void Recorder::set_name(const Tensor& x, const std::string& name) {
   if (own.empty()) own = name;
 }
 
+// What a body does concerns nobody unless it is differentiated.
 void Recorder::stop_noting(std::string_view what) {
-  if (trouble_.empty()) trouble_ = what;
+  std::string& trouble = in_body_ ? body_trouble_ : trouble_;
+  if (trouble.empty()) trouble = what;
 }
 
 Operand Recorder::operand_of(const Tensor& x) {
   if (!x) return {};
   if (knows(x) || (!x.is_number() && add_input(x))) return {ids_.at(x.impl()), false};
+  if (is_differentiating_) {
+    if (const int id = recall(x); id != Operand::kAbsent) return {id, false};
+  }
   if (!x.is_number()) {
     stop_noting("a tensor comes from where it cannot be followed");
     return {};
   }
-  if (const Tensor* number = expected_number(x)) return {ids_.at(number->impl()), false};
   if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
   if (is_float(x.dtype())) return Operand::of_number(x.item_float());
   return Operand::of_number(Size(x.item_int()));
@@ -184,7 +231,7 @@ int Recorder::add_result(const Tensor& x, Type type) {
   const int id = static_cast<int>(results_.size());
   const auto [at, is_new] = ids_.try_emplace(x.impl(), id);
   if (!is_new) {
-    renamings_.push_back({nodes_.size(), x.impl(), at->second});
+    renamings_.push_back({nodes_.size(), x.impl(), at->second, id});
     at->second = id;
   }
   kept_.push_back(x);
@@ -197,8 +244,27 @@ void Recorder::note(Node node, Inputs results) {
     const bool follow = node.is_view() || node.form == Form::Write;
     node.outputs.push_back(add_result(each, type_of(each, follow)));
   }
-  if (!hints_.empty()) find_symbolic(node);
+  if (!hints_.empty() && !in_body_) find_symbolic(node);
+  append(std::move(node));
+}
+
+void Recorder::append(Node node) {
   nodes_.push_back(std::move(node));
+  origins_.push_back(origin_);
+}
+
+// A value of the type of another that no tensor of the recorded call stands for, in memory of its own.
+int Recorder::add_value_like(int other) {
+  const int id = static_cast<int>(results_.size());
+  Type type = other < 0 ? input_values_[static_cast<std::size_t>(-other - 10)].type
+                        : results_[static_cast<std::size_t>(other)].type;
+  type.strides.reset();
+  results_.push_back({"", std::move(type)});
+  if (const auto found = symbolic_types_.find(other); found != symbolic_types_.end()) {
+    Type symbolic = found->second;
+    symbolic_types_.emplace(id, std::move(symbolic));
+  }
+  return id;
 }
 
 // What runs without recording gradients, between inputs that have them, gives constants.
@@ -211,6 +277,7 @@ bool Recorder::loses_history(Inputs inputs) const {
 Tensor Recorder::without_history(const Tensor& x) {
   static const Op& kDetach = OpTable::get().at("detach");
   const Tensor detached = ops::detach(x);
+  cuts_.push_back(nodes_.size());
   note(node_of(kDetach, Form::Plain, {&x, 1}, Attrs(kDetach)), {&detached, 1});
   return detached;
 }
@@ -230,7 +297,12 @@ bool depends_on_data(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 }  // namespace
 
-Tensors Recorder::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
+  const SmallVector<Tensor, 4> operands = with_expected(given);
+  const Inputs inputs(operands.data(), operands.size());
+  if (differentiates_by_body(op) && tape::sees(inputs)) {
+    return in_body_ ? run_body(op, inputs, attrs) : bind_body(op, inputs, attrs);
+  }
   const levels::Below below(*this);
   Tensors results = kiln::bind(op, inputs, attrs);
   if (is_stopped()) return results;
@@ -242,19 +314,151 @@ Tensors Recorder::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool nothing_new =
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
-  note(node_of(op, Form::Plain, inputs, attrs), results);
-  if (!loses_history(inputs)) return results;
-  for (const Tensor& each : results) {
-    if (!is_float(each.dtype())) continue;
-    const int plain = ids_[each.impl()];
-    Node node;
-    node.op = &OpTable::get().at("detach");
-    node.attrs = to_graph_attrs(Attrs(*node.op));
-    node.place = place_;
-    node.operands.push_back({plain, false});
-    note(std::move(node), {&each, 1});
+  Node node = node_of(op, Form::Plain, inputs, attrs);
+  follow_factor(node, inputs, attrs);
+  note(std::move(node), results);
+  if (loses_history(inputs)) {
+    for (const Tensor& each : results) {
+      if (is_float(each.dtype())) cut_history(each);
+    }
+  } else if (tape::sees(results)) {
+    remember_all(inputs);
+    remember_all(results);
+    for (const Tensor& each : results) {
+      if (const tape::Edge edge = tape::history(each))
+        made_by_.try_emplace(edge.node.get(), ids_.at(each.impl()));
+    }
   }
   return results;
+}
+
+void Recorder::cut_history(const Tensor& x) {
+  Node node;
+  node.op = &OpTable::get().at("detach");
+  node.attrs = to_graph_attrs(Attrs(*node.op));
+  node.place = place_;
+  node.operands.push_back({ids_.at(x.impl()), false});
+  cuts_.push_back(nodes_.size());
+  note(std::move(node), {&x, 1});
+}
+
+// ---- What the tape sees ----
+
+// The tape takes the op for the smaller ones of its body. Both are noted: which of them counts is known when
+// it is known whether there will be a tape.
+Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
+  struct Within {
+    bool& in_body;
+    ~Within() { in_body = false; }
+  };
+  Node whole = node_of(op, Form::Plain, inputs, attrs);
+  remember_all(inputs);
+  Body body{nodes_.size(), 0, {}};
+  Tensors results;
+  {
+    in_body_ = true;
+    const Within within{in_body_};
+    results = run_body(op, inputs, attrs);
+  }
+  if (is_stopped()) return results;
+  if (op.has(kDataDependent) || depends_on_data(op, inputs, attrs)) {
+    stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
+    return results;
+  }
+  // A number that varies must be an operand of the body, too: what it became of there is not known.
+  for (const Operand& each : whole.operands) {
+    if (each.value > -10 || !input_values_[static_cast<std::size_t>(-each.value - 10)].type.is_number)
+      continue;
+    const bool used = std::any_of(
+        nodes_.begin() + static_cast<std::ptrdiff_t>(body.begin), nodes_.end(), [&](const Node& node) {
+          return std::find(node.operands.begin(), node.operands.end(), each) != node.operands.end();
+        });
+    if (!used && body_trouble_.empty()) body_trouble_ = "a number goes where it cannot be followed";
+  }
+  const auto is_operand = [&](const Tensor& x) {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Tensor& input) { return input && input.is_same(x); });
+  };
+  if (std::all_of(results.begin(), results.end(), is_operand)) {
+    forget_nodes(body.begin);
+    return results;
+  }
+  for (const Tensor& each : results) {
+    const auto known = ids_.find(each.impl());
+    const bool made = known != ids_.end() && !is_operand(each);
+    body.types.push_back(type_of(each, false));
+    whole.outputs.push_back(made ? known->second : add_result(each, body.types.back()));
+  }
+  if (!hints_.empty()) find_symbolic(whole);
+  body.whole = nodes_.size();
+  append(std::move(whole));
+  bodies_.push_back(std::move(body));
+  return results;
+}
+
+void Recorder::forget_nodes(std::size_t from) {
+  for (; !renamings_.empty() && renamings_.back().nodes >= from; renamings_.pop_back())
+    ids_[renamings_.back().tensor] = renamings_.back().id;
+  nodes_.resize(from);
+  origins_.resize(from);
+}
+
+void Recorder::differentiates(const tape::Node* node) {
+  is_differentiating_ = node != nullptr;
+  const auto found = made_by_.find(node);
+  origin_ = found == made_by_.end() ? kNoOrigin : found->second;
+}
+
+void Recorder::remember_all(Inputs tensors) {
+  for (const Tensor& each : tensors) {
+    if (each) remember(each);
+  }
+}
+
+void Recorder::remember(const Tensor& x) {
+  const auto known = ids_.find(x.impl());
+  const int id = known != ids_.end() ? known->second : recall(x);
+  if (id == Operand::kAbsent) return;
+  std::vector<Kept>& kept = kept_memory_[x.storage()->buffer().get()];
+  for (Kept& each : kept) {
+    if (each.layout != layout_of(x) || each.dtype != x.dtype()) continue;
+    each.id = id;
+    return;
+  }
+  kept.push_back({layout_of(x), x.dtype(), id});
+}
+
+// The value of a tensor that was made over memory that the tape kept.
+int Recorder::recall(const Tensor& x) const {
+  const auto found = kept_memory_.find(x.storage()->buffer().get());
+  if (found == kept_memory_.end()) return Operand::kAbsent;
+  for (const Kept& each : found->second) {
+    if (each.layout == layout_of(x) && each.dtype == x.dtype()) return each.id;
+  }
+  return Operand::kAbsent;
+}
+
+// Memory was written. When somebody kept it, the tensor has another memory by now; in the graph, where there
+// is one memory, what was there before is copied in front of the write.
+void Recorder::note_overwritten(const Buffer* memory, const Buffer* now) {
+  const auto found = kept_memory_.find(memory);
+  if (found == kept_memory_.end()) return;
+  if (memory == now) {
+    kept_memory_.erase(found);
+    return;
+  }
+  static const Op& kClone = OpTable::get().at("clone");
+  for (Kept& each : found->second) {
+    Node copy;
+    copy.op = &kClone;
+    copy.attrs = to_graph_attrs(Attrs(kClone));
+    copy.place = place_;
+    copy.operands.push_back({each.id, false});
+    each.id = add_value_like(each.id);
+    copy.outputs.push_back(each.id);
+    copies_.push_back(nodes_.size());
+    append(std::move(copy));
+  }
 }
 
 // A write that is not recorded leaves the history of the memory it goes to as it was, which no value that is
@@ -265,23 +469,41 @@ bool Recorder::keeps_history(const Tensor& target) const {
   return has_history(target) || (is_view(target) && has_history(target.impl()->origin->base));
 }
 
-Tensor Recorder::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
+Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const TensorType&) {
+  const SmallVector<Tensor, 4> operands = with_expected(given);
+  const Inputs inputs(operands.data(), operands.size());
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
+  const bool recorded = tape::sees(inputs);
+  Node node = node_of(op, Form::Write, inputs, attrs);
+  if (recorded) remember_all(inputs);
+  const Storage& storage = *inputs[0].storage();
+  const Buffer* const memory = storage.buffer().get();
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_stopped()) return result;
-  SmallVector<Tensor, 4> operands(inputs.begin(), inputs.end());
   if (keeps_history(inputs[0])) {
     stop_noting("a tensor with a history is written within no_grad");
     return result;
   }
-  if (apart) operands[0] = without_history(inputs[0]);
-  note(node_of(op, Form::Write, operands, attrs), {operands.data(), 1});
+  note_overwritten(memory, storage.buffer().get());
+  follow_factor(node, inputs, attrs);
+  Tensor target = inputs[0];
+  if (apart) {
+    target = without_history(inputs[0]);
+    node.operands[0] = {ids_.at(target.impl()), false};
+  }
+  note(std::move(node), {&target, 1});
+  if (recorded && requires_grad(target)) {
+    remember(target);
+    made_by_[tape::history(target).node.get()] = ids_.at(target.impl());
+  }
   return result;
 }
 
 Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const levels::Below below(*this);
+  if (kept_memory_.contains(inputs[0].storage()->buffer().get()) && body_trouble_.empty())
+    body_trouble_ = "the layout of a tensor is changed that was kept for backward";
   Node node = node_of(op, Form::Write, inputs, attrs);
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (!is_stopped()) note(std::move(node), {&result, 1});
@@ -301,107 +523,6 @@ Tensor Recorder::adopt(Tensor made) {
   static const Op& kClone = OpTable::get().at("clone");
   note(node_of(kClone, Form::Plain, {&elements, 1}, Attrs(kClone)), {&made, 1});
   return made;
-}
-
-namespace {
-
-// Inputs of one storage say so when some input is written, with where in it they begin.
-void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs) {
-  std::map<const Storage*, std::vector<std::size_t>> by_storage;
-  for (std::size_t i = 0; i < tensors.size(); ++i) by_storage[tensors[i].storage().get()].push_back(i);
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& [storage, members] : by_storage) {
-    if (members.size() > 1 || tensors[members[0]].offset() != 0) groups.push_back(std::move(members));
-  }
-  std::sort(groups.begin(), groups.end());
-  int number = 0;
-  for (const std::vector<std::size_t>& members : groups) {
-    for (const std::size_t i : members) {
-      inputs[i].storage = number;
-      inputs[i].offset = tensors[i].offset();
-    }
-    ++number;
-  }
-}
-
-}  // namespace
-
-// Puts symbols in the place of what they were in this call.
-void Recorder::make_symbolic() {
-  for (const auto& [id, type] : symbolic_types_) {
-    Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
-                          : results_[static_cast<std::size_t>(id)].type;
-    target.sizes = type.sizes;
-  }
-  for (auto& [node, attrs] : symbolic_attrs_) {
-    if (node < nodes_.size()) nodes_[node].attrs = attrs;
-  }
-}
-
-// Those of nodes that were cut off.
-void Recorder::drop_unused_inputs(Inputs outputs) {
-  std::vector<bool> used(inputs_.size());
-  const auto use = [&](int id) {
-    if (id <= -10) used[static_cast<std::size_t>(-id - 10)] = true;
-  };
-  for (const Node& node : nodes_) {
-    for (const Operand& each : node.operands) use(each.value);
-  }
-  for (const Tensor& each : outputs) use(ids_.at(each.impl()));
-  std::vector<int> now(inputs_.size());
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    if (!used[k]) continue;
-    now[k] = input_id(kept);
-    ids_[inputs_[k].impl()] = ids_[inputs_[k].impl()] < 0 ? now[k] : ids_[inputs_[k].impl()];
-    if (kept != k) {
-      inputs_[kept] = inputs_[k];
-      input_roles_[kept] = input_roles_[k];
-      input_values_[kept] = std::move(input_values_[k]);
-    }
-    ++kept;
-  }
-  for (Node& node : nodes_) {
-    for (Operand& each : node.operands) {
-      if (each.value <= -10) each.value = now[static_cast<std::size_t>(-each.value - 10)];
-    }
-  }
-  inputs_.resize(kept);
-  input_roles_.resize(kept);
-  input_values_.resize(kept);
-}
-
-Graph Recorder::take(const Mark& until, Inputs outputs, bool symbolic) {
-  for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
-    ids_[renamings_.back().tensor] = renamings_.back().id;
-  nodes_.resize(until.nodes);
-  if (symbolic) make_symbolic();
-  drop_unused_inputs(outputs);
-  Graph graph;
-  graph.name = graph_name_;
-  if (symbolic) graph.hints = hints_;
-  graph.inputs = std::move(input_roles_);
-  const auto count = static_cast<int>(inputs_.size());
-  const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };
-  graph.values = std::move(input_values_);
-  graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
-                      std::make_move_iterator(results_.begin() + static_cast<std::ptrdiff_t>(until.results)));
-  // Variables that were assigned again, and those of inlined functions.
-  std::unordered_set<std::string> names;
-  for (Value& value : graph.values) value.name = fresh_name(names, value.name);
-  graph.nodes = std::move(nodes_);
-  bool writes = false;
-  for (Node& node : graph.nodes) {
-    writes = writes || node.writes();
-    for (Operand& each : node.operands) {
-      if (each.value != Operand::kAbsent && each.value != Operand::kNumber)
-        each.value = renumbered(each.value);
-    }
-    for (ValueId& each : node.outputs) each = renumbered(each);
-  }
-  if (writes) say_shared_memory(inputs_, graph.inputs);
-  for (const Tensor& each : outputs) graph.outputs.push_back(Operand::of(renumbered(ids_.at(each.impl()))));
-  return graph;
 }
 
 }  // namespace kiln::jit

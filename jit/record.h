@@ -9,6 +9,7 @@
 
 #include "jit/graph.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/node.h"
 
 namespace kiln::jit {
 
@@ -57,15 +58,17 @@ class Recorder final : public levels::Level {
   // How far the recording has come, and why it cannot go on from there; empty while it can.
   struct Mark {
     std::size_t nodes = 0;
-    std::size_t results = 0;
   };
-  Mark mark() const { return {nodes_.size(), results_.size()}; }
+  Mark mark() const { return {nodes_.size()}; }
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 
   // The graph up to a mark, with these tensors as its outputs; with sizes as symbols, or as they were in the
-  // recorded call.
-  Graph take(const Mark& until, Inputs outputs, bool symbolic);
+  // recorded call. Where it holds derivatives (`differentiated`), no tape will be there when it runs: what
+  // the tape saw stands in it, which are the bodies of composite ops, and nothing that is there for its sake.
+  Graph take(const Mark& until, Inputs outputs, bool symbolic, bool differentiated);
+  // Why derivatives of what was noted so far cannot be noted; empty: they can.
+  const std::string& body_trouble() const { return body_trouble_; }
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
 
@@ -74,21 +77,34 @@ class Recorder final : public levels::Level {
   Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) override;
   Tensor adopt(Tensor made) override;
   void stop_noting(std::string_view what) override;
+  bool notes_plain() const override { return true; }
+  void differentiates(const tape::Node* node) override;
 
  private:
   // Inputs are found while nodes are noted, so values are numbered apart: inputs below zero.
   static int input_id(std::size_t k) { return -static_cast<int>(k) - 10; }
   Operand operand_of(const Tensor& x);
   bool add_input(const Tensor& x);
-  void drop_unused_inputs(Inputs outputs);
+  Tensors bind_body(const Op& op, Inputs inputs, const Attrs& attrs);
+  void cut_history(const Tensor& x);
+  void remember(const Tensor& x);
+  void remember_all(Inputs tensors);
+  void forget_nodes(std::size_t from);
+  int recall(const Tensor& x) const;
+  void note_overwritten(const Buffer* memory, const Buffer* now);
+  void choose_nodes(bool differentiated, std::vector<int>& outputs);
+  void drop_unused_inputs(std::vector<int>& outputs);
   void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
   void note(Node node, Inputs results);
+  void append(Node node);
+  int add_value_like(int other);
+  void follow_factor(Node& node, Inputs inputs, const Attrs& attrs);
   int add_result(const Tensor& x, Type type);
   void find_symbolic(const Node& node);
   std::vector<GraphAttr> symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs);
   Type symbolic_type(const Operand& operand) const;
-  const Tensor* expected_number(const Tensor& x);
+  SmallVector<Tensor, 4> with_expected(Inputs given);
   Tensor without_history(const Tensor& x);
   bool loses_history(Inputs inputs) const;
   bool keeps_history(const Tensor& target) const;
@@ -108,9 +124,34 @@ class Recorder final : public levels::Level {
   struct Renaming {
     std::size_t nodes;  // how many there were before
     const TensorImpl* tensor;
-    int id;  // that it had
+    int id;   // that it had
+    int now;  // and that it was given
   };
   std::vector<Renaming> renamings_;
+
+  // ---- What the tape sees ----
+  // A composite op on tensors with a history: the nodes of its body, and behind them the node that it is.
+  struct Body {
+    std::size_t begin, whole;
+    std::vector<Type> types;  // of its results
+  };
+  std::vector<Body> bodies_;
+  bool in_body_ = false;
+  bool is_differentiating_ = false;
+  std::string body_trouble_;
+  // Memory that the tape may have kept, and which value lies there: backward reads it by other tensors.
+  struct Kept {
+    Layout layout;
+    DType dtype;
+    int id;
+  };
+  std::unordered_map<const Buffer*, std::vector<Kept>> kept_memory_;
+  std::vector<std::size_t> copies_;                     // nodes: of what was kept and then overwritten
+  std::vector<std::size_t> cuts_;                       // nodes: `detach` in place of recording that was off
+  std::unordered_map<const tape::Node*, int> made_by_;  // the value that a node of the tape stands for
+  int origin_ = kNoOrigin;                              // the value that is differentiated
+  std::vector<int> origins_;                            // by node
+  static constexpr int kNoOrigin = -1;
   SymbolValues hints_;
   std::unordered_map<int, Type> symbolic_types_;                            // by value
   std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node

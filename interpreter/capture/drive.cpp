@@ -176,6 +176,10 @@ class Drive {
       note_break(outcome.stop);
       if (compiled_.options.fullgraph) refuse(outcome.stop);
     }
+    if (outcome.lost.is_break()) {
+      note_break(outcome.lost);
+      if (compiled_.options.fullgraph) refuse(outcome.lost);
+    }
     if (!outcome.entry) {
       ++place.failures;
       return;
@@ -238,6 +242,7 @@ class Drive {
   }
 
   static bool needs_gradients(const Entry& entry) {
+    if (entry.differentiated) return false;
     const bool recorded = std::any_of(entry.guards.begin(), entry.guards.end(), [](const Guard& each) {
       return each.kind == Guard::Kind::GradMode && each.value.as_bool();
     });

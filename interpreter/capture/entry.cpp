@@ -2,6 +2,7 @@
 
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
+#include "tensor/autograd.h"
 #include "tensor/random.h"
 
 namespace kiln::interp::capture {
@@ -66,6 +67,8 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const std:
       return;
     case Kind::Extra:
       return set_extra(target.as<Instance>(), effect.name, part(0));
+    case Kind::Grad:
+      return set_grad(target.tensor(), part(0).is_none() ? Tensor() : part(0).tensor());
     case Kind::Append:
       for (std::size_t k = 0; k < effect.parts.size(); ++k) target.as<List>().items.push_back(part(k));
       return;
@@ -114,8 +117,14 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
                                          : found[each.source]->tensor());
     jit::SymbolValues symbols;
     bool done = exprs.symbols.empty() || numbers.symbols(symbols);
+    const GradMode mode(grad_enabled() && !differentiated);
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;
+  }
+  if (!histories.empty()) {
+    Tensors behind;
+    for (const SourceId each : leaves) behind.push_back(found[each]->tensor());
+    histories.give(outputs, behind);
   }
   const std::vector<Value> values = make_values(recipes, found, numbers, outputs);
   // Targets are looked up before any is changed.

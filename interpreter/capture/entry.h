@@ -9,6 +9,7 @@
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/recipe.h"
 #include "jit/graph.h"
+#include "tensor/tape/spent.h"
 
 namespace kiln::interp {
 class Vm;
@@ -23,6 +24,7 @@ struct HostEffect {
     Cell,      // holds parts[0]
     Field,     // `number` of a struct
     Extra,     // `name` of a struct
+    Grad,      // of a tensor, or none
     Append,    // to a list
     Contents,  // a list or dict has these items, and no others
     Call,      // of the native `function` with these arguments: print
@@ -70,6 +72,11 @@ struct Entry {
   Exprs exprs;
   jit::Graph captured;
   Runner run;  // empty: there is nothing to compute
+  // Derivatives are part of the graph, so that it runs without the tape; results have the histories that a
+  // backward leaves behind.
+  bool differentiated = false;
+  tape::SpentHistories histories;
+  std::vector<SourceId> leaves;  // that these lead to
   Recipes recipes;
   std::vector<HostEffect> effects;
   Exit exit;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tensor/autograd.h"
+#include "tensor/tape/spent.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -85,6 +86,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
       x.device() != device || kiln::requires_grad(x) != requires_grad) {
     return false;
   }
+  if (plain_leaf && !tape::is_plain_leaf(x)) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
   if (contiguous) return true;
   if (exact_strides) return impl.layout.strides == strides;
@@ -105,6 +107,7 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   if (needs != requires_grad)
     return {".requires_grad", requires_grad ? "true" : "false", needs ? "true" : "false"};
   if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
+  if (plain_leaf && !tape::is_plain_leaf(x)) return {"", "a leaf without hooks", "none"};
   if (x.is_contiguous() != contiguous || x.strides() != strides)
     return {".stride()", layout_text(contiguous, strides), layout_text(x.is_contiguous(), x.strides())};
   if (x.offset() != offset) return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};

@@ -23,6 +23,7 @@ struct TensorGuard {
   bool exact_strides = false;  // also the offset: something reads where it lies
   std::int64_t offset = 0;
   bool requires_grad = false;
+  bool plain_leaf = false;  // nothing hears of its gradient, which comes from nowhere else
   bool is_number = false;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 

@@ -380,12 +380,7 @@ void Observer::get_attribute() {
                                tracer_.arrive_number(*value, tracer_.sources_.add(std::move(source))));
     }
     case Tag::Tensor:
-      if (name == "grad") {
-        const Tracer::Known* outside = tracer_.known(object);
-        if (!outside) return tracer_.stop("the gradient of a tensor that was made here");
-        return tracer_.arrive_part(Value(grad_of(object.tensor())), outside->source, Source::Kind::Grad, 0,
-                                   {}, tracer_.item_name(object, ".grad"));
-      }
+      if (name == "grad") return tracer_.read_gradient(object);
       if (host_member(Tag::Tensor, name) && rule_of_tensor_member(name) == HostRule::Breaks)
         tracer_.stop("`" + std::string(name) + "` of a tensor is read");
       return;
@@ -414,6 +409,7 @@ void Observer::set_attribute() {
     if (!tracer_.is_stopped()) tracer_.change_field(object, name);
     return;
   }
+  if (object.is(Tag::Tensor) && name == "grad") return set_gradient(object, r_[i_.b]);
   tracer_.stop("`" + std::string(name) + "` of " + describe(object) + " is assigned");
 }
 

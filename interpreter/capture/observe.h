@@ -75,6 +75,8 @@ class Observer {
   void callee(const Value& callee, std::span<const Value> arguments, bool positional);
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
+  void differentiate(const std::string& name, std::span<const Value> arguments);
+  void set_gradient(const Value& x, const Value& gradient);
   void scope_function(const Site& site, std::span<const Value> arguments);
   // `number`: where its expression goes if it may vary; without, it is guarded to be what it is.
   bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);

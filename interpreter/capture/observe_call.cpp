@@ -144,6 +144,9 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       for (const Value& each : arguments.subspan(1)) iterable(each);
       if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0]);
       return;
+    case HostRule::Differentiates:
+      read_arguments();
+      return differentiate(name, arguments);
     case HostRule::Prints: {
       Tracer::HostCall call;
       call.effect.kind = HostEffect::Kind::Call;

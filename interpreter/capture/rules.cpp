@@ -60,6 +60,7 @@ HostRule rule_of_function(std::string_view name) {
        {"enumerate", "zip", "map", "filter", "reversed", "iter", "no_grad", "enable_grad", "grad",
         "value_and_grad", "vjp", "vmap", "jacrev", "jacfwd", "hessian", "linearize", "pullback", "within",
         "jvp_fn"}},
+      {HostRule::Differentiates, {"grads"}},
       {HostRule::Prints, {"print"}},
   });
   return look_up(kTable, name);
@@ -121,6 +122,7 @@ HostRule rule_of_tensor_member(std::string_view name) {
                          "int",           "long",
                          "bool",          "cpu",
                          "item"}},
+      {HostRule::Differentiates, {"backward"}},
   });
   return look_up(kTable, name);
 }

@@ -9,12 +9,13 @@ namespace kiln::interp::capture {
 
 // What a call of a host function does, as far as capture must know.
 enum class HostRule : std::uint8_t {
-  Breaks,     // cannot be captured
-  Reads,      // gives what follows from its arguments, all of which it may read
-  ReadsHost,  // likewise, but would read the elements of tensors
-  Makes,      // gives an object that cannot be made again: an iterator, a scope, a transformed function
-  Appends,    // to its receiver, a list
-  Changes,    // its receiver, a list or dict
+  Breaks,          // cannot be captured
+  Reads,           // gives what follows from its arguments, all of which it may read
+  ReadsHost,       // likewise, but would read the elements of tensors
+  Makes,           // gives an object that cannot be made again: an iterator, a scope, a transformed function
+  Appends,         // to its receiver, a list
+  Changes,         // its receiver, a list or dict
+  Differentiates,  // runs backward through what was computed
   Prints,
 };
 HostRule rule_of_function(std::string_view name);

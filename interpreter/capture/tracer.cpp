@@ -49,7 +49,8 @@ Tracer::Tracer(Vm& vm, Frame* base, const Varying& varying)
       first_slot_(base->base - 1),
       varying_(varying),
       recorder_(graph_name(*vm.frame()->code), [this](const Tensor& x) { return find_input(x); }),
-      records_gradients_(grad_enabled()) {
+      records_gradients_(grad_enabled()),
+      tape_began_(tape::next_sequence()) {
   for (Frame* frame = innermost_; frame >= base_; --frame) {
     entry_frames_.emplace_back(frame->code, frame->place());
     entry_bases_.push_back(frame->base);
@@ -104,6 +105,8 @@ void Tracer::give_up(std::string reason) {
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
   if (nested_ == 0) guards_before_ = guards_.size();
+  gradients_to_change_.clear();
+  differentiates_now_ = false;
   const std::size_t nodes = recorder_.mark().nodes;
   if (++instructions_ > (nodes == 0 ? kMostHostInstructions : kMostInstructions) || nodes > kMostNodes ||
       &frame - base_ > kDeepestCall) {
@@ -143,6 +146,7 @@ void Tracer::after_instruction() {
     }
   };
   if (!recorder_.expected.empty()) forget_expected();
+  if (differentiates_now_ || !gradients_to_change_.empty()) note_gradients();
   const bool called = now->base > current_base_;
   if (op == Opcode::Return || op == Opcode::ReturnNone) {
     touch(current_base_ - 1,
@@ -259,8 +263,14 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   snapshot.result_number = shadow(base_->base - 1);
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_.size();
+  snapshot.differentiated = differentiated_;
   auto finished = finish(std::move(snapshot));
-  if (!finished) finished = std::move(checkpoint_);
+  if (!finished) {
+    if (differentiated_)
+      outcome.lost = {"a result keeps the values of a history", differentiated_at_.file,
+                      differentiated_at_.line};
+    finished = std::move(checkpoint_);
+  }
   if (finished) make_entry(outcome, std::move(*finished), {});
   return outcome;
 }

@@ -59,6 +59,7 @@ class Tracer {
     Stop stop;
     bool returned = false;
     bool overrun = false;  // the machine is beyond what was captured
+    Stop lost;             // why what was noted to the end could not be kept
     // The instruction capture could not take in: how many frames beyond the outermost, and where.
     std::ptrdiff_t depth = 0;
     const Code* code = nullptr;
@@ -110,6 +111,7 @@ class Tracer {
     bool cell = false;
     bool contents = false;
     std::int64_t appended = 0;
+    std::optional<Value> gradient;  // that a tensor has now
   };
   Change& change(const Value& target, SourceId source);
   const Change* changed(const Value& target) const;
@@ -119,6 +121,10 @@ class Tracer {
   void change_field(const Value& instance, std::string_view name);
   void change_append(const Value& list, std::int64_t count);
   void change_contents(const Value& container);
+
+  // ---- Gradients (observe_gradients.cpp) ----
+  void read_gradient(const Value& x);
+  void note_gradients();
 
   // ---- Numbers that are not fixed (tracer_numbers.cpp) ----
   // As arrive, but a number that varies is not guarded: its expression is given, -1 for all else.
@@ -163,6 +169,7 @@ class Tracer {
     ExprId result_number = -1;
     jit::Recorder::Mark mark;
     std::size_t guards = 0;
+    bool differentiated = false;  // there were derivatives before
     lang::Span span;
   };
   // What an entry that ends at a snapshot does.
@@ -172,7 +179,10 @@ class Tracer {
     std::vector<HostEffect> effects;
     Exit exit;
     std::vector<Tensor> outputs;
+    tape::SpentHistories histories;
+    std::vector<SourceId> leaves;
   };
+  bool finish_histories(Finished& finished);
   Snapshot take_snapshot();
   std::optional<Finished> finish(Snapshot snapshot);
   void save_checkpoint();
@@ -253,6 +263,11 @@ class Tracer {
   std::size_t guards_before_ = 0;  // the instruction that runs
   bool given_up_ = false;
   bool records_gradients_;
+  std::uint64_t tape_began_;  // nodes of the tape with smaller numbers were there before
+  bool differentiated_ = false;
+  Stop differentiated_at_;                  // where that was last
+  bool differentiates_now_ = false;         // the instruction that runs
+  std::vector<Value> gradients_to_change_;  // likewise
 };
 
 }  // namespace kiln::interp::capture

@@ -25,6 +25,11 @@ bool writes_to_inputs(const jit::Graph& graph) {
   return false;
 }
 
+bool changes_gradients(const Entry& entry) {
+  return std::any_of(entry.effects.begin(), entry.effects.end(),
+                     [](const HostEffect& each) { return each.kind == HostEffect::Kind::Grad; });
+}
+
 bool changes_in_place(const Value& v) {
   return v.is(Tag::List) || v.is(Tag::Dict) || v.is(Tag::Cell) || v.is(Tag::Instance);
 }
@@ -33,7 +38,7 @@ bool changes_in_place(const Value& v) {
 
 // A write also decides over sizes, strides and histories that were asked for: all tensors count.
 void Tracer::add_memory_guard(Entry& entry) {
-  if (!writes_to_inputs(entry.captured)) return;
+  if (!entry.differentiated && !changes_gradients(entry) && !writes_to_inputs(entry.captured)) return;
   std::vector<SourceId> guarded;
   for (const Guard& each : entry.guards) {
     if (each.kind == Guard::Kind::Tensor) guarded.push_back(each.source);

@@ -33,6 +33,7 @@ Tracer::Snapshot Tracer::take_snapshot() {
   snapshot.depth = static_cast<int>(innermost_ - lowest_) + 1;
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_before_;
+  snapshot.differentiated = differentiated_;
   snapshot.span = vm_.frame()->code->span(vm_.frame()->place());
   for (Frame* frame = lowest_; frame <= vm_.frame(); ++frame) {
     Snapshot::Activation activation;
@@ -284,6 +285,11 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
         }
       }
       finished.effects.push_back(std::move(made));
+    } else if (change.gradient) {
+      const RecipeId gradient = book.of(*change.gradient);
+      HostEffect made = effect(HostEffect::Kind::Grad);
+      made.parts = {gradient};
+      finished.effects.push_back(std::move(made));
     } else if (change.appended > 0) {
       HostEffect made = effect(HostEffect::Kind::Append);
       const auto& items = change.target.as<List>().items;
@@ -303,7 +309,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     finished.exit.jumps_when = branch_->jumps_when;
     finished.exit.jump = branch_->jump;
   }
-  if (book.failed) return std::nullopt;
+  if (book.failed || (snapshot.differentiated && !finish_histories(finished))) return std::nullopt;
   finished.snapshot = std::move(snapshot);
   return finished;
 }
@@ -354,30 +360,43 @@ void Tracer::add_tensor_guards(Entry& entry) {
   }
 }
 
-// Sizes are what they were in this call.
+// Sizes are what they were in this call, and so are numbers that were sizes.
 void Tracer::fix_sizes() {
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor) each.tensor.symbols.clear();
   }
+  for (const Symbol& each : exprs_.symbols) {
+    if (each.expr >= 0) fix(each.expr, Value(each.hint));
+  }
 }
 
 void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
-  const bool symbolic = !exprs_.symbols.empty() && !untracked_;
-  if (!symbolic) fix_sizes();
+  // Derivatives take sizes as numbers, which do not show where they come from.
+  const bool differentiated = finished.snapshot.differentiated;
+  const bool symbolic = !exprs_.symbols.empty() && !untracked_ && !differentiated;
   auto entry = std::make_unique<Entry>();
   entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
   entry->owners = owners_;
   if (!finished.snapshot.frames.empty())
     entry->last_code = finished.snapshot.frames.back().function.as<Function>().code;
   guards_.resize(finished.snapshot.guards);
+  if (!symbolic) fix_sizes();
+  for (Guard& each : guards_) {
+    if (each.kind == Guard::Kind::Tensor)
+      each.tensor.plain_leaf = differentiated && each.tensor.requires_grad;
+  }
   entry->guards = std::move(guards_);
-  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs, symbolic);
+  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs, symbolic, differentiated);
   for (const Tensor& each : recorder_.inputs()) {
     const auto number = number_inputs_.find(each.impl());
     const bool is_number = number != number_inputs_.end();
     entry->arguments.push_back(
         {is_number ? -1 : known_.at(each.impl()).source, is_number ? number->second : -1});
   }
+  entry->effects = std::move(finished.effects);
+  entry->differentiated = differentiated;
+  entry->histories = std::move(finished.histories);
+  entry->leaves = std::move(finished.leaves);
   add_tensor_guards(*entry);
   add_memory_guard(*entry);
   add_apart_guards(*entry);
@@ -385,7 +404,6 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->exprs = std::move(exprs_);
   entry->sources = std::move(sources_);
   entry->recipes = std::move(finished.recipes);
-  entry->effects = std::move(finished.effects);
   entry->exit = std::move(finished.exit);
   entry->break_reason = stop.reason;
   entry->break_file = stop.file;

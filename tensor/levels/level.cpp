@@ -80,10 +80,11 @@ Below::~Below() {
   tape::recording = recording_;
 }
 
-AtLevelOf::AtLevelOf(const Tensor& x) : AtLevelOf(Inputs(&x, 1)) {}
+AtLevelOf::AtLevelOf(const Tensor& x) : AtLevelOf(Inputs(&x, 1), false) {}
+AtLevelOf::AtLevelOf(Inputs tensors) : AtLevelOf(tensors, true) {}
 
-AtLevelOf::AtLevelOf(Inputs tensors) : top_(top) {
-  while (top != nullptr) {
+AtLevelOf::AtLevelOf(Inputs tensors, bool noted) : top_(top) {
+  while (top != nullptr && !(noted && top->notes_plain())) {
     for (const Tensor& x : tensors) {
       if (top->owns(x)) return;
     }

@@ -5,6 +5,10 @@
 #include "tensor/levels/wrapper.h"
 #include "tensor/op.h"
 
+namespace kiln::tape {
+class Node;
+}
+
 namespace kiln::levels {
 
 class Level;
@@ -32,6 +36,10 @@ class Level {
   virtual Tensor adopt(Tensor made);
   // The program does what no op stands for: a level that notes ops cannot go on from here.
   virtual void stop_noting(std::string_view) {}
+  // Does it note ops on plain tensors, which belong to no level? It is the lowest, then.
+  virtual bool notes_plain() const { return false; }
+  // The ops to come are the derivative of this node of the tape; null: no longer.
+  virtual void differentiates(const tape::Node*) {}
   // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
   // are not looked at.
   Tensors compute(const Op& op, Inputs inputs, const Attrs& attrs);
@@ -81,13 +89,14 @@ class Below {
 class AtLevelOf {
  public:
   explicit AtLevelOf(const Tensor& x);
-  // The innermost level among them.
+  // The innermost level among them. Under one that notes ops those of plain tensors go on being noted.
   explicit AtLevelOf(Inputs tensors);
   ~AtLevelOf();
   AtLevelOf(const AtLevelOf&) = delete;
   AtLevelOf& operator=(const AtLevelOf&) = delete;
 
  private:
+  AtLevelOf(Inputs tensors, bool noted);
   Level* top_;
 };
 

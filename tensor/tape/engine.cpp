@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/parallel.h"
 #include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
@@ -214,7 +215,9 @@ class Engine {
         if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
       }
     }
+    if (levels::top != nullptr) levels::top->differentiates(&node);
     Tensors inputs = node.backward(grads, needs);
+    if (levels::top != nullptr) levels::top->differentiates(nullptr);
     if (inputs.size() != node.edges.size()) {
       throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
                           std::to_string(node.edges.size()) + " inputs");

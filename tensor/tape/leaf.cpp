@@ -1,7 +1,7 @@
 #include "tensor/tape/leaf.h"
 
 #include "tensor/functions.h"
-#include "tensor/levels/wrapper.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 
@@ -17,7 +17,8 @@ Tensor own(const Tensor& grad) {
   const bool fills =
       static_cast<std::size_t>(grad.numel()) * size_of(grad.dtype()) == grad.storage()->bytes();
   if (!grad.is_contiguous()) return ops::contiguous(grad);
-  if (!fills) return ops::clone(grad);
+  const bool noted = levels::top != nullptr && levels::top->notes_plain();  // it must come from some op
+  if (!fills || noted) return ops::clone(grad);
   const bool sole = grad.impl()->ref_count() == 1 && grad.storage()->ref_count() == 1;
   return sole && !grad.impl()->origin ? grad : share_value(grad);
 }
@@ -28,7 +29,7 @@ LeafNode::LeafNode(TensorImpl* leaf) : Node(kFirst), leaf_(leaf) {
   output_types.push_back(Tensor(Ref<TensorImpl>(leaf)).type());
 }
 
-Tensor LeafNode::leaf() {
+Tensor LeafNode::leaf() const {
   const std::lock_guard lock(mutex_);
   return Tensor(Ref<TensorImpl>(leaf_));
 }

@@ -20,6 +20,9 @@ class LeafNode final : public Node {
   std::string name() const override { return "AccumulateGrad"; }
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
   bool is_leaf() const override { return true; }
+  Tensor leaf() const;  // absent when gone
+  // Runs something after it was added into?
+  bool has_post_hooks() const { return !post_hooks_.empty(); }
 
   // Adds into the leaf's grad; does nothing when the leaf is gone. `record`: the sum gets a history.
   void accumulate(const Tensor& grad, bool record);
@@ -33,9 +36,7 @@ class LeafNode final : public Node {
   void move_hooks_to(LeafNode& next);
 
  private:
-  Tensor leaf();  // absent when gone
-
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   TensorImpl* leaf_;
   struct Numbered {
     int id;

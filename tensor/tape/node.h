@@ -66,6 +66,8 @@ class Node : public RefCounted {
   // Absent gradients of outputs become zeros before `backward`.
   virtual bool wants_zeros() const { return true; }
   virtual bool is_leaf() const { return false; }
+  // Is its derivative the program's own, rather than ops?
+  virtual bool is_custom() const { return false; }
 
   SmallVector<Edge, 2> edges;               // one per input; empty: a constant
   SmallVector<TensorType, 1> output_types;  // gradients arrive in these

@@ -53,6 +53,21 @@ OpNode::OpNode(const Op& op, Inputs inputs, const Attrs& attrs)
   }
 }
 
+std::optional<OpNode::Bare> OpNode::bare() const {
+  if (!saved_.empty()) return std::nullopt;
+  return Bare{op_, attrs_, input_types_, output_types, released_};
+}
+
+OpNode::OpNode(const Bare& bare, SmallVector<Edge, 2> inputs)
+    : Node(next_sequence()),
+      op_(bare.op),
+      attrs_(bare.attrs),
+      input_types_(bare.input_types),
+      released_(bare.released) {
+  edges = std::move(inputs);
+  output_types = bare.output_types;
+}
+
 void OpNode::set_outputs(Inputs outputs) {
   output_types.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {

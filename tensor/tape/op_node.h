@@ -1,6 +1,8 @@
 // Owns the node of a recorded op: which op, on what types, and the values its derivative reads.
 #pragma once
 
+#include <optional>
+
 #include "tensor/tape/node.h"
 #include "tensor/tape/saved.h"
 
@@ -10,6 +12,18 @@ class OpNode final : public Node {
  public:
   // Links to the history of the inputs and keeps those that the row's derivative reads.
   OpNode(const Op& op, Inputs inputs, const Attrs& attrs);
+
+  // What a node is beside its place in the graph, when it keeps no values.
+  struct Bare {
+    const Op* op;
+    Attrs attrs;
+    SmallVector<TensorType, 2> input_types;
+    SmallVector<TensorType, 1> output_types;
+    bool released;  // those it kept were freed
+  };
+  // Nothing while it keeps values.
+  std::optional<Bare> bare() const;
+  OpNode(const Bare& bare, SmallVector<Edge, 2> inputs);
 
   // Says what the outputs are and keeps those that the derivative reads. Called once, before the node is
   // used.

@@ -1,0 +1,93 @@
+// What backward and gradients mean to capture: the tape runs as ever, and its ops are noted like others.
+#include <algorithm>
+
+#include "interpreter/capture/observe.h"
+#include "tensor/autograd.h"
+#include "tensor/tape/spent.h"
+
+namespace kiln::interp::capture {
+
+// Only a history that began here is known to be the same in the next call.
+void Observer::differentiate(const std::string& name, std::span<const Value> arguments) {
+  if (!tracer_.recorder_.body_trouble().empty())
+    return tracer_.stop("derivatives: " + tracer_.recorder_.body_trouble());
+  const bool into_leaves = name == "backward";
+  std::vector<Tensor> roots;
+  const auto add_root = [&](const Value& v) {
+    if (v.is(Tag::Tensor)) roots.push_back(v.tensor());
+  };
+  add_root(arguments[0]);
+  if (arguments[0].is(Tag::List) || arguments[0].is(Tag::Tuple)) {
+    const Value& v = arguments[0];
+    for (const Value& each : v.is(Tag::List) ? v.as<List>().items : v.as<Tuple>().items) add_root(each);
+  }
+  for (const Tensor& each : roots) {
+    if (each.impl()->wrapper) return tracer_.stop("`" + name + "` is called inside of a transform");
+  }
+  const tape::Reach reach = tape::reach_of(roots, tracer_.tape_began_);
+  if (!reach.obstacle.empty()) return tracer_.stop(std::string(reach.obstacle));
+  tracer_.save_checkpoint();
+  for (const Tensor& each : reach.leaves) {
+    const Value leaf(each);
+    if (!tracer_.is_outside(leaf)) return tracer_.stop("a gradient flows into a tensor that was made here");
+    if (!into_leaves) continue;
+    tracer_.read_gradient(leaf);
+    tracer_.gradients_to_change_.push_back(leaf);
+  }
+  tracer_.differentiates_now_ = true;
+}
+
+void Observer::set_gradient(const Value& x, const Value& gradient) {
+  if (!tracer_.is_outside(x)) return tracer_.stop("the gradient of a tensor that was made here");
+  if (gradient.is_none() || gradient.is(Tag::Tensor)) tracer_.gradients_to_change_.push_back(x);
+}
+
+// ---- Gradients as places ----
+
+void Tracer::read_gradient(const Value& x) {
+  const Change* change = changed(x);
+  if (change != nullptr && change->gradient) return;
+  const Known* outside = known(x);
+  if (outside == nullptr) return stop("the gradient of a tensor that was made here");
+  const SourceId source = outside->source;
+  arrive_part(Value(grad_of(x.tensor())), source, Source::Kind::Grad, 0, {}, item_name(x, ".grad"));
+}
+
+// After the instruction, so that one that could not be noted has changed nothing that is known.
+void Tracer::note_gradients() {
+  for (const Value& each : gradients_to_change_) {
+    change(each, known(each)->source).gradient = Value(grad_of(each.tensor()));
+  }
+  gradients_to_change_.clear();
+  if (differentiates_now_) differentiated_at_ = stop_here();
+  differentiated_ = differentiated_ || differentiates_now_;
+  differentiates_now_ = false;
+}
+
+// The histories of results that a backward went through. False: some hold values still, for which there must
+// be a tape; or the history of a tensor from outside changed.
+bool Tracer::finish_histories(Finished& finished) {
+  for (const Guard& each : guards_) {
+    if (each.kind != Guard::Kind::Tensor) continue;
+    const auto of = [&](const auto& item) {
+      return item.second.source == each.source && item.second.held.is(Tag::Tensor);
+    };
+    const auto found = std::find_if(known_.begin(), known_.end(), of);
+    if (found == known_.end()) continue;
+    const Tensor& x = found->second.held.tensor();
+    const bool same = requires_grad(x) == each.tensor.requires_grad &&
+                      (!each.tensor.requires_grad || tape::is_plain_leaf(x));
+    if (!same) return false;
+  }
+  auto histories = tape::SpentHistories::of(finished.outputs);
+  if (!histories) return false;
+  for (const Tensor& each : histories->take_leaves()) {
+    const Known* leaf = known(Value(each));
+    if (leaf == nullptr) return false;
+    finished.leaves.push_back(leaf->source);
+  }
+  finished.histories = std::move(*histories);
+  return true;
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,188 @@
+// What was noted becomes a graph.
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "jit/record.h"
+#include "jit/rewrite.h"
+
+namespace kiln::jit {
+namespace {
+
+// Inputs of one storage say so when some input is written, with where in it they begin.
+void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs) {
+  std::map<const Storage*, std::vector<std::size_t>> by_storage;
+  for (std::size_t i = 0; i < tensors.size(); ++i) by_storage[tensors[i].storage().get()].push_back(i);
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [storage, members] : by_storage) {
+    if (members.size() > 1 || tensors[members[0]].offset() != 0) groups.push_back(std::move(members));
+  }
+  std::sort(groups.begin(), groups.end());
+  int number = 0;
+  for (const std::vector<std::size_t>& members : groups) {
+    for (const std::size_t i : members) {
+      inputs[i].storage = number;
+      inputs[i].offset = tensors[i].offset();
+    }
+    ++number;
+  }
+}
+
+}  // namespace
+
+// Puts symbols in the place of what they were in this call.
+void Recorder::make_symbolic() {
+  for (const auto& [id, type] : symbolic_types_) {
+    Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
+                          : results_[static_cast<std::size_t>(id)].type;
+    target.sizes = type.sizes;
+  }
+  for (auto& [node, attrs] : symbolic_attrs_) {
+    if (node < nodes_.size()) nodes_[node].attrs = attrs;
+  }
+}
+
+// Which nodes count, and the values these give, numbered anew.
+void Recorder::choose_nodes(bool differentiated, std::vector<int>& outputs) {
+  std::vector<bool> gone(nodes_.size());
+  std::unordered_map<int, int> instead;
+  for (Body& body : bodies_) {
+    if (body.whole >= nodes_.size()) break;
+    if (differentiated) {
+      gone[body.whole] = true;
+      continue;
+    }
+    std::fill(gone.begin() + static_cast<std::ptrdiff_t>(body.begin),
+              gone.begin() + static_cast<std::ptrdiff_t>(body.whole), true);
+    const std::vector<int>& results = nodes_[body.whole].outputs;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      Type& type = results_[static_cast<std::size_t>(results[k])].type;
+      type.strides = body.types[k].strides;
+    }
+  }
+  for (const Renaming& each : renamings_) {
+    if (each.nodes < nodes_.size() && gone[each.nodes]) instead[each.now] = each.id;
+  }
+  for (const std::size_t cut : cuts_) {
+    if (cut >= nodes_.size() || !differentiated) continue;
+    gone[cut] = true;
+    instead[nodes_[cut].outputs[0]] = nodes_[cut].operands[0].value;
+  }
+  const auto resolved = [&](int id) {
+    for (auto at = instead.find(id); at != instead.end(); at = instead.find(id)) id = at->second;
+    return id;
+  };
+  std::unordered_set<int> used(outputs.begin(), outputs.end());
+  for (std::size_t n = nodes_.size(); n-- > 0;) {
+    Node& node = nodes_[n];
+    const bool spare =
+        std::binary_search(copies_.begin(), copies_.end(), n) && !used.contains(node.outputs[0]);
+    gone[n] = gone[n] || spare;
+    if (gone[n]) continue;
+    for (Operand& each : node.operands) {
+      each.value = resolved(each.value);
+      used.insert(each.value);
+    }
+  }
+  std::vector<Value> results;
+  std::unordered_map<int, int> now;
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    if (gone[n]) continue;
+    for (int& each : nodes_[n].outputs) {
+      const int id = static_cast<int>(results.size());
+      results.push_back(std::move(results_[static_cast<std::size_t>(each)]));
+      now[each] = id;
+      each = id;
+    }
+    for (Operand& each : nodes_[n].operands) {
+      if (each.value >= 0) each.value = now.at(each.value);
+    }
+    const auto origin = now.find(resolved(origins_[n]));
+    origins_[kept] = origin != now.end() ? origin->second : kNoOrigin;
+    if (kept != n) nodes_[kept] = std::move(nodes_[n]);
+    ++kept;
+  }
+  nodes_.resize(kept);
+  results_ = std::move(results);
+  for (int& each : outputs) {
+    each = resolved(each);
+    if (each >= 0) each = now.at(each);
+  }
+}
+
+// Those of nodes that were cut off.
+void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
+  std::vector<bool> used(inputs_.size());
+  const auto use = [&](int id) {
+    if (id <= -10) used[static_cast<std::size_t>(-id - 10)] = true;
+  };
+  for (const Node& node : nodes_) {
+    for (const Operand& each : node.operands) use(each.value);
+  }
+  std::for_each(outputs.begin(), outputs.end(), use);
+  std::vector<int> now(inputs_.size());
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    if (!used[k]) continue;
+    now[k] = input_id(kept);
+    if (kept != k) {
+      inputs_[kept] = inputs_[k];
+      input_roles_[kept] = input_roles_[k];
+      input_values_[kept] = std::move(input_values_[k]);
+    }
+    ++kept;
+  }
+  const auto rename = [&](int& id) {
+    if (id <= -10) id = now[static_cast<std::size_t>(-id - 10)];
+  };
+  for (Node& node : nodes_) {
+    for (Operand& each : node.operands) rename(each.value);
+  }
+  std::for_each(outputs.begin(), outputs.end(), rename);
+  inputs_.resize(kept);
+  input_roles_.resize(kept);
+  input_values_.resize(kept);
+}
+
+Graph Recorder::take(const Mark& until, Inputs outputs, bool symbolic, bool differentiated) {
+  for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
+    ids_[renamings_.back().tensor] = renamings_.back().id;
+  nodes_.resize(until.nodes);
+  if (symbolic) make_symbolic();
+  std::vector<int> results;
+  for (const Tensor& each : outputs) results.push_back(ids_.at(each.impl()));
+  choose_nodes(differentiated, results);
+  drop_unused_inputs(results);
+  Graph graph;
+  graph.name = graph_name_;
+  if (symbolic) graph.hints = hints_;
+  graph.inputs = std::move(input_roles_);
+  const auto count = static_cast<int>(inputs_.size());
+  const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };
+  graph.values = std::move(input_values_);
+  graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
+                      std::make_move_iterator(results_.end()));
+  // Variables that were assigned again, and those of inlined functions.
+  std::unordered_set<std::string> names;
+  for (Value& value : graph.values) value.name = fresh_name(names, value.name);
+  graph.nodes = std::move(nodes_);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (origins_[n] != kNoOrigin)
+      graph.nodes[n].origin = graph.values[static_cast<std::size_t>(renumbered(origins_[n]))].name;
+  }
+  bool writes = false;
+  for (Node& node : graph.nodes) {
+    writes = writes || node.writes();
+    for (Operand& each : node.operands) {
+      if (each.value != Operand::kAbsent && each.value != Operand::kNumber)
+        each.value = renumbered(each.value);
+    }
+    for (ValueId& each : node.outputs) each = renumbered(each);
+  }
+  if (writes) say_shared_memory(inputs_, graph.inputs);
+  for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
+  return graph;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,170 @@
+#include "tensor/tape/spent.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tensor/tape/leaf.h"
+#include "tensor/tape/meta.h"
+
+namespace kiln::tape {
+namespace {
+
+// Calls f(node) for each node that the edges lead to, once, as long as it says to go on from there.
+template <class F>
+void walk(std::vector<const Node*> ahead, F&& f) {
+  std::unordered_set<const Node*> seen;
+  while (!ahead.empty()) {
+    const Node* node = ahead.back();
+    ahead.pop_back();
+    if (!seen.insert(node).second || !f(*node)) continue;
+    for (const Edge& each : node->edges) {
+      if (each) ahead.push_back(each.node.get());
+    }
+  }
+}
+
+bool has_listeners(const Node& node) {
+  return node.hooks != nullptr && (!node.hooks->retained.empty() ||
+                                   std::any_of(node.hooks->on_output.begin(), node.hooks->on_output.end(),
+                                               [](const auto& hook) { return bool{hook.entry->run}; }));
+}
+
+bool has_listeners(const LeafNode& leaf) {
+  return leaf.has_post_hooks() || has_listeners(static_cast<const Node&>(leaf));
+}
+
+}  // namespace
+
+Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
+  Reach reach;
+  std::vector<const Node*> ahead;
+  for (const Tensor& each : tensors) {
+    if (const Edge edge = history(each)) ahead.push_back(edge.node.get());
+  }
+  walk(std::move(ahead), [&](const Node& node) {
+    if (node.is_leaf()) {
+      const auto& leaf = static_cast<const LeafNode&>(node);
+      if (has_listeners(leaf)) reach.obstacle = "a hook is called";
+      if (Tensor x = leaf.leaf()) reach.leaves.push_back(std::move(x));
+      return false;
+    }
+    if (has_listeners(node)) reach.obstacle = "a hook is called";
+    if (node.is_custom()) reach.obstacle = "the backward of an `autograd` function is called";
+    if (node.sequence < since) reach.obstacle = "a gradient flows into what was computed before";
+    return reach.obstacle.empty();
+  });
+  return reach;
+}
+
+bool is_plain_leaf(const Tensor& x) {
+  const AutogradMeta* meta = meta_of(x);
+  return meta != nullptr && meta->leaf && !meta->retained &&
+         !has_listeners(static_cast<const LeafNode&>(*meta->history.node));
+}
+
+// Reads the nodes that are left: up to those whose values were freed, behind which no gradient comes.
+class SpentHistories::Reader {
+ public:
+  bool read(std::span<const Tensor> tensors) {
+    for (const Tensor& each : tensors) {
+      if (const Edge edge = history(each)) kept_.insert(edge.node.get());
+    }
+    // Kept nodes end the ways behind a freed node, and may lie anywhere below: all are read.
+    for (const Node* each : kept_) {
+      if (!collect(each)) return false;
+    }
+    std::sort(nodes_.begin(), nodes_.end(),
+              [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
+    for (std::size_t k = 0; k < nodes_.size(); ++k) numbers_[nodes_[k]] = static_cast<std::uint32_t>(k);
+    for (const OpNode* each : nodes_) made_.steps_.push_back({*each->bare(), edges_of(*each)});
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (const Edge edge = history(tensors[i])) made_.given_.push_back({i, to(edge)});
+    }
+    return !lost_;
+  }
+  SpentHistories take() { return std::move(made_); }
+
+ private:
+  // False: not spent.
+  bool collect(const Node* root) {
+    bool spent = true;
+    walk({root}, [&](const Node& node) {
+      if (node.is_leaf()) return false;
+      const auto* op = dynamic_cast<const OpNode*>(&node);
+      const auto bare = op != nullptr ? op->bare() : std::nullopt;
+      spent = spent && bare.has_value() && !has_listeners(node);
+      if (!spent) return false;
+      if (std::find(nodes_.begin(), nodes_.end(), op) == nodes_.end()) nodes_.push_back(op);
+      return !bare->released;
+    });
+    return spent;
+  }
+
+  std::vector<To> edges_of(const OpNode& node) {
+    std::vector<To> edges;
+    if (!node.bare()->released) {
+      for (const Edge& each : node.edges) edges.push_back(to(each));
+      return edges;
+    }
+    // Whatever is asked for, the answer is that the values were freed, if it lies behind the node.
+    std::vector<const Node*> ahead;
+    for (const Edge& each : node.edges) {
+      if (each) ahead.push_back(each.node.get());
+    }
+    walk(std::move(ahead), [&](const Node& behind) {
+      const bool ends = behind.is_leaf() || kept_.contains(&behind);
+      if (ends) edges.push_back(to_node(behind));
+      return !ends;
+    });
+    return edges;
+  }
+
+  To to(const Edge& edge) {
+    if (!edge) return {};
+    To found = to_node(*edge.node);
+    found.output = edge.output;
+    return found;
+  }
+  To to_node(const Node& node) {
+    if (!node.is_leaf()) return {To::Kind::Step, numbers_.at(&node), 0};
+    Tensor x = static_cast<const LeafNode&>(node).leaf();
+    if (!x) {
+      lost_ = true;
+      return {};
+    }
+    auto& leaves = made_.leaves_;
+    auto at = std::find_if(leaves.begin(), leaves.end(), [&](const Tensor& each) { return each.is_same(x); });
+    if (at == leaves.end()) at = leaves.insert(leaves.end(), std::move(x));
+    return {To::Kind::Leaf, static_cast<std::uint32_t>(at - leaves.begin()), 0};
+  }
+
+  SpentHistories made_;
+  std::unordered_set<const Node*> kept_;  // of the tensors themselves
+  std::vector<const OpNode*> nodes_;
+  std::unordered_map<const Node*, std::uint32_t> numbers_;
+  bool lost_ = false;  // a leaf is gone
+};
+
+std::optional<SpentHistories> SpentHistories::of(std::span<const Tensor> tensors) {
+  Reader reader;
+  if (!reader.read(tensors)) return std::nullopt;
+  return reader.take();
+}
+
+void SpentHistories::give(Inputs tensors, Inputs leaves) const {
+  std::vector<Ref<Node>> nodes;
+  const auto edge_to = [&](const To& to) {
+    if (to.kind == To::Kind::Constant) return Edge{};
+    if (to.kind == To::Kind::Leaf) return history(leaves[to.at]);
+    return Edge{nodes[to.at], to.output};
+  };
+  for (const Step& step : steps_) {
+    SmallVector<Edge, 2> edges;
+    for (const To& each : step.edges) edges.push_back(edge_to(each));
+    nodes.push_back(Ref<Node>::made(new OpNode(step.bare, std::move(edges))));
+  }
+  for (const Given& each : given_) start_history(tensors[each.tensor], edge_to(each.to));
+}
+
+}  // namespace kiln::tape
