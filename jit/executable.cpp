@@ -172,14 +172,16 @@ class Call {
 
   // All values are read before any tensor is written: copies of those that lie where something is written.
   Tensors written_values() const {
+    SmallVector<const Storage*, 16> targets;
+    for (const EffectStep& each : plan_.effects) {
+      if (each.kind == Effect::Kind::Write) targets.push_back(at(each.target).storage().get());
+    }
+    std::sort(targets.begin(), targets.end());
     Tensors written;
     for (const EffectStep& each : plan_.effects) {
       if (each.kind != Effect::Kind::Write) continue;
       const Tensor& value = at(each.value);
-      const bool exposed =
-          std::any_of(plan_.effects.begin(), plan_.effects.end(), [&](const EffectStep& other) {
-            return other.kind == Effect::Kind::Write && shares_storage(at(other.target), value);
-          });
+      const bool exposed = std::binary_search(targets.begin(), targets.end(), value.storage().get());
       written.push_back(exposed ? ops::clone(value) : value);
     }
     return written;
