@@ -27,7 +27,7 @@ std::span<const Command> looking_commands();   // who type mem bt
 std::span<const Command> timing_commands();    // time timeit
 std::span<const Command> overview_commands();  // stages
 std::span<const Command> stage_commands();     // captured functional fused … graph diff passes pass
-std::span<const Command> kernel_commands();    // kernels
+std::span<const Command> kernel_commands();    // kernels check
 std::span<const Command> picture_commands();   // dot html
 std::span<const Command> entry_commands();     // guards entries breaks why hot
 std::span<const Command> file_commands();      // load reload save edit

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interpreter/capture/stages.h"
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
@@ -85,11 +86,13 @@ int run_session(const CommandLine& line) {
   const bool terminal = isatty(STDIN_FILENO) == 1;
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
+  interp::set_checking(line.check);
   Session session(session_options(line, prompt && terminal));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
-    if (!line.prompt_after || result.status == Status::Quit) return result.exit_code;
+    const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
+    if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }
   return terminal ? run_prompt(session) : run_piped(session);
 }

@@ -41,8 +41,8 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.no_init = true; }},
     {"--json", "", "diagnostics as one JSON object a line",
      [](CommandLine& line, std::string_view) { line.json = true; }},
-    {"--check", "", "with fmt: change nothing, list files that would change",
-     [](CommandLine& line, std::string_view) { line.check_only = true; }},
+    {"--check", "", "run compiled calls beside the interpreter; with fmt: only list files that would change",
+     [](CommandLine& line, std::string_view) { line.check = true; }},
     {"--version", "", "print the version",
      [](CommandLine& line, std::string_view) { line.mode = Mode::Version; }},
     {"--help", "", "print this", [](CommandLine& line, std::string_view) { line.mode = Mode::Help; }},
@@ -136,7 +136,9 @@ class Reader {
     if (!tool_.empty() && !stopped && line_.files.empty()) {
       throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
     }
-    if (line_.check_only && tool_ != "fmt") throw UsageError{"`--check` goes with `kiln fmt`", {}};
+    if (line_.check && !tool_.empty() && tool_ != "fmt")
+      throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
+                       {}};
     static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
     if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) ==
         std::end(kBackends)) {

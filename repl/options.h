@@ -18,7 +18,7 @@ struct CommandLine {
   std::vector<std::string> files;      // of fmt, check, test
   std::vector<std::string> arguments;  // the program's `args`
   bool prompt_after = false;           // -i
-  bool check_only = false;             // fmt --check
+  bool check = false;                  // --check: of compiled calls, or of files by fmt
   bool no_color = false;
   bool json = false;
   bool no_init = false;

@@ -71,12 +71,12 @@ int run_format(const CommandLine& line) {
   return for_each_file(line, [&](const std::string& path, lang::Sources& sources) {
     const std::string before = read_text(path);
     const std::string after = lang::format(sources.add(path == "-" ? "<stdin>" : path, before));
-    if (path == "-" && !line.check_only) {
+    if (path == "-" && !line.check) {
       std::fwrite(after.data(), 1, after.size(), stdout);
       return kExitDone;
     }
     if (before == after) return kExitDone;
-    if (!line.check_only) {
+    if (!line.check) {
       write_text(path, after);
       return kExitDone;
     }

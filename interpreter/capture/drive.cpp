@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/backend.h"
+#include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
@@ -31,6 +32,7 @@ class Drive {
       Found found(entry->sources, frame);
       Numbers numbers(vm_.interpreter(), entry->exprs, found);
       if (entry->failing(found, numbers) != nullptr) continue;
+      if (checking() && checked(place, *entry, found, numbers)) return;
       if (hit(*entry, found, numbers)) return;
     }
     if (place.is_full || place.failures > 2) {
@@ -47,6 +49,36 @@ class Drive {
   static void leave_alone(const Code& code) {
     if (code.instructions[0].opcode() == Opcode::Capture)
       code.instructions[0].op = static_cast<std::uint16_t>(code.first);
+  }
+
+  // The interpreter's call is the one that counts, and is done once; the entry runs on copies. False: there
+  // is nothing to compare.
+  bool checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+    const std::optional<Check> check = Check::begin(entry, found, numbers);
+    if (!check) return false;
+    const Tracer::Outcome recorded = Tracer(vm_, base_, place.varying).run();
+    returned_ = recorded.returned;
+    ++entry.hits;
+    ++compiled_.hits;
+    const std::string difference = entry.told ? "" : check->difference(entry, recorded);
+    if (!difference.empty()) {
+      entry.told = true;
+      keeping_result([&] {
+        check->tell(vm_.interpreter(), compiled_.options, entry, needs_gradients(entry), difference);
+      });
+    }
+    if (!returned_ && recorded.stop.is_break() && !recorded.overrun) returned_ = vm_.step_over(base_);
+    return true;
+  }
+
+  // Where the result is, a backend of the program puts what it computes.
+  template <class F>
+  void keeping_result(F&& f) {
+    Value* const at = base_->base - 1;
+    Value result;
+    if (returned_) result.take(*at);
+    f();
+    if (returned_) at->take(result);
   }
 
   // False: it does not hold after all.
@@ -185,12 +217,7 @@ class Drive {
       return;
     }
     const bool goes_on = !returned_ && outcome.stop.is_break() && !outcome.overrun;
-    // Where the result is, a backend of the program puts what it computes.
-    Value* const at = base_->base - 1;
-    Value result;
-    if (returned_) result.take(*at);
-    add_entry(place, std::move(outcome));
-    if (returned_) at->take(result);
+    keeping_result([&] { add_entry(place, std::move(outcome)); });
     if (goes_on) returned_ = vm_.step_over(base_);
   }
 

@@ -108,15 +108,18 @@ Tensor number_tensor(const Value& v) {
 
 }  // namespace
 
+bool Entry::gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const {
+  for (const Argument& each : arguments)
+    tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
+  return exprs.symbols.empty() || numbers.symbols(symbols);
+}
+
 bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
   Tensors outputs;
   if (run) {
-    SmallVector<Tensor, 8> tensors;
-    for (const Argument& each : arguments)
-      tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number])
-                                         : found[each.source]->tensor());
+    Arguments tensors;
     jit::SymbolValues symbols;
-    bool done = exprs.symbols.empty() || numbers.symbols(symbols);
+    bool done = gather(found, numbers, tensors, symbols);
     const GradMode mode(grad_enabled() && !differentiated);
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;

@@ -85,6 +85,7 @@ struct Entry {
   int break_line = 0;
   std::vector<Tensor> recorded;     // of calls that are only looked at: the graph's arguments
   const Code* last_code = nullptr;  // of the innermost frame in the end
+  bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
 
@@ -92,6 +93,9 @@ struct Entry {
   bool begins_at(const Frame* innermost, const Frame* base) const;
   // The first guard that does not hold; null when all do.
   const Guard* failing(Found& found, Numbers& numbers) const;
+  // What the graph is given, and what its symbols are; false when a symbol has no value.
+  using Arguments = SmallVector<Tensor, 8>;
+  bool gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const;
   // Does everything; false, with nothing changed, when the graph could not be run to its end.
   bool apply(Vm& vm, Found& found, Numbers& numbers) const;
 };

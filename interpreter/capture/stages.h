@@ -76,4 +76,10 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter);
 // Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.
 std::string why(Interpreter& interpreter, const Value& function);
 
+// Whether every compiled call runs beside the interpreter, and how many differences were told of
+// (capture/check.h).
+bool checking();
+void set_checking(bool on);
+std::int64_t differences_found();
+
 }  // namespace kiln::interp

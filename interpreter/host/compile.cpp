@@ -1,8 +1,11 @@
 // `jit` and `eager`: functions with compiled entries of their own, and functions without.
 #include <fmt/format.h>
 
+#include "interpreter/capture/check.h"
 #include "interpreter/capture/hot.h"
+#include "interpreter/graph_value.h"
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/graph_stages.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
 
@@ -12,18 +15,23 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-capture::CompileOptions options_from(Args a) {
+capture::CompileOptions with_backend(const Value& backend, std::string_view who) {
   capture::CompileOptions options;
-  if (a[1].is(Tag::Str)) {
-    options.backend = text_of(a[1]);
+  if (backend.is(Tag::Str)) {
+    options.backend = text_of(backend);
     if (!capture::is_backend(options.backend)) {
-      raise("ValueError", fmt::format("jit: there is no backend \"{}\"", options.backend),
+      raise("ValueError", fmt::format("{}: there is no backend \"{}\"", who, options.backend),
             "backends are \"fused\", \"aot_eager\" and \"eager\", or a function: graph => callable");
     }
   } else {
-    check_function(a[1], "jit: backend");
-    options.own_backend = a[1];
+    check_function(backend, fmt::format("{}: backend", who));
+    options.own_backend = backend;
   }
+  return options;
+}
+
+capture::CompileOptions options_from(Args a) {
+  capture::CompileOptions options = with_backend(a[1], "jit");
   if (!a[2].is_none()) options.dynamic = bool_argument(a[2], "dynamic");
   options.fullgraph = bool_argument(a[3], "fullgraph");
   options.asked_for = true;
@@ -52,6 +60,33 @@ Value eager(Interpreter& interpreter, Args a) {
   return capture::never_compiled(interpreter, a[0]);
 }
 
+// Each graph of the call, on what it was given in the call.
+Value check(Interpreter& interpreter, Args a) {
+  const capture::CompileOptions options = with_backend(a[2], "check");
+  const std::vector<Value>& positional = a[1].as<Tuple>().items;
+  if (a[0].is(Tag::Graph)) {
+    std::vector<Tensor> arguments;
+    for (const Value& each : positional) arguments.push_back(to_operand(each));
+    const std::string found = capture::difference_of(interpreter, options, graph_of(a[0]), arguments);
+    return found.empty() ? Value() : Value(found);
+  }
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
+    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
+  }
+  const CapturedCall call = captured_call(interpreter, a[0], positional, named);
+  for (const CapturedGraph* each : call.graphs()) {
+    const std::string found = capture::difference_of(interpreter, options, each->graph, each->arguments);
+    if (!found.empty()) return Value(found);
+  }
+  return {};
+}
+
+Value set_check(Interpreter&, Args a) {
+  set_checking(bool_argument(a[0], "on"));
+  return {};
+}
+
 constexpr NativeDef kCompile[] = {
     {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
@@ -65,6 +100,19 @@ constexpr NativeDef kCompile[] = {
      ">>> compile_info(f).graphs\n"
      "1",
      jit},
+    {"check(f, *args, backend=\"fused\", **named)",
+     "The first difference between a call compiled and in the interpreter, in words; none when there is "
+     "none. "
+     "The call runs once; what its graphs are given is copied. `f` may also be a graph.\n"
+     ">>> check(x => x.exp() + 1, ones(3))\n"
+     ">>> check(x => x.exp() + 1, ones(3), backend=g => (x => g(x) * 2))\n"
+     "'result 1 (%1)[0] is 7.436563491821289, the interpreter has 3.7182817459106445'",
+     check},
+    {"set_check(on)",
+     "From now on every call that is compiled runs beside the interpreter, on copies, and the first "
+     "difference "
+     "is told with a program that shows it. The interpreter's results count; nothing is done twice.",
+     set_check},
     {"eager(f)", "The same function, never compiled. Also a decorator: `@eager fn f(x) { … }`.", eager},
 };
 

@@ -1,4 +1,4 @@
-// Commands that measure compiled calls: kernels.
+// Commands that measure compiled calls, and hold them to the interpreter: kernels check.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace kiln::repl {
 namespace {
 
 constexpr std::size_t kColumns = 6;
+using interp::Value;
 using Row = std::array<std::string, kColumns>;
 
 std::string flops_text(std::optional<std::int64_t> flops) {
@@ -64,7 +65,7 @@ std::string table_text(const std::vector<Row>& rows, bool color) {
 
 void show_kernels(Session& session, const interp::CapturedGraph& part, jit::Remove remove) {
   const auto& fused = interp::host::stage_named("fused");
-  const interp::Value stage = interp::host::stage_value(fused, part, remove);
+  const Value stage = interp::host::stage_value(fused, part, remove);
   const std::vector<jit::NodeCost> costs = jit::measure(interp::graph_of(stage), part.arguments);
   std::vector<Row> rows{{"kernel", "ops", "bytes", "flops", "time", "roofline"}};
   for (const jit::NodeCost& each : costs) rows.push_back(row_of(each));
@@ -86,7 +87,27 @@ void kernels(Session& session, std::string_view text) {
                       style::kFaint, session.color()));
 }
 
-constexpr std::array<Command, 1> kCommands{{
+// ---- :check ----
+
+void check_call(Session& session, std::string_view text) {
+  const WrittenCall call = written_call(session, "check", text);
+  std::vector<Value> arguments{call.function};
+  arguments.insert(arguments.end(), call.positional.begin(), call.positional.end());
+  std::vector<interp::NamedArgument> named;
+  for (const auto& [name, value] : call.named) named.push_back({name, value});
+  const Value* function = session.interpreter().prelude().find("check");
+  const Value found = session.interpreter().call(*function, arguments, named);
+  session.write(found.is_none() ? "no difference\n" : session.interpreter().str(found) + "\n");
+}
+
+void check(Session& session, std::string_view text) {
+  if (text == "on" || text == "off") return interp::set_checking(text == "on");
+  if (!text.empty()) return check_call(session, text);
+  session.write(fmt::format("checking is {}, {} difference{} so far\n", interp::checking() ? "on" : "off",
+                            interp::differences_found(), interp::differences_found() == 1 ? "" : "s"));
+}
+
+constexpr std::array<Command, 2> kCommands{{
     {"kernels", "f(x)", "Compiling",
      "what each kernel of a call costs: bytes, flops, time, share of the roofline",
      "The call runs once, and then each of its kernels and library calls again, alone. Bytes are those of "
@@ -96,6 +117,15 @@ constexpr std::array<Command, 1> kCommands{{
      "tensors that lie in a cache can be faster. `kernels(f, x)` is the same in a program.\n\n"
      "kiln> :kernels (x => (x.exp() + 1).log())(ones(1000))\n",
      kernels},
+    {"check", "[on | off | f(x)]", "Compiling",
+     "run compiled calls beside the interpreter, and tell of differences",
+     "While it is on, every call that is compiled is done by the interpreter, and by its compiled graph on "
+     "copies\n"
+     "of the tensors. The first difference is told, with a program that shows it. `:check f(x)` asks of one "
+     "call,\n"
+     "as `check(f, x)` does; `kiln --check` has it on from the start.\n\n"
+     "kiln> :check (x => x.exp() + 1)(ones(3))\nkiln> :check\n",
+     check},
 }};
 
 }  // namespace

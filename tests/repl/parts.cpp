@@ -49,7 +49,7 @@ TEST_CASE("the command line chooses a mode") {
   CHECK(parsed({"--no-init", "--no-color"}).mode == Mode::Prompt);
   CHECK(parsed({"a.kiln"}).mode == Mode::Script);
   CHECK(parsed({"-"}).script == "-");
-  CHECK(parsed({"fmt", "--check", "a.kiln", "b.kiln"}).check_only);
+  CHECK(parsed({"fmt", "--check", "a.kiln", "b.kiln"}).check);
   CHECK(parsed({"check", "a.kiln"}).mode == Mode::Check);
   CHECK(parsed({"test", "a.kiln"}).files == std::vector<std::string>{"a.kiln"});
   CHECK(parsed({"--version"}).mode == Mode::Version);
@@ -77,7 +77,9 @@ TEST_CASE("a wrong command line says what is wrong and what was meant") {
   CHECK(complaint({"--threads"}) == "`--threads` needs a value|`--threads n`");
   CHECK(complaint({"--json=yes"}) == "`--json` takes no value|");
   CHECK(complaint({"fmt"}) == "`kiln fmt` needs files|");
-  CHECK(complaint({"--check", "a.kiln"}) == "`--check` goes with `kiln fmt`|");
+  CHECK(parsed({"--check", "a.kiln"}).check);
+  CHECK(complaint({"test", "--check", "a.kiln"}) ==
+        "`--check` goes with programs and `kiln fmt`, not with `kiln test`|");
   CHECK(complaint({"--backend", "warp"}) ==
         "there is no backend `warp`|backends are fused, aot_eager and eager");
   CHECK(complaint({"-x"}).starts_with("there is no option `-x`"));

@@ -41,6 +41,14 @@ class Running(unittest.TestCase):
         self.assertEqual(kiln("-e", "print(1)"), (0, "1\n", ""))
         self.assertEqual(kiln("-e", "x = 1", "-e", "x + 1"), (0, "2\n", ""))
 
+    def test_checked_calls_that_differ_are_an_error(self):
+        text = "f = jit(x => x.exp() + 1, backend={})\nf(ones(2)); f(ones(2))"
+        self.assertEqual(kiln("--check", "-e", text.format('"fused"') + ";"), (0, "", ""))
+        code, out, err = kiln("--check", "-e", text.format("g => (x => g(x) * 2)") + ";")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("check: main gives something else compiled than in the interpreter: result 1", err)
+        self.assertIn("print(check(g, x0, backend=", err)
+
     def test_script_prints_only_what_it_prints(self):
         write("a.kiln", "1 + 1\nprint(args)\n")
         self.assertEqual(kiln("a.kiln", "x", "--json"), (0, "['x', '--json']\n", ""))

@@ -1,13 +1,13 @@
 // Runs Kiln scripts and compares what they show with the expectations beside it.
 //
-//   script_runner [--update] [--errors] [--hot n] files or folders
+//   script_runner [--update] [--errors] [--hot n] [--check] files or folders
 //
 // In a script, the output of a line's statements (what each prints, then its value if it is an expression) is
 // expected in comments `# => text`: behind the line, or on lines of their own below it, one for each line of
 // output. An error is expected as `# => ! Kind: message`. With --errors, a whole file is run and the
 // diagnostic that it ends in is compared with the file of the same name ending in `.expected`. --update
 // writes what was found. With --hot, functions are compiled after n tensor ops; what they show must not
-// change.
+// change. With --check every compiled call runs beside the interpreter, and nothing may be told of it.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
 #include "lang/ast.h"
 #include "lang/parse.h"
@@ -246,6 +247,8 @@ int main(int argc, char** argv) {
       errors = true;
     } else if (argument == "--hot" && i + 1 < argc) {
       hot_after = std::stoi(argv[++i]);
+    } else if (argument == "--check") {
+      kiln::interp::set_checking(true);
     } else {
       arguments.push_back(argument);
     }

@@ -1,0 +1,108 @@
+#include "interpreter/capture/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interpreter/capture/backend.h"
+#include "interpreter/capture/generalize.h"
+#include "interpreter/capture/own_backend.h"
+#include "interpreter/interpreter.h"
+#include "jit/evaluate.h"
+#include "jit/reduce.h"
+#include "tensor/autograd.h"
+
+namespace kiln::interp {
+namespace {
+bool is_checking = false;
+std::int64_t found_so_far = 0;
+}  // namespace
+
+bool checking() { return is_checking; }
+void set_checking(bool on) { is_checking = on; }
+std::int64_t differences_found() { return found_so_far; }
+
+}  // namespace kiln::interp
+
+namespace kiln::interp::capture {
+namespace {
+
+// A backend of the program that raises does not hold for the call: what that means is said elsewhere.
+Tensors run_or_refuse(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols) {
+  try {
+    return run(arguments, symbols);
+  } catch (const BackendError& error) {
+    throw OpError(ErrorKind::Capture, error.what());
+  }
+}
+
+jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, bool needs_gradients) {
+  return [&interpreter, options, needs_gradients](const jit::Graph& graph) -> jit::RunGraph {
+    jit::Graph captured = graph;
+    captured.stage = jit::Stage::Captured;
+    try {
+      Runner run = make_runner(interpreter, options, captured, needs_gradients);
+      return [run = std::move(run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
+    } catch (const lang::UserError& error) {  // of a backend of the program
+      if (error.diagnostic().kind == "Interrupted") throw;
+      throw OpError(ErrorKind::Capture, error.diagnostic().message);
+    }
+  };
+}
+
+// Did the call do what was compiled? Else a guard let it through that should not have.
+bool same_steps(const jit::Graph& a, const jit::Graph& b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [](const jit::Node& x, const jit::Node& y) { return x.op == y.op && x.form == y.form; });
+}
+
+}  // namespace
+
+std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& numbers) {
+  Check check;
+  if (!entry.run || !entry.gather(found, numbers, check.given_, check.symbols_)) return std::nullopt;
+  check.before_ = jit::copies_of(check.given_);
+  if (check.before_.size() != check.given_.size()) return std::nullopt;
+  const jit::RunGraph run = [&](Inputs arguments) {
+    const GradMode mode(grad_enabled() && !entry.differentiated);
+    return run_or_refuse(entry.run, arguments, check.symbols_);
+  };
+  check.compiled_ = jit::run_on(run, jit::copies_of(check.given_));
+  if (!check.compiled_.error.empty()) return std::nullopt;
+  return check;
+}
+
+std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorded) const {
+  if (!recorded.entry || recorded.overrun) return "";
+  if (!same_steps(entry.captured, recorded.entry->captured))
+    return "the interpreter runs other ops than were compiled, under the same guards";
+  const jit::Outcome interpreted{recorded.outputs, {given_.begin(), given_.end()}, "", false};
+  return jit::first_difference(compiled_, interpreted, jit::names_of(entry.captured));
+}
+
+void Check::tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry,
+                 bool needs_gradients, const std::string& difference) const {
+  ++found_so_far;
+  std::string text = fmt::format("check: {} gives something else compiled than in the interpreter: {}\n",
+                                 entry.captured.name, difference);
+  jit::Graph graph = entry.captured;
+  graph.hints = symbols_;
+  const auto shown =
+      jit::reduce(at_hints(std::move(graph)), before_, runs_of(interpreter, options, needs_gradients));
+  if (shown) {
+    text += "this program shows it:\n" + jit::program_of(*shown, fmt::format("\"{}\"", options.backend));
+    if (!options.own_backend.is_none()) text += "# with the backend of the call in place of this one\n";
+  } else {
+    text += "its graph alone, run on the same tensors, does not show it\n";
+  }
+  interpreter.write_error(text);
+}
+
+std::string difference_of(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
+                          Inputs arguments) {
+  jit::Graph graph = captured;
+  graph.hints = jit::bind_symbols(captured, arguments);
+  return jit::difference_on(at_hints(std::move(graph)), arguments, runs_of(interpreter, options, false));
+}
+
+}  // namespace kiln::interp::capture

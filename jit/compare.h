@@ -1,0 +1,40 @@
+// Owns comparing two ways to run a graph: results, what becomes of arguments, errors; to the bit.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+// One tensor per argument in; the results out, with what the graph does to its arguments done.
+using RunGraph = std::function<Tensors(Inputs)>;
+
+// Elements in memory of their own, which they share as these do; no history. Empty where that cannot be:
+// tensors of a transform, memory read as several dtypes.
+std::vector<Tensor> copies_of(Inputs tensors);
+
+struct Outcome {
+  std::vector<Tensor> results;
+  std::vector<Tensor> arguments;  // afterwards
+  std::string error;              // the message of an OpError; then there are no results
+  bool refused = false;           // the graph does not hold for these arguments, and says so
+};
+// Leaves the random state as it was.
+Outcome run_on(const RunGraph& run, std::vector<Tensor> arguments);
+
+// What the results and arguments are called in sentences.
+struct OutcomeNames {
+  std::vector<std::string> results;
+  std::vector<std::string> arguments;
+};
+// Of a graph: "result 1 (%y)", "argument %x".
+OutcomeNames names_of(const Graph& graph);
+
+// The first difference as a sentence, empty when there is none: dtypes, sizes, elements (nans are equal), who
+// shares memory with whom, writes.
+std::string first_difference(const Outcome& compiled, const Outcome& interpreted, const OutcomeNames& names);
+
+}  // namespace kiln::jit

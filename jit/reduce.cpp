@@ -1,0 +1,252 @@
+#include "jit/reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "jit/evaluate.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "jit/text.h"
+#include "tensor/cpu/copy.h"
+#include "tensor/error.h"
+
+namespace kiln::jit {
+namespace {
+
+// Each attempt compiles a graph.
+constexpr int kMostAttempts = 300;
+// Arguments of up to this many elements are written out.
+constexpr std::int64_t kMostElements = 4096;
+
+RunGraph interpreted(const Graph& graph) {
+  return [&graph](Inputs arguments) { return evaluate(graph, arguments); };
+}
+
+// What is done to arguments in the end as more results.
+Graph without_effects(Graph graph) {
+  for (const Effect& each : graph.effects) graph.outputs.push_back(Operand::of(each.value));
+  graph.effects.clear();
+  return graph;
+}
+
+// A graph that computes one value from others, which become its inputs.
+class Cut {
+ public:
+  Cut(const Graph& graph, ValueId result, const std::set<ValueId>& given) : graph_(graph), given_(given) {
+    const std::vector<int> producers = graph.producers();
+    const auto place = [&](ValueId id) {
+      return given.contains(id) ? -1 : producers[static_cast<std::size_t>(id)];
+    };
+    std::set<int> needed;
+    std::vector<ValueId> open{result};
+    while (!open.empty()) {
+      const ValueId id = open.back();
+      open.pop_back();
+      if (place(id) < 0) {
+        inputs_.insert(id);
+      } else if (needed.insert(place(id)).second) {
+        for (const Operand& each : graph.nodes[static_cast<std::size_t>(place(id))].operands) {
+          if (each.is_value()) open.push_back(each.value);
+        }
+      }
+    }
+    build(result, needed);
+  }
+
+  Graph graph() { return std::move(made_.graph); }
+  // Values of the whole graph, in the order of the inputs.
+  const std::set<ValueId>& inputs() const { return inputs_; }
+
+ private:
+  void build(ValueId result, const std::set<int>& needed) {
+    made_.graph.stage = Stage::Functional;
+    made_.graph.name = graph_.name;
+    std::vector<ValueId> map(graph_.values.size(), Operand::kAbsent);
+    for (const ValueId id : inputs_) {
+      const Value& value = graph_.values[static_cast<std::size_t>(id)];
+      map[static_cast<std::size_t>(id)] = made_.input(value.name, value.type);
+    }
+    for (const int place : needed) {
+      Node node = graph_.nodes[static_cast<std::size_t>(place)];
+      const std::vector<ValueId> outputs = std::move(node.outputs);
+      node.outputs.clear();
+      for (Operand& each : node.operands) {
+        if (each.is_value()) each.value = map[static_cast<std::size_t>(each.value)];
+      }
+      std::vector<Type> types;
+      std::vector<std::string> names;
+      for (const ValueId id : outputs) {
+        types.push_back(graph_.values[static_cast<std::size_t>(id)].type);
+        names.push_back(graph_.values[static_cast<std::size_t>(id)].name);
+      }
+      const std::vector<ValueId> fresh = made_.append(std::move(node), std::move(types), names);
+      for (std::size_t k = 0; k < fresh.size(); ++k) map[static_cast<std::size_t>(outputs[k])] = fresh[k];
+    }
+    made_.graph.outputs = {Operand::of(map[static_cast<std::size_t>(result)])};
+  }
+
+  const Graph& graph_;
+  const std::set<ValueId>& given_;
+  std::set<ValueId> inputs_;
+  Builder made_;
+};
+
+class Reducer {
+ public:
+  Reducer(Graph graph, std::vector<Tensor> arguments, const MakeRun& make)
+      : graph_(std::move(graph)), arguments_(std::move(arguments)), make_(make) {}
+
+  std::optional<Reproduction> run() {
+    const std::string whole = difference_on(graph_, arguments_, make_);
+    if (whole.empty()) return std::nullopt;
+    best_ = {graph_, arguments_, whole};
+    const bool plain = std::none_of(graph_.inputs.begin(), graph_.inputs.end(),
+                                    [](const Input& each) { return each.role == Role::Base; });
+    if (plain && know_values()) {
+      one_result();
+      fewer_nodes();
+    }
+    simpler_arguments();
+    return std::move(best_);
+  }
+
+ private:
+  // Every value of the graph, as the interpreter has it.
+  bool know_values() {
+    Graph all = graph_;
+    all.outputs.clear();
+    for (ValueId id = 0; id < static_cast<ValueId>(graph_.values.size()); ++id)
+      all.outputs.push_back(Operand::of(id));
+    const Outcome outcome = run_on(interpreted(all), copies_of(arguments_));
+    values_ = outcome.results;
+    return values_.size() == graph_.values.size();
+  }
+
+  bool try_cut(ValueId result, const std::set<ValueId>& given) {
+    if (++attempts_ > kMostAttempts) return false;
+    Cut cut(graph_, result, given);
+    std::vector<Tensor> arguments;
+    for (const ValueId id : cut.inputs()) arguments.push_back(values_[static_cast<std::size_t>(id)]);
+    return try_one(cut.graph(), std::move(arguments));
+  }
+  bool try_one(Graph graph, std::vector<Tensor> arguments) {
+    std::string found = difference_on(graph, arguments, make_);
+    if (found.empty()) return false;
+    best_ = {std::move(graph), std::move(arguments), std::move(found)};
+    return true;
+  }
+
+  // The first value that differs when it is the only result.
+  void one_result() {
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId id : node.outputs) {
+        if (!try_cut(id, {})) continue;
+        result_ = id;
+        return;
+      }
+    }
+  }
+
+  void fewer_nodes() {
+    if (result_ < 0) return;
+    std::set<ValueId> given;
+    for (const Node& node : graph_.nodes) {
+      if (node.is_constant()) continue;
+      if (std::find(node.outputs.begin(), node.outputs.end(), result_) != node.outputs.end()) return;
+      std::set<ValueId> more = given;
+      more.insert(node.outputs.begin(), node.outputs.end());
+      if (try_cut(result_, more)) given = std::move(more);
+    }
+  }
+
+  void simpler_arguments() {
+    for (std::size_t k = 0; k < best_.arguments.size(); ++k) {
+      const Tensor x = best_.arguments[k];
+      if (x.is_number()) continue;
+      for (const Tensor& simple : {filled(x, 1.0), counted(x), cpu::contiguous_copy(x, x.dtype())}) {
+        std::vector<Tensor> arguments = best_.arguments;
+        arguments[k] = simple;
+        if (try_one(best_.graph, std::move(arguments))) break;
+      }
+    }
+  }
+  static Tensor from_f64(const Tensor& like, const std::function<double(std::int64_t)>& element) {
+    const Tensor wide = Tensor::empty(like.sizes(), DType::F64, like.device());
+    for (std::int64_t i = 0; i < wide.numel(); ++i) wide.writable<double>()[i] = element(i);
+    return cpu::contiguous_copy(wide, like.dtype());
+  }
+  static Tensor filled(const Tensor& like, double value) {
+    return from_f64(like, [value](std::int64_t) { return value; });
+  }
+  static Tensor counted(const Tensor& like) {
+    return from_f64(like, [](std::int64_t i) { return static_cast<double>(i % 100); });
+  }
+
+  Graph graph_;
+  std::vector<Tensor> arguments_;
+  const MakeRun& make_;
+  std::vector<Tensor> values_;
+  ValueId result_ = -1;
+  int attempts_ = 0;
+  Reproduction best_;
+};
+
+// ---- As a program ----
+
+std::string element_text(const Tensor& dense, std::int64_t at) {
+  if (dense.dtype() == DType::Bool) return dense.data<bool>()[at] ? "true" : "false";
+  if (!is_float(dense.dtype()))
+    return fmt::format("{}", cpu::contiguous_copy(dense, DType::I64).data<std::int64_t>()[at]);
+  const double value = cpu::contiguous_copy(dense, DType::F64).data<double>()[at];
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string argument_text(const Tensor& x) {
+  const Tensor dense = cpu::contiguous_copy(x, x.dtype());
+  if (x.is_number()) return element_text(dense, 0);
+  if (x.numel() > kMostElements)
+    return fmt::format("zeros({}, dtype={})  # its elements are too many to be written",
+                       to_string(to_type(x.type()).sizes), name(x.dtype()));
+  std::string elements;
+  for (std::int64_t i = 0; i < x.numel(); ++i) elements += (i == 0 ? "" : ", ") + element_text(dense, i);
+  return fmt::format("tensor([{}], dtype={}).reshape({})", elements, name(x.dtype()),
+                     to_string(to_type(x.type()).sizes));
+}
+
+}  // namespace
+
+std::string difference_on(const Graph& graph, Inputs arguments, const MakeRun& make) {
+  std::vector<Tensor> ours = copies_of(arguments), theirs = copies_of(arguments);
+  if (ours.size() != arguments.size()) return "";
+  const Outcome compiled = run_on([&](Inputs given) { return make(graph)(given); }, std::move(ours));
+  if (compiled.refused) return "";
+  return first_difference(compiled, run_on(interpreted(graph), std::move(theirs)), names_of(graph));
+}
+
+std::optional<Reproduction> reduce(const Graph& captured, Inputs arguments, const MakeRun& make) {
+  Graph graph = captured;
+  try {
+    graph = without_effects(dce(functionalize(expand_views(captured), Remove::Mutations)));
+  } catch (const OpError&) {  // it has no functional form, and is shown as it is
+  }
+  return Reducer(std::move(graph), copies_of(arguments), make).run();
+}
+
+std::string program_of(const Reproduction& found, const std::string& backend) {
+  std::string text =
+      fmt::format("# {}\ng = parse_graph(\"\"\"{}\"\"\")\n", found.difference, print_graph(found.graph));
+  std::string names;
+  for (std::size_t k = 0; k < found.arguments.size(); ++k) {
+    text += fmt::format("x{} = {}\n", k, argument_text(found.arguments[k]));
+    names += fmt::format(", x{}", k);
+  }
+  return text + fmt::format("print(check(g{}, backend={}))\n", names, backend);
+}
+
+}  // namespace kiln::jit
