@@ -1,23 +1,41 @@
 #include "jit/compiler.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <mutex>
 
+#include "jit/code_cache.h"
+#include "jit/code_key.h"
 #include "tensor/error.h"
 
 namespace kiln::jit {
 namespace {
 
-// Where the build put it, else beside the program or where the system has its libraries.
-constexpr const char* kPlaces[] = {KILN_LLVM_LIBRARY, "libkiln_llvm.so"};
+constexpr const char* kName = "libkiln_llvm.so";
 
+// Where the build put it, else beside the program.
+std::string library_path() {
+  if (access(KILN_LLVM_LIBRARY, R_OK) == 0) return KILN_LLVM_LIBRARY;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path beside = program.parent_path() / kName;
+  return std::filesystem::exists(beside, error) ? beside.string() : "";
+}
+
+// Without a path, where the system has its libraries.
 CompileFn open_library() {
-  for (const char* place : kPlaces) {
-    void* const library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) return reinterpret_cast<CompileFn>(dlsym(library, kCompileSymbol));
-  }
-  throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
+  const std::string path = library_path();
+  void* const library = dlopen(path.empty() ? kName : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
+  return reinterpret_cast<CompileFn>(dlsym(library, kCompileSymbol));
+}
+
+// What code depends on beside its nests: all that makes it. Empty when it is not known: nothing is kept then.
+const std::string& compiler_id() {
+  static const std::string id = build_id(library_path());
+  return id;
 }
 
 std::string with_llvm(const CompileRequest& request) {
@@ -38,9 +56,33 @@ std::string make_object(std::span<const LoopNest> nests) {
   return with_llvm({nests, processor(), Product::Object, {}});
 }
 
+namespace {
+
+// Null when there is none on disk.
+std::shared_ptr<Code> kept_code(const std::string& key) {
+  const std::optional<std::string> object = cached_code(key);
+  if (!object) return nullptr;
+  try {
+    return Code::load(*object);
+  } catch (const InternalError&) {  // what it needs is not here
+    return nullptr;
+  }
+}
+
+std::shared_ptr<Code> code_of(std::span<const LoopNest> nests) {
+  if (code_cache_bytes() == 0 || compiler_id().empty()) return Code::load(make_object(nests));
+  const std::string key = code_key(nests, compiler_id(), processor());
+  if (std::shared_ptr<Code> kept = kept_code(key)) return kept;
+  const std::string object = make_object(nests);
+  keep_code(key, object);
+  return Code::load(object);
+}
+
+}  // namespace
+
 CompiledKernels compile(std::span<const LoopNest> nests) {
   CompiledKernels made;
-  made.code = Code::load(make_object(nests));
+  made.code = code_of(nests);
   for (std::size_t i = 0; i < nests.size(); ++i)
     made.functions.push_back(reinterpret_cast<KernelFn>(made.code->find(kernel_symbol(i))));
   return made;

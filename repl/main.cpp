@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interpreter/capture/stages.h"
+#include "jit/code_cache.h"
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
@@ -87,6 +88,7 @@ int run_session(const CommandLine& line) {
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
+  jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   Session session(session_options(line, prompt && terminal));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {

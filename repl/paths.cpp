@@ -34,6 +34,12 @@ std::string state_folder() {
   return base + "/kiln";
 }
 
+std::string kernel_folder() {
+  const std::string base = base_folder("XDG_CACHE_HOME", "/.cache");
+  if (base.empty() || !make_folders(base + "/kiln/kernels")) return {};
+  return base + "/kiln/kernels";
+}
+
 std::string config_folder() {
   const std::string base = base_folder("XDG_CONFIG_HOME", "/.config");
   return base.empty() ? base : base + "/kiln";

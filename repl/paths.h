@@ -10,5 +10,7 @@ namespace kiln::repl {
 std::string state_folder();
 // "$XDG_CONFIG_HOME/kiln" (default "~/.config/kiln"); not made. Empty when there is no home.
 std::string config_folder();
+// Where compiled kernels are kept. It is made if need be; "" when there is none.
+std::string kernel_folder();
 
 }  // namespace kiln::repl

@@ -5,7 +5,9 @@
 #include <charconv>
 
 #include "interpreter/natives.h"
+#include "jit/code_cache.h"
 #include "repl/command.h"
+#include "repl/paths.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 
@@ -49,7 +51,17 @@ void set_threads(Session&, std::string_view value) { set_num_threads(parse_int("
 std::string get_device(Session&) { return to_string(default_device()); }
 void set_device(Session&, std::string_view value) { set_default_device(parse_device(value)); }
 
-constexpr std::array<Setting, 7> kSettings{{
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+std::string get_cache(Session&) {
+  const std::size_t bytes = jit::code_cache_bytes();
+  return bytes == 0 ? "off" : std::to_string(bytes / kMebibyte);
+}
+void set_cache(Session&, std::string_view value) {
+  const int mebibytes = value == "off" ? 0 : parse_int("cache", value, 1, 1 << 20);
+  jit::use_code_cache({kernel_folder, static_cast<std::size_t>(mebibytes) * kMebibyte});
+}
+
+constexpr std::array<Setting, 8> kSettings{{
     {"precision", "0 to 17", "digits after the point in printed tensors",
      get_print<&interp::PrintOptions::precision>,
      [](Session&, std::string_view v) {
@@ -70,6 +82,7 @@ constexpr std::array<Setting, 7> kSettings{{
     {"color", "on, off", "colour in results and errors", get_color, set_color},
     {"threads", "1 to 4096", "threads that kernels use", get_threads, set_threads},
     {"device", "cpu", "where new tensors live", get_device, set_device},
+    {"cache", "off, 1 to 1048576", "MiB of disk for compiled kernels", get_cache, set_cache},
 }};
 
 void set(Session& session, std::string_view argument) {
@@ -107,7 +120,7 @@ void quit(Session&, std::string_view argument) {
 }
 
 constexpr std::array<Command, 3> kCommands{{
-    {"set", "[key [value]]", "Session", "how values print, colour, threads",
+    {"set", "[key [value]]", "Session", "how values print, colour, threads, the disk cache",
      "kiln> :set\nkiln> :set precision 2\nkiln> tensor([1 / 3])\nkiln> :set precision 4\n", set},
     {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset},
     {"quit", "[code]", "Session", "leave; Ctrl-D does too", "", quit},

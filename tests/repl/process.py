@@ -41,6 +41,24 @@ class Running(unittest.TestCase):
         self.assertEqual(kiln("-e", "print(1)"), (0, "1\n", ""))
         self.assertEqual(kiln("-e", "x = 1", "-e", "x + 1"), (0, "2\n", ""))
 
+    def test_compiled_kernels_are_kept_where_xdg_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = "print(jit(x => x.exp() + 1)(zeros(3)).tolist())"
+            kernels = os.path.join(folder, "kiln", "kernels")
+            for _ in range(2):
+                self.assertEqual(kiln("-e", program, XDG_CACHE_HOME=folder), (0, "[2.0, 2.0, 2.0]\n", ""))
+                self.assertEqual(len(os.listdir(kernels)), 1)
+            path = os.path.join(kernels, os.listdir(kernels)[0])
+            with open(path, "rb") as file:
+                good = file.read()
+            for damaged in (b"", b"kilncod1", good[:-1]):
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                self.assertEqual(kiln("-e", program, XDG_CACHE_HOME=folder), (0, "[2.0, 2.0, 2.0]\n", ""))
+            self.assertEqual(kiln("-e", "1 + 1", XDG_CACHE_HOME=folder + "/other"), (0, "2\n", ""))
+            self.assertFalse(os.path.exists(folder + "/other"))
+            self.assertEqual(kiln("-e", program, XDG_CACHE_HOME="/dev/null"), (0, "[2.0, 2.0, 2.0]\n", ""))
+
     def test_checked_calls_that_differ_are_an_error(self):
         text = "f = jit(x => x.exp() + 1, backend={})\nf(ones(2)); f(ones(2))"
         self.assertEqual(kiln("--check", "-e", text.format('"fused"') + ";"), (0, "", ""))

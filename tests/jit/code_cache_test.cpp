@@ -1,0 +1,202 @@
+// Machine code on disk: found again by what it depends on, never when damaged, bounded, shared by processes.
+#include "jit/code_cache.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "jit/code_key.h"
+#include "jit/compiler.h"
+#include "jit/evaluate.h"
+#include "jit/fused.h"
+#include "jit/text.h"
+#include "tests/jit/graphs.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A cache in a folder of its own, and none afterwards.
+class Cache {
+ public:
+  explicit Cache(std::size_t most = kCodeCacheBytes) {
+    std::string name = (fs::temp_directory_path() / "kiln_cache_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+    again(most);
+  }
+  ~Cache() {
+    use_code_cache({});
+    fs::remove_all(path_);
+  }
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  // As another process would find it.
+  void again(std::size_t most = kCodeCacheBytes) {
+    use_code_cache({[path = path_.string()] { return path; }, most});
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& each : fs::directory_iterator(path_)) found.push_back(each.path());
+    return found;
+  }
+  std::size_t bytes() const {
+    std::size_t total = 0;
+    for (const fs::path& each : files()) total += fs::file_size(each);
+    return total;
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+void write(const fs::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+Graph graph_of(const std::string& name, const std::string& number, int size) {
+  const std::string type = "f32[" + std::to_string(size) + "]";
+  return parse_graph("graph functional " + name + "(%x: " + type + ") {\n  %y = exp(%x) : " + type +
+                     "\n  %z = add(%y, " + number + ") : " + type + "\n  return %z\n}\n");
+}
+std::string key_of(const Graph& graph) {
+  const Graph fused = fuse(graph).graph;
+  return code_key(kernels_of(fused)[0].lowered->passes, "compiler", "processor");
+}
+
+}  // namespace
+
+TEST_CASE("code that was kept is found again by its key", "[jit][cache]") {
+  const Cache cache;
+  CHECK_FALSE(cached_code("a"));
+  keep_code("a", "code of a");
+  keep_code("b", "");
+  CHECK(cached_code("a") == "code of a");
+  CHECK(cached_code("b") == "");
+  CHECK_FALSE(cached_code("c"));
+  keep_code("a", "other code");
+  CHECK(cached_code("a") == "other code");
+  CHECK(cache.files().size() == 2);
+}
+
+TEST_CASE("what is damaged is as if it were not there", "[jit][cache]") {
+  Cache cache;
+  keep_code("key", "some code that matters");
+  const fs::path file = cache.files().at(0);
+  const std::string good = read(file);
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    write(file, bad);
+    CHECK_FALSE(cached_code("key"));
+    write(file, std::string_view(good).substr(0, at));
+    CHECK_FALSE(cached_code("key"));
+  }
+  write(file, good + "more");
+  CHECK_FALSE(cached_code("key"));
+  write(file, good);
+  CHECK(cached_code("key") == "some code that matters");
+}
+
+TEST_CASE("the folder is bounded: what was not used for longest goes", "[jit][cache]") {
+  constexpr std::size_t kMost = 20'000;
+  Cache cache(kMost);
+  const std::string code(900, 'x');
+  for (int i = 0; i < 100; ++i) {
+    keep_code("key " + std::to_string(i), code);
+    CHECK(cache.bytes() <= kMost);
+    CHECK(cached_code("key " + std::to_string(i)));
+    REQUIRE(cached_code("key 0"));  // in use all the time
+  }
+  CHECK(cache.files().size() > 10);
+  keep_code("large", std::string(kMost, 'x'));
+  CHECK_FALSE(cached_code("large"));
+}
+
+TEST_CASE("a folder that is not there keeps nothing and breaks nothing", "[jit][cache]") {
+  use_code_cache({[] { return std::string("/dev/null/kernels"); }, kCodeCacheBytes});
+  keep_code("a", "code");
+  CHECK_FALSE(cached_code("a"));
+  use_code_cache({[] { return std::string(); }, kCodeCacheBytes});
+  keep_code("a", "code");
+  CHECK_FALSE(cached_code("a"));
+  use_code_cache({});
+  CHECK(code_cache_bytes() == 0);
+}
+
+TEST_CASE("the key is what code depends on, and nothing else", "[jit][cache]") {
+  CHECK(key_of(graph_of("f", "1", 8)) == key_of(graph_of("g", "1", 5000)));
+  CHECK(key_of(graph_of("f", "1", 8)) != key_of(graph_of("f", "2", 8)));
+  CHECK(key_of(graph_of("f", "1", 8)) != key_of(graph_of("f", "1.0", 8)));
+  const Graph fused = fuse(graph_of("f", "1", 8)).graph;
+  const auto& nests = kernels_of(fused)[0].lowered->passes;
+  CHECK(code_key(nests, "a", "b") != code_key(nests, "ab", ""));
+  CHECK(code_key(nests, "a", "b") != code_key(nests, "a", "c"));
+}
+
+TEST_CASE("kernels from disk compute what compiled ones do", "[jit][cache]") {
+  Cache cache;
+  const Graph graph = graph_of("f", "1", 100);
+  const std::vector<Tensor> arguments = {kiln::testing::noise({100}, DType::F32, 1, -2.0, 2.0)};
+  const Tensors compiled = evaluate(fuse(graph).graph, arguments);
+  REQUIRE(cache.files().size() == 1);
+  cache.again();
+  const Tensors loaded = evaluate(fuse(graph).graph, arguments);
+  CHECK(cache.files().size() == 1);
+  CHECK(kiln::testing::same_bits(loaded[0], compiled[0]));
+  // One that is whole but no object is compiled anew, and put right.
+  const std::string key = [&] {
+    const std::string bytes = read(cache.files()[0]);
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data() + 8, sizeof length);
+    return bytes.substr(32, length);
+  }();
+  keep_code(key, "no object");
+  CHECK(kiln::testing::same_bits(evaluate(fuse(graph).graph, arguments)[0], compiled[0]));
+  CHECK(cached_code(key) != "no object");
+}
+
+TEST_CASE("many processes share a folder", "[jit][cache]") {
+  constexpr std::size_t kMost = 30'000;
+  Cache cache(kMost);
+  constexpr int kProcesses = 4, kRounds = 200;
+  const auto code_for = [](int i) { return std::string(static_cast<std::size_t>(500 + 40 * i), 'x'); };
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool good = true;
+      for (int round = 0; round < kRounds; ++round) {
+        const int i = (round * 7 + p) % 40;
+        const auto found = cached_code("key " + std::to_string(i));
+        good = good && (!found || *found == code_for(i));
+        keep_code("key " + std::to_string(i), code_for(i));
+      }
+      _exit(good ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t each : children) {
+    int status = 0;
+    waitpid(each, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  for (const fs::path& each : cache.files()) CHECK(each.extension() == ".code");
+}
+
+TEST_CASE("a library tells what it was made of", "[jit][cache]") {
+  CHECK(build_id(KILN_LLVM_LIBRARY).size() == 20);
+  CHECK(build_id("/dev/null").empty());
+  CHECK(build_id("/nowhere").empty());
+}
