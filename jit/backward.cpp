@@ -15,17 +15,6 @@ namespace {
 bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0; }
 bool is_absent(const Operand& operand) { return operand.value == Operand::kAbsent; }
 
-// Which values the gradients that are recorded read.
-Saves saves_of(const TapeNode& node) {
-  if (node.op->saves_by_input.empty()) return node.op->saves;
-  Saves saves;
-  for (std::size_t i = 0; i < node.edges.size(); ++i) {
-    if (node.edges[i])
-      saves = saves | node.op->saves_by_input[std::min(i, node.op->saves_by_input.size() - 1)];
-  }
-  return saves;
-}
-
 std::vector<TensorType> types_at(std::span<const Type> types, const SymbolValues& symbols) {
   std::vector<TensorType> result;
   for (const Type& each : types) result.push_back(evaluate(each, symbols));
@@ -55,10 +44,10 @@ std::string_view name_of(const TapeNode& node) {
 
 }  // namespace
 
-BackwardWalk::BackwardWalk(const Tape& tape, Rewriter& joint)
+BackwardWalk::BackwardWalk(const Tape& tape, const std::vector<bool>& wanted, Rewriter& joint)
     : tape_(tape), joint_(joint), source_producers_(joint.source().producers()), stops_(tape.nodes.size()) {
-  for (const Edge& each : tape.inputs) {
-    if (each) stop(each.node).needed = true;
+  for (std::size_t i = 0; i < tape.inputs.size(); ++i) {
+    if (tape.inputs[i] && wanted[i]) stop(tape.inputs[i].node).needed = true;
   }
   mark_needed();
 }
@@ -177,6 +166,7 @@ std::vector<Operand> BackwardWalk::differentiate(int n) {
   const bool any = std::any_of(node.edges.begin(), node.edges.end(),
                                [this](const Edge& each) { return reaches_wanted(each); });
   if (!any) return std::vector<Operand>(node.edges.size());
+  visited_.push_back(n);
   if (node.kind == TapeNode::Kind::Write) return differentiate_write(n);
   if (!node.op->vjp) {
     throw OpError(ErrorKind::Autograd,

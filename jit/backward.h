@@ -11,14 +11,17 @@ namespace kiln::jit {
 // Follows tensor/tape/engine.cpp: the same nodes in the same order, sums in the order of arrival.
 class BackwardWalk {
  public:
-  // `joint`, whose source is the functional graph that the tape speaks of, gets the steps.
-  BackwardWalk(const Tape& tape, Rewriter& joint);
+  // `joint`, whose source is the functional graph that the tape speaks of, gets the steps. `wanted`: the
+  // inputs of the tape whose gradients are asked for.
+  BackwardWalk(const Tape& tape, const std::vector<bool>& wanted, Rewriter& joint);
 
   // Does a wanted input lie on the way back from here?
   bool reaches_wanted(const Edge& edge) const;
   // The gradients of the inputs of the tape, from those of `roots`; absent where none arrives. The nodes of
   // the program must be there.
   std::vector<Operand> run(std::span<const Edge> roots, std::span<const Operand> root_grads);
+  // The nodes whose rules ran, in order.
+  const std::vector<int>& visited() const { return visited_; }
 
  private:
   struct Stop {
@@ -49,6 +52,7 @@ class BackwardWalk {
   Producers producers_;
   std::vector<Stop> stops_;
   std::priority_queue<int> ready_;
+  std::vector<int> visited_;
 };
 
 }  // namespace kiln::jit

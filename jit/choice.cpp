@@ -37,15 +37,24 @@ std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 // ---- Facts ----
 
 JointFacts::JointFacts(const Joint& joint)
-    : graph(joint.graph), outputs(joint.outputs), given(joint.given.size()), producers(graph.producers()) {
+    : graph(joint.graph), outputs(joint.outputs), given(joint.incoming), producers(graph.producers()) {
   find_dependence();
-  find_needed();
+  find_needed(joint.program_nodes.value_or(graph.nodes.size()));
   find_memory();
   find_costs();
 }
 
 const Node* JointFacts::producer(ValueId id) const {
   return producers[at(id)] < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(producers[at(id)])];
+}
+
+std::vector<bool> JointFacts::acting() const {
+  std::vector<bool> nodes(graph.nodes.size(), false);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::vector<ValueId>& outputs_of = graph.nodes[n].outputs;
+    nodes[n] = backward_nodes[n] && !outputs_of.empty() && of_gradient[at(outputs_of[0])];
+  }
+  return nodes;
 }
 
 void JointFacts::find_dependence() {
@@ -58,7 +67,8 @@ void JointFacts::find_dependence() {
   }
 }
 
-void JointFacts::find_needed() {
+// What acts does so where it belongs: an error of the derivative is one of backward.
+void JointFacts::find_needed(std::size_t program_nodes) {
   std::vector<bool> forward(graph.values.size(), false);
   wanted.assign(graph.values.size(), false);
   for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
@@ -75,8 +85,9 @@ void JointFacts::find_needed() {
     const auto any = [&node](const std::vector<bool>& marks) {
       return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return marks[at(id)]; });
     };
-    forward_nodes[n] = !depends && (acts || any(forward));
-    backward_nodes[n] = (depends && acts) || any(wanted);
+    const bool derives = depends || n >= program_nodes;
+    forward_nodes[n] = !depends && ((acts && !derives) || any(forward));
+    backward_nodes[n] = (acts && derives) || any(wanted);
     each_value(node, [&](ValueId id) {
       if (forward_nodes[n]) forward[at(id)] = true;
       if (backward_nodes[n]) wanted[at(id)] = true;
@@ -159,6 +170,12 @@ std::vector<ValueId> JointFacts::read_by_derivative() const {
 bool keeps_copy(const JointFacts& facts, ValueId id) {
   const Node* node = facts.producer(id);
   return facts.overwritten[at(id)] || (node != nullptr && node->is_view());
+}
+
+Type kept_type(const JointFacts& facts, ValueId id) {
+  Type type = facts.graph.values[at(id)].type;
+  if (keeps_copy(facts, id)) type.strides.reset();
+  return type;
 }
 
 std::int64_t bytes_of(const JointFacts& facts, const std::vector<ValueId>& saved) {
@@ -257,8 +274,11 @@ class Cut {
     const bool returned = std::find(outputs.begin(), outputs.begin() + facts_.outputs, Operand::of(id)) !=
                           outputs.begin() + facts_.outputs;
     std::int64_t extra = node == nullptr ? 0 : returned ? 1 : 2;
-    if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[at(id)])])
+    if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[at(id)])]) {
+      // What is computed ahead has no history that a gradient of the gradient could follow.
+      if (is_float(facts_.graph.values[at(id)].type.dtype)) return FlowNetwork::kUnlimited;
       extra = 4;
+    }
     if (keeps_copy(facts_, id)) extra = 3;
     return facts_.bytes[at(id)] * kScale + extra;
   }

@@ -39,12 +39,14 @@ class JointFacts {
   std::vector<bool> overwritten;     // per value: by an effect at the end of the program
 
   const Node* producer(ValueId id) const;
+  // Per node: it belongs to the derivative, and gradients or their errors need it.
+  std::vector<bool> acting() const;
   // Values that nodes of the derivative read, and gradients that are values of the program.
   std::vector<ValueId> read_by_derivative() const;
 
  private:
   void find_dependence();
-  void find_needed();
+  void find_needed(std::size_t program_nodes);
   void find_memory();
   void find_costs();
 };
@@ -60,5 +62,7 @@ Choice choose_all(const JointFacts& facts);
 std::int64_t bytes_of(const JointFacts& facts, const std::vector<ValueId>& saved);
 // Is a copy kept in place of the value itself?
 bool keeps_copy(const JointFacts& facts, ValueId id);
+// The value as backward sees it: a copy lies in memory row by row.
+Type kept_type(const JointFacts& facts, ValueId id);
 
 }  // namespace kiln::jit

@@ -5,6 +5,7 @@
 
 #include "jit/backward.h"
 #include "jit/layouts.h"
+#include "jit/same_values.h"
 
 namespace kiln::jit {
 namespace {
@@ -76,52 +77,120 @@ void name_values(Graph& graph, const Tape& tape) {
   }
 }
 
-std::string name_of(const Graph& graph, const Result& result) {
-  const ValueId id =
-      result.is_input ? result.index : graph.outputs[static_cast<std::size_t>(result.index)].value;
-  return graph.values[static_cast<std::size_t>(id)].name;
-}
-
 void name_gradient(Builder& builder, const Operand& gradient, const std::string& of) {
   if (!gradient.is_value()) return;
   std::string& name = builder.graph.values[static_cast<std::size_t>(gradient.value)].name;
   if (name.empty()) name = builder.fresh("grad_" + of);
 }
 
+// Rules of several ops may ask the same of a value, as where it is above zero. What has no derivative of its
+// own is computed once; the rest stays as it is, as its gradients are sums in the order of the tape.
+void compute_masks_once(Joint& joint) {
+  Graph& graph = joint.graph;
+  std::vector<ValueId> same(graph.values.size(), Operand::kAbsent);
+  for (const ValueId id : joint.values) same[static_cast<std::size_t>(id)] = id;
+  same = same_values(graph, graph, std::move(same));
+  const auto replace = [&](Operand& operand) {
+    if (!operand.is_value()) return;
+    const ValueId first = same[static_cast<std::size_t>(operand.value)];
+    const bool is_mask = !is_float(graph.values[static_cast<std::size_t>(operand.value)].type.dtype);
+    if (first >= 0 && is_mask) operand = Operand::of(first);
+  };
+  for (std::size_t n = *joint.program_nodes; n < graph.nodes.size(); ++n) {
+    std::for_each(graph.nodes[n].operands.begin(), graph.nodes[n].operands.end(), replace);
+  }
+}
+
 }  // namespace
 
-Joint differentiate(const Graph& graph, const std::vector<bool>& wanted,
-                    const std::optional<std::vector<Result>>& given) {
-  const Graph program = expand_recorded(graph);
-  Forward forward = with_bodies(functional_form(program));
-  const Tape tape = record_tape(program, forward.graph, forward.values, wanted);
-  name_values(forward.graph, tape);
+// ---- Derivation ----
+
+Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
+    : program_(expand_recorded(graph)) {
+  Forward forward = with_bodies(functional_form(program_));
+  functional_ = std::move(forward.graph);
+  values_ = std::move(forward.values);
+  tape_ = record_tape(program_, functional_, values_, wanted);
+  name_values(functional_, tape_);
+  reaching_.resize(tape_.nodes.size(), false);
+  // A node may have edges to younger ones.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t n = 0; n < tape_.nodes.size(); ++n) {
+      const TapeNode& node = tape_.nodes[n];
+      const bool reaches = node.kind == TapeNode::Kind::Argument ||
+                           std::any_of(node.edges.begin(), node.edges.end(),
+                                       [this](const Edge& e) { return reaches_input(e); });
+      changed = changed || reaches != reaching_[n];
+      reaching_[n] = reaches;
+    }
+  }
+}
+
+bool Derivation::reaches_input(const Edge& edge) const {
+  return edge && reaching_[static_cast<std::size_t>(edge.node)];
+}
+
+std::vector<std::pair<Result, Derivation::Incoming>> Derivation::of_results() const {
+  std::vector<std::pair<Result, Incoming>> found;
+  for (const Tape::Leaving& each : tape_.results) {
+    if (!reaches_input(each.edge)) continue;
+    const Result& result = each.result;
+    const Graph& graph = result.is_input ? program_ : functional_;
+    const ValueId id =
+        result.is_input ? result.index : graph.outputs[static_cast<std::size_t>(result.index)].value;
+    found.push_back({result, {each.edge, each.type, graph.values[static_cast<std::size_t>(id)].name}});
+  }
+  return found;
+}
+
+Joint Derivation::joint(std::span<const Incoming> incoming, const std::vector<bool>& inputs) const {
   Joint joint;
-  Rewriter rewriter(forward.graph);
+  Rewriter rewriter(functional_);
   rewriter.graph.stage = Stage::Joint;
-  BackwardWalk walk(tape, rewriter);
+  BackwardWalk walk(tape_, inputs, rewriter);
   std::vector<Edge> roots;
   std::vector<Operand> root_grads;
-  for (const Tape::Leaving& each : tape.results) {
-    if (!walk.reaches_wanted(each.edge)) continue;
-    if (given && std::find(given->begin(), given->end(), each.result) == given->end()) continue;
-    joint.given.push_back(each.result);
+  for (const Incoming& each : incoming) {
     roots.push_back(each.edge);
     Input input;
     input.role = Role::Grad;
-    const std::string& name = name_of(each.result.is_input ? program : forward.graph, each.result);
-    root_grads.push_back(Operand::of(rewriter.input("grad_" + name, each.type, input)));
+    root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, each.type, input)));
   }
-  for (const Node& node : forward.graph.nodes) rewriter.copy(node);
+  joint.incoming = incoming.size();
+  for (const Node& node : functional_.nodes) rewriter.copy(node);
+  for (ValueId id = 0; id < static_cast<ValueId>(functional_.values.size()); ++id) {
+    joint.values.push_back(rewriter.at(id));
+  }
+  joint.program_nodes = functional_.nodes.size();
   const std::vector<Operand> gradients = walk.run(roots, root_grads);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!tape.inputs[i]) continue;
+    if (!tape_.inputs[i]) continue;
     joint.wanted.push_back(static_cast<int>(i));
-    name_gradient(rewriter, gradients[i], program.values[i].name);
+    name_gradient(rewriter, gradients[i], program_.values[i].name);
   }
+  joint.visited = walk.visited();
   joint.graph = rewriter.finish();
   joint.outputs = static_cast<int>(joint.graph.outputs.size());
   for (const int i : joint.wanted) joint.graph.outputs.push_back(gradients[static_cast<std::size_t>(i)]);
+  compute_masks_once(joint);
+  return joint;
+}
+
+Joint differentiate(const Graph& graph, const std::vector<bool>& wanted,
+                    const std::optional<std::vector<Result>>& given) {
+  const Derivation derivation(graph, wanted);
+  std::vector<Derivation::Incoming> incoming;
+  std::vector<Result> results;
+  for (auto& [result, each] : derivation.of_results()) {
+    if (given && std::find(given->begin(), given->end(), result) == given->end()) continue;
+    results.push_back(result);
+    incoming.push_back(std::move(each));
+  }
+  std::vector<bool> inputs;
+  for (const Edge& each : derivation.tape().inputs) inputs.push_back(static_cast<bool>(each));
+  Joint joint = derivation.joint(incoming, inputs);
+  joint.given = std::move(results);
   return joint;
 }
 

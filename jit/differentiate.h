@@ -17,7 +17,48 @@ struct Joint {
   Graph graph;
   int outputs = 0;            // how many are the program's
   std::vector<int> wanted;    // the inputs of the program whose gradients follow
-  std::vector<Result> given;  // what the inputs of Role::Grad are gradients of
+  std::size_t incoming = 0;   // how many inputs are of Role::Grad
+  std::vector<Result> given;  // the results that they are gradients of, where they are of results
+  // Until passes change the graph: how many nodes, the first ones, are the program's; where the values of
+  // Derivation::functional() are; the nodes of the tape whose rules ran, in order.
+  std::optional<std::size_t> program_nodes;
+  std::vector<ValueId> values;
+  std::vector<int> visited;
+};
+
+// A program with what the tape would remember of it: what joint graphs for any gradients are made of. The
+// graph is captured, without composite ops that give views, or functional. `wanted`: per input; integers have
+// no gradient and are left out.
+class Derivation {
+ public:
+  // Throws OpError, as `differentiate`.
+  Derivation(const Graph& graph, const std::vector<bool>& wanted);
+  Derivation(const Derivation&) = delete;
+  Derivation& operator=(const Derivation&) = delete;
+
+  const Graph& program() const { return program_; }
+  const Graph& functional() const { return functional_; }  // what the tape speaks of
+  const Tape& tape() const { return tape_; }
+
+  // A gradient that comes in: of what leaves the program, of a value inside, or the sum so far of an input.
+  struct Incoming {
+    Edge edge;
+    Type type;
+    std::string name;
+  };
+  // Of the results that a wanted input has a part in.
+  std::vector<std::pair<Result, Incoming>> of_results() const;
+  // The gradients of `inputs`, which are among the wanted ones; the others are `none`.
+  Joint joint(std::span<const Incoming> incoming, const std::vector<bool>& inputs) const;
+
+ private:
+  bool reaches_input(const Edge& edge) const;
+
+  Graph program_;
+  Graph functional_;
+  Correspondence values_;
+  Tape tape_;
+  std::vector<bool> reaching_;  // by node of the tape: a wanted input has a part in it
 };
 
 // The graph is captured, without composite ops that give views, or functional. Gradients equal those of the

@@ -385,8 +385,16 @@ class TapeRecorder {
       seen[static_cast<std::size_t>(x)] = true;
       const Edge edge = history(x);
       if (!edge) return;
-      tape_.results.push_back({result, edge, at(x).type});
-      tape_.results.back().type.strides.reset();
+      Tape::Leaving& left = tape_.results.emplace_back();
+      left.result = result;
+      left.edge = edge;
+      left.type = at(x).type;
+      left.type.strides.reset();
+      if (!at(x).origin) return;
+      const int base = base_of(*at(x).origin);
+      left.base = history(base);
+      left.base_type = at(base).type;
+      left.base_type.strides.reset();
     };
     for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
       const Operand& output = program_.outputs[k];
@@ -395,6 +403,7 @@ class TapeRecorder {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       const int x = tensor_after(static_cast<int>(i));
       const bool was_output = seen[static_cast<std::size_t>(x)];
+      if (tape_.inputs[i] && !history(x)) tape_.constants.push_back(static_cast<int>(i));
       if (!was_output && !(history(x) == tape_.inputs[i])) leave({true, static_cast<int>(i)}, x);
     }
   }
@@ -419,6 +428,16 @@ class TapeRecorder {
 };
 
 }  // namespace
+
+Saves saves_of(const TapeNode& node) {
+  if (node.op->saves_by_input.empty()) return node.op->saves;
+  Saves saves;
+  for (std::size_t i = 0; i < node.edges.size(); ++i) {
+    if (node.edges[i])
+      saves = saves | node.op->saves_by_input[std::min(i, node.op->saves_by_input.size() - 1)];
+  }
+  return saves;
+}
 
 Tape record_tape(const Graph& program, const Graph& functional, const Correspondence& values,
                  const std::vector<bool>& wanted) {

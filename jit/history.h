@@ -50,6 +50,9 @@ struct TapeNode {
   ValueId value = Operand::kAbsent;  // of the functional graph, that it stands for
 };
 
+// Which values the rule of an op node reads, for the gradients that are recorded.
+Saves saves_of(const TapeNode& node);
+
 // A tensor that leaves the program, and where it came from when the program ends.
 struct Result {
   bool is_input = false;  // an input that was written, else an output
@@ -63,9 +66,13 @@ struct Tape {
     Result result;
     Edge edge;
     Type type;  // of a tensor that lies in memory row by row
+    // Of a view: what the tensor came from that it is a view of, unless that is an input.
+    Edge base;
+    Type base_type;
   };
   // Outputs, then written inputs, without constants. A tensor that leaves in several places is here once.
   std::vector<Leaving> results;
+  std::vector<int> constants;  // inputs that were written and are constants now
 };
 
 // A body in the functional graph: its slots as values of that graph.

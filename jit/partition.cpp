@@ -6,7 +6,7 @@
 #include <map>
 
 #include "jit/choice.h"
-#include "jit/shape_rules.h"
+#include "jit/excerpt.h"
 
 namespace kiln::jit {
 namespace {
@@ -14,60 +14,7 @@ namespace {
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 const std::string& name_of(const Graph& graph, ValueId id) { return graph.values[at(id)].name; }
 
-// Part of a graph: nodes copied in order, in terms of values that were copied before.
-class Part : public Builder {
- public:
-  Part(const Graph& source, Stage stage) : source_(source), now_(source.values.size(), Operand::kAbsent) {
-    graph.stage = stage;
-    graph.name = source.name;
-  }
-
-  void take_input(ValueId id, Input as) {
-    now_[at(id)] = input(name_of(source_, id), source_.values[at(id)].type, std::move(as));
-  }
-  bool has(ValueId id) const { return now_[at(id)] >= 0; }
-  Operand now(const Operand& operand) const {
-    return operand.is_value() ? Operand::of(now_[at(operand.value)]) : operand;
-  }
-  ValueId now(ValueId id) const { return now_[at(id)]; }
-
-  void copy(const Node& node) {
-    Node made = node;
-    for (Operand& each : made.operands) each = now(each);
-    std::vector<Type> types;
-    std::vector<std::string> names;
-    for (const ValueId id : node.outputs) {
-      types.push_back(source_.values[at(id)].type);
-      names.push_back(name_of(source_, id));
-    }
-    const std::vector<ValueId> results = append(std::move(made), std::move(types), names);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      if (!has(node.outputs[k])) now_[at(node.outputs[k])] = results[k];
-    }
-  }
-
- private:
-  const Graph& source_;
-  std::vector<ValueId> now_;
-};
-
 // ---- Which nodes ----
-
-// Marks the nodes that are needed for the values marked in `needed`, stopping at those in `known`.
-std::vector<bool> nodes_for(const Graph& graph, std::vector<bool> needed, const std::vector<bool>& known,
-                            std::vector<bool> nodes) {
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    for (const ValueId id : node.outputs) {
-      if (needed[at(id)] && !known[at(id)]) nodes[n] = true;
-    }
-    if (!nodes[n]) continue;
-    for (const Operand& each : node.operands) {
-      if (each.is_value()) needed[at(each.value)] = true;
-    }
-  }
-  return nodes;
-}
 
 std::vector<bool> forward_nodes(const JointFacts& facts, const Choice& choice) {
   std::vector<bool> needed(facts.graph.values.size(), false);
@@ -77,16 +24,12 @@ std::vector<bool> forward_nodes(const JointFacts& facts, const Choice& choice) {
 
 std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) {
   const Graph& graph = facts.graph;
-  std::vector<bool> needed(graph.values.size(), false), known = needed, acting(graph.nodes.size(), false);
+  std::vector<bool> needed(graph.values.size(), false), known = needed;
   for (const ValueId id : choice.saved) known[at(id)] = true;
   for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < graph.outputs.size(); ++k) {
     if (graph.outputs[k].is_value()) needed[at(graph.outputs[k].value)] = true;
   }
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    acting[n] = facts.backward_nodes[n] && !node.outputs.empty() && facts.of_gradient[at(node.outputs[0])];
-  }
-  return nodes_for(graph, std::move(needed), known, std::move(acting));
+  return nodes_for(graph, std::move(needed), known, facts.acting());
 }
 
 // ---- The two graphs ----
@@ -112,7 +55,7 @@ Graph make_forward(const JointFacts& facts, const Choice& choice) {
   part.graph.hints = joint.hints;
   part.graph.guards = joint.guards;
   for (std::size_t i = 0; i + facts.given < joint.inputs.size(); ++i) {
-    part.take_input(static_cast<ValueId>(i), joint.inputs[i]);
+    part.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
   }
   const std::vector<bool> nodes = forward_nodes(facts, choice);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -122,11 +65,11 @@ Graph make_forward(const JointFacts& facts, const Choice& choice) {
     part.graph.outputs.push_back(part.now(joint.outputs[static_cast<std::size_t>(k)]));
   }
   for (Effect effect : joint.effects) {
-    effect.value = part.now(effect.value);
+    effect.value = part.now(Operand::of(effect.value)).value;
     part.graph.effects.push_back(std::move(effect));
   }
   for (const ValueId id : choice.saved) {
-    ValueId kept = part.now(id);
+    ValueId kept = part.now(Operand::of(id)).value;
     if (keeps_copy(facts, id)) {
       const Node* made = facts.producer(id);
       kept = part.apply(OpTable::get().at("clone"), {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
@@ -137,67 +80,17 @@ Graph make_forward(const JointFacts& facts, const Choice& choice) {
   return std::move(part.graph);
 }
 
-// A value that is kept, as backward sees it: a copy lies in memory row by row.
-Type kept_type(const JointFacts& facts, ValueId id) {
-  Type type = facts.graph.values[at(id)].type;
-  if (keeps_copy(facts, id)) type.strides.reset();
-  return type;
-}
-
-struct Backward {
-  Graph graph;
-  std::vector<std::string> sizes;
-};
-
-// The symbols that the nodes and inputs of backward speak of; second: those that no input shows.
-std::pair<std::set<std::string>, std::vector<std::string>> symbols_needed(const JointFacts& facts,
-                                                                          const Choice& choice,
-                                                                          const std::vector<bool>& nodes) {
+Excerpt make_backward(const JointFacts& facts, const Choice& choice) {
   const Graph& joint = facts.graph;
-  std::set<std::string> all, shown;
-  const auto see = [&](ValueId id) {
-    collect_symbols(joint.values[at(id)].type.sizes, all);
-    for (const Size& each : joint.values[at(id)].type.sizes) shown.insert(each.text());
-  };
-  for (const ValueId id : choice.saved) see(id);
-  for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i)
-    see(static_cast<ValueId>(i));
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n]) all.merge(symbols_of(joint, joint.nodes[n]));
-  }
-  std::vector<std::string> hidden;
-  std::set_difference(all.begin(), all.end(), shown.begin(), shown.end(), std::back_inserter(hidden));
-  return {std::move(all), std::move(hidden)};
-}
-
-Backward make_backward(const JointFacts& facts, const Choice& choice) {
-  const Graph& joint = facts.graph;
-  const std::vector<bool> nodes = backward_nodes(facts, choice);
-  auto [symbols, hidden] = symbols_needed(facts, choice, nodes);
-  Part part(joint, Stage::Backward);
-  for (const std::string& each : symbols) part.graph.hints[each] = joint.hints.at(each);
+  std::vector<ExcerptInput> inputs;
   Input saved;
   saved.role = Role::Saved;
-  for (const std::string& each : hidden) {
-    part.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, saved);
-  }
-  for (const ValueId id : choice.saved) {
-    part.take_input(id, saved);
-    part.graph.values.back().type = kept_type(facts, id);
-  }
+  for (const ValueId id : choice.saved) inputs.push_back({id, saved, kept_type(facts, id)});
   for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i) {
-    part.take_input(static_cast<ValueId>(i), joint.inputs[i]);
+    inputs.push_back({static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type});
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (!nodes[n]) continue;
-    Node node = joint.nodes[n];
-    if (facts.forward_nodes[n] && !node.outputs.empty()) node.origin = name_of(joint, node.outputs[0]);
-    part.copy(node);
-  }
-  for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < joint.outputs.size(); ++k) {
-    part.graph.outputs.push_back(part.now(joint.outputs[k]));
-  }
-  return {std::move(part.graph), std::move(hidden)};
+  return excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
+                 std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
 }
 
 // ---- The report ----
@@ -322,12 +215,21 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
       options.strategy == Strategy::SaveAll ? choose_all(facts) : choose_cut(facts, options.memory_budget);
   name_values(named.graph, facts, choice);
   Partition result;
+  result.kept = choice.saved;
   result.forward = make_forward(facts, choice);
-  Backward backward = make_backward(facts, choice);
+  Excerpt backward = make_backward(facts, choice);
   result.backward = std::move(backward.graph);
   result.report = report_of(facts, choice, options.strategy);
   result.report.sizes = std::move(backward.sizes);
   return result;
+}
+
+Excerpt backward_from(const Joint& joint, std::vector<ValueId>& kept) {
+  const JointFacts facts(joint);
+  const auto gradients = std::span(joint.graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
+  const std::vector<bool> read = read_by(joint.graph, backward_nodes(facts, {kept, {}}), gradients);
+  std::erase_if(kept, [&](ValueId id) { return !read[at(id)]; });
+  return make_backward(facts, {kept, {}});
 }
 
 }  // namespace kiln::jit

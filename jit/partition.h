@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/differentiate.h"
+#include "jit/excerpt.h"
 
 namespace kiln::jit {
 
@@ -54,7 +55,12 @@ std::string to_string(const PartitionReport& report);
 struct Partition {
   Graph forward, backward;
   PartitionReport report;
+  std::vector<ValueId> kept;  // what is saved, as values of the joint graph
 };
 Partition partition(const Joint& joint, const PartitionOptions& options = {});
+
+// The backward graph of a joint graph from values that were kept already, which must suffice. Those that it
+// does not read are taken off the list.
+Excerpt backward_from(const Joint& joint, std::vector<ValueId>& kept);
 
 }  // namespace kiln::jit

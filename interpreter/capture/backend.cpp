@@ -1,5 +1,6 @@
 #include "interpreter/capture/backend.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -9,8 +10,10 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/fused.h"
+#include "jit/pair.h"
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
+#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -51,18 +54,58 @@ Runner run_kernels(const jit::Graph& captured) {
   return run_ops(jit::fuse(jit::run_pipeline(captured, false).back().graph).graph);
 }
 
+Runner run_ops_of(const jit::Graph& captured) {
+  return run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph);
+}
+
+// A checkpoint runs its function twice and counts what the tape keeps, so both times must be alike.
+Runner outside_of_checkpoints(Runner run) {
+  return [run = std::move(run)](Inputs arguments, const jit::SymbolValues& symbols) {
+    if (tape::Recompute::current() != nullptr)
+      throw OpError(ErrorKind::Capture, "inside of a checkpoint the interpreter runs");
+    return run(arguments, symbols);
+  };
+}
+
+// The forward graph, with one node of the tape for its results. Where that would not do the tape sees op by
+// op.
+Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, bool fused) {
+  const auto pair = jit::Pair::make(captured, wanted, {fused, {}});
+  Runner compiled = checked(pair->joint().graph, [pair](Inputs arguments, const jit::SymbolValues& symbols) {
+    return pair->run(arguments, symbols);
+  });
+  return
+      [pair, compiled, op_by_op = run_ops_of(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
+        return (pair->holds_for(arguments) ? compiled : op_by_op)(arguments, symbols);
+      };
+}
+
 }  // namespace
 
 bool is_backend(std::string_view name) { return name == "eager" || name == "aot_eager" || name == "fused"; }
 
-// The tape must see ops that have derivatives: what needs gradients runs op by op.
 Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                   bool needs_gradients) {
+                   const std::vector<bool>& wanted, std::string& note) {
   if (options.backend == kAsCaptured) {
     return
         [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
   }
-  if (options.own_backend.is_none() && options.backend == "fused" && !needs_gradients) {
+  if (!options.own_backend.is_none()) {
+    const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
+    return checked(captured, run_own(interpreter, options.own_backend, functional));
+  }
+  const bool fused = options.backend == "fused";
+  const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
+  if (differentiates) {
+    Runner run;
+    try {
+      if (options.backend != "eager") run = run_pair(captured, wanted, fused);
+    } catch (const OpError& error) {
+      note = "its gradients run op by op: " + error.message();
+    }
+    return outside_of_checkpoints(checked(captured, run ? run : run_ops_of(captured)));
+  }
+  if (fused) {
     try {
       return checked(captured, run_kernels(captured));
     } catch (const InternalError& error) {
@@ -72,10 +115,7 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
       told = true;
     }
   }
-  const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
-  if (!options.own_backend.is_none())
-    return checked(captured, run_own(interpreter, options.own_backend, functional));
-  return checked(captured, run_ops(functional));
+  return checked(captured, run_ops_of(captured));
 }
 
 }  // namespace kiln::interp::capture

@@ -5,8 +5,9 @@
 
 namespace kiln::interp::capture {
 
-// Throws OpError when the graph has no functional form.
+// `wanted`: the inputs that require gradients while gradients are recorded. `note` becomes what is to be said
+// of it: why gradients are not compiled. Throws OpError when the graph has no functional form.
 Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                   bool needs_gradients);
+                   const std::vector<bool>& wanted, std::string& note);
 
 }  // namespace kiln::interp::capture

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/generalize.h"
@@ -36,12 +37,17 @@ Tensors run_or_refuse(const Runner& run, Inputs arguments, const jit::SymbolValu
   }
 }
 
-jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, bool needs_gradients) {
-  return [&interpreter, options, needs_gradients](const jit::Graph& graph) -> jit::RunGraph {
+// `wanted`: names of the inputs that require gradients.
+jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, std::set<std::string> wanted) {
+  return [&interpreter, options, wanted = std::move(wanted)](const jit::Graph& graph) -> jit::RunGraph {
     jit::Graph captured = graph;
     captured.stage = jit::Stage::Captured;
+    std::vector<bool> inputs;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+      inputs.push_back(wanted.contains(graph.values[i].name));
+    std::string note;
     try {
-      Runner run = make_runner(interpreter, options, captured, needs_gradients);
+      Runner run = make_runner(interpreter, options, captured, inputs, note);
       return [run = std::move(run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
     } catch (const lang::UserError& error) {  // of a backend of the program
       if (error.diagnostic().kind == "Interrupted") throw;
@@ -81,14 +87,19 @@ std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorde
 }
 
 void Check::tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry,
-                 bool needs_gradients, const std::string& difference) const {
+                 const std::string& difference) const {
   ++found_so_far;
   std::string text = fmt::format("check: {} gives something else compiled than in the interpreter: {}\n",
                                  entry.captured.name, difference);
   jit::Graph graph = entry.captured;
   graph.hints = symbols_;
+  std::set<std::string> wanted;
+  const std::vector<bool> inputs = entry.wanted_inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) wanted.insert(graph.values[i].name);
+  }
   const auto shown =
-      jit::reduce(at_hints(std::move(graph)), before_, runs_of(interpreter, options, needs_gradients));
+      jit::reduce(at_hints(std::move(graph)), before_, runs_of(interpreter, options, std::move(wanted)));
   if (shown) {
     text += "this program shows it:\n" + jit::program_of(*shown, fmt::format("\"{}\"", options.backend));
     if (!options.own_backend.is_none()) text += "# with the backend of the call in place of this one\n";
@@ -102,7 +113,7 @@ std::string difference_of(Interpreter& interpreter, const CompileOptions& option
                           Inputs arguments) {
   jit::Graph graph = captured;
   graph.hints = jit::bind_symbols(captured, arguments);
-  return jit::difference_on(at_hints(std::move(graph)), arguments, runs_of(interpreter, options, false));
+  return jit::difference_on(at_hints(std::move(graph)), arguments, runs_of(interpreter, options, {}));
 }
 
 }  // namespace kiln::interp::capture

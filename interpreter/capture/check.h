@@ -20,7 +20,7 @@ class Check {
   std::string difference(const Entry& entry, const Tracer::Outcome& recorded) const;
 
   // Says so, with the smallest graph that shows it.
-  void tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry, bool needs_gradients,
+  void tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry,
             const std::string& difference) const;
 
  private:

@@ -63,9 +63,7 @@ class Drive {
     const std::string difference = entry.told ? "" : check->difference(entry, recorded);
     if (!difference.empty()) {
       entry.told = true;
-      keeping_result([&] {
-        check->tell(vm_.interpreter(), compiled_.options, entry, needs_gradients(entry), difference);
-      });
+      keeping_result([&] { check->tell(vm_.interpreter(), compiled_.options, entry, difference); });
     }
     if (!returned_ && recorded.stop.is_break() && !recorded.overrun) returned_ = vm_.step_over(base_);
     return true;
@@ -250,7 +248,8 @@ class Drive {
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
       if (!entry.captured.nodes.empty())
-        entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured, needs_gradients(entry));
+        entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs(),
+                                entry.note);
     } catch (const OpError& error) {
       place.is_full = true;
       return warn(entry.captured.name + " is not compiled: " + error.message());
@@ -266,16 +265,6 @@ class Drive {
       warn(fmt::format("{} was compiled {} times, new cases run in the interpreter",
                        place.entries.back()->captured.name, kMostEntries));
     }
-  }
-
-  static bool needs_gradients(const Entry& entry) {
-    if (entry.differentiated) return false;
-    const bool recorded = std::any_of(entry.guards.begin(), entry.guards.end(), [](const Guard& each) {
-      return each.kind == Guard::Kind::GradMode && each.value.as_bool();
-    });
-    return recorded && std::any_of(entry.guards.begin(), entry.guards.end(), [](const Guard& each) {
-             return each.kind == Guard::Kind::Tensor && each.tensor.requires_grad;
-           });
   }
 
   // What earlier entries, made at other sizes, say of the symbols.

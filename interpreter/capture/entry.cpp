@@ -1,5 +1,7 @@
 #include "interpreter/capture/entry.h"
 
+#include <algorithm>
+
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
 #include "tensor/autograd.h"
@@ -15,6 +17,21 @@ bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
     if (frame.code != frames[k].first || frame.place() != frames[k].second) return false;
   }
   return true;
+}
+
+std::vector<bool> Entry::wanted_inputs() const {
+  std::vector<bool> wanted(arguments.size(), false);
+  const bool recorded = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {
+    return each.kind == Guard::Kind::GradMode && each.value.as_bool();
+  });
+  if (!recorded || differentiated) return wanted;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    wanted[i] = std::any_of(guards.begin(), guards.end(), [&](const Guard& each) {
+      return each.kind == Guard::Kind::Tensor && each.source == arguments[i].source &&
+             arguments[i].number < 0 && each.tensor.requires_grad;
+    });
+  }
+  return wanted;
 }
 
 const Guard* Entry::failing(Found& found, Numbers& numbers) const {

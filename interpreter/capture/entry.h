@@ -71,7 +71,8 @@ struct Entry {
   std::vector<Argument> arguments;  // of the graph
   Exprs exprs;
   jit::Graph captured;
-  Runner run;  // empty: there is nothing to compute
+  Runner run;        // empty: there is nothing to compute
+  std::string note;  // what is to be said of how it runs; mostly empty
   // Derivatives are part of the graph, so that it runs without the tape; results have the histories that a
   // backward leaves behind.
   bool differentiated = false;
@@ -89,6 +90,8 @@ struct Entry {
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
 
+  // Which inputs of the graph require gradients, where gradients are recorded.
+  std::vector<bool> wanted_inputs() const;
   // Does it begin where `innermost` stands, with nothing of it outside of `base`?
   bool begins_at(const Frame* innermost, const Frame* base) const;
   // The first guard that does not hold; null when all do.

@@ -65,6 +65,8 @@ CompileInfo compile_info_of(Interpreter&, const Value& function) {
   each_entry(*compiled, [&](const Entry& entry) {
     ++info.entries;
     info.graphs += entry.captured.nodes.empty() ? 0 : 1;
+    if (!entry.note.empty() && std::count(info.notes.begin(), info.notes.end(), entry.note) == 0)
+      info.notes.push_back(entry.note);
   });
   info.compiles = compiled->compiles;
   info.hits = compiled->hits;
@@ -176,6 +178,7 @@ std::string why(Interpreter& interpreter, const Value& function) {
                                  info.hits, info.hits == 1 ? "" : "s");
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
+  for (const std::string& each : info.notes) text += "\n" + each;
   for (const Recompile& each : info.recompiles)
     text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
   for (const std::string& each : apart_in(*compiled_of(function))) text += "\n" + each;

@@ -61,6 +61,7 @@ struct CompileInfo {
   std::int64_t hits = 0;
   std::vector<GraphBreak> breaks;
   std::vector<Recompile> recompiles;
+  std::vector<std::string> notes;  // on how entries run, in words
 };
 CompileInfo compile_info_of(Interpreter& interpreter, const Value& function);
 

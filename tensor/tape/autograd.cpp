@@ -128,14 +128,22 @@ void set_grad(const Tensor& x, Tensor grad) {
   (meta.retained ? meta.retained->grad : meta.grad) = std::move(grad);
 }
 
-std::string grad_fn_name(const Tensor& x) { return is_leaf(x) ? "" : tape::history(x).node->name(); }
+std::string grad_fn_name(const Tensor& x) {
+  if (is_leaf(x)) return "";
+  const tape::Edge edge = tape::history(x);
+  return edge.node->name_of_output(edge.output);
+}
 
 int add_hook(const Tensor& x, Hook hook) {
   const Edge edge = tape::history(x);
   if (!edge) throw not_on_tape("register_hook", "the tensor", x);
   const Ref<tape::HookEntry> entry(new tape::HookEntry(next_hook_id(), std::move(hook)));
   if (!edge.node->hooks) edge.node->hooks = std::make_unique<tape::NodeHooks>();
-  edge.node->hooks->on_output.push_back({edge.output, entry});
+  auto& others = edge.node->hooks->on_output;
+  const auto later = std::find_if(others.begin(), others.end(), [&](const tape::NodeHooks::OnOutput& each) {
+    return edge.node->hooks_first(edge.output, each.output);
+  });
+  others.insert(later, {edge.output, entry});
   tape::make_meta(x).hooks.push_back(entry);
   return entry->id;
 }

@@ -216,7 +216,9 @@ class Engine {
       }
     }
     if (levels::top != nullptr) levels::top->differentiates(&node);
-    Tensors inputs = node.backward(grads, needs);
+    const std::span<const bool> summed = node.takes_sums();
+    Tensors inputs = summed.empty() ? node.backward(grads, needs)
+                                    : node.backward_onto(grads, take_sums(node, summed, needs), needs);
     if (levels::top != nullptr) levels::top->differentiates(nullptr);
     if (inputs.size() != node.edges.size()) {
       throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
@@ -224,6 +226,18 @@ class Engine {
     }
     if (!walk_.retain_graph) node.release_saved();
     return inputs;
+  }
+
+  // What has arrived at the inputs whose sums the node goes on with.
+  Tensors take_sums(const Node& node, std::span<const bool> summed, std::span<const bool> needs) {
+    Tensors sums(node.edges.size());
+    for (std::size_t i = 0; i < node.edges.size(); ++i) {
+      if (!summed[i] || !needs[i]) continue;
+      const Edge& edge = node.edges[i];
+      SmallVector<Tensor, 1>& grads = stop_of(edge).grads;
+      if (!grads.empty()) sums[i] = std::exchange(grads[edge.output], Tensor());
+    }
+    return sums;
   }
 
   // Passes the gradients on and tells the inputs' nodes that this one is done.

@@ -46,7 +46,7 @@ struct NodeHooks {
     std::uint32_t output;
     Ref<GradSlot> slot;
   };
-  std::vector<OnOutput> on_output;  // in the order they were added
+  std::vector<OnOutput> on_output;  // in the order they run
   std::vector<Retained> retained;
 };
 
@@ -58,8 +58,17 @@ class Node : public RefCounted {
 
   // As shown by `x.grad_fn`: "MulBackward".
   virtual std::string name() const = 0;
+  // Likewise, of a node that stands for several steps: the one that made this output.
+  virtual std::string name_of_output([[maybe_unused]] std::uint32_t output) const { return name(); }
   // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
   virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
+  // A node that stands for several steps may add to the gradient of an input more than once. It then goes on
+  // from what has arrived there, so that the sum is made in the order of the steps: by input; empty: of none.
+  virtual std::span<const bool> takes_sums() const { return {}; }
+  // Likewise, with those sums (absent: nothing has arrived): the gradients returned include them.
+  virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Inputs sums, std::span<const bool> needs) {
+    return backward(grads, needs);
+  }
   // Lets go of the values kept for `backward`, which from then on fails with a message that names the way
   // out.
   virtual void release_saved() {}
@@ -68,6 +77,11 @@ class Node : public RefCounted {
   virtual bool is_leaf() const { return false; }
   // Is its derivative the program's own, rather than ops?
   virtual bool is_custom() const { return false; }
+
+  // Do hooks on output `a` run before those on `b`, whenever they were added?
+  virtual bool hooks_first([[maybe_unused]] std::uint32_t a, [[maybe_unused]] std::uint32_t b) const {
+    return false;
+  }
 
   SmallVector<Edge, 2> edges;               // one per input; empty: a constant
   SmallVector<TensorType, 1> output_types;  // gradients arrive in these

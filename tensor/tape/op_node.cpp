@@ -82,10 +82,12 @@ bool OpNode::keeps_input(const Op& op, Inputs inputs, std::size_t input) {
   return has_bit(saves_for(op, edges).inputs, input);
 }
 
-std::string OpNode::name() const {
+std::string OpNode::name() const { return name_of_backward(*op_); }
+
+std::string name_of_backward(const Op& op) {
   std::string text;
   bool capital = true;
-  for (const char c : op_->name()) {
+  for (const char c : op.name()) {
     if (c == '_') {
       capital = true;
     } else {
@@ -96,18 +98,20 @@ std::string OpNode::name() const {
   return text + "Backward";
 }
 
+OpError freed_error(const Op& op) {
+  return OpError(ErrorKind::Autograd,
+                 "backward through " + std::string(op.name()) +
+                     " a second time: the values it saved were freed by the first",
+                 {}, "pass retain_graph=true to the first backward");
+}
+
 void OpNode::check_alive() const {
   if (!op_->vjp) {
     throw OpError(ErrorKind::Autograd,
                   std::string(op_->name()) + " has no derivative: " + std::string(op_->vjp.missing), {},
                   "detach its input, or give the derivative with an `autograd` function");
   }
-  if (released_) {
-    throw OpError(ErrorKind::Autograd,
-                  "backward through " + std::string(op_->name()) +
-                      " a second time: the values it saved were freed by the first",
-                  {}, "pass retain_graph=true to the first backward");
-  }
+  if (released_) throw freed_error(*op_);
 }
 
 Tensors OpNode::backward(Inputs grads, std::span<const bool> needs) {

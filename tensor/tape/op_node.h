@@ -8,6 +8,11 @@
 
 namespace kiln::tape {
 
+// "MulBackward".
+std::string name_of_backward(const Op& op);
+// What backward through the op throws when the values it saved are gone.
+OpError freed_error(const Op& op);
+
 class OpNode final : public Node {
  public:
   // Links to the history of the inputs and keeps those that the row's derivative reads.

@@ -87,9 +87,10 @@ std::string fault_of(const jit::testing::Case& each, const Joint& joint) {
   return "";
 }
 
-Graph prepared(const Graph& joint) {
+void prepare(Joint& joint) {
   static const std::string_view kNames[] = {"decompose", "fold", "simplify", "cse", "dce"};
-  return run_passes(joint, kNames, true).back().graph;
+  joint.graph = run_passes(joint.graph, kNames, true).back().graph;
+  joint.program_nodes.reset();
 }
 
 // As made, and after the passes. Programs whose derivative is refused are no business of this test.
@@ -106,7 +107,7 @@ std::string fault_of(const Graph& program, const std::function<std::vector<Tenso
   try {
     std::string fault = fault_of(each, joint);
     if (!fault.empty()) return fault;
-    joint.graph = prepared(joint.graph);
+    prepare(joint);
     fault = fault_of(each, joint);
     if (!fault.empty()) return "after passes, " + fault;
   } catch (const std::exception& error) {
@@ -167,7 +168,7 @@ namespace {
 Partition parts_of(std::string_view text, const PartitionOptions& options = {}) {
   const Graph program = parse_graph(text);
   Joint joint = differentiate(program, all_floats(program));
-  joint.graph = prepared(joint.graph);
+  prepare(joint);
   return partition(joint, options);
 }
 

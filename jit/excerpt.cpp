@@ -1,0 +1,109 @@
+#include "jit/excerpt.h"
+
+#include <algorithm>
+#include <set>
+
+#include "jit/shape_rules.h"
+#include "tensor/error.h"
+
+namespace kiln::jit {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+Part::Part(const Graph& source, Stage stage) : source_(source), now_(source.values.size(), Operand::kAbsent) {
+  graph.stage = stage;
+  graph.name = source.name;
+}
+
+void Part::take_input(ValueId id, Input as, Type type) {
+  now_[at(id)] = input(source_.values[at(id)].name, std::move(type), std::move(as));
+}
+
+Operand Part::now(const Operand& operand) const {
+  if (!operand.is_value()) return operand;
+  if (!has(operand.value)) {
+    throw InternalError("graph " + source_.name + ": " + value_names(source_)[at(operand.value)] +
+                        " is asked for in a part that does not have it");
+  }
+  return Operand::of(now(operand.value));
+}
+
+void Part::copy(const Node& node) {
+  Node made = node;
+  for (Operand& each : made.operands) each = now(each);
+  std::vector<Type> types;
+  std::vector<std::string> names;
+  for (const ValueId id : node.outputs) {
+    types.push_back(source_.values[at(id)].type);
+    names.push_back(source_.values[at(id)].name);
+  }
+  const std::vector<ValueId> results = append(std::move(made), std::move(types), names);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (!has(node.outputs[k])) now_[at(node.outputs[k])] = results[k];
+  }
+}
+
+std::vector<bool> nodes_for(const Graph& graph, std::vector<bool> needed, const std::vector<bool>& known,
+                            std::vector<bool> nodes) {
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    for (const ValueId id : node.outputs) {
+      if (needed[at(id)] && !known[at(id)]) nodes[n] = true;
+    }
+    if (!nodes[n]) continue;
+    for (const Operand& each : node.operands) {
+      if (each.is_value()) needed[at(each.value)] = true;
+    }
+  }
+  return nodes;
+}
+
+std::vector<bool> read_by(const Graph& graph, const std::vector<bool>& nodes,
+                          std::span<const Operand> outputs) {
+  std::vector<bool> read(graph.values.size(), false);
+  const auto note = [&read](const Operand& each) {
+    if (each.is_value()) read[at(each.value)] = true;
+  };
+  std::for_each(outputs.begin(), outputs.end(), note);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n]) std::for_each(graph.nodes[n].operands.begin(), graph.nodes[n].operands.end(), note);
+  }
+  return read;
+}
+
+Excerpt excerpt(const Graph& source, Stage stage, std::span<const ExcerptInput> inputs,
+                const std::vector<bool>& nodes, const std::vector<bool>& again,
+                std::span<const Operand> outputs) {
+  std::set<std::string> all, shown;
+  for (const ExcerptInput& each : inputs) {
+    collect_symbols(each.type.sizes, all);
+    for (const Size& size : each.type.sizes) shown.insert(size.text());
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (nodes[n]) all.merge(symbols_of(source, source.nodes[n]));
+  }
+  Part part(source, stage);
+  Excerpt result;
+  std::set_difference(all.begin(), all.end(), shown.begin(), shown.end(), std::back_inserter(result.sizes));
+  for (const std::string& each : all) part.graph.hints[each] = source.hints.at(each);
+  Input number;
+  number.role = Role::Saved;
+  for (const std::string& each : result.sizes) {
+    part.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, number);
+  }
+  for (const ExcerptInput& each : inputs) part.take_input(each.id, each.as, each.type);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n]) continue;
+    Node node = source.nodes[n];
+    if (again[n] && !node.outputs.empty()) node.origin = source.values[at(node.outputs[0])].name;
+    part.copy(node);
+  }
+  for (const Operand& each : outputs) part.graph.outputs.push_back(part.now(each));
+  result.graph = std::move(part.graph);
+  return result;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,239 @@
+#include "jit/pair_backward.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/choice.h"
+#include "jit/fused.h"
+#include "jit/pipeline.h"
+#include "jit/same_values.h"
+
+namespace kiln::jit {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+
+constexpr std::string_view kBeforeKernels[] = {"decompose", "fold", "simplify", "cse", "dce"};
+constexpr std::string_view kBeforeOps[] = {"dce"};
+
+bool reads_saved(const TapeNode& node) {
+  if (node.kind != TapeNode::Kind::Op) return false;
+  const Saves saves = saves_of(node);
+  const auto any = [](std::uint32_t bits, std::size_t count) {
+    return count > 0 && (bits & (count >= 32 ? ~0U : (1U << count) - 1)) != 0;
+  };
+  return any(saves.inputs, node.edges.size()) || any(saves.outputs, node.output_types.size());
+}
+
+}  // namespace
+
+std::shared_ptr<const Executable> make_part(const Graph& graph, bool fused) {
+  if (fused) {
+    const Graph prepared = run_passes(graph, kBeforeKernels, false).back().graph;
+    try {
+      return Executable::make(fuse(prepared).graph);
+    } catch (const InternalError&) {  // there is no compiler
+    }
+  }
+  return Executable::make(run_passes(graph, kBeforeOps, false).back().graph);
+}
+
+Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
+                     std::span<const Derivation::Incoming> incoming, const PairOptions& options)
+    : derivation_(std::move(derivation)), options_(options) {
+  std::vector<bool> wanted;
+  for (const Edge& each : tape().inputs) wanted.push_back(static_cast<bool>(each));
+  joint_ = derivation_->joint(incoming, wanted);
+  parts_ = partition(joint_, options.partition);
+  std::vector<int> leading(tape().nodes.size(), 0);
+  for (const TapeNode& node : tape().nodes) {
+    for (const Edge& each : node.edges) {
+      if (each) ++leading[static_cast<std::size_t>(each.node)];
+    }
+  }
+  for (const int i : joint_.wanted) {
+    const Edge& edge = tape().inputs[static_cast<std::size_t>(i)];
+    summed_.push_back(leading[static_cast<std::size_t>(edge.node)] > 1);
+  }
+  for (const int n : joint_.visited) {
+    if (reads_saved(tape().nodes[static_cast<std::size_t>(n)])) savers_.push_back(n);
+  }
+  find_histories();
+  check_complete();
+}
+
+void Backwards::find_histories() {
+  std::map<ValueId, bool> constant;
+  const auto note = [&](ValueId id, const Edge& edge) {
+    const auto [found, is_new] = constant.try_emplace(id, !edge);
+    if (is_new && edge) history_.emplace(id, edge);
+    if (is_new || (found->second && !edge)) return;
+    if (found->second != !edge || !(history_.at(id) == edge)) {
+      throw OpError(ErrorKind::Capture, "a value comes from more than one place");
+    }
+  };
+  for (std::size_t n = 0; n < tape().nodes.size(); ++n) {
+    const TapeNode& node = tape().nodes[n];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      const bool is_real = is_float(node.output_types[k].dtype);
+      note(node.outputs[k], is_real ? Edge{static_cast<int>(n), static_cast<int>(k)} : Edge{});
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].is_value()) note(node.inputs[i].value, node.edges[i]);
+    }
+  }
+}
+
+// The gradient of the gradients may come in at any value that rules read, and then runs the rules of what
+// that came from. They must be among those that run anyway, as what they read is kept.
+void Backwards::check_complete() const {
+  std::vector<bool> runs(tape().nodes.size(), false), seen = runs;
+  for (const int n : joint_.visited) runs[static_cast<std::size_t>(n)] = true;
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    if (!runs[n]) continue;
+    for (const Edge& each : tape().nodes[n].edges) {
+      if (!each) continue;
+      const TapeNode& from = tape().nodes[static_cast<std::size_t>(each.node)];
+      if (from.kind == TapeNode::Kind::Argument || runs[static_cast<std::size_t>(each.node)]) continue;
+      const bool leads = std::any_of(from.edges.begin(), from.edges.end(),
+                                     [](const Edge& e) { return static_cast<bool>(e); });
+      if (leads) throw OpError(ErrorKind::Capture, "a step of it has no part in the gradients");
+    }
+  }
+}
+
+Joint Backwards::joint_for(const BackwardRequest& request) const {
+  std::vector<Derivation::Incoming> incoming;
+  for (const auto& [node, output] : request.incoming) {
+    const TapeNode& made = tape().nodes[static_cast<std::size_t>(node)];
+    Type type = made.output_types[static_cast<std::size_t>(output)];
+    type.strides.reset();
+    const std::string name =
+        made.value >= 0 ? derivation_->functional().values[at(made.value)].name : std::string("it");
+    incoming.push_back({{node, output}, std::move(type), name});
+  }
+  std::vector<bool> inputs(tape().inputs.size(), false);
+  for (std::size_t k = 0; k < joint_.wanted.size(); ++k) {
+    const auto i = static_cast<std::size_t>(joint_.wanted[k]);
+    inputs[i] = request.wanted[k];
+    if (!request.onto[k]) continue;
+    Type type = derivation_->program().values[i].type;
+    type.strides.reset();
+    incoming.push_back({tape().inputs[i], std::move(type), derivation_->program().values[i].name});
+  }
+  return derivation_->joint(incoming, inputs);
+}
+
+// What was saved, as values of another joint graph.
+std::vector<ValueId> Backwards::kept_in(const Joint& joint) const {
+  std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), kept;
+  for (std::size_t v = 0; v < joint.values.size(); ++v) same[at(joint.values[v])] = joint_.values[v];
+  same = same_values(joint_.graph, joint.graph, std::move(same));
+  for (const ValueId id : parts_.kept) {
+    const auto found = std::find(same.begin(), same.end(), id);
+    kept.push_back(found == same.end() ? Operand::kAbsent : static_cast<ValueId>(found - same.begin()));
+  }
+  return kept;
+}
+
+namespace {
+
+std::vector<ValueId> present(const std::vector<ValueId>& kept) {
+  std::vector<ValueId> ids;
+  std::copy_if(kept.begin(), kept.end(), std::back_inserter(ids), [](ValueId id) { return id >= 0; });
+  return ids;
+}
+
+// Which of those that were kept these are.
+std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vector<ValueId>& kept) {
+  std::vector<std::size_t> numbers;
+  for (const ValueId id : ids) {
+    numbers.push_back(static_cast<std::size_t>(std::find(kept.begin(), kept.end(), id) - kept.begin()));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by_op) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<const BackwardGraph>& known = graphs_[{request, op_by_op}];
+  if (known) return *known;
+  auto made = std::make_unique<BackwardGraph>();
+  const Joint joint = joint_for(request);
+  for (const int n : joint.visited) {
+    if (reads_saved(tape().nodes[static_cast<std::size_t>(n)])) made->savers.push_back(n);
+  }
+  const std::vector<ValueId> kept = kept_in(joint);
+  std::vector<ValueId> given = present(kept);
+  Excerpt part = backward_from(joint, given);
+  made->compiled.saved = numbers_of(given, kept);
+  made->compiled.run = make_part(part.graph, options_.fused && !op_by_op);
+  made->compiled.sizes = std::move(part.sizes);
+  known = std::move(made);
+  return *known;
+}
+
+const RecordedBackward& Backwards::recorded(const BackwardRequest& request) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<const RecordedBackward>& known = recorded_[request];
+  if (!known) known = std::make_unique<const RecordedBackward>(make_recorded(joint_for(request)));
+  return *known;
+}
+
+RecordedBackward Backwards::make_recorded(const Joint& joint) const {
+  const Graph& graph = joint.graph;
+  const JointFacts facts(joint);
+  const std::vector<ValueId> kept = kept_in(joint);
+  // Rules may be given every value of the program, and what was computed of it ahead.
+  std::vector<bool> given(graph.values.size(), false), is_kept = given, needed = given;
+  for (const ValueId id : present(kept)) is_kept[at(id)] = true;
+  given = is_kept;
+  for (const ValueId id : joint.values) given[at(id)] = true;
+  const auto gradients = std::span(graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
+  for (const Operand& each : gradients) {
+    if (each.is_value()) needed[at(each.value)] = true;
+  }
+  const std::vector<bool> none(graph.nodes.size(), false);
+  const std::vector<bool> rules = nodes_for(graph, needed, given, facts.acting());
+  std::vector<bool> read = read_by(graph, rules, gradients);
+  Input saved;
+  saved.role = Role::Saved;
+  RecordedBackward made;
+  std::vector<Operand> values;
+  std::vector<ExcerptInput> to_rules;
+  for (ValueId id = 0; id < static_cast<ValueId>(read.size()); ++id) {
+    read[at(id)] = read[at(id)] && given[at(id)];
+    if (!read[at(id)]) continue;
+    values.push_back(Operand::of(id));
+    to_rules.push_back({id, saved, graph.values[at(id)].type});
+    const auto place = std::find(joint.values.begin(), joint.values.end(), id) - joint.values.begin();
+    const auto history = history_.find(static_cast<ValueId>(place));
+    made.histories.push_back(history == history_.end() ? Edge{} : history->second);
+    made.types.push_back(graph.values[at(id)].type);
+  }
+  for (std::size_t i = graph.inputs.size() - joint.incoming; i < graph.inputs.size(); ++i) {
+    to_rules.push_back({static_cast<ValueId>(i), graph.inputs[i], graph.values[i].type});
+  }
+  const std::vector<bool> again = nodes_for(graph, read, is_kept, none);
+  const std::vector<bool> reread = read_by(graph, again, values);
+  std::vector<ValueId> used;
+  std::vector<ExcerptInput> from_kept;
+  for (const ValueId id : present(kept)) {
+    if (!reread[at(id)]) continue;
+    used.push_back(id);
+    from_kept.push_back({id, saved, kept_type(facts, id)});
+  }
+  made.values.saved = numbers_of(used, kept);
+  fill(made.values, excerpt(graph, Stage::Backward, from_kept, again, none, values));
+  fill(made.rules, excerpt(graph, Stage::Backward, to_rules, rules, none, gradients));
+  return made;
+}
+
+void Backwards::fill(OverSaved& part, Excerpt made) {
+  part.run = make_part(made.graph, false);
+  part.sizes = std::move(made.sizes);
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,48 @@
+// Owns the node that a program differentiated ahead of time leaves on the tape.
+#pragma once
+
+#include "jit/pair.h"
+#include "tensor/tape/node.h"
+#include "tensor/tape/saved.h"
+
+namespace kiln::jit {
+
+class PairNode final : public tape::Node {
+ public:
+  // `saved`: what the forward graph kept, in order.
+  PairNode(std::shared_ptr<const Backwards> backwards, std::span<const Port> ports,
+           const SymbolValues& symbols, Inputs arguments, Inputs saved);
+
+  std::string name() const override { return name_of_output(0); }
+  std::string name_of_output(std::uint32_t output) const override;
+  Tensors backward(Inputs grads, std::span<const bool> needs) override {
+    return backward_onto(grads, Tensors(edges.size()), needs);
+  }
+  std::span<const bool> takes_sums() const override { return {summed_.begin(), summed_.size()}; }
+  Tensors backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) override;
+  void release_saved() override;
+  bool wants_zeros() const override { return false; }
+  // As the tape goes through the program: the youngest first.
+  bool hooks_first(std::uint32_t a, std::uint32_t b) const override {
+    return ports_[a].node > ports_[b].node;
+  }
+
+ private:
+  BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
+  void check_alive(std::span<const int> savers) const;
+  Tensors run(const OverSaved& part, Inputs before, Inputs after) const;
+  Tensors recorded(const RecordedBackward& backward, Inputs grads);
+  tape::Edge edge_of(const Edge& edge, const Type& type);
+
+  std::shared_ptr<const Backwards> backwards_;
+  SymbolValues symbols_;
+  std::vector<Edge> ports_;  // where on the tape of the program the outputs are
+  SmallVector<bool, 8> summed_;
+  std::vector<tape::Saved> saved_;
+  std::vector<TensorType> types_;  // of what is saved
+  std::vector<int> ran_;           // nodes of the program's tape that the last backward went through
+  std::vector<bool> freed_;        // those whose saved values the tape would have freed
+  tape::LiveCount count_;
+};
+
+}  // namespace kiln::jit

@@ -1,0 +1,254 @@
+// A program with a compiled pair of graphs behind the tape does what it does op by op: every gradient to the
+// bit, however it is asked for.
+#include "jit/pair.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "jit/evaluate.h"
+#include "jit/passes/passes.h"
+#include "jit/text.h"
+#include "tensor/autograd.h"
+#include "tensor/random.h"
+#include "tests/jit/gradients.h"
+#include "tests/jit/graphs.h"
+#include "tests/jit/programs.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+
+namespace {
+
+using Run = std::function<Tensors(Inputs)>;
+
+// What a scenario shows: tensors in order, and how it ended.
+struct Shown {
+  std::vector<Tensor> tensors;
+  std::string error;
+};
+
+// One way to ask a program for its gradients.
+class Session {
+ public:
+  Session(const Run& run, const std::vector<Tensor>& arguments) : run_(run) {
+    seed(11);
+    for (const Tensor& each : arguments) {
+      leaves_.push_back(each.is_number() ? each : ops::clone(each));
+      if (!is_float(each.dtype()) || each.is_number()) continue;
+      set_requires_grad(leaves_.back(), true);
+      wanted_.push_back(leaves_.back());
+    }
+  }
+
+  // Results with a history. Arguments have one, too, so that they may be written.
+  std::vector<Tensor> call() {
+    std::vector<Tensor> arguments;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      const Tensor& leaf = leaves_[i];
+      arguments.push_back(leaf.is_number()         ? leaf
+                          : is_float(leaf.dtype()) ? leaf * Tensor::number(1.0)
+                                                   : ops::clone(leaf));
+    }
+    std::vector<Tensor> results;
+    for (const Tensor& each : run_(arguments)) show(each, results);
+    for (const Tensor& each : arguments) show(each, results);
+    return results;
+  }
+
+  std::vector<Tensor> starts(const std::vector<Tensor>& outputs, int salt) const {
+    std::vector<Tensor> grads;
+    for (const Tensor& each : outputs)
+      grads.push_back(
+          kiln::testing::noise(each.sizes(), each.dtype(), salt + static_cast<int>(grads.size())));
+    return grads;
+  }
+  void gradients(const std::vector<Tensor>& outputs, bool retain, int salt = 5) {
+    if (outputs.empty()) return;
+    for (const Tensor& each : grads(outputs, wanted_, starts(outputs, salt), retain, false, true))
+      shown.tensors.push_back(each);
+  }
+  void second_gradients(const std::vector<Tensor>& outputs) {
+    if (outputs.empty()) return;
+    std::vector<Tensor> all = outputs;
+    for (const Tensor& each : grads(outputs, wanted_, starts(outputs, 5), true, true, true)) {
+      shown.tensors.push_back(each);
+      if (each && requires_grad(each)) all.push_back(each);
+    }
+    gradients(all, false, 9);
+  }
+  const std::vector<Tensor>& leaves() const { return wanted_; }
+
+  Shown shown;
+
+ private:
+  void show(const Tensor& x, std::vector<Tensor>& results) {
+    shown.tensors.push_back(x);
+    if (!x || x.is_number()) return;
+    shown.tensors.back() = ops::clone(ops::detach(x));
+    shown.error += grad_fn_name(x) + " ";
+    if (requires_grad(x)) results.push_back(x);
+  }
+
+  const Run& run_;
+  std::vector<Tensor> leaves_, wanted_;
+};
+
+using Scenario = void (*)(Session&);
+
+void all_at_once(Session& s) { s.gradients(s.call(), false); }
+void one_by_one(Session& s) {
+  const std::vector<Tensor> results = s.call();
+  for (const Tensor& each : results) s.gradients({each}, true);
+  s.gradients(results, false);
+}
+void freed(Session& s) {
+  const std::vector<Tensor> results = s.call();
+  for (const Tensor& each : results) s.gradients({each}, false);
+}
+void two_calls(Session& s) {
+  std::vector<Tensor> results = s.call();
+  for (const Tensor& each : s.call()) results.push_back(each);
+  s.gradients(results, false);
+}
+void second_order(Session& s) { s.second_gradients(s.call()); }
+void hooked(Session& s) {
+  const std::vector<Tensor> results = s.call();
+  for (const Tensor& each : results) {
+    add_hook(each, [&s](const Tensor& grad) {
+      s.shown.tensors.push_back(ops::clone(grad));
+      return grad * Tensor::number(2.0);
+    });
+  }
+  s.gradients(results, false);
+}
+void into_leaves(Session& s) {
+  for (const Tensor& each : s.call()) backward(each, s.starts({each}, 3)[0], true);
+  for (const Tensor& each : s.leaves()) s.shown.tensors.push_back(grad_of(each));
+}
+
+struct Named {
+  const char* name;
+  Scenario run;
+};
+constexpr Named kScenarios[] = {
+    {"all at once", all_at_once}, {"one by one", one_by_one},     {"freed", freed},
+    {"two calls", two_calls},     {"second order", second_order}, {"hooked", hooked},
+    {"into leaves", into_leaves}};
+
+Shown show(const Named& scenario, const Run& run, const std::vector<Tensor>& arguments) {
+  Session session(run, arguments);
+  try {
+    scenario.run(session);
+  } catch (const OpError& error) {
+    session.shown.error += error.message();
+  }
+  return std::move(session.shown);
+}
+
+std::string difference(const Shown& expected, const Shown& actual) {
+  if (expected.error != actual.error) return "ends with '" + actual.error + "', not '" + expected.error + "'";
+  if (expected.tensors.size() != actual.tensors.size()) return "another number of tensors";
+  for (std::size_t i = 0; i < expected.tensors.size(); ++i) {
+    const Tensor &a = expected.tensors[i], &b = actual.tensors[i];
+    if (!a != !b) return std::to_string(i) + (a ? " is absent" : " should be absent");
+    if (a && !kiln::testing::same_bits(a, b)) {
+      return std::to_string(i) + " is " + kiln::testing::describe(b) + ", not " + kiln::testing::describe(a);
+    }
+  }
+  return "";
+}
+
+// Each in memory of its own, row by row.
+bool lie_alone(const std::vector<Tensor>& arguments) {
+  return std::all_of(arguments.begin(), arguments.end(), [&](const Tensor& x) {
+    const auto shares = [&](const Tensor& y) { return shares_storage(x, y); };
+    return x.is_contiguous() && x.offset() == 0 &&
+           std::count_if(arguments.begin(), arguments.end(), shares) == 1;
+  });
+}
+
+// What differs from eager code, empty when nothing does. Programs without a pair are counted apart.
+std::string fault_of(const Graph& program, const std::vector<Tensor>& arguments, bool fused, int& right,
+                     std::map<std::string, int>& refused) {
+  if (!lie_alone(arguments)) return "";
+  std::shared_ptr<const Pair> pair;
+  try {
+    std::vector<bool> wanted;
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+      const Type& type = program.values[i].type;
+      wanted.push_back(is_float(type.dtype) && !type.is_number);
+    }
+    pair = Pair::make(program, wanted, {fused, {}});
+  } catch (const OpError& error) {
+    ++refused[error.message().substr(0, 60)];
+    return "";
+  }
+  const Run eager = [&](Inputs given) { return evaluate(program, given); };
+  bool held = true;
+  const Run compiled = [&](Inputs given) {
+    held = held && pair->holds_for(given);
+    return held ? pair->run(given, program.hints) : evaluate(program, given);
+  };
+  for (const Named& each : kScenarios) {
+    std::string fault;
+    try {
+      fault = difference(show(each, eager, arguments), show(each, compiled, arguments));
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+    if (!fault.empty()) return std::string(each.name) + ": " + fault;
+  }
+  if (held) ++right;
+  return "";
+}
+
+void check_program(unsigned seed, const Graph& program, bool fused, int& right,
+                   std::map<std::string, int>& refused) {
+  const auto fault = [fused](const Graph& each, int& count, std::map<std::string, int>& no) {
+    return fault_of(each, jit::testing::arguments_of(each), fused, count, no);
+  };
+  if (fault(program, right, refused).empty()) return;
+  int ignored = 0;
+  std::map<std::string, int> none;
+  const Graph small =
+      jit::testing::shrunk(program, [&](const Graph& each) { return !fault(each, ignored, none).empty(); });
+  FAIL_CHECK("seed " << seed << ": " << fault(small, ignored, none) << "\n" << print_graph(small));
+}
+
+void tell(const std::map<std::string, int>& refused) {
+  for (const auto& [why, count] : refused) UNSCOPED_INFO(count << " times: " << why);
+}
+
+}  // namespace
+
+TEST_CASE("every op of the table has its gradients behind the tape", "[jit][pair]") {
+  for (const bool fused : {false, true}) {
+    int right = 0;
+    std::map<std::string, int> refused;
+    jit::testing::for_each_sample([&](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
+      if (op.name().find("empty") != std::string_view::npos) return;
+      INFO(print_graph(graph));
+      CHECK(fault_of(graph, jit::testing::present(inputs), fused, right, refused) == "");
+    });
+    tell(refused);
+    CHECK(right > 300);
+  }
+}
+
+TEST_CASE("random programs have their gradients behind the tape", "[jit][pair]") {
+  int right = 0;
+  std::map<std::string, int> refused;
+  for (unsigned seed = 0; seed < 1500; ++seed)
+    check_program(seed, expand_views(jit::testing::random_program(seed, 8)), false, right, refused);
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Graph graph = jit::testing::random_graph(seed, 6);
+    const bool unset = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+      return node.op->name().find("empty") != std::string_view::npos;
+    });
+    if (!unset) check_program(seed, graph, seed % 8 == 0, right, refused);
+  }
+  tell(refused);
+  CHECK(right > 200);
+}
