@@ -60,7 +60,7 @@ void put(Key& key, const Instruction& step) {
 }
 
 void put(Key& key, const Store& store) {
-  const auto& [value, dtype, output, buffer, per_row] = store;
+  const auto& [value, dtype, output, buffer, per_row, around] = store;
   key.put(value);
   key.put(dtype);
   key.put(per_row);

@@ -21,10 +21,10 @@ bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
 
 std::vector<bool> Entry::wanted_inputs() const {
   std::vector<bool> wanted(arguments.size(), false);
-  const bool recorded = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {
+  const bool records = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {
     return each.kind == Guard::Kind::GradMode && each.value.as_bool();
   });
-  if (!recorded || differentiated) return wanted;
+  if (!records || differentiated) return wanted;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     wanted[i] = std::any_of(guards.begin(), guards.end(), [&](const Guard& each) {
       return each.kind == Guard::Kind::Tensor && each.source == arguments[i].source &&
