@@ -46,6 +46,10 @@ class Derivation {
     Type type;
     std::string name;
   };
+  // Is what came from there an input as it was given?
+  bool is_input(const Edge& edge) const {
+    return tape_.nodes[static_cast<std::size_t>(edge.node)].kind == TapeNode::Kind::Argument;
+  }
   // Of the results that a wanted input has a part in.
   std::vector<std::pair<Result, Incoming>> of_results() const;
   // The gradients of `inputs`, which are among the wanted ones; the others are `none`.

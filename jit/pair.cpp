@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::string_view kBefore[] = {"expand_views"};
 
-bool is_argument(const Tape& tape, const Edge& edge) {
-  return tape.nodes[static_cast<std::size_t>(edge.node)].kind == TapeNode::Kind::Argument;
-}
-
 [[noreturn]] void refuse(std::string why) { throw OpError(ErrorKind::Capture, std::move(why)); }
 
 }  // namespace
@@ -59,10 +55,10 @@ void Pair::find_ports() {
     return std::any_of(ports_.begin(), ports_.end(), [&](const Port& each) { return each.edge == edge; });
   };
   for (auto& [result, each] : derivation_->of_results()) {
-    if (!is_argument(tape, each.edge)) ports_.push_back({each.edge, each.type, each.name, result});
+    if (!derivation_->is_input(each.edge)) ports_.push_back({each.edge, each.type, each.name, result});
   }
   for (const Tape::Leaving& each : tape.results) {
-    if (each.base && !is_argument(tape, each.base) && !has(each.base)) {
+    if (each.base && !derivation_->is_input(each.base) && !has(each.base)) {
       ports_.push_back({each.base, each.base_type, "base", std::nullopt});
     }
   }
@@ -98,7 +94,7 @@ void Pair::refuse_what_differs() const {
   for (const Tape::Leaving& last : tape.results) {
     const std::vector<bool> on_the_way = above(last.edge);
     for (const Tape::Leaving& each : tape.results) {
-      if (!is_argument(tape, each.edge) && on_the_way[static_cast<std::size_t>(each.edge.node)]) {
+      if (!derivation_->is_input(each.edge) && on_the_way[static_cast<std::size_t>(each.edge.node)]) {
         refuse("one result is computed from another");
       }
     }

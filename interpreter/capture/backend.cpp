@@ -69,8 +69,9 @@ Runner outside_of_checkpoints(Runner run) {
 
 // The forward graph, with one node of the tape for its results. Where that would not do the tape sees op by
 // op.
-Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, bool fused) {
-  const auto pair = jit::Pair::make(captured, wanted, {fused, {}});
+Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const CompileOptions& options) {
+  const jit::PartitionOptions cut{jit::Strategy::MinimumCut, options.memory_budget};
+  const auto pair = jit::Pair::make(captured, wanted, {options.backend == "fused", cut});
   Runner compiled = checked(pair->joint().graph, [pair](Inputs arguments, const jit::SymbolValues& symbols) {
     return pair->run(arguments, symbols);
   });
@@ -94,18 +95,17 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
     const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
     return checked(captured, run_own(interpreter, options.own_backend, functional));
   }
-  const bool fused = options.backend == "fused";
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (differentiates) {
     Runner run;
     try {
-      if (options.backend != "eager") run = run_pair(captured, wanted, fused);
+      if (options.backend != "eager") run = run_pair(captured, wanted, options);
     } catch (const OpError& error) {
       note = "its gradients run op by op: " + error.message();
     }
     return outside_of_checkpoints(checked(captured, run ? run : run_ops_of(captured)));
   }
-  if (fused) {
+  if (options.backend == "fused") {
     try {
       return checked(captured, run_kernels(captured));
     } catch (const InternalError& error) {

@@ -22,7 +22,8 @@ struct CompileOptions {
   Value own_backend;  // or a function of the user's: graph => callable
   std::optional<bool> dynamic;
   bool fullgraph = false;
-  bool asked_for = false;  // by the program: it is told when that was in vain
+  double memory_budget = 1;  // the part of what is kept for backward that may be (jit/partition.h)
+  bool asked_for = false;    // by the program: it is told when that was in vain
 };
 
 // A place: (code, instruction).

@@ -92,7 +92,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
       const Entry& entry = **next;
       if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
       parts.push_back({entry.captured, entry.captured.guards, entry.break_reason, entry.break_file,
-                       entry.break_line, entry.recorded});
+                       entry.break_line, entry.recorded, 1});
     }
   };
   for (const capture::Stop& stop : compiled.breaks) {
@@ -100,7 +100,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     if (found != end) {
       take_until(found + 1);
     } else {
-      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}});
+      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}, 1});
     }
   }
   take_until(end);
@@ -119,7 +119,11 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
   std::vector<NamedArgument> with_names;
   for (const auto& [name, value] : named) with_names.push_back({name, value});
   interpreter.call(f, positional, with_names);
-  return in_stretches(*compiled_of(f));
+  std::vector<CapturedGraph> parts = in_stretches(*compiled_of(f));
+  if (const Compiled* before = compiled_of(function)) {
+    for (CapturedGraph& each : parts) each.memory_budget = before->options.memory_budget;
+  }
+  return parts;
 }
 
 std::vector<HotFunction> hot_functions(Interpreter& interpreter) {

@@ -31,6 +31,7 @@ struct CapturedGraph {
   std::string break_file;           // empty where it is in no text of the program
   int break_line = 0;
   std::vector<Tensor> arguments;  // what the graph was given in the call, as the call left it
+  double memory_budget = 1;       // that `jit` was given with the function
 };
 
 // Runs `function` once with these arguments, capturing what it does; nothing that was compiled before is

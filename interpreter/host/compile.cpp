@@ -34,6 +34,13 @@ capture::CompileOptions options_from(Args a) {
   capture::CompileOptions options = with_backend(a[1], "jit");
   if (!a[2].is_none()) options.dynamic = bool_argument(a[2], "dynamic");
   options.fullgraph = bool_argument(a[3], "fullgraph");
+  if (!a[4].is_number()) raise("TypeError", "jit: memory_budget must be a number, got " + describe(a[4]));
+  options.memory_budget = a[4].is(Tag::Int) ? static_cast<double>(a[4].as_int()) : a[4].as_float();
+  if (!(options.memory_budget >= 0 && options.memory_budget <= 1)) {
+    raise("ValueError",
+          fmt::format("jit: memory_budget is {}, it must be between 0 and 1", options.memory_budget),
+          "1 keeps what is costly to compute again, 0 as little as can be");
+  }
   options.asked_for = true;
   return options;
 }
@@ -88,7 +95,7 @@ Value set_check(Interpreter&, Args a) {
 }
 
 constexpr NativeDef kCompile[] = {
-    {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false)",
+    {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false, memory_budget=1.0)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
      "done by "
      "them from then on. `backend` is \"fused\", \"aot_eager\", \"eager\", or a function that is given each "

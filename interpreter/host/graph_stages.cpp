@@ -17,6 +17,7 @@
 #include "jit/pipeline.h"
 #include "jit/rewrite.h"
 #include "lang/diagnostic.h"
+#include "tensor/autograd.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -28,6 +29,10 @@ Value functional(const StageInput& input) {
   if (input.captured.graph.stage != jit::Stage::Captured) return make_graph(jit::dce(input.captured.graph));
   return make_graph(jit::dce(jit::functionalize(jit::expand_views(input.captured.graph), input.remove)));
 }
+
+Value joint(const StageInput& input) { return make_graph(gradients_of(input.captured).joint.graph); }
+Value forward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.forward); }
+Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
 
 // The same passes as compiled functions go through (capture/backend.cpp), then kernels.
 jit::Graph with_kernels(const StageInput& input) {
@@ -57,10 +62,13 @@ Value assembly(const StageInput& input) {
 // Where `forwarding_function` is defined.
 constexpr std::string_view kForwardingFile = "<prelude_compile>";
 
-constexpr std::array<StageRow, 6> kStages{{
+constexpr std::array<StageRow, 9> kStages{{
     {"captured", "the ops that a call ran, as the program wrote them", captured},
     {"functional", "the same without ops that write in place: writes to arguments follow at the end",
      functional},
+    {"joint", "the same with its gradients: from those of its results to those of its inputs", joint},
+    {"forward", "what runs forward, and what it keeps for backward", forward},
+    {"backward", "what runs when gradients come in, from what was kept", backward},
     {"fused", "the same with one node for all ops that a kernel does together", fused},
     {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
     {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
@@ -162,6 +170,35 @@ void describe(CapturedGraph& part, const Value& f, const Unbound& unbound) {
 }
 
 }  // namespace
+
+namespace {
+
+// By input: those that require gradients.
+std::vector<bool> requiring(const CapturedGraph& captured) {
+  std::vector<bool> wanted(captured.graph.inputs.size(), false);
+  for (std::size_t i = 0; i < std::min(captured.arguments.size(), wanted.size()); ++i) {
+    wanted[i] = captured.arguments[i] && requires_grad(captured.arguments[i]);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+bool wants_no_gradient(const CapturedGraph& captured) {
+  const std::vector<bool> wanted = requiring(captured);
+  return std::find(wanted.begin(), wanted.end(), true) == wanted.end();
+}
+
+jit::GradientGraphs gradients_of(const CapturedGraph& captured) {
+  std::vector<bool> wanted = requiring(captured);
+  if (wants_no_gradient(captured)) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const jit::Type& type = captured.graph.values[i].type;
+      wanted[i] = is_float(type.dtype) && !type.is_number;
+    }
+  }
+  return jit::gradient_graphs(captured.graph, wanted, {jit::Strategy::MinimumCut, captured.memory_budget});
+}
 
 std::span<const StageRow> stages() { return kStages; }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "interpreter/capture/stages.h"
+#include "jit/gradient_graphs.h"
 #include "jit/passes/passes.h"
 
 namespace kiln::interp::host {
@@ -21,6 +22,11 @@ struct StageRow {
   // A graph, or text. Throws OpError (Capture) for a graph that has no such stage.
   Value (*make)(const StageInput& input);
 };
+
+// Of a graph of its own: by the arguments that require gradients, or by all floats where none does.
+jit::GradientGraphs gradients_of(const CapturedGraph& captured);
+// Is no gradient asked for, so that those of all floats are shown?
+bool wants_no_gradient(const CapturedGraph& captured);
 
 // In the order in which they come about.
 std::span<const StageRow> stages();

@@ -127,7 +127,10 @@ void html(Session& session, std::string_view text) {
     for (const interp::host::StageRow& row : interp::host::stages()) {
       const std::string name =
           graphs.size() == 1 ? std::string(row.name) : fmt::format("graph {}: {}", i + 1, row.name);
-      columns.push_back({name, interp::host::stage_value(row, *graphs[i], call.remove)});
+      try {
+        columns.push_back({name, interp::host::stage_value(row, *graphs[i], call.remove)});
+      } catch (const OpError&) {  // this graph has no such stage
+      }
     }
   }
   const std::string page = graph_page(drawing.call, source, columns);

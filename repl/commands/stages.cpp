@@ -59,6 +59,43 @@ void stage(Session& session, std::string_view text) {
   show_stage(session, kStage.view(), kStage.view(), text);
 }
 
+// Gradients are by the arguments that require them.
+void say_what_is_shown(Session& session, const interp::CapturedGraph& captured) {
+  if (!interp::host::wants_no_gradient(captured)) return;
+  session.write(
+      paint("# no argument requires a gradient: as if all floats did", style::kFaint, session.color()) +
+      "\n");
+}
+
+template <Name kStage>
+void gradient_stage(Session& session, std::string_view text) {
+  const auto& row = interp::host::stage_named(kStage.view());
+  const interp::host::CapturedCall call = capture(session, kStage.view(), text);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    say_what_is_shown(session, each);
+    session.write(stage_text(session, interp::host::stage_value(row, each, call.remove)));
+  });
+}
+
+// Forward and backward together.
+void grad(Session& session, std::string_view text) {
+  const interp::host::CapturedCall call = capture(session, "grad", text);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    say_what_is_shown(session, each);
+    const jit::Partition parts = interp::host::gradients_of(each).parts;
+    session.write(graph_view(session, parts.forward) + graph_view(session, parts.backward));
+  });
+}
+
+// The cut.
+void saved(Session& session, std::string_view text) {
+  const interp::host::CapturedCall call = capture(session, "saved", text);
+  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+    say_what_is_shown(session, each);
+    session.write(jit::to_string(interp::host::gradients_of(each).parts.report));
+  });
+}
+
 // Beside the graph what each kernel is made of, and why the rest is apart.
 void fused(Session& session, std::string_view text) {
   const auto& row = interp::host::stage_named("fused");
@@ -170,7 +207,7 @@ void pass(Session& session, std::string_view text) {
   });
 }
 
-constexpr std::array<Command, 10> kCommands{{
+constexpr std::array<Command, 15> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
      "The call runs once. With breaks there are several graphs, with the reason between them.\n"
      "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
@@ -178,6 +215,23 @@ constexpr std::array<Command, 10> kCommands{{
      stage<"captured">},
     {"functional", "f(x)", "Compiling", "the same without writes; writes to arguments follow at the end",
      "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">},
+    {"joint", "f(x)", "Compiling", "a call and its gradients as one graph",
+     "Each node of the derivative names the node that it comes from. Gradients are by the arguments that\n"
+     "require them; where none does, by all floats.\n\n"
+     "kiln> :joint (x => x.cos().cos())(ones(3))\n",
+     gradient_stage<"joint">},
+    {"forward", "f(x)", "Compiling", "what of it runs forward, and what it keeps for backward",
+     "kiln> :forward (x => x.cos().cos())(ones(3))\n", gradient_stage<"forward">},
+    {"backward", "f(x)", "Compiling", "what of it runs backward, from what was kept",
+     "Cheap nodes run again in place of being kept: their comment says what they recompute.\n\n"
+     "kiln> :backward (x => x.cos().cos())(ones(3))\n",
+     gradient_stage<"backward">},
+    {"grad", "f(x)", "Compiling", "forward and backward together",
+     "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad},
+    {"saved", "f(x)", "Compiling", "what is kept for backward and what is computed again, and why",
+     "Bytes are those of the memory that is kept; before the arrow, what the tape would keep.\n\n"
+     "kiln> :saved (x => x.cos().cos())(ones(3))\n",
+     saved},
     {"fused", "f(x)", "Compiling", "which ops are one kernel, and why the others are not",
      "The graph with a node for each kernel, the nodes that each computes, and for each value that goes\n"
      "through memory between two nodes the reason.\n\n"

@@ -1,0 +1,23 @@
+#include "jit/gradient_graphs.h"
+
+#include "jit/passes/passes.h"
+
+namespace kiln::jit {
+
+GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& wanted,
+                               const PartitionOptions& options) {
+  const Derivation derivation(graph.stage == Stage::Captured ? expand_views(graph) : graph, wanted);
+  std::vector<Derivation::Incoming> incoming;
+  for (auto& [result, each] : derivation.of_results()) {
+    if (!derivation.is_input(each.edge)) incoming.push_back(std::move(each));
+  }
+  if (incoming.empty()) throw OpError(ErrorKind::Capture, "no result has a gradient by an input");
+  std::vector<bool> inputs;
+  for (const Edge& each : derivation.tape().inputs) inputs.push_back(static_cast<bool>(each));
+  GradientGraphs made;
+  made.joint = derivation.joint(incoming, inputs);
+  made.parts = partition(made.joint, options);
+  return made;
+}
+
+}  // namespace kiln::jit
