@@ -477,6 +477,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const bool recorded = tape::sees(inputs);
   Node node = node_of(op, Form::Write, inputs, attrs);
   if (recorded) remember_all(inputs);
+  wrote_history_ = wrote_history_ || recorded;
   const Storage& storage = *inputs[0].storage();
   const Buffer* const memory = storage.buffer().get();
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);

@@ -63,10 +63,15 @@ class Recorder final : public levels::Level {
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 
-  // The graph up to a mark, with these tensors as its outputs; with sizes as symbols, or as they were in the
-  // recorded call. Where it holds derivatives (`differentiated`), no tape will be there when it runs: what
-  // the tape saw stands in it, which are the bodies of composite ops, and nothing that is there for its sake.
-  Graph take(const Mark& until, Inputs outputs, bool symbolic, bool differentiated);
+  struct Wanted {
+    bool symbolic = false;  // sizes as symbols, or as they were in the recorded call
+    bool bodies = false;    // of composite ops, as the tape saw them: there are derivatives of them
+    bool taped = true;      // the tape looks on when it runs; else nothing is there for its sake
+  };
+  // The graph up to a mark, with these tensors as its outputs.
+  Graph take(const Mark& until, Inputs outputs, const Wanted& wanted);
+  // Was a tensor written under the tape?
+  bool wrote_history() const { return wrote_history_; }
   // Why derivatives of what was noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
   // The tensors of its inputs.
@@ -92,7 +97,7 @@ class Recorder final : public levels::Level {
   void forget_nodes(std::size_t from);
   int recall(const Tensor& x) const;
   void note_overwritten(const Buffer* memory, const Buffer* now);
-  void choose_nodes(bool differentiated, std::vector<int>& outputs);
+  void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
@@ -138,6 +143,7 @@ class Recorder final : public levels::Level {
   std::vector<Body> bodies_;
   bool in_body_ = false;
   bool is_differentiating_ = false;
+  bool wrote_history_ = false;
   std::string body_trouble_;
   // Memory that the tape may have kept, and which value lies there: backward reads it by other tensors.
   struct Kept {

@@ -43,12 +43,12 @@ void Recorder::make_symbolic() {
 }
 
 // Which nodes count, and the values these give, numbered anew.
-void Recorder::choose_nodes(bool differentiated, std::vector<int>& outputs) {
+void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
   std::vector<bool> gone(nodes_.size());
   std::unordered_map<int, int> instead;
   for (Body& body : bodies_) {
     if (body.whole >= nodes_.size()) break;
-    if (differentiated) {
+    if (wanted.bodies) {
       gone[body.whole] = true;
       continue;
     }
@@ -64,7 +64,7 @@ void Recorder::choose_nodes(bool differentiated, std::vector<int>& outputs) {
     if (each.nodes < nodes_.size() && gone[each.nodes]) instead[each.now] = each.id;
   }
   for (const std::size_t cut : cuts_) {
-    if (cut >= nodes_.size() || !differentiated) continue;
+    if (cut >= nodes_.size() || gone[cut] || wanted.taped) continue;
     gone[cut] = true;
     instead[nodes_[cut].outputs[0]] = nodes_[cut].operands[0].value;
   }
@@ -145,18 +145,18 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   input_values_.resize(kept);
 }
 
-Graph Recorder::take(const Mark& until, Inputs outputs, bool symbolic, bool differentiated) {
+Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
   nodes_.resize(until.nodes);
-  if (symbolic) make_symbolic();
+  if (wanted.symbolic) make_symbolic();
   std::vector<int> results;
   for (const Tensor& each : outputs) results.push_back(ids_.at(each.impl()));
-  choose_nodes(differentiated, results);
+  choose_nodes(wanted, results);
   drop_unused_inputs(results);
   Graph graph;
   graph.name = graph_name_;
-  if (symbolic) graph.hints = hints_;
+  if (wanted.symbolic) graph.hints = hints_;
   graph.inputs = std::move(input_roles_);
   const auto count = static_cast<int>(inputs_.size());
   const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };

@@ -24,7 +24,7 @@ std::vector<bool> Entry::wanted_inputs() const {
   const bool records = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {
     return each.kind == Guard::Kind::GradMode && each.value.as_bool();
   });
-  if (!records || differentiated) return wanted;
+  if (!records || !taped) return wanted;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     wanted[i] = std::any_of(guards.begin(), guards.end(), [&](const Guard& each) {
       return each.kind == Guard::Kind::Tensor && each.source == arguments[i].source &&
@@ -137,7 +137,7 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     Arguments tensors;
     jit::SymbolValues symbols;
     bool done = gather(found, numbers, tensors, symbols);
-    const GradMode mode(grad_enabled() && !differentiated);
+    const GradMode mode(grad_enabled() && taped);
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;
   }

@@ -73,9 +73,9 @@ struct Entry {
   jit::Graph captured;
   Runner run;        // empty: there is nothing to compute
   std::string note;  // what is to be said of how it runs; mostly empty
-  // Derivatives are part of the graph, so that it runs without the tape; results have the histories that a
-  // backward leaves behind.
-  bool differentiated = false;
+  // Does the tape look on? Not where no result has a history but what a backward leaves of one.
+  bool taped = true;
+  bool differentiated = false;  // derivatives are part of the graph
   tape::SpentHistories histories;
   std::vector<SourceId> leaves;  // that these lead to
   Recipes recipes;

@@ -1,6 +1,4 @@
 // What backward and gradients mean to capture: the tape runs as ever, and its ops are noted like others.
-#include <algorithm>
-
 #include "interpreter/capture/observe.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
@@ -64,23 +62,26 @@ void Tracer::note_gradients() {
   differentiates_now_ = false;
 }
 
-// The histories of results that a backward went through. False: some hold values still, for which there must
-// be a tape; or the history of a tensor from outside changed.
+// The histories of results, as far as a backward leaves them. False: there must be a tape, since some result
+// has one that holds values, or the history of a tensor from outside changed.
 bool Tracer::finish_histories(Finished& finished) {
+  if (!records_gradients_) return true;
+  std::unordered_map<SourceId, const Tensor*> tensors;
+  for (const auto& [object, known] : known_) {
+    if (known.held.is(Tag::Tensor)) tensors.emplace(known.source, &known.held.tensor());
+  }
+  const bool differentiated = finished.snapshot.differentiated;
   for (const Guard& each : guards_) {
-    if (each.kind != Guard::Kind::Tensor) continue;
-    const auto of = [&](const auto& item) {
-      return item.second.source == each.source && item.second.held.is(Tag::Tensor);
-    };
-    const auto found = std::find_if(known_.begin(), known_.end(), of);
-    if (found == known_.end()) continue;
-    const Tensor& x = found->second.held.tensor();
-    const bool same = requires_grad(x) == each.tensor.requires_grad &&
-                      (!each.tensor.requires_grad || tape::is_plain_leaf(x));
-    if (!same) return false;
+    const auto found = tensors.find(each.source);
+    if (each.kind != Guard::Kind::Tensor || found == tensors.end()) continue;
+    const Tensor& x = *found->second;
+    const bool had = each.tensor.requires_grad;
+    if (requires_grad(x) != had) return false;
+    if (had && differentiated && !tape::is_plain_leaf(x)) return false;
+    if (had && recorder_.wrote_history() && !is_leaf(x)) return false;
   }
   auto histories = tape::SpentHistories::of(finished.outputs);
-  if (!histories) return false;
+  if (!histories || (!differentiated && !histories->empty())) return false;
   for (const Tensor& each : histories->take_leaves()) {
     const Known* leaf = known(Value(each));
     if (leaf == nullptr) return false;

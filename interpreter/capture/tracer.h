@@ -181,6 +181,7 @@ class Tracer {
     std::vector<Tensor> outputs;
     tape::SpentHistories histories;
     std::vector<SourceId> leaves;
+    bool taped = true;  // some history is there that holds values
   };
   bool finish_histories(Finished& finished);
   Snapshot take_snapshot();

@@ -309,8 +309,10 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     finished.exit.jumps_when = branch_->jumps_when;
     finished.exit.jump = branch_->jump;
   }
-  if (book.failed || (snapshot.differentiated && !finish_histories(finished))) return std::nullopt;
+  if (book.failed) return std::nullopt;
   finished.snapshot = std::move(snapshot);
+  finished.taped = !finish_histories(finished);
+  if (finished.snapshot.differentiated && finished.taped) return std::nullopt;
   return finished;
 }
 
@@ -386,7 +388,8 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
       each.tensor.plain_leaf = differentiated && each.tensor.requires_grad;
   }
   entry->guards = std::move(guards_);
-  entry->captured = recorder_.take(finished.snapshot.mark, finished.outputs, symbolic, differentiated);
+  entry->captured =
+      recorder_.take(finished.snapshot.mark, finished.outputs, {symbolic, differentiated, finished.taped});
   for (const Tensor& each : recorder_.inputs()) {
     const auto number = number_inputs_.find(each.impl());
     const bool is_number = number != number_inputs_.end();
@@ -394,6 +397,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
         {is_number ? -1 : known_.at(each.impl()).source, is_number ? number->second : -1});
   }
   entry->effects = std::move(finished.effects);
+  entry->taped = finished.taped;
   entry->differentiated = differentiated;
   entry->histories = std::move(finished.histories);
   entry->leaves = std::move(finished.leaves);
