@@ -70,7 +70,7 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
   check.before_ = jit::copies_of(check.given_);
   if (check.before_.size() != check.given_.size()) return std::nullopt;
   const jit::RunGraph run = [&](Inputs arguments) {
-    const GradMode mode(grad_enabled() && !entry.differentiated);
+    const GradMode mode(grad_enabled() && entry.taped);
     return run_or_refuse(entry.run, arguments, check.symbols_);
   };
   check.compiled_ = jit::run_on(run, jit::copies_of(check.given_));
