@@ -23,6 +23,7 @@ import torch.nn.functional as F
 
 import cases_composed
 import cases_composed_layers
+import cases_composed_losses
 import cases_composed_shapes
 import cases_elementwise
 import cases_index
@@ -41,9 +42,13 @@ GROUPS = {f"{family}_{group.__name__}": group
               "linalg": [cases_linalg.factors, cases_linalg.systems, cases_linalg.products, cases_linalg.matmuls, cases_linalg.gradients, cases_linalg.refusals],
               "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
                            cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
-                           cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images]}.items()
+                           cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
+                           cases_composed_losses.losses]}.items()
           for group in groups}
 
+LOSSES = ["hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss",
+          "poisson_nll_loss", "gaussian_nll_loss", "soft_margin_loss", "multi_margin_loss",
+          "multilabel_soft_margin_loss", "ctc_loss"]
 APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
     "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
                "acosh", "atanh", "erf", "erfc", "lgamma", "digamma", "polygamma", "sigmoid", "log_sigmoid", "gelu",
@@ -56,7 +61,7 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
                "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
                "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
-               "embedding_bag", "interpolate", "affine_grid", "grid_sample"}
+               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -75,7 +80,7 @@ OTHER_NAMES = {"floor_div": torch.floor_divide, "log_sigmoid": F.logsigmoid, "pa
 OTHER_NAMES |= {name: getattr(F, name) for name in [
     "relu6", "hardtanh", "hardsigmoid", "hardswish", "selu", "celu", "mish", "softsign", "tanhshrink", "hardshrink",
     "softshrink", "threshold", "prelu", "glu", "softmin", "normalize", "instance_norm", "local_response_norm",
-    "embedding_bag", "dropout1d", "dropout2d", "alpha_dropout", "interpolate", "fold", "affine_grid", "grid_sample"]}
+    "embedding_bag", "dropout1d", "dropout2d", "alpha_dropout", "interpolate", "fold", "affine_grid", "grid_sample", *LOSSES]}
 OTHER_NAMES["im2col"] = F.unfold
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
