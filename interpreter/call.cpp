@@ -7,6 +7,7 @@
 #include "interpreter/errors.h"
 #include "interpreter/graph_value.h"
 #include "interpreter/host/custom_function.h"
+#include "interpreter/impl.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
@@ -297,7 +298,7 @@ Found find_in_receiver(Interpreter& interpreter, const Value& receiver, std::str
       break;
     }
     case Tag::Module: {
-      const Value* found = receiver.as<Module>().find(name);
+      const Value* found = interpreter.impl().modules.value_in(receiver.as<Module>(), name);
       if (!found) no_member(receiver, name);
       return function = *found, Found::Value;
     }

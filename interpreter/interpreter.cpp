@@ -133,7 +133,7 @@ std::vector<std::string> Interpreter::names() const {
       if (!module->slots[i].is_unset()) names.push_back(module->names[i]);
     }
   }
-  for (const std::string_view name : stdlib_prelude_names()) names.emplace_back(name);
+  for (const std::string_view name : stdlib_part_names("prelude")) names.emplace_back(name);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -5,9 +5,10 @@
 #include <unordered_map>
 
 #include "interpreter/errors.h"
-#include "interpreter/interpreter.h"
+#include "interpreter/impl.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
+#include "stdlib/embedded.h"
 #include "tensor/op.h"
 
 namespace kiln::interp {
@@ -92,6 +93,11 @@ std::vector<std::string> member_names(const Value& object) {
     for (std::size_t i = 0; i < module.names.size(); ++i) {
       if (!module.slots[i].is_unset()) names.push_back(module.names[i]);
     }
+    if (module.path.empty()) {
+      for (const std::string_view name : stdlib_part_names(module.name)) {
+        if (module.find(name) == nullptr) names.emplace_back(name);
+      }
+    }
   } else if (object.is(Tag::StructType)) {
     for (const auto& [name, value] : object.as<StructType>().methods) names.push_back(name);
   } else if (object.is(Tag::Opaque)) {
@@ -158,7 +164,7 @@ Value get_attribute(Interpreter& interpreter, const Value& object, std::string_v
       break;
     }
     case Tag::Module:
-      if (const Value* found = object.as<Module>().find(name)) return *found;
+      if (const Value* found = interpreter.impl().modules.value_in(object.as<Module>(), name)) return *found;
       break;
     case Tag::StructType:
       if (const Value* method = object.as<StructType>().method(name)) return *method;

@@ -165,27 +165,28 @@ void Modules::clear() {
   loaded_.clear();
 }
 
-const Value* Modules::prelude_value(std::string_view name) {
-  const Module& prelude = interpreter_.prelude();
-  if (const Value* found = prelude.find(name)) return found;
-  const std::string_view module = stdlib_prelude_module(name);
-  if (module.empty()) return nullptr;
-  add_to_prelude(module);
-  return prelude.find(name);
+const Value* Modules::value_in(const Module& module, std::string_view name) {
+  if (const Value* found = module.find(name)) return found;
+  if (!module.path.empty()) return nullptr;
+  const std::string_view part = stdlib_part(module.name, name);
+  if (part.empty()) return nullptr;
+  add_part(const_cast<Module&>(module), part);
+  return module.find(name);
 }
 
-void Modules::add_to_prelude(std::string_view module) {
+const Value* Modules::prelude_value(std::string_view name) { return value_in(interpreter_.prelude(), name); }
+
+void Modules::add_part(Module& module, std::string_view part) {
   for (const Loading& loading : loading_) {
-    if (loading.key == "std:" + std::string(module)) return;
+    if (loading.key == "std:" + std::string(part)) return;
   }
-  const Value value = import(module, "");  // may be there already: standard modules import from it by name
-  auto& prelude = const_cast<Module&>(interpreter_.prelude());
+  const Value value = import(part, "");  // may be there already: standard modules import from it by name
   const auto& loaded = value.as<Module>();
   for (std::size_t i = 0; i < loaded.names.size(); ++i) {
-    // What it imports, and helpers of its own, are no names of the prelude.
-    const bool is_offered = stdlib_prelude_module(loaded.names[i]) == module;
-    if (is_offered && !loaded.slots[i].is_unset() && !prelude.find(loaded.names[i]))
-      prelude.set(loaded.names[i], loaded.slots[i]);
+    // What it imports, and helpers of its own, are no names of the whole.
+    const bool is_offered = stdlib_part(module.name, loaded.names[i]) == part;
+    if (is_offered && !loaded.slots[i].is_unset() && !module.find(loaded.names[i]))
+      module.set(loaded.names[i], loaded.slots[i]);
   }
 }
 

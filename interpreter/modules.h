@@ -21,8 +21,9 @@ class Modules {
   void reload(const std::string& path);
   void forget_user_modules();
 
-  // A name of the prelude: the host's, or of the standard library's modules that add to the prelude, which
-  // are loaded when one of their names is first asked for. Null when there is none.
+  // A name of a module: its own, or one of the standard library's parts of it, which are loaded when one of
+  // their names is first asked for. Null when there is none.
+  const Value* value_in(const Module& module, std::string_view name);
   const Value* prelude_value(std::string_view name);
 
   // Runs text in a module. Gives the value of its last expression statement.
@@ -39,7 +40,7 @@ class Modules {
     std::string shown;
   };
   Value load(const std::string& key, const std::string& shown, const std::string& path, std::string text);
-  void add_to_prelude(std::string_view module);
+  void add_part(Module& module, std::string_view part);
 
   Interpreter& interpreter_;
   std::map<std::string, Value> loaded_;  // by canonical path, or "std:" and the name

@@ -105,7 +105,7 @@ void op_Import(Vm& vm, Value* r, const Instruction& i) {
 
 void op_ImportName(Vm& vm, Value* r, const Instruction& i) {
   const std::string_view name = vm.code().names[i.c];
-  const Value* found = r[i.b].as<Module>().find(name);
+  const Value* found = vm.interpreter().impl().modules.value_in(r[i.b].as<Module>(), name);
   if (!found) no_member(r[i.b], name);
   r[i.a].assign(*found);
 }

@@ -180,7 +180,7 @@ const Value& Vm::find_global(const Instruction& i) {
   };
   add(frame_->module());
   add(*prelude_);
-  const std::vector<std::string_view> in_kiln = stdlib_prelude_names();
+  const std::vector<std::string_view> in_kiln = stdlib_part_names("prelude");
   candidates.insert(candidates.end(), in_kiln.begin(), in_kiln.end());
   raise("NameError", "`" + name + "` is not defined", lang::suggest(name, candidates));
 }

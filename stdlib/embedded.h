@@ -10,9 +10,10 @@ namespace kiln::interp {
 std::string_view stdlib_source(std::string_view name);
 std::vector<std::string_view> stdlib_modules();
 
-// The module that defines a name of the prelude in Kiln (`prelude.kiln` and `prelude_*.kiln`), so that none
-// is parsed before one of its names is used; empty when none does.
-std::string_view stdlib_prelude_module(std::string_view name);
-std::vector<std::string_view> stdlib_prelude_names();
+// The module that defines a name which belongs to another one: `nn_recurrent` for `LSTM` of `nn`,
+// `prelude_order` for `median` of `prelude`, so that none is parsed before one of its names is used; empty
+// when none does.
+std::string_view stdlib_part(std::string_view whole, std::string_view name);
+std::vector<std::string_view> stdlib_part_names(std::string_view whole);
 
 }  // namespace kiln::interp

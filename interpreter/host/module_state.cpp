@@ -1,4 +1,5 @@
-// Functions called in other ways: functional_call, stack_module_state, functionalize, checkpoint.
+// Modules and functions taken apart: functional_call, stack_module_state, functionalize, checkpoint,
+// deepcopy.
 #include "interpreter/host/module_state.h"
 
 #include <fmt/format.h>
@@ -156,7 +157,26 @@ Value checkpoint(Interpreter&, Args a) {
   });
 }
 
+// A tensor reached twice is one tensor in the copy, too.
+Value deepcopy(Interpreter&, Args a) {
+  std::map<const kiln::TensorImpl*, Value> copies;
+  return map_tensors(a[0], [&](const Tensor& x) {
+    const auto [found, is_new] = copies.try_emplace(x.impl());
+    if (is_new) {
+      const Tensor copy = kiln::ops::clone(kiln::ops::detach(x));
+      if (kiln::requires_grad(x)) kiln::set_requires_grad(copy, true);
+      found->second = Value(copy);
+    }
+    return found->second;
+  });
+}
+
 constexpr NativeDef kNatives[] = {
+    {"deepcopy(x)",
+     "The same lists, tuples, dicts and structs anew, with copies of the tensors: of a module, one that "
+     "trains "
+     "apart.\n>>> x = [ones(2)]\n>>> y = deepcopy(x)\n>>> y[0] += 1\n>>> x[0].tolist()\n[1.0, 1.0]",
+     deepcopy},
     {"checkpoint(f)",
      "A function with the values and derivatives of f that keeps only its arguments for backward, which "
      "computes the rest again, with the same random numbers.\n"

@@ -27,6 +27,7 @@ import cases_composed_losses
 import cases_composed_shapes
 import cases_elementwise
 import cases_index
+import cases_layers
 import cases_linalg
 import cases_reduce
 import cases_shape
@@ -43,7 +44,8 @@ GROUPS = {f"{family}_{group.__name__}": group
               "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
                            cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
                            cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
-                           cases_composed_losses.losses]}.items()
+                           cases_composed_losses.losses],
+              "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small]}.items()
           for group in groups}
 
 LOSSES = ["hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss",
@@ -61,7 +63,7 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
                "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
                "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
-               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES}
+               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "wave"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -82,6 +84,24 @@ OTHER_NAMES |= {name: getattr(F, name) for name in [
     "softshrink", "threshold", "prelu", "glu", "softmin", "normalize", "instance_norm", "local_response_norm",
     "embedding_bag", "dropout1d", "dropout2d", "alpha_dropout", "interpolate", "fold", "affine_grid", "grid_sample", *LOSSES]}
 OTHER_NAMES["im2col"] = F.unfold
+
+
+def wave(*sizes):
+    return (torch.arange(math.prod(sizes), dtype=torch.float64) * 0.23).cos().reshape(sizes)
+
+
+def fill(module):
+    with torch.no_grad():
+        for i, p in enumerate(module.double().parameters()):
+            p.copy_((torch.arange(p.numel(), dtype=torch.float64) * 0.37 + i).sin().reshape(p.shape) * 0.5)
+    return module
+
+
+def slopes(module):
+    return [p.grad.round(decimals=9) + 0.0 for p in module.parameters() if p.grad is not None]
+
+
+OTHER_NAMES |= {"nn": torch.nn, "wave": wave, "fill": fill, "slopes": slopes}
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
     "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
@@ -106,7 +126,7 @@ class Names(dict):
 def number_text(value):
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value)
+    return value if isinstance(value, str) else repr(value)
 
 
 def elements_text(value, number):
@@ -174,6 +194,33 @@ fn near(f) { try { print(text(f(), 4)) } catch { print("refused") } }
 """
 
 
+LAYERS_PRELUDE = """import nn
+fn wave(*sizes) = (arange(prod(tensor(sizes)).item(), dtype=f64) * 0.23).cos().reshape(sizes)
+fn double_fields(module) {
+  for name, part in vars(module).items() {
+    if isinstance(part, tensor) and part.is_floating_point() {
+      setattr(module, name, part.detach().double().requires_grad_(part.requires_grad))
+    }
+    for inner in part if isinstance(part, list) else [part] { if is_struct(inner) { double_fields(inner) } }
+  }
+}
+fn fill(module) {
+  double_fields(module)
+  with no_grad() {
+    for i, p in enumerate(module.parameters()) {
+      p.copy_((arange(p.numel(), dtype=f64) * 0.37 + i).sin().reshape(p.shape) * 0.5)
+    }
+  }
+  return module
+}
+fn slopes(module) = [p.grad.round(decimals=9) + 0.0 for p in module.parameters() if p.grad is not none]
+"""
+
+
+def prelude(name):
+    return PRELUDE + LAYERS_PRELUDE if name.startswith("layers_") else PRELUDE
+
+
 def cases_of(group):
     """Each once, without those that differ on purpose."""
     patterns = [pattern.replace("[", "[[]").replace("?", "[?]")
@@ -185,7 +232,7 @@ def cases_of(group):
 def write_scripts(folder):
     folder.mkdir(exist_ok=True)
     for name, group in GROUPS.items():
-        lines = ["# Made by generate/torch_oracle.py from what PyTorch gives.", PRELUDE.rstrip()]
+        lines = ["# Made by generate/torch_oracle.py from what PyTorch gives.", prelude(name).rstrip()]
         for case in cases_of(group):
             given = evaluate(case, not is_approximate(case))
             lines.append(f"{'near' if is_approximate(case) else 'exact'}({as_function(case)})  # => {given}")
@@ -194,7 +241,7 @@ def write_scripts(folder):
 
 def compare(kiln):
     cases = [case for group in GROUPS.values() for case in cases_of(group)]
-    lines = [PRELUDE.replace('catch { print("refused") }',
+    lines = [prelude("layers_").replace('catch { print("refused") }',
         'catch err { print("refused " + err.kind + ": " + err.message) }')]
     lines += [f"exact({as_function(case)})" for case in cases]
     with tempfile.NamedTemporaryFile("w", suffix=".kiln", delete=False) as file:
