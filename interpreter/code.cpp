@@ -66,7 +66,7 @@ std::string wide_text(const Code& code, std::size_t pc, char kind, std::int32_t 
 
 std::string operands_text(const Code& code, std::size_t pc) {
   const Instruction& i = code.instructions[pc];
-  const std::string_view kinds = operands(i.opcode());
+  const std::string_view kinds = operands(code.opcode_at(pc));
   std::string text;
   const auto add = [&text](const std::string& operand) { text += (text.empty() ? "" : " ") + operand; };
   if (kinds[0] != '-') add(operand_text(code, pc, kinds[0], i.a));
@@ -114,6 +114,25 @@ void disassemble_into(const Code& code, bool nested, std::string& out) {
 
 std::string_view name(Opcode op) { return kInfo[static_cast<std::size_t>(op)].name; }
 std::string_view operands(Opcode op) { return kInfo[static_cast<std::size_t>(op)].operands; }
+
+void Code::set_opcode(std::size_t pc, Opcode op) const {
+  if (is_marked(pc)) {
+    marked[pc] = op;
+  } else {
+    instructions[pc].op = static_cast<std::uint16_t>(op);
+  }
+}
+
+void Code::mark(std::size_t pc) const {
+  if (is_marked(pc)) return;
+  if (marked.empty()) marked.resize(instructions.size());
+  marked[pc] = instructions[pc].opcode();
+  instructions[pc].op = static_cast<std::uint16_t>(Opcode::Capture);
+}
+
+void Code::unmark(std::size_t pc) const {
+  if (is_marked(pc)) instructions[pc].op = static_cast<std::uint16_t>(marked[pc]);
+}
 
 std::string disassemble(const Code& code, bool nested) {
   std::string out;

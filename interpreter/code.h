@@ -119,6 +119,7 @@ struct Handler {
 namespace capture {
 class Liveness;
 struct Compiled;
+class Loops;
 }  // namespace capture
 
 struct Code {
@@ -148,19 +149,23 @@ struct Code {
   std::vector<InstructionNote> notes;  // one for each instruction
   std::vector<OperandNote> operands;
 
-  bool never_compiled = false;     // @eager
-  mutable std::uint32_t heat = 0;  // tensor ops that calls of it ran
-  // Compiled entries, when calls of this code begin with the instruction Capture in the place of their first.
-  mutable std::shared_ptr<capture::Compiled> compiled;
-  mutable Opcode first = Opcode::LoadNone;  // what stood there
+  bool never_compiled = false;                          // @eager
+  mutable std::uint32_t heat = 0;                       // tensor ops that calls of it ran
+  mutable std::shared_ptr<capture::Compiled> compiled;  // its entries, and those of loops in it
+  // What stood where the instruction Capture marks a place of capture; empty while there is none.
+  mutable std::vector<Opcode> marked;
   mutable std::shared_ptr<const capture::Liveness> known_liveness;
+  mutable std::shared_ptr<const capture::Loops> known_loops;
 
   lang::Span span(std::size_t pc) const { return {file, notes[pc].begin, notes[pc].end}; }
-  Opcode opcode_at(std::size_t pc) const {
-    const Opcode op = instructions[pc].opcode();
-    return op == Opcode::Capture ? first : op;
-  }
-  const capture::Liveness& liveness() const;  // found when first asked for
+  bool is_marked(std::size_t pc) const { return instructions[pc].opcode() == Opcode::Capture; }
+  Opcode opcode_at(std::size_t pc) const { return is_marked(pc) ? marked[pc] : instructions[pc].opcode(); }
+  void set_opcode(std::size_t pc, Opcode op) const;
+  void mark(std::size_t pc) const;
+  void unmark(std::size_t pc) const;
+  // Found when first asked for.
+  const capture::Liveness& liveness() const;
+  const capture::Loops& loops() const;
 };
 
 // One instruction a line: "  3  Add          r2 r0 r1          # x + y".

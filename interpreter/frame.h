@@ -12,6 +12,7 @@ struct Frame {
   Value* slots;  // of the module
   const Function* function;
   const Code* code;
+  bool is_driven = false;  // it began compiled, or a loop in it did
 
   Module& module() const { return function->module.as<Module>(); }
   std::size_t place() const { return static_cast<std::size_t>(pc - code->instructions.data()); }

@@ -112,6 +112,7 @@ Value Modules::run(Module& module, const std::string& name, std::string text, bo
   lang::resolve(*ast);
   module.sources.push_back(ast);
   const std::shared_ptr<Code> code = compile(ast, module);
+  if (interpreter_.options().hot_after == 0) interpreter_.impl().vm.compile_loops(code);
   has_value = code->gives_value;
   auto* function = new Function(code.get(), code);
   Value callee{static_cast<Object*>(function)};

@@ -36,7 +36,7 @@ void op_MakeFunction(Vm& vm, Value* r, const Instruction& i) {
     const bool own = source.from_parent_cell;
     function->captures.push_back(own ? r[source.slot] : vm.frame()->function->captures[source.slot]);
   }
-  if (vm.interpreter().options().hot_after == 0) vm.heat_up(code);
+  if (vm.interpreter().options().hot_after == 0) vm.compile_when_called(code);
   r[i.a].take(value);
   Collector::collect_if_due();
 }

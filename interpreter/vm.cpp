@@ -455,12 +455,12 @@ ReturnNone:
 
 Capture: {
   SAVE();
-  if (!may_drive(*frame)) goto* kLabels[static_cast<std::size_t>(frame->code->first)];
-  drive_frame(frame);
-  if (frame == entry) return true;
-  frame = frame_;
-  r = frame->base;
-  pc = frame->pc + 1;
+  const capture::Next next = at_mark(frame, entry);
+  if (next == capture::Next::Returned && frame_ < entry) return true;
+  RELOAD();
+  if (next == capture::Next::Interpret)
+    goto* kLabels[static_cast<std::size_t>(frame->code->opcode_at(frame->place()))];
+  if (next == capture::Next::Returned) ++pc;
   DISPATCH();
 }
 

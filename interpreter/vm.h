@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "interpreter/capture/region.h"
 #include "interpreter/frame.h"
 #include "interpreter/interpreter.h"
 #include "tensor/parallel.h"
@@ -79,21 +80,19 @@ class Vm {
   // ---- For capture (vm_capture.cpp) ----
   // One instruction of the active frame. True when `base` returned by it; its result is in its base[-1].
   bool step(Frame* base);
-  // Likewise, to the end of the call that it makes.
-  bool step_over(Frame* base);
-  // Until the frames stand at `code`, `place`, as many beyond `base` as given; true when `base` returned
-  // first.
-  bool run_until(Frame* base, std::ptrdiff_t depth, const Code* code, std::size_t place);
   // Runs to the end of `entry`.
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   // Clears as many of the innermost frames as the exit says, and puts its frames there.
   void replace_frames(const capture::Exit& exit, const std::vector<Value>& values);
-  // A tensor op ran for the active frame: code that runs many becomes hot.
+  // A tensor op ran for the active frame: code that runs many becomes hot, and the loop that it is in.
   void count_op() {
     if (++frame_->code->heat == hot_after_) [[unlikely]]
-      heat_up(frame_->function->owner);
+      heat_up();
   }
-  void heat_up(const std::shared_ptr<const Code>& code);
+  void compile_when_called(const std::shared_ptr<const Code>& code);
+  void compile_loop(const std::shared_ptr<const Code>& code, std::size_t top);
+  void compile_loops(const std::shared_ptr<const Code>& code);  // all of them
+  // Of those that are compiled without having been asked for.
   const std::vector<std::shared_ptr<const Code>>& hot() const { return hot_; }
   // Who watches every instruction; null: nobody.
   capture::Tracer* tracer() const { return tracer_; }
@@ -122,9 +121,10 @@ class Vm {
   Value* free_registers();
   void check_native_stack();
 
-  // The instruction Capture: is this the time to run compiled code? And its run, to the end of the frame.
-  bool may_drive(const Frame& frame) const;
-  void drive_frame(Frame* frame);
+  // The instruction Capture, under an activation of `run` that began at `entry`.
+  capture::Next at_mark(Frame* frame, Frame* entry);
+  std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
+  void heat_up();
 
   void handle(Frame* entry);
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
@@ -141,9 +141,8 @@ class Vm {
   std::uint32_t hot_after_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   capture::Tracer* tracer_ = nullptr;
-  const Frame* driven_ =
-      nullptr;  // the outermost frame that runs compiled: it is under way, and not begun again
-  const char* native_limit_ = nullptr;  // lowest address the machine stack may reach
+  std::vector<capture::Region> driven_;  // innermost last; those that were left go when they are met
+  const char* native_limit_ = nullptr;   // lowest address the machine stack may reach
 };
 
 inline Frame* Vm::enter(Frame* caller, const Function& function, Value* base) {
@@ -158,6 +157,7 @@ inline Frame* Vm::enter(Frame* caller, const Function& function, Value* base) {
   next->slots = function.module.as<Module>().slots.data();
   next->function = &function;
   next->code = &code;
+  next->is_driven = false;
   frame_ = next;
   return next;
 }

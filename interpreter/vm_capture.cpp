@@ -1,4 +1,6 @@
 // What capture needs of the machine: one instruction at a time, and frames put in the place of frames.
+#include <algorithm>
+
 #include "interpreter/capture/hot.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
@@ -11,61 +13,86 @@ void clear_registers(Frame& frame) {
   for (std::uint32_t i = 0; i < frame.code->registers; ++i) frame.base[i].clear();
 }
 
+capture::Region whole(Frame* frame) { return {frame, 0, frame->code->instructions.size()}; }
+
 }  // namespace
 
-// Not while capture looks on, nor inside of a transform, which sees ops one by one.
-bool Vm::may_drive(const Frame& frame) const {
-  return tracer_ == nullptr && &frame != driven_ && levels::top == nullptr;
-}
-
-void Vm::drive_frame(Frame* frame) {
+// Neither while capture looks on, nor inside of a transform, which sees ops one by one.
+capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
+  if (tracer_ != nullptr || levels::top != nullptr) return capture::Next::Interpret;
+  const std::optional<capture::Region> region = region_at(frame, entry);
+  if (!region) return capture::Next::Interpret;
   check_native_stack();
-  struct Restore {
-    const Frame*& driven;
-    const Frame* before;
-    ~Restore() { driven = before; }
-  } restore{driven_, driven_};
-  driven_ = frame;
-  const Value keep{static_cast<Object*>(const_cast<Function*>(frame->function))};
-  capture::drive(*this, frame, *frame->code->compiled);
+  // Outlives what its last call compiles or lets go of.
+  const Value keep{static_cast<Object*>(const_cast<Function*>(region->base->function))};
+  return capture::drive(*this, *region, *region->base->code->compiled);
 }
 
-void Vm::heat_up(const std::shared_ptr<const Code>& code) {
-  // What stands at top level runs once.
-  if (code == nullptr || code->name.empty() || code->compiled || code->never_compiled) return;
+// The region that the mark, at which `frame` stands, belongs to: one that is under way, or one that begins
+// here. Nothing for marks of other functions that call this one.
+std::optional<capture::Region> Vm::region_at(Frame* frame, const Frame* entry) {
+  const auto was_left = [frame](const capture::Region& each) {
+    return each.base > frame || !each.base->is_driven || !each.contains(each.base->place());
+  };
+  while (!driven_.empty() && was_left(driven_.back())) driven_.pop_back();
+  const capture::Compiled* own = frame->code->compiled.get();
+  const std::size_t pc = frame->place();
+  const bool begins = own != nullptr && own->from_start && pc == 0;
+  if (!begins && !driven_.empty()) {
+    const capture::Region& region = driven_.back();
+    if (region.base >= entry && frame - region.base < capture::kDeepestCall &&
+        std::none_of(region.base, frame, [](const Frame& each) { return each.code->never_compiled; }))
+      return region;
+  }
+  const capture::Loop* loop = nullptr;
+  if (!begins) {
+    if (own == nullptr || std::count(own->loops.begin(), own->loops.end(), pc) == 0) return std::nullopt;
+    loop = frame->code->loops().at(pc);
+  }
+  frame->is_driven = true;
+  driven_.push_back(loop != nullptr ? capture::Region{frame, loop->top, loop->end} : whole(frame));
+  if (begins) ++frame->code->compiled->calls;
+  return driven_.back();
+}
+
+namespace {
+
+capture::CompileOptions options_of(const Interpreter& interpreter) {
   capture::CompileOptions options;
-  options.backend = interpreter_.options().backend;
-  capture::compile_from_now_on(*code, std::move(options));
-  hot_.push_back(code);
+  options.backend = interpreter.options().backend;
+  return options;
+}
+
+}  // namespace
+
+void Vm::compile_when_called(const std::shared_ptr<const Code>& code) {
+  if (capture::compile_from_now_on(*code, options_of(interpreter_))) hot_.push_back(code);
+}
+
+void Vm::compile_loop(const std::shared_ptr<const Code>& code, std::size_t top) {
+  if (capture::compile_loop_from_now_on(*code, top, options_of(interpreter_)) &&
+      std::count(hot_.begin(), hot_.end(), code) == 0)
+    hot_.push_back(code);
+}
+
+void Vm::compile_loops(const std::shared_ptr<const Code>& code) {
+  for (const capture::Loop& each : code->loops().all()) compile_loop(code, each.top);
+}
+
+// The function, and the innermost loop in it that is under way: what stands at top level runs once.
+void Vm::heat_up() {
+  const std::shared_ptr<const Code>& code = frame_->function->owner;
+  code->heat = 0;
+  if (!code->name.empty()) compile_when_called(code);
+  for (const capture::Loop& loop : code->loops().around(frame_->place())) {
+    if (code->is_marked(loop.top)) continue;
+    return compile_loop(code, loop.top);
+  }
 }
 
 bool Vm::step(Frame* base) {
   std::uint64_t one = 1;
   return execute(base, &one);
-}
-
-bool Vm::step_over(Frame* base) {
-  const Frame* const here = frame_;
-  if (step(base)) return true;
-  if (frame_ <= here) return false;
-  try {
-    execute(frame_);
-    ++frame_->pc;
-  } catch (...) {
-    handle(base);
-  }
-  return false;
-}
-
-bool Vm::run_until(Frame* base, std::ptrdiff_t depth, const Code* code, std::size_t place) {
-  for (;;) {
-    if (frame_ - base == depth && frame_->code == code && frame_->place() == place) return false;
-    if (frame_ - base >= depth) {
-      if (step_over(base)) return true;
-    } else if (step(base)) {
-      return true;
-    }
-  }
 }
 
 void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& values) {

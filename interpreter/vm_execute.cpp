@@ -161,13 +161,8 @@ const Value& Vm::find_global(const Instruction& i) {
   if (const Value* found = find_prelude(name)) {
     const std::uint32_t slot = prelude_->slot(name);
     if (slot <= 0xffff) {
-      auto& instruction = const_cast<Instruction&>(i);
-      instruction.c = static_cast<std::uint16_t>(slot);
-      if (instruction.op == static_cast<std::uint16_t>(Opcode::Capture)) {
-        frame_->code->first = Opcode::GetPrelude;  // of compiled code, where calls look for entries
-      } else {
-        instruction.op = static_cast<std::uint16_t>(Opcode::GetPrelude);
-      }
+      frame_->code->set_opcode(frame_->place(), Opcode::GetPrelude);
+      const_cast<Instruction&>(i).c = static_cast<std::uint16_t>(slot);
     }
     return *found;
   }

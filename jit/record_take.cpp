@@ -1,10 +1,12 @@
 // What was noted becomes a graph.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 #include "jit/record.h"
 #include "jit/rewrite.h"
+#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 namespace {
@@ -145,6 +147,26 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   input_values_.resize(kept);
 }
 
+namespace {
+
+// Numbers that are only operands are inputs, and no sizes depend on them.
+std::set<std::string> symbols_in(const Graph& graph) {
+  std::set<std::string> found;
+  for (const Value& each : graph.values) collect_symbols(each.type.sizes, found);
+  for (const Node& node : graph.nodes) {
+    for (const GraphAttr& attr : node.attrs) {
+      if (const auto* size = std::get_if<Size>(&attr)) size->collect_symbols(found);
+      if (const auto* sizes = std::get_if<Sizes>(&attr)) collect_symbols(*sizes, found);
+    }
+    for (const Operand& each : node.operands) {
+      if (const auto* size = std::get_if<Size>(&each.number)) size->collect_symbols(found);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
@@ -156,7 +178,6 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   drop_unused_inputs(results);
   Graph graph;
   graph.name = graph_name_;
-  if (wanted.symbolic) graph.hints = hints_;
   graph.inputs = std::move(input_roles_);
   const auto count = static_cast<int>(inputs_.size());
   const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };
@@ -182,6 +203,12 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   }
   if (writes) say_shared_memory(inputs_, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
+  if (wanted.symbolic) {
+    const std::set<std::string> used = symbols_in(graph);
+    for (const auto& [symbol, hint] : hints_) {
+      if (used.contains(symbol)) graph.hints.emplace(symbol, hint);
+    }
+  }
   return graph;
 }
 

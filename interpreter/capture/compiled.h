@@ -24,33 +24,36 @@ struct CompileOptions {
   bool fullgraph = false;
   double memory_budget = 1;  // the part of what is kept for backward that may be (jit/partition.h)
   bool asked_for = false;    // by the program: it is told when that was in vain
+  // What was asked for keeps its own options, and counts, in what became hot.
+  bool inlines(const CompileOptions& callee) const {
+    return asked_for || backend == kAsCaptured || !callee.asked_for;
+  }
 };
 
-// A place: (code, instruction).
+// A place, (code, instruction), that is marked in the code.
 struct Place {
   std::vector<std::unique_ptr<Entry>> entries;
-  // Where the last capture from here ended, when nothing came of it.
-  struct End {
-    std::ptrdiff_t depth = 0;  // frames beyond the outermost
-    const Code* code = nullptr;
-    std::size_t place = 0;
-  };
   Varying varying;
-  std::optional<End> empty_until;
-  int failures = 0;
+  std::int64_t reached = 0;
+  int failures = 0;      // captures of which nothing came
+  int hollow = 0;        // captures in which no tensor op ran
   bool is_full = false;  // no more entries: new cases run in the interpreter
 };
 
 struct Compiled {
   CompileOptions options;
-  std::map<std::pair<const Code*, std::size_t>, Place> places;
+  bool from_start = false;         // calls begin compiled
+  std::vector<std::size_t> loops;  // the first instructions of bodies that do, wherever their function stands
+  // Shared, so that a place outlasts a reset within it.
+  std::map<std::pair<const Code*, std::size_t>, std::shared_ptr<Place>> places;
   std::vector<const Entry*> in_order;  // as they were made
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
   std::vector<Stop> breaks;
   std::vector<Recompile> recompiles;
-  std::vector<std::string> warnings;  // said once
+  std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
+  std::vector<std::string> warnings;                    // said once
 };
 
 bool is_backend(std::string_view name);
@@ -59,8 +62,7 @@ bool is_backend(std::string_view name);
 inline constexpr std::size_t kMostEntries = 8;
 inline constexpr std::size_t kMostFixed = 64;  // where the program asked for one per size
 
-// Runs the active frame, which stands at its first instruction, to its end: compiled where there is an entry
-// or one can be made, else as it is. Its result is in its base[-1].
-void drive(Vm& vm, Frame* base, Compiled& compiled);
+// At a marked instruction within a region: runs the entry that fits, or captures one.
+Next drive(Vm& vm, const Region& region, Compiled& compiled);
 
 }  // namespace kiln::interp::capture

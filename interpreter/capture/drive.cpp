@@ -7,119 +7,136 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
+#include "interpreter/capture/registers.h"
 #include "interpreter/interpreter.h"
 
 namespace kiln::interp::capture {
 namespace {
 
+constexpr int kMostTries = 2;  // of captures that come to nothing, at one place
+
+// The instructions that may come after one get marks: what follows is captured when it is reached.
+void mark(const Code& code, std::size_t pc) {
+  while (code.opcode_at(pc) == Opcode::Word) ++pc;
+  code.mark(pc);
+}
+void mark_after(const Code& code, std::size_t pc) {
+  const Opcode op = code.opcode_at(pc);
+  if (goes_on(op)) mark(code, pc + 1);
+  const bool jumps = op != Opcode::Return && op != Opcode::ReturnNone && jump_of(code, pc) != 0;
+  if (jumps) mark(code, static_cast<std::size_t>(static_cast<std::int64_t>(pc) + jump_of(code, pc)));
+}
+
+bool computes(const Entry& entry) { return !entry.captured.nodes.empty(); }
+
+bool any_computes(const Place& place) {
+  return std::any_of(place.entries.begin(), place.entries.end(),
+                     [](const auto& each) { return computes(*each); });
+}
+
 class Drive {
  public:
-  Drive(Vm& vm, Frame* base, Compiled& compiled) : vm_(vm), base_(base), compiled_(compiled) {}
+  Drive(Vm& vm, const Region& region, Compiled& compiled)
+      : vm_(vm), region_(region), base_(region.base), compiled_(compiled) {}
 
-  void run() {
-    ++compiled_.calls;
-    while (!returned_) at_place();
-  }
-
- private:
-  void at_place() {
+  Next at_mark() {
     vm_.check_interrupt();
     Frame* const frame = vm_.frame();
-    Place& place = compiled_.places[{frame->code, frame->place()}];
-    if (place.empty_until && !place.is_full) return skip(*place.empty_until);
-    for (const auto& entry : place.entries) {
+    const std::pair where{frame->code, frame->place()};
+    std::shared_ptr<Place>& known = compiled_.places[where];
+    if (!known) known = std::make_shared<Place>();
+    const std::shared_ptr<Place> place = known;
+    ++place->reached;
+    for (const auto& entry : place->entries) {
       if (!entry->begins_at(frame, base_)) continue;
       Found found(entry->sources, frame);
       Numbers numbers(vm_.interpreter(), entry->exprs, found);
       if (entry->failing(found, numbers) != nullptr) continue;
-      if (checking() && checked(place, *entry, found, numbers)) return;
-      if (hit(*entry, found, numbers)) return;
+      if (checking()) {
+        if (const auto next = checked(*place, *entry, found, numbers)) return *next;
+      }
+      if (const auto next = hit(*entry, found, numbers)) return *next;
     }
-    if (place.is_full || place.failures > 2) {
-      if (place.entries.empty() && frame == base_ && frame->place() == 0) leave_alone(*frame->code);
-      returned_ = true;
-      vm_.execute(base_);
+    if (is_closed(*place)) {
+      leave_alone(*frame);
+      return Next::Interpret;
+    }
+    note_recompile(*place, frame);
+    const Next next = capture(*place);
+    // Without a step forward, or for a loop that came around to nothing, it would be tried for ever.
+    const bool stands = next == Next::Dispatch && vm_.frame() == frame && frame->place() == where.second;
+    return stands && place->entries.empty() ? Next::Interpret : next;
+  }
+
+ private:
+  static bool is_closed(const Place& place) {
+    if (place.is_full || place.failures > kMostTries) return true;
+    return place.hollow > kMostTries && !any_computes(place);
+  }
+
+  // Where nothing at all can be compiled, calls and loops no longer ask.
+  void leave_alone(const Frame& frame) const {
+    if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
+                                       [](const Entry* each) { return computes(*each); }))
       return;
-    }
-    note_recompile(place, frame);
-    capture(place);
+    const std::size_t pc = frame.place();
+    const bool begins = pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
+    if (begins) frame.code->unmark(pc);
   }
 
-  // Calls of code of which nothing can be compiled no longer ask.
-  static void leave_alone(const Code& code) {
-    if (code.instructions[0].opcode() == Opcode::Capture)
-      code.instructions[0].op = static_cast<std::uint16_t>(code.first);
-  }
-
-  // The interpreter's call is the one that counts, and is done once; the entry runs on copies. False: there
+  // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
   // is nothing to compare.
-  bool checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
     const std::optional<Check> check = Check::begin(entry, found, numbers);
-    if (!check) return false;
-    const Tracer::Outcome recorded = Tracer(vm_, base_, place.varying).run();
-    returned_ = recorded.returned;
+    if (!check) return std::nullopt;
+    const Tracer::Outcome recorded = Tracer(vm_, region_, place.varying).run();
+    const Next next = next_after(recorded);
     ++entry.hits;
     ++compiled_.hits;
     const std::string difference = entry.told ? "" : check->difference(entry, recorded);
     if (!difference.empty()) {
       entry.told = true;
-      keeping_result([&] { check->tell(vm_.interpreter(), compiled_.options, entry, difference); });
+      keeping_result(next, [&] { check->tell(vm_.interpreter(), compiled_.options, entry, difference); });
     }
-    if (!returned_ && recorded.stop.is_break() && !recorded.overrun) returned_ = vm_.step_over(base_);
-    return true;
+    return next;
+  }
+
+  // Where the machine has come to by a call that was recorded.
+  static Next next_after(const Tracer::Outcome& recorded) {
+    if (recorded.returned) return Next::Returned;
+    return recorded.stop.steps_over() && !recorded.overrun ? Next::Interpret : Next::Dispatch;
   }
 
   // Where the result is, a backend of the program puts what it computes.
   template <class F>
-  void keeping_result(F&& f) {
+  void keeping_result(Next next, F&& f) {
     Value* const at = base_->base - 1;
     Value result;
-    if (returned_) result.take(*at);
+    if (next == Next::Returned) result.take(*at);
     f();
-    if (returned_) at->take(result);
+    if (next == Next::Returned) at->take(result);
   }
 
-  // False: it does not hold after all.
-  bool hit(Entry& entry, Found& found, Numbers& numbers) {
+  // Nothing: it does not hold after all.
+  std::optional<Next> hit(Entry& entry, Found& found, Numbers& numbers) {
     for (std::size_t k = 0; k < entry.exprs.all.size(); ++k) {
-      if (numbers[static_cast<ExprId>(k)].is_unset()) return false;
+      if (numbers[static_cast<ExprId>(k)].is_unset()) return std::nullopt;
     }
-    const Exit& exit = entry.exit;
-    Frame* const first = vm_.frame() - (exit.depth - 1);
-    const bool returns = exit.returns;
-    std::string complaint;
-    if (!apply(entry, found, numbers, complaint)) {
-      // The graph met an error: the interpreter does it again, and raises it where it belongs.
-      returned_ = true;
-      vm_.execute(base_);
-      if (!complaint.empty()) warn(complaint + ": the interpreter did what it could not");
-      return true;
-    }
+    // When the graph meets an error, the interpreter does it again, and raises it where it belongs.
+    if (!apply(entry, found, numbers)) return Next::Interpret;
     ++entry.hits;
     ++compiled_.hits;
-    if (returns) {
-      returned_ = first == base_;
-    } else if (entry.steps_over && exit.condition < 0) {
-      returned_ = vm_.step_over(base_);
-    }
-    return true;
+    if (entry.exit.returns) return Next::Returned;
+    return entry.steps_over && entry.exit.condition < 0 ? Next::Interpret : Next::Dispatch;
   }
 
-  // False: the graph could not be run to its end. `complaint`: of the program's own backend.
-  bool apply(const Entry& entry, Found& found, Numbers& numbers, std::string& complaint) {
+  // False: the graph could not be run to its end.
+  bool apply(const Entry& entry, Found& found, Numbers& numbers) {
     try {
       return entry.apply(vm_, found, numbers);
     } catch (const BackendError& error) {
-      complaint = error.what();
+      warn(std::string(error.what()) + ": the interpreter does what it could not");
       return false;
-    }
-  }
-
-  void skip(const Place::End& end) {
-    if (vm_.run_until(base_, end.depth, end.code, end.place)) {
-      returned_ = true;
-    } else {
-      returned_ = vm_.step_over(base_);
     }
   }
 
@@ -135,12 +152,12 @@ class Drive {
       if (guard == nullptr) return;
       TensorGuard::Difference difference = guard->difference(entry.sources, entry.exprs, found);
       // Several graphs of one call may fail for the same reason.
-      const std::string reason = difference.what + "|" + difference.was + "|" + difference.now;
-      if (reason != recompiled_for_) {
+      const std::pair reason{compiled_.calls, difference.what + "|" + difference.was + "|" + difference.now};
+      if (reason != compiled_.recompiled_for) {
         compiled_.recompiles.push_back(
             {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
       }
-      recompiled_for_ = reason;
+      compiled_.recompiled_for = reason;
       if (compiled_.options.dynamic != std::optional(false))
         note_varying(place.varying, entry, found, numbers);
       return;
@@ -190,33 +207,102 @@ class Drive {
     }
   }
 
-  void capture(Place& place) {
+  // What the trips of a loop change: numbers that are not worth fixing even once.
+  void note_carried(Varying& varying) {
+    const Frame& frame = *vm_.frame();
+    const Code& code = *frame.code;
+    for (const Loop& loop : code.loops().around(frame.place())) {
+      if (!code.is_marked(loop.top)) continue;
+      varying.in_loop = true;
+      for (std::size_t pc = loop.top; pc < loop.end; ++pc) note_written(varying, frame, pc);
+      return;
+    }
+  }
+
+  static void note_written(Varying& varying, const Frame& frame, std::size_t pc) {
+    Sources sources;
+    const auto note = [&](const Value& v, Source source) {
+      if (v.is(Tag::Int) || v.is(Tag::Float))
+        varying.numbers.emplace(sources.path(sources.add(std::move(source))), v);
+    };
+    Source source;
+    if (frame.code->opcode_at(pc) == Opcode::SetGlobal) {
+      source.kind = Source::Kind::Slot;
+      source.key = Value(static_cast<Object*>(&frame.module()));
+      source.number = frame.code->instructions[pc].b;
+      return note(frame.module().slots[static_cast<std::size_t>(source.number)], source);
+    }
+    source.kind = Source::Kind::Register;
+    if (frame.code->opcode_at(pc) == Opcode::SetCell) {
+      source.number = frame.code->instructions[pc].b;
+      const Value& cell = frame.base[source.number];
+      source.parent = sources.add(source);
+      source.kind = Source::Kind::Cell;
+      source.number = 0;
+      return cell.is(Tag::Cell) ? note(cell.as<Cell>().value, source) : void();
+    }
+    each_write(*frame.code, pc, [&](std::uint32_t r) {
+      source.number = r;
+      note(frame.base[r], source);
+    });
+  }
+
+  Next capture(Place& place) {
     Tracer::Outcome outcome;
     try {
       place.varying.all_sizes = compiled_.options.dynamic == std::optional(true);
-      if (compiled_.options.dynamic != std::optional(false)) note_names(place.varying);
-      Tracer tracer(vm_, base_, place.varying);
+      if (compiled_.options.dynamic != std::optional(false)) {
+        note_names(place.varying);
+        note_carried(place.varying);
+      }
+      Tracer tracer(vm_, region_, place.varying);
       outcome = tracer.run();
     } catch (...) {
       ++place.failures;
       throw;
     }
-    returned_ = outcome.returned;
-    if (outcome.stop.is_break()) {
-      note_break(outcome.stop);
-      if (compiled_.options.fullgraph) refuse(outcome.stop);
+    const Stop& stop = outcome.stop;
+    if (stop.is_break()) {
+      note_break(stop);
+      if (compiled_.options.fullgraph) refuse(stop);
     }
     if (outcome.lost.is_break()) {
       note_break(outcome.lost);
       if (compiled_.options.fullgraph) refuse(outcome.lost);
     }
+    mark_end(outcome);
+    const Next next = next_after(outcome);
     if (!outcome.entry) {
       ++place.failures;
-      return;
+      return next;
     }
-    const bool goes_on = !returned_ && outcome.stop.is_break() && !outcome.overrun;
-    keeping_result([&] { add_entry(place, std::move(outcome)); });
-    if (goes_on) returned_ = vm_.step_over(base_);
+    keeping_result(next, [&] { add_entry(place, std::move(outcome)); });
+    return next;
+  }
+
+  // Where the next entries begin.
+  void mark_end(const Tracer::Outcome& outcome) {
+    if (outcome.lost.is_break() && outcome.entry) {
+      const Entry& entry = *outcome.entry;
+      mark(*entry.last_code, entry.exit.frames.back().place);
+    }
+    switch (outcome.stop.end) {
+      case End::Break:
+      case End::Yield:
+        return mark_after(*outcome.code, outcome.place);
+      case End::TooLong:
+        return mark(*outcome.code, outcome.place);
+      case End::LongLoop: {
+        const Loop loop = *outcome.code->loops().at(outcome.place);
+        mark(*outcome.code, loop.top);
+        mark(*outcome.code, loop.end);
+        const bool is_known = std::count(compiled_.loops.begin(), compiled_.loops.end(), loop.top) > 0;
+        if (outcome.code == base_->code && !is_known) compiled_.loops.push_back(loop.top);
+        return;
+      }
+      default:
+        return;
+    }
   }
 
   [[noreturn]] void refuse(const Stop& stop) {
@@ -234,20 +320,14 @@ class Drive {
 
   void add_entry(Place& place, Tracer::Outcome outcome) {
     Entry& entry = *outcome.entry;
-    const Place::End end{outcome.depth, outcome.code, outcome.place};
-    if (entry.captured.nodes.empty() && !entry.exit.returns) {  // nothing to gain up to there
-      place.empty_until = end;
-      place.is_full = outcome.stop.reason == kTooLong;
-      return;
-    }
-    // It ends before something that cannot be made again, which is part of what comes next.
-    if (!entry.exit.returns && !entry.steps_over && outcome.stop.is_break()) {
-      const Exit::Activation& last = entry.exit.frames.back();
-      compiled_.places[{entry.last_code, last.place}].empty_until = end;
+    if (!computes(entry)) {
+      ++place.hollow;
+      // Nothing to gain up to there, but where others are tried it must not be captured each time.
+      if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
-      if (!entry.captured.nodes.empty())
+      if (computes(entry))
         entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs(),
                                 entry.note);
     } catch (const OpError& error) {
@@ -294,14 +374,13 @@ class Drive {
   }
 
   Vm& vm_;
+  Region region_;
   Frame* base_;
   Compiled& compiled_;
-  bool returned_ = false;
-  std::string recompiled_for_;  // in this call
 };
 
 }  // namespace
 
-void drive(Vm& vm, Frame* base, Compiled& compiled) { Drive(vm, base, compiled).run(); }
+Next drive(Vm& vm, const Region& region, Compiled& compiled) { return Drive(vm, region, compiled).at_mark(); }
 
 }  // namespace kiln::interp::capture

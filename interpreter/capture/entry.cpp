@@ -128,7 +128,7 @@ Tensor number_tensor(const Value& v) {
 bool Entry::gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const {
   for (const Argument& each : arguments)
     tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
-  return exprs.symbols.empty() || numbers.symbols(symbols);
+  return captured.hints.empty() || numbers.symbols(captured.hints, symbols);
 }
 
 bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {

@@ -54,8 +54,9 @@ std::optional<std::int64_t> Numbers::symbol(std::size_t k) {
   return tensor->tensor().size(symbol.dim);
 }
 
-bool Numbers::symbols(jit::SymbolValues& values) {
+bool Numbers::symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values) {
   for (std::size_t k = 0; k < exprs_.symbols.size(); ++k) {
+    if (!wanted.contains(exprs_.symbols[k].name)) continue;
     const std::optional<std::int64_t> value = symbol(k);
     if (!value) return false;
     values.emplace(exprs_.symbols[k].name, *value);

@@ -61,8 +61,8 @@ class Numbers {
   // Unset: it is no number now.
   const Value& operator[](ExprId id);
   std::optional<std::int64_t> symbol(std::size_t k);
-  // All symbols; false when some has no value.
-  bool symbols(jit::SymbolValues& values);
+  // Those among `wanted`; false when some has no value.
+  bool symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values);
 
  private:
   Value evaluate(const Expr& expr);

@@ -1,5 +1,7 @@
 #include "interpreter/capture/hot.h"
 
+#include <algorithm>
+
 #include "interpreter/impl.h"
 
 namespace kiln::interp::capture {
@@ -9,7 +11,7 @@ namespace {
 Value with_code(const Value& f, const std::function<void(Code&)>& change) {
   const Function& from = f.as<Function>();
   auto code = std::make_shared<Code>(*from.code);
-  if (code->compiled) code->instructions[0].op = static_cast<std::uint16_t>(code->first);
+  for (std::size_t pc = 0; pc < code->instructions.size(); ++pc) code->unmark(pc);
   code->compiled = nullptr;
   code->never_compiled = false;
   change(*code);
@@ -38,6 +40,13 @@ std::vector<std::weak_ptr<Compiled>>& compiled_code() {
   return *all;
 }
 
+void make_compiled(const Code& code, CompileOptions options) {
+  if (code.compiled) return;
+  code.compiled = std::make_shared<Compiled>();
+  code.compiled->options = std::move(options);
+  compiled_code().push_back(code.compiled);
+}
+
 }  // namespace
 
 void forget_entries() {
@@ -52,13 +61,23 @@ void forget_entries() {
   compiled_code().clear();
 }
 
-void compile_from_now_on(const Code& code, CompileOptions options) {
-  if (code.compiled || code.never_compiled || code.instructions.empty()) return;
-  code.compiled = std::make_shared<Compiled>();
-  code.compiled->options = std::move(options);
-  compiled_code().push_back(code.compiled);
-  code.first = code.instructions[0].opcode();
-  code.instructions[0].op = static_cast<std::uint16_t>(Opcode::Capture);
+bool compile_from_now_on(const Code& code, CompileOptions options) {
+  if (code.never_compiled || code.instructions.empty() || (code.compiled && code.compiled->from_start))
+    return false;
+  make_compiled(code, std::move(options));
+  code.compiled->from_start = true;
+  code.mark(0);
+  return true;
+}
+
+bool compile_loop_from_now_on(const Code& code, std::size_t top, CompileOptions options) {
+  if (code.never_compiled) return false;
+  make_compiled(code, std::move(options));
+  std::vector<std::size_t>& loops = code.compiled->loops;
+  if (std::count(loops.begin(), loops.end(), top) > 0) return false;
+  loops.push_back(top);
+  code.mark(top);
+  return true;
 }
 
 Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options) {

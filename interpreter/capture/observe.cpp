@@ -85,9 +85,15 @@ void Observer::look() {
       return spread_call(false);
     case Opcode::CallMethodSpread:
       return spread_call(true);
+    case Opcode::ListAppend:
+      return tracer_.change_append(r_[i_.a], 1);
     case Opcode::ListExtend:
     case Opcode::DictMerge:
-      return iterable(r_[i_.b]);
+      iterable(r_[i_.b]);
+      return construction();
+    case Opcode::DictSet:
+    case Opcode::ListToTuple:
+      return construction();
     case Opcode::Unpack:
     case Opcode::UnpackStar:
       return unpack();
@@ -249,6 +255,11 @@ void Observer::iterable(const Value& v) {
   tracer_.stop("iteration over " + describe(v));
 }
 
+// A literal or comprehension that was under way when the entry began.
+void Observer::construction() {
+  if (tracer_.is_outside(r_[i_.a])) tracer_.stop("a collection is under construction");
+}
+
 void Observer::begin_for() {
   const Value& v = r_[i_.b];
   if (v.is(Tag::List) || v.is(Tag::Tuple) || v.is(Tag::Range) || v.is(Tag::Str)) return;
@@ -260,6 +271,7 @@ void Observer::begin_for() {
 
 void Observer::next_for() {
   const Value& state = r_[i_.a];
+  if (tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
   if (state.is(Tag::List) || state.is(Tag::Tuple)) return tracer_.read_item(state, r_[i_.a + 1].as_int());
   if (state.is(Tag::Iterator) && tracer_.is_outside(state))
     tracer_.stop("a loop goes on over " + describe(state));
@@ -267,7 +279,15 @@ void Observer::next_for() {
 
 void Observer::unpack() {
   const Value& v = r_[i_.b];
-  iterable(v);
+  const bool has_items = v.is(Tag::List) || v.is(Tag::Tuple);
+  if (!has_items || op_ == Opcode::UnpackStar) return iterable(v);
+  tracer_.read_length(v);
+  const auto& items = v.is(Tag::List) ? v.as<List>().items : v.as<Tuple>().items;
+  for (std::size_t k = 0; k < items.size() && k < i_.c; ++k) {
+    ExprId number = -1;
+    tracer_.read_item(v, static_cast<std::int64_t>(k), &number);
+    tracer_.set_later(r_ + i_.a + k, number);
+  }
 }
 
 void Observer::get_index() {

@@ -43,7 +43,7 @@ class Observer {
   ExprId number_of(const Value* r, std::optional<std::int64_t> constant = std::nullopt);
   void binary(lang::BinaryOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant);
   void comparison(lang::CompareOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant);
-  void next_number();
+  void number_truth(const Value* r);
   void numbers_of_call();
   void numbers_of_index();
   void signature();
@@ -59,6 +59,7 @@ class Observer {
   void truth(const Value& v);
   void branch(const Value& a, const Value& b);
   void augmented(const Value& target, const Value& value);
+  void construction();
   void begin_for();
   void next_for();
   void unpack();

@@ -1,6 +1,7 @@
 // What calls mean to capture.
 #include <algorithm>
 
+#include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
@@ -15,6 +16,8 @@ void Observer::spread_call(bool method) {
   const std::span<const Value> arguments(r_ + i_.a + 1, i_.b);
   for (std::size_t k = 0; k < shape.items.size() && k < arguments.size(); ++k) {
     const std::size_t at = k + (method ? 1 : 0);
+    if (at < arguments.size() && shape.items[k].name == "requires_grad" && !arguments[at].is_none())
+      return tracer_.stop("gradients are asked for");
     if (at < arguments.size() && (shape.items[k].kind == lang::Argument::Kind::Star ||
                                   shape.items[k].kind == lang::Argument::Kind::DoubleStar))
       iterable(arguments[at]);
@@ -23,17 +26,15 @@ void Observer::spread_call(bool method) {
   callee(r_[i_.a], arguments, false);
 }
 
-namespace {
-
-bool never_compiled(const Value& function) { return function.as<Function>().code->never_compiled; }
-
-}  // namespace
-
 void Observer::callee(const Value& f, std::span<const Value> arguments, bool positional) {
   switch (f.tag()) {
     case Tag::Function: {
-      if (never_compiled(f)) return tracer_.stop("`" + f.as<Function>().code->name + "` is marked @eager");
       const auto& function = f.as<Function>();
+      if (function.code->never_compiled)
+        return tracer_.stop("`" + function.code->name + "` is marked @eager");
+      if (const Compiled* own = function.code->compiled.get();
+          own != nullptr && !tracer_.base_->code->compiled->options.inlines(own->options))
+        return tracer_.stop("`" + function.code->name + "` is compiled by itself", End::Yield);
       const Tracer::Known* outside = tracer_.known(f);
       const bool uses_defaults =
           !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;
@@ -155,6 +156,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
         if (each.is(Tag::Tensor)) return tracer_.stop("a tensor is printed");
         if (each.is_counted() && !each.is(Tag::Str)) return tracer_.stop(describe(each) + " is printed");
         call.arguments.push_back(each);
+        call.numbers.push_back(tracer_.shadow(&each));
       }
       if (op_ != Opcode::Call || tracer_.nested_ > 0) return tracer_.stop("printing with options");
       tracer_.calls_.push_back(std::move(call));

@@ -77,7 +77,11 @@ bool Observer::any_number() const {
   return any;
 }
 
+// Where a number changes with each trip of a loop, no entry would hold twice: what cannot follow it is the
+// interpreter's.
 void Observer::fix_all() {
+  if (tracer_.varying_.in_loop && tracer_.nested_ == 0 && any_number())
+    return tracer_.stop("a number that changes with each trip is needed as it is");
   each_read(*frame_.code, frame_.place(), [&](std::uint32_t r) { tracer_.fix_register(r_ + r); });
 }
 
@@ -130,31 +134,10 @@ void Observer::comparison(CompareOp op, const Value* a, const Value* b,
   tracer_.fix(tracer_.add_expr(std::move(expr)), compare_operator(tracer_.vm_.interpreter(), op, *a, other));
 }
 
-// A loop over a range that began before: how many are left decides whether it goes on.
-void Observer::next_number() {
-  Value* state = r_ + i_.a;
-  if (!state->is(Tag::Int)) return fix_all();
-  Expr more;
-  more.kind = Expr::Kind::Compare;
-  more.compare = CompareOp::Ne;
-  more.a = number_of(state + 1);
-  more.b = tracer_.add_constant(Value(0));
-  tracer_.fix(tracer_.add_expr(std::move(more)), Value(state[1].as_int() != 0));
-  if (state[1].as_int() == 0) return;
-  const auto after = [&](BinaryOp op, ExprId a, ExprId b) {
-    Expr expr;
-    expr.kind = Expr::Kind::Binary;
-    expr.binary = op;
-    expr.a = a;
-    expr.b = b;
-    return tracer_.add_expr(std::move(expr));
-  };
-  const ExprId number = number_of(state);
-  const ExprId left = number_of(state + 1);
-  tracer_.set_later(r_ + i_.b, number);
-  tracer_.set_later(state, after(BinaryOp::Add, number, number_of(state + 2)));
-  tracer_.set_later(state + 1, after(BinaryOp::Sub, left, tracer_.add_constant(Value(1))));
-  tracer_.set_later(state + 2, tracer_.shadow(state + 2));
+// A condition on a number: whether it is zero decides.
+void Observer::number_truth(const Value* r) {
+  if (!is_plain_number(*r)) return fix_all();
+  comparison(CompareOp::Ne, r, nullptr, 0);
 }
 
 // The size of a tensor as a result of the instruction: of one dimension, of all, or how many elements.
@@ -256,7 +239,8 @@ void Observer::numbers_of_call() {
     }
     const bool op = f.is(Tag::Native) && f.as<Native>().unbound != nullptr && is_op(f.as<Native>().name);
     if (op) return tracer_.expect(arguments, arguments.data());
-    return fix_all();
+    const bool prints = f.is(Tag::Native) && rule_of_function(f.as<Native>().name) == HostRule::Prints;
+    return prints ? void() : fix_all();
   }
   if (!method) {
     const CallShape& shape = frame_.code->shapes[i_.c];
@@ -460,8 +444,9 @@ void Observer::follow_numbers() {
       expr.a = number_of(b);
       return tracer_.set_later(a, tracer_.add_expr(std::move(expr)));
     }
-    case Opcode::NextFor:
-      return next_number();
+    case Opcode::JumpIfTrue:
+    case Opcode::JumpIfFalse:
+      return number_truth(a);
     case Opcode::BuildTuple:
     case Opcode::BuildSlice:
       return built();

@@ -1,9 +1,7 @@
 #include "interpreter/capture/registers.h"
 
 namespace kiln::interp::capture {
-namespace {
 
-// How many instructions on a jump goes; 0: the instruction is none.
 std::int64_t jump_of(const Code& code, std::size_t pc) {
   const Instruction& i = code.instructions[pc];
   const std::string_view letters = operands(code.opcode_at(pc));
@@ -27,8 +25,6 @@ bool goes_on(Opcode op) {
       return true;
   }
 }
-
-}  // namespace
 
 // Backwards until nothing changes.
 Liveness::Liveness(const Code& code)

@@ -14,6 +14,11 @@ void each_read(const Code& code, std::size_t pc, F&& f);
 template <class F>
 void each_write(const Code& code, std::size_t pc, F&& f);
 
+// How many instructions on a jump goes; 0: the instruction is none.
+std::int64_t jump_of(const Code& code, std::size_t pc);
+// May the next instruction come next?
+bool goes_on(Opcode op);
+
 // The registers whose values may still be read when the frame goes on at an instruction.
 class Liveness {
  public:

@@ -6,6 +6,7 @@
 
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/hot.h"
+#include "interpreter/capture/loops.h"
 #include "interpreter/impl.h"
 #include "jit/fused_text.h"
 #include "jit/pipeline.h"
@@ -32,47 +33,82 @@ const Compiled* compiled_of(const Value& function) {
   return code == nullptr ? nullptr : code->compiled.get();
 }
 
-std::string place_text(const Entry& entry) {
-  const auto [code, place] = entry.frames.front();
-  const lang::Span span = code->span(place);
-  if (span.file == nullptr) return code->name;
+// What is compiled of a function; of none, all code at top level that is hot.
+std::vector<const Code*> compiled_code(Interpreter& interpreter, const Value& function) {
+  if (const Code* code = code_of(function))
+    return code->compiled ? std::vector{code} : std::vector<const Code*>();
+  std::vector<const Code*> all;
+  if (!function.is_none()) return all;
+  for (const auto& code : interpreter.impl().vm.hot()) {
+    if (code->name.empty()) all.push_back(code.get());
+  }
+  return all;
+}
+
+std::string place_text(const Code& code, std::size_t pc) {
+  const lang::Span span = code.span(pc);
+  if (span.file == nullptr) return code.name;
   return fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
 }
 
 template <class F>
 void each_entry(const Compiled& compiled, F&& f) {
   for (const auto& [where, place] : compiled.places) {
-    for (const auto& entry : place.entries) f(*entry);
+    for (const auto& entry : place->entries) f(*entry);
   }
 }
 
 }  // namespace
 
-std::vector<EntryInfo> entries_of(Interpreter&, const Value& function) {
+std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& function) {
   std::vector<EntryInfo> infos;
-  const Compiled* compiled = compiled_of(function);
-  if (compiled == nullptr) return infos;
-  each_entry(*compiled, [&](const Entry& entry) {
-    infos.push_back({place_text(entry), entry.captured.guards, entry.hits, entry.captured});
-  });
+  for (const Code* code : compiled_code(interpreter, function)) {
+    each_entry(*code->compiled, [&](const Entry& entry) {
+      infos.push_back({place_text(*entry.frames[0].first, entry.frames[0].second), entry.captured.guards,
+                       entry.hits, entry.captured});
+    });
+  }
   return infos;
 }
 
-CompileInfo compile_info_of(Interpreter&, const Value& function) {
-  CompileInfo info;
-  const Compiled* compiled = compiled_of(function);
-  if (compiled == nullptr) return info;
-  each_entry(*compiled, [&](const Entry& entry) {
+namespace {
+
+// Those of its loops that are compiled trip by trip.
+void add_loops(const Code& code, std::vector<HotLoop>& into) {
+  for (const std::size_t top : code.compiled->loops) {
+    const capture::Loop loop = *code.loops().at(top);
+    HotLoop hot;
+    hot.place = place_text(code, loop.end - 1);
+    for (const auto& [where, place] : code.compiled->places) {
+      if (where.first != &code || !loop.contains(where.second)) continue;
+      hot.entries += static_cast<std::int64_t>(place->entries.size());
+      if (where.second == top) hot.trips = place->reached;
+    }
+    into.push_back(std::move(hot));
+  }
+}
+
+void add_info(const Code& code, CompileInfo& info) {
+  const Compiled& compiled = *code.compiled;
+  each_entry(compiled, [&](const Entry& entry) {
     ++info.entries;
     info.graphs += entry.captured.nodes.empty() ? 0 : 1;
     if (!entry.note.empty() && std::count(info.notes.begin(), info.notes.end(), entry.note) == 0)
       info.notes.push_back(entry.note);
   });
-  info.compiles = compiled->compiles;
-  info.hits = compiled->hits;
-  for (const capture::Stop& each : compiled->breaks)
+  info.compiles += compiled.compiles;
+  info.hits += compiled.hits;
+  for (const capture::Stop& each : compiled.breaks)
     info.breaks.push_back({each.reason, each.file, each.line});
-  info.recompiles = compiled->recompiles;
+  info.recompiles.insert(info.recompiles.end(), compiled.recompiles.begin(), compiled.recompiles.end());
+  add_loops(code, info.loops);
+}
+
+}  // namespace
+
+CompileInfo compile_info_of(Interpreter& interpreter, const Value& function) {
+  CompileInfo info;
+  for (const Code* code : compiled_code(interpreter, function)) add_info(*code, info);
   return info;
 }
 
@@ -126,32 +162,36 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
   return parts;
 }
 
+namespace {
+
+std::string outcome_text(std::int64_t entries, std::int64_t calls, const std::vector<capture::Stop>& breaks) {
+  if (entries > 0) return fmt::format("compiled, {} entr{}", entries, entries == 1 ? "y" : "ies");
+  if (calls == 0) return "not called since";
+  return "not compiled: " + (breaks.empty() ? "it runs no tensor ops" : breaks.front().reason);
+}
+
+}  // namespace
+
 std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
-  std::vector<HotFunction> functions;
+  std::vector<HotFunction> all;
   for (const auto& code : interpreter.impl().vm.hot()) {
-    HotFunction hot;
-    hot.name = code->name;
-    const lang::Span span = code->span(0);
-    if (span.file != nullptr)
-      hot.place = fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line);
-    std::int64_t entries = 0;
-    if (code->compiled) {
-      each_entry(*code->compiled, [&](const Entry&) { ++entries; });
-      hot.calls = code->compiled->calls;
+    const Compiled& compiled = *code->compiled;
+    std::vector<HotLoop> loops;
+    add_loops(*code, loops);
+    if (compiled.from_start) {
+      std::int64_t entries = 0;
+      each_entry(compiled, [&](const Entry&) { ++entries; });
+      for (const HotLoop& each : loops) entries -= each.entries;
+      all.push_back({code->name, place_text(*code, 0), compiled.calls, false,
+                     outcome_text(entries, compiled.calls, compiled.breaks)});
     }
-    const std::vector<capture::Stop>* breaks = code->compiled ? &code->compiled->breaks : nullptr;
-    if (entries > 0) {
-      hot.outcome = fmt::format("compiled, {} entr{}", entries, entries == 1 ? "y" : "ies");
-    } else if (breaks != nullptr && !breaks->empty()) {
-      hot.outcome = "not compiled: " + breaks->front().reason;
-    } else {
-      hot.outcome = hot.calls == 0 ? "not called since" : "not compiled: it runs no tensor ops";
-    }
-    functions.push_back(std::move(hot));
+    for (HotLoop& each : loops)
+      all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
+                     each.trips, true, outcome_text(each.entries, each.trips, compiled.breaks)});
   }
-  std::stable_sort(functions.begin(), functions.end(),
+  std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
-  return functions;
+  return all;
 }
 
 namespace {
@@ -173,19 +213,26 @@ std::vector<std::string> apart_in(const Compiled& compiled) {
 
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);
-  if (code == nullptr) return "it is no function of the program";
-  if (code->never_compiled) return "it is marked @eager, and is never compiled";
+  if (code == nullptr && !function.is_none()) return "it is no function of the program";
+  if (code != nullptr && code->never_compiled) return "it is marked @eager, and is never compiled";
   const CompileInfo info = compile_info_of(interpreter, function);
-  if (info.compiles == 0 && info.breaks.empty())
-    return "it was not compiled: it has not been called often enough";
+  if (info.compiles == 0 && info.breaks.empty()) {
+    return function.is_none() ? "nothing at top level was compiled: no loop has run long enough"
+                              : "it was not compiled: it has not been called often enough";
+  }
   std::string text = fmt::format("{} {}, {} hit{}", info.entries, info.entries == 1 ? "entry" : "entries",
                                  info.hits, info.hits == 1 ? "" : "s");
+  for (const HotLoop& each : info.loops)
+    text += fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place, each.trips,
+                        each.entries, each.entries == 1 ? "entry" : "entries");
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;
   for (const Recompile& each : info.recompiles)
     text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
-  for (const std::string& each : apart_in(*compiled_of(function))) text += "\n" + each;
+  for (const Code* each : compiled_code(interpreter, function)) {
+    for (const std::string& sentence : apart_in(*each->compiled)) text += "\n" + sentence;
+  }
   return text;
 }
 

@@ -47,13 +47,19 @@ struct EntryInfo {
   std::int64_t hits = 0;
   jit::Graph graph;  // as captured
 };
-// In the order in which they are tried.
+// In the order in which they are tried. Of none: of the loops at top level.
 std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& function);
 
 struct Recompile {
   std::string guard;  // what did not hold
   std::string was;
   std::string now;
+};
+// A loop that is compiled by trips, instead of being unrolled in what is around it.
+struct HotLoop {
+  std::string place;  // "demo.kiln:2"
+  std::int64_t trips = 0;
+  std::int64_t entries = 0;
 };
 struct CompileInfo {
   std::int64_t entries = 0;
@@ -63,16 +69,19 @@ struct CompileInfo {
   std::vector<GraphBreak> breaks;
   std::vector<Recompile> recompiles;
   std::vector<std::string> notes;  // on how entries run, in words
+  std::vector<HotLoop> loops;
 };
+// Of none: what became of the program outside of functions, which is its loops.
 CompileInfo compile_info_of(Interpreter& interpreter, const Value& function);
 
 struct HotFunction {
   std::string name;
   std::string place;
-  std::int64_t calls = 0;
+  std::int64_t calls = 0;  // of a loop: its trips
+  bool is_loop = false;
   std::string outcome;  // "compiled, 2 entries", "not compiled: it prints"
 };
-// Functions that became hot, the most called first.
+// Functions and loops that became hot, those with the most calls or trips first.
 std::vector<HotFunction> hot_functions(Interpreter& interpreter);
 
 // Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.

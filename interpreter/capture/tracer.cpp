@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
-constexpr std::ptrdiff_t kDeepestCall = 200;
+constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -41,12 +41,13 @@ std::string value_name(const std::string& text) {
   return name;
 }
 
-Tracer::Tracer(Vm& vm, Frame* base, const Varying& varying)
+Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
     : vm_(vm),
-      base_(base),
+      region_(region),
+      base_(region.base),
       innermost_(vm.frame()),
       lowest_(vm.frame()),
-      first_slot_(base->base - 1),
+      first_slot_(base_->base - 1),
       varying_(varying),
       recorder_(graph_name(*vm.frame()->code), [this](const Tensor& x) { return find_input(x); }),
       records_gradients_(grad_enabled()),
@@ -89,9 +90,10 @@ std::optional<jit::Recorder::Found> Tracer::find_input(const Tensor& x) {
   return found;
 }
 
-void Tracer::stop(std::string reason) {
+void Tracer::stop(std::string reason, End end) {
   if (!stop_.empty()) return;
   stop_ = std::move(reason);
+  end_ = end;
   stop_span_ = vm_.frame()->code->span(vm_.frame()->place());
 }
 
@@ -110,15 +112,11 @@ bool Tracer::before_instruction() {
   const std::size_t nodes = recorder_.mark().nodes;
   if (++instructions_ > (nodes == 0 ? kMostHostInstructions : kMostInstructions) || nodes > kMostNodes ||
       &frame - base_ > kDeepestCall) {
-    stop(kTooLong);
+    stop("the graph grew too long", End::TooLong);
     return false;
   }
   const std::size_t pc = frame.place();
-  if (instructions_ > 1 && &frame == innermost_ && nested_ == 0 && pc == entry_frames_[0].second &&
-      frame.code == entry_frames_[0].first && lowest_ == innermost_) {
-    stop(kCameAround);
-    return false;
-  }
+  if (nested_ == 0 && !follow_loops(frame, pc)) return false;
   const lang::Span span = frame.code->span(pc);
   if (span.file != nullptr) {
     const lang::LineColumn at = span.file->locate(span.begin);
@@ -133,6 +131,42 @@ bool Tracer::before_instruction() {
   current_pc_ = pc;
   current_base_ = frame.base;
   return true;
+}
+
+// False when capture ends for the sake of a loop.
+bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
+  if (instructions_ > 1 && &frame == innermost_ && pc == entry_frames_[0].second &&
+      frame.code == entry_frames_[0].first && lowest_ == innermost_) {
+    stop("a loop came around", End::CameAround);
+    return false;
+  }
+  if (&frame == base_ && !region_.contains(pc)) {
+    stop("the loop is left", End::LeftLoop);
+    return false;
+  }
+  const auto is_done = [&](const Unrolled& each) {
+    return each.frame > &frame || (each.frame == &frame && !each.loop.contains(pc));
+  };
+  while (!unrolled_.empty() && is_done(unrolled_.back())) unrolled_.pop_back();
+  const Loop* loop = frame.code->loops().at(pc);
+  if (loop == nullptr || instructions_ == 1) return true;
+  const std::size_t nodes = recorder_.mark().nodes;
+  if (unrolled_.empty() || unrolled_.back().frame != &frame || unrolled_.back().loop.top != pc) {
+    unrolled_.push_back({&frame, *loop, nodes, instructions_, false, finish(take_snapshot())});
+    return true;
+  }
+  unrolled_.back().came_around = true;
+  const auto is_too_long = [&](const Unrolled& each) {
+    const std::size_t unrolled = nodes - each.nodes;
+    return each.came_around &&
+           (unrolled > kMostUnrolled ||
+            (unrolled == 0 && instructions_ - each.instructions > kMostHostInstructions / 2));
+  };
+  const auto found = std::find_if(unrolled_.begin(), unrolled_.end(), is_too_long);
+  if (found == unrolled_.end()) return true;
+  long_loop_ = static_cast<std::size_t>(found - unrolled_.begin());
+  stop("a loop is too long to be unrolled", End::LongLoop);
+  return false;
 }
 
 void Tracer::after_instruction() {
@@ -227,7 +261,6 @@ Tracer::Outcome Tracer::run() {
   Outcome outcome;
   const Watch watch(vm_, this);
   for (;;) {
-    outcome.depth = vm_.frame() - base_;
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
     if (!before_instruction()) break;
@@ -244,13 +277,20 @@ Tracer::Outcome Tracer::run() {
   }
   outcome.stop = stop_here();
   std::optional<Finished> finished;
-  if (!stopped_nested_ && (!outcome.overrun || before_))
+  if (long_loop_) {
+    Unrolled& loop = unrolled_[*long_loop_];
+    outcome.overrun = true;
+    outcome.code = loop.frame->code;
+    outcome.place = loop.loop.top;
+    finished = std::move(loop.start);
+  } else if (!stopped_nested_ && (!outcome.overrun || before_)) {
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
-  const bool whole = finished.has_value();
-  if (!whole) finished = std::move(checkpoint_);
+  }
+  outcome.whole = finished.has_value();
+  if (!outcome.whole) finished = std::move(checkpoint_);
   if (finished) {
     make_entry(outcome, std::move(*finished), outcome.stop);
-    outcome.entry->steps_over = whole && outcome.stop.is_break();
+    outcome.entry->steps_over = outcome.whole && outcome.stop.steps_over();
   }
   return outcome;
 }
@@ -267,8 +307,9 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   auto finished = finish(std::move(snapshot));
   if (!finished) {
     if (differentiated_)
-      outcome.lost = {"a result keeps the values of a history", differentiated_at_.file,
+      outcome.lost = {End::Break, "a result keeps the values of a history", differentiated_at_.file,
                       differentiated_at_.line};
+    outcome.whole = false;
     finished = std::move(checkpoint_);
   }
   if (finished) make_entry(outcome, std::move(*finished), {});
@@ -277,6 +318,7 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
 
 Stop Tracer::stop_here() const {
   Stop stop;
+  stop.end = stop_.empty() ? End::Break : end_;
   stop.reason = reason();
   const lang::Span span = before_ ? before_->span : lang::Span{};
   const lang::Span here = stop_span_.file != nullptr ? stop_span_ : span;

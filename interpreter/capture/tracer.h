@@ -10,23 +10,34 @@
 #include <vector>
 
 #include "interpreter/capture/entry.h"
+#include "interpreter/capture/loops.h"
 #include "interpreter/vm.h"
 #include "jit/record.h"
 
 namespace kiln::interp::capture {
 
+// Where capture ends.
+enum class End : std::uint8_t {
+  Returned,    // the outermost frame
+  Break,       // at what cannot be captured
+  CameAround,  // the loop whose body it began with
+  Yield,       // for one instruction: a loop that was under way before takes its next item, or a function
+               // is called that the program has compiled by itself
+  LeftLoop,    // which is all that is compiled
+  LongLoop,    // before a loop that runs too long to be unrolled
+  TooLong,
+};
+
 // Why capture ended.
 struct Stop {
+  End end = End::Returned;
   std::string reason;  // empty: the outermost frame returned
   std::string file;
   int line = 0;
-  bool is_break() const;
+  bool is_break() const { return end == End::Break; }
+  // Is the instruction at which it ended the interpreter's?
+  bool steps_over() const { return end == End::Break || end == End::Yield; }
 };
-
-// Ends that are no breaks of the graph.
-inline constexpr const char* kCameAround = "a loop came around";
-inline constexpr const char* kTooLong = "the graph grew too long";
-inline bool Stop::is_break() const { return !reason.empty() && reason != kCameAround && reason != kTooLong; }
 
 // What calls of a place have shown to vary: numbers by the path of their source with what they were, sizes of
 // tensors likewise.
@@ -35,6 +46,7 @@ struct Varying {
   std::map<std::pair<std::string, int>, Dim> sizes;
   std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
   bool all_sizes = false;                                    // dynamic=true
+  bool in_loop = false;                                      // numbers change with each trip
   bool fixed_sizes = false;                                  // that was tried, and is not possible
 };
 
@@ -46,8 +58,8 @@ std::string value_name(const std::string& text);
 // been read from outside was made since.
 class Tracer {
  public:
-  // Begins where the machine stands; `base` is the outermost frame that may be left.
-  Tracer(Vm& vm, Frame* base, const Varying& varying);
+  // Begins where the machine stands, in `region`.
+  Tracer(Vm& vm, const Region& region, const Varying& varying);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
@@ -60,8 +72,8 @@ class Tracer {
     bool returned = false;
     bool overrun = false;  // the machine is beyond what was captured
     Stop lost;             // why what was noted to the end could not be kept
-    // The instruction capture could not take in: how many frames beyond the outermost, and where.
-    std::ptrdiff_t depth = 0;
+    bool whole = true;     // the entry goes as far as capture did
+    // The instruction at which capture ended; of a long loop, its first.
     const Code* code = nullptr;
     std::size_t place = 0;
     // The tensors of the entry's graph in the recorded call.
@@ -195,6 +207,7 @@ class Tracer {
 
   // ---- The run (tracer.cpp) ----
   bool before_instruction();
+  bool follow_loops(const Frame& frame, std::size_t pc);
   Outcome returned(Outcome outcome);
   bool may_stop() const;
   void after_instruction();
@@ -202,7 +215,7 @@ class Tracer {
   void set_pending();
   std::optional<jit::Recorder::Found> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
-  void stop(std::string reason);
+  void stop(std::string reason, End end = End::Break);
   Stop stop_here() const;
   std::string reason() const { return stop_.empty() ? recorder_.trouble() : stop_; }
   std::size_t slot_of(const Value* r) const { return static_cast<std::size_t>(r - first_slot_); }
@@ -210,6 +223,7 @@ class Tracer {
   SourceId register_source(const Value* r);
 
   Vm& vm_;
+  Region region_;
   Frame* base_;
   Frame* innermost_;  // when capture began
   Frame* lowest_;     // the outermost frame that capture has reached
@@ -240,6 +254,7 @@ class Tracer {
   struct HostCall {
     HostEffect effect;
     std::vector<Value> arguments;
+    std::vector<ExprId> numbers;  // -1: as it is
     std::vector<std::pair<std::string, Value>> named;
   };
   std::vector<HostCall> calls_;  // of print
@@ -253,7 +268,19 @@ class Tracer {
     std::int32_t jump;
   };
   std::optional<Branch> branch_;
+  // Loops that began here and are not done, innermost last.
+  struct Unrolled {
+    const Frame* frame;
+    Loop loop;
+    std::size_t nodes;  // before it began
+    std::size_t instructions;
+    bool came_around = false;
+    std::optional<Finished> start;  // what the entry is without it; nothing when that cannot be made again
+  };
+  std::vector<Unrolled> unrolled_;
+  std::optional<std::size_t> long_loop_;  // the one that is too long, among them
   std::string stop_;
+  End end_ = End::Break;
   lang::Span stop_span_;
   const Code* current_code_ = nullptr;  // of the instruction that runs
   std::size_t current_pc_ = 0;

@@ -300,7 +300,9 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   }
   for (const auto& call : calls_) {
     HostEffect made = call.effect;
-    for (const Value& each : call.arguments) made.parts.push_back(book.constant(each));
+    for (std::size_t k = 0; k < call.arguments.size(); ++k)
+      made.parts.push_back(call.numbers[k] >= 0 ? book.number(call.numbers[k])
+                                                : book.constant(call.arguments[k]));
     for (const auto& [name, each] : call.named) made.named.emplace_back(name, book.constant(each));
     finished.effects.push_back(std::move(made));
   }
@@ -409,7 +411,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->sources = std::move(sources_);
   entry->recipes = std::move(finished.recipes);
   entry->exit = std::move(finished.exit);
-  entry->break_reason = stop.reason;
+  if (stop.is_break()) entry->break_reason = stop.reason;
   entry->break_file = stop.file;
   entry->break_line = stop.line;
   outcome.entry = std::move(entry);

@@ -98,6 +98,15 @@ Value recompile_value(const Recompile& each) {
                              Value(fmt::format("{} was {}, is {}", each.guard, each.was, each.now))});
 }
 
+Value loop_value(const HotLoop& each) {
+  static const Value* const type = new Value(record_type(
+      "Loop", "A loop that is compiled by trips: where it is, how many there were, and its entries.",
+      {"place", "trips", "entries", "text"}));
+  return make_record(*type, {Value(each.place), Value(each.trips), Value(each.entries),
+                             Value(fmt::format("{}: {} trips, {} entr{}", each.place, each.trips,
+                                               each.entries, each.entries == 1 ? "y" : "ies"))});
+}
+
 Value strings(const std::vector<std::string>& texts) { return list_value({texts.begin(), texts.end()}); }
 
 Value entry_value(const EntryInfo& each) {
@@ -120,15 +129,17 @@ Value compile_info(Interpreter& interpreter, Args a) {
   static const Value* const type = new Value(record_type(
       "CompileInfo",
       "What became of a function: counts of `entries graphs compiles hits`, the lists `breaks` (each `reason "
-      "file line`) and `recompiles` (each `guard was now`), the entries themselves as `compiled` (each "
-      "`place guards hits graph`), and `why` in plain sentences.",
-      {"entries", "graphs", "compiles", "hits", "breaks", "recompiles", "compiled", "why", "text"}));
-  check_function(a[0], "compile_info");
+      "file line`), `recompiles` (each `guard was now`) and `loops` (each `place trips entries`), the "
+      "entries "
+      "themselves as `compiled` (each `place guards hits graph`), and `why` in plain sentences.",
+      {"entries", "graphs", "compiles", "hits", "breaks", "recompiles", "loops", "compiled", "why", "text"}));
+  if (!a[0].is_none()) check_function(a[0], "compile_info");
   const CompileInfo info = compile_info_of(interpreter, a[0]);
   return make_record(
       *type, {Value(info.entries), Value(info.graphs), Value(info.compiles), Value(info.hits),
               records(info.breaks, break_value), records(info.recompiles, recompile_value),
-              records(entries_of(interpreter, a[0]), entry_value), Value(why(interpreter, a[0])),
+              records(info.loops, loop_value), records(entries_of(interpreter, a[0]), entry_value),
+              Value(why(interpreter, a[0])),
               Value(fmt::format("entries {}, graphs {}, compiles {}, hits {}, breaks {}, recompiles {}",
                                 info.entries, info.graphs, info.compiles, info.hits, info.breaks.size(),
                                 info.recompiles.size()))});
@@ -144,9 +155,10 @@ constexpr NativeDef kNatives[] = {
      "share`. The call runs once, then each of them again, alone.\n"
      ">>> [(k.ops, k.bytes) for k in kernels(x => x.exp() + 1, ones(1000))]\n[(['exp', 'add'], 8000)]",
      kernels},
-    {"compile_info(f)",
+    {"compile_info(f=none)",
      "What became of a function: counts `entries graphs compiles hits`, lists `breaks` (each `reason file "
-     "line`) and `recompiles` (each `guard was now`).",
+     "line`), `recompiles` (each `guard was now`) and `loops` (each `place trips entries`). Without one, of "
+     "the loops at top level.",
      compile_info},
     {"run_pass(g, name)",
      "The graph after one pass, by its name; `:passes` tells what each does.\n"

@@ -1,4 +1,4 @@
-// Commands that tell what became of a function: guards entries breaks why hot.
+// Commands that tell what became of a function, or of the loops at top level: guards entries breaks why hot.
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,9 @@ void write_place(Session& session, const std::string& text) {
 
 std::vector<interp::EntryInfo> entries_or_word(Session& session, std::string_view text, const Value& f) {
   std::vector<interp::EntryInfo> entries = interp::entries_of(session.interpreter(), f);
-  if (entries.empty()) session.write(fmt::format("`{}` has no compiled entry yet; `:why {}`\n", text, text));
+  if (entries.empty() && text.empty()) session.write("no loop at top level has a compiled entry yet\n");
+  if (entries.empty() && !text.empty())
+    session.write(fmt::format("`{}` has no compiled entry yet; `:why {}`\n", text, text));
   return entries;
 }
 
@@ -52,8 +54,13 @@ void guards(Session& session, std::string_view text) {
   }
 }
 
+// Without a name, what stands at top level: its loops.
+Value function_or_top_level(Session& session, std::string_view command, std::string_view text) {
+  return text.empty() ? Value() : written_function(session, command, text);
+}
+
 void entries(Session& session, std::string_view text) {
-  const Value f = written_function(session, "entries", text);
+  const Value f = function_or_top_level(session, "entries", text);
   std::size_t number = 0;
   for (const interp::EntryInfo& entry : entries_or_word(session, text, f)) {
     write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, plural(entry.hits, "hit"),
@@ -87,18 +94,18 @@ void breaks(Session& session, std::string_view text) {
 }
 
 void why(Session& session, std::string_view text) {
-  const Value f = written_function(session, "why", text);
+  const Value f = function_or_top_level(session, "why", text);
   session.write(wrapped(interp::why(session.interpreter(), f), interp::print_options().width) + "\n");
 }
 
 void hot(Session& session, std::string_view) {
   const std::vector<interp::HotFunction> found = interp::hot_functions(session.interpreter());
-  if (found.empty()) return session.write("no function became hot yet\n");
+  if (found.empty()) return session.write("nothing became hot yet\n");
   std::size_t width = 4;
   for (const interp::HotFunction& each : found) width = std::max(width, each.name.size());
   for (const interp::HotFunction& each : found) {
-    session.write(
-        fmt::format("{:<{}}  {:>10}  {}\n", each.name, width, plural(each.calls, "call"), each.outcome));
+    session.write(fmt::format("{:<{}}  {:>10}  {}\n", each.name, width,
+                              plural(each.calls, each.is_loop ? "trip" : "call"), each.outcome));
     session.write(paint(fmt::format("{:<{}}  {}", "", width, each.place), style::kFaint, session.color()) +
                   "\n");
   }
@@ -107,13 +114,13 @@ void hot(Session& session, std::string_view) {
 constexpr std::array<Command, 5> kCommands{{
     {"guards", "f | f(x)", "Compiling", "what was assumed: of compiled entries, or of one call",
      "kiln> fn f(x) = x.cos() * 2\nkiln> :guards f(ones(3))\n", guards},
-    {"entries", "f", "Compiling", "compiled entries with their guards, and how often each was used",
+    {"entries", "[f]", "Compiling", "compiled entries with their guards, and how often each was used",
      "kiln> @jit fn f(x) = x.cos() * 2\nkiln> f(ones(3));\nkiln> :entries f\n", entries},
     {"breaks", "f | f(x)", "Compiling", "where capture broke, and why",
      "kiln> fn f(x) { if x.sum() > 0 { return x * 2 }; return x }\nkiln> :breaks f(ones(3))\n", breaks},
-    {"why", "f", "Compiling", "why it was compiled again, was not compiled, or breaks",
+    {"why", "[f]", "Compiling", "why it was compiled again, was not compiled, or breaks",
      "kiln> fn f(x) = x.cos()\nkiln> :why f\n", why},
-    {"hot", "", "Compiling", "hot functions, and what became of them", "kiln> :hot\n", hot},
+    {"hot", "", "Compiling", "hot functions and loops, and what became of them", "kiln> :hot\n", hot},
 }};
 
 }  // namespace

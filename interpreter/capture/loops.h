@@ -1,0 +1,36 @@
+// Owns where the loops of a function lie among its instructions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "interpreter/code.h"
+
+namespace kiln::interp::capture {
+
+// From the first instruction of the body to behind the last jump back: the condition, or the step to the next
+// item, stands below the body.
+struct Loop {
+  std::size_t top = 0;
+  std::size_t end = 0;
+  bool contains(std::size_t pc) const { return top <= pc && pc < end; }
+};
+
+class Loops {
+ public:
+  explicit Loops(const Code& code);
+  const std::vector<Loop>& all() const { return all_; }
+  // The loop whose body begins there; null: none does.
+  const Loop* at(std::size_t top) const {
+    const int number = by_top_[top];
+    return number < 0 ? nullptr : &all_[static_cast<std::size_t>(number)];
+  }
+  // Those around an instruction, innermost first.
+  std::vector<Loop> around(std::size_t pc) const;
+
+ private:
+  std::vector<Loop> all_;
+  std::vector<int> by_top_;  // -1: none
+};
+
+}  // namespace kiln::interp::capture
