@@ -138,8 +138,8 @@ struct Effect {
     Same,    // nothing: `value` just is that tensor
   };
   Kind kind = Kind::Write;
-  int input = 0;
-  int member = -1;  // of an input of role Base: which of its members; -1: the memory itself
+  ValueId input = 0;  // of a fused graph's write also a view of one
+  int member = -1;    // of an input of role Base: which of its members; -1: the memory itself
   ValueId value = Operand::kAbsent;
   const Op* layout = nullptr;
   std::vector<GraphAttr> attrs;

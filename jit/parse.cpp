@@ -389,7 +389,8 @@ class Parser {
     Effect effect;
     effect.kind = kind;
     effect.input = value();
-    if (effect.input >= static_cast<int>(graph_.inputs.size())) reader_.fail("only inputs are written");
+    if (effect.input >= static_cast<int>(graph_.inputs.size()) && graph_.stage != Stage::Fused)
+      reader_.fail("only inputs are written");
     if (reader_.take(".")) effect.member = static_cast<int>(reader_.integer());
     reader_.expect("<-");
     if (kind == Effect::Kind::Layout) {

@@ -136,6 +136,7 @@ Graph Rewriter::finish() {
   for (const Operand& each : source_.outputs) graph.outputs.push_back(at(each));
   for (const ValueId id : source_.saved) graph.saved.push_back(at(id));
   for (Effect effect : source_.effects) {
+    effect.input = at(effect.input);
     effect.value = at(effect.value);
     graph.effects.push_back(std::move(effect));
   }

@@ -138,13 +138,24 @@ class Checker {
     return a == b || evaluate(a, graph_.hints) == evaluate(b, graph_.hints);
   }
 
+  // The input that a value is a view of.
+  ValueId input_of(ValueId id) const {
+    if (id >= 0 && id < static_cast<ValueId>(graph_.inputs.size())) return id;
+    for (const Node& node : graph_.nodes) {
+      if (node.is_view() && node.operands[0].is_value() &&
+          std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
+        return input_of(node.operands[0].value);
+    }
+    fail("an effect is not on an input");
+  }
+
   void effect(const Effect& effect) const {
     used(Operand::of(effect.value));
     if (effect.value < 0) fail("an effect has no value");
-    if (effect.input < 0 || effect.input >= static_cast<int>(graph_.inputs.size())) {
-      fail("an effect is not on an input");
-    }
-    const Input& input = graph_.inputs[static_cast<std::size_t>(effect.input)];
+    used(Operand::of(effect.input));
+    const bool is_on_view = graph_.stage == Stage::Fused && effect.kind == Effect::Kind::Write;
+    if (input_of(effect.input) != effect.input && !is_on_view) fail("an effect is not on an input");
+    const Input& input = graph_.inputs[static_cast<std::size_t>(input_of(effect.input))];
     if (effect.member >= static_cast<int>(input.members.size())) fail("an effect is on no member of a base");
     if (effect.kind == Effect::Kind::Layout && !effect.layout->has(kMetadataWrite)) {
       fail(std::string(effect.layout->name()) + "_ writes no layout");

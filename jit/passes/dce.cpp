@@ -15,7 +15,10 @@ std::vector<bool> needed_nodes(const Graph& graph) {
     if (each.is_value()) need(each.value);
   }
   for (const ValueId id : graph.saved) need(id);
-  for (const Effect& each : graph.effects) need(each.value);
+  for (const Effect& each : graph.effects) {
+    need(each.value);
+    need(each.input);
+  }
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     needed[i] = node.writes() || must_run(graph, node) ||

@@ -36,6 +36,8 @@ Graph fold(const Graph& graph);
 Graph simplify(const Graph& graph);
 // One node of several that compute the same.
 Graph cse(const Graph& graph);
+// What is written to a small part of an argument is written to a view of it.
+Graph narrow_writes(const Graph& graph);
 // Without nodes whose results nothing needs.
 Graph dce(const Graph& graph);
 

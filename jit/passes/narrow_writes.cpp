@@ -1,0 +1,120 @@
+// Before kernels are found: what is written to a part of an argument alone need not be put into a copy of all
+// of it. The last pass that changes effects, since the others know arguments as targets, not views of them.
+#include <algorithm>
+
+#include "jit/layouts.h"
+#include "jit/lower.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "jit/shape_rules.h"
+
+namespace kiln::jit {
+namespace {
+
+// A larger part is stored among a copy of the rest, which then becomes the argument's memory: each element is
+// written once, not twice.
+constexpr std::int64_t kLargestShare = 2;
+
+class Narrower {
+ public:
+  explicit Narrower(const Graph& graph)
+      : graph_(graph), producers_(graph.producers()), reads_(graph.values.size(), 0), rewriter_(graph) {
+    const auto read = [this](ValueId id) {
+      if (id >= 0) ++reads_[static_cast<std::size_t>(id)];
+    };
+    for (const Node& node : graph.nodes) {
+      for (const Operand& each : node.operands) read(each.value);
+    }
+    for (const Operand& each : graph.outputs) read(each.value);
+    for (const Effect& each : graph.effects) read(each.value);
+    std::for_each(graph.saved.begin(), graph.saved.end(), read);
+    assignments_ = other_assignments(graph.hints);
+    assignments_.push_back(graph.hints);
+  }
+
+  Graph run() {
+    for (const Node& node : graph_.nodes) rewriter_.copy(node);
+    std::vector<Effect> effects;
+    for (const Effect& each : graph_.effects) effects.push_back(narrowed(each));
+    Graph made = rewriter_.finish();
+    made.effects = std::move(effects);
+    return dce(made);
+  }
+
+ private:
+  // What is put into the argument, by scatters from the outermost one on.
+  struct Part {
+    std::vector<const Node*> scatters;
+    ValueId value;
+  };
+
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  std::int64_t count(ValueId id) const { return count_elements(evaluate(type(id).sizes, graph_.hints)); }
+
+  // The scatter that makes a value which nothing else reads.
+  const Node* scatter(ValueId id) const {
+    const int place = producers_[static_cast<std::size_t>(id)];
+    if (place < 0 || reads_[static_cast<std::size_t>(id)] != 1) return nullptr;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    return placed_view(graph_, node) != nullptr ? &node : nullptr;
+  }
+
+  static Layout view_of(const Node& scatter, const Layout& around, const SymbolValues& symbols) {
+    const Op& view = *view_undone_by(*scatter.op);
+    return view.view(around, evaluate(view, scatter.attrs, symbols)).front();
+  }
+
+  Part part_of(const Effect& effect) const {
+    Part part{{}, effect.value};
+    while (const Node* next = scatter(part.value)) {
+      const ValueId around = next->operands[0].value;
+      if (memory_of(around) != effect.input || !is_view_by(part.scatters, effect.input, around)) break;
+      part.scatters.push_back(next);
+      part.value = next->operands[1].value;
+    }
+    return part;
+  }
+  // Is `around` the part of the argument that the scatters so far replace?
+  bool is_view_by(const std::vector<const Node*>& scatters, ValueId argument, ValueId around) const {
+    return std::all_of(assignments_.begin(), assignments_.end(), [&](const SymbolValues& symbols) {
+      try {
+        Layout layout = layout_of(graph_, producers_, argument, symbols);
+        for (const Node* each : scatters) layout = view_of(*each, layout, symbols);
+        return layout == layout_of(graph_, producers_, around, symbols);
+      } catch (const OpError&) {  // a rule does not hold there, nor does the graph
+        return symbols != graph_.hints;
+      }
+    });
+  }
+  ValueId memory_of(ValueId id) const {
+    const int place = producers_[static_cast<std::size_t>(id)];
+    if (place < 0) return id;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    return node.is_view() && node.operands[0].is_value() ? memory_of(node.operands[0].value) : id;
+  }
+
+  Effect narrowed(Effect effect) {
+    const Part part =
+        effect.kind == Effect::Kind::Write && effect.member < 0 ? part_of(effect) : Part{{}, effect.value};
+    const bool gains = !part.scatters.empty() && type(part.value).dtype == type(effect.value).dtype &&
+                       count(part.value) * kLargestShare <= count(effect.value);
+    for (const Node* each : gains ? part.scatters : std::vector<const Node*>()) {
+      const Op& view = *view_undone_by(*each->op);
+      effect.input = rewriter_.apply(view, {Operand::of(effect.input)}, each->attrs, *each)[0];
+    }
+    effect.value = rewriter_.at(gains ? part.value : effect.value);
+    return effect;
+  }
+
+  const Graph& graph_;
+  std::vector<int> producers_;
+  std::vector<int> reads_;  // of each value
+  std::vector<SymbolValues> assignments_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Graph narrow_writes(const Graph& graph) { return Narrower(graph).run(); }
+
+}  // namespace kiln::jit
