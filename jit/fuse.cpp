@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "jit/filled.h"
 #include "jit/lower.h"
 #include "jit/text.h"
 
@@ -154,6 +155,7 @@ class Grouper {
 
   void join(int from, int to) {
     if (leader(from) == leader(to)) return;
+    if (is_lowered(to) && filled_with(node(from))) return;  // a number within the kernel
     if (std::string reason = why_apart(from, to); !reason.empty()) {
       fusion_.unfused.push_back({from, to, std::move(reason)});
       return;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "jit/filled.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/pointwise.h"
 
@@ -23,6 +24,7 @@ Register NestBuilder::operand(const Operand& each, const Resolve& resolve) {
 }
 
 Register NestBuilder::load(ValueId id, bool per_row) {
+  if (const std::optional<Number> fill = filling(id)) return converted(number(*fill), type(id).dtype);
   Load made = location(id);
   made.per_row = per_row;
   made.invariant = per_row || type(id).sizes.empty();
@@ -132,12 +134,21 @@ Register NestBuilder::number(const Number& value) {
   return add(step);
 }
 
+// The number that all elements are; a view of such a tensor has no others.
+std::optional<Number> NestBuilder::filling(ValueId id) const {
+  const int place = producers_[static_cast<std::size_t>(id)];
+  if (place < 0) return std::nullopt;
+  const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+  if (!node.is_view()) return filled_with(node);
+  return node.operands[0].is_value() ? filling(node.operands[0].value) : std::nullopt;
+}
+
 // The views between a value and the memory it lies in, as steps; gives the value that owns the memory.
 ValueId NestBuilder::views_to(ValueId id, std::vector<IndexStep>& steps) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return id;
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  if (!node.is_view()) return id;
+  if (!node.is_view() || !node.operands[0].is_value()) return id;
   const ValueId base = views_to(node.operands[0].value, steps);
   steps.push_back({node.op, {}, node.attrs, static_cast<int>(id - node.outputs[0])});
   return base;

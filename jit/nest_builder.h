@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "jit/loops.h"
 
@@ -41,6 +42,7 @@ class NestBuilder {
   Register operand(const Operand& each, const Resolve& resolve);
   Register apply(const Node& node, const Resolve& resolve);
   Register read(Load load);
+  std::optional<Number> filling(ValueId id) const;
   ValueId views_to(ValueId id, std::vector<IndexStep>& steps) const;
   int input(ValueId id);
 

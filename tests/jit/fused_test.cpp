@@ -364,7 +364,7 @@ TEST_CASE("every value that goes through memory between two nodes has a reason",
 
 TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fused]") {
   const Graph graph = parse_graph(
-      "graph functional heat(%u: f32[n, m]) where m = 6, n = 5 {\n"
+      "graph functional heat(%u: f32[n, m]) where m = 60, n = 50 {\n"
       "  %0 = slice(%u, dim=0, start=1, end=-1, step=1) : f32[-2 + n, m]\n"
       "  %1 = slice(%0, dim=1, start=1, end=-1, step=1) : f32[-2 + n, -2 + m]\n"
       "  %2 = slice(%0, dim=1, start=2, step=1) : f32[-2 + n, -2 + m]\n"
@@ -391,6 +391,65 @@ TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fus
       CHECK(same_bits(a, b));
     }
   }
+}
+
+TEST_CASE("a write to a small part of an argument leaves the rest where it is", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional put(%cache: f32[n, m], %x: f32[2]) where m = 6, n = 5 {\n"
+      "  %0 = select(%cache, dim=0, index=-2) : f32[m]\n"
+      "  %1 = slice(%0, dim=0, start=1, end=3, step=1) : f32[2]\n"
+      "  %2 = mul(%x, %1) : f32[2]\n"
+      "  %3 = neg(%2) : f32[2]\n"
+      "  %4 = slice_scatter(%0, %3, dim=0, start=1, end=3, step=1) : f32[m]\n"
+      "  %5 = select_scatter(%cache, %4, dim=0, index=-2) : f32[n, m]\n"
+      "  return %3\n"
+      "  write %cache <- %5\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  verify(fused.graph, "fuse");
+  CHECK(print_graph(fused.graph).find("scatter") == std::string::npos);
+  CHECK(parse_graph(print_graph(graph)) == graph);
+  for (const auto& [n, m] : {std::pair<Dim, Dim>{5, 6}, {40, 3}, {2, 300}}) {
+    const Tensor a = values({n, m}, DType::F32, 3), b = ops::clone(a), x = values({2}, DType::F32, 1);
+    const std::vector<Tensor> expected = {a, x}, actual = {b, x};
+    b.raw_writable();  // a clone gets its memory when it is written
+    const std::byte* const memory = b.storage()->data();
+    const Tensors left = evaluate(graph, expected);
+    const Tensors right = Executable::make(fused.graph)->run(actual, {{"n", n}, {"m", m}});
+    CHECK(same_bits(a, b));
+    CHECK(same_bits(left[0], right[0]));
+    CHECK(b.storage()->data() == memory);
+  }
+  // All of it, or a part that something else reads as well, is a tensor of its own.
+  const Graph read = parse_graph(
+      "graph functional put(%cache: f32[9], %x: f32[2]) {\n"
+      "  %0 = exp(%x) : f32[2]\n"
+      "  %1 = slice_scatter(%cache, %0, dim=0, start=1, end=3, step=1) : f32[9]\n"
+      "  return %1\n"
+      "  write %cache <- %1\n"
+      "}\n");
+  CHECK(narrow_writes(read) == read);
+}
+
+TEST_CASE("a tensor of one number is a number within a kernel", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 100], %h: f16[n]) where n = 8 {\n"
+      "  %0 = zeros(size=[n, 100]) : f32[n, 100]\n"
+      "  %1 = maximum(%x, %0) : f32[n, 100]\n"
+      "  %2 = full(0.1, size=[100]) : f32[100]\n"
+      "  %3 = mul(%1, %2) : f32[n, 100]\n"
+      "  %4 = sum(%3, dim=[1]) : f32[n]\n"
+      "  %5 = ones(size=[1], dtype=f16) : f16[1]\n"
+      "  %6 = expand(%5, sizes=[n]) : f16[n]\n"
+      "  %7 = div(%6, %h) : f16[n]\n"
+      "  %8 = add(%7, %6) : f16[n]\n"
+      "  return %4, %8\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.graph.nodes.size() == 2);
+  CHECK(fused.graph.kernels.size() == 2);
+  const std::vector<Tensor> arguments = {values({5, 100}, DType::F32, 1), values({5}, DType::F16, 2)};
+  check_same(graph, fused, arguments);
 }
 
 TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[jit][fused]") {
