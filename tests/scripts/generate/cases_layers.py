@@ -96,3 +96,29 @@ def small():
     yield from ["nn.PReLU()(wave(2, 4).to(f32))", "nn.PReLU(4, 0.5)(wave(2, 4).to(f32))", "m = fill(nn.PReLU(4)); m(wave(2, 4) * 4)"]
     yield f"m = fill(nn.InstanceNorm2d(4, track_running_stats=true)); y = m({image}); (y, m.running_mean, m.running_var, m.eval()({image}))"
     yield "nn.Sequential([nn.ReLU()])(wave(2))"
+
+
+def optimizers():
+    for name, options in [("SGD", ["lr=0.1", "lr=0.1, momentum=0.5, nesterov=true"]), ("Adam", ["lr=0.1", "lr=0.1, weight_decay=0.1"]),
+                          ("AdamW", ["lr=0.1, weight_decay=0.1"]),
+                          ("RMSprop", ["", "lr=0.05, alpha=0.5, eps=0.01", "lr=0.05, momentum=0.5, weight_decay=0.1", "lr=0.05, centered=true"]),
+                          ("Adagrad", ["", "lr=0.5, lr_decay=0.5", "lr=0.5, weight_decay=0.1, initial_accumulator_value=2.0, eps=0.1"]),
+                          ("Adadelta", ["", "lr=0.5, rho=0.5, eps=0.01, weight_decay=0.1"]),
+                          ("NAdam", ["", "lr=0.1, betas=(0.5, 0.9), weight_decay=0.1, momentum_decay=0.1"]),
+                          ("RAdam", ["", "lr=0.1, betas=(0.5, 0.75), weight_decay=0.1, eps=0.01"])]:
+        for rest in options:
+            yield f"descend(\"{name}\"{', ' if rest else ''}{rest})"
+        yield f"descend(\"{name}\", lr=-1.0)"
+    for name in ["RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam"]:
+        yield f"descend(\"{name}\", lr=0.1, weight_decay=-1.0)"
+    yield from ["descend(\"NAdam\", betas=(1.5, 0.9))", "descend(\"RAdam\", betas=(0.5, -1.0))", "descend(\"Adadelta\", rho=1.5)"]
+    for rest in ["milestones=[2, 5, 5]", "milestones=[], gamma=0.5", "milestones=[1], gamma=2.0"]:
+        yield f"anneal(\"multi_step_lr\", 7, {rest})"
+    for rest in ["max_lr=2.0, total_steps=10", "max_lr=2.0, total_steps=8, pct_start=0.5, anneal_strategy=\"linear\", div_factor=4.0, final_div_factor=10.0",
+                 "max_lr=2.0, total_steps=3", "max_lr=2.0, total_steps=10, pct_start=1.5", "max_lr=2.0, total_steps=10, anneal_strategy=\"other\""]:
+        yield f"anneal(\"one_cycle_lr\", 7, {rest})"
+    metrics = "[3.0, 2.0, 2.0, 1.9999, 1.5, 1.6, 1.7, 1.4, 1.4, 1.4, 1.4, 1.4, 1.4]"
+    for rest in ["patience=0", "factor=0.5, patience=1, cooldown=2", "mode=\"max\", patience=2, factor=0.5", "patience=1, threshold=0.5",
+                 "patience=1, threshold=0.5, threshold_mode=\"abs\"", "mode=\"max\", patience=1, threshold=0.5, threshold_mode=\"abs\", min_lr=0.2",
+                 "patience=0, min_lr=0.1, eps=0.3", "factor=1.0", "mode=\"other\"", "threshold_mode=\"other\""]:
+        yield f"anneal(\"ReduceLROnPlateau\", {metrics}, {rest})"

@@ -45,7 +45,7 @@ GROUPS = {f"{family}_{group.__name__}": group
                            cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
                            cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
                            cases_composed_losses.losses],
-              "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small]}.items()
+              "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small, cases_layers.optimizers]}.items()
           for group in groups}
 
 LOSSES = ["hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss",
@@ -63,7 +63,7 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
                "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
                "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
-               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "wave"}
+               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "wave", "descend", "anneal"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -101,7 +101,35 @@ def slopes(module):
     return [p.grad.round(decimals=9) + 0.0 for p in module.parameters() if p.grad is not None]
 
 
-OTHER_NAMES |= {"nn": torch.nn, "wave": wave, "fill": fill, "slopes": slopes}
+def descend(name, **options):
+    x = wave(2, 3).requires_grad_()
+    optimizer = getattr(torch.optim, name)([x], **options)
+    found = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        (x.square() * (x + 2)).sum().backward()
+        optimizer.step()
+        found.append(x.detach().clone())
+    return found
+
+
+SCHEDULES = {"multi_step_lr": torch.optim.lr_scheduler.MultiStepLR, "one_cycle_lr": torch.optim.lr_scheduler.OneCycleLR,
+             "ReduceLROnPlateau": torch.optim.lr_scheduler.ReduceLROnPlateau}
+
+
+def anneal(name, steps, **options):
+    """The learning rates of so many steps, or of steps with the given metrics."""
+    optimizer = torch.optim.SGD([torch.ones(1)], lr=0.5, momentum=0.9)
+    schedule = SCHEDULES[name](optimizer, **options)
+    found = [optimizer.param_groups[0]["lr"]]
+    for step in [()] * steps if isinstance(steps, int) else [(metric,) for metric in steps]:
+        optimizer.step()
+        schedule.step(*step)
+        found.append(optimizer.param_groups[0]["lr"])
+    return found
+
+
+OTHER_NAMES |= {"descend": descend, "anneal": anneal, "nn": torch.nn, "wave": wave, "fill": fill, "slopes": slopes}
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
     "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
@@ -212,6 +240,29 @@ fn fill(module) {
     }
   }
   return module
+}
+import optim
+fn descend(name, **options) {
+  x = wave(2, 3).requires_grad_()
+  optimizer = getattr(optim, name)([x], **options)
+  found = []
+  for _ in range(8) {
+    optimizer.zero_grad()
+    (x.square() * (x + 2)).sum().backward()
+    optimizer.step()
+    found.append(x.detach().clone())
+  }
+  return found
+}
+fn anneal(name, steps, **options) {
+  optimizer = optim.SGD([ones(1)], lr=0.5, momentum=0.9)
+  schedule = getattr(optim, name)(optimizer, **options)
+  found = [optimizer.lr]
+  for step in [()] * steps if isinstance(steps, int) else [(metric,) for metric in steps] {
+    schedule.step(*step)
+    found.append(optimizer.lr)
+  }
+  return found
 }
 fn slopes(module) = [p.grad.round(decimals=9) + 0.0 for p in module.parameters() if p.grad is not none]
 """
