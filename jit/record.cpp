@@ -295,11 +295,19 @@ bool depends_on_data(const Op& op, Inputs inputs, const Attrs& attrs) {
   return false;
 }
 
+// Does the op move running statistics, which are operands? A graph says what is written.
+bool writes_operands(const Op& op, const Attrs& attrs) {
+  const auto& parameters = op.signature.parameters;
+  const auto is_running = [](const Parameter& each) { return each.name.starts_with("running_"); };
+  return std::any_of(parameters.begin(), parameters.end(), is_running) && attrs.get<bool>("training");
+}
+
 }  // namespace
 
 Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
+  if (writes_operands(op, attrs)) return run_body(op, inputs, attrs);
   if (differentiates_by_body(op) && tape::sees(inputs)) {
     return in_body_ ? run_body(op, inputs, attrs) : bind_body(op, inputs, attrs);
   }
