@@ -69,6 +69,7 @@ class Call {
   Call(const Plan& plan, const Executable::Prepared& prepared, Inputs arguments, Progress& progress)
       : plan_(plan), prepared_(prepared), arguments_(arguments), progress_(progress) {
     frame_.resize(plan.frame_size);
+    for (std::size_t i = 0; i < plan.taken.size(); ++i) frame_[plan.taken[i]] = arguments[i];
   }
 
   Tensors run() {
@@ -206,13 +207,17 @@ class Call {
 
 }  // namespace
 
-Executable::Executable(Graph graph) : graph_(std::move(graph)), plan_(make_plan(graph_)) {
+Executable::Executable(Graph graph, bool takes_arguments)
+    : graph_(std::move(graph)), plan_(make_plan(graph_, takes_arguments)) {
   at_hints_ = std::make_shared<const Prepared>(prepare(graph_.hints));
   recent_.push_back(at_hints_);
 }
 
 std::shared_ptr<const Executable> Executable::make(Graph graph) {
-  return std::shared_ptr<const Executable>(new Executable(std::move(graph)));
+  return std::shared_ptr<const Executable>(new Executable(std::move(graph), false));
+}
+std::shared_ptr<const Executable> Executable::make_taking(Graph graph) {
+  return std::shared_ptr<const Executable>(new Executable(std::move(graph), true));
 }
 
 Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
@@ -253,6 +258,15 @@ Tensors Executable::run(Inputs arguments, const SymbolValues& symbols, Progress*
   if (!plan_.bases.empty()) check_bases(arguments);
   Progress ignored;
   return Call(plan_, *known, arguments, progress != nullptr ? *progress : ignored).run();
+}
+
+Tensors Executable::run_taking(Tensors arguments, const SymbolValues& symbols) const {
+  const Shared known = prepared(symbols);
+  if (!known->misfit.empty()) throw OpError(ErrorKind::Capture, known->misfit);
+  Progress ignored;
+  Call call(plan_, *known, arguments, ignored);
+  arguments.clear();  // the call has them
+  return call.run();
 }
 
 }  // namespace kiln::jit

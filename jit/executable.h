@@ -26,6 +26,8 @@ class Executable {
  public:
   // Throws OpError when an attribute cannot be evaluated.
   static std::shared_ptr<const Executable> make(Graph graph);
+  // Likewise, of a graph without effects and bases that lets go of arguments after their last read.
+  static std::shared_ptr<const Executable> make_taking(Graph graph);
 
   // Why the graph does not hold when its symbols have these values, in words; empty when it does. Found out
   // once per tuple of values.
@@ -33,6 +35,9 @@ class Executable {
 
   // Throws OpError (Capture) with the misfit when there is one.
   Tensors run(Inputs arguments, const SymbolValues& symbols = {}, Progress* progress = nullptr) const;
+
+  // Of an executable that was made taking: these are its own.
+  Tensors run_taking(Tensors arguments, const SymbolValues& symbols = {}) const;
 
   const Graph& graph() const { return graph_; }
 
@@ -47,7 +52,7 @@ class Executable {
 
  private:
   using Shared = std::shared_ptr<const Prepared>;
-  explicit Executable(Graph graph);
+  Executable(Graph graph, bool takes_arguments);
   Prepared prepare(const SymbolValues& symbols) const;
   Shared prepared(const SymbolValues& symbols) const;
 

@@ -45,7 +45,7 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   // As outputs they are kept apart from what the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
-  forward_ = make_part(forward, options.fused);
+  forward_ = Executable::make(prepared_part(forward, options.fused));
 }
 
 // What is passed on as it came has its history already.

@@ -28,15 +28,14 @@ bool reads_saved(const TapeNode& node) {
 
 }  // namespace
 
-std::shared_ptr<const Executable> make_part(const Graph& graph, bool fused) {
+Graph prepared_part(const Graph& graph, bool fused) {
   if (fused) {
-    const Graph prepared = run_passes(graph, kBeforeKernels, false).back().graph;
     try {
-      return Executable::make(fuse(prepared).graph);
+      return fuse(run_passes(graph, kBeforeKernels, false).back().graph).graph;
     } catch (const InternalError&) {  // there is no compiler
     }
   }
-  return Executable::make(run_passes(graph, kBeforeOps, false).back().graph);
+  return run_passes(graph, kBeforeOps, false).back().graph;
 }
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
@@ -169,7 +168,7 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   std::vector<ValueId> given = present(kept);
   Excerpt part = backward_from(joint, given);
   made->compiled.saved = numbers_of(given, kept);
-  made->compiled.run = make_part(part.graph, options_.fused && !op_by_op);
+  made->compiled.run = Executable::make_taking(prepared_part(part.graph, options_.fused && !op_by_op));
   made->compiled.sizes = std::move(part.sizes);
   known = std::move(made);
   return *known;
@@ -232,7 +231,7 @@ RecordedBackward Backwards::make_recorded(const Joint& joint) const {
 }
 
 void Backwards::fill(OverSaved& part, Excerpt made) {
-  part.run = make_part(made.graph, false);
+  part.run = Executable::make_taking(prepared_part(made.graph, false));
   part.sizes = std::move(made.sizes);
 }
 

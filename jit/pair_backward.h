@@ -15,8 +15,8 @@ struct PairOptions {
   bool fused = false;  // kernels, in place of one op after the other
   PartitionOptions partition;
 };
-// Runs op by op or, where that is asked for and can be, as kernels.
-std::shared_ptr<const Executable> make_part(const Graph& graph, bool fused);
+// Op by op or, where that is asked for and can be, as kernels.
+Graph prepared_part(const Graph& graph, bool fused);
 
 // Which gradients come in, by where; which are asked for, and which of those are added to a sum that is under
 // way, by `Joint::wanted`.

@@ -1,7 +1,7 @@
 #include "jit/pair_node.h"
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
@@ -65,20 +65,32 @@ Tensors PairNode::backward_onto(Inputs grads, Inputs sums, std::span<const bool>
   const BackwardGraph& graph = backwards_->graph(wanted, op_by_op || tape::recording);
   check_alive(graph.savers);
   ran_ = graph.savers;
-  return tape::recording ? recorded(backwards_->recorded(wanted), given) : run(graph.compiled, {}, given);
+  const bool is_last = std::exchange(is_last_, false);
+  return tape::recording ? recorded(backwards_->recorded(wanted), given)
+                         : run(graph.compiled, {}, std::move(given), is_last && frees_all());
 }
 
-// The numbers that the graph asks for, what was saved, then these.
-Tensors PairNode::run(const OverSaved& part, Inputs before, Inputs after) const {
+// Do the nodes that run now, with those that ran before, need all that is saved?
+bool PairNode::frees_all() const {
+  const std::vector<int>& all = backwards_->savers();
+  return std::all_of(all.begin(), all.end(), [this](int n) {
+    return freed_[static_cast<std::size_t>(n)] || std::find(ran_.begin(), ran_.end(), n) != ran_.end();
+  });
+}
+
+// The numbers that the graph asks for, what was saved, then these. The last time, what was saved is the
+// graph's alone.
+Tensors PairNode::run(const OverSaved& part, Inputs before, Tensors after, bool is_last) {
   Tensors given;
   for (const std::string& each : part.sizes) given.push_back(Tensor::number(symbols_.at(each)));
   for (const std::size_t k : part.saved) given.push_back(saved_[k].unpack(types_[k]));
-  for (const Inputs& each : {before, after}) {
-    for (const Tensor& x : each) given.push_back(x);
-  }
+  for (const Tensor& x : before) given.push_back(x);
+  for (Tensor& x : after) given.push_back(std::move(x));
+  after.clear();
+  if (is_last) release_saved();
   SymbolValues symbols;
   for (const auto& [symbol, hint] : part.run->graph().hints) symbols.emplace(symbol, symbols_.at(symbol));
-  return part.run->run(given, symbols);
+  return part.run->run_taking(std::move(given), symbols);
 }
 
 // A value that a rule reads comes from where it came from in the program: an output of this node.
@@ -99,22 +111,20 @@ Tensors PairNode::recorded(const RecordedBackward& backward, Inputs grads) {
   Tensors values;
   {
     const GradMode off(false);
-    values = run(backward.values, {}, {});
+    values = run(backward.values, {}, {}, false);
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (!backward.histories[k]) continue;
     values[k] = tape::Saved(values[k]).unpack(values[k].type());
     tape::start_history(values[k], edge_of(backward.histories[k], backward.types[k]));
   }
-  return run(backward.rules, values, grads);
+  return run(backward.rules, values, Tensors(grads.begin(), grads.end()), false);
 }
 
 void PairNode::release_saved() {
+  const bool all = frees_all();
   for (const int n : ran_) freed_[static_cast<std::size_t>(n)] = true;
-  const std::vector<int>& all = backwards_->savers();
-  const bool done =
-      std::all_of(all.begin(), all.end(), [this](int n) { return freed_[static_cast<std::size_t>(n)]; });
-  if (!done) return;
+  if (!all) return;
   saved_.clear();
   types_.clear();
 }

@@ -20,6 +20,7 @@ class PairNode final : public tape::Node {
   }
   std::span<const bool> takes_sums() const override { return {summed_.begin(), summed_.size()}; }
   Tensors backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) override;
+  void expect_release() override { is_last_ = true; }
   void release_saved() override;
   bool wants_zeros() const override { return false; }
   // As the tape goes through the program: the youngest first.
@@ -30,7 +31,8 @@ class PairNode final : public tape::Node {
  private:
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
   void check_alive(std::span<const int> savers) const;
-  Tensors run(const OverSaved& part, Inputs before, Inputs after) const;
+  Tensors run(const OverSaved& part, Inputs before, Tensors after, bool is_last);
+  bool frees_all() const;
   Tensors recorded(const RecordedBackward& backward, Inputs grads);
   tape::Edge edge_of(const Edge& edge, const Type& type);
 
@@ -42,6 +44,7 @@ class PairNode final : public tape::Node {
   std::vector<TensorType> types_;  // of what is saved
   std::vector<int> ran_;           // nodes of the program's tape that the last backward went through
   std::vector<bool> freed_;        // those whose saved values the tape would have freed
+  bool is_last_ = false;           // the backward that comes is
   tape::LiveCount count_;
 };
 

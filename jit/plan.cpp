@@ -37,8 +37,12 @@ class Planner {
     find_last_reads();
   }
 
-  Plan run() {
-    inputs();
+  Plan run(bool takes_arguments) {
+    if (takes_arguments) {
+      take_inputs();
+    } else {
+      inputs();
+    }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(static_cast<int>(i));
     for (const Effect& each : graph_.effects) effect(each);
     for (const Operand& each : graph_.outputs) output(each);
@@ -86,6 +90,13 @@ class Planner {
   }
 
   // ---- Steps ----
+
+  void take_inputs() {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      at(static_cast<ValueId>(i)) = {Table::Frame, new_slot()};
+      plan_.taken.push_back(at(static_cast<ValueId>(i)).index);
+    }
+  }
 
   void inputs() {
     const std::vector<int> arguments = graph_.arguments();
@@ -258,6 +269,6 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Graph& graph) { return Planner(graph).run(); }
+Plan make_plan(const Graph& graph, bool takes_arguments) { return Planner(graph).run(takes_arguments); }
 
 }  // namespace kiln::jit

@@ -74,6 +74,8 @@ struct Application {
 
 struct Plan {
   std::vector<Step> steps;
+  // Where arguments are moved to, which are let go of after their last read; empty: the caller holds them.
+  std::vector<std::uint32_t> taken;
   std::vector<Source> operands;
   std::vector<std::uint32_t> slots;
   std::uint32_t frame_size = 0;
@@ -91,7 +93,7 @@ struct Plan {
   std::vector<Output> outputs;
 };
 
-// The plan points into the graph.
-Plan make_plan(const Graph& graph);
+// The plan points into the graph. `takes_arguments`: of a graph without effects and bases.
+Plan make_plan(const Graph& graph, bool takes_arguments = false);
 
 }  // namespace kiln::jit

@@ -215,6 +215,7 @@ class Engine {
         if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
       }
     }
+    if (!walk_.retain_graph) node.expect_release();
     if (levels::top != nullptr) levels::top->differentiates(&node);
     const std::span<const bool> summed = node.takes_sums();
     Tensors inputs = summed.empty() ? node.backward(grads, needs)

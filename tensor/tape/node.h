@@ -69,6 +69,8 @@ class Node : public RefCounted {
   virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Inputs sums, std::span<const bool> needs) {
     return backward(grads, needs);
   }
+  // The next `backward` is the last: what it reads may be let go of on the way.
+  virtual void expect_release() {}
   // Lets go of the values kept for `backward`, which from then on fails with a message that names the way
   // out.
   virtual void release_saved() {}
