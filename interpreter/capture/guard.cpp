@@ -268,7 +268,7 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
     case Kind::Apart:
       return "what changes is nothing else that is read";
     case Kind::Equal:
-      return at(source) + " == " + short_text(value);
+      return at(source) + (value.is_unset() ? " is " : " == ") + short_text(value);
     case Kind::Identical:
       return at(source) + " is " + short_text(value);
     case Kind::Same:
