@@ -86,10 +86,10 @@ class Drive {
 
   // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
   // is nothing to compare.
-  std::optional<Next> checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> checked(Entry& entry, Found& found, Numbers& numbers) {
     const std::optional<Check> check = Check::begin(entry, found, numbers);
     if (!check) return std::nullopt;
-    const Tracer::Outcome recorded = Tracer(vm_, region_, place.varying).run();
+    const Tracer::Outcome recorded = Tracer(vm_, region_, entry.varying).run();
     const Next next = next_after(recorded);
     ++entry.hits;
     ++compiled_.hits;
@@ -276,6 +276,7 @@ class Drive {
       ++place.failures;
       return next;
     }
+    outcome.entry->varying = place.varying;
     keeping_result(next, [&] { add_entry(place, std::move(outcome)); });
     return next;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,6 +60,17 @@ struct Exit {
 // Throws OpError, with nothing done, also when the graph does not hold for these values of its symbols.
 using Runner = std::function<Tensors(Inputs arguments, const jit::SymbolValues& symbols)>;
 
+// What calls of a place have shown to vary: numbers by the path of their source with what they were, sizes of
+// tensors likewise.
+struct Varying {
+  std::map<std::string, Value> numbers;
+  std::map<std::pair<std::string, int>, Dim> sizes;
+  std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
+  bool all_sizes = false;                                    // dynamic=true
+  bool in_loop = false;                                      // numbers change with each trip
+  bool fixed_sizes = false;                                  // that was tried, and is not possible
+};
+
 struct Entry {
   std::vector<std::pair<const Code*, std::size_t>> frames;  // innermost first: where they must stand
   std::vector<std::shared_ptr<const Code>> owners;
@@ -69,6 +81,7 @@ struct Entry {
     ExprId number = -1;  // or a number of the program
   };
   std::vector<Argument> arguments;  // of the graph
+  Varying varying;                  // what was known to vary when it was captured
   Exprs exprs;
   jit::Graph captured;
   Runner run;        // empty: there is nothing to compute

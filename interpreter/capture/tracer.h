@@ -39,17 +39,6 @@ struct Stop {
   bool steps_over() const { return end == End::Break || end == End::Yield; }
 };
 
-// What calls of a place have shown to vary: numbers by the path of their source with what they were, sizes of
-// tensors likewise.
-struct Varying {
-  std::map<std::string, Value> numbers;
-  std::map<std::pair<std::string, int>, Dim> sizes;
-  std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
-  bool all_sizes = false;                                    // dynamic=true
-  bool in_loop = false;                                      // numbers change with each trip
-  bool fixed_sizes = false;                                  // that was tried, and is not possible
-};
-
 // The last word of "self.layers[0].weight", as the name of a value.
 std::string value_name(const std::string& text);
 
