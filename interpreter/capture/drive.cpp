@@ -53,7 +53,7 @@ class Drive {
       Numbers numbers(vm_.interpreter(), entry->exprs, found);
       if (entry->failing(found, numbers) != nullptr) continue;
       if (checking()) {
-        if (const auto next = checked(*place, *entry, found, numbers)) return *next;
+        if (const auto next = checked(*entry, found, numbers)) return *next;
       }
       if (const auto next = hit(*entry, found, numbers)) return *next;
     }
