@@ -94,6 +94,10 @@ class Vm {
   void compile_loops(const std::shared_ptr<const Code>& code);  // all of them
   // Of those that are compiled without having been asked for.
   const std::vector<std::shared_ptr<const Code>>& hot() const { return hot_; }
+  // Enters the call of a function of the program; its frame.
+  Frame* enter_call(Value function, Arguments arguments);
+  // Leaves a frame and all that it called, without results.
+  void leave_frames(Frame* first);
   // Who watches every instruction; null: nobody.
   capture::Tracer* tracer() const { return tracer_; }
   void set_tracer(capture::Tracer* tracer) { tracer_ = tracer; }

@@ -95,6 +95,18 @@ bool Vm::step(Frame* base) {
   return execute(base, &one);
 }
 
+Frame* Vm::enter_call(Value function, Arguments arguments) {
+  begin_host_call(free_registers(), std::move(function), arguments);
+  return frame_;
+}
+
+void Vm::leave_frames(Frame* first) {
+  for (; frame_ >= first; --frame_) {
+    clear_registers(*frame_);
+    frame_->base[-1].clear();
+  }
+}
+
 void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& values) {
   const auto value = [&](capture::RecipeId id) -> const Value& {
     return values[static_cast<std::size_t>(id)];

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "jit/custom.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 
@@ -168,7 +169,7 @@ std::vector<Operand> BackwardWalk::differentiate(int n) {
   if (!any) return std::vector<Operand>(node.edges.size());
   visited_.push_back(n);
   if (node.kind == TapeNode::Kind::Write) return differentiate_write(n);
-  if (!node.op->vjp) {
+  if (derivative_of(*node.op) == nullptr) {
     throw OpError(ErrorKind::Autograd,
                   fmt::format("{} has no derivative: {}", node.op->name(), node.op->vjp.missing), {},
                   "detach its input, or give the derivative with an `autograd` function");
@@ -214,9 +215,10 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
       if (!grad && is_float(output_types[k].dtype)) grad = zeros_of(output_types[k]);
     }
     const Inputs tensors(all);
-    Tensors made = node.op->vjp.fn({*node.op, evaluate(*node.op, node.attrs, symbols), tensors.first(inputs),
-                                    tensors.subspan(inputs, outputs), types_at(node.input_types, symbols),
-                                    output_types, tensors.last(outputs), std::span(needs.get(), inputs)});
+    Tensors made =
+        derivative_of(*node.op)({*node.op, evaluate(*node.op, node.attrs, symbols), tensors.first(inputs),
+                                 tensors.subspan(inputs, outputs), types_at(node.input_types, symbols),
+                                 output_types, tensors.last(outputs), std::span(needs.get(), inputs)});
     if (made.size() != inputs) {
       throw InternalError(fmt::format("the derivative of {} gives {} gradients for {} inputs",
                                       node.op->name(), made.size(), inputs));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/custom.h"
 #include "jit/max_flow.h"
 
 namespace kiln::jit {
@@ -125,7 +126,9 @@ void JointFacts::find_costs() {
       read = std::max(read, elements(graph.values[at(id)].type, graph.hints));
     });
     Again kind = Again::Library;
-    if (node.is_constant() || node.is_view()) {
+    if (!node.is_constant() && custom_function(*node.op) != nullptr) {
+      kind = Again::Own;
+    } else if (node.is_constant() || node.is_view()) {
       kind = Again::Free;
     } else if (node.op->has(kRandom)) {
       kind = Again::Random;
@@ -313,7 +316,8 @@ int cheapest_to_lift(const JointFacts& facts, const Choice& choice) {
     const int n = facts.producers[at(id)];
     if (n < 0 || choice.lifted.contains(n) || !facts.forward_nodes[static_cast<std::size_t>(n)]) continue;
     const Again kind = facts.again[static_cast<std::size_t>(n)];
-    if (kind == Again::Random || kind == Again::Free || kind == Again::Cheap || facts.bytes[at(id)] == 0)
+    if (kind == Again::Random || kind == Again::Own || kind == Again::Free || kind == Again::Cheap ||
+        facts.bytes[at(id)] == 0)
       continue;
     const double price = work(facts, n) / static_cast<double>(facts.bytes[at(id)]);
     if (best >= 0 && price >= least) continue;

@@ -17,6 +17,7 @@ enum class Again : std::uint8_t {
   Gather,     // loads and stores at computed places
   Chain,      // cheap, at the end of a long chain of such
   Random,     // another draw
+  Own,        // a function of the program with a derivative of its own
 };
 
 class JointFacts {

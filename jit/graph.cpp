@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "jit/custom.h"
 #include "tensor/error.h"
 
 namespace kiln::jit {
@@ -99,7 +100,7 @@ bool same_number(const Number& a, const Number& b) {
 }
 
 bool operator==(const Node& a, const Node& b) {
-  return a.op == b.op && a.form == b.form && a.operands == b.operands && a.outputs == b.outputs &&
+  return same_op(a.op, b.op) && a.form == b.form && a.operands == b.operands && a.outputs == b.outputs &&
          std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same_attr) &&
          same_constant(a.constant, b.constant) && a.place == b.place && a.origin == b.origin;
 }

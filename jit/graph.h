@@ -156,8 +156,9 @@ struct Graph {
   std::vector<Operand> outputs;
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
-  std::vector<std::string> guards;                 // in words; no part of the text, nor of equality
-  std::vector<std::shared_ptr<const Op>> kernels;  // ops that were made for this graph; likewise
+  std::vector<std::string> guards;  // in words; no part of the text, nor of equality
+  // Ops of no table that its nodes are of: kernels, functions with derivatives of their own; likewise.
+  std::vector<std::shared_ptr<const Op>> kernels;
 
   int argument_count() const;
   // The argument of each input, -1 for a base.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "jit/custom.h"
 #include "jit/layouts.h"
 #include "jit/shape_rules.h"
 
@@ -245,7 +246,8 @@ class TapeRecorder {
     }
     const int number = op_node(call, types);
     for (std::size_t k = 0; k < results.size(); ++k) {
-      if (is_real(types[k])) start_history(results[k], {number, static_cast<int>(k)});
+      if (is_real(types[k]) && has_gradient(*call.op, k))
+        start_history(results[k], {number, static_cast<int>(k)});
     }
     return results;
   }

@@ -3,7 +3,9 @@
 #include <limits>
 #include <unordered_map>
 
+#include "jit/custom.h"
 #include "jit/reader.h"
+#include "jit/rewrite.h"
 #include "jit/text.h"
 #include "tensor/cpu/copy.h"
 
@@ -39,7 +41,21 @@ class Parser {
     for (const Tensor& each : constants) constants_.emplace(digest(each), each);
   }
 
+  // The last graph of the text; those before it are bodies of functions that later ones apply.
   Graph parse() {
+    for (;;) {
+      one_graph();
+      reader_.skip_lines();
+      if (reader_.at_line_end()) return std::move(graph_);
+      if (!reader_.at("graph")) reader_.fail_expected("the end");
+      define_body();
+    }
+  }
+
+ private:
+  void one_graph() {
+    graph_ = {};
+    ids_.clear();
     header();
     reader_.skip_lines();
     while (reader_.at("%") || reader_.at("(")) {
@@ -48,12 +64,20 @@ class Parser {
     }
     returned();
     tail();
-    reader_.skip_lines();
-    if (!reader_.at_line_end()) reader_.fail_expected("the end");
-    return std::move(graph_);
   }
 
- private:
+  void define_body() {
+    CustomFunction& function = functions_[graph_.name];
+    if (graph_.stage == Stage::Forward) {
+      function.name = graph_.name;
+      function.forward = std::move(graph_);
+    } else if (graph_.stage == Stage::Backward && !function.name.empty()) {
+      function.backward = std::move(graph_);
+    } else {
+      reader_.fail("before the last graph, there are forward graphs, and backward graphs of the same name");
+    }
+  }
+
   // ---- Pieces ----
 
   Size size(std::string_view stops) {
@@ -209,6 +233,7 @@ class Parser {
     }
     for (std::size_t i = 0; i < names.size(); ++i) node.outputs.push_back(define(names[i], types[i]));
     comment(node);
+    keep_op(graph_, node);
     graph_.nodes.push_back(std::move(node));
   }
 
@@ -216,6 +241,20 @@ class Parser {
     const TextReader before = reader_.mark();
     const std::string text = reader_.word("an op");
     if (text == "constant") return;
+    if (const auto defined = functions_.find(text); defined != functions_.end()) {
+      std::shared_ptr<const Op>& op = ops_[text];
+      if (!op) {
+        const std::string fault = find_fault(defined->second);
+        if (!fault.empty()) reader_.fail("the bodies of " + text + " do not fit: " + fault);
+        op = make_custom_op(defined->second);
+      }
+      node.op = op.get();
+      return;
+    }
+    if (text == interpreted_op().name()) {
+      node.op = &interpreted_op();
+      return;
+    }
     const OpTable& table = OpTable::get();
     node.op = table.find(text);
     if (node.op == nullptr && text.ends_with("_copy")) {
@@ -411,6 +450,8 @@ class Parser {
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
   std::unordered_map<std::string, Tensor> constants_;
+  std::unordered_map<std::string, CustomFunction> functions_;  // defined so far
+  std::unordered_map<std::string, std::shared_ptr<const Op>> ops_;
 };
 
 }  // namespace

@@ -99,6 +99,8 @@ std::string_view why_not_again(Again again) {
   switch (again) {
     case Again::Random:
       return "random draws are not made twice";
+    case Again::Own:
+      return "has a derivative of its own, and runs once";
     case Again::Library:
       return "is too costly to run again";
     case Again::Reduction:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "jit/custom.h"
 #include "jit/text.h"
 #include "tensor/cpu/copy.h"
 
@@ -240,7 +242,9 @@ std::string print_effect(const Graph& graph, const Effect& effect) {
   return effect_text(effect, value_names(graph));
 }
 
-std::string print_graph(const Graph& graph) {
+namespace {
+
+std::string alone(const Graph& graph) {
   const std::vector<std::string> names = value_names(graph);
   std::vector<Line> lines;
   for (const Node& node : graph.nodes) {
@@ -257,6 +261,20 @@ std::string print_graph(const Graph& graph) {
     lines.push_back({"  save " + names[at], bytes_text(graph.values[at].type, graph.hints)});
   }
   return header_text(graph, names) + "\n" + align(lines) + "}\n";
+}
+
+}  // namespace
+
+std::string print_graph(const Graph& graph) {
+  std::string text;
+  std::set<std::string_view> printed;
+  for (const Op* op : custom_ops(graph)) {
+    if (!printed.insert(op->name()).second) continue;
+    const CustomFunction& function = *custom_function(*op);
+    text += alone(function.forward);
+    if (function.backward) text += alone(*function.backward);
+  }
+  return text + alone(graph);
 }
 
 }  // namespace kiln::jit

@@ -196,10 +196,16 @@ void Recorder::set_name(const Tensor& x, const std::string& name) {
   if (own.empty()) own = name;
 }
 
-// What a body does concerns nobody unless it is differentiated.
+// What a body does concerns nobody unless it is differentiated; what the body of an application alone does,
+// the interpreter can do for the graph.
 void Recorder::stop_noting(std::string_view what) {
-  std::string& trouble = in_body_ ? body_trouble_ : trouble_;
+  std::string& trouble = in_body_ ? body_trouble_ : open_.empty() ? trouble_ : open_.back().interpreted;
   if (trouble.empty()) trouble = what;
+}
+
+// Nobody follows what a body that is the interpreter's writes.
+void Recorder::refuse_write() {
+  if (in_application() && trouble_.empty()) trouble_ = "a function that reads elements writes to a tensor";
 }
 
 Operand Recorder::operand_of(const Tensor& x) {
@@ -256,6 +262,7 @@ void Recorder::append(Node node) {
 // A value of the type of another that no tensor of the recorded call stands for, in memory of its own.
 int Recorder::add_value_like(int other) {
   const int id = static_cast<int>(results_.size());
+  kept_.emplace_back();
   Type type = other < 0 ? input_values_[static_cast<std::size_t>(-other - 10)].type
                         : results_[static_cast<std::size_t>(other)].type;
   type.strides.reset();
@@ -269,7 +276,7 @@ int Recorder::add_value_like(int other) {
 
 // What runs without recording gradients, between inputs that have them, gives constants.
 bool Recorder::loses_history(Inputs inputs) const {
-  if (!records_gradients_ || grad_enabled()) return false;
+  if (!records_gradients_ || grad_enabled() || in_application()) return false;
   return std::any_of(inputs.begin(), inputs.end(),
                      [](const Tensor& x) { return x && !x.is_number() && requires_grad(x); });
 }
@@ -313,7 +320,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   }
   const levels::Below below(*this);
   Tensors results = kiln::bind(op, inputs, attrs);
-  if (is_stopped()) return results;
+  if (!is_noting()) return results;
   if (op.has(kDataDependent) || depends_on_data(op, inputs, attrs)) {
     stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
     return results;
@@ -472,7 +479,7 @@ void Recorder::note_overwritten(const Buffer* memory, const Buffer* now) {
 // A write that is not recorded leaves the history of the memory it goes to as it was, which no value that is
 // computed apart has. Leaves have none.
 bool Recorder::keeps_history(const Tensor& target) const {
-  if (!records_gradients_ || grad_enabled()) return false;
+  if (!records_gradients_ || grad_enabled() || in_application()) return false;
   const auto has_history = [](const Tensor& x) { return requires_grad(x) && !is_leaf(x); };
   return has_history(target) || (is_view(target) && has_history(target.impl()->origin->base));
 }
@@ -489,7 +496,10 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const Storage& storage = *inputs[0].storage();
   const Buffer* const memory = storage.buffer().get();
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);
-  if (is_stopped()) return result;
+  if (!is_noting()) {
+    refuse_write();
+    return result;
+  }
   if (keeps_history(inputs[0])) {
     stop_noting("a tensor with a history is written within no_grad");
     return result;
@@ -515,7 +525,11 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
     body_trouble_ = "the layout of a tensor is changed that was kept for backward";
   Node node = node_of(op, Form::Write, inputs, attrs);
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
-  if (!is_stopped()) note(std::move(node), {&result, 1});
+  if (is_noting()) {
+    note(std::move(node), {&result, 1});
+  } else {
+    refuse_write();
+  }
   return result;
 }
 
@@ -523,7 +537,7 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
 Tensor Recorder::adopt(Tensor made) {
   const levels::Below below(*this);
   made = levels::adopt(std::move(made));
-  if (is_stopped()) return made;
+  if (!is_noting()) return made;
   const Tensor elements = ops::clone(made);
   Node constant;
   constant.constant = elements;

@@ -77,6 +77,31 @@ class Recorder final : public levels::Level {
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
 
+  // ---- Functions with derivatives of their own (record_application.cpp) ----
+  // From here on, up to `end_application`, ops are the body of one.
+  void begin_application() { open_.push_back({nodes_.size(), results_.size(), place_, {}}); }
+  // Why the body is the interpreter's: it reads elements. Empty: it is a graph.
+  const std::string& interpreted() const { return open_.back().interpreted; }
+  bool in_application() const { return !open_.empty(); }
+  // Was x made by the open body, in memory that nothing from outside of it lies in?
+  bool is_own(const Tensor& x) const;
+  // In tensors of the recorded call.
+  struct Application {
+    std::string name;
+    std::vector<Tensor> arguments;
+    std::vector<std::string> names;  // of the arguments
+    std::vector<Tensor> made;        // the results as the body made them: an argument where it was written
+    std::vector<Tensor> results;     // as the program has them
+    std::vector<bool> constants;     // those that are not to be differentiated
+    // What backward reads, in the order of its inputs: results as made, arguments, or what the body owns.
+    std::vector<Tensor> kept;
+    std::optional<Graph> backward;
+    std::function<Tensors(Inputs)> apply;
+  };
+  // The nodes since `begin_application` become the forward graph of one node.
+  void end_application(Application application);
+  void drop_application() { open_.pop_back(); }
+
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override;
   Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) override;
   Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) override;
@@ -113,6 +138,17 @@ class Recorder final : public levels::Level {
   Tensor without_history(const Tensor& x);
   bool loses_history(Inputs inputs) const;
   bool keeps_history(const Tensor& target) const;
+  // Of applications.
+  struct Cut;
+  bool is_noting() const { return trouble_.empty() && (open_.empty() || open_.back().interpreted.empty()); }
+  void refuse_write();
+  const Value& value_of(int id) const;
+  const Tensor& tensor_of(int id) const;
+  Cut cut_body(std::size_t nodes, std::size_t results, const Application& application);
+  void forget_since(std::size_t nodes, std::size_t results);
+  void note_application(const Application& application, Graph forward, std::vector<std::size_t> written,
+                        std::span<const Operand> operands);
+  const Op& op_of(const Application& application, Graph forward, std::vector<std::size_t> written);
 
   std::string graph_name_;
   FindInput find_input_;
@@ -125,7 +161,7 @@ class Recorder final : public levels::Level {
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;
   std::vector<Value> results_;
-  std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
+  std::vector<Tensor> kept_;  // of results_: so that no two tensors are ever at one address
   struct Renaming {
     std::size_t nodes;  // how many there were before
     const TensorImpl* tensor;
@@ -158,9 +194,20 @@ class Recorder final : public levels::Level {
   int origin_ = kNoOrigin;                              // the value that is differentiated
   std::vector<int> origins_;                            // by node
   static constexpr int kNoOrigin = -1;
+
+  struct OpenApplication {
+    std::size_t nodes, results;  // how many there were before
+    Place place;
+    std::string interpreted;
+  };
+  std::vector<OpenApplication> open_;  // the innermost last
+  std::vector<std::shared_ptr<const Op>> own_ops_;
   SymbolValues hints_;
   std::unordered_map<int, Type> symbolic_types_;                            // by value
   std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
 };
+
+// Inputs that lie in one storage say so, with where in it they begin.
+void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);
 
 }  // namespace kiln::jit

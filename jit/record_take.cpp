@@ -9,8 +9,6 @@
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {
-namespace {
-
 // Inputs of one storage say so when some input is written, with where in it they begin.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs) {
   std::map<const Storage*, std::vector<std::size_t>> by_storage;
@@ -29,8 +27,6 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
     ++number;
   }
 }
-
-}  // namespace
 
 // Puts symbols in the place of what they were in this call.
 void Recorder::make_symbolic() {
@@ -200,6 +196,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
         each.value = renumbered(each.value);
     }
     for (ValueId& each : node.outputs) each = renumbered(each);
+    keep_op(graph, node);
   }
   if (writes) say_shared_memory(inputs_, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));

@@ -1,7 +1,9 @@
 #include "jit/rewrite.h"
 
+#include <algorithm>
 #include <numeric>
 
+#include "jit/custom.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 
@@ -13,6 +15,12 @@ std::string fresh_name(std::unordered_set<std::string>& taken, const std::string
     std::string numbered = name + "_" + std::to_string(i);
     if (taken.insert(numbered).second) return numbered;
   }
+}
+
+void keep_op(Graph& graph, const Node& node) {
+  const std::shared_ptr<const Op> owner = node.is_constant() ? nullptr : owner_of(*node.op);
+  std::vector<std::shared_ptr<const Op>>& kept = graph.kernels;
+  if (owner && std::find(kept.begin(), kept.end(), owner) == kept.end()) kept.push_back(owner);
 }
 
 Graph permute_inputs(const Graph& graph, std::span<const int> order) {
@@ -71,6 +79,7 @@ std::vector<ValueId> Builder::append(Node node, std::vector<Type> types, std::sp
     graph.values.push_back({fresh_name(names_, k < names.size() ? names[k] : ""), std::move(types[k])});
   }
   graph.nodes.push_back(std::move(node));
+  keep_op(graph, graph.nodes.back());
   return graph.nodes.back().outputs;
 }
 

@@ -11,6 +11,9 @@ namespace kiln::jit {
 // `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
 std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name);
 
+// The graph owns the op of its node, if that is of no table.
+void keep_op(Graph& graph, const Node& node);
+
 // The graph with its inputs in another order: input i is the one that was `order[i]`. It has no bases.
 Graph permute_inputs(const Graph& graph, std::span<const int> order);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "jit/custom.h"
 #include "jit/evaluate.h"
 #include "jit/fit.h"
 #include "jit/shape_rules.h"
@@ -245,7 +246,7 @@ int Fragment::view_root(std::size_t output) const {
 }
 
 bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
-bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite; }
+bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite && !custom_function(op); }
 bool expands_nothing(const Op&) { return false; }
 
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,

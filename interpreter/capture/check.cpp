@@ -10,6 +10,7 @@
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
+#include "jit/custom.h"
 #include "jit/evaluate.h"
 #include "jit/reduce.h"
 #include "tensor/autograd.h"
@@ -59,8 +60,9 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, st
 
 // Did the call do what was compiled? Else a guard let it through that should not have.
 bool same_steps(std::span<const jit::Node> a, std::span<const jit::Node> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const jit::Node& x, const jit::Node& y) { return x.op == y.op && x.form == y.form; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const jit::Node& x, const jit::Node& y) {
+    return jit::same_op(x.op, y.op) && x.form == y.form;
+  });
 }
 
 // Within a loop that became hot since, capture ends elsewhere.

@@ -148,7 +148,7 @@ void Observer::branch(const Value& a, const Value& b) {
     } catch (const lang::UserError&) {
     }
   }
-  tracer_.stop("a condition on the elements of a tensor");
+  tracer_.stop_reading("a condition on the elements of a tensor");
 }
 
 // ---- Variables ----
@@ -212,7 +212,7 @@ void Observer::compare(const Value& a, const Value& b) {
     if (is_number_or_text(*v) || v->is(Tag::Tensor)) continue;
     if (is_collection(*v)) {
       tracer_.read_all(*v);
-      if (tracer_.has_tensor(*v)) tracer_.stop("tensors in collections are compared");
+      if (tracer_.has_tensor(*v)) tracer_.stop_reading("tensors in collections are compared");
     } else if (v->is(Tag::Instance)) {
       tracer_.stop("structs are compared");
     }
@@ -233,14 +233,15 @@ void Observer::membership(const Value& a, const Value& b) {
     }
     return;
   }
-  if (b.is(Tag::Tensor) || a.is(Tag::Tensor)) return tracer_.stop("a condition on the elements of a tensor");
+  if (b.is(Tag::Tensor) || a.is(Tag::Tensor))
+    return tracer_.stop_reading("a condition on the elements of a tensor");
   if (b.is(Tag::Instance) || b.is(Tag::Opaque)) return tracer_.stop("`in` on " + describe(b));
   iterable(b);
   compare(a, b);
 }
 
 void Observer::truth(const Value& v) {
-  if (v.is(Tag::Tensor)) return tracer_.stop("a condition on the elements of a tensor");
+  if (v.is(Tag::Tensor)) return tracer_.stop_reading("a condition on the elements of a tensor");
   if (is_collection(v)) tracer_.read_length(v);
 }
 
@@ -305,6 +306,7 @@ void Observer::get_index() {
         tracer_.read_all(index);
         return tracer_.read_items(object);
       }
+      if (index.is(Tag::Tensor)) return tracer_.stop_reading("a list is indexed by " + describe(index));
       return tracer_.stop("a list is indexed by " + describe(index));
     case Tag::Dict: {
       if (!is_number_or_text(index)) return tracer_.stop("a dict is asked for " + describe(index));
@@ -401,6 +403,7 @@ void Observer::get_attribute() {
     }
     case Tag::Tensor:
       if (name == "grad") return tracer_.read_gradient(object);
+      if (name == "requires_grad" && tracer_.is_apart_) return tracer_.stop("a history is asked for");
       if (host_member(Tag::Tensor, name) && rule_of_tensor_member(name) == HostRule::Breaks)
         tracer_.stop("`" + std::string(name) + "` of a tensor is read");
       return;
@@ -435,7 +438,7 @@ void Observer::set_attribute() {
 
 void Observer::format() {
   const Value& v = r_[i_.b];
-  if (tracer_.has_tensor(v)) return tracer_.stop("a tensor is printed");
+  if (tracer_.has_tensor(v)) return tracer_.stop_reading("a tensor is printed");
   tracer_.read_all(v);
   if (!is_number_or_text(v) && !is_collection(v)) tracer_.stop(describe(v) + " is printed");
 }

@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
+#include "interpreter/host/context.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/op_entry.h"
@@ -59,7 +60,10 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       return host(rule_of_type(f.as<Type>().name), f.as<Type>().name, arguments, nullptr);
     case Tag::StructType: {
       const StructType& type = f.as<StructType>();
-      if (type.is_autograd) return;
+      if (type.is_autograd) {
+        for (const auto& [name, method] : type.methods) tracer_.know_constant(method);
+        return tracer_.save_checkpoint();
+      }
       for (const auto& value : type.defaults) {
         if (value && value->is_counted()) tracer_.know_constant(*value);
       }
@@ -128,11 +132,12 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::Breaks:
       return tracer_.stop("`" + name + "` is called");
     case HostRule::Reads:
+      if (tracer_.is_apart_ && name == "is_grad_enabled") return tracer_.stop("a mode is asked for");
       read_arguments();
       if (calls_back) tracer_.save_checkpoint();
       return;
     case HostRule::ReadsHost:
-      if (tensors) return tracer_.stop("`" + name + "` reads the elements of a tensor");
+      if (tensors) return tracer_.stop_reading("`" + name + "` reads the elements of a tensor");
       return read_arguments();
     case HostRule::Makes:
       if (name == "enable_grad" && !tracer_.records_gradients_)
@@ -149,6 +154,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       read_arguments();
       return differentiate(name, arguments);
     case HostRule::Prints: {
+      if (tracer_.is_apart_) return tracer_.stop("something is printed");
       Tracer::HostCall call;
       call.effect.kind = HostEffect::Kind::Call;
       call.effect.function = *function;
@@ -159,6 +165,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
         call.numbers.push_back(tracer_.shadow(&each));
       }
       if (op_ != Opcode::Call || tracer_.nested_ > 0) return tracer_.stop("printing with options");
+      ++tracer_.effects_;
       tracer_.calls_.push_back(std::move(call));
       return;
     }
@@ -176,6 +183,11 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
       if (tracer_.is_stopped()) return;
       if (const Value* method = receiver.as<Instance>().struct_type().method(site.name)) {
         tracer_.know_constant(*method);
+        // That of a call that is captured, too, belongs to it; no effect stands for another.
+        if (host::is_context(receiver)) {
+          if (tracer_.is_outside(receiver)) tracer_.stop("`" + std::string(site.name) + "` is called");
+          return;
+        }
         return callee(*method, all, false);
       }
       break;

@@ -97,6 +97,11 @@ void Tracer::stop(std::string reason, End end) {
   stop_span_ = vm_.frame()->code->span(vm_.frame()->place());
 }
 
+void Tracer::stop_reading(std::string reason) {
+  if (!recorder_.in_application()) return stop(std::move(reason));
+  recorder_.stop_noting(reason);
+}
+
 void Tracer::give_up(std::string reason) {
   given_up_ = true;
   recorder_.stop_noting(reason);
@@ -329,6 +334,19 @@ Stop Tracer::stop_here() const {
   return stop;
 }
 
+std::optional<Value> Tracer::run_apart() {
+  const Watch watch(vm_, this);
+  is_apart_ = true;
+  while (before_instruction()) {
+    const bool returned = vm_.step(base_);
+    if (is_stopped()) break;
+    after_instruction();
+    if (returned) return base_->base[-1];
+  }
+  vm_.leave_frames(base_);
+  return std::nullopt;
+}
+
 bool Tracer::observe(Frame* entry) {
   ++nested_;
   struct Leave {
@@ -347,6 +365,7 @@ bool Tracer::observe(Frame* entry) {
       continue;
     }
     stopped_nested_ = true;
+    if (is_apart_) raise("CaptureError", reason());
     const Watch unwatched(vm_, nullptr);
     return vm_.execute(entry);
   }

@@ -70,6 +70,16 @@ class Tracer {
   };
   Outcome run();
 
+  // Runs a call that changes nothing outside and reads nothing but its arguments and what the library
+  // defines. Gives its result; nothing when it is not of that kind, before it is done.
+  std::optional<Value> run_apart();
+
+  // May an application of an autograd function become a node? How many effects on host data are there so
+  // far?
+  bool notes_bodies() const { return is_noting() && levels::top == &recorder_; }
+  std::size_t effects() const { return effects_; }
+  bool is_noting() const { return !given_up_ && !is_stopped(); }
+
   // For host functions that call back: runs the frame to its end under observation.
   bool observe(Frame* entry);
   // An error is on its way through the frames.
@@ -205,6 +215,9 @@ class Tracer {
   std::optional<jit::Recorder::Found> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
   void stop(std::string reason, End end = End::Break);
+  // The program reads elements: the end, or the body of an application is the interpreter's.
+  void stop_reading(std::string reason);
+  void leave_alone(const Source& source, const Value& v);
   Stop stop_here() const;
   std::string reason() const { return stop_.empty() ? recorder_.trouble() : stop_; }
   std::size_t slot_of(const Value* r) const { return static_cast<std::size_t>(r - first_slot_); }
@@ -247,6 +260,7 @@ class Tracer {
     std::vector<std::pair<std::string, Value>> named;
   };
   std::vector<HostCall> calls_;  // of print
+  std::size_t effects_ = 0;
   jit::Recorder recorder_;
   std::optional<Finished> checkpoint_;
   std::optional<Snapshot> before_;  // the instruction that runs
@@ -279,6 +293,7 @@ class Tracer {
   std::size_t instructions_ = 0;
   std::size_t guards_before_ = 0;  // the instruction that runs
   bool given_up_ = false;
+  bool is_apart_ = false;  // nothing outside may be read or changed
   bool records_gradients_;
   std::uint64_t tape_began_;  // nodes of the tape with smaller numbers were there before
   bool differentiated_ = false;

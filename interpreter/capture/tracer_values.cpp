@@ -69,7 +69,16 @@ void Tracer::know_constant(const Value& v) {
 
 // A value was read from outside. Its kind and, for what is no container, its contents are the entry's to
 // check.
+// What is read from elsewhere may be another value when the call is made in earnest.
+void Tracer::leave_alone(const Source& source, const Value& v) {
+  using Kind = Source::Kind;
+  const bool from_outside =
+      source.kind == Kind::Slot || source.kind == Kind::Cell || source.kind == Kind::Grad;
+  if (from_outside && !v.is_unset()) stop("a variable from outside is read");
+}
+
 void Tracer::arrive(const Value& v, SourceId source) {
+  if (is_apart_) leave_alone(sources_[source], v);
   Guard guard;
   guard.source = source;
   guard.value = v;
@@ -344,6 +353,8 @@ const Tracer::Change* Tracer::changed(const Value& target) const {
 }
 
 Tracer::Change& Tracer::change(const Value& target, SourceId source) {
+  if (is_apart_) stop("host data is changed");
+  ++effects_;
   const auto [at, is_new] = changes_.try_emplace(identity(target));
   if (is_new) {
     at->second.target = target;
@@ -360,7 +371,7 @@ bool Tracer::writes_slot(const Module& module, std::int64_t slot) const {
 }
 
 void Tracer::change_slot(Module& module, std::int64_t slot) {
-  if (writes_slot(module, slot)) return;
+  if (writes_slot(module, slot)) return void(++effects_);
   const Value target{static_cast<Object*>(&module)};
   know_constant(target);
   change(target, known(target)->source).fields.push_back(slot);

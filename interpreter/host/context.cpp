@@ -72,6 +72,16 @@ Value new_context(const Value& needs_input_grad) {
   return context;
 }
 
+Value new_context(const Value& needs_input_grad, std::vector<Value> saved) {
+  Value context = new_context(needs_input_grad);
+  field(context, kSaved) = tuple_value(std::move(saved));
+  return context;
+}
+
+bool is_context(const Value& v) {
+  return v.is(Tag::Instance) && v.as<Instance>().type.object() == context_type().object();
+}
+
 ContextMarks take_marks(const Value& context) {
   return {take_items(context, kSaved), take_items(context, kDirty), take_items(context, kNonDifferentiable),
           field(context, kMaterialize).as_bool()};

@@ -11,6 +11,10 @@ namespace kiln::interp::host {
 // A struct instance with the methods save, mark_dirty, mark_non_differentiable, set_materialize_grads;
 // authors add fields of their own.
 Value new_context(const Value& needs_input_grad);
+// One as backward finds it.
+Value new_context(const Value& needs_input_grad, std::vector<Value> saved);
+
+bool is_context(const Value& v);
 
 // What forward told the context. Taken out of it: the context keeps no tensor that the tape keeps.
 struct ContextMarks {

@@ -5,15 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 
 #include "interpreter/call.h"
+#include "interpreter/capture/application.h"
 #include "interpreter/code.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/context.h"
-#include "interpreter/host/custom_rules.h"
+#include "interpreter/impl.h"
 #include "tensor/functions.h"
+#include "tensor/levels/custom.h"
 
 namespace kiln::interp {
 namespace {
@@ -22,14 +23,10 @@ using namespace host;
 using kiln::Inputs;
 using kiln::Tensor;
 using kiln::Tensors;
-
-std::atomic<std::size_t> live{0};
-struct LiveCount {
-  LiveCount() { ++live; }
-  ~LiveCount() { --live; }
-  LiveCount(const LiveCount&) = delete;
-  LiveCount& operator=(const LiveCount&) = delete;
-};
+using levels::apply_custom;
+using levels::CustomRules;
+using levels::Flags;
+using levels::Kept;
 
 // Values of which some are tensors: those are taken out, and others put in their places.
 struct Template {
@@ -101,6 +98,29 @@ class Application final : public CustomRules {
   Flags constants() const override { return constants_; }
   bool reads_input(std::size_t i) const override { return reads(Saved::Kind::Input, i); }
   bool reads_output(std::size_t i) const override { return reads(Saved::Kind::Output, i); }
+
+  // Captured code has a node for it, which is told from what forward leaves behind.
+  void note() { recorded_.emplace(); }
+  bool is_noted() const override { return recorded_.has_value(); }
+  capture::Application recorded(Inputs inputs, Inputs results) {
+    capture::Application all = std::move(*recorded_);
+    all.name = name();
+    all.names = argument_names();
+    if (const Value* backward = method("backward")) all.backward = *backward;
+    all.context = context_;
+    all.arguments = arguments_.values;
+    all.tensor_arguments = arguments_.tensors;
+    all.inputs.assign(inputs.begin(), inputs.end());
+    all.outputs = outputs_.values;
+    all.tensor_outputs = outputs_.tensors;
+    all.results.assign(results.begin(), results.end());
+    all.constants = constants_;
+    all.materializes_grads = wants_zeros_;
+    all.apply = [&interpreter = interpreter_, type = type_, arguments = arguments_](Inputs given) {
+      return apply_custom(std::make_shared<Application>(interpreter, type, arguments.with(given)), given);
+    };
+    return all;
+  }
 
   // The result of the call around the outputs.
   Value result(Inputs outputs) const {
@@ -183,6 +203,15 @@ class Application final : public CustomRules {
     return interpreter_.call(*found, first);
   }
 
+  // Those of forward's parameters; the last stands for all that follow.
+  std::vector<std::string> argument_names() const {
+    const auto& parameters = method("forward")->as<Function>().code->parameters;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < arguments_.values.size(); ++i)
+      names.emplace_back(parameters[std::min(i + 1, parameters.size() - 1)].name);
+    return names;
+  }
+
   static Tensor batch_first(const Tensor& x, std::int64_t dim) {
     const int from = kiln::wrap_dim(dim, x.rank(), "out_dims");
     kiln::Dims order{from};
@@ -207,6 +236,7 @@ class Application final : public CustomRules {
   // Reads what forward told its context.
   void remember(Inputs inputs, Inputs outputs) {
     const ContextMarks marks = take_marks(context_);
+    if (recorded_) recorded_->saved = marks.saved, recorded_->made.assign(outputs.begin(), outputs.end());
     wants_zeros_ = marks.materialize_grads;
     dirty_ = tensors_of(marks.dirty);
     for (const Tensor& x : dirty_) {
@@ -262,12 +292,7 @@ class Application final : public CustomRules {
     if (!value.is(Tag::Tensor) && !value.is_number())
       raise("TypeError", fmt::format("{}.{}: {} {} must be a tensor or none, it is {}", name(), body, what,
                                      number, describe(value)));
-    const Tensor x = to_operand(value);
-    if (x.sizes() == type.sizes) return x;
-    if (kiln::broadcastable_to(type.sizes, x.sizes())) return kiln::ops::sum_to(x, type.sizes);
-    if (x.is_number()) return kiln::ops::expand(kiln::ops::to(x, type.dtype), type.sizes);
-    raise("ShapeError", fmt::format("{}.{}: {} {} is a {}, and what it belongs to is a {}", name(), body,
-                                    what, number, kiln::to_string(x.type()), kiln::to_string(type)));
+    return levels::fitted(to_operand(value), type, name(), body, what, number);
   }
 
   Tensors gradients(const std::vector<Value>& found) const {
@@ -301,7 +326,8 @@ class Application final : public CustomRules {
   std::vector<Saved> saved_;
   std::vector<Tensor> dirty_;
   Flags constants_;
-  LiveCount count_;
+  std::optional<capture::Application> recorded_;
+  levels::LiveApplication alive_;
 };
 
 // The arguments of forward after ctx, defaults filled in.
@@ -337,10 +363,11 @@ Value call_autograd(Interpreter& interpreter, const Value& type, Arguments& argu
   std::vector<Value> values = bind_arguments(type, arguments);
   const std::vector<Tensor> inputs = tensors_of(values);
   const auto application = std::make_shared<Application>(interpreter, type, std::move(values));
+  capture::BodyScope body(interpreter.impl().vm);
+  if (body.is_open()) application->note();
   const Tensors outputs = apply_custom(application, inputs);
+  if (body.is_open()) body.close(application->recorded(inputs, outputs));
   return application->result(outputs);
 }
-
-std::size_t host::live_contexts() { return live; }
 
 }  // namespace kiln::interp

@@ -9,9 +9,4 @@ namespace kiln::interp {
 // `Name(x, …)` for a statement `autograd Name { … }`, `type` being what it made.
 Value call_autograd(Interpreter& interpreter, const Value& type, Arguments& arguments);
 
-namespace host {
-// Contexts of autograd functions that are alive, for tests of what is freed.
-std::size_t live_contexts();
-}  // namespace host
-
 }  // namespace kiln::interp

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
-#include "interpreter/host/custom_function.h"
 #include "interpreter/host/device_scope.h"
 #include "interpreter/host/tables.h"
 #include "tensor/autograd.h"
+#include "tensor/levels/custom.h"
 #include "tensor/parallel.h"
 #include "tensor/random.h"
 #include "tensor/storage.h"
@@ -148,7 +148,7 @@ Value memory(Interpreter&, Args a) {
   dict->set("peak_bytes", static_cast<std::int64_t>(use.peak_bytes));
   dict->set("live_buffers", static_cast<std::int64_t>(use.live_buffers - kept));
   dict->set("tape_nodes", static_cast<std::int64_t>(kiln::live_tape_nodes()));
-  dict->set("contexts", static_cast<std::int64_t>(live_contexts()));
+  dict->set("contexts", static_cast<std::int64_t>(levels::live_applications()));
   return result;
 }
 

@@ -9,28 +9,40 @@
 #include "tensor/levels/batch_level.h"
 #include "tensor/tape/custom.h"
 
-namespace kiln::interp::host {
+namespace kiln::levels {
 
 using Flags = std::vector<bool>;
 
 // What backward reads of a forward call, as tensors of the level that asks.
 struct Kept {
-  std::vector<kiln::Tensor> inputs;
-  std::vector<kiln::Tensor> outputs;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
 };
+
+// Counts applications whose derivative may still be asked for.
+class LiveApplication {
+ public:
+  LiveApplication();
+  ~LiveApplication();
+  LiveApplication(const LiveApplication&) = delete;
+  LiveApplication& operator=(const LiveApplication&) = delete;
+};
+std::size_t live_applications();  // for tests of what is freed
 
 // One application of a function: forward runs once, the rest any number of times after it.
 class CustomRules {
  public:
   virtual ~CustomRules() = default;
   virtual std::string name() const = 0;
+  // A level that notes ops notes this application as a whole.
+  virtual bool is_noted() const { return false; }
   // At the bottom, with recording off. `needs`: which inputs some level wants a gradient of.
-  virtual kiln::Tensors forward(kiln::Inputs inputs, const Flags& needs) = 0;
+  virtual Tensors forward(Inputs inputs, const Flags& needs) = 0;
   // At any level. Gradients by input, absent for none, of their sizes.
-  virtual kiln::Tensors backward(const Kept& kept, kiln::Inputs grads, const Flags& needs) = 0;
+  virtual Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) = 0;
   // Tangents of the outputs; `has_jvp` says whether the author gave it.
   virtual bool has_jvp() const = 0;
-  virtual kiln::Tensors jvp(const Kept& kept, kiln::Inputs tangents) = 0;
+  virtual Tensors jvp(const Kept& kept, Inputs tangents) = 0;
   // Absent gradients of outputs are passed as zeros.
   virtual bool wants_zeros() const = 0;
   // By output: not to be differentiated.
@@ -40,11 +52,16 @@ class CustomRules {
   virtual bool reads_output(std::size_t i) const = 0;
   // The author's rule for a batch: false when there is none. Outputs with the batch as dimension 0 where
   // `batched` says so. Runs below the batch's level.
-  virtual bool batch(const levels::BatchLevel& level, kiln::Inputs values, const Flags& is_batched,
-                     kiln::Tensors& outputs, Flags& batched) = 0;
+  virtual bool batch(const BatchLevel& level, Inputs values, const Flags& is_batched, Tensors& outputs,
+                     Flags& batched) = 0;
 };
 
-// Runs forward once through all levels that are on the stack, and records what each will need.
-kiln::Tensors apply_custom(const std::shared_ptr<CustomRules>& rules, kiln::Inputs inputs);
+// A gradient or tangent, number `number` of what `body` of the function `name` returned, of the sizes it must
+// have. Throws OpError (Shape).
+Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,
+              std::string_view what, std::size_t number);
 
-}  // namespace kiln::interp::host
+// Runs forward once through all levels that are on the stack, and records what each will need.
+Tensors apply_custom(const std::shared_ptr<CustomRules>& rules, Inputs inputs);
+
+}  // namespace kiln::levels

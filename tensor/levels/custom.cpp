@@ -1,6 +1,7 @@
-#include "interpreter/host/custom_rules.h"
+#include "tensor/levels/custom.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
@@ -9,14 +10,10 @@
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
 
-namespace kiln::interp::host {
+namespace kiln::levels {
 namespace {
 
-using kiln::Inputs;
-using kiln::Tensor;
-using kiln::Tensors;
-using levels::BatchLevel;
-using levels::Level;
+std::atomic<std::size_t> live{0};
 
 Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs);
 
@@ -102,7 +99,7 @@ class BatchedRules final : public CustomRules {
     Tensors outputs = one_->forward(examples, needs);
     for (Tensor& output : outputs) {
       output_batched_.push_back(level.owns(output));
-      output = levels::value_below(level, output);
+      output = value_below(level, output);
     }
     return outputs;
   }
@@ -119,7 +116,7 @@ class BatchedRules final : public CustomRules {
         found[i] = level.batch_of(found[i]);
       } else if (any) {  // every example adds its part
         const Tensor parts = level.batch_of(found[i]);
-        const levels::Below below(level);
+        const Below below(level);
         const Dim first[] = {0};
         found[i] = ops::sum(parts, first);
       }
@@ -150,7 +147,7 @@ class BatchedRules final : public CustomRules {
 
   std::shared_ptr<CustomRules> one_;
   Dim size_;
-  levels::Randomness randomness_;
+  Randomness randomness_;
   LevelId id_;
   Flags batched_, output_batched_;
 };
@@ -159,7 +156,7 @@ class BatchedRules final : public CustomRules {
 
 // An output that is an argument was written in place, which a derivative sees of its own tensors only.
 void check_written(const CustomRules& rules, const Level& level, const Tensor& input) {
-  if (level.owns(input) && !levels::wrapper_of(input)->captured) return;
+  if (level.owns(input) && !wrapper_of(input)->captured) return;
   throw OpError(ErrorKind::Autograd,
                 rules.name() + " writes a " + to_string(input.type()) +
                     " that is captured from outside of the transform, which cannot differentiate the write",
@@ -168,13 +165,13 @@ void check_written(const CustomRules& rules, const Level& level, const Tensor& i
 
 std::vector<Tensor> values_of(const Level& level, Inputs inputs) {
   std::vector<Tensor> values;
-  for (const Tensor& x : inputs) values.push_back(levels::value_below(level, x));
+  for (const Tensor& x : inputs) values.push_back(value_below(level, x));
   return values;
 }
 
 Tensors at_bottom(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (levels::wrapper_of(inputs[i]) != nullptr) levels::refuse_escaped(inputs[i]);
+    if (wrapper_of(inputs[i]) != nullptr) refuse_escaped(inputs[i]);
     needs[i] = needs[i] || (grad_enabled() && requires_grad(inputs[i]));
   }
   Tensors outputs;
@@ -182,15 +179,15 @@ Tensors at_bottom(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flag
     const GradMode off(false);
     outputs = rules->forward(inputs, needs);
   }
-  if (std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return requires_grad(x); })) {
-    levels::announce("an autograd function goes on the tape");
+  const auto has_history = [](const Tensor& x) { return requires_grad(x); };
+  if (!rules->is_noted() && std::any_of(inputs.begin(), inputs.end(), has_history)) {
+    announce("an autograd function goes on the tape");
   }
   record(rules, inputs, outputs);
   return outputs;
 }
 
-Tensors at_grad(levels::GradLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
-                Flags needs) {
+Tensors at_grad(GradLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs) {
   std::vector<Tensor> lifted;
   for (const Tensor& x : inputs) lifted.push_back(level.constant(x));
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -198,7 +195,7 @@ Tensors at_grad(levels::GradLevel& level, const std::shared_ptr<CustomRules>& ru
   const std::vector<Tensor> values = values_of(level, lifted);
   Tensors outputs;
   {
-    const levels::Below below(level);
+    const Below below(level);
     outputs = apply(rules, values, needs);
   }
   for (Tensor& output : outputs) {
@@ -211,7 +208,7 @@ Tensors at_grad(levels::GradLevel& level, const std::shared_ptr<CustomRules>& ru
   return outputs;
 }
 
-Tensors at_dual(levels::DualLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
+Tensors at_dual(DualLevel& level, const std::shared_ptr<CustomRules>& rules, Inputs inputs,
                 const Flags& needs) {
   const std::vector<Tensor> values = values_of(level, inputs);
   std::vector<Tensor> tangents;
@@ -223,15 +220,14 @@ Tensors at_dual(levels::DualLevel& level, const std::shared_ptr<CustomRules>& ru
   const bool any = std::find(moves.begin(), moves.end(), true) != moves.end();
   Tensors outputs, found;
   {
-    const levels::Below below(level);
+    const Below below(level);
     outputs = apply(rules, values, any ? moves : needs);
     if (any) {
       const Kept kept{values, {outputs.begin(), outputs.end()}};
-      found =
-          rules->has_jvp()
-              ? rules->jvp(kept, tangents)
-              : levels::transpose([&](Inputs cotangents) { return rules->backward(kept, cotangents, moves); },
-                                  outputs, tangents);
+      found = rules->has_jvp()
+                  ? rules->jvp(kept, tangents)
+                  : transpose([&](Inputs cotangents) { return rules->backward(kept, cotangents, moves); },
+                              outputs, tangents);
     }
   }
   const Flags constants = rules->constants();
@@ -260,7 +256,7 @@ Tensors at_batch(BatchLevel& level, const std::shared_ptr<CustomRules>& rules, I
   Tensors outputs;
   Flags output_batched;
   {
-    const levels::Below below(level);
+    const Below below(level);
     if (!any) return apply(rules, values, needs);
     const bool wanted = std::find(needs.begin(), needs.end(), true) != needs.end();
     const bool ruled = rules->batch(level, values, batched, outputs, output_batched);
@@ -285,13 +281,13 @@ Tensors at_batch(BatchLevel& level, const std::shared_ptr<CustomRules>& rules, I
 }
 
 Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags needs) {
-  Level* const level = levels::top;
+  Level* const level = top;
   if (level == nullptr) return at_bottom(rules, inputs, std::move(needs));
   switch (level->kind()) {
     case LevelKind::Grad:
-      return at_grad(static_cast<levels::GradLevel&>(*level), rules, inputs, std::move(needs));
+      return at_grad(static_cast<GradLevel&>(*level), rules, inputs, std::move(needs));
     case LevelKind::Dual:
-      return at_dual(static_cast<levels::DualLevel&>(*level), rules, inputs, needs);
+      return at_dual(static_cast<DualLevel&>(*level), rules, inputs, needs);
     case LevelKind::Batch:
       return at_batch(static_cast<BatchLevel&>(*level), rules, inputs, needs);
     default:
@@ -301,8 +297,23 @@ Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags ne
 
 }  // namespace
 
+LiveApplication::LiveApplication() { ++live; }
+LiveApplication::~LiveApplication() { --live; }
+std::size_t live_applications() { return live; }
+
+Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,
+              std::string_view what, std::size_t number) {
+  if (x.sizes() == type.sizes) return x;
+  if (broadcastable_to(type.sizes, x.sizes())) return ops::sum_to(x, type.sizes);
+  if (x.is_number()) return ops::expand(ops::to(x, type.dtype), type.sizes);
+  std::string text(name);
+  text.append(".").append(body).append(": ").append(what).append(" ").append(std::to_string(number));
+  throw OpError(ErrorKind::Shape,
+                text + " is a " + to_string(x.type()) + ", and what it belongs to is a " + to_string(type));
+}
+
 Tensors apply_custom(const std::shared_ptr<CustomRules>& rules, Inputs inputs) {
   return apply(rules, inputs, Flags(inputs.size(), false));
 }
 
-}  // namespace kiln::interp::host
+}  // namespace kiln::levels

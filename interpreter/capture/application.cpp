@@ -1,0 +1,287 @@
+#include "interpreter/capture/application.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "interpreter/host/arguments.h"
+#include "interpreter/host/context.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+#include "tensor/random.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+struct NotCaptured {};  // the interpreter does it
+
+// Runs backward once, on copies and on gradients of one, and sees whether it is a graph of what forward left
+// to it. Nothing is changed by that, and nothing is read that may have changed until it runs in earnest.
+class BackwardTrace {
+ public:
+  BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder)
+      : vm_(vm), application_(application), recorder_(recorder) {}
+
+  // Nothing: the interpreter has it. `kept`: what it reads, in order.
+  std::optional<jit::Graph> run(std::vector<Tensor>& kept) {
+    if (!application_.backward.is(Tag::Function)) return std::nullopt;
+    const levels::Below below(recorder_);
+    const Generator before = generator();
+    std::optional<jit::Graph> graph;
+    try {
+      const GradMode recorded(true);
+      graph = trace(kept);
+    } catch (const NotCaptured&) {
+    } catch (const OpError&) {
+    } catch (const lang::UserError& error) {
+      if (interrupt_requested.load(std::memory_order_relaxed)) throw;
+    }
+    generator() = before;
+    return graph;
+  }
+
+ private:
+  // A leaf of its own, row by row in memory.
+  static Tensor leaf(const Tensor& x) {
+    const GradMode off(false);
+    Tensor made = ops::contiguous(ops::clone(x));
+    if (is_float(made.dtype())) set_requires_grad(made, true);
+    return made;
+  }
+
+  // A field is read when backward runs: nobody else may hold its memory.
+  bool is_known(const Tensor& x, bool is_saved) const {
+    const auto same = [&x](const Tensor& each) { return each.is_same(x); };
+    const auto shares = [&x](const Tensor& each) { return shares_storage(each, x); };
+    const auto& [inputs, made] = std::tie(application_.inputs, application_.made);
+    if (is_saved &&
+        (std::any_of(made.begin(), made.end(), same) || std::any_of(inputs.begin(), inputs.end(), same)))
+      return true;
+    return recorder_.is_own(x) && std::none_of(made.begin(), made.end(), shares) &&
+           std::none_of(given_.begin(), given_.end(), [&](const auto& each) { return shares(each.first); });
+  }
+
+  // What backward finds in its context. Fields are read when it runs, saved values are as they were.
+  Value copy(const Value& v, bool is_saved) {
+    if (!v.is_counted() || v.is(Tag::Str)) return v;
+    const auto items = [&](const std::vector<Value>& all) {
+      std::vector<Value> copies;
+      for (const Value& each : all) copies.push_back(copy(each, is_saved));
+      return copies;
+    };
+    switch (v.tag()) {
+      case Tag::Tensor: {
+        const Tensor& x = v.tensor();
+        if (x.impl()->wrapper || !is_known(x, is_saved)) throw NotCaptured{};
+        const auto [at, is_new] = copies_.try_emplace(x.impl());
+        if (is_new) {
+          at->second = leaf(x);
+          given_.emplace_back(x, at->second);
+        }
+        return Value(at->second);
+      }
+      case Tag::List:
+        return make<List>(items(v.as<List>().items));
+      case Tag::Tuple:
+        return make<Tuple>(items(v.as<Tuple>().items));
+      default:
+        throw NotCaptured{};
+    }
+  }
+
+  Value context() {
+    // Which gradients are wanted is not known before.
+    const Value unknown = make<Opaque>();
+    std::vector<Value> saved;
+    for (const Value& each : application_.saved) saved.push_back(copy(each, true));
+    Value made = host::new_context(unknown, std::move(saved));
+    for (const auto& [name, value] : application_.context.as<Instance>().extra)
+      made.as<Instance>().extra.emplace_back(name, copy(value, false));
+    return made;
+  }
+
+  // One for each output of forward; none for what has no gradient.
+  std::vector<Value> gradients() {
+    std::vector<Value> grads(application_.outputs.size());
+    std::size_t real = 0;
+    for (std::size_t k = 0; k < application_.made.size(); ++k) {
+      if (!is_float(application_.made[k].dtype())) continue;
+      if (application_.constants[k] || (++real > 1 && !application_.materializes_grads)) throw NotCaptured{};
+      grads_.push_back(leaf(ops::ones_like(application_.made[k])));
+      grads[application_.tensor_outputs[k]] = Value(grads_.back());
+    }
+    if (grads_.empty()) throw NotCaptured{};
+    return grads;
+  }
+
+  std::optional<jit::Graph> trace(std::vector<Tensor>& kept) {
+    Arguments arguments;
+    arguments.positional.push_back(context());
+    for (Value& each : gradients()) arguments.positional.push_back(std::move(each));
+    Frame* const frame = vm_.enter_call(application_.backward, std::move(arguments));
+    const Varying fixed;
+    Tracer tracer(vm_, Region{frame, 0, frame->code->instructions.size()}, fixed);
+    const std::optional<Value> result = tracer.run_apart();
+    if (!result) return std::nullopt;
+    jit::Recorder& recorder = tracer.recorder();
+    const levels::Below outside(recorder);
+    std::vector<bool> gives;
+    std::vector<Tensor> outputs;
+    for (const Value& each : results(*result)) {
+      gives.push_back(each.is(Tag::Tensor));
+      if (!gives.back()) continue;
+      const bool given = is_given(each.tensor());
+      if (given) recorder.meet(each.tensor());
+      if (!recorder.knows(each.tensor())) return std::nullopt;
+      outputs.push_back(each.tensor());
+    }
+    const jit::Graph captured = recorder.take(recorder.mark(), outputs, {});
+    const std::span<const Tensor> inputs = recorder.inputs();
+    const jit::Graph functional = jit::dce(jit::functionalize(jit::expand_views(captured)));
+    if (!functional.effects.empty() || functional.inputs.size() != inputs.size()) return std::nullopt;
+    return body(functional, inputs, gives, kept);
+  }
+
+  bool is_given(const Tensor& x) const {
+    const auto same = [&x](const Tensor& each) { return each.is_same(x); };
+    return std::any_of(grads_.begin(), grads_.end(), same) ||
+           std::any_of(given_.begin(), given_.end(), [&](const auto& each) { return same(each.second); });
+  }
+
+  // One for each argument that is a tensor: a tensor that fits it, or none.
+  std::vector<Value> results(const Value& result) const {
+    const std::vector<Value>* items = host::items_of(result);
+    const std::vector<Value> all = items != nullptr ? *items : std::vector<Value>{result};
+    if (all.size() != application_.arguments.size()) throw NotCaptured{};
+    std::vector<Value> found;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& tensors = application_.tensor_arguments;
+      const bool is_tensor = next < tensors.size() && tensors[next] == i;
+      if (!is_tensor && !all[i].is_none()) throw NotCaptured{};
+      if (!is_tensor) continue;
+      const Tensor& x = application_.inputs[next++];
+      const bool fits =
+          all[i].is_none() ||
+          (all[i].is(Tag::Tensor) && !all[i].tensor().is_number() &&
+           (all[i].tensor().sizes() == x.sizes() || broadcastable_to(x.sizes(), all[i].tensor().sizes())));
+      if (!fits) throw NotCaptured{};
+      found.push_back(all[i]);
+    }
+    return found;
+  }
+
+  // The same with the inputs in order: what is kept, and all gradients.
+  jit::Graph body(const jit::Graph& functional, std::span<const Tensor> inputs,
+                  const std::vector<bool>& gives, std::vector<Tensor>& kept) const {
+    jit::Builder made;
+    made.graph.stage = jit::Stage::Backward;
+    std::vector<jit::ValueId> now(functional.values.size(), jit::Operand::kAbsent);
+    const auto input = [&](const Tensor& x, jit::Role role, bool always) {
+      const auto at =
+          std::find_if(inputs.begin(), inputs.end(), [&](const Tensor& each) { return each.is_same(x); });
+      if (at == inputs.end() && !always) return false;
+      jit::Input made_input;
+      made_input.role = role;
+      const auto i = static_cast<std::size_t>(at - inputs.begin());
+      const std::string name = at == inputs.end() ? "" : role_name(x, functional.values[i].name);
+      const jit::ValueId id = made.input(name, jit::to_type(x.type()), made_input);
+      if (at != inputs.end()) now[i] = id;
+      return true;
+    };
+    for (const auto& [x, copied] : given_) {
+      if (input(copied, jit::Role::Saved, false)) kept.push_back(x);
+    }
+    for (const Tensor& each : grads_) input(each, jit::Role::Grad, true);
+    const auto mapped = [&now](jit::Operand operand) {
+      if (operand.is_value()) operand.value = now[static_cast<std::size_t>(operand.value)];
+      return operand;
+    };
+    for (const jit::Node& node : functional.nodes) {
+      jit::Node copied = node;
+      for (jit::Operand& each : copied.operands) each = mapped(each);
+      std::vector<jit::Type> types;
+      std::vector<std::string> names;
+      for (const jit::ValueId id : node.outputs) {
+        types.push_back(functional.values[static_cast<std::size_t>(id)].type);
+        names.push_back(functional.values[static_cast<std::size_t>(id)].name);
+      }
+      const std::vector<jit::ValueId> results = made.append(std::move(copied), std::move(types), names);
+      for (std::size_t k = 0; k < results.size(); ++k)
+        now[static_cast<std::size_t>(node.outputs[k])] = results[k];
+    }
+    std::size_t next = 0;
+    for (const bool each : gives)
+      made.graph.outputs.push_back(each ? mapped(functional.outputs[next++]) : jit::Operand{});
+    // What leaves through an input that is no longer one is not in the graph.
+    const auto lost = [](const jit::Operand& each) { return each.value < jit::Operand::kNumber; };
+    if (std::any_of(made.graph.outputs.begin(), made.graph.outputs.end(), lost)) throw NotCaptured{};
+    return std::move(made.graph);
+  }
+
+  // What is kept of the arguments goes by their names.
+  std::string role_name(const Tensor& copied, const std::string& otherwise) const {
+    for (const auto& [x, copy] : given_) {
+      if (!copy.is_same(copied)) continue;
+      for (std::size_t i = 0; i < application_.inputs.size(); ++i) {
+        if (application_.inputs[i].is_same(x)) return application_.names[application_.tensor_arguments[i]];
+      }
+    }
+    return otherwise;
+  }
+
+  Vm& vm_;
+  const Application& application_;
+  const jit::Recorder& recorder_;
+  std::unordered_map<const TensorImpl*, Tensor> copies_;
+  std::vector<std::pair<Tensor, Tensor>> given_;  // what is kept, and the copy that is read here
+  std::vector<Tensor> grads_;
+};
+
+}  // namespace
+
+BodyScope::BodyScope(Vm& vm) : vm_(vm) {
+  Tracer* const tracer = vm.tracer();
+  if (tracer == nullptr || !tracer->notes_bodies()) return;
+  tracer_ = tracer;
+  effects_ = tracer->effects();
+  tracer_->recorder().begin_application();
+}
+
+BodyScope::~BodyScope() {
+  if (tracer_ != nullptr) tracer_->recorder().drop_application();
+}
+
+void BodyScope::close(const Application& application) {
+  Tracer& tracer = *std::exchange(tracer_, nullptr);
+  jit::Recorder& recorder = tracer.recorder();
+  if (!tracer.is_noting()) return recorder.drop_application();
+  jit::Recorder::Application noted;
+  const std::string interpreted = recorder.interpreted();
+  if (interpreted.empty()) noted.backward = BackwardTrace(vm_, application, recorder).run(noted.kept);
+  if (!noted.backward) noted.kept.clear();
+  const bool differentiated =
+      grad_enabled() && std::any_of(application.inputs.begin(), application.inputs.end(), requires_grad);
+  // The program's function would have its effects in another order, and find those of the entry undone.
+  const bool is_program = !interpreted.empty() || (differentiated && !noted.backward);
+  const bool is_plain = effects_ == 0 && tracer.effects() == 0 &&
+                        (interpreted.empty() || application.outputs.size() == application.made.size());
+  if (is_program && !is_plain) {
+    recorder.drop_application();
+    return recorder.stop_noting(interpreted.empty() ? "an autograd function has effects" : interpreted);
+  }
+  noted.name = application.name;
+  noted.arguments = application.inputs;
+  for (const std::size_t i : application.tensor_arguments) noted.names.push_back(application.names[i]);
+  noted.made = application.made;
+  noted.results = application.results;
+  noted.constants = application.constants;
+  noted.apply = application.apply;
+  recorder.end_application(std::move(noted));
+}
+
+}  // namespace kiln::interp::capture

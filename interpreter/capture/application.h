@@ -1,0 +1,51 @@
+// Owns how an application of an autograd function in captured code becomes one node, with its bodies as
+// graphs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+
+// An application of the recorded call.
+struct Application {
+  std::string name;
+  Value backward;  // the function; unset: there is none
+  Value context;   // after forward; `saved` is taken out of it
+  std::vector<Value> saved;
+  std::vector<Value> arguments;    // tensors left out
+  std::vector<std::string> names;  // of the arguments
+  std::vector<std::size_t> tensor_arguments;
+  std::vector<Tensor> inputs;  // the arguments that are tensors
+  std::vector<Value> outputs;  // tensors left out
+  std::vector<std::size_t> tensor_outputs;
+  std::vector<Tensor> made;     // the outputs that are tensors, as forward gave them
+  std::vector<Tensor> results;  // and as the program has them
+  std::vector<bool> constants;  // not to be differentiated
+  bool materializes_grads = true;
+  std::function<Tensors(Inputs)> apply;
+};
+
+// While forward runs.
+class BodyScope {
+ public:
+  // Open where an application becomes a node: somebody looks on, and no transform sees the ops one by one.
+  explicit BodyScope(Vm& vm);
+  ~BodyScope();
+  BodyScope(const BodyScope&) = delete;
+  BodyScope& operator=(const BodyScope&) = delete;
+
+  bool is_open() const { return tracer_ != nullptr; }
+  // Forward has run, and levels have recorded it.
+  void close(const Application& application);
+
+ private:
+  Vm& vm_;
+  Tracer* tracer_ = nullptr;
+  std::size_t effects_ = 0;  // on host data, when it began
+};
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,121 @@
+// Functions with derivatives of their own as nodes: text, equality, levels, differentiation, what is kept.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "jit/custom.h"
+#include "jit/differentiate.h"
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/fused.h"
+#include "jit/partition.h"
+#include "jit/pipeline.h"
+#include "jit/text.h"
+#include "jit/verify.h"
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+// Its backward is not the derivative, and reads what forward keeps beside the result.
+constexpr std::string_view kText = R"(graph forward Odd(%x: f32[3]) {
+  %s = sigmoid(%x) : f32[3]
+  %y = mul(%s, 2.0) : f32[3]
+  %kept = detach(%s) : f32[3]
+  return %y, %kept
+  save %kept
+}
+graph backward Odd(saved %s: f32[3], grad %g: f32[3]) {
+  %0 = mul(%g, %s) : f32[3]
+  %1 = mul(%0, 100.0) : f32[3]
+  return %1
+}
+graph functional f(%x: f32[3]) {
+  %a = mul(%x, 3.0) : f32[3]
+  %b, %k = Odd(%a) : f32[3], f32[3]
+  %c = cos(%b) : f32[3]
+  %d, %m = Odd(%c) : f32[3], f32[3]
+  return %d
+}
+)";
+
+Tensor leaf() {
+  const Tensor x = ops::to(ops::arange(-1, 2), DType::F32);
+  set_requires_grad(x, true);
+  return x;
+}
+
+bool close(const Tensor& a, const Tensor& b) {
+  const Tensor x = ops::contiguous(a), y = ops::contiguous(b);
+  if (x.sizes() != y.sizes()) return false;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (std::abs(x.data<float>()[i] - y.data<float>()[i]) > 1e-4F) return false;
+  }
+  return true;
+}
+
+Tensor gradient(const Tensor& x, const Tensor& y) { return grads({ops::sum(y)}, {x})[0]; }
+
+// As the text says, step by step.
+Tensor by_hand(const Tensor& x) {
+  const Tensor a = x * 3.0;
+  const Tensor c = ops::cos(ops::sigmoid(a) * 2.0);
+  const auto odd = [](const Tensor& given, const Tensor& at) { return given * ops::sigmoid(at) * 100.0; };
+  const Tensor ones = ops::ones_like(x);
+  const Tensor of_b = odd(ones, c) * ops::neg(ops::sin(ops::sigmoid(a) * 2.0));
+  return odd(of_b, a) * 3.0;
+}
+
+}  // namespace
+
+TEST_CASE("functions with derivatives of their own in text", "[custom]") {
+  const Graph graph = parse_graph(kText);
+  verify(graph, "parse");
+  CHECK(print_graph(parse_graph(print_graph(graph))) == print_graph(graph));
+  CHECK(parse_graph(kText) == graph);
+  std::string other(kText);
+  other.replace(other.find("100.0"), 5, "200.0");
+  CHECK_FALSE(parse_graph(other) == graph);
+  CHECK(custom_ops(graph).size() == 1);
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"return %1", "return %1, %1"},
+                                 {"save %kept", ""},
+                                 {"grad %g", "grad %h: f32[3], grad %g"}}) {
+    std::string wrong(kText);
+    wrong.replace(wrong.find(from), from.size(), to);
+    CHECK_THROWS_WITH(parse_graph(wrong), Catch::Contains("the bodies of Odd do not fit"));
+  }
+}
+
+TEST_CASE("every way to run such a graph honours its backward", "[custom]") {
+  const Graph graph = parse_graph(kText);
+  const Tensor x = leaf();
+  const Tensor wanted = by_hand(x);
+  const auto check = [&](const Tensor& y) { CHECK(close(gradient(x, y), wanted)); };
+  check(evaluate(graph, {&x, 1})[0]);
+  check(Executable::make(graph)->run({&x, 1})[0]);
+  for (const StageResult& stage : run_pipeline(graph, true)) check(evaluate(stage.graph, {&x, 1})[0]);
+  const Tensor plain = ops::detach(x);
+  CHECK(close(evaluate(fuse(graph).graph, {&plain, 1})[0], evaluate(graph, {&plain, 1})[0]));
+}
+
+TEST_CASE("differentiate takes the backward body, and partition runs no function twice", "[custom]") {
+  const Joint joint = differentiate(parse_graph(kText), {true});
+  verify(joint.graph, "differentiate");
+  const Tensor x = ops::detach(leaf());
+  const Tensor one = ops::ones_like(x);
+  const Tensor given[] = {x, one};
+  CHECK(close(evaluate(joint.graph, given)[1], by_hand(x)));
+  for (const double budget : {1.0, 0.0}) {
+    const Partition parts = partition(joint, {Strategy::MinimumCut, budget});
+    const auto applies = [](const Graph& graph) {
+      return std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+        return !node.is_constant() && custom_function(*node.op) != nullptr;
+      });
+    };
+    CHECK(applies(parts.forward) == 2);
+    CHECK(applies(parts.backward) == 0);
+  }
+}
+
+}  // namespace kiln::jit
