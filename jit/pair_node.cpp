@@ -54,6 +54,7 @@ void PairNode::check_alive(std::span<const int> savers) const {
 }
 
 Tensors PairNode::backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) {
+  const bool is_last = std::exchange(is_last_, false);  // also where this throws
   const BackwardRequest wanted = request(grads, sums, needs);
   Tensors given;
   for (const Inputs& each : {grads, sums}) {
@@ -65,7 +66,6 @@ Tensors PairNode::backward_onto(Inputs grads, Inputs sums, std::span<const bool>
   const BackwardGraph& graph = backwards_->graph(wanted, op_by_op || tape::recording);
   check_alive(graph.savers);
   ran_ = graph.savers;
-  const bool is_last = std::exchange(is_last_, false);
   return tape::recording ? recorded(backwards_->recorded(wanted), given)
                          : run(graph.compiled, {}, std::move(given), is_last && frees_all());
 }
