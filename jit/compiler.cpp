@@ -3,15 +3,20 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <mutex>
 
 #include "jit/code_cache.h"
 #include "jit/code_key.h"
 #include "tensor/error.h"
+#include "tensor/parallel.h"
 
 namespace kiln::jit {
 namespace {
+
+// One module of LLVM: so many that setting it up weighs little, so few that threads share a graph, and that
+// an interrupt is soon seen.
+constexpr std::size_t kNestsTogether = 4;
 
 constexpr const char* kName = "libkiln_llvm.so";
 
@@ -39,8 +44,6 @@ const std::string& compiler_id() {
 }
 
 std::string with_llvm(const CompileRequest& request) {
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
   static const CompileFn compile_with_llvm = open_library();
   CompileAnswer answer;
   compile_with_llvm(request, answer);
@@ -81,10 +84,23 @@ std::shared_ptr<Code> code_of(std::span<const LoopNest> nests) {
 }  // namespace
 
 CompiledKernels compile(std::span<const LoopNest> nests) {
+  const std::size_t parts = (nests.size() + kNestsTogether - 1) / kNestsTogether;
+  const auto part = [&](std::size_t k) {
+    const std::size_t begin = k * kNestsTogether;
+    return nests.subspan(begin, std::min(kNestsTogether, nests.size() - begin));
+  };
   CompiledKernels made;
-  made.code = code_of(nests);
-  for (std::size_t i = 0; i < nests.size(); ++i)
-    made.functions.push_back(reinterpret_cast<KernelFn>(made.code->find(kernel_symbol(i))));
+  made.code = std::make_shared<Codes>(parts);
+  parallel_for(static_cast<std::int64_t>(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+      check_interrupt();
+      (*made.code)[k] = code_of(part(k));
+    }
+  });
+  for (std::size_t k = 0; k < parts; ++k) {
+    for (std::size_t i = 0; i < part(k).size(); ++i)
+      made.functions.push_back(reinterpret_cast<KernelFn>((*made.code)[k]->find(kernel_symbol(i))));
+  }
   return made;
 }
 

@@ -13,13 +13,15 @@
 
 namespace kiln::jit {
 
+using Codes = std::vector<std::shared_ptr<Code>>;
+
 struct CompiledKernels {
   std::vector<KernelFn> functions;  // by loop nest
-  std::shared_ptr<Code> code;       // the memory they lie in
+  std::shared_ptr<Codes> code;      // the memory they lie in
 };
 
-// Code for the instruction set that kernels run with (tensor/cpu/isa.h). Throws InternalError with what LLVM
-// says.
+// Code for the instruction set that kernels run with (tensor/cpu/isa.h), made on all threads. Throws
+// InternalError with what LLVM says, OpError (Interrupted) when that was asked for meanwhile.
 CompiledKernels compile(std::span<const LoopNest> nests);
 
 // The same as the bytes of an object, with a function `kernel_symbol` for each nest.

@@ -20,7 +20,7 @@ struct KernelOp : Op {
   struct Origin {
     std::shared_ptr<const Graph> source;
     std::vector<int> nodes;
-    std::shared_ptr<const Code> code;
+    std::shared_ptr<const Codes> code;
   };
   KernelOp(const Op& row, std::unique_ptr<const Kernel> made, Origin from)
       : Op(row), kernel(std::move(made)), origin(std::move(from)) {}

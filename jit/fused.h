@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "jit/graph.h"
+#include "jit/compiler.h"
 #include "jit/lower.h"
-#include "jit/object.h"
 
 namespace kiln::jit {
 
@@ -27,7 +27,7 @@ struct FusedKernel {
   const Lowered* lowered;
   const Graph* source;         // the graph that was fused: nodes of loop nests are its nodes
   std::span<const int> nodes;  // of the source that it computes
-  const Code* code;            // of all kernels of the graph together
+  const Codes* code;           // of all kernels of the graph together
 };
 // In order; none for a graph that is not fused. They live as long as the graph's own.
 std::vector<FusedKernel> kernels_of(const Graph& fused);

@@ -191,7 +191,11 @@ std::string code_text(const Graph& fused, Product product) {
 
 std::size_t code_bytes(const Graph& fused) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
-  return kernels.empty() ? 0 : kernels.front().code->bytes();
+  std::size_t bytes = 0;
+  if (!kernels.empty()) {
+    for (const auto& each : *kernels.front().code) bytes += each->bytes();
+  }
+  return bytes;
 }
 
 }  // namespace kiln::jit

@@ -10,6 +10,7 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/fused.h"
+#include "jit/fused_text.h"
 #include "jit/pair.h"
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
@@ -50,8 +51,9 @@ Runner checked(const jit::Graph& captured, Runner run) {
   };
 }
 
-Runner run_kernels(const jit::Graph& captured) {
-  return run_ops(jit::fuse(jit::run_pipeline(captured, false).back().graph).graph);
+Made run_kernels(const jit::Graph& captured) {
+  const jit::Graph fused = jit::fuse(jit::run_pipeline(captured, false).back().graph).graph;
+  return {checked(captured, run_ops(fused)), "", jit::code_bytes(fused)};
 }
 
 Runner run_ops_of(const jit::Graph& captured) {
@@ -85,29 +87,32 @@ Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, con
 
 bool is_backend(std::string_view name) { return name == "eager" || name == "aot_eager" || name == "fused"; }
 
-Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                   const std::vector<bool>& wanted, std::string& note) {
+Made make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
+                 const std::vector<bool>& wanted) {
   if (options.backend == kAsCaptured) {
-    return
-        [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
+    return {[captured](Inputs arguments, const jit::SymbolValues&) {
+      return jit::evaluate(captured, arguments);
+    }};
   }
   if (!options.own_backend.is_none()) {
     const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
-    return checked(captured, run_own(interpreter, options.own_backend, functional));
+    return {checked(captured, run_own(interpreter, options.own_backend, functional))};
   }
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (differentiates) {
-    Runner run;
+    Made made;
     try {
-      if (options.backend != "eager") run = run_pair(captured, wanted, options);
+      if (options.backend != "eager") made.run = run_pair(captured, wanted, options);
     } catch (const OpError& error) {
-      note = "its gradients run op by op: " + error.message();
+      if (error.kind() == ErrorKind::Interrupted) throw;
+      made.note = "its gradients run op by op: " + error.message();
     }
-    return outside_of_checkpoints(checked(captured, run ? run : run_ops_of(captured)));
+    made.run = outside_of_checkpoints(checked(captured, made.run ? made.run : run_ops_of(captured)));
+    return made;
   }
   if (options.backend == "fused") {
     try {
-      return checked(captured, run_kernels(captured));
+      return run_kernels(captured);
     } catch (const InternalError& error) {
       static bool told = false;
       if (!told)
@@ -115,7 +120,7 @@ Runner make_runner(Interpreter& interpreter, const CompileOptions& options, cons
       told = true;
     }
   }
-  return checked(captured, run_ops_of(captured));
+  return {checked(captured, run_ops_of(captured))};
 }
 
 }  // namespace kiln::interp::capture

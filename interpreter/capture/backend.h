@@ -5,9 +5,14 @@
 
 namespace kiln::interp::capture {
 
-// `wanted`: the inputs that require gradients while gradients are recorded. `note` becomes what is to be said
-// of it: why gradients are not compiled. Throws OpError when the graph has no functional form.
-Runner make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                   const std::vector<bool>& wanted, std::string& note);
+struct Made {
+  Runner run;
+  std::string note{};          // what is to be said of it: why gradients are not compiled
+  std::size_t code_bytes = 0;  // of machine code that was made for it
+};
+// `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
+// no functional form, and (Interrupted) when compiling was to stop.
+Made make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
+                 const std::vector<bool>& wanted);
 
 }  // namespace kiln::interp::capture

@@ -47,9 +47,8 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, st
     std::vector<bool> inputs;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       inputs.push_back(wanted.contains(graph.values[i].name));
-    std::string note;
     try {
-      Runner run = make_runner(interpreter, options, captured, inputs, note);
+      Runner run = make_runner(interpreter, options, captured, inputs).run;
       return [run = std::move(run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
     } catch (const lang::UserError& error) {  // of a backend of the program
       if (error.diagnostic().kind == "Interrupted") throw;

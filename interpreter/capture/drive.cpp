@@ -328,10 +328,14 @@ class Drive {
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
-      if (computes(entry))
-        entry.run = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs(),
-                                entry.note);
+      if (computes(entry)) {
+        Made made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
+        entry.run = std::move(made.run);
+        entry.note = std::move(made.note);
+        entry.code_bytes = made.code_bytes;
+      }
     } catch (const OpError& error) {
+      if (error.kind() == ErrorKind::Interrupted) return;  // the machine sees it next; later it is done again
       place.is_full = true;
       return warn(entry.captured.name + " is not compiled: " + error.message());
     }

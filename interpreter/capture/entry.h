@@ -102,6 +102,7 @@ struct Entry {
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
+  std::size_t code_bytes = 0;  // of its kernels
 
   // Which inputs of the graph require gradients, where gradients are recorded.
   std::vector<bool> wanted_inputs() const;

@@ -65,7 +65,7 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
   for (const Code* code : compiled_code(interpreter, function)) {
     each_entry(*code->compiled, [&](const Entry& entry) {
       infos.push_back({place_text(*entry.frames[0].first, entry.frames[0].second), entry.captured.guards,
-                       entry.hits, entry.captured});
+                       entry.hits, static_cast<std::int64_t>(entry.code_bytes), entry.captured});
     });
   }
   return infos;
@@ -82,6 +82,7 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
       hot.entries += static_cast<std::int64_t>(place->entries.size());
+      for (const auto& entry : place->entries) hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes);
       if (where.second == top) hot.trips = place->reached;
     }
     into.push_back(std::move(hot));
@@ -179,15 +180,22 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     std::vector<HotLoop> loops;
     add_loops(*code, loops);
     if (compiled.from_start) {
-      std::int64_t entries = 0;
-      each_entry(compiled, [&](const Entry&) { ++entries; });
-      for (const HotLoop& each : loops) entries -= each.entries;
-      all.push_back({code->name, place_text(*code, 0), compiled.calls, false,
+      std::int64_t entries = 0, bytes = 0;
+      each_entry(compiled, [&](const Entry& each) {
+        ++entries;
+        bytes += static_cast<std::int64_t>(each.code_bytes);
+      });
+      for (const HotLoop& each : loops) {
+        entries -= each.entries;
+        bytes -= each.code_bytes;
+      }
+      all.push_back({code->name, place_text(*code, 0), compiled.calls, false, bytes,
                      outcome_text(entries, compiled.calls, compiled.breaks)});
     }
     for (HotLoop& each : loops)
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
-                     each.trips, true, outcome_text(each.entries, each.trips, compiled.breaks)});
+                     each.trips, true, each.code_bytes,
+                     outcome_text(each.entries, each.trips, compiled.breaks)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });

@@ -45,7 +45,8 @@ struct EntryInfo {
   std::string place;  // where in the program it begins: "demo.kiln:2"
   std::vector<std::string> guards;
   std::int64_t hits = 0;
-  jit::Graph graph;  // as captured
+  std::int64_t code_bytes = 0;  // of its kernels
+  jit::Graph graph;             // as captured
 };
 // In the order in which they are tried. Of none: of the loops at top level.
 std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& function);
@@ -60,6 +61,7 @@ struct HotLoop {
   std::string place;  // "demo.kiln:2"
   std::int64_t trips = 0;
   std::int64_t entries = 0;
+  std::int64_t code_bytes = 0;  // of their kernels
 };
 struct CompileInfo {
   std::int64_t entries = 0;
@@ -79,7 +81,8 @@ struct HotFunction {
   std::string place;
   std::int64_t calls = 0;  // of a loop: its trips
   bool is_loop = false;
-  std::string outcome;  // "compiled, 2 entries", "not compiled: it prints"
+  std::int64_t code_bytes = 0;  // of its kernels
+  std::string outcome;          // "compiled, 2 entries", "not compiled: it prints"
 };
 // Functions and loops that became hot, those with the most calls or trips first.
 std::vector<HotFunction> hot_functions(Interpreter& interpreter);

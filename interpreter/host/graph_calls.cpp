@@ -110,11 +110,15 @@ Value loop_value(const HotLoop& each) {
 Value strings(const std::vector<std::string>& texts) { return list_value({texts.begin(), texts.end()}); }
 
 Value entry_value(const EntryInfo& each) {
-  static const Value* const type = new Value(record_type(
-      "Entry", "A compiled graph: where it begins, what must hold, how often it was used, what was captured.",
-      {"place", "guards", "hits", "graph", "text"}));
+  static const Value* const type =
+      new Value(record_type("Entry",
+                            "A compiled graph: where it begins, what must hold, how often it was used, bytes "
+                            "of machine code, what was "
+                            "captured.",
+                            {"place", "guards", "hits", "code_bytes", "graph", "text"}));
   return make_record(
-      *type, {Value(each.place), strings(each.guards), Value(each.hits), make_graph(each.graph),
+      *type, {Value(each.place), strings(each.guards), Value(each.hits), Value(each.code_bytes),
+              make_graph(each.graph),
               Value(fmt::format("{}: {} guards, {} hits", each.place, each.guards.size(), each.hits))});
 }
 

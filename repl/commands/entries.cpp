@@ -8,6 +8,7 @@
 #include "repl/columns.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
+#include "repl/units.h"
 #include "repl/written_call.h"
 
 namespace kiln::repl {
@@ -17,6 +18,10 @@ using interp::Value;
 
 std::string plural(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string code_text(std::int64_t bytes) {
+  return bytes == 0 ? "" : fmt::format(", {} of code", bytes_text(static_cast<std::size_t>(bytes)));
 }
 
 void write_guards(Session& session, const std::vector<std::string>& guards) {
@@ -64,7 +69,8 @@ void entries(Session& session, std::string_view text) {
   std::size_t number = 0;
   for (const interp::EntryInfo& entry : entries_or_word(session, text, f)) {
     write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, plural(entry.hits, "hit"),
-                                     plural(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")));
+                                     plural(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")) +
+                             code_text(entry.code_bytes));
     write_guards(session, entry.guards);
   }
 }
@@ -104,8 +110,9 @@ void hot(Session& session, std::string_view) {
   std::size_t width = 4;
   for (const interp::HotFunction& each : found) width = std::max(width, each.name.size());
   for (const interp::HotFunction& each : found) {
-    session.write(fmt::format("{:<{}}  {:>10}  {}\n", each.name, width,
-                              plural(each.calls, each.is_loop ? "trip" : "call"), each.outcome));
+    session.write(fmt::format("{:<{}}  {:>10}  {}{}\n", each.name, width,
+                              plural(each.calls, each.is_loop ? "trip" : "call"), each.outcome,
+                              code_text(each.code_bytes)));
     session.write(paint(fmt::format("{:<{}}  {}", "", width, each.place), style::kFaint, session.color()) +
                   "\n");
   }

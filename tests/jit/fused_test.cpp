@@ -2,9 +2,11 @@
 // and number of threads.
 #include "jit/fused.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
@@ -521,6 +523,68 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 }  // namespace
+
+TEST_CASE("compiling stops when it is interrupted, and goes on the next time", "[jit][fused]") {
+  const Graph graph = of_a_program();
+  interrupt_requested = true;
+  try {
+    fuse(graph);
+    FAIL_CHECK("it was not stopped");
+  } catch (const OpError& error) {
+    CHECK(error.kind() == ErrorKind::Interrupted);
+  }
+  interrupt_requested = false;
+  CHECK(code_bytes(fuse(graph).graph) > 0);
+}
+
+TEST_CASE("graphs of many kernels are compiled in parts, on any number of threads", "[jit][fused]") {
+  std::string text = "graph functional f(%x: f32[40, 70]) {\n";
+  std::string last = "%x";
+  for (int i = 0; i < 11; ++i) {  // a matrix product between each two keeps them apart
+    const std::string n = std::to_string(i);
+    text += "  %t" + n + " = transpose(" + last + ", dim0=0, dim1=1) : f32[70, 40]\n";
+    text += "  %m" + n + " = matmul(" + last + ", %t" + n + ") : f32[40, 40]\n";
+    text += "  %a" + n + " = tanh(%m" + n + ") : f32[40, 40]\n";
+    text += "  %b" + n + " = add(%a" + n + ", " + n + ") : f32[40, 40]\n";
+    text += "  %c" + n + " = matmul(%b" + n + ", " + last + ") : f32[40, 70]\n";
+    text += "  %d" + n + " = mul(%c" + n + ", 0.01) : f32[40, 70]\n";
+    text += "  %e" + n + " = sub(%d" + n + ", " + n + ") : f32[40, 70]\n";
+    last = "%e" + n;
+  }
+  const Graph graph = parse_graph(text + "  return " + last + "\n}\n");
+  const std::vector<Tensor> arguments = {values({40, 70}, DType::F32, 3)};
+  const int before = num_threads();
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    check_same(graph, fuse(graph), arguments);
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("many threads may call one compiled graph", "[jit][fused]") {
+  const auto executable = Executable::make(fuse(of_a_program()).graph);
+  // Layouts differ from call to call, so that threads replace what the kernel remembers of the last one.
+  std::vector<std::vector<Tensor>> arguments;
+  std::vector<Tensor> expected;
+  for (int k = 0; k < 4; ++k) {
+    const Tensor wide = values({8, 2}, DType::F32, k);
+    const Tensor x = k % 2 == 0 ? values({8}, DType::F32, k) : ops::select(wide, 1, 0);
+    arguments.push_back({x, values({8}, DType::F32, k + 10)});
+    expected.push_back(evaluate(of_a_program(), arguments.back())[0]);
+  }
+  std::atomic<int> different{0};
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t round = 0; round < 500; ++round) {
+        const std::size_t k = (round + t) % 4;
+        if (!same_bits(executable->run(arguments[k])[0], expected[k])) ++different;
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  CHECK(different == 0);
+}
 
 TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
   CHECK(loops_text(fuse(of_a_program()).graph) ==
