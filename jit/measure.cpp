@@ -9,6 +9,7 @@
 #include "jit/fused.h"
 #include "jit/kernel.h"
 #include "tensor/functions.h"
+#include "tensor/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -204,7 +205,10 @@ const Machine& machine() {
 }
 
 std::vector<NodeCost> measure(const Graph& graph, Inputs arguments) {
-  return Measurement(graph, arguments).run();
+  const Generator before = generator();
+  std::vector<NodeCost> costs = Measurement(graph, arguments).run();
+  generator() = before;
+  return costs;
 }
 
 }  // namespace kiln::jit

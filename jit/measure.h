@@ -29,7 +29,7 @@ struct NodeCost {
 };
 
 // Runs the nodes one by one on these arguments, as `evaluate` does, without the effects. Views cost nothing
-// and are left out. Throws what ops throw.
+// and are left out; random numbers go on as if nothing had been drawn. Throws what ops throw.
 std::vector<NodeCost> measure(const Graph& graph, Inputs arguments);
 
 }  // namespace kiln::jit
