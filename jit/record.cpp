@@ -523,6 +523,7 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const levels::Below below(*this);
   if (kept_memory_.contains(inputs[0].storage()->buffer().get()) && body_trouble_.empty())
     body_trouble_ = "the layout of a tensor is changed that was kept for backward";
+  wrote_history_ = wrote_history_ || tape::sees(inputs);
   Node node = node_of(op, Form::Write, inputs, attrs);
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_noting()) {
