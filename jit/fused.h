@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/graph.h"
 #include "jit/compiler.h"
+#include "jit/graph.h"
 #include "jit/lower.h"
 
 namespace kiln::jit {
