@@ -424,6 +424,11 @@ void Recorder::differentiates(const tape::Node* node) {
   origin_ = found == made_by_.end() ? kNoOrigin : found->second;
 }
 
+// The tape of a transform: it lies above, and gives no history to what is noted here.
+void Recorder::keeps(const Tensor& x) {
+  if (is_noting() && !x.is_number()) remember(x);
+}
+
 void Recorder::remember_all(Inputs tensors) {
   for (const Tensor& each : tensors) {
     if (each) remember(each);

@@ -109,6 +109,7 @@ class Recorder final : public levels::Level {
   void stop_noting(std::string_view what) override;
   bool notes_plain() const override { return true; }
   void differentiates(const tape::Node* node) override;
+  void keeps(const Tensor& x) override;
 
  private:
   // Inputs are found while nodes are noted, so values are numbered apart: inputs below zero.

@@ -45,7 +45,8 @@ Gradient differentiate(Interpreter& interpreter, const std::string& transform, c
   const auto numbers = argument_numbers(argnums, call.positional.size(), transform);
   const Reverse run(interpreter, transform, f, call, numbers, has_aux);
   const Tensor y = scalar_output(run.out(), transform);
-  std::vector<Value> grads = run.pull({kiln::ops::ones_like(y)}, false);
+  std::vector<Value> grads =
+      run.pull({kiln::ops::full(y.sizes(), Tensor::number(1.0), y.dtype(), y.device())}, false);
   return {run.out(), run.aux(), by_argument(argnums, std::move(grads))};
 }
 

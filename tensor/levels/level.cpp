@@ -112,4 +112,12 @@ void announce(std::string_view what) {
   for (Level* level = top; level != nullptr; level = level->below()) level->stop_noting(what);
 }
 
+void announce_derivative(const tape::Node* node) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->differentiates(node);
+}
+
+void announce_kept(const Tensor& x) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->keeps(x);
+}
+
 }  // namespace kiln::levels

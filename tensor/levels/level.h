@@ -40,6 +40,8 @@ class Level {
   virtual bool notes_plain() const { return false; }
   // The ops to come are the derivative of this node of the tape; null: no longer.
   virtual void differentiates(const tape::Node*) {}
+  // A tape keeps the value of a plain tensor, and will ask for it by another tensor over the same memory.
+  virtual void keeps(const Tensor&) {}
   // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
   // are not looked at.
   Tensors compute(const Op& op, Inputs inputs, const Attrs& attrs);
@@ -104,6 +106,9 @@ class AtLevelOf {
 Tensor adopt(Tensor made);
 // Tells all levels under way that something happens that no op stands for, and what.
 void announce(std::string_view what);
+// As the functions of Level, to all levels under way.
+void announce_derivative(const tape::Node* node);
+void announce_kept(const Tensor& x);
 // The program reads elements of x. Numbers of its own it has as such.
 inline void announce_read(const Tensor& x) {
   if (top != nullptr && !x.is_number()) [[unlikely]]

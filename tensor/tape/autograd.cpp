@@ -31,7 +31,8 @@ OpError not_on_tape(const std::string& function, const std::string& which, const
 Tensor seed(const std::string& function, const Tensor& output, const Tensor& given) {
   if (!given) {
     const GradMode off(false);
-    if (output.numel() == 1) return ops::ones_like(output);
+    if (output.numel() == 1)
+      return ops::full(output.sizes(), Tensor::number(1.0), output.dtype(), output.device());
     throw OpError(ErrorKind::Autograd,
                   function + ": the output is a " + to_string(output.type()) +
                       ", and only an output of one element has a gradient to start from by itself",

@@ -216,11 +216,11 @@ class Engine {
       }
     }
     if (!walk_.retain_graph) node.expect_release();
-    if (levels::top != nullptr) levels::top->differentiates(&node);
+    levels::announce_derivative(&node);
     const std::span<const bool> summed = node.takes_sums();
     Tensors inputs = summed.empty() ? node.backward(grads, needs)
                                     : node.backward_onto(grads, take_sums(node, summed, needs), needs);
-    if (levels::top != nullptr) levels::top->differentiates(nullptr);
+    levels::announce_derivative(nullptr);
     if (inputs.size() != node.edges.size()) {
       throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
                           std::to_string(node.edges.size()) + " inputs");

@@ -143,6 +143,7 @@ Tensor share_value(const Tensor& x) {
   if (levels::wrapper_of(x) != nullptr) {
     shared = share_wrapped(x);
   } else {
+    levels::announce_kept(x);
     shared = Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
     shared.impl()->is_number = x.is_number();
   }

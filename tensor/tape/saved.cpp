@@ -1,6 +1,6 @@
 #include "tensor/tape/saved.h"
 
-#include "tensor/levels/wrapper.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
 
@@ -18,6 +18,7 @@ Saved::Saved(const Tensor& value) {
     wrapped_ = share_wrapped(value);
     return;
   }
+  levels::announce_kept(value);
   buffer_ = value.storage()->buffer();
   offset_ = value.offset();
   if (!value.is_contiguous()) strides_ = std::make_unique<Dims>(value.strides());
