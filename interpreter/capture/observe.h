@@ -76,6 +76,7 @@ class Observer {
   void callee(const Value& callee, std::span<const Value> arguments, bool positional);
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
+  void identity(const Value& v);
   void differentiate(const std::string& name, std::span<const Value> arguments);
   void set_gradient(const Value& x, const Value& gradient);
   void scope_function(const Site& site, std::span<const Value> arguments);

@@ -139,6 +139,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::ReadsHost:
       if (tensors) return tracer_.stop_reading("`" + name + "` reads the elements of a tensor");
       return read_arguments();
+    case HostRule::Identifies:
+      return identity(arguments[0]);
     case HostRule::Makes:
       if (name == "enable_grad" && !tracer_.records_gradients_)
         return tracer_.stop("gradients are recorded within no_grad");
@@ -170,6 +172,18 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return;
     }
   }
+}
+
+// The entry is for this very object, and keeps it, so that no other takes its identity.
+void Observer::identity(const Value& v) {
+  const Tracer::Known* outside = tracer_.known(v);
+  if (outside == nullptr) return tracer_.stop("the identity of what was made here is asked for");
+  if (tracer_.sources_[outside->source].kind == Source::Kind::Constant) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Identical;
+  guard.source = outside->source;
+  guard.value = v;
+  tracer_.add_guard(std::move(guard));
 }
 
 // The receiver is the first argument.

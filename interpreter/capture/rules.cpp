@@ -24,6 +24,7 @@ HostRule look_up(const Table& table, std::string_view name) {
 
 HostRule rule_of_function(std::string_view name) {
   static const Table kTable = table_of({
+      {HostRule::Identifies, {"id"}},
       {HostRule::Reads,
        {"len",
         "abs",
