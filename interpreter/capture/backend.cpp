@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -60,6 +61,29 @@ Runner run_ops_of(const jit::Graph& captured) {
   return run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph);
 }
 
+// Is something written through what was detached, or a view of it? The elements change and the history does
+// not, for which a functional graph has no op.
+bool writes_detached(const jit::Graph& captured) {
+  static const Op& kDetach = OpTable::get().at("detach");
+  std::set<jit::ValueId> detached;
+  for (const jit::Node& node : captured.nodes) {
+    const bool of_detached =
+        !node.operands.empty() && node.operands[0].is_value() && detached.contains(node.operands[0].value);
+    if (of_detached && node.writes()) return true;
+    if (node.op == &kDetach || (of_detached && node.is_view()))
+      detached.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return false;
+}
+
+// As run_ops_of, under the tape.
+Runner run_taped(const jit::Graph& captured) {
+  if (!writes_detached(captured)) return run_ops_of(captured);
+  return [](Inputs, const jit::SymbolValues&) -> Tensors {
+    throw OpError(ErrorKind::Capture, "a write through a detached tensor is the interpreter's");
+  };
+}
+
 // A checkpoint runs its function twice and counts what the tape keeps, so both times must be alike.
 Runner outside_of_checkpoints(Runner run) {
   return [run = std::move(run)](Inputs arguments, const jit::SymbolValues& symbols) {
@@ -78,7 +102,7 @@ Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, con
     return pair->run(arguments, symbols);
   });
   return
-      [pair, compiled, op_by_op = run_ops_of(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
+      [pair, compiled, op_by_op = run_taped(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
         return (pair->holds_for(arguments) ? compiled : op_by_op)(arguments, symbols);
       };
 }
@@ -107,7 +131,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
       if (error.kind() == ErrorKind::Interrupted) throw;
       made.note = "its gradients run op by op: " + error.message();
     }
-    made.run = outside_of_checkpoints(checked(captured, made.run ? made.run : run_ops_of(captured)));
+    made.run = outside_of_checkpoints(checked(captured, made.run ? made.run : run_taped(captured)));
     return made;
   }
   if (options.backend == "fused") {
