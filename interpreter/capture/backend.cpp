@@ -20,9 +20,9 @@
 namespace kiln::interp::capture {
 namespace {
 
-// Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
 constexpr std::size_t kMostSizes = 1024;  // remembered
 
+// Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
 constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "dce"};
 
 Runner run_ops(const jit::Graph& functional) {

@@ -3,37 +3,22 @@
 #include <random>
 
 #include "jit/evaluate.h"
-#include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
-#include "tensor/cpu/isa.h"
 #include "tensor/parallel.h"
+#include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::describe;
+using kiln::testing::check_same;
 using kiln::testing::noise;
-using kiln::testing::same_bits;
 
 namespace {
-
-void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
-  const Tensors expected = evaluate(graph, arguments);
-  const Tensors actual = Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments));
-  REQUIRE(actual.size() == expected.size());
-  for (std::size_t k = 0; k < actual.size(); ++k) {
-    if (same_bits(actual[k], expected[k])) continue;
-    FAIL_CHECK("output " << k << " of\n"
-                         << print_graph(graph) << fused.fusion << fused.loops[0] << describe(actual[k])
-                         << "\nnot\n"
-                         << describe(expected[k]));
-  }
-}
 
 Graph softmax_of(std::string_view dtype) {
   std::string text =

@@ -2,17 +2,13 @@
 // and number of threads.
 #include "jit/fused.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
-#include <thread>
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
-#include "jit/fused_text.h"
 #include "jit/lower.h"
-#include "jit/measure.h"
 #include "jit/passes/passes.h"
 #include "jit/same_code.h"
 #include "jit/shape_rules.h"
@@ -22,58 +18,20 @@
 #include "tensor/functions.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
+#include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::describe;
+using kiln::testing::check_same;
 using kiln::testing::make;
 using kiln::testing::same_bits;
+using kiln::testing::values;
 
 namespace {
 
 constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
                              DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
-
-// Numbers of all sizes, and those that functions treat apart.
-Tensor values(const Dims& sizes, DType dtype, int seed) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  static constexpr double kSpecial[] = {0.0,          -0.0,  1.0, -1.0, kInf, -kInf,
-                                        std::nan(""), 1e-40, 6e4, 1e30, 0.5,  88.8};
-  const Tensor plain = kiln::testing::noise(sizes, DType::F64, seed, -9.0, 9.0);
-  return make(sizes, dtype, [&](std::int64_t i) {
-    const double x = static_cast<double>(kiln::testing::element(plain, i));
-    if (!is_float(dtype)) return dtype == DType::U8 ? std::abs(x) : x;
-    return (i * 7 + seed) % 5 == 0 ? kSpecial[static_cast<std::size_t>(i + seed) % std::size(kSpecial)] : x;
-  });
-}
-
-// What a run gives: results, or the message of the error.
-struct Outcome {
-  Tensors results;
-  std::string error;
-};
-Outcome outcome(const std::function<Tensors()>& run) {
-  try {
-    return {run(), ""};
-  } catch (const OpError& error) {
-    return {{}, error.message()};
-  }
-}
-
-void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
-  const Outcome expected = outcome([&] { return evaluate(graph, arguments); });
-  const Outcome actual =
-      outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
-  CHECK(actual.error == expected.error);
-  REQUIRE(actual.results.size() == expected.results.size());
-  for (std::size_t k = 0; k < actual.results.size(); ++k) {
-    if (same_bits(actual.results[k], expected.results[k])) continue;
-    FAIL_CHECK("output " << k << " of\n"
-                         << print_graph(graph) << fused.fusion << describe(actual.results[k]) << "\nnot\n"
-                         << describe(expected.results[k]) << "\nfor " << describe(arguments[0]));
-  }
-}
 
 // Defaults, and something for what has none.
 std::vector<GraphAttr> some_attrs(const Op& op, std::int64_t number) {
@@ -504,151 +462,4 @@ TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
         "  %b, %c = kernel_0([%x, %w], symbols=[s]) : f32[s, 4], i8[s, 4]\n"
         "  return %b, %c\n"
         "}\n");
-}
-
-namespace {
-// As a call of `fn f(x, w) { y = x * w; return y.exp() + 1 }` has it.
-Graph of_a_program() {
-  return parse_graph(
-      "graph functional f(%x: f32[8], %w: f32[8]) {\n"
-      "  %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n"
-      "  %0 = exp(%y) : f32[8]  # demo.kiln:3:11\n"
-      "  %1 = add(%0, 1) : f32[8]  # demo.kiln:3:17\n"
-      "  return %1\n"
-      "}\n");
-}
-std::size_t count_of(std::string_view text, std::string_view part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-}  // namespace
-
-TEST_CASE("compiling stops when it is interrupted, and goes on the next time", "[jit][fused]") {
-  const Graph graph = of_a_program();
-  interrupt_requested = true;
-  try {
-    fuse(graph);
-    FAIL_CHECK("it was not stopped");
-  } catch (const OpError& error) {
-    CHECK(error.kind() == ErrorKind::Interrupted);
-  }
-  interrupt_requested = false;
-  CHECK(code_bytes(fuse(graph).graph) > 0);
-}
-
-TEST_CASE("graphs of many kernels are compiled in parts, on any number of threads", "[jit][fused]") {
-  std::string text = "graph functional f(%x: f32[40, 70]) {\n";
-  std::string last = "%x";
-  for (int i = 0; i < 11; ++i) {  // a matrix product between each two keeps them apart
-    const std::string n = std::to_string(i);
-    text += "  %t" + n + " = transpose(" + last + ", dim0=0, dim1=1) : f32[70, 40]\n";
-    text += "  %m" + n + " = matmul(" + last + ", %t" + n + ") : f32[40, 40]\n";
-    text += "  %a" + n + " = tanh(%m" + n + ") : f32[40, 40]\n";
-    text += "  %b" + n + " = add(%a" + n + ", " + n + ") : f32[40, 40]\n";
-    text += "  %c" + n + " = matmul(%b" + n + ", " + last + ") : f32[40, 70]\n";
-    text += "  %d" + n + " = mul(%c" + n + ", 0.01) : f32[40, 70]\n";
-    text += "  %e" + n + " = sub(%d" + n + ", " + n + ") : f32[40, 70]\n";
-    last = "%e" + n;
-  }
-  const Graph graph = parse_graph(text + "  return " + last + "\n}\n");
-  const std::vector<Tensor> arguments = {values({40, 70}, DType::F32, 3)};
-  const int before = num_threads();
-  for (const int threads : {1, 2, 3}) {
-    set_num_threads(threads);
-    check_same(graph, fuse(graph), arguments);
-  }
-  set_num_threads(before);
-}
-
-TEST_CASE("many threads may call one compiled graph", "[jit][fused]") {
-  const auto executable = Executable::make(fuse(of_a_program()).graph);
-  // Layouts differ from call to call, so that threads replace what the kernel remembers of the last one.
-  std::vector<std::vector<Tensor>> arguments;
-  std::vector<Tensor> expected;
-  for (int k = 0; k < 4; ++k) {
-    const Tensor wide = values({8, 2}, DType::F32, k);
-    const Tensor x = k % 2 == 0 ? values({8}, DType::F32, k) : ops::select(wide, 1, 0);
-    arguments.push_back({x, values({8}, DType::F32, k + 10)});
-    expected.push_back(evaluate(of_a_program(), arguments.back())[0]);
-  }
-  std::atomic<int> different{0};
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (std::size_t round = 0; round < 500; ++round) {
-        const std::size_t k = (round + t) % 4;
-        if (!same_bits(executable->run(arguments[k])[0], expected[k])) ++different;
-      }
-    });
-  }
-  for (std::thread& each : threads) each.join();
-  CHECK(different == 0);
-}
-
-TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
-  CHECK(loops_text(fuse(of_a_program()).graph) ==
-        "kernel kernel_0 {\n"
-        "  r4 = constant 1 : i64\n"
-        "  for [8] in threads, vectors of 16 {\n"
-        "    r0 = load in0 : f32                           # %x\n"
-        "    r1 = load in1 : f32                           # %w\n"
-        "    r2 = mul r0, r1 : f32                         # %y, demo.kiln:2:9\n"
-        "    r3 = exp r2 : f32                             # %0, demo.kiln:3:11\n"
-        "    r5 = add r3, r4 : f32                         # %1, demo.kiln:3:17\n"
-        "    store out0 = r5 : f32\n"
-        "  }\n"
-        "}\n");
-}
-
-TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
-  const Graph fused = fuse(of_a_program()).graph;
-  const std::string llvm = code_text(fused, Product::Llvm);
-  CHECK(count_of(llvm, "; kernel_0\ndefine i64 @kernel0(") == 1);
-  CHECK(count_of(llvm, "  ; %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n  %y = fmul <16 x float> %x, %w\n") ==
-        1);
-  CHECK(count_of(llvm, "splat (float ") > 0);
-  const std::string assembly = code_text(fused, Product::Assembly);
-  CHECK(count_of(assembly, "# kernel_0\nkernel0:") == 1);
-  CHECK(count_of(assembly, "  # %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n") > 0);
-  CHECK(count_of(assembly, "\tretq\n") == 1);
-  for (const std::string& text : {llvm, assembly}) {
-    INFO(text);
-    CHECK(count_of(text, "\n@") == 0);  // every mark became what it stands for
-    CHECK(count_of(text, "!dbg") == 0);
-    CHECK(count_of(text, "\t.loc") == 0);
-  }
-  const Graph alone =
-      parse_graph("graph functional f(%x: f32[8]) {\n  %y = exp(%x) : f32[8]\n  return %y\n}\n");
-  CHECK(code_text(fuse(alone).graph, Product::Llvm) == "nothing is fused: every op is a call of its own\n");
-}
-
-TEST_CASE("kernels are measured with what they read and write", "[jit][fused]") {
-  const Graph graph = parse_graph(
-      "graph functional f(%x: f32[64, 128], %w: f32[128, 32], %b: f32[32]) {\n"
-      "  %n = slice(%x, dim=0, start=0, end=16, step=1) : f32[16, 128]\n"
-      "  %e = exp(%n) : f32[16, 128]\n"
-      "  %d = neg(%e) : f32[16, 128]\n"
-      "  %m = matmul(%d, %w) : f32[16, 32]\n"
-      "  %s = add(%m, %b) : f32[16, 32]\n"
-      "  %r = relu(%s) : f32[16, 32]\n"
-      "  return %r\n"
-      "}\n");
-  const Graph fused = fuse(graph).graph;
-  const std::vector<Tensor> arguments = {ops::ones(Dims{64, 128}), ops::ones(Dims{128, 32}),
-                                         ops::ones(Dims{32})};
-  const std::vector<NodeCost> costs = measure(fused, arguments);
-  REQUIRE(costs.size() == 3);
-  CHECK(costs[0].ops.size() == 2);
-  CHECK(costs[0].bytes == 4 * (16 * 128 + 16 * 128));
-  CHECK(costs[0].flops == 2 * 16 * 128);
-  CHECK_FALSE(costs[1].is_kernel);
-  CHECK(costs[1].flops == 2 * 16 * 128 * 32);
-  CHECK(costs[1].bytes == 4 * (16 * 128 + 128 * 32 + 16 * 32));
-  CHECK(costs[2].bytes == 4 * (16 * 32 + 32 + 16 * 32));
-  for (const NodeCost& each : costs) {
-    CHECK(each.seconds > 0);
-    REQUIRE(each.share);
-    CHECK(*each.share > 0);
-  }
 }

@@ -1,0 +1,63 @@
+#include "tests/jit/fused_support.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/text.h"
+#include "tests/jit/graphs.h"
+
+namespace kiln::testing {
+
+using namespace kiln::jit;
+
+Tensor values(const Dims& sizes, DType dtype, int seed) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  static constexpr double kSpecial[] = {0.0,          -0.0,  1.0, -1.0, kInf, -kInf,
+                                        std::nan(""), 1e-40, 6e4, 1e30, 0.5,  88.8};
+  const Tensor plain = noise(sizes, DType::F64, seed, -9.0, 9.0);
+  return make(sizes, dtype, [&](std::int64_t i) {
+    const double x = static_cast<double>(element(plain, i));
+    if (!is_float(dtype)) return dtype == DType::U8 ? std::abs(x) : x;
+    return (i * 7 + seed) % 5 == 0 ? kSpecial[static_cast<std::size_t>(i + seed) % std::size(kSpecial)] : x;
+  });
+}
+
+namespace {
+
+// What a run gives: results, or the message of the error.
+struct Outcome {
+  Tensors results;
+  std::string error;
+};
+Outcome outcome(const std::function<Tensors()>& run) {
+  try {
+    return {run(), ""};
+  } catch (const OpError& error) {
+    return {{}, error.message()};
+  }
+}
+
+}  // namespace
+
+void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
+  const Outcome expected = outcome([&] { return evaluate(graph, arguments); });
+  const Outcome actual =
+      outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
+  CHECK(actual.error == expected.error);
+  std::string loops;
+  for (const std::string& each : fused.loops) loops += each;
+  REQUIRE(actual.results.size() == expected.results.size());
+  for (std::size_t k = 0; k < actual.results.size(); ++k) {
+    if (same_bits(actual.results[k], expected.results[k])) continue;
+    FAIL_CHECK("output " << k << " of\n"
+                         << print_graph(graph) << fused.fusion << loops << describe(actual.results[k])
+                         << "\nnot\n"
+                         << describe(expected.results[k]) << "\nfor " << describe(arguments[0]));
+  }
+}
+
+}  // namespace kiln::testing
