@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "interface_id.h"
 #include "jit/code_cache.h"
 #include "jit/code_key.h"
 #include "tensor/error.h"
@@ -29,14 +30,6 @@ std::string library_path() {
   return std::filesystem::exists(beside, error) ? beside.string() : "";
 }
 
-// Without a path, where the system has its libraries.
-CompileFn open_library() {
-  const std::string path = library_path();
-  void* const library = dlopen(path.empty() ? kName : path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
-  return reinterpret_cast<CompileFn>(dlsym(library, kCompileSymbol));
-}
-
 // What code depends on beside its nests: all that makes it. Empty when it is not known: nothing is kept then.
 const std::string& compiler_id() {
   static const std::string id = build_id(library_path());
@@ -44,7 +37,9 @@ const std::string& compiler_id() {
 }
 
 std::string with_llvm(const CompileRequest& request) {
-  static const CompileFn compile_with_llvm = open_library();
+  // Without a path, where the system has its libraries.
+  static const CompileFn compile_with_llvm =
+      compile_function_of(library_path().empty() ? kName : library_path());
   CompileAnswer answer;
   compile_with_llvm(request, answer);
   if (!answer.error.empty()) throw InternalError("LLVM: " + answer.error);
@@ -54,6 +49,16 @@ std::string with_llvm(const CompileRequest& request) {
 std::string processor() { return std::string(cpu::name(cpu::isa())); }
 
 }  // namespace
+
+CompileFn compile_function_of(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
+  void* const found = dlsym(library, KILN_COMPILE_SYMBOL);
+  if (found == nullptr)
+    throw InternalError("kernels cannot be compiled: " + path +
+                        " belongs to another build of Kiln; build it again");
+  return reinterpret_cast<CompileFn>(found);
+}
 
 std::string make_object(std::span<const LoopNest> nests) {
   return with_llvm({nests, processor(), Product::Object, {}});

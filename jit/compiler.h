@@ -52,6 +52,10 @@ struct CompileAnswer {
   std::string error;  // empty when all is well
 };
 using CompileFn = void (*)(const CompileRequest& request, CompileAnswer& answer);
-inline constexpr const char* kCompileSymbol = "kiln_compile_with_llvm";
+
+// The function of the library in the file `path` (or found by that name). Its symbol names the headers that
+// both sides were built from: throws InternalError when there is no such file, or when it belongs to another
+// build.
+CompileFn compile_function_of(const std::string& path);
 
 }  // namespace kiln::jit

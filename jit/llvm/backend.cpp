@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 
+#include "interface_id.h"
 #include "jit/compiler.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/text.h"
@@ -105,8 +106,8 @@ std::string made_of(const CompileRequest& request) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void kiln_compile_with_llvm(const CompileRequest& request,
-                                                                              CompileAnswer& answer) {
+extern "C" __attribute__((visibility("default"))) void KILN_COMPILE_FUNCTION(const CompileRequest& request,
+                                                                             CompileAnswer& answer) {
   try {
     answer.made = made_of(request);
   } catch (const std::exception& error) {

@@ -31,6 +31,20 @@ TEST_CASE("an object is loaded, and has the functions that are in it", "[jit][ob
   CHECK(code->bytes() > 0);
 }
 
+TEST_CASE("a library of another build is refused", "[jit][object]") {
+  const auto complaint = [](const std::string& path) -> std::string {
+    try {
+      compile_function_of(path);
+    } catch (const InternalError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(complaint("libm.so.6") ==
+        "kernels cannot be compiled: libm.so.6 belongs to another build of Kiln; build it again");
+  CHECK_THAT(complaint("libnowhere.so"), Catch::StartsWith("kernels cannot be compiled: libnowhere.so"));
+}
+
 TEST_CASE("what is no object is refused", "[jit][object]") {
   CHECK_THROWS_AS(Code::load(""), InternalError);
   CHECK_THROWS_AS(Code::load("graph functional f() {}"), InternalError);
