@@ -5,6 +5,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "tensor/indexing.h"
+#include "tensor/levels/wrapper.h"
 
 namespace kiln::interp {
 namespace {
@@ -34,8 +35,10 @@ IndexItem item_from(Interpreter& interpreter, const Value& v) {
       return IndexItem::slice(bound(s.start), bound(s.stop), bound(s.step));
     }
     case Tag::Tensor: {
+      // Where examples of a vmap differ there is no one place to view: each gets the element it names.
       const kiln::Tensor x = v.as_tensor();
-      return is_integer_scalar(x) ? IndexItem::integer(x.item_int()) : IndexItem::of(x);
+      const bool one_place = is_integer_scalar(x) && !levels::is_batched(x);
+      return one_place ? IndexItem::integer(x.item_int()) : IndexItem::of(x);
     }
     case Tag::Bool:
     case Tag::Range:

@@ -61,6 +61,11 @@ Places places_around(const Layout& layout, int first, int last, Tensor middle, s
           all_offsets(inner_sizes, inner_strides), is_contiguous(Layout{inner_sizes, inner_strides, 0})};
 }
 
+Places places_along(const Tensor& x, int dim, const Tensor& index) {
+  const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  return places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
+}
+
 void take(const Tensor& result, const Tensor& x, const Places& places) {
   if (places.count() == 0) return;
   visit_size(x.dtype(), [&]<class T>() {

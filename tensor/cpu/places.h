@@ -24,6 +24,8 @@ struct Places {
 };
 // Dimensions before and after those from `first` to before `last`, which an index replaces.
 Places places_around(const Layout& layout, int first, int last, Tensor middle, std::int64_t step);
+// The places of the slices along `dim` that an index names. A 0-d tensor counts as one of one dimension.
+Places places_along(const Tensor& x, int dim, const Tensor& index);
 
 // result[outer][middle][inner] = x at those places. `result` is contiguous, of the same dtype.
 void take(const Tensor& result, const Tensor& x, const Places& places);

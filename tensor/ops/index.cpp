@@ -1,4 +1,4 @@
-// Picking and placing along one dimension: gather, scatter, index_select, index_add, embedding.
+// Picking and placing along one dimension: gather, scatter, index_select, index_add.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 namespace kiln {
 
 void add_advanced_index_ops(OpTable& table);
+void add_embedding_ops(OpTable& table);
 void add_sort_ops(OpTable& table);
 void add_unique_ops(OpTable& table);
 
@@ -258,11 +259,6 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   }
   return {rules::with_sizes(inputs[0], sizes)};
 }
-// The places that indices along a dimension stand for.
-cpu::Places places_along(const Tensor& x, int dim, const Tensor& index) {
-  const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
-  return cpu::places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
-}
 Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const int dim = dim_attr(attrs, "dim", x.rank());
@@ -270,7 +266,7 @@ Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   Dims sizes = x.sizes();
   if (!sizes.empty()) sizes[at(dim)] = index.numel();
   const Tensor result = Tensor::empty(sizes, x.dtype(), x.device());
-  cpu::take(result, x, places_along(x, dim, index));
+  cpu::take(result, x, cpu::places_along(x, dim, index));
   return {result};
 }
 Tensors index_select_vjp(const VjpArgs& args) {
@@ -289,12 +285,13 @@ Tensor spread_index(const Tensor& index, const Tensor& like, int dim) {
   return ops::expand(ops::reshape(index, apart), sizes);
 }
 Tensors index_select_batch(const BatchArgs& args) {
-  const Tensor x = rules::with_batch(args, 0);
-  const int rank = x.rank() - 1;
+  const Tensor batch = rules::with_batch(args, 0);
+  const int rank = batch.rank() - 1;
+  const Tensor x = rank == 0 ? ops::unsqueeze(batch, 1) : batch;
   const int dim = dim_attr(args.attrs, "dim", rank);
-  if (rank == 0) return {x};
-  if (!args.batched[1]) return {ops::index_select(x, dim + 1, args.inputs[1])};
-  return {ops::gather(x, dim + 1, spread_index(args.inputs[1], x, dim))};
+  const Tensor rows = args.batched[1] ? ops::gather(x, dim + 1, spread_index(args.inputs[1], x, dim))
+                                      : ops::index_select(x, dim + 1, args.inputs[1]);
+  return {rank == 0 ? ops::reshape(rows, batch.sizes()) : rows};
 }
 
 std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -329,7 +326,7 @@ void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& 
   const Tensor values =
       source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  cpu::put(output, values, places_along(output, dim, index), cpu::Put::Add);
+  cpu::put(output, values, cpu::places_along(output, dim, index), cpu::Put::Add);
 }
 Tensors index_add_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
@@ -374,63 +371,6 @@ Tensors index_fill_body(const Op&, Inputs inputs, const Attrs& attrs) {
   Tensors indices(static_cast<std::size_t>(dim));
   indices.push_back(inputs[1]);
   return {ops::reshape(ops::index_put(x, indices, inputs[2]), inputs[0].sizes())};
-}
-
-// ---- embedding ----
-
-std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  rules::check_index_dtype(inputs[0], "embedding", 0);
-  if (rank_of(inputs[1]) != 2) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("embedding: the weight must be a matrix, it is {}", to_string(inputs[1])), {1});
-  }
-  const Dim rows = inputs[1].sizes[0];
-  if (const auto* padding = attrs.find<std::int64_t>("padding_idx");
-      padding && (*padding < -rows || *padding >= rows)) {
-    throw OpError(ErrorKind::Index,
-                  fmt::format("embedding: padding_idx {} is none of {} rows", *padding, rows), {1});
-  }
-  Dims sizes = inputs[0].sizes;
-  sizes.push_back(inputs[1].sizes[1]);
-  return {rules::with_sizes(inputs[1], sizes)};
-}
-Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
-  const Tensor& weight = inputs[1];
-  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
-  Dims sizes = index.sizes();
-  sizes.push_back(weight.size(1));
-  const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
-  cpu::take(result, weight, places_along(weight, 0, index));
-  return {result};
-}
-Tensors embedding_vjp(const VjpArgs& args) {
-  const Tensor& index = args.inputs[0];
-  const TensorType& weight = args.input_types[1];
-  const Tensor flat = ops::reshape(index, Dims{index.numel()});
-  Tensor rows = ops::reshape(args.grads[0], Dims{index.numel(), weight.sizes[1]});
-  if (const auto* padding = args.attrs.find<std::int64_t>("padding_idx")) {
-    const Dim row = *padding < 0 ? *padding + weight.sizes[0] : *padding;
-    const Tensor is_padding = apply_one(op("eq"), {ops::unsqueeze(flat, 1), Tensor::number(row)});
-    rows = ops::masked_fill(rows, is_padding, Tensor::number(std::int64_t{0}));
-  }
-  return {{}, ops::index_add(zeros_of(weight), 0, flat, rows)};
-}
-Tensors embedding_jvp(const JvpArgs& args) {
-  const Tensor inputs[] = {args.inputs[0], args.tangents[1]};
-  return kiln::bind(args.op, inputs, args.attrs);
-}
-Tensors embedding_batch(const BatchArgs& args) {
-  if (!args.batched[1]) return kiln::bind(args.op, args.inputs, args.attrs);
-  // One weight per example: rows of all weights one after the other.
-  const Tensor& weight = args.inputs[1];
-  const Dim rows = weight.size(1);
-  const Tensor index = rules::with_batch(args, 0);
-  Dims ones(static_cast<std::size_t>(index.rank()), 1);
-  ones[0] = args.batch_size;
-  const Tensor first =
-      ops::reshape(ops::arange(0, args.batch_size * std::max<Dim>(rows, 1), std::max<Dim>(rows, 1)), ones);
-  return {
-      ops::index(ops::reshape(weight, Dims{args.batch_size * rows, weight.size(2)}), Tensors{index + first})};
 }
 
 // ---- Rows ----
@@ -544,20 +484,6 @@ void add_selecting(OpTable& table) {
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
              .traits = kInplace | kMayFail});
-  table.add(
-      {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
-       .family = kFamily,
-       .documentation = "The rows of `weight` that integers name. The row `padding_idx` gets no gradient.",
-       .example = ">>> embedding(tensor([1, 0]), tensor([[1, 2], [3, 4]])).tolist()\n[[3, 4], [1, 2]]",
-       .infer = embedding_infer,
-       .eager = embedding_eager,
-       .vjp = embedding_vjp,
-       .jvp = embedding_jvp,
-       .batch = embedding_batch,
-       .saves = saves_input(0),
-       .lowering = Lowering::Gather,
-       .traits = kMayFail,
-       .onnx = "Gather"});
 }
 
 }  // namespace
@@ -566,6 +492,7 @@ void add_index_ops(OpTable& table) {
   add_gathering(table);
   add_scatter_reduce_ops(table);
   add_selecting(table);
+  add_embedding_ops(table);
   add_advanced_index_ops(table);
   add_sort_ops(table);
   add_unique_ops(table);
@@ -592,10 +519,6 @@ Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
 Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
   static const Op& row = op("index_add");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
-}
-Tensor embedding(const Tensor& index, const Tensor& weight) {
-  static const Op& row = op("embedding");
-  return apply_one(row, {index, weight});
 }
 
 }  // namespace ops

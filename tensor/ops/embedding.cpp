@@ -1,0 +1,111 @@
+// The rows of a matrix that integers name, with one row that may not learn.
+#include <fmt/format.h>
+
+#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/places.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln {
+namespace {
+
+using rules::apply_one;
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  rules::check_index_dtype(inputs[0], "embedding", 0);
+  if (inputs[1].sizes.size() != 2) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("embedding: the weight must be a matrix, it is {}", to_string(inputs[1])), {1});
+  }
+  const Dim rows = inputs[1].sizes[0];
+  if (const auto* padding = attrs.find<std::int64_t>("padding_idx");
+      padding && (*padding < -rows || *padding >= rows)) {
+    throw OpError(ErrorKind::Index,
+                  fmt::format("embedding: padding_idx {} is none of {} rows", *padding, rows), {1});
+  }
+  Dims sizes = inputs[0].sizes;
+  sizes.push_back(inputs[1].sizes[1]);
+  return {rules::with_sizes(inputs[1], sizes)};
+}
+
+Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor& weight = inputs[1];
+  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
+  Dims sizes = index.sizes();
+  sizes.push_back(weight.size(1));
+  const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
+  cpu::take(result, weight, cpu::places_along(weight, 0, index));
+  return {result};
+}
+
+// `values` of rows, with `instead` where the index names the padding of a weight of so many rows.
+Tensor but_padding(const Tensor& values, const Tensor& index, Dim rows, const Attrs& attrs,
+                   const Tensor& instead) {
+  const auto* padding = attrs.find<std::int64_t>("padding_idx");
+  if (padding == nullptr) return values;
+  const Tensor row = Tensor::number(*padding < 0 ? *padding + rows : *padding);
+  const Tensor is_padding = ops::unsqueeze(apply_one(op("eq"), {index, row}), index.rank());
+  return apply_one(op("where"), {is_padding, instead, values});
+}
+Tensor zero_like(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
+
+Tensors embedding_vjp(const VjpArgs& args) {
+  const TensorType& weight = args.input_types[1];
+  const Tensor& index = args.inputs[0];
+  const Tensor& g = args.grads[0];
+  const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_like(g));
+  const Tensor zeros = ops::zeros(weight.sizes, weight.dtype, weight.device);
+  return {{},
+          ops::index_add(zeros, 0, ops::reshape(index, Dims{index.numel()}),
+                         ops::reshape(rows, Dims{index.numel(), weight.sizes[1]}))};
+}
+
+// The padding is a constant for both directions, so that they are each other's transpose.
+Tensors embedding_jvp(const JvpArgs& args) {
+  const Tensor& tangent = args.tangents[1];
+  const Tensor inputs[] = {args.inputs[0], tangent};
+  const Tensor rows = kiln::bind(args.op, inputs, args.attrs)[0];
+  return {but_padding(rows, args.inputs[0], tangent.size(0), args.attrs, zero_like(rows))};
+}
+
+Tensors embedding_batch(const BatchArgs& args) {
+  if (!args.batched[1]) return kiln::bind(args.op, args.inputs, args.attrs);
+  // A weight for each example: places within it, so that an index of no row is an error as it was.
+  const Tensor& weight = args.inputs[1];
+  const Tensor index = rules::with_batch(args, 0);
+  const Dim width = weight.size(2), count = index.numel() / std::max<Dim>(args.batch_size, 1);
+  const Tensor places = ops::reshape(index, Dims{args.batch_size, count, 1});
+  const Tensor rows = ops::gather(weight, 1, ops::expand(places, Dims{args.batch_size, count, width}));
+  Dims sizes = index.sizes();
+  sizes.push_back(width);
+  const Tensor result = ops::reshape(rows, sizes);
+  return {but_padding(result, index, weight.size(1), args.attrs, ops::detach(result))};
+}
+
+}  // namespace
+
+void add_embedding_ops(OpTable& table) {
+  table.add(
+      {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
+       .family = "index",
+       .documentation = "The rows of `weight` that integers name. The row `padding_idx` is a constant: it "
+                        "gets no gradient.",
+       .example = ">>> embedding(tensor([1, 0]), tensor([[1, 2], [3, 4]])).tolist()\n[[3, 4], [1, 2]]",
+       .infer = embedding_infer,
+       .eager = embedding_eager,
+       .vjp = embedding_vjp,
+       .jvp = embedding_jvp,
+       .batch = embedding_batch,
+       .saves = saves_input(0),
+       .lowering = Lowering::Gather,
+       .traits = kMayFail,
+       .onnx = "Gather"});
+}
+
+Tensor ops::embedding(const Tensor& index, const Tensor& weight) {
+  static const Op& row = op("embedding");
+  return apply_one(row, {index, weight});
+}
+
+}  // namespace kiln
