@@ -55,7 +55,7 @@ def floats(d, label):
         "add_alpha": lambda: torch.add(x, y, alpha=2.5), "sub": lambda: x - y, "mul": lambda: x * y,
         "mul_number": lambda: x * 2.5, "div": lambda: x / q, "div_number": lambda: x / 2.5,
         "div_floor": lambda: torch.div(x, q, rounding_mode="floor"),
-        "div_trunc": lambda: torch.div(x, q, rounding_mode="trunc"), "floor_div": lambda: x // q,
+        "div_trunc": lambda: torch.div(p, q, rounding_mode="trunc"), "floor_div": lambda: x // q,
         "remainder": lambda: x % q, "fmod": lambda: torch.fmod(x, q), "pow": lambda: p ** y, "pow_2": lambda: x ** 2,
         "pow_3": lambda: x ** 3, "pow_number": lambda: p ** 1.7, "maximum": lambda: torch.maximum(x, y),
         "minimum": lambda: torch.minimum(x, y), "atan2": lambda: torch.atan2(y, x),
