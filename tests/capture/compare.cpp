@@ -4,16 +4,23 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/interpreter.h"
+#include "interpreter/capture/compiled.h"
+#include "interpreter/impl.h"
 #include "lang/diagnostic.h"
 #include "tests/capture/state.h"
 
 namespace kiln::testing {
 namespace {
 
-std::string wrapping_of(const Program& program, const std::string& head) {
+using interp::Tag;
+using interp::Value;
+
+constexpr int kHotOps = 12;  // that a function or a loop runs before it is compiled
+
+std::string wrapping_of(const Program& program, const std::string& head, const std::string& backend) {
   for (const std::string& name : program.functions) {
-    if (head.rfind("fn " + name + "(", 0) == 0) return name + " = jit(" + name + ")";
+    if (head.rfind("fn " + name + "(", 0) == 0)
+      return fmt::format("{0} = jit({0}, backend=\"{1}\")", name, backend);
   }
   return "";
 }
@@ -25,8 +32,6 @@ void execute(interp::Interpreter& interpreter, const std::string& text, std::str
     output += lang::render(error.diagnostic());
   }
 }
-
-const char* name_of(Mode mode) { return mode == Mode::Compiled ? "compiled" : "wrapped in jit"; }
 
 // The lines that differ, side by side.
 std::string lines_apart(const std::string& a, const std::string& b) {
@@ -51,12 +56,47 @@ std::string lines_apart(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::vector<Shown> run(const Program& program, Mode mode) {
+namespace {
+
+int hot_after(Mode mode) { return mode == Mode::Compiled ? 0 : mode == Mode::Hot ? kHotOps : -1; }
+
+void count(const interp::capture::Compiled& compiled, Seen& seen) {
+  const auto add = [&](Seen::Kind kind, std::int64_t n) { seen.counts[kind] += n; };
+  add(Seen::Hits, compiled.hits);
+  add(Seen::Breaks, static_cast<std::int64_t>(compiled.breaks.size()));
+  add(Seen::Recompiles, static_cast<std::int64_t>(compiled.recompiles.size()));
+  for (const interp::capture::Entry* each : compiled.in_order) {
+    const std::vector<bool> wanted = each->wanted_inputs();
+    const bool has_gradients =
+        each->differentiated || std::find(wanted.begin(), wanted.end(), true) != wanted.end();
+    add(Seen::Graphs, each->captured.nodes.empty() ? 0 : 1);
+    add(Seen::Loops, each->varying.in_loop ? 1 : 0);
+    add(Seen::Gradients, has_gradients ? 1 : 0);
+    add(Seen::Symbols, each->captured.hints.empty() ? 0 : 1);
+  }
+}
+
+Seen seen_in(interp::Interpreter& interpreter, const Program& program) {
+  Seen seen;
+  for (const auto& code : interpreter.impl().vm.hot()) count(*code->compiled, seen);
+  for (const std::string& name : program.functions) {
+    const Value* f = interpreter.lookup(name);
+    if (f != nullptr && f->is(Tag::Function) && f->as<interp::Function>().code->compiled &&
+        f->as<interp::Function>().code->compiled->options.asked_for)
+      count(*f->as<interp::Function>().code->compiled, seen);
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<Shown> run(const Program& program, const Way& way, Seen& seen) {
   std::string output;
   interp::Options options;
   options.out = [&output](std::string_view text) { output += text; };
   options.err = [](std::string_view) {};  // warnings say what was compiled
-  options.hot_after = mode == Mode::Compiled ? 0 : -1;
+  options.hot_after = hot_after(way.mode);
+  if (!way.backend.empty()) options.backend = way.backend;
   interp::Interpreter interpreter(std::move(options));
   execute(interpreter, "seed(0)", output);
   std::vector<Shown> shown;
@@ -65,24 +105,27 @@ std::vector<Shown> run(const Program& program, Mode mode) {
     const std::string text = text_of(each);
     execute(interpreter, std::string(line, '\n') + text, output);
     line += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    if (mode == Mode::Wrapped) {
-      const std::string wrapping = wrapping_of(program, each.head);
+    if (way.mode == Mode::Wrapped) {
+      const std::string wrapping = wrapping_of(program, each.head, way.backend);
       std::string ignored;  // the function may not have come about
       if (!wrapping.empty()) execute(interpreter, wrapping, ignored);
     }
     shown.push_back({std::move(output), state_of(interpreter)});
     output.clear();
   }
+  seen = seen_in(interpreter, program);
   return shown;
 }
 
-std::optional<std::string> difference(const Program& program) {
-  const std::vector<Shown> expected = run(program, Mode::Interpreted);
-  for (const Mode mode : {Mode::Compiled, Mode::Wrapped}) {
-    const std::vector<Shown> found = run(program, mode);
+std::optional<std::string> difference(const Program& program, Seen& seen) {
+  Seen of_way;
+  const std::vector<Shown> expected = run(program, {Mode::Interpreted, ""}, of_way);
+  for (const Way& way : program.ways) {
+    const std::vector<Shown> found = run(program, way, of_way);
+    seen.add(of_way);
     for (std::size_t k = 0; k < expected.size(); ++k) {
       if (expected[k] == found[k]) continue;
-      return fmt::format("{}, after: {}\n{}{}", name_of(mode), text_of(program.statements[k]),
+      return fmt::format("{}, after: {}\n{}{}", text_of(way), text_of(program.statements[k]),
                          lines_apart(expected[k].output, found[k].output),
                          lines_apart(expected[k].state, found[k].state));
     }

@@ -1,6 +1,7 @@
 // Owns the comparison of runs: what a program shows in the interpreter and compiled must not differ.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,21 +10,25 @@
 
 namespace kiln::testing {
 
-enum class Mode : std::uint8_t {
-  Interpreted,
-  Compiled,  // every function from its first call on
-  Wrapped,   // in `jit`, the functions of the top level
-};
-
 // What one statement of the top level showed: what it printed or the error it ended in, then the state.
 struct Shown {
   std::string output;
   std::string state;
   friend bool operator==(const Shown&, const Shown&) = default;
 };
-std::vector<Shown> run(const Program& program, Mode mode);
+
+// What became of a program when it was compiled: how much there was to be compared.
+struct Seen {
+  enum Kind : std::uint8_t { Graphs, Hits, Breaks, Loops, Gradients, Symbols, Recompiles, kKinds };
+  std::array<std::int64_t, kKinds> counts{};
+  void add(const Seen& other) {
+    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += other.counts[k];
+  }
+};
+
+std::vector<Shown> run(const Program& program, const Way& way, Seen& seen);
 
 // The first difference between the interpreted run and a compiled one, in words.
-std::optional<std::string> difference(const Program& program);
+std::optional<std::string> difference(const Program& program, Seen& seen);
 
 }  // namespace kiln::testing

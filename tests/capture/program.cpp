@@ -16,4 +16,19 @@ std::string text_of(const Program& program) {
   return text;
 }
 
+std::string text_of(const Way& way) {
+  const std::string backend = "backend \"" + way.backend + "\"";
+  switch (way.mode) {
+    case Mode::Interpreted:
+      return "interpreted";
+    case Mode::Compiled:
+      return "compiled at first calls, " + backend;
+    case Mode::Hot:
+      return "compiled when hot, " + backend;
+    case Mode::Wrapped:
+      return "wrapped in jit, " + backend;
+  }
+  return "";
+}
+
 }  // namespace kiln::testing

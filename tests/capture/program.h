@@ -1,4 +1,4 @@
-// Owns a program as a tree of statements, so that parts of it can be left out.
+// Owns a program as a tree of statements, so that parts of it can be left out, and the ways in which it runs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,20 @@ struct Statement {
   std::string tail;  // closes the block; empty: there is none
 };
 
+enum class Mode : std::uint8_t {
+  Interpreted,
+  Compiled,  // every function from its first call on, and every loop
+  Hot,       // what runs a few ops, in the middle of that
+  Wrapped,   // in `jit`, the functions of the top level
+};
+struct Way {
+  Mode mode = Mode::Compiled;
+  std::string backend;
+};
+
 struct Program {
+  std::string kind;  // what it has most of
+  std::vector<Way> ways;
   std::vector<Statement> statements;
   std::vector<std::string> functions;  // names at the top level that may be wrapped in `jit`
 };
@@ -42,6 +55,7 @@ class Random {
 
 std::string text_of(const Statement& statement, int depth = 0);
 std::string text_of(const Program& program);
+std::string text_of(const Way& way);  // "wrapped in jit(backend=\"fused\")"
 
 // A program made of a seed: functions of every kind, then calls of them with arguments and outside state that
 // change in between.

@@ -11,6 +11,7 @@ class Shrinker {
       : program_(std::move(program)), fails_(fails) {}
 
   Program run() {
+    leave_out_ways();
     do {
       changed_ = false;
       leave_out(program_.statements);
@@ -24,6 +25,14 @@ class Shrinker {
     if (!fails_(program_)) return false;
     changed_ = true;
     return true;
+  }
+
+  void leave_out_ways() {
+    for (std::size_t k = program_.ways.size(); k-- > 0;) {
+      const std::vector<Way> before = program_.ways;
+      program_.ways.erase(program_.ways.begin() + static_cast<std::ptrdiff_t>(k));
+      if (program_.ways.empty() || !still_fails()) program_.ways = before;
+    }
   }
 
   // From the end, so that uses go before what they use; runs of statements first.

@@ -11,6 +11,8 @@ namespace kiln::testing {
 
 using Shape = std::vector<int>;
 
+inline constexpr int kTrips = 30;  // at most, of a loop at the top level
+
 enum class Kind : std::uint8_t { Tensor, Int, Float, Bool, Text, Tensors, Ints, Dict, Layer };
 enum class Element : std::uint8_t { Float, Int, Bool };
 
@@ -22,6 +24,9 @@ struct Typed {
   Element element = Element::Float;
 };
 
+// What a program has most of.
+enum class Theme : std::uint8_t { Mixed, Loops, Training, Transforms, Derivatives, Sizes, Dtypes, Numbers };
+
 struct FunctionInfo {
   std::string name;
   std::vector<Typed> parameters;      // `text` is the name
@@ -29,6 +34,7 @@ struct FunctionInfo {
   bool takes_rest = false;
   bool takes_named = false;
   std::vector<Typed> results;  // several: a tuple; none: nothing that is followed
+  bool is_long = false;        // it has a loop of many trips
 };
 
 class Writer {
@@ -43,6 +49,7 @@ class Writer {
   std::string fresh(const char* stem) { return stem + std::to_string(names_++); }
   std::string pick(const std::vector<std::string>& from) { return random_.pick(from); }
   std::string digit(int limit) { return std::to_string(random_.below(limit)); }
+  std::string dtype() { return pick({"f16", "bf16", "f32", "f64", "bool", "u8", "i8", "i16", "i32", "i64"}); }
   std::vector<Typed> variables(Kind kind) const;
   Typed variable(Kind kind);  // of the scope, or a literal where there is none
   void declare(Typed v);
@@ -88,6 +95,33 @@ class Writer {
   void scope(Block& block, int depth);
   void in_scope(Block& block, int count, int depth);
 
+  // ---- Loops of many trips (writer_loops.cpp) ----
+  struct Carried {  // by the trips
+    Typed tensor, real, integer;
+  };
+  void long_loop(Block& block, int most_trips);
+  Statement long_loop_head(Block& block, int most_trips);
+  void carry(Block& block, const Carried& carried);
+  void descend(Block& block, const Carried& carried);
+
+  // ---- Derivatives (writer_gradients.cpp) ----
+  std::string smooth(const std::string& v, int depth);  // an expression of the shape of `v`
+  std::string mapping(int depth);                       // a function of one tensor, with as many transforms
+  void transforms();
+  void own_derivative();
+  void model();
+  void training();
+  void change_training();
+
+  // ---- Themes (writer_themes.cpp) ----
+  std::string size_of(const std::string& x, int depth);
+  void sized_function();
+  void sizes();
+  void call_sized();
+  void numbers();
+  void numbers_statement(Block& block);
+  void change_numbers();
+
   // ---- Functions and calls of them (writer_functions.cpp, writer_calls.cpp) ----
   void layer_struct();
   void outside();
@@ -101,13 +135,22 @@ class Writer {
   std::string argument(const Typed& parameter, int size);
   std::string fresh_tensor(const Shape& shape, Element element);
   Shape sized(const Shape& shape, int size) const;
-  void top(std::string line) { program_.statements.push_back({std::move(line), {}, ""}); }
+  void begin_theme();
+  void change_theme();
+  void add_function(Statement made, FunctionInfo info);
+  void top(std::string text) { line(program_.statements, std::move(text)); }
+  static void line(Block& block, std::string text) { block.push_back({std::move(text), {}, ""}); }
 
   Random random_;
   Program program_;
   int names_ = 0;
   int loops_ = 0;  // around the statement that is written
   bool in_function_ = false;
+  bool in_long_loop_ = false;  // no variable may grow with each trip
+  Theme theme_ = Theme::Mixed;
+  bool has_numbers_ = false;        // those of `numbers`
+  std::string own_derivative_;      // an `autograd` function of a tensor and a number; empty: there is none
+  std::vector<std::string> sized_;  // functions of a tensor of any two sizes
   std::vector<Typed> scope_;
   std::vector<FunctionInfo> functions_;  // that are written
   std::vector<std::string> pool_;        // tensors of the top level

@@ -9,14 +9,42 @@ namespace kiln::testing {
 
 Program random_program(std::uint64_t seed) { return Writer(seed).write(); }
 
+namespace {
+
+struct ThemeRow {
+  Theme theme;
+  const char* name;
+  int share;  // of a hundred programs
+};
+constexpr ThemeRow kThemes[] = {
+    {Theme::Mixed, "mixed", 25},           {Theme::Loops, "loops", 20},    {Theme::Training, "training", 15},
+    {Theme::Transforms, "transforms", 10}, {Theme::Derivatives, "own", 8}, {Theme::Sizes, "sizes", 8},
+    {Theme::Dtypes, "dtypes", 6},          {Theme::Numbers, "numbers", 8},
+};
+
+}  // namespace
+
+// Every program runs in all ways, with another backend in each.
 Program Writer::write() {
+  int at = random_.below(100);
+  const ThemeRow* row = kThemes;
+  while (at >= row->share) at -= row++->share;
+  theme_ = row->theme;
+  program_.kind = row->name;
+  const std::vector<std::string> backends{"fused", "aot_eager", "eager"};
+  const std::size_t first = static_cast<std::size_t>(random_.below(3));
+  for (std::size_t k = 0; k < 3; ++k)
+    program_.ways.push_back(
+        {std::vector{Mode::Compiled, Mode::Wrapped, Mode::Hot}[k], backends[(first + k) % 3]});
   top("seed(" + digit(100) + ")");
   layer_struct();
   outside();
   idioms();
-  const int count = 1 + random_.below(3);
+  begin_theme();
+  const int count = theme_ == Theme::Mixed ? 1 + random_.below(3) : random_.below(2);
   for (int k = 0; k < count; ++k) function(k);
   calls();
+  top("print(rand(2))");  // the state of random numbers
   return std::move(program_);
 }
 
@@ -62,6 +90,7 @@ std::string Writer::fresh_tensor(const Shape& shape, Element element) {
     default:
       text = fmt::format("{}.view{}", range(n), of);
   }
+  if (theme_ == Theme::Dtypes && random_.chance(60)) return text + ".to(" + dtype() + ")";
   if (element == Element::Int) return text + ".int()";
   if (element == Element::Bool) return "(" + text + " > 0)";
   switch (random_.below(14)) {
@@ -216,9 +245,14 @@ void Writer::calls() {
   }
   const int count = 5 + random_.below(8);
   for (int k = 0; k < count; ++k) {
-    const FunctionInfo& f = random_.chance(60) ? functions_.back() : random_.pick(functions_);
-    call(f);
+    if (!sized_.empty() && random_.chance(70)) {
+      call_sized();
+    } else if (!functions_.empty()) {
+      call(random_.chance(60) ? functions_.back() : random_.pick(functions_));
+    }
+    if (random_.chance(theme_ == Theme::Loops ? 40 : 3)) long_loop(program_.statements, kTrips);
     if (random_.chance(45)) change_outside();
+    if (random_.chance(40)) change_theme();
   }
 }
 

@@ -10,6 +10,7 @@ void Writer::statements(Block& block, int count, int depth) {
 }
 
 void Writer::statement(Block& block, int depth) {
+  if (has_numbers_ && random_.chance(25)) return numbers_statement(block);
   switch (random_.below(20)) {
     case 0:
     case 1:

@@ -82,18 +82,13 @@ void Writer::outside() {
 
 // Shapes of programs that single statements would seldom make.
 void Writer::idioms() {
-  const auto function = [&](Statement made, FunctionInfo info) {
-    program_.functions.push_back(info.name);
-    program_.statements.push_back(std::move(made));
-    functions_.push_back(std::move(info));
-  };
   const Typed x{"x", Kind::Tensor, {3, 3}};
   if (random_.chance(25)) {  // recursion on a host value
     const std::string step = pick({"x * 2", "x + gt", "x.sin()", "x.add_(1)"});
-    function({"fn rec(x, n) {",
-              {{"if n <= 0 { return x }", {}, ""}, {fmt::format("return rec({}, n - 1)", step), {}, ""}},
-              "}"},
-             {"rec", {x, {"n", Kind::Int}}, {}, false, false, {x}});
+    add_function({"fn rec(x, n) {",
+                  {{"if n <= 0 { return x }", {}, ""}, {fmt::format("return rec({}, n - 1)", step), {}, ""}},
+                  "}"},
+                 {"rec", {x, {"n", Kind::Int}}, {}, false, false, {x}});
   }
   if (random_.chance(25)) {  // closures that count and hold
     const std::string held = pick({"x * n", "x + held", "held.add_(x)", "x * held * n"});
@@ -113,60 +108,25 @@ void Writer::idioms() {
          "}"});
     top("ga, gb = counter(1)");
     top("ge, gf = counter(" + digit(2) + ")");
-    function({"fn count(a, b, x) {", {{"y = a(x)", {}, ""}, {"return b(y)", {}, ""}}, "}"},
-             {"count", {}, {}, false, false, {}});
+    add_function({"fn count(a, b, x) {", {{"y = a(x)", {}, ""}, {"return b(y)", {}, ""}}, "}"},
+                 {"count", {}, {}, false, false, {}});
     functions_.pop_back();
     top("fn counted(x) = count(ga, " + pick({"gb", "gf"}) + ", x)");
     functions_.push_back({"counted", {x}, {}, false, false, {x}});
   }
-  if (random_.chance(15)) {  // a derivative of the program's own
-    program_.statements.push_back(
-        {"autograd Own {",
-         {{"fn forward(ctx, x, k) {",
-           {{"ctx.save(x)", {}, ""}, {"ctx.k = k", {}, ""}, {"return x * k", {}, ""}},
-           "}"},
-          {"fn backward(ctx, g) {",
-           {{"(x,) = ctx.saved", {}, ""}, {"return g * ctx.k + x, none", {}, ""}},
-           "}"}},
-         "}"});
-    function({"fn own(x, n = 2) {",
-              {{"leaf = x.detach().float().clone().requires_grad_()", {}, ""},
-               {fmt::format("y = Own(leaf, {})", pick({"n", "gn", "gq"})), {}, ""},
-               {"y.sum().backward()", {}, ""},
-               {"return leaf.grad", {}, ""}},
-              "}"},
-             {"own", {x}, {"n"}, false, false, {x}});
-  }
   if (random_.chance(20)) {  // shapes in the signature
-    function({"fn named(x: tensor[a, b], k: int = 1) {",
-              {{"y = x.reshape(b, a) * a", {}, ""}, {"return y[0:k].sum(dim=0)", {}, ""}},
-              "}"},
-             {"named", {x}, {"k"}, false, false, {{"", Kind::Tensor, {3}}}});
+    add_function({"fn named(x: tensor[a, b], k: int = 1) {",
+                  {{"y = x.reshape(b, a) * a", {}, ""}, {"return y[0:k].sum(dim=0)", {}, ""}},
+                  "}"},
+                 {"named", {x}, {"k"}, false, false, {{"", Kind::Tensor, {3}}}});
   }
   if (random_.chance(20)) {  // functions as arguments
-    function({"fn twice(h, x) {", {{"y = h(x)", {}, ""}, {"return h(y) + x", {}, ""}}, "}"},
-             {"twice", {}, {}, false, false, {}});
+    add_function({"fn twice(h, x) {", {{"y = h(x)", {}, ""}, {"return h(y) + x", {}, ""}}, "}"},
+                 {"twice", {}, {}, false, false, {}});
     functions_.pop_back();
     const std::string h = pick({"t => t * 2", "t => t + gt", "gs", "sin"});
     top(fmt::format("fn applied(x) = twice({}, x)", h));
     functions_.push_back({"applied", {x}, {}, false, false, {x}});
-  }
-  if (random_.chance(20)) {  // a module in training
-    top("import nn");
-    top("net = nn.Sequential(nn.Linear(3, 3), " +
-        pick({"nn.BatchNorm1d(3)", "nn.Dropout(0.5)", "nn.LayerNorm(3)", "nn.Tanh()"}) + ", nn.ReLU())");
-    function({"fn learn(x) {",
-              {{"loss = (net(x) - 1.0).square().mean()", {}, ""},
-               {"loss.backward()", {}, ""},
-               {"with no_grad() {",
-                {{"for p in parameters(net) {",
-                  {{"if p.grad is not none {", {{"p.sub_(p.grad * 0.1)", {}, ""}}, "}"}},
-                  "}"}},
-                "}"},
-               {"zero_grad(net)", {}, ""},
-               {"return loss.detach()", {}, ""}},
-              "}"},
-             {"learn", {x}, {}, false, false, {{"", Kind::Tensor, {}}}});
   }
   if (random_.chance(15)) {  // a transform of a function of the program
     const std::string t =
@@ -175,7 +135,7 @@ void Writer::idioms() {
               "jvp(v => v.exp(), (x,), (gt,))[1]", "jacfwd(v => v * gn)(x[0])",
               "value_and_grad(v => (v * gq).sum())(x)[1]", "vmap(v => v + 1, in_dims=1)(x)",
               "functionalize(v => v.clone().add_(1))(x)"});
-    function({"fn moved(x) = " + t, {}, ""}, {"moved", {x}, {}, false, false, {x}});
+    add_function({"fn moved(x) = " + t, {}, ""}, {"moved", {x}, {}, false, false, {x}});
   }
 }
 
@@ -232,7 +192,9 @@ void Writer::function(int number) {
   in_function_ = true;
   loops_ = 0;
   Statement made{fmt::format("fn {}({}) {{", info.name, head), {}, "}"};
-  statements(made.body, 2 + random_.below(6), 2);
+  info.is_long = random_.chance(theme_ == Theme::Loops ? 60 : 5);
+  statements(made.body, 2 + random_.below(info.is_long ? 2 : 6), 2);
+  if (info.is_long) long_loop(made.body, random_.chance(10) ? 10 * kTrips : kTrips / 2);
   const int results = random_.below(10);
   if (results < 6) info.results = {tensor(2)};
   if (results == 6 || results == 7) info.results = {tensor_variable(), tensor(1)};

@@ -9,7 +9,7 @@ void Writer::tensor_statement(Block& block) {
   Typed x = tensor(3);
   std::vector<Typed> known = variables(Kind::Tensor);
   std::erase_if(known, [](const Typed& each) { return each.text[0] == 'g'; });  // would become local
-  const bool again = !known.empty() && random_.chance(25);
+  const bool again = !known.empty() && !in_long_loop_ && random_.chance(25);
   const std::string name = again ? random_.pick(known).text : fresh("v");
   block.push_back({name + " = " + x.text, {}, ""});
   x.text = name;
@@ -316,6 +316,7 @@ void Writer::gradient_statement(Block& block) {
 void Writer::call_statement(Block& block) {
   if (functions_.empty()) return tensor_statement(block);
   const FunctionInfo& f = random_.pick(functions_);
+  if (f.is_long && loops_ > 0) return tensor_statement(block);
   const std::string call = fmt::format("{}({})", f.name, arguments_within(f));
   if (f.results.empty() || random_.chance(10)) {
     block.push_back({call, {}, ""});

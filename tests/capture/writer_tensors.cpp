@@ -112,6 +112,10 @@ Typed Writer::unary(int depth) {
     x.text += ".logical_not()";
   } else if (random_.chance(20)) {
     x.text = "(-" + x.text + ")";
+  } else if (random_.chance(theme_ == Theme::Dtypes ? 30 : 2)) {
+    x.text += ".to(" + dtype() + ")";
+  } else if (random_.chance(4)) {
+    x.text = fmt::format("dropout({}, 0.5)", x.text);
   } else if (x.element == Element::Int) {
     x.text += pick({".abs()", ".square()", ".sign()", ".clamp(min=-2, max=5)", ".float()"});
     if (x.text.ends_with(".float()")) x.element = Element::Float;
@@ -319,7 +323,13 @@ Typed Writer::indexed(int depth) {
 }
 
 Typed Writer::made() {
-  switch (random_.below(7)) {
+  switch (random_.below(9)) {
+    case 7:
+      return {"randperm(3)", Kind::Tensor, {3}, Element::Int};
+    case 8:
+      return {pick({"randint(0, 5, (3, 3))", "rand(3, 3).bernoulli()", "zeros(3, 3).normal_(0.5, 2)"}),
+              Kind::Tensor,
+              {3, 3}};
     case 0:
       return {"ones(3, 3)", Kind::Tensor, {3, 3}};
     case 1:

@@ -1,0 +1,34 @@
+// Owns running many programs in several processes, which may crash or hang without taking the others along.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tests/capture/compare.h"
+
+namespace kiln::testing {
+
+// What became of the program of one seed.
+struct Ran {
+  std::uint64_t seed = 0;
+  std::string kind;
+  Seen seen;
+  std::optional<std::string> difference;  // also that the run crashed or did not end
+};
+
+struct Range {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+};
+
+// Runs the programs of the seeds in `jobs` processes at once, some after each other in each, and calls `done`
+// for each as it ends, in no order. Begins nothing new once `until` has passed or `done` gave false.
+void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
+                  const std::function<bool(const Ran&)>& done);
+
+// What differs between the runs of one program in a process of its own.
+std::optional<std::string> difference_apart(const Program& program);
+
+}  // namespace kiln::testing
