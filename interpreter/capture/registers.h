@@ -111,6 +111,10 @@ void each_write(const Code& code, std::size_t pc, F&& f) {
       return range(i.a, i.c / 256U + i.c % 256U + 1U);
     case Opcode::UnsetLocals:
       return range(i.a, i.b);
+    case Opcode::CheckArguments:  // sizes that the signature names
+      for (const lang::NamedSize& each : code.function->named_sizes)
+        f(static_cast<std::uint32_t>(each.binding.slot));
+      return;
     default:
       break;
   }
