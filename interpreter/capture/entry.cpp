@@ -150,8 +150,12 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
   // Targets are looked up before any is changed.
   std::vector<Value> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);
+  Value* const at = vm.frame()[1 - exit.depth].base - 1;
   vm.replace_frames(exit, values);
+  Value result;  // calls put theirs where it is
+  if (exit.returns) result.take(*at);
   for (std::size_t k = 0; k < effects.size(); ++k) carry_out(vm, effects[k], targets[k], values);
+  if (exit.returns) at->take(result);
   return true;
 }
 

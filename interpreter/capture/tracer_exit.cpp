@@ -264,9 +264,11 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
         finished.effects.push_back(std::move(made));
       }
       for (const std::string& name : change.extras) {
+        const Value* const value = change.target.as<Instance>().find(name);
+        if (value == nullptr) continue;  // the instruction that would make it is the interpreter's
         HostEffect made = effect(HostEffect::Kind::Extra);
         made.name = name;
-        made.parts = {book.of(*change.target.as<Instance>().find(name))};
+        made.parts = {book.of(*value)};
         finished.effects.push_back(std::move(made));
       }
     } else if (change.cell) {
