@@ -83,7 +83,7 @@ class Vm {
   // Runs to the end of `entry`.
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   // Clears as many of the innermost frames as the exit says, and puts its frames there.
-  void replace_frames(const capture::Exit& exit, const std::vector<Value>& values);
+  void replace_frames(const capture::Exit& exit, std::span<const Value> values);
   // A tensor op ran for the active frame: code that runs many becomes hot, and the loop that it is in.
   void count_op() {
     if (++frame_->code->heat == hot_after_) [[unlikely]]

@@ -107,7 +107,7 @@ void Vm::leave_frames(Frame* first) {
   }
 }
 
-void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& values) {
+void Vm::replace_frames(const capture::Exit& exit, std::span<const Value> values) {
   const auto value = [&](capture::RecipeId id) -> const Value& {
     return values[static_cast<std::size_t>(id)];
   };
@@ -116,14 +116,15 @@ void Vm::replace_frames(const capture::Exit& exit, const std::vector<Value>& val
     clear_registers(*frame_);
     frame_->base[-1].clear();
   }
-  clear_registers(*first);
   if (exit.returns) {
+    clear_registers(*first);
     Value result = value(exit.result);
     first->base[-1].take(result);
     --frame_;
     return;
   }
   Value* base = first->base;
+  for (const std::uint32_t r : exit.dropped) base[r].clear();
   for (std::size_t k = 0; k < exit.frames.size(); ++k) {
     const capture::Exit::Activation& activation = exit.frames[k];
     if (k > 0) {

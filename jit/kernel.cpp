@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -22,6 +21,23 @@ constexpr std::int64_t kWidest = 8;    // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
 constexpr std::int64_t kGrain = 1 << 16;  // elements per thread of a nest that does next to nothing
 constexpr std::int64_t kCostly = 8;       // a function such as exp, in additions
+
+// As many vectors, without values at first; few of them need no memory.
+class Vectors {
+ public:
+  explicit Vectors(std::size_t count) {
+    if (count > kFew) many_ = std::make_unique_for_overwrite<Vector[]>(count);
+  }
+  std::byte* operator[](std::size_t k) { return (many_ != nullptr ? many_.get() : few_)[k].bytes; }
+
+ private:
+  struct alignas(64) Vector {
+    std::byte bytes[kVectorBytes];
+  };
+  static constexpr std::size_t kFew = 6;
+  Vector few_[kFew];
+  std::unique_ptr<Vector[]> many_;
+};
 
 // A place in the axes, of one load.
 class Walk {
@@ -99,10 +115,12 @@ class Run {
   // What one thread does: a call for each block, with what cannot be read in place gathered before.
   class Piece {
    public:
-    explicit Piece(const Run& run) : run_(run), plan_(run.plan_) {
-      places_.resize(run.loads_.size() + run.outputs_.size());
-      moves_.assign(run.loads_.size(), ~std::int64_t{0});
-      spread_.resize(run.loads_.size());
+    explicit Piece(const Run& run)
+        : run_(run),
+          plan_(run.plan_),
+          places_(run.loads_.size() + run.outputs_.size(), nullptr),
+          moves_(run.loads_.size(), ~std::int64_t{0}),
+          spread_(run.loads_.size()) {
       for (std::size_t k = 0; k < run.loads_.size(); ++k) {
         if (plan_.loads[k].access == Access::Constant && !run.nest_.loads[k].invariant)
           constant(k, run.loads_[k].data);
@@ -210,9 +228,8 @@ class Run {
 
     // One element on all places of a vector.
     void constant(std::size_t k, const std::byte* element) {
-      if (spread_[k] == nullptr) spread_[k] = std::make_unique<std::byte[]>(kVectorBytes);
-      spread(spread_[k].get(), element, run_.loads_[k].item, 0);
-      places_[k] = spread_[k].get();
+      spread(spread_[k], element, run_.loads_[k].item, 0);
+      places_[k] = spread_[k];
       moves_[k] = 0;
     }
     std::uint64_t call(std::int64_t count) const {
@@ -228,31 +245,32 @@ class Run {
     // Fewer elements than a vector has: the last one stands on the other places, where nothing can go wrong
     // that does not go wrong anyway.
     std::uint64_t short_call(std::int64_t count) {
-      std::vector<std::array<std::byte, kVectorBytes>> vectors(places_.size());
-      std::vector<const void*> before = places_;
+      Vectors vectors(places_.size());
+      const Places before = places_;
       for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
         if (run_.nest_.loads[k].invariant || moves_[k] == 0) continue;
         const std::int64_t item = run_.loads_[k].item;
-        std::byte* const vector = vectors[k].data();
+        std::byte* const vector = vectors[k];
         std::memcpy(vector, places_[k], static_cast<std::size_t>(count * item));
         spread(vector, vector + (count - 1) * item, item, count);
         places_[k] = vector;
       }
-      for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) places_[k] = vectors[k].data();
+      for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) places_[k] = vectors[k];
       const std::uint64_t failed = call(kVector);
       for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) {
         const std::int64_t item = run_.outputs_[k - run_.loads_.size()].item;
-        std::memcpy(const_cast<void*>(before[k]), vectors[k].data(), static_cast<std::size_t>(count * item));
+        std::memcpy(const_cast<void*>(before[k]), vectors[k], static_cast<std::size_t>(count * item));
       }
-      places_ = std::move(before);
+      places_ = before;
       return failed;
     }
 
     const Run& run_;
     const KernelPlan& plan_;
-    std::vector<const void*> places_;
-    std::vector<std::int64_t> moves_;
-    std::vector<std::unique_ptr<std::byte[]>> spread_;    // by load
+    using Places = SmallVector<const void*, 12>;
+    Places places_;
+    SmallVector<std::int64_t, 12> moves_;
+    Vectors spread_;                                      // by load
     std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
     std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
     std::vector<StoreWalk> store_walks_;
@@ -263,8 +281,8 @@ class Run {
   KernelFn function_;
   const cpu::BlockKernel* called_;
   Tensors copies_;
-  std::vector<Source> loads_;
-  std::vector<Target> outputs_;
+  SmallVector<Source, 8> loads_;
+  SmallVector<Target, 4> outputs_;
 };
 
 class ElementwiseKernel final : public Kernel {

@@ -43,7 +43,7 @@ const Guard* Entry::failing(Found& found, Numbers& numbers) const {
 
 namespace {
 
-void set_contents(const Value& target, const HostEffect& effect, const std::vector<Value>& values) {
+void set_contents(const Value& target, const HostEffect& effect, const Values& values) {
   const auto part = [&](std::size_t k) -> const Value& {
     return values[static_cast<std::size_t>(effect.parts[k])];
   };
@@ -66,7 +66,7 @@ void set_extra(Instance& instance, const std::string& name, Value value) {
   }
 }
 
-void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const std::vector<Value>& values) {
+void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Values& values) {
   using Kind = HostEffect::Kind;
   const auto part = [&](std::size_t k) -> const Value& {
     return values[static_cast<std::size_t>(effect.parts[k])];
@@ -146,9 +146,9 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     for (const SourceId each : leaves) behind.push_back(found[each]->tensor());
     histories.give(outputs, behind);
   }
-  const std::vector<Value> values = make_values(recipes, found, numbers, outputs);
+  const Values values = make_values(recipes, found, numbers, outputs);
   // Targets are looked up before any is changed.
-  std::vector<Value> targets;
+  SmallVector<Value, 4> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);
   Value* const at = vm.frame()[1 - exit.depth].base - 1;
   vm.replace_frames(exit, values);

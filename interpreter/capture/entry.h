@@ -50,6 +50,8 @@ struct Exit {
   bool returns = false;  // the outermost of them is left, with `result`
   RecipeId result = -1;
   std::vector<Activation> frames;  // outermost first
+  // Registers of the first of these that hold nothing any more. Those that are in no list stay as they are.
+  std::vector<std::uint32_t> dropped;
   // The last instruction, a comparison that jumps, is done but for the jump: by this tensor of one element.
   RecipeId condition = -1;
   bool jumps_when = true;

@@ -72,7 +72,7 @@ class Numbers {
   Interpreter& interpreter_;
   const Exprs& exprs_;
   Found& found_;
-  std::vector<std::optional<Value>> values_;
+  SmallVector<std::optional<Value>, 6> values_;
 };
 
 }  // namespace kiln::interp::capture

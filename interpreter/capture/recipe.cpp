@@ -42,7 +42,7 @@ Value empty_object(const Recipe& recipe, Found& found, Numbers& numbers, Inputs 
   return {};
 }
 
-void fill(const Recipe& recipe, const Value& object, const std::vector<Value>& values) {
+void fill(const Recipe& recipe, const Value& object, const Values& values) {
   using Kind = Recipe::Kind;
   const auto part = [&](std::size_t k) -> const Value& {
     return values[static_cast<std::size_t>(recipe.parts[k])];
@@ -95,11 +95,15 @@ void fill(const Recipe& recipe, const Value& object, const std::vector<Value>& v
 }  // namespace
 
 // First all objects, then what is in them, so that they may refer to each other in any order.
-std::vector<Value> make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs) {
-  std::vector<Value> values;
+Values make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs) {
+  Values values;
   values.reserve(recipes.size());
-  for (const Recipe& each : recipes) values.push_back(empty_object(each, found, numbers, outputs));
-  for (std::size_t i = 0; i < recipes.size(); ++i) fill(recipes[i], values[i], values);
+  bool any_parts = false;
+  for (const Recipe& each : recipes) {
+    values.push_back(empty_object(each, found, numbers, outputs));
+    any_parts = any_parts || !each.parts.empty();
+  }
+  for (std::size_t i = 0; any_parts && i < recipes.size(); ++i) fill(recipes[i], values[i], values);
   return values;
 }
 

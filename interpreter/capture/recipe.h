@@ -35,7 +35,9 @@ struct Recipe {
 
 using Recipes = std::vector<Recipe>;
 
+using Values = SmallVector<Value, 16>;
+
 // All values, in order. A container that is part of several is one object.
-std::vector<Value> make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs);
+Values make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs);
 
 }  // namespace kiln::interp::capture

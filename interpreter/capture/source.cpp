@@ -29,19 +29,7 @@ std::string Sources::path(SourceId id) const {
   return path;
 }
 
-Found::Found(const Sources& sources, const Frame* innermost)
-    : sources_(sources), frame_(innermost), found_(sources.size()), known_(sources.size()) {
-  made_.reserve(sources.size());
-}
-
-const Value* Found::operator[](SourceId id) {
-  const auto at = static_cast<std::size_t>(id);
-  if (!known_[at]) {
-    known_[at] = true;
-    found_[at] = find(sources_[id]);
-  }
-  return found_[at];
-}
+const Value Found::kNotAsked;
 
 namespace {
 
@@ -52,6 +40,12 @@ const Value* item_at(const std::vector<Value>& items, std::int64_t at) {
 }  // namespace
 
 const Value* Found::find(const Source& source) {
+  if (source.parent < 0) return find_in_frames(source);
+  const Value* parent = (*this)[source.parent];
+  return parent == nullptr ? nullptr : find_in(*parent, source);
+}
+
+const Value* Found::find_in_frames(const Source& source) const {
   using Kind = Source::Kind;
   switch (source.kind) {
     case Kind::Register:
@@ -63,33 +57,36 @@ const Value* Found::find(const Source& source) {
     case Kind::Slot:
       return item_at(source.key.as<Module>().slots, source.number);
     default:
-      break;
+      return nullptr;
   }
-  const Value* parent = (*this)[source.parent];
-  if (parent == nullptr) return nullptr;
+}
+
+const Value* Found::find_in(const Value& parent, const Source& source) {
+  using Kind = Source::Kind;
   switch (source.kind) {
     case Kind::Capture:
-      return parent->is(Tag::Function) ? item_at(parent->as<Function>().captures, source.number) : nullptr;
+      return parent.is(Tag::Function) ? item_at(parent.as<Function>().captures, source.number) : nullptr;
     case Kind::Cell:
-      return parent->is(Tag::Cell) ? &parent->as<Cell>().value : nullptr;
+      return parent.is(Tag::Cell) ? &parent.as<Cell>().value : nullptr;
     case Kind::Item:
-      if (parent->is(Tag::List)) return item_at(parent->as<List>().items, source.number);
-      return parent->is(Tag::Tuple) ? item_at(parent->as<Tuple>().items, source.number) : nullptr;
+      if (parent.is(Tag::List)) return item_at(parent.as<List>().items, source.number);
+      return parent.is(Tag::Tuple) ? item_at(parent.as<Tuple>().items, source.number) : nullptr;
     case Kind::Key:
-      return parent->is(Tag::Dict) ? parent->as<Dict>().find(source.key) : nullptr;
+      return parent.is(Tag::Dict) ? parent.as<Dict>().find(source.key) : nullptr;
     case Kind::Field:
-      return parent->is(Tag::Instance) ? item_at(parent->as<Instance>().fields, source.number) : nullptr;
+      return parent.is(Tag::Instance) ? item_at(parent.as<Instance>().fields, source.number) : nullptr;
     case Kind::Extra:
-      return parent->is(Tag::Instance) ? parent->as<Instance>().find(source.key.as<Str>().text) : nullptr;
+      return parent.is(Tag::Instance) ? parent.as<Instance>().find(source.key.as<Str>().text) : nullptr;
     case Kind::Receiver:
-      return parent->is(Tag::Method) ? &parent->as<Method>().receiver : nullptr;
+      return parent.is(Tag::Method) ? &parent.as<Method>().receiver : nullptr;
     case Kind::Method:
-      return parent->is(Tag::Method) ? &parent->as<Method>().function : nullptr;
+      return parent.is(Tag::Method) ? &parent.as<Method>().function : nullptr;
     case Kind::Default:
-      return parent->is(Tag::Function) ? item_at(parent->as<Function>().defaults, source.number) : nullptr;
+      return parent.is(Tag::Function) ? item_at(parent.as<Function>().defaults, source.number) : nullptr;
     case Kind::Grad:
-      if (!parent->is(Tag::Tensor)) return nullptr;
-      made_.emplace_back(grad_of(parent->tensor()));
+      if (!parent.is(Tag::Tensor)) return nullptr;
+      if (made_.empty()) made_.reserve(sources_.size());
+      made_.emplace_back(grad_of(parent.tensor()));
       return &made_.back();
     default:
       return nullptr;

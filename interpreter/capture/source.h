@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interpreter/frame.h"
+#include "tensor/small_vector.h"
 
 namespace kiln::interp::capture {
 
@@ -55,16 +56,23 @@ class Sources {
 // What sources are at one call, found when first asked for. Null: there is no such thing now.
 class Found {
  public:
-  Found(const Sources& sources, const Frame* innermost);
-  const Value* operator[](SourceId id);
+  Found(const Sources& sources, const Frame* innermost)
+      : sources_(sources), frame_(innermost), found_(sources.size(), &kNotAsked) {}
+  const Value* operator[](SourceId id) {
+    const Value*& found = found_[static_cast<std::size_t>(id)];
+    if (found == &kNotAsked) found = find(sources_[id]);
+    return found;
+  }
 
  private:
   const Value* find(const Source& source);
+  const Value* find_in_frames(const Source& source) const;
+  const Value* find_in(const Value& parent, const Source& source);
 
+  static const Value kNotAsked;
   const Sources& sources_;
   const Frame* frame_;
-  std::vector<const Value*> found_;
-  std::vector<bool> known_;
+  SmallVector<const Value*, 24> found_;
   std::vector<Value> made_;  // for those that lie nowhere: never moves
 };
 

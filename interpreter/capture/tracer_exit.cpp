@@ -227,14 +227,20 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     Exit::Activation activation;
     activation.function = f == 0 ? -1 : book.of(each.function);
     activation.place = each.place;
+    std::vector<bool> is_needed(each.function.as<Function>().code->registers, false);
     for (std::size_t k = 0; k < each.registers.size(); ++k) {
       const auto& [r, v] = each.registers[k];
+      is_needed[r] = true;
+      if (f == 0 && each.untouched[k]) continue;  // it stays
       const RecipeId id = each.untouched[k]      ? book.source(register_source(base + r))
                           : each.numbers[k] >= 0 ? book.number(each.numbers[k])
                                                  : book.of(v);
       activation.registers.emplace_back(r, id);
     }
     finished.exit.frames.push_back(std::move(activation));
+    for (std::uint32_t r = 0; f == 0 && r < is_needed.size(); ++r) {
+      if (!is_needed[r]) finished.exit.dropped.push_back(r);
+    }
     const Code& code = *each.function.as<Function>().code;
     owners_.push_back(each.function.as<Function>().owner);
     base = base + code.instructions[each.place].a + 1;
