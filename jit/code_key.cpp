@@ -31,7 +31,7 @@ class Key {
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
 void put(Key& key, const Load& load) {
-  const auto& [input, buffer, dtype, steps, invariant, per_row] = load;
+  const auto& [input, buffer, column, dtype, steps, invariant, per_row] = load;
   key.put(dtype);
   key.put(invariant);
   key.put(per_row);
@@ -80,12 +80,13 @@ void put_all(Key& key, const std::vector<T>& items) {
 }
 
 void put(Key& key, const LoopNest& nest) {
-  const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions] = nest;
+  const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions, columns] = nest;
   key.put(row_rank > 0);
   put_all(key, loads);
   put_all(key, body);
   put_all(key, stores);
   put_all(key, reductions);
+  put_all(key, columns);
 }
 
 }  // namespace

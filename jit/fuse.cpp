@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -18,15 +20,6 @@ constexpr std::size_t kMostNodes = 64;
 constexpr std::size_t kMostValues = 24;
 // A row this short costs more to set up than to reduce.
 constexpr std::int64_t kShortRow = 64;
-
-Sizes kept_of(Sizes axes, int row_rank) {
-  std::fill(axes.end() - row_rank, axes.end(), Size(1));
-  return axes;
-}
-Sizes outer_of(Sizes axes, int row_rank) {
-  axes.resize(axes.size() - static_cast<std::size_t>(row_rank));
-  return axes;
-}
 
 class Grouper {
  public:
@@ -50,6 +43,7 @@ class Grouper {
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
       for (const ValueId id : read_by(place)) join(producer(id), place);
     }
+    join_readers();
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
       if (placed_view(graph_, node(place)) != nullptr) place_into(place);
     }
@@ -64,23 +58,16 @@ class Grouper {
   const std::vector<int>& members(int place) const {
     return members_[static_cast<std::size_t>(leader(place))];
   }
-  // What a kernel goes through: a reduction through the elements that it combines.
-  struct Space {
-    Sizes axes;
-    int row_rank = 0;
-  };
   const Space& space(int place) const { return spaces_[static_cast<std::size_t>(leader(place))]; }
-  const Sizes& sizes(int place) const {
-    return graph_.values[static_cast<std::size_t>(node(place).outputs[0])].type.sizes;
-  }
+  const Type& type_of(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  const Sizes& sizes(int place) const { return type_of(node(place).outputs[0]).sizes; }
 
   void examine(int place) {
-    Space space{sizes(place), 0};
+    Space space{sizes(place), 0, 0};
     std::string why = why_not_lowered(graph_, node(place));
     if (!node(place).is_constant() && node(place).op->lowering == Lowering::Reduce && why.empty()) {
-      space.axes = graph_.values[static_cast<std::size_t>(node(place).operands[0].value)].type.sizes;
-      why = why_not_a_row(graph_, node(place), space.row_rank);
-      if (why.empty() && row_length(space) < kShortRow) why = "its rows are short";
+      why = space_of_reduction(graph_, node(place), space);
+      if (why.empty() && space.column_rank == 0 && row_length(space) < kShortRow) why = "its rows are short";
     }
     why_not_.push_back(std::move(why));
     spaces_.push_back(std::move(space));
@@ -127,30 +114,35 @@ class Grouper {
     return "";
   }
 
-  // The space of the kernel of both: that of the one with rows.
-  const Space& joined(int from, int to) const { return space(from).row_rank > 0 ? space(from) : space(to); }
+  // The space of the kernel of both, whose reductions agree.
+  static Space joined(const Space& a, const Space& b) {
+    return {a.reduces() ? a.axes : b.axes, std::max(a.row_rank, b.row_rank),
+            std::max(a.column_rank, b.column_rank)};
+  }
+  static bool agree(const Space& a, const Space& b) {
+    const auto same = [](int x, int y) { return x == 0 || y == 0 || x == y; };
+    return same(a.row_rank, b.row_rank) && same(a.column_rank, b.column_rank);
+  }
   std::string why_not_one_space(int from, int to) const {
-    const Space &a = space(from), &b = space(to), &both = joined(from, to);
-    const bool same = a.axes == b.axes && (a.row_rank == 0 || b.row_rank == 0 || a.row_rank == b.row_rank);
-    const bool per_row = a.row_rank > 0 && b.row_rank == 0 &&
-                         (b.axes == kept_of(a.axes, a.row_rank) || b.axes == outer_of(a.axes, a.row_rank));
-    if (!same && !per_row && a.axes == b.axes) return "they reduce other dimensions";
-    if (!same && !per_row) {
+    const Space &a = space(from), &b = space(to);
+    if (a.axes == b.axes && !agree(a, b)) return "they reduce other dimensions";
+    const bool for_each_row = a.reduces() && (b.axes == a.kept_rows() || b.axes == a.row_sizes());
+    const bool for_each_column =
+        a.column_rank > 0 && (b.axes == a.kept_columns() || b.axes == a.column_sizes());
+    const bool on_results = for_each_row || for_each_column;
+    if (a.axes != b.axes && on_results && b.reduces()) return "what a reduction gives is reduced again";
+    if (a.axes != b.axes && !on_results) {
       return fmt::format("{} is read over {}: it would be computed again for each of those",
                          to_string(sizes(from)), to_string(b.axes));
     }
-    if (both.row_rank == 0) return "";
-    // Within the kernel a row's number is read for that row, not as a tensor that broadcasts otherwise.
-    for (const int reader : members(to)) {
-      for (const ValueId id : read_by(reader)) {
-        if (leader(producer(id)) != leader(from)) continue;
-        const Sizes& read = sizes(producer(id));
-        const bool fits = read == both.axes || read == kept_of(both.axes, both.row_rank) ||
-                          read == sizes(reader) || read.empty();
-        if (!fits) return fmt::format("{} is read across rows", to_string(read));
-      }
-    }
-    return "";
+    const Space both = joined(a, b);
+    return both.reduces() ? find_levels(graph_, members_of(from, to), both).why_not : "";
+  }
+  std::vector<int> members_of(int from, int to) const {
+    std::vector<int> all;
+    std::merge(members(from).begin(), members(from).end(), members(to).begin(), members(to).end(),
+               std::back_inserter(all));
+    return all;
   }
 
   void join(int from, int to) {
@@ -160,7 +152,7 @@ class Grouper {
       fusion_.unfused.push_back({from, to, std::move(reason)});
       return;
     }
-    merge(from, to, joined(from, to));
+    merge(from, to, joined(space(from), space(to)));
   }
   void merge(int from, int to, Space both) {
     const int kept = std::min(leader(from), leader(to)), gone = std::max(leader(from), leader(to));
@@ -174,6 +166,29 @@ class Grouper {
     spaces_[static_cast<std::size_t>(kept)] = std::move(both);
   }
 
+  // A reduction takes in a tensor where another kernel goes through it anyway.
+  void join_readers() {
+    std::map<ValueId, std::vector<int>> readers;  // of what comes from memory
+    for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
+      if (!is_lowered(place)) continue;
+      for (const Operand& each : node(place).operands) {
+        const bool in_memory =
+            each.is_value() && (producer(each.value) < 0 || !is_lowered(producer(each.value)));
+        if (in_memory && type_of(each.value).sizes == space(place).axes) readers[each.value].push_back(place);
+      }
+    }
+    for (const auto& [id, places] : readers) {
+      for (const int each : places) {
+        const int first = places.front();
+        const Space &a = space(first), &b = space(each);
+        const bool may_gain =
+            leader(first) != leader(each) && a.axes == b.axes && (a.reduces() || b.reduces());
+        if (may_gain && why_apart(first, each).empty() && !lies_between(each, first))
+          merge(first, each, joined(a, b));
+      }
+    }
+  }
+
   // A scatter that replaces part of a tensor by what a kernel computes: the kernel stores it there. Nothing
   // else joins afterwards, since all its nodes but these are over the axes.
   void place_into(int place) {
@@ -183,7 +198,7 @@ class Grouper {
     const int around = producer(node(place).operands[0].value);
     if (around >= 0 && leader(around) == leader(from)) return;
     const bool is_placed = placed_view(graph_, node(from)) != nullptr && leader(from) != from;
-    if ((!is_lowered(from) && !is_placed) || space(from).row_rank > 0) return;
+    if ((!is_lowered(from) && !is_placed) || space(from).reduces()) return;
     if (values_of(from, place) > kMostValues || lies_between(from, place)) return;
     merge(from, place, space(from));
   }
@@ -245,7 +260,7 @@ class Grouper {
       if (nodes.size() < 2) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
-      fusion_.groups.push_back({nodes, space(nodes.front()).axes, space(nodes.front()).row_rank, {}});
+      fusion_.groups.push_back({nodes, space(nodes.front()), {}});
     }
     for (Group& group : fusion_.groups) {
       for (const int each : group.nodes) {
@@ -273,9 +288,6 @@ class Grouper {
 
 }  // namespace
 
-Sizes Group::kept_sizes() const { return kept_of(axes, row_rank); }
-Sizes Group::outer_sizes() const { return outer_of(axes, row_rank); }
-
 Fusion find_groups(const Graph& graph) { return Grouper(graph).run(); }
 
 std::string print_fusion(const Graph& graph, const Fusion& fusion) {
@@ -286,8 +298,9 @@ std::string print_fusion(const Graph& graph, const Fusion& fusion) {
   std::string text;
   for (std::size_t g = 0; g < fusion.groups.size(); ++g) {
     const Group& group = fusion.groups[g];
-    text += fmt::format("kernel {} over {}{}\n", g, to_string(group.axes),
-                        group.row_rank > 0 ? ", row by row" : "");
+    text += fmt::format("kernel {} over {}{}{}\n", g, to_string(group.space.axes),
+                        group.space.reduces() ? ", row by row" : "",
+                        group.space.column_rank > 0 ? " and down the columns" : "");
     for (const int each : fusion.groups[g].nodes) text += "  " + line(each) + "\n";
   }
   for (const Unfused& each : fusion.unfused) {

@@ -4,21 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "jit/graph.h"
+#include "jit/levels.h"
 
 namespace kiln::jit {
 
-// Nodes that one kernel computes, all over the same axes; or with reductions of the last ones (rows), and
-// nodes that have one element for each row.
+// Nodes that one kernel computes, all over the same axes; or with reductions, and nodes that have one element
+// for each row or column.
 struct Group {
   std::vector<int> nodes;  // in order
-  Sizes axes;
-  int row_rank = 0;              // how many axes are the row; 0: no reductions
+  Space space;
   std::vector<ValueId> outputs;  // values that something outside of the group needs
-
-  // What reductions leave of the axes, with and without dimensions of size 1.
-  Sizes kept_sizes() const;
-  Sizes outer_sizes() const;
 };
 
 // A value that goes through memory between a node and one that reads it.

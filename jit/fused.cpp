@@ -172,7 +172,7 @@ FusedGraph fuse(const Graph& graph) {
   FusedGraph result;
   for (const Group& group : fusion.groups) {
     const std::string name = fmt::format("kernel_{}", lowered.size());
-    lowered.push_back(group.row_rank > 0 ? lower_rows(source, group, name) : lower(source, group, name));
+    lowered.push_back(group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name));
     result.loops.push_back(print_loops(lowered.back().passes));
     nests.insert(nests.end(), lowered.back().passes.begin(), lowered.back().passes.end());
   }

@@ -16,7 +16,8 @@ inline constexpr std::int64_t kVector = 16;
 // `count` is no multiple of kVector it overlaps the one before, and computes its elements again. Where there
 // are reductions, which must not see an element twice, `count` is a multiple.
 struct KernelCall {
-  const void* const* places;  // the first element of each load, then of each store
+  // The first element of each load, then of each store, then of the row that each column reduction is in.
+  const void* const* places;
   const std::int64_t* moves;  // of each load: ~0 when it goes on with the loop, 0 when one vector serves all
   const std::int64_t* numbers;  // values of sizes that are symbols
   const cpu::BlockKernel*

@@ -55,7 +55,28 @@ struct Fixed {
     return blocks[0];
   }
 
+  static void start_rows(std::byte* rows, std::int64_t width) {
+    std::fill_n(reinterpret_cast<T*>(rows), width, identity<C, T>());
+  }
+  static void fold_rows(std::byte* rows, std::int64_t count, std::int64_t stride, std::int64_t width) {
+    T* const lane = reinterpret_cast<T*>(rows);
+    for (std::int64_t half = kReductionLanes / 2; half >= 1; half /= 2) {
+      for (std::int64_t j = 0; j < half && j + half < count; ++j)
+        take_in(lane + j * stride, lane + (j + half) * stride, width);
+    }
+  }
+  static void tree_rows(std::byte* rows, std::int64_t count, std::int64_t stride, std::int64_t width) {
+    T* const block = reinterpret_cast<T*>(rows);
+    for (std::int64_t apart = 1; apart < count; apart *= 2) {
+      for (std::int64_t b = 0; b + apart < count; b += 2 * apart)
+        take_in(block + b * stride, block + (b + apart) * stride, width);
+    }
+  }
+
  private:
+  static void take_in(T* __restrict to, const T* __restrict from, std::int64_t width) {
+    for (std::int64_t i = 0; i < width; ++i) to[i] = combined<C, T>(to[i], from[i]);
+  }
   // By a constant, so that the compiler makes vectors of it.
   template <int kHalf>
   static void halve(T* lane) {
@@ -70,7 +91,8 @@ struct Fixed {
 };
 
 template <cpu::Combine C, class T>
-constexpr LaneOps kOps = {Fixed<C, T>::start, Fixed<C, T>::fold, Fixed<C, T>::tree};
+constexpr LaneOps kOps = {Fixed<C, T>::start,      Fixed<C, T>::fold,      Fixed<C, T>::tree,
+                          Fixed<C, T>::start_rows, Fixed<C, T>::fold_rows, Fixed<C, T>::tree_rows};
 
 template <cpu::Combine C>
 const LaneOps& ops_for(DType accumulator) {

@@ -21,6 +21,11 @@ struct LaneOps {
   void (*start)(Lanes& lanes);
   Slot (*fold)(Lanes& lanes);            // halves onto each other, in their memory
   Slot (*tree)(std::span<Slot> blocks);  // likewise pairs of neighbours
+  // Of columns: `count` rows of `width` accumulators, `stride` of them apart, combine into the first one: as
+  // lanes, or as blocks.
+  void (*start_rows)(std::byte* rows, std::int64_t width);
+  void (*fold_rows)(std::byte* rows, std::int64_t count, std::int64_t stride, std::int64_t width);
+  void (*tree_rows)(std::byte* rows, std::int64_t count, std::int64_t stride, std::int64_t width);
 };
 const LaneOps& lane_ops(const Reduction& reduction);
 

@@ -29,7 +29,9 @@ std::string view_text(const IndexStep& step) {
 }
 
 std::string place_text(const LoopNest& nest, const Load& load) {
-  std::string text = load.buffer >= 0 ? fmt::format("kept{}", load.buffer) : fmt::format("in{}", load.input);
+  std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
+                     : load.column >= 0 ? fmt::format("columns{}", load.column)
+                                        : fmt::format("in{}", load.input);
   for (const IndexStep& step : load.steps) {
     if (step.view != nullptr) text += view_text(step);
     if (step.view == nullptr && step.sizes != nest.axes) text += ".broadcast" + to_string(step.sizes);
@@ -67,9 +69,9 @@ std::string store_text(const LoopNest& nest, const Store& store) {
   return text;
 }
 
-std::string reduction_text(const Reduction& reduction) {
+std::string reduction_text(std::string_view name_of_all, const Reduction& reduction) {
   static constexpr std::string_view kCombines[] = {"sum", "product", "maximum", "minimum"};
-  return fmt::format("reduced{} = {} of r{} : {}", reduction.slot,
+  return fmt::format("{}{} = {} of r{} : {}", name_of_all, reduction.slot,
                      kCombines[static_cast<std::size_t>(reduction.combine)], reduction.value,
                      name(reduction.accumulator));
 }
@@ -89,6 +91,7 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
   for (std::size_t i = 0; i < nest.body.size(); ++i) add(i, nest.body[i].invariant);
   for (std::size_t i = 0; i < nest.stores.size(); ++i) add(store_line(nest, i), nest.stores[i].per_row);
   for (std::size_t i = 0; i < nest.reductions.size(); ++i) add(reduction_line(nest, i), false);
+  for (std::size_t i = 0; i < nest.columns.size(); ++i) add(column_line(nest, i), false);
   if (each.empty()) return once;
   return once + fmt::format("{}for {} {{\n{}{}}}\n", indent, over, each, indent);
 }
@@ -96,7 +99,10 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
 }  // namespace
 
 std::string line_text(const LoopNest& nest, std::size_t line) {
-  if (line >= reduction_line(nest, 0)) return reduction_text(nest.reductions[line - reduction_line(nest, 0)]);
+  if (line >= column_line(nest, 0))
+    return reduction_text("columns", nest.columns[line - column_line(nest, 0)]);
+  if (line >= reduction_line(nest, 0))
+    return reduction_text("reduced", nest.reductions[line - reduction_line(nest, 0)]);
   if (line >= store_line(nest, 0)) return store_text(nest, nest.stores[line - store_line(nest, 0)]);
   return fmt::format("r{} = {} : {}", line, step_text(nest, nest.body[line]), name(nest.body[line].dtype));
 }
@@ -104,16 +110,20 @@ std::string line_text(const LoopNest& nest, std::size_t line) {
 std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment) {
   const LoopNest& first = passes.front();
   std::string text = fmt::format("kernel {} {{\n", first.name);
-  if (first.row_rank == 0) {
-    const std::string over = fmt::format("{} in threads, vectors of {}", to_string(first.axes), kVector);
-    return text + pass_text(first, over, "  ", comment) + "}\n";
+  if (first.row_rank > 0) {
+    const auto rows = first.axes.end() - first.row_rank;
+    text += fmt::format("  for rows of {} in threads {{\n", to_string(Sizes(first.axes.begin(), rows)));
+    const std::string over =
+        fmt::format("{} in vectors of {}", to_string(Sizes(rows, first.axes.end())), kVector);
+    for (; !passes.empty() && passes.front().row_rank > 0; passes = passes.subspan(1))
+      text += pass_text(passes.front(), over, "    ", comment);
+    text += "  }\n";
   }
-  const auto rows = first.axes.end() - first.row_rank;
-  text += fmt::format("  for rows of {} in threads {{\n", to_string(Sizes(first.axes.begin(), rows)));
-  const std::string over =
-      fmt::format("{} in vectors of {}", to_string(Sizes(rows, first.axes.end())), kVector);
-  for (const LoopNest& pass : passes) text += pass_text(pass, over, "    ", comment);
-  return text + "  }\n}\n";
+  for (const LoopNest& each : passes) {
+    const std::string over = fmt::format("{} in threads, vectors of {}", to_string(each.axes), kVector);
+    text += pass_text(each, over, "  ", comment);
+  }
+  return text + "}\n";
 }
 
 }  // namespace kiln::jit

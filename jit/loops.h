@@ -25,6 +25,7 @@ struct IndexStep {
 struct Load {
   int input = -1;   // among the tensors that the kernel is given
   int buffer = -1;  // or among what an earlier pass kept of the row
+  int column = -1;  // or among the results of reductions down the columns
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
   bool invariant = false;  // one element for the whole nest, or for each row
@@ -72,16 +73,17 @@ struct Store {
   std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
 };
 
-// All elements of a row combined in the fixed order (docs/reductions.md).
+// All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).
 struct Reduction {
   Register value = -1;
   cpu::Combine combine{};
   DType accumulator = DType::F32;  // F32, F64 or I64
-  int slot = -1;
+  int slot = -1;                   // of columns: which of them
 };
 
 // One loop. A kernel without reductions is one nest over all of `axes`; with them it is several passes over
-// each row, where the last `row_rank` axes are the row.
+// each row, where the last `row_rank` axes are the row. What is computed of the results of columns is a nest
+// over those, after all rows.
 struct LoopNest {
   std::string name;
   Sizes axes;  // row-major
@@ -91,12 +93,19 @@ struct LoopNest {
   std::vector<Instruction> body;  // in order
   std::vector<Store> stores;
   std::vector<Reduction> reductions;
+  std::vector<Reduction> columns;  // each takes in what the row has at its place
+
+  // Must each element be computed just once?
+  bool combines() const { return !reductions.empty() || !columns.empty(); }
 };
 
-// Lines of a nest by number: instructions of the body, then stores, then reductions.
+// Lines of a nest by number: instructions of the body, then stores, then reductions, then those of columns.
 inline std::size_t store_line(const LoopNest& nest, std::size_t store) { return nest.body.size() + store; }
 inline std::size_t reduction_line(const LoopNest& nest, std::size_t reduction) {
   return nest.body.size() + nest.stores.size() + reduction;
+}
+inline std::size_t column_line(const LoopNest& nest, std::size_t column) {
+  return reduction_line(nest, nest.reductions.size()) + column;
 }
 std::string line_text(const LoopNest& nest, std::size_t line);  // "r2 = add r0, r1 : f32"
 

@@ -133,7 +133,7 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
   Lowered result;
   LoopNest& nest = result.passes.emplace_back();
   nest.name = std::move(name);
-  nest.axes = group.axes;
+  nest.axes = group.space.axes;
   NestBuilder builder(graph, producers, nest, result.inputs);
   std::map<ValueId, Register> registers;
   const auto resolve = [&](ValueId id) {

@@ -20,14 +20,18 @@ struct KernelOutput {
   Sizes sizes;
 };
 struct Lowered {
-  std::vector<LoopNest> passes;       // one, or those over each row
+  std::vector<LoopNest> passes;       // one; or those over each row, then that over columns, if any
   std::vector<ValueId> inputs;        // the tensors that the kernel is given, in the order of Load::input
   std::vector<KernelOutput> outputs;  // in the order of Store::output
   std::vector<DType> buffers;         // what passes keep of a row
   std::vector<Reduction> slots;       // by slot
+  std::vector<Reduction> columns;     // likewise
+  int column_rank = 0;                // how many axes before the row they go through
+
+  std::span<const LoopNest> row_passes() const {
+    return {passes.data(), passes.size() - (columns.empty() ? 0 : 1)};
+  }
 };
-// Of a reduction also how many of the last dimensions it reduces.
-std::string why_not_a_row(const Graph& graph, const Node& node, int& row_rank);
 
 Lowered lower(const Graph& graph, const Group& group, std::string name);
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name);

@@ -1,13 +1,11 @@
-// Reductions over rows with what comes before and after them, as passes over each row.
+// Reductions with what comes before and after them, as passes over each row, and one over the columns.
 #include <algorithm>
-#include <set>
 
 #include "jit/lower.h"
 #include "jit/nest_builder.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/reduce.h"
-#include "tensor/ops/reduced.h"
 
 namespace kiln::jit {
 namespace {
@@ -19,7 +17,8 @@ class RowLowerer {
  public:
   RowLowerer(const Graph& graph, const Group& group, std::string name)
       : graph_(graph), group_(group), name_(std::move(name)), producers_(graph.producers()) {
-    for (const int place : group.nodes) members_.insert(place);
+    const Levels levels = find_levels(graph, group.nodes, group.space);
+    for (std::size_t k = 0; k < group.nodes.size(); ++k) levels_.emplace(group.nodes[k], levels.of[k]);
     for (const int place : group.nodes) settle(place);
   }
 
@@ -28,8 +27,11 @@ class RowLowerer {
     int last = 0;
     for (const ValueId id : group_.outputs) last = std::max(last, pass(id));
     for (const auto& [place, slot] : slots_) last = std::max(last, pass(operand(place)));
+    for (const auto& [place, column] : columns_) last = std::max(last, pass(operand(place)));
     result_.passes.resize(static_cast<std::size_t>(last) + 1);
     for (int p = last; p >= 0; --p) build(p);  // later ones say what earlier ones must keep
+    if (!columns_.empty()) build_columns();
+    result_.column_rank = group_.space.column_rank;
     return std::move(result_);
   }
 
@@ -40,12 +42,11 @@ class RowLowerer {
   // The member that makes a value; -1 for what comes from memory.
   int member(ValueId id) const {
     const int place = producers_[static_cast<std::size_t>(id)];
-    return members_.contains(place) ? place : -1;
+    return levels_.contains(place) ? place : -1;
   }
   bool reduces(int place) const { return node(place).op->lowering == Lowering::Reduce; }
-  bool is_full(ValueId id) const {
-    return member(id) >= 0 && !reduces(member(id)) && type(id).sizes == group_.axes;
-  }
+  bool is_full(ValueId id) const { return member(id) >= 0 && levels_.at(member(id)) == Level::Element; }
+  bool is_of_column(ValueId id) const { return member(id) >= 0 && levels_.at(member(id)) == Level::Column; }
 
   // The pass over the row in which a value is computed, or from which on it is known of the row.
   int pass(ValueId id) const {
@@ -53,17 +54,24 @@ class RowLowerer {
     return found == passes_.end() ? 0 : found->second;
   }
   void settle(int place) {
+    if (levels_.at(place) == Level::Column) {
+      if (reduces(place)) add(place, columns_, result_.columns);
+      return;
+    }
     int known = 0;
     for (const Operand& each : node(place).operands) {
       if (each.is_value()) known = std::max(known, pass(each.value));
     }
     if (reduces(place)) {
-      slots_.emplace(place, static_cast<int>(result_.slots.size()));
-      result_.slots.push_back(
-          {-1, *combine_of(*node(place).op), accumulator(place), static_cast<int>(result_.slots.size())});
+      add(place, slots_, result_.slots);
       ++known;
     }
     passes_[node(place).outputs[0]] = known;
+  }
+  void add(int place, std::map<int, int>& numbers, std::vector<Reduction>& all) const {
+    const int number = static_cast<int>(all.size());
+    numbers.emplace(place, number);
+    all.push_back({-1, *combine_of(*node(place).op), accumulator(place), number});
   }
 
   // `dtype=` converts before anything is combined, but where the accumulator holds it anyway.
@@ -128,33 +136,65 @@ class RowLowerer {
     std::map<std::pair<ValueId, bool>, Register> registers_;
   };
 
-  // One element for each row, with the sizes that reductions leave.
+  // One element for each row, with the sizes that reductions leave. Where nothing is known of rows they
+  // follow each other as one.
   bool lies_per_row(ValueId id, bool for_row) const {
+    if (slots_.empty()) return false;
     const Sizes& sizes = type(id).sizes;
-    return sizes == group_.kept_sizes() || (for_row && !sizes.empty() && sizes == group_.outer_sizes());
+    const Space& space = group_.space;
+    return sizes == space.kept_rows() || (for_row && !sizes.empty() && sizes == space.row_sizes());
   }
 
   void build(int p) {
     LoopNest& nest = result_.passes[static_cast<std::size_t>(p)];
     nest.name = name_;
-    nest.axes = group_.axes;
-    nest.row_rank = group_.row_rank;
+    nest.axes = group_.space.axes;
+    nest.row_rank = group_.space.row_rank;
     NestBuilder builder(graph_, producers_, nest, result_.inputs);
     Values values(*this, p, builder);
     for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
       const ValueId id = group_.outputs[k];
-      if (pass(id) != p) continue;
+      if (pass(id) != p || is_of_column(id)) continue;
       nest.stores.push_back(
           {values.at(id, !is_full(id)), type(id).dtype, static_cast<int>(k), -1, !is_full(id), {}});
     }
-    for (const auto& [place, slot] : slots_) {
-      if (pass(operand(place)) != p) continue;
-      Reduction reduction = result_.slots[static_cast<std::size_t>(slot)];
-      reduction.value = builder.converted(values.at(operand(place), false), combined_dtype(place));
-      nest.reductions.push_back(reduction);
-    }
+    const auto take_in = [&](const std::map<int, int>& numbers, std::span<const Reduction> all,
+                             std::vector<Reduction>& taken) {
+      for (const auto& [place, number] : numbers) {
+        if (pass(operand(place)) != p) continue;
+        taken.push_back(all[static_cast<std::size_t>(number)]);
+        taken.back().value = builder.converted(values.at(operand(place), false), combined_dtype(place));
+      }
+    };
+    take_in(slots_, result_.slots, nest.reductions);
+    take_in(columns_, result_.columns, nest.columns);
     for (const auto& [id, index] : buffers_) {
       if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false, {}});
+    }
+  }
+
+  // What is computed of the results of columns, each of which is one element here.
+  void build_columns() {
+    LoopNest& nest = result_.passes.emplace_back();
+    nest.name = name_;
+    nest.axes = group_.space.kept_columns();
+    NestBuilder builder(graph_, producers_, nest, result_.inputs);
+    std::map<ValueId, Register> registers;
+    const auto resolve = [&](ValueId id) {
+      const auto [found, fresh] = registers.try_emplace(id, -1);
+      if (fresh) found->second = builder.load(id);
+      return found->second;
+    };
+    for (const int place : group_.nodes) {
+      const ValueId id = node(place).outputs[0];
+      if (!is_of_column(id)) continue;
+      registers[id] = reduces(place) ? builder.column(columns_.at(place), accumulator(place), type(id).dtype)
+                                     : builder.node(place, resolve);
+    }
+    for (std::size_t k = 0; k < group_.outputs.size(); ++k) {
+      const ValueId id = group_.outputs[k];
+      if (is_of_column(id))
+        nest.stores.push_back({registers.at(id), type(id).dtype, static_cast<int>(k), -1, false, {}});
     }
   }
 
@@ -162,28 +202,15 @@ class RowLowerer {
   const Group& group_;
   std::string name_;
   std::vector<int> producers_;
-  std::set<int> members_;
+  std::map<int, Level> levels_;  // of the nodes
   std::map<ValueId, int> passes_;
   std::map<int, int> slots_;  // of reductions, by node
+  std::map<int, int> columns_;
   std::map<ValueId, int> buffers_;
   Lowered result_;
 };
 
 }  // namespace
-
-std::string why_not_a_row(const Graph& graph, const Node& node, int& row_rank) {
-  if (!combine_of(*node.op)) return std::string(node.op->name()) + " is one kernel of its own";
-  const Type& x = graph.values[static_cast<std::size_t>(node.operands[0].value)].type;
-  const int rank = static_cast<int>(x.sizes.size());
-  const Dims dims = ops::reduced_dims(evaluate(*node.op, node.attrs, {}), rank);
-  row_rank = static_cast<int>(dims.size());
-  if (row_rank == 0) return "a number is no row";
-  for (int i = 0; i < row_rank; ++i) {
-    if (dims[static_cast<std::size_t>(i)] != rank - row_rank + i)
-      return "it reduces dimensions that are not the last ones";
-  }
-  return "";
-}
 
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name) {
   return RowLowerer(graph, group, std::move(name)).run();

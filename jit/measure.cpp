@@ -54,15 +54,16 @@ std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, cons
 // counts once; so do numbers that are the same for all elements, as nothing.
 std::int64_t kernel_flops(const Lowered& lowered, const SymbolValues& symbols) {
   std::set<int> counted;
-  std::int64_t steps = 0;
+  std::int64_t flops = 0;
   for (const LoopNest& pass : lowered.passes) {
+    auto steps = static_cast<std::int64_t>(pass.reductions.size() + pass.columns.size());
     for (const Instruction& each : pass.body) {
       const bool counts = each.kind == Instruction::Kind::Apply && !each.invariant;
       if (counts && counted.insert(each.node).second) ++steps;
     }
-    steps += static_cast<std::int64_t>(pass.reductions.size());
+    flops += steps * count_elements(evaluate(pass.axes, symbols));
   }
-  return steps * count_elements(evaluate(lowered.passes.front().axes, symbols));
+  return flops;
 }
 
 // Calls of libraries that are sums of products: how many products each element of the result has.

@@ -39,6 +39,13 @@ Load NestBuilder::location(ValueId id) {
   return made;
 }
 
+Register NestBuilder::column(int index, DType accumulator, DType dtype) {
+  Load made;
+  made.dtype = accumulator;
+  made.column = index;
+  return converted(read(std::move(made)), dtype);
+}
+
 Register NestBuilder::kept(int buffer, DType dtype) {
   Load made;
   made.dtype = dtype;

@@ -27,6 +27,8 @@ class NestBuilder {
   Load location(ValueId id);
   // The result of a reduction in an earlier pass, rounded to `dtype`.
   Register reduced(int slot, DType accumulator, DType dtype);
+  // The results of a reduction down the columns, rounded to `dtype`.
+  Register column(int index, DType accumulator, DType dtype);
   // What an earlier pass kept.
   Register kept(int buffer, DType dtype);
   Register converted(Register from, DType dtype);

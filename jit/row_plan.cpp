@@ -1,9 +1,17 @@
 #include "jit/row_plan.h"
 
+#include <algorithm>
+
 #include "jit/kernel.h"
+#include "tensor/fixed_order.h"
 
 namespace kiln::jit {
 namespace {
+
+// A call for fewer elements costs more to set up than to run.
+constexpr std::int64_t kWorthACall = 2048;
+// What lies otherwise is copied for rows shorter than this, so that they may follow each other.
+constexpr std::int64_t kShortRow = 64;
 
 void merge_outer(RowLoadPlan& load, std::span<const Dim> sizes, std::span<const Dim> strides) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -57,6 +65,58 @@ RowLoadPlan plan_load(const Load& load, Layout layout, const Dims& axes, std::si
   return plan;
 }
 
+// ---- Several rows as one ----
+
+bool is_same_for_all(const RowLoadPlan& load) {
+  return std::all_of(load.strides.begin(), load.strides.end(), [](Dim stride) { return stride == 0; });
+}
+bool follows_on(const RowLoadPlan& load, std::int64_t length) {
+  if (load.constant) return is_same_for_all(load);
+  return load.outer.empty() || (load.outer.size() == 1 && load.strides[0] == length);
+}
+
+// Each row the same: so many copies of it.
+void repeat(RowLoadPlan& load, std::int64_t count, std::size_t outer) {
+  const auto joined = [outer](const Dims& of_all, Dim first) {
+    Dims made{first};
+    for (std::size_t d = outer; d < of_all.size(); ++d) made.push_back(of_all[d]);
+    return made;
+  };
+  load.layout.sizes = joined(load.layout.sizes, count);
+  load.layout.strides = joined(load.layout.strides, 0);
+  load.copied = true;
+  load.offset = 0;
+}
+void lay_out(RowLoadPlan& load, std::int64_t rows, std::int64_t length) {
+  load.copied = true;
+  load.constant = false;
+  load.outer = {rows};
+  load.strides = {length};
+  load.offset = 0;
+}
+
+// Where nothing is known of single rows.
+void join_rows(RowPlan& plan, const LoopNest& nest, std::size_t outer) {
+  const std::int64_t wanted = kWorthACall / std::max<std::int64_t>(1, plan.length);
+  const std::int64_t count = std::clamp<std::int64_t>(wanted, 1, kReductionLanes);
+  const auto each_load = [&](auto&& f) {
+    for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+      if (!nest.loads[k].invariant) f(plan.passes[0].loads[k]);
+    }
+  };
+  bool all_follow = count > 1;
+  each_load([&](const RowLoadPlan& load) {
+    all_follow =
+        all_follow && (plan.length < kShortRow || follows_on(load, plan.length) || is_same_for_all(load));
+  });
+  if (!all_follow) return;
+  plan.rows_at_once = count;
+  each_load([&](RowLoadPlan& load) {
+    if (follows_on(load, plan.length)) return;
+    is_same_for_all(load) ? repeat(load, count, outer) : lay_out(load, plan.rows, plan.length);
+  });
+}
+
 }  // namespace
 
 RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
@@ -66,8 +126,13 @@ RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, co
   for (const KernelOutput& each : lowered.outputs) plan.outputs.push_back(evaluate(each.sizes, values));
   const Dims axes = evaluate(lowered.passes[0].axes, values);
   const std::size_t outer = axes.size() - static_cast<std::size_t>(lowered.passes[0].row_rank);
+  plan.columns = axes;
   for (std::size_t d = 0; d < axes.size(); ++d) (d < outer ? plan.rows : plan.length) *= axes[d];
-  for (const LoopNest& nest : lowered.passes) {
+  for (std::size_t d = outer - static_cast<std::size_t>(lowered.column_rank); d < outer; ++d) {
+    plan.sequence *= axes[d];
+    plan.columns[d] = 1;
+  }
+  for (const LoopNest& nest : lowered.row_passes()) {
     PassPlan& pass = plan.passes.emplace_back();
     for (const Size& each : nest.numbers) pass.numbers.push_back(each.evaluate(values));
     for (const Load& load : nest.loads) {
@@ -79,6 +144,7 @@ RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, co
       pass.loads.push_back(plan_load(load, given, axes, outer));
     }
   }
+  if (lowered.slots.empty()) join_rows(plan, lowered.passes[0], outer);
   return plan;
 }
 

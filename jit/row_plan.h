@@ -31,6 +31,10 @@ struct RowPlan {
   std::vector<Dims> outputs;
   std::int64_t rows = 1;
   std::int64_t length = 1;
+  std::int64_t sequence = 1;  // how many rows after each other reductions down the columns combine
+  Dims columns;               // the sizes that these leave, with dimensions of size 1
+  // How many rows may be gone through as one: what is read lies so, and what is made.
+  std::int64_t rows_at_once = 1;
   std::vector<PassPlan> passes;
 };
 

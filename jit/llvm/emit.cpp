@@ -87,7 +87,7 @@ class Emitter {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
       if (nest_.body[i].invariant) instruction(i);
     }
-    bool loops = !nest_.reductions.empty();
+    bool loops = nest_.combines();
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
       loops = loops || !nest_.stores[k].per_row;
       if (nest_.stores[k].per_row) store_for_row(k);
@@ -115,7 +115,7 @@ class Emitter {
     failed->addIncoming(failed_, before);
     failed_ = failed;
     start_reductions(before);
-    at_ = nest_.reductions.empty() ? build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last) : at;
+    at_ = nest_.combines() ? at : build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last);
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
       if (!nest_.body[i].invariant) instruction(i);
     }
@@ -123,6 +123,7 @@ class Emitter {
       if (!nest_.stores[k].per_row) store(k);
     }
     for (Lanes& each : lanes_) reduce(each);
+    for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
     Value* const next = build_.CreateAdd(at, build_.getInt64(kVector));
     build_.CreateCondBr(build_.CreateICmpULT(next, count_), top, after);
     at->addIncoming(build_.getInt64(0), before);
@@ -187,6 +188,16 @@ class Emitter {
     lanes.later = lanes.after;
   }
 
+  void take_into_column(std::size_t index) {
+    const Reduction& reduction = nest_.columns[index];
+    at_line(column_line(nest_, index));
+    Value* const x = in(reduction.value, compute_of(reduction.accumulator));
+    Value* const place = element_place(columns_[index], reduction.accumulator);
+    const llvm::Align align(size_of(reduction.accumulator));
+    Value* const before = build_.CreateAlignedLoad(vector_type(reduction.accumulator), place, align);
+    build_.CreateAlignedStore(combine(reduction, before, x), place, align);
+  }
+
   // As SumOf, ProdOf, MaxOf and MinOf of the eager kernels (tensor/cpu/isa/lanes.h).
   Value* combine(const Reduction& reduction, Value* a, Value* b) {
     const bool floating = reduction.accumulator != DType::I64;
@@ -218,9 +229,13 @@ class Emitter {
     const Store& store = nest_.stores[index];
     at_line(store_line(nest_, index));
     Value* const value = registers_[static_cast<std::size_t>(store.value)];
-    Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(store.dtype)));
-    build_.CreateAlignedStore(value, build_.CreateGEP(build_.getInt8Ty(), stores_[index], bytes),
+    build_.CreateAlignedStore(value, element_place(stores_[index], store.dtype),
                               llvm::Align(size_of(store.dtype)));
+  }
+  // Of the elements at hand in what goes on with the loop.
+  Value* element_place(Value* first, DType dtype) {
+    Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(dtype)));
+    return build_.CreateGEP(build_.getInt8Ty(), first, bytes);
   }
 
   // ---- What the kernel is given ----
@@ -249,6 +264,9 @@ class Emitter {
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
       stores_.push_back(element(places, pointer_, nest_.loads.size() + k));
+    }
+    for (std::size_t k = 0; k < nest_.columns.size(); ++k) {
+      columns_.push_back(element(places, pointer_, nest_.loads.size() + nest_.stores.size() + k));
     }
   }
   // Bit j: element j counts.
@@ -491,7 +509,7 @@ class Emitter {
   llvm::PointerType* pointer_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  std::vector<Value*> loads_, moves_, stores_;
+  std::vector<Value*> loads_, moves_, stores_, columns_;
   Value* numbers_ = nullptr;
   Value* called_ = nullptr;
   Value* count_ = nullptr;

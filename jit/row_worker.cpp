@@ -1,0 +1,225 @@
+#include "jit/row_worker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cpu/copy.h"
+
+namespace kiln::jit {
+namespace {
+
+std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
+
+}  // namespace
+
+RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<KernelFn>& code,
+               const std::vector<std::vector<cpu::BlockKernel>>& kernels, Inputs inputs,
+               const Tensors& results)
+    : passes(all.row_passes()),
+      lowered(all),
+      plan(made),
+      functions(code),
+      called(kernels),
+      failed(passes.size()) {
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    std::vector<Place>& places = loads.emplace_back();
+    for (std::size_t k = 0; k < passes[p].loads.size(); ++k)
+      places.push_back(place_of(passes[p].loads[k], plan.passes[p].loads[k], inputs));
+  }
+  for (const Tensor& each : results) {
+    outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
+  }
+  slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+}
+
+RowRun::Place RowRun::place_of(const Load& load, const RowLoadPlan& how, Inputs inputs) {
+  Place place{nullptr, bytes_of(load.dtype)};
+  if (load.buffer >= 0) return place;
+  const Tensor& input = inputs[static_cast<std::size_t>(load.input)];
+  input.check_readable();
+  if (how.copied) {
+    copies.push_back(cpu::contiguous_copy(Tensor::alias(input, how.layout), input.dtype()));
+    place.data = const_cast<std::byte*>(copies.back().raw());
+  } else {
+    place.data = input.storage()->data();
+  }
+  return place;
+}
+
+Kept::Kept(const Lowered& lowered, std::int64_t elements) {
+  for (const DType dtype : lowered.buffers) {
+    buffers_.push_back(Buffer::allocate(static_cast<std::size_t>(elements) * size_of(dtype), Device{}));
+    places_.push_back(buffers_.back()->data());
+  }
+}
+
+Worker::Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
+    : run_(run),
+      kept_(kept),
+      kept_rows_(kept_rows),
+      passes_(run.passes.size()),
+      blocks_(run.lowered.slots.size()) {
+  for (std::size_t p = 0; p < passes_.size(); ++p) prepare(passes_[p], p);
+}
+
+void Worker::prepare(Pass& pass, std::size_t p) {
+  const LoopNest& nest = run_.passes[p];
+  pass.nest = &nest;
+  pass.plan = &run_.plan.passes[p];
+  pass.loads = &run_.loads[p];
+  pass.function = run_.functions[p];
+  pass.places.resize(nest.loads.size() + nest.stores.size() + nest.columns.size());
+  pass.moves.assign(nest.loads.size(), ~std::int64_t{0});
+  pass.spread.resize(nest.loads.size());
+  for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+    if (is_spread(pass, k)) pass.moves[k] = 0;
+  }
+  pass.lanes.resize(nest.reductions.size());
+  pass.start.resize(nest.reductions.size());
+  for (const Reduction& each : nest.reductions) pass.ops.push_back(&lane_ops(each));
+  for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
+  pass.call.places = pass.places.data();
+  pass.call.moves = pass.moves.data();
+  pass.call.numbers = pass.plan->numbers.data();
+  pass.call.called = run_.called[p].data();
+  pass.call.lanes = pass.lanes.data();
+  vectors_.resize(std::max(vectors_.size(), pass.places.size()));
+}
+
+// One element of memory that the loop reads as a vector of its own.
+bool Worker::is_spread(const Pass& pass, std::size_t k) {
+  const Load& load = pass.nest->loads[k];
+  return load.buffer < 0 && !load.invariant && pass.plan->loads[k].constant;
+}
+
+void Worker::take_columns(std::span<std::byte* const> accumulators, std::int64_t begin) {
+  columns_ = accumulators;
+  columns_begin_ = begin;
+}
+
+void Worker::row(std::int64_t row, std::int64_t begin, std::int64_t end) {
+  for (std::size_t p = 0; p < passes_.size(); ++p) {
+    const std::vector<Reduction>& reductions = passes_[p].nest->reductions;
+    if (reductions.empty()) {
+      block(p, row, begin, end);
+      continue;
+    }
+    for (std::int64_t at = begin; at < end || at == begin; at += kReductionBlock) {
+      block(p, row, at, std::min(at + kReductionBlock, end));
+      for (std::size_t k = 0; k < reductions.size(); ++k) blocks_[k].push_back(folded(p, k));
+    }
+    for (std::size_t k = 0; k < reductions.size(); ++k) {
+      run_.slot(row, reductions[k].slot) = passes_[p].ops[k]->tree(blocks_[k]);
+      blocks_[k].clear();
+    }
+  }
+}
+
+void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  Pass& pass = passes_[p];
+  place(pass, row, begin);
+  pass.call.start = pass.start.data();
+  if (!run_.lowered.slots.empty()) pass.call.reduced = run_.slot(row, 0).data();
+  pass.call.odd = 0;
+  std::int64_t count = end - begin;
+  std::uint64_t failed = 0;
+  const std::int64_t vectors = count / kVector * kVector;
+  const std::int64_t whole = !pass.nest->combines() && vectors > 0 ? count : vectors;
+  if (whole > 0) {
+    pass.call.valid = kVector;
+    pass.call.count = whole;
+    failed |= pass.function(&pass.call);
+    count -= whole;
+    if (count > 0) {
+      each_moving(pass, [&pass, whole](std::size_t k, std::int64_t item, bool) {
+        pass.places[k] = static_cast<const std::byte*>(pass.places[k]) + whole * item;
+      });
+    }
+    pass.call.odd = whole / kVector % 2;
+    pass.call.start = pass.lanes.data();
+  }
+  if (count > 0) failed |= short_call(pass, count);
+  if (begin == end) short_call(pass, 0);  // what is known of a row without elements
+  if (failed != 0) run_.failed[p].fetch_or(failed, std::memory_order_relaxed);
+}
+
+Slot Worker::folded(std::size_t p, std::size_t reduction) {
+  Pass& pass = passes_[p];
+  return pass.ops[reduction]->fold(pass.lanes[reduction]);
+}
+
+void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin) {
+  const LoopNest& nest = *pass.nest;
+  for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+    const Load& load = nest.loads[k];
+    const RowRun::Place& source = (*pass.loads)[k];
+    if (load.buffer >= 0) {
+      pass.places[k] = kept(load.buffer, row) + begin * source.item;
+      continue;
+    }
+    const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
+    if (is_spread(pass, k)) {
+      spread(pass.spread[k].data(), first, source.item, 0);
+      pass.places[k] = pass.spread[k].data();
+    } else {
+      pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
+    }
+  }
+  std::size_t next = nest.loads.size();
+  for (const Store& each : nest.stores) pass.places[next++] = place_of(each, row, begin);
+  for (const Reduction& each : nest.columns) {
+    pass.places[next++] =
+        columns_[static_cast<std::size_t>(each.slot)] + (begin - columns_begin_) * bytes_of(each.accumulator);
+  }
+}
+
+std::byte* Worker::place_of(const Store& store, std::int64_t row, std::int64_t begin) {
+  if (store.per_row && begin > 0) return unused_.data();  // the first block has stored it
+  const std::int64_t item = bytes_of(store.dtype);
+  if (store.buffer >= 0) return kept(store.buffer, row) + begin * item;
+  const std::int64_t element = store.per_row ? row : row * run_.plan.length + begin;
+  return run_.outputs[static_cast<std::size_t>(store.output)].data + element * item;
+}
+
+std::byte* Worker::kept(int buffer, std::int64_t row) const {
+  const std::int64_t item = bytes_of(run_.lowered.buffers[static_cast<std::size_t>(buffer)]);
+  return kept_[static_cast<std::size_t>(buffer)] + (kept_rows_ ? row * run_.plan.length * item : 0);
+}
+
+template <class F>
+void Worker::each_moving(const Pass& pass, const F& f) {
+  const LoopNest& nest = *pass.nest;
+  for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+    if (!nest.loads[k].invariant && pass.moves[k] != 0) f(k, bytes_of(nest.loads[k].dtype), false);
+  }
+  std::size_t next = nest.loads.size();
+  for (const Store& each : nest.stores) {
+    if (!each.per_row) f(next, bytes_of(each.dtype), true);
+    ++next;
+  }
+  for (const Reduction& each : nest.columns) f(next++, bytes_of(each.accumulator), true);
+}
+
+// Fewer elements than a vector has, in vectors of their own; the last one stands on the other places.
+std::uint64_t Worker::short_call(Pass& pass, std::int64_t count) {
+  before_ = pass.places;
+  each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {
+    std::byte* const vector = vectors_[k].data();
+    const bool is_read = !is_written || k >= pass.nest->loads.size() + pass.nest->stores.size();
+    if (is_read && count > 0) {
+      std::memcpy(vector, pass.places[k], static_cast<std::size_t>(count * item));
+      spread(vector, vector + (count - 1) * item, item, count);
+    }
+    pass.places[k] = vector;
+  });
+  pass.call.count = kVector;
+  pass.call.valid = count;
+  const std::uint64_t failed = pass.function(&pass.call);
+  each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {
+    if (is_written)
+      std::memcpy(const_cast<void*>(before_[k]), vectors_[k].data(), static_cast<std::size_t>(count * item));
+  });
+  return failed;
+}
+
+}  // namespace kiln::jit

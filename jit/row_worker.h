@@ -1,0 +1,109 @@
+// Owns running passes over rows: what all threads share, and the part of one of them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "jit/kernel.h"
+#include "jit/lanes.h"
+#include "jit/row_plan.h"
+
+namespace kiln::jit {
+
+// What all threads share.
+struct RowRun {
+  struct Place {
+    std::byte* data = nullptr;
+    std::int64_t item = 0;
+  };
+  std::span<const LoopNest> passes;
+  const Lowered& lowered;
+  const RowPlan& plan;
+  const std::vector<KernelFn>& functions;
+  const std::vector<std::vector<cpu::BlockKernel>>& called;
+  std::vector<std::vector<Place>> loads;  // by pass; what passes keep has no data
+  std::vector<Place> outputs;             // those of columns have no data
+  std::vector<Tensor> copies;
+  std::vector<Slot> slots;                         // by row and slot
+  std::vector<std::atomic<std::uint64_t>> failed;  // by pass
+
+  RowRun(const Lowered& lowered, const RowPlan& plan, const std::vector<KernelFn>& functions,
+         const std::vector<std::vector<cpu::BlockKernel>>& called, Inputs inputs, const Tensors& results);
+
+  Slot& slot(std::int64_t row, int index) {
+    return slots[static_cast<std::size_t>(row) * lowered.slots.size() + static_cast<std::size_t>(index)];
+  }
+
+ private:
+  Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs);
+};
+
+// Memory for what passes keep, of so many elements.
+class Kept {
+ public:
+  Kept(const Lowered& lowered, std::int64_t elements);
+  std::span<std::byte* const> places() const { return places_; }
+
+ private:
+  std::vector<Ref<Buffer>> buffers_;
+  std::vector<std::byte*> places_;
+};
+
+// One thread's part: elements [begin, end) of a row in one pass. What is the same for all rows is set up
+// once: memory that was just written by halves and is read as a whole would stop the processor until all
+// stores before are done.
+class Worker {
+ public:
+  // `kept`: where what passes keep of row 0 begins; `kept_rows`: whether every row has its own.
+  Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows);
+
+  // Lanes of the pass' reductions are there to be folded afterwards. Where rows follow each other in memory,
+  // `end` may lie in a later one.
+  void block(std::size_t pass, std::int64_t row, std::int64_t begin, std::int64_t end);
+  Slot folded(std::size_t pass, std::size_t reduction);
+  // A row, or what is asked for of it, through all passes. Only whole rows where passes reduce them.
+  void row(std::int64_t row, std::int64_t begin, std::int64_t end);
+  // What columns are combined in: accumulators from element `begin` of the row on, by reduction.
+  void take_columns(std::span<std::byte* const> accumulators, std::int64_t begin);
+
+ private:
+  using Vector = std::array<std::byte, kVector * 8>;
+  struct Pass {
+    const LoopNest* nest = nullptr;
+    const PassPlan* plan = nullptr;
+    const std::vector<RowRun::Place>* loads = nullptr;
+    KernelFn function = nullptr;
+    KernelCall call{};
+    std::vector<const void*> places;  // of loads, then of stores, then of columns
+    std::vector<std::int64_t> moves;
+    std::vector<Vector> spread;
+    std::vector<Lanes> start;  // never written again, see above
+    std::vector<Lanes> lanes;
+    std::vector<const LaneOps*> ops;
+  };
+  // Places that go on with the loop: calls f(place, bytes of an element, is written).
+  template <class F>
+  static void each_moving(const Pass& pass, const F& f);
+
+  void prepare(Pass& pass, std::size_t p);
+  static bool is_spread(const Pass& pass, std::size_t load);
+  void place(Pass& pass, std::int64_t row, std::int64_t begin);
+  std::byte* place_of(const Store& store, std::int64_t row, std::int64_t begin);
+  std::byte* kept(int buffer, std::int64_t row) const;
+  std::uint64_t short_call(Pass& pass, std::int64_t count);
+
+  RowRun& run_;
+  std::span<std::byte* const> kept_;
+  bool kept_rows_;
+  std::vector<Pass> passes_;
+  std::vector<Vector> vectors_;
+  std::vector<const void*> before_;
+  std::vector<std::vector<Slot>> blocks_;  // of a row, by reduction
+  std::span<std::byte* const> columns_;
+  std::int64_t columns_begin_ = 0;
+  Vector unused_{};
+};
+
+}  // namespace kiln::jit
