@@ -87,13 +87,16 @@ class Vm {
   // A tensor op ran for the active frame: code that runs many becomes hot, and the loop that it is in.
   void count_op() {
     if (++frame_->code->heat == hot_after_) [[unlikely]]
-      heat_up();
+      heat_up(frame_);
   }
+  // Likewise that many, which ran compiled in a call by this frame.
+  void count_ops(Frame* caller, std::size_t ops);
   void compile_when_called(const std::shared_ptr<const Code>& code);
   void compile_loop(const std::shared_ptr<const Code>& code, std::size_t top);
   void compile_loops(const std::shared_ptr<const Code>& code);  // all of them
   // Of those that are compiled without having been asked for.
   const std::vector<std::shared_ptr<const Code>>& hot() const { return hot_; }
+  void cool_down(const Code* only);  // null: all of them
   // Enters the call of a function of the program; its frame.
   Frame* enter_call(Value function, Arguments arguments);
   // Leaves a frame and all that it called, without results.
@@ -128,7 +131,7 @@ class Vm {
   // The instruction Capture, under an activation of `run` that began at `entry`.
   capture::Next at_mark(Frame* frame, Frame* entry);
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
-  void heat_up();
+  void heat_up(Frame* frame);
 
   void handle(Frame* entry);
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);

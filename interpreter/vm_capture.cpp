@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/hot.h"
+#include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
 #include "tensor/levels/level.h"
@@ -19,7 +20,7 @@ capture::Region whole(Frame* frame) { return {frame, 0, frame->code->instruction
 
 // Neither while capture looks on, nor inside of a transform, which sees ops one by one.
 capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
-  if (tracer_ != nullptr || levels::top != nullptr) return capture::Next::Interpret;
+  if (tracer_ != nullptr || levels::top != nullptr || !compiling()) return capture::Next::Interpret;
   const std::optional<capture::Region> region = region_at(frame, entry);
   if (!region) return capture::Next::Interpret;
   check_native_stack();
@@ -80,14 +81,34 @@ void Vm::compile_loops(const std::shared_ptr<const Code>& code) {
 }
 
 // The function, and the innermost loop in it that is under way: what stands at top level runs once.
-void Vm::heat_up() {
-  const std::shared_ptr<const Code>& code = frame_->function->owner;
+void Vm::heat_up(Frame* frame) {
+  const std::shared_ptr<const Code>& code = frame->function->owner;
   code->heat = 0;
+  if (!compiling()) return;
   if (!code->name.empty()) compile_when_called(code);
-  for (const capture::Loop& loop : code->loops().around(frame_->place())) {
+  for (const capture::Loop& loop : code->loops().around(frame->place())) {
     if (code->is_marked(loop.top)) continue;
     return compile_loop(code, loop.top);
   }
+}
+
+void Vm::count_ops(Frame* caller, std::size_t ops) {
+  if (caller < frames_begin() || hot_after_ == 0) return;
+  const std::size_t heat = caller->code->heat + ops;
+  caller->code->heat = static_cast<std::uint32_t>(std::min<std::size_t>(heat, hot_after_));
+  if (heat >= hot_after_) heat_up(caller);
+}
+
+// Functions of the program that were compiled only because they were hot must become so again.
+void Vm::cool_down(const Code* only) {
+  std::erase_if(hot_, [only](const std::shared_ptr<const Code>& each) {
+    if (only != nullptr && each.get() != only) return false;
+    each->heat = 0;
+    each->compiled->from_start = false;
+    each->compiled->loops.clear();
+    for (std::size_t pc = 0; pc < each->instructions.size(); ++pc) each->unmark(pc);
+    return true;
+  });
 }
 
 bool Vm::step(Frame* base) {

@@ -61,6 +61,20 @@ void forget_entries() {
   compiled_code().clear();
 }
 
+void reset(Compiled& compiled) {
+  Compiled fresh;
+  fresh.options = compiled.options;
+  fresh.from_start = compiled.from_start;
+  fresh.loops = compiled.loops;
+  std::swap(compiled, fresh);
+}
+
+void reset_all() {
+  for (const std::weak_ptr<Compiled>& each : std::vector(compiled_code())) {
+    if (const std::shared_ptr<Compiled> alive = each.lock()) reset(*alive);
+  }
+}
+
 bool compile_from_now_on(const Code& code, CompileOptions options) {
   if (code.never_compiled || code.instructions.empty() || (code.compiled && code.compiled->from_start))
     return false;

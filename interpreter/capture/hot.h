@@ -12,6 +12,9 @@ bool compile_loop_from_now_on(const Code& code, std::size_t top, CompileOptions 
 
 // Lets go of all entries: what they hold may hold the functions that they belong to.
 void forget_entries();
+// Of these entries, and of what became of calls. Code that runs by them now goes on.
+void reset(Compiled& compiled);
+void reset_all();
 
 // A function of the same body with code of its own, which is compiled; around anything else that can be
 // called, one that hands its arguments on.

@@ -1,6 +1,7 @@
 #include "interpreter/capture/stages.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,8 @@
 
 namespace kiln::interp {
 namespace {
+
+bool is_compiling = true;
 
 using capture::Compiled;
 using capture::Entry;
@@ -113,6 +116,16 @@ CompileInfo compile_info_of(Interpreter& interpreter, const Value& function) {
   return info;
 }
 
+bool compiling() { return is_compiling; }
+void set_compiling(bool on) { is_compiling = on; }
+
+void reset_compiled(Interpreter& interpreter, const Value& function) {
+  const Code* code = code_of(function);
+  if (code != nullptr && code->compiled) capture::reset(*code->compiled);
+  if (function.is_none()) capture::reset_all();
+  if (code != nullptr || function.is_none()) interpreter.impl().vm.cool_down(code);
+}
+
 namespace {
 
 bool ends_at(const Entry& entry, const capture::Stop& stop) {
@@ -155,7 +168,13 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
   const Value f = capture::recompiled(interpreter, function, options);
   std::vector<NamedArgument> with_names;
   for (const auto& [name, value] : named) with_names.push_back({name, value});
-  interpreter.call(f, positional, with_names);
+  {
+    struct Compiling {
+      bool before = std::exchange(is_compiling, true);
+      ~Compiling() { is_compiling = before; }
+    } asked_for;
+    interpreter.call(f, positional, with_names);
+  }
   std::vector<CapturedGraph> parts = in_stretches(*compiled_of(f));
   if (const Compiled* before = compiled_of(function)) {
     for (CapturedGraph& each : parts) each.memory_budget = before->options.memory_budget;
@@ -222,6 +241,7 @@ std::vector<std::string> apart_in(const Compiled& compiled) {
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);
   if (code == nullptr && !function.is_none()) return "it is no function of the program";
+  if (!is_compiling) return "nothing is compiled until `set_compile(true)`, or the end of no_compile";
   if (code != nullptr && code->never_compiled) return "it is marked @eager, and is never compiled";
   const CompileInfo info = compile_info_of(interpreter, function);
   if (info.compiles == 0 && info.breaks.empty()) {

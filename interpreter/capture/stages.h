@@ -90,6 +90,12 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter);
 // Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.
 std::string why(Interpreter& interpreter, const Value& function);
 
+// Whether anything is compiled, and what was is used: it is from the start.
+bool compiling();
+void set_compiling(bool on);
+// Forgets what was compiled of a function, of none all that was: it begins anew, or must become hot again.
+void reset_compiled(Interpreter& interpreter, const Value& function);
+
 // Whether every compiled call runs beside the interpreter, and how many differences were told of
 // (capture/check.h).
 bool checking();

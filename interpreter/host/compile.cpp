@@ -94,6 +94,17 @@ Value set_check(Interpreter&, Args a) {
   return {};
 }
 
+Value set_compile(Interpreter&, Args a) {
+  set_compiling(bool_argument(a[0], "on"));
+  return {};
+}
+
+Value reset(Interpreter& interpreter, Args a) {
+  if (!a[0].is_none()) check_function(a[0], "reset_compiled");
+  reset_compiled(interpreter, a[0]);
+  return {};
+}
+
 constexpr NativeDef kCompile[] = {
     {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false, memory_budget=1.0)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
@@ -120,6 +131,14 @@ constexpr NativeDef kCompile[] = {
      "difference "
      "is told with a program that shows it. The interpreter's results count; nothing is done twice.",
      set_check},
+    {"set_compile(on)",
+     "Off: from now on nothing is compiled, and what was is not used: all of the program is the "
+     "interpreter's.",
+     set_compile},
+    {"reset_compiled(f=none)",
+     "Forgets what was compiled of a function, its counts, and what was seen to vary; without one, of all. A "
+     "function that had become hot is one of the interpreter again, until it is hot.",
+     reset},
     {"eager(f)", "The same function, never compiled. Also a decorator: `@eager fn f(x) { … }`.", eager},
 };
 

@@ -1,4 +1,5 @@
-// Modes as `with` values: no_grad, enable_grad, seed, device; gradients as a function; threads and memory.
+// Modes as `with` values: no_grad, enable_grad, no_compile, seed, device; gradients as a function; threads
+// and memory.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/stages.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/device_scope.h"
 #include "interpreter/host/tables.h"
@@ -78,21 +80,26 @@ Value scope_value(std::string name, Scope functions) {
   return value;
 }
 
-Value grad_mode(std::string name, bool enabled) {
+Value switch_scope(std::string name, bool (*get)(), void (*set)(bool), bool on) {
   auto before = std::make_shared<std::vector<bool>>();
-  return scope_value(std::move(name), {[before, enabled] {
-                                         before->push_back(kiln::grad_enabled());
-                                         kiln::set_grad_enabled(enabled);
+  return scope_value(std::move(name), {[=] {
+                                         before->push_back(get());
+                                         set(on);
                                        },
-                                       [before] {
+                                       [=] {
                                          if (before->empty()) return;
-                                         kiln::set_grad_enabled(before->back());
+                                         set(before->back());
                                          before->pop_back();
                                        }});
 }
 
+Value grad_mode(std::string name, bool on) {
+  return switch_scope(std::move(name), kiln::grad_enabled, kiln::set_grad_enabled, on);
+}
+
 Value no_grad(Interpreter&, Args) { return grad_mode("no_grad()", false); }
 Value enable_grad(Interpreter&, Args) { return grad_mode("enable_grad()", true); }
+Value no_compile(Interpreter&, Args) { return switch_scope("no_compile()", compiling, set_compiling, false); }
 Value is_grad_enabled(Interpreter&, Args) { return kiln::grad_enabled(); }
 
 // Seeds at once; as a scope it also puts the generator back to where it was before.
@@ -157,6 +164,14 @@ constexpr NativeDef kAutograd[] = {
      "Within `with no_grad() { … }`, or a function decorated with it, nothing is put on the tape.", no_grad},
     {"enable_grad()", "Within it ops are put on the tape again.", enable_grad},
     {"is_grad_enabled()", "Whether ops are put on the tape.", is_grad_enabled},
+    {"no_compile()",
+     "Within `with no_compile() { … }`, or a function decorated with it, nothing is compiled, and what was "
+     "is not used.\n"
+     ">>> f = jit(x => x + 1)\n"
+     ">>> with no_compile() { y = f(ones(2)) }\n"
+     ">>> compile_info(f).compiles\n"
+     "0",
+     no_compile},
     {"seed(n)",
      "Fixes the random numbers that follow. `with seed(n) { … }` puts the generator back afterwards.", seed},
     {"grads(outputs, inputs, grad_outputs=none, retain_graph=none, create_graph=false, allow_unused=false)",

@@ -16,6 +16,7 @@
 #include "interpreter/host/progress.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/impl.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {
@@ -113,6 +114,22 @@ Value here(Interpreter& interpreter, Args) {
   return Value(folder.empty() ? std::string(".") : folder.string());
 }
 
+// The program goes on: a graph ends here, since what stands behind it must not run before.
+Value breakpoint(Interpreter& interpreter, Args) {
+  interpreter.flush();
+  std::string text = "breakpoint";
+  Vm& vm = interpreter.impl().vm;
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    const lang::Span span = frame->code->span(frame->place());
+    if (span.file == nullptr) continue;
+    const std::string& name = frame->code->name;
+    text += fmt::format("{} {}:{}{}\n", frame == vm.frame() ? " at" : "called from", span.file->name(),
+                        span.file->locate(span.begin).line, name.empty() ? "" : " in " + name);
+  }
+  interpreter.write_error(text);
+  return {};
+}
+
 constexpr NativeDef kNatives[] = {
     {"open(path, mode=\"r\")",
      "Opens a file to read (r), write (w), append (a) or make anew (x); with b for bytes.", open},
@@ -126,6 +143,10 @@ constexpr NativeDef kNatives[] = {
     {"time()", "Seconds since 1970.", time},
     {"clock()", "Seconds of a clock that never jumps, for measuring.", clock},
     {"sleep(seconds)", "Waits.", sleep},
+    {"breakpoint()",
+     "Says where the program stands, and by which calls it came there; then it goes on. In compiled code a "
+     "graph ends there.",
+     breakpoint},
     {"here()", "The folder of the running script.", here},
     {"progress(xs, desc=\"\", total=none)",
      "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left.", progress},

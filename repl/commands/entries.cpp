@@ -104,7 +104,11 @@ void why(Session& session, std::string_view text) {
   session.write(wrapped(interp::why(session.interpreter(), f), interp::print_options().width) + "\n");
 }
 
-void hot(Session& session, std::string_view) {
+void hot(Session& session, std::string_view text) {
+  if (text == "on" || text == "off") return interp::set_compiling(text == "on");
+  if (text == "reset") return interp::reset_compiled(session.interpreter(), Value());
+  if (!text.empty()) command_error("ValueError", fmt::format(":hot takes on, off or reset, not `{}`", text));
+  if (!interp::compiling()) session.write("nothing is compiled: `:hot on` puts an end to that\n");
   const std::vector<interp::HotFunction> found = interp::hot_functions(session.interpreter());
   if (found.empty()) return session.write("nothing became hot yet\n");
   std::size_t width = 4;
@@ -127,7 +131,11 @@ constexpr std::array<Command, 5> kCommands{{
      "kiln> fn f(x) { if x.sum() > 0 { return x * 2 }; return x }\nkiln> :breaks f(ones(3))\n", breaks},
     {"why", "[f]", "Compiling", "why it was compiled again, was not compiled, or breaks",
      "kiln> fn f(x) = x.cos()\nkiln> :why f\n", why},
-    {"hot", "", "Compiling", "hot functions and loops, and what became of them", "kiln> :hot\n", hot},
+    {"hot", "[on | off | reset]", "Compiling", "hot functions and loops, and what became of them",
+     "`:hot off` has the interpreter do everything, as `set_compile(false)` does; `:hot reset` forgets what "
+     "was\n"
+     "compiled, as `reset_compiled()` does.\n\nkiln> :hot\n",
+     hot},
 }};
 
 }  // namespace
