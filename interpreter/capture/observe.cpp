@@ -89,6 +89,7 @@ void Observer::look() {
       return tracer_.change_append(r_[i_.a], 1);
     case Opcode::ListExtend:
     case Opcode::DictMerge:
+      tracer_.fix_kept(r_[i_.a]);
       iterable(r_[i_.b]);
       return construction();
     case Opcode::DictSet:
@@ -200,6 +201,7 @@ void Observer::operands(const Value& a, const Value& b) {
 
 void Observer::augmented(const Value& target, const Value& value) {
   if (target.is(Tag::List) || target.is(Tag::Dict)) {
+    tracer_.fix_kept(target);
     iterable(value);
     if (!tracer_.is_stopped()) tracer_.change_contents(target);
     return;
@@ -251,7 +253,7 @@ void Observer::truth(const Value& v) {
 void Observer::iterable(const Value& v) {
   if (is_collection(v)) return tracer_.read_items(v);
   const bool outside = tracer_.is_outside(v);
-  if (v.is(Tag::Iterator) && !outside) return;
+  if (v.is(Tag::Iterator) && !outside) return tracer_.fix_all_kept();
   if (is_number_or_text(v) || v.is(Tag::Range) || v.is(Tag::Tensor)) return;
   tracer_.stop("iteration over " + describe(v));
 }
@@ -273,9 +275,14 @@ void Observer::begin_for() {
 void Observer::next_for() {
   const Value& state = r_[i_.a];
   if (tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
-  if (state.is(Tag::List) || state.is(Tag::Tuple)) return tracer_.read_item(state, r_[i_.a + 1].as_int());
-  if (state.is(Tag::Iterator) && tracer_.is_outside(state))
-    tracer_.stop("a loop goes on over " + describe(state));
+  if (state.is(Tag::List) || state.is(Tag::Tuple)) {
+    ExprId number = -1;
+    tracer_.read_item(state, r_[i_.a + 1].as_int(), &number);
+    return tracer_.set_later(r_ + i_.b, number);
+  }
+  if (!state.is(Tag::Iterator)) return;
+  if (tracer_.is_outside(state)) return tracer_.stop("a loop goes on over " + describe(state));
+  tracer_.fix_all_kept();
 }
 
 void Observer::unpack() {
@@ -310,6 +317,8 @@ void Observer::get_index() {
       return tracer_.stop("a list is indexed by " + describe(index));
     case Tag::Dict: {
       if (!is_number_or_text(index)) return tracer_.stop("a dict is asked for " + describe(index));
+      if (const ExprId kept = tracer_.kept_number(object, place_of(object.as<Dict>(), index)); kept >= 0)
+        return tracer_.set_later(r_ + i_.a, kept);
       const Tracer::Known* outside = tracer_.known(object);
       const Tracer::Change* change = tracer_.changed(object);
       if (!outside || (change && change->contents)) return;
@@ -428,7 +437,8 @@ void Observer::set_attribute() {
   const std::string_view name = frame_.code->sites[i_.c].name;
   if (object.is(Tag::Instance)) {
     const Value* found = nullptr;
-    if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found);
+    ExprId number = -1;  // what it is until now is nobody's concern
+    if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found, &number);
     if (!tracer_.is_stopped()) tracer_.change_field(object, name);
     return;
   }

@@ -49,7 +49,9 @@ class Observer {
   void signature();
   void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
   void built();
-  void stored(const void* object, std::int64_t at, const Value* r);
+  void stored(const Value& object, std::int64_t at, const Value* r);
+  void stored_item(const Value& container, const Value* index, const Value* r);
+  void recalled(const Value& object, std::int64_t at);
   void global();
   void cell(Value& cell, SourceId source);
   void capture(std::size_t index, bool write);

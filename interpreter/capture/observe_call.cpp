@@ -62,6 +62,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       const StructType& type = f.as<StructType>();
       if (type.is_autograd) {
         for (const auto& [name, method] : type.methods) tracer_.know_constant(method);
+        for (const Value& each : arguments) tracer_.fix_kept(each);
         return tracer_.save_checkpoint();
       }
       for (const auto& value : type.defaults) {
@@ -113,8 +114,9 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   const auto read_arguments = [&] {
     for (const Value& each : arguments) {
       tracer_.read_all(each);
-      if (each.is(Tag::Iterator) && tracer_.is_outside(each))
-        tracer_.stop("`" + name + "` goes on over an iterator");
+      if (!each.is(Tag::Iterator)) continue;
+      tracer_.fix_all_kept();
+      if (tracer_.is_outside(each)) tracer_.stop("`" + name + "` goes on over an iterator");
     }
   };
   const bool tensors = std::any_of(arguments.begin(), arguments.end(),
@@ -150,6 +152,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return tracer_.change_append(arguments[0], 1);
     case HostRule::Changes:
       for (const Value& each : arguments.subspan(1)) iterable(each);
+      tracer_.fix_kept(arguments[0]);
       if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0]);
       return;
     case HostRule::Differentiates:

@@ -162,7 +162,7 @@ void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
 
-// A tuple or slice of numbers.
+// A list, tuple or slice of numbers.
 void Observer::built() {
   const std::size_t count = op_ == Opcode::BuildSlice ? 3 : i_.c;
   std::vector<ExprId> parts;
@@ -171,14 +171,22 @@ void Observer::built() {
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
 
-void Observer::stored(const void* object, std::int64_t at, const Value* r) {
+void Observer::recalled(const Value& object, std::int64_t at) {
+  tracer_.set_later(r_ + i_.a, tracer_.kept_number(object, at));
+}
+
+void Observer::stored(const Value& object, std::int64_t at, const Value* r) {
   tracer_.fix_object(*r);
-  const ExprId id = tracer_.shadow(r);
-  if (id >= 0) {
-    tracer_.field_shadows_[{object, at}] = id;
-  } else {
-    tracer_.field_shadows_.erase({object, at});
-  }
+  tracer_.keep_number(object, at, tracer_.shadow(r));
+}
+
+// An item of a list, the value of a key.
+void Observer::stored_item(const Value& container, const Value* index, const Value* r) {
+  if (tracer_.shadow(index) >= 0) return fix_all();
+  if (container.is(Tag::Dict)) return stored(container, place_of(container.as<Dict>(), *index), r);
+  const auto count = static_cast<std::int64_t>(container.as<List>().items.size());
+  const std::int64_t at = index->as_int() < 0 ? index->as_int() + count : index->as_int();
+  if (at >= 0 && at < count) stored(container, at, r);
 }
 
 void Observer::numbers_of_index() {
@@ -272,6 +280,8 @@ void Observer::numbers_of_call() {
       return tracer_.expect(arguments, arguments.data());
     return fix_all();
   }
+  if (receiver.is(Tag::List) && site.name == "append" && arguments.size() == 2)
+    return stored(receiver, static_cast<std::int64_t>(receiver.as<List>().items.size()), &arguments[1]);
   if (receiver.is(Tag::Instance) && receiver.as<Instance>().find(site.name) == nullptr) {
     const Value* found = receiver.as<Instance>().struct_type().method(site.name);
     if (found != nullptr && found->is(Tag::Function) &&
@@ -351,49 +361,36 @@ void Observer::follow_numbers() {
       if (b->is(Tag::Tensor) && frame_.code->sites[i_.c].name == "shape")
         return size_query(b->tensor(), std::nullopt, false);
       if (frame_.code->sites[i_.c].name == "nbytes") tracer_.fix_sizes_of(*b);
-      if (b->is(Tag::Instance)) {
-        const int field = b->as<Instance>().struct_type().field(frame_.code->sites[i_.c].name);
-        const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(b->object()), field});
-        if (field >= 0 && kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
-      }
+      if (b->is(Tag::Instance)) recalled(*b, place_of(b->as<Instance>(), frame_.code->sites[i_.c].name));
       return;
     default:
       break;
   }
   switch (op_) {
     case Opcode::GetGlobal:
-    case Opcode::GetPrelude: {
-      const Value home{static_cast<Object*>(&frame_.module())};
-      const auto kept =
-          tracer_.field_shadows_.find({static_cast<const void*>(home.object()), std::int64_t{i_.b}});
-      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
-      return;
-    }
-    case Opcode::GetCell: {
-      const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(b->object()), 0});
-      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
-      return;
-    }
-    case Opcode::GetCapture: {
-      const Value& cell = frame_.function->captures[i_.b];
-      const auto kept = tracer_.field_shadows_.find({static_cast<const void*>(cell.object()), 0});
-      if (kept != tracer_.field_shadows_.end()) tracer_.set_later(a, kept->second);
-      return;
-    }
-    case Opcode::SetGlobal: {
-      const Value home{static_cast<Object*>(&frame_.module())};
-      return stored(home.object(), i_.b, a);
-    }
+    case Opcode::GetPrelude:
+      return recalled(Value(static_cast<Object*>(&frame_.module())), i_.b);
+    case Opcode::GetCell:
+      return recalled(*b, 0);
+    case Opcode::GetCapture:
+      return recalled(frame_.function->captures[i_.b], 0);
+    case Opcode::SetGlobal:
+      return stored(Value(static_cast<Object*>(&frame_.module())), i_.b, a);
     case Opcode::SetCell:
-      return stored(b->object(), 0, a);
+      return stored(*b, 0, a);
     case Opcode::SetCapture:
-      return stored(frame_.function->captures[i_.b].object(), 0, a);
-    case Opcode::SetAttribute: {
-      const int field =
-          a->is(Tag::Instance) ? a->as<Instance>().struct_type().field(frame_.code->sites[i_.c].name) : -1;
-      if (field < 0) return fix_all();
-      return stored(a->object(), field, b);
-    }
+      return stored(frame_.function->captures[i_.b], 0, a);
+    case Opcode::SetAttribute:
+      if (!a->is(Tag::Instance)) return fix_all();
+      return stored(*a, place_of(a->as<Instance>(), frame_.code->sites[i_.c].name), b);
+    case Opcode::SetIndex:
+    case Opcode::SetIndexBack:
+      if (a->is(Tag::List) || a->is(Tag::Dict)) return stored_item(*a, b, c);
+      break;
+    case Opcode::DictSet:
+      return stored_item(*a, b, c);
+    case Opcode::ListAppend:
+      return stored(*a, static_cast<std::int64_t>(a->as<List>().items.size()), b);
     default:
       break;
   }
@@ -447,6 +444,7 @@ void Observer::follow_numbers() {
     case Opcode::JumpIfTrue:
     case Opcode::JumpIfFalse:
       return number_truth(a);
+    case Opcode::BuildList:
     case Opcode::BuildTuple:
     case Opcode::BuildSlice:
       return built();

@@ -4,6 +4,7 @@
 
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/registers.h"
+#include "interpreter/capture/stages.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -111,6 +112,7 @@ void Tracer::give_up(std::string reason) {
 // Before the instruction that the machine stands at: false when capture ends here.
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
+  if (!compiling()) stop("nothing is compiled within no_compile");
   if (nested_ == 0) guards_before_ = guards_.size();
   gradients_to_change_.clear();
   differentiates_now_ = false;
@@ -214,6 +216,8 @@ void Tracer::set_pending() {
   pending_.clear();
   for (auto& [r, parts] : pending_parts_) {
     if (r->is(Tag::Tuple) || r->is(Tag::Slice)) part_shadows_[r->object()] = {*r, std::move(parts)};
+    if (!r->is(Tag::List)) continue;
+    for (std::size_t k = 0; k < parts.size(); ++k) keep_number(*r, static_cast<std::int64_t>(k), parts[k]);
   }
   pending_parts_.clear();
 }

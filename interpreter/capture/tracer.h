@@ -42,6 +42,11 @@ struct Stop {
 // The last word of "self.layers[0].weight", as the name of a value.
 std::string value_name(const std::string& text);
 
+// Where an object has what is asked for by a name or key, among what it has in order; of something new, where
+// it will be.
+std::int64_t place_of(const Instance& object, std::string_view name);
+std::int64_t place_of(const Dict& dict, const Value& key);
+
 // The recorded run is a run like any other: instructions do what they do. Values are known by what they are:
 // immediates and texts by guards on where they were read, objects by identity. An object met without having
 // been read from outside was made since.
@@ -102,7 +107,8 @@ class Tracer {
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
-  void read_items(const Value& container);  // of a list, tuple or dict: all, and how many
+  // Of a list, tuple or dict: all, and how many. `follow`: numbers that vary stay what they are.
+  void read_items(const Value& container, bool follow = false);
   void read_item(const Value& container, std::int64_t at, ExprId* varying = nullptr);
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
@@ -147,6 +153,12 @@ class Tracer {
   void fix_register(const Value* r);
   void fix_object(const Value& v);    // and all numbers in a tuple or slice
   void fix_sizes_of(const Value& v);  // of a tensor
+  // What lies in an object at a place: a field, an item of a list, the value of a key. -1: as it is.
+  ExprId kept_number(const Value& object, std::int64_t at) const;
+  void keep_number(const Value& object, std::int64_t at, ExprId id);
+  // Before something reads all of an object as it is: of a list, dict or struct, or of all lists and dicts.
+  void fix_kept(const Value& object);
+  void fix_all_kept();
   std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
   ExprId size_expr(const jit::Size& size);  // -1: a constant
   std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
@@ -237,10 +249,12 @@ class Tracer {
   const Varying& varying_;
   Sources sources_;
   Exprs exprs_;
-  std::unordered_map<const Value*, ExprId> shadows_;                      // by register
-  std::map<std::pair<const void*, std::int64_t>, ExprId> field_shadows_;  // of structs, modules and cells
-  std::unordered_map<const void*, Parts> part_shadows_;                   // of tuples and slices
-  std::vector<std::pair<Value*, ExprId>> pending_;  // what the instruction that runs gives
+  std::unordered_map<const Value*, ExprId> shadows_;  // by register
+  // Of structs, modules, cells, lists and dicts, which are held meanwhile.
+  std::map<std::pair<const void*, std::int64_t>, ExprId> kept_numbers_;
+  std::unordered_map<const void*, Value> keepers_;
+  std::unordered_map<const void*, Parts> part_shadows_;  // of tuples and slices
+  std::vector<std::pair<Value*, ExprId>> pending_;       // what the instruction that runs gives
   std::vector<std::pair<const Value*, std::vector<ExprId>>> pending_parts_;
   std::vector<ExprId> expected_;
   std::vector<Value> expected_values_;

@@ -91,6 +91,26 @@ class RecipeBook {
     return v.is(Tag::Tensor) ? of_tensor(v.tensor()) : of_container(v);
   }
 
+  // The items of a list from one on; keys and values of a dict in turn.
+  std::vector<RecipeId> items(const Value& list, std::size_t first) {
+    std::vector<RecipeId> parts;
+    const std::vector<Value>& all = list.as<List>().items;
+    for (std::size_t k = first; k < all.size(); ++k)
+      parts.push_back(part(identity(list), static_cast<std::int64_t>(k), all[k]));
+    return parts;
+  }
+  std::vector<RecipeId> entries(const Value& dict) {
+    std::vector<RecipeId> parts;
+    std::int64_t at = 0;
+    for (const Dict::Entry& each : dict.as<Dict>().entries()) {
+      if (!each.live) continue;
+      failed = failed || (each.key.is_counted() && !each.key.is(Tag::Str));
+      parts.push_back(of(each.key));
+      parts.push_back(part(identity(dict), at++, each.value));
+    }
+    return parts;
+  }
+
   bool failed = false;
 
  private:
@@ -121,7 +141,7 @@ class RecipeBook {
     switch (v.tag()) {
       case Tag::List:
         recipe.kind = Recipe::Kind::List;
-        parts(v.as<List>().items);
+        recipe.parts = items(v, 0);
         break;
       case Tag::Tuple:
         recipe.kind = Recipe::Kind::Tuple;
@@ -130,12 +150,7 @@ class RecipeBook {
         break;
       case Tag::Dict:
         recipe.kind = Recipe::Kind::Dict;
-        for (const Dict::Entry& each : v.as<Dict>().entries()) {
-          if (!each.live) continue;
-          failed = failed || (each.key.is_counted() && !each.key.is(Tag::Str));
-          recipe.parts.push_back(of(each.key));
-          recipe.parts.push_back(of(each.value));
-        }
+        recipe.parts = entries(v);
         break;
       case Tag::Slice:
         recipe.kind = Recipe::Kind::Slice;
@@ -149,7 +164,7 @@ class RecipeBook {
         }
         for (const auto& [name, value] : v.as<Instance>().extra) {
           recipe.names.push_back(name);
-          recipe.parts.push_back(of(value));
+          recipe.parts.push_back(part(identity(v), place_of(v.as<Instance>(), name), value));
         }
         break;
       case Tag::Function:
@@ -213,7 +228,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     sources.emplace(object, std::pair{known.source, constant});
   }
   RecipeBook book(
-      sources, field_shadows_, [this](const Value& v) { return parts_of(v); }, recorder_, finished.recipes,
+      sources, kept_numbers_, [this](const Value& v) { return parts_of(v); }, recorder_, finished.recipes,
       finished.outputs);
   finished.exit.depth = snapshot.depth;
   if (snapshot.returned) {
@@ -274,7 +289,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
         if (value == nullptr) continue;  // the instruction that would make it is the interpreter's
         HostEffect made = effect(HostEffect::Kind::Extra);
         made.name = name;
-        made.parts = {book.of(*value)};
+        made.parts = {book.part(object, place_of(instance, name), *value)};
         finished.effects.push_back(std::move(made));
       }
     } else if (change.cell) {
@@ -283,15 +298,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       finished.effects.push_back(std::move(made));
     } else if (change.contents) {
       HostEffect made = effect(HostEffect::Kind::Contents);
-      if (change.target.is(Tag::List)) {
-        for (const Value& each : change.target.as<List>().items) made.parts.push_back(book.of(each));
-      } else {
-        for (const Dict::Entry& each : change.target.as<Dict>().entries()) {
-          if (!each.live) continue;
-          made.parts.push_back(book.of(each.key));
-          made.parts.push_back(book.of(each.value));
-        }
-      }
+      made.parts = change.target.is(Tag::List) ? book.items(change.target, 0) : book.entries(change.target);
       finished.effects.push_back(std::move(made));
     } else if (change.gradient) {
       const RecipeId gradient = book.of(*change.gradient);
@@ -300,9 +307,8 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       finished.effects.push_back(std::move(made));
     } else if (change.appended > 0) {
       HostEffect made = effect(HostEffect::Kind::Append);
-      const auto& items = change.target.as<List>().items;
-      for (std::size_t k = items.size() - static_cast<std::size_t>(change.appended); k < items.size(); ++k)
-        made.parts.push_back(book.of(items[k]));
+      const std::size_t count = change.target.as<List>().items.size();
+      made.parts = book.items(change.target, count - static_cast<std::size_t>(change.appended));
       finished.effects.push_back(std::move(made));
     }
   }

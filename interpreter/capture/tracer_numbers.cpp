@@ -96,6 +96,75 @@ void Tracer::fix_sizes_of(const Value& v) {
   }
 }
 
+// Fields come first, then what was never declared.
+std::int64_t place_of(const Instance& object, std::string_view name) {
+  const int field = object.struct_type().field(name);
+  if (field >= 0) return field;
+  const auto& extra = object.extra;
+  const auto found = std::find_if(extra.begin(), extra.end(), [&](const auto& e) { return e.first == name; });
+  return static_cast<std::int64_t>(object.struct_type().fields.size()) + (found - extra.begin());
+}
+
+std::int64_t place_of(const Dict& dict, const Value& key) {
+  const Value* const found = const_cast<Dict&>(dict).find(key);
+  std::int64_t at = 0;
+  for (const Dict::Entry& each : dict.entries()) {
+    if (&each.value == found) break;
+    if (each.live) ++at;
+  }
+  return at;
+}
+
+namespace {
+
+const Value* part_at(const Value& object, std::int64_t at) {
+  const auto k = static_cast<std::size_t>(at);
+  if (object.is(Tag::List)) return k < object.as<List>().items.size() ? &object.as<List>().items[k] : nullptr;
+  if (object.is(Tag::Instance)) {
+    const Instance& instance = object.as<Instance>();
+    if (k < instance.fields.size()) return &instance.fields[k];
+    const std::size_t extra = k - instance.fields.size();
+    return extra < instance.extra.size() ? &instance.extra[extra].second : nullptr;
+  }
+  for (const Dict::Entry& each : object.as<Dict>().entries()) {
+    if (each.live && at-- == 0) return &each.value;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ExprId Tracer::kept_number(const Value& object, std::int64_t at) const {
+  const auto found = kept_numbers_.find({identity(object), at});
+  return found == kept_numbers_.end() ? -1 : found->second;
+}
+
+void Tracer::keep_number(const Value& object, std::int64_t at, ExprId id) {
+  if (id < 0) return void(kept_numbers_.erase({identity(object), at}));
+  keepers_.try_emplace(identity(object), object);
+  kept_numbers_[{identity(object), at}] = id;
+}
+
+void Tracer::fix_kept(const Value& object) {
+  if (!keepers_.contains(identity(object))) return;
+  const auto first = kept_numbers_.lower_bound({identity(object), 0});
+  auto last = first;
+  for (; last != kept_numbers_.end() && last->first.first == identity(object); ++last) {
+    const Value* const part = part_at(object, last->first.second);
+    if (part == nullptr) continue;
+    if (varying_.in_loop && nested_ == 0)
+      return stop("a number that changes with each trip is needed as it is");
+    fix(last->second, *part);
+  }
+  kept_numbers_.erase(first, last);
+}
+
+void Tracer::fix_all_kept() {
+  for (const auto& [object, value] : keepers_) {
+    if (value.is(Tag::List) || value.is(Tag::Dict)) fix_kept(value);
+  }
+}
+
 std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
   const auto found = part_shadows_.find(identity(v));

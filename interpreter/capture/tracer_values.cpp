@@ -171,6 +171,13 @@ void Tracer::read_length(const Value& container) {
 }
 
 void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying) {
+  const auto length = static_cast<std::int64_t>(items_in(container)->size());
+  if (const ExprId kept = kept_number(container, at < 0 ? at + length : at); kept >= 0) {
+    if (at < 0) read_length(container);
+    if (varying == nullptr) return fix_kept(container);
+    *varying = kept;
+    return;
+  }
   const Known* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
@@ -186,7 +193,9 @@ void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying)
               item_name(container, "[" + std::to_string(at) + "]"), varying);
 }
 
-void Tracer::read_items(const Value& container) {
+void Tracer::read_items(const Value& container, bool follow) {
+  if (!follow) fix_kept(container);
+  if (is_stopped()) return;
   const Known* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
@@ -195,7 +204,12 @@ void Tracer::read_items(const Value& container) {
     if (items->size() > kMostItems) return stop("a list of more than 4096 items is read");
     read_length(container);
     const std::size_t before = items->size() - static_cast<std::size_t>(change ? change->appended : 0);
-    for (std::size_t i = 0; i < before; ++i) read_item(container, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < before; ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      ExprId number = -1;
+      read_item(container, at, follow ? &number : nullptr);
+      if (number >= 0) keep_number(container, at, number);
+    }
     return;
   }
   Guard keys;
@@ -208,10 +222,14 @@ void Tracer::read_items(const Value& container) {
     keys.value.as<Tuple>().items.push_back(entry.key);
   }
   add_guard(std::move(keys));
+  std::int64_t at = -1;
   for (const Dict::Entry& entry : container.as<Dict>().entries()) {
-    if (!entry.live) continue;
+    if (!entry.live || kept_number(container, ++at) >= 0) continue;
     const std::string name = entry.key.is(Tag::Str) ? "[\"" + entry.key.as<Str>().text + "\"]" : "[…]";
-    arrive_part(entry.value, source, Source::Kind::Key, 0, entry.key, item_name(container, name));
+    ExprId number = -1;
+    arrive_part(entry.value, source, Source::Kind::Key, 0, entry.key, item_name(container, name),
+                follow ? &number : nullptr);
+    if (number >= 0) keep_number(container, at, number);
   }
 }
 
@@ -244,6 +262,7 @@ void Tracer::read_all(const Value& v, int depth) {
     }
     case Tag::Instance: {
       const Instance& instance = v.as<Instance>();
+      fix_kept(v);
       if (const Known* outside = known(v)) {
         const SourceId source = outside->source;
         const StructType& type = instance.struct_type();
@@ -403,7 +422,7 @@ void Tracer::change_append(const Value& list, std::int64_t count) {
 void Tracer::change_contents(const Value& container) {
   const Known* outside = known(container);
   if (!outside) return;
-  read_items(container);
+  read_items(container, true);
   change(container, outside->source).contents = true;
 }
 
