@@ -126,6 +126,8 @@ class Drive {
     if (!apply(entry, found, numbers)) return Next::Interpret;
     ++entry.hits;
     ++compiled_.hits;
+    // What the program asked for stays a call of its own in what becomes hot: nothing is gained there.
+    if (!compiled_.options.asked_for) vm_.count_ops(base_ - 1, entry.captured.nodes.size());
     if (entry.exit.returns) return Next::Returned;
     return entry.steps_over && entry.exit.condition < 0 ? Next::Interpret : Next::Dispatch;
   }
@@ -141,8 +143,9 @@ class Drive {
   }
 
   // Why no entry fits: the first guard of the latest one that begins here. What differs in numbers and sizes
-  // alone is not fixed again.
+  // from the latest that tells of any is not fixed again.
   void note_recompile(Place& place, const Frame* frame) {
+    bool is_latest = true;
     for (auto at = place.entries.rbegin(); at != place.entries.rend(); ++at) {
       const Entry& entry = **at;
       if (!entry.begins_at(frame, base_)) continue;
@@ -150,18 +153,21 @@ class Drive {
       Numbers numbers(vm_.interpreter(), entry.exprs, found);
       const Guard* guard = entry.failing(found, numbers);
       if (guard == nullptr) return;
-      TensorGuard::Difference difference = guard->difference(entry.sources, entry.exprs, found);
-      // Several graphs of one call may fail for the same reason.
-      const std::pair reason{compiled_.calls, difference.what + "|" + difference.was + "|" + difference.now};
-      if (reason != compiled_.recompiled_for) {
-        compiled_.recompiles.push_back(
-            {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
-      }
-      compiled_.recompiled_for = reason;
-      if (compiled_.options.dynamic != std::optional(false))
-        note_varying(place.varying, entry, found, numbers);
-      return;
+      if (is_latest) note_reason(guard->difference(entry.sources, entry.exprs, found));
+      is_latest = false;
+      if (compiled_.options.dynamic == std::optional(false)) return;
+      if (note_varying(place.varying, entry, found, numbers)) return;
     }
+  }
+
+  // Several graphs of one call may fail for the same reason.
+  void note_reason(TensorGuard::Difference difference) {
+    const std::pair reason{compiled_.calls, difference.what + "|" + difference.was + "|" + difference.now};
+    if (reason != compiled_.recompiled_for) {
+      compiled_.recompiles.push_back(
+          {std::move(difference.what), std::move(difference.was), std::move(difference.now)});
+    }
+    compiled_.recompiled_for = reason;
   }
 
   // Sizes with a name in the signature vary from the start.
@@ -187,7 +193,9 @@ class Drive {
     }
   }
 
-  static void note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
+  // False: nothing that may vary differs.
+  static bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
+    bool any = false;
     for (const Guard& guard : entry.guards) {
       if (guard.holds(found, numbers)) continue;
       const Value* now = guard.source >= 0 ? found[guard.source] : nullptr;
@@ -196,15 +204,19 @@ class Drive {
       if (guard.kind == Guard::Kind::Equal && now->tag() == guard.value.tag() &&
           (now->is(Tag::Int) || now->is(Tag::Float))) {
         varying.numbers.emplace(path, guard.value);
+        any = true;
       } else if (guard.kind == Guard::Kind::Tensor && now->is(Tag::Tensor)) {
         const Tensor& x = now->tensor();
         if (static_cast<std::size_t>(x.rank()) != guard.tensor.sizes.size()) continue;
         for (int d = 0; d < x.rank(); ++d) {
           const Dim was = guard.tensor.sizes[static_cast<std::size_t>(d)];
-          if (was != x.size(d) && was >= 2 && x.size(d) >= 2) varying.sizes.emplace(std::pair{path, d}, was);
+          if (was == x.size(d) || was < 2 || x.size(d) < 2) continue;
+          varying.sizes.emplace(std::pair{path, d}, was);
+          any = true;
         }
       }
     }
+    return any;
   }
 
   // What the trips of a loop change: numbers that are not worth fixing even once.
@@ -328,12 +340,7 @@ class Drive {
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     try {
-      if (computes(entry)) {
-        Made made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
-        entry.run = std::move(made.run);
-        entry.note = std::move(made.note);
-        entry.code_bytes = made.code_bytes;
-      }
+      if (computes(entry)) compile(place, entry);
     } catch (const OpError& error) {
       if (error.kind() == ErrorKind::Interrupted) return;  // the machine sees it next; later it is done again
       place.is_full = true;
@@ -352,6 +359,21 @@ class Drive {
     }
   }
 
+  // Where it can only be done for sizes that are known (inputs in one memory), for those alone.
+  void compile(Place& place, Entry& entry) {
+    Made made;
+    try {
+      made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
+    } catch (const OpError& error) {
+      if (error.kind() != ErrorKind::Capture || entry.captured.hints.empty()) throw;
+      fix_sizes(place, entry);
+      made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
+    }
+    entry.run = std::move(made.run);
+    entry.note = std::move(made.note);
+    entry.code_bytes = made.code_bytes;
+  }
+
   // What earlier entries, made at other sizes, say of the symbols.
   static bool is_general(const Place& place, const Entry& entry) {
     jit::SymbolValues before;
@@ -364,10 +386,22 @@ class Drive {
     });
   }
 
-  // Something in the graph depends on sizes in a way that was not seen: the entry is for these sizes alone.
+  // Something in the graph depends on sizes in a way that was not seen: the entry is for these sizes alone,
+  // and for the numbers that were sizes.
   static void fix_sizes(Place& place, Entry& entry) {
     for (Guard& each : entry.guards) each.tensor.symbols.clear();
+    for (const Symbol& each : entry.exprs.symbols) {
+      if (each.expr < 0) continue;
+      Guard guard;
+      guard.kind = Guard::Kind::Computed;
+      guard.number = each.expr;
+      guard.value = Value(each.hint);
+      entry.guards.push_back(std::move(guard));
+    }
     entry.captured = at_hints(std::move(entry.captured));
+    entry.captured.guards.clear();
+    for (const Guard& each : entry.guards)
+      entry.captured.guards.push_back(each.text(entry.sources, entry.exprs));
     place.varying.fixed_sizes = true;
   }
 

@@ -45,12 +45,23 @@ bool agrees(const GraphAttr& symbolic, const SymbolValues& values, const GraphAt
   return symbolic == earlier;
 }
 
+// Was the earlier graph made for the sizes that the inputs have at these values? Of others it tells nothing.
+bool same_inputs(const Graph& symbolic, const SymbolValues& values, const Graph& earlier) {
+  if (symbolic.inputs.size() != earlier.inputs.size()) return false;
+  return std::equal(
+      symbolic.values.begin(), symbolic.values.begin() + static_cast<std::ptrdiff_t>(symbolic.inputs.size()),
+      earlier.values.begin(), [&](const jit::Value& a, const jit::Value& b) {
+        return std::equal(a.type.sizes.begin(), a.type.sizes.end(), b.type.sizes.begin(), b.type.sizes.end(),
+                          [&](const Size& x, const Size& y) { return agrees(x, values, y, earlier.hints); });
+      });
+}
+
 void fix(Size& size, const SymbolValues& hints) { size = size.evaluate(hints); }
 
 }  // namespace
 
 bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earlier) {
-  if (!same_steps(symbolic, earlier)) return true;
+  if (!same_steps(symbolic, earlier) || !same_inputs(symbolic, values, earlier)) return true;
   for (std::size_t n = 0; n < symbolic.nodes.size(); ++n) {
     const jit::Node& a = symbolic.nodes[n];
     const jit::Node& b = earlier.nodes[n];

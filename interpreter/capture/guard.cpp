@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/natives.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
 
@@ -187,7 +188,7 @@ std::string short_text(const Value& v) {
     case Tag::Int:
       return std::to_string(v.as_int());
     case Tag::Float:
-      return fmt::format("{}", v.as_float());
+      return repr_of(v.as_float());
     case Tag::Str:
       return "\"" + v.as<Str>().text + "\"";
     case Tag::DType:
