@@ -29,8 +29,6 @@ Lapack<T>::Lapack(void* library) {
   };
   find(gemm_, "gemm");
   find(trsm_, "trsm");
-  find(getrf_, "getrf");
-  find(getrs_, "getrs");
   find(potrf_, "potrf");
   find(geqrf_, "geqrf");
   find(orgqr_, "orgqr");
@@ -64,20 +62,6 @@ void Lapack<T>::trsm(char side, char triangle, char transposed, char diagonal, i
                      int lda, T* b, int ldb) const {
   const T one = 1;
   trsm_(&side, &triangle, &transposed, &diagonal, &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
-}
-
-template <class T>
-int Lapack<T>::getrf(int m, int n, T* a, int lda, int* pivots) const {
-  int info = 0;
-  getrf_(&m, &n, a, &lda, pivots, &info);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::getrs(int n, int columns, const T* a, int lda, const int* pivots, T* b, int ldb) const {
-  int info = 0;
-  getrs_("N", &n, &columns, a, &lda, pivots, b, &ldb, &info, 1);
-  return info;
 }
 
 template <class T>

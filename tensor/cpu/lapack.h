@@ -21,8 +21,6 @@ class Lapack {
   // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
   void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
             int ldb) const;
-  int getrf(int m, int n, T* a, int lda, int* pivots) const;
-  int getrs(int n, int columns, const T* a, int lda, const int* pivots, T* b, int ldb) const;
   int potrf(char triangle, int n, T* a, int lda) const;
   // `work` has `size` elements; a size of -1 asks for the best one, which comes in work[0].
   int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const;
@@ -43,8 +41,6 @@ class Lapack {
                 Length, Length);
   void (*trsm_)(Letter, Letter, Letter, Letter, Int, Int, const T*, const T*, Int, T*, Int, Length, Length,
                 Length, Length);
-  void (*getrf_)(Int, Int, T*, Int, int*, int*);
-  void (*getrs_)(Letter, Int, Int, const T*, Int, Int, T*, Int, int*, Length);
   void (*potrf_)(Letter, Int, T*, Int, int*, Length);
   void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
   void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/cpu/product_kernels.h"
 #include "tensor/error.h"
 #include "tensor/memory.h"
 #include "tensor/parallel.h"
@@ -41,12 +42,12 @@ class Scratch {
 // Square by square, which the compiler turns in registers; `column_stride` may be a constant.
 template <class T, class Stride>
 void copy_by_squares(const T* from, std::int64_t row_stride, Stride column_stride, std::int64_t rows,
-                     std::int64_t columns, T* to) {
+                     std::int64_t columns, T* to, std::int64_t leading) {
   constexpr std::int64_t kSide = 4;
   for (std::int64_t column = 0; column < columns; column += kSide) {
     for (std::int64_t row = 0; row < rows; row += kSide) {
       const T* source = from + row * row_stride + column * column_stride;
-      T* target = to + row + column * rows;
+      T* target = to + row + column * leading;
       const std::int64_t height = std::min(kSide, rows - row);
       const std::int64_t width = std::min(kSide, columns - column);
       if (height == kSide && width == kSide) {
@@ -54,27 +55,32 @@ void copy_by_squares(const T* from, std::int64_t row_stride, Stride column_strid
         for (std::int64_t i = 0; i < kSide; ++i)
           for (std::int64_t j = 0; j < kSide; ++j) square[j][i] = source[i * row_stride + j * column_stride];
         for (std::int64_t j = 0; j < kSide; ++j)
-          for (std::int64_t i = 0; i < kSide; ++i) target[i + j * rows] = square[j][i];
+          for (std::int64_t i = 0; i < kSide; ++i) target[i + j * leading] = square[j][i];
       } else {
         for (std::int64_t i = 0; i < height; ++i)
           for (std::int64_t j = 0; j < width; ++j)
-            target[i + j * rows] = source[i * row_stride + j * column_stride];
+            target[i + j * leading] = source[i * row_stride + j * column_stride];
       }
     }
   }
 }
 
-// to[i + j * rows] = from[i * row_stride + j * column_stride]
+// to[i + j * leading] = from[i * row_stride + j * column_stride]
+template <class T>
+void copy_matrix(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
+                 std::int64_t columns, T* to, std::int64_t leading) {
+  if (row_stride == 1) {
+    for (std::int64_t j = 0; j < columns; ++j) std::copy_n(from + j * column_stride, rows, to + j * leading);
+  } else if (column_stride == 1) {
+    copy_by_squares(from, row_stride, std::integral_constant<std::int64_t, 1>(), rows, columns, to, leading);
+  } else {
+    copy_by_squares(from, row_stride, column_stride, rows, columns, to, leading);
+  }
+}
 template <class T>
 void copy_matrix(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
                  std::int64_t columns, T* to) {
-  if (row_stride == 1) {
-    for (std::int64_t j = 0; j < columns; ++j) std::copy_n(from + j * column_stride, rows, to + j * rows);
-  } else if (column_stride == 1) {
-    copy_by_squares(from, row_stride, std::integral_constant<std::int64_t, 1>(), rows, columns, to);
-  } else {
-    copy_by_squares(from, row_stride, column_stride, rows, columns, to);
-  }
+  copy_matrix(from, row_stride, column_stride, rows, columns, to, rows);
 }
 
 // The last two dimensions of a tensor, its batch broadcast to more dimensions.
@@ -100,6 +106,7 @@ class Matrices {
   int columns() const { return to_int(columns_); }
   std::int64_t count() const { return count_elements(batch_); }
 
+  MatrixView<T> view(std::int64_t i) const { return {x_.data<T>() + start(i), row_stride_, column_stride_}; }
   // Matrix `i`, column-major.
   void read(std::int64_t i, T* to) const {
     copy_matrix(x_.data<T>() + start(i), row_stride_, column_stride_, rows_, columns_, to);
