@@ -203,7 +203,7 @@ void Observer::augmented(const Value& target, const Value& value) {
   if (target.is(Tag::List) || target.is(Tag::Dict)) {
     tracer_.fix_kept(target);
     iterable(value);
-    if (!tracer_.is_stopped()) tracer_.change_contents(target);
+    if (!tracer_.is_stopped()) tracer_.change_contents(target, false);
     return;
   }
   operands(target, value);
@@ -349,7 +349,7 @@ void Observer::set_index(const Value& object, const Value& index) {
     case Tag::Dict:
       if (index.is(Tag::Slice)) return tracer_.stop("a slice of a list is assigned");
       if (!is_number_or_text(index)) return tracer_.stop("an index by " + describe(index));
-      return tracer_.change_contents(object);
+      return tracer_.change_contents(object, true);
     default:
       return tracer_.stop("an index of " + describe(object));
   }

@@ -137,7 +137,8 @@ class Tracer {
   void change_cell(const Value& cell, SourceId source);
   void change_field(const Value& instance, std::string_view name);
   void change_append(const Value& list, std::int64_t count);
-  void change_contents(const Value& container);
+  // `in_place`: each part that is not replaced stays where it is, so that numbers are followed.
+  void change_contents(const Value& container, bool in_place);
 
   // ---- Gradients (observe_gradients.cpp) ----
   void read_gradient(const Value& x);

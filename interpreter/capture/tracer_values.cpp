@@ -419,10 +419,10 @@ void Tracer::change_append(const Value& list, std::int64_t count) {
   if (!made.contents) made.appended += count;
 }
 
-void Tracer::change_contents(const Value& container) {
+void Tracer::change_contents(const Value& container, bool in_place) {
   const Known* outside = known(container);
   if (!outside) return;
-  read_items(container, true);
+  read_items(container, in_place);
   change(container, outside->source).contents = true;
 }
 
