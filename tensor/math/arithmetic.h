@@ -168,26 +168,27 @@ KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
 }
 
 // ---- Order. NaN on either side gives NaN; +0 is the larger zero. ----
+// Of two equals one choice takes b and the other a: their bits tell zeros apart, and are else the same.
 template <class T>
 KILN_MATH T maximum(T a, T b) {
+  const T larger = a > b ? a : b;
   if constexpr (kIsFloating<T>) {
-    const T larger = a > b ? a : b;
-    const T chosen =
-        a == b ? from_bits(static_cast<typename Format<T>::Bits>(to_bits(a) & to_bits(b))) : larger;
-    return isnan(a) ? a : chosen;
+    const T other = b > a ? b : a;
+    const T chosen = from_bits(static_cast<typename Format<T>::Bits>(to_bits(larger) & to_bits(other)));
+    return unordered(a, b) ? Format<T>::kNan : chosen;
   } else {
-    return a > b ? a : b;
+    return larger;
   }
 }
 template <class T>
 KILN_MATH T minimum(T a, T b) {
+  const T smaller = a < b ? a : b;
   if constexpr (kIsFloating<T>) {
-    const T smaller = a < b ? a : b;
-    const T chosen =
-        a == b ? from_bits(static_cast<typename Format<T>::Bits>(to_bits(a) | to_bits(b))) : smaller;
-    return isnan(a) ? a : chosen;
+    const T other = b < a ? b : a;
+    const T chosen = from_bits(static_cast<typename Format<T>::Bits>(to_bits(smaller) | to_bits(other)));
+    return unordered(a, b) ? Format<T>::kNan : chosen;
   } else {
-    return a < b ? a : b;
+    return smaller;
   }
 }
 template <class T>
@@ -210,6 +211,7 @@ KILN_MATH_TABLE double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6
 template <class T>
 KILN_MATH T round_decimals(T x, double decimals) {
   if constexpr (kIsFloating<T>) {
+    if (decimals == 0.0) return rint(x);  // the same for all elements: a loop of its own
     const double places = abs(decimals);
     const T p = static_cast<T>(kPowersOfTen[places < 22.0 ? static_cast<int>(places) : 22]);
     return decimals >= 0.0 ? rint(x * p) / p : rint(x / p) * p;

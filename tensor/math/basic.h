@@ -154,6 +154,15 @@ template <class T>
 KILN_MATH bool isnan(T x) {
   return x != x;
 }
+// Whether either is NaN, in one comparison.
+template <class T>
+KILN_MATH bool unordered(T a, T b) {
+#if defined(__CUDACC__)
+  return isnan(a) | isnan(b);
+#else
+  return __builtin_isunordered(a, b);
+#endif
+}
 template <class T>
 KILN_MATH bool isinf(T x) {
   if constexpr (kIsFloating<T>) {

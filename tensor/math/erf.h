@@ -1,4 +1,4 @@
-// Owns erf, erfc and gelu. Bounds, in ULP: erf 2 (f32), 1 (f64), erfc 1 (f32, through f64), 4 (f64).
+// Owns erf, erfc and gelu. Bounds, in ULP: erf 2 (f32), 1 (f64), erfc 2 (f32), 4 (f64).
 #pragma once
 
 #include "tensor/math/exp.h"
@@ -42,14 +42,6 @@ KILN_MATH double erf(double x) {
   const double result = copysign(a < 1.0 ? small : large, x);
   return isnan(x) ? x : result;
 }
-KILN_MATH double erfc(double x) {
-  const double a = abs(x);
-  const double small = 1.0 - copysign(fma(a, erf_small(a > 1.0 ? 1.0 : a * a), a), x);
-  const double tail = erfc_large(a < 0.5 ? 0.5 : a);
-  const double large = x < 0.0 ? 2.0 - tail : tail;
-  const double result = a < 0.5 ? small : large;
-  return isnan(x) ? x : result;
-}
 
 // 1 - e^(a Q(a)) with Q fitted to log(erfc(a))/a, error 2^-27.8 of the result. As expm1 it is good for small
 // a, too; there Q is its constant, in two parts.
@@ -63,22 +55,52 @@ KILN_MATH float erf(float x) {
   return copysign(fma(power, e.p, power - 1.0F), x);
 }
 
-// e^(a^2) erfc(a) (a + 3) as a function of 1 - 6/(a + 3), 0 <= a <= 10.6, error 2^-28.5: the result is f32.
-KILN_MATH double coarse_erfcx_shifted(double t) {
-  return horner(t, 0x1.12f21de1d33aap0, -0x1.c44c486779a36p-1, 0x1.2e326667c35d8p-1, -0x1.3deac30846e5ap-2,
-                0x1.e997c4560d79p-4, -0x1.b7c23ce825fb9p-6, -0x1.42276dea7e1eap-10, 0x1.93dd6caee7659p-9,
-                -0x1.f5c256ab21fe6p-12, -0x1.529520a2d1db7p-12);
+// e^(a^2) erfc(a) (a + k) as a function of 1 - 2k/(a + k), 0 <= a <= 10.07, error 2^-26.8: c0 + t times this.
+// The k is one for which c0 is almost a float.
+inline constexpr float kErfcxShift = 0x1.a5p0F, kErfcxMiddle = 0x1.f83f0ap-1F;
+KILN_MATH float erfcx_slope(float t) {
+  return horner(t, -0x1.22b28cp-1F, 0x1.15bf8p-3F, 0x1.0bc974p-5F, -0x1.2a5e98p-6F, -0x1.ad7d5ap-8F,
+                0x1.17471cp-9F, 0x1.d47acap-10F, 0x1.1d4538p-14F, -0x1.5b72c4p-12F, -0x1.c8de62p-14F);
 }
-// In double, whose squares are exact; but the division is one of floats, and a step of Newton's.
+// e^(a^2) erfc(a), a >= 0, as an unevaluated sum. What rounding a + k and its inverse does to the result is
+// made good to first order: (a + k) times the derivative is about -1.4 times it.
+KILN_MATH Sum<float> erfcx(float a) {
+  const float shifted = a + kErfcxShift;
+  const float inverse = 1.0F / shifted;
+  const float t = fma(-2.0F * kErfcxShift, inverse, 1.0F);
+  const float slope = erfcx_slope(t);
+  const float scaled = fma(t, slope, kErfcxMiddle);
+  const float hi = scaled * inverse;
+  const float lost = fma(fma(t, slope, kErfcxMiddle - scaled), inverse, fma(scaled, inverse, -hi));
+  const float residual = fma(-inverse, a - (shifted - kErfcxShift), fma(-inverse, shifted, 1.0F));
+  return {hi, fma(hi, 1.4F * residual, lost)};
+}
+// e^-(a^2) erfcx(a), the square made exact by what rounding it lost. Results in range are normal; for others
+// the power is 2^64 times too large until the end, where they are rounded.
+KILN_MATH bool erfc_in_range(float x) { return abs(x) <= 9.0F; }
+KILN_MATH bool erfc_in_range(double) { return true; }
+template <bool kInRange = false>
+KILN_MATH double erfc(double x) {
+  const double a = abs(x);
+  const double small = 1.0 - copysign(fma(a, erf_small(a > 1.0 ? 1.0 : a * a), a), x);
+  const double tail = erfc_large(a < 0.5 ? 0.5 : a);
+  const double large = x < 0.0 ? 2.0 - tail : tail;
+  const double result = a < 0.5 ? small : large;
+  return isnan(x) ? x : result;
+}
+template <bool kInRange = false>
 KILN_MATH float erfc(float x) {
-  constexpr double kLog2E = 0x1.71547652b82fep0;
-  const float a = abs(x) > 10.5F ? 10.5F : abs(x);
-  const auto wide = static_cast<double>(a);
-  const auto rough = static_cast<double>(1.0F / (a + 3.0F));
-  const double inverse = fma(fma(-rough, wide + 3.0, 1.0), rough, rough);
-  const double scaled = coarse_erfcx_shifted(fma(-6.0, inverse, 1.0)) * inverse;
-  const double tail = scaled * coarse_exp2(wide * wide * -kLog2E);
-  return static_cast<float>(x < 0.0F ? 2.0 - tail : tail);
+  constexpr float kMost = 10.0625F;
+  const float a = kInRange || !(abs(x) > kMost) ? abs(x) : kMost;
+  const float square = a * a;
+  const ExpReduced<float> e = exp_reduce(-square);
+  const float r = e.r - fma(a, a, -square);
+  const float p = fma(r * r, exp_tail(r), r);
+  const Sum<float> scaled = erfcx(a);
+  const float product = fma(scaled.hi, p, fma(scaled.lo, p, scaled.lo)) + scaled.hi;
+  const float tail =
+      kInRange ? product * power_of_two<float>(e.n) : product * power_of_two<float>(e.n + 64) * 0x1p-64F;
+  return x < 0.0F ? 2.0F - tail : tail;
 }
 
 // x times the normal distribution function of x. Beyond the range the smaller tail is nothing beside x: of

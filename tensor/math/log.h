@@ -90,15 +90,18 @@ KILN_MATH T log(T x) {
 
 // log(1 + x): of the rounded sum u, plus what the rounding lost, over u.
 template <class T>
+KILN_MATH bool log1p_in_range(T x) {
+  return (x > T(-1)) & (x <= Format<T>::kMax);
+}
+template <bool kInRange = false, class T>
 KILN_MATH T log1p(T x) {
   const T u = T(1) + x;
-  const LogParts<T> parts = log_parts(u);
+  const LogParts<T> parts = log_parts<kInRange>(u);
   const T lost = x > T(1) ? T(1) - (u - x) : x - (u - T(1));
   const bool near_one = parts.k == T(0);
   const T f = near_one ? x : parts.m - T(1);
-  const T sum = log_sum(parts.k, f, near_one ? T(0) : lost / u);
-  const T inside = x > T(-1) && x < Format<T>::kInf ? copysign(sum, x) : log_special(u, sum);
-  return inside;
+  const T sum = copysign(log_sum(parts.k, f, near_one ? T(0) : lost / u), x);
+  return kInRange || log1p_in_range(x) ? sum : log_special(u, sum);
 }
 
 KILN_MATH float log2_inside(float k, float f) {

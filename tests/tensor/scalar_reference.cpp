@@ -78,7 +78,7 @@ const ScalarReference kReferences[] = {
     {"acosh", REAL(std::acosh(a)), nullptr, 1, 2},
     {"atanh", REAL(std::atanh(a)), nullptr, 1.5, 2},
     {"erf", REAL(std::erf(a)), nullptr, 2, 1},
-    {"erfc", REAL(std::erfc(a)), nullptr, 1, 4},
+    {"erfc", REAL(std::erfc(a)), nullptr, 2, 4},
     {"lgamma", REAL(std::lgamma(std::fabs(a))), nullptr, 1, 4},
     {"digamma", REAL(digamma(a)), nullptr, 1, 12},
     {"sigmoid", REAL(sigmoid(a)), nullptr, 2},
