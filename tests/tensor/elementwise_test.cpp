@@ -167,8 +167,8 @@ TEST_CASE("elementwise ops give the same bits on any number of threads and every
   const cpu::Isa best = cpu::isa();
   const int threads = num_threads();
   for (const Op* op : pointwise_ops()) {
-    for (const DType dtype :
-         {DType::F32, DType::F64, DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64}) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::Bool, DType::U8,
+                              DType::I8, DType::I16, DType::I32, DType::I64}) {
       const std::vector<Tensor> inputs = operands(*op, dtype, Dims{3, 11'111});
       set_num_threads(1);
       const Tensor expected = run(*op, inputs);

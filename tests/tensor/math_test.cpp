@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "tensor/cpu/isa.h"
+#include "tensor/math.h"
 #include "tensor/ops/pointwise.h"
 #include "tests/tensor/scalar_reference.h"
 #include "tests/tensor/tensors.h"
@@ -219,6 +221,19 @@ TEST_CASE("one argument out of range leaves the others of its block as they were
   }
 }
 
+// Every size from where it is 1 to where it is nothing: its square takes 7 bits of the exponent's argument.
+TEST_CASE("erfc of f32 is within its bound wherever it varies", "[math]") {
+  std::vector<float> xs;
+  for (std::int32_t i = -2'000'000; i <= 5'155'000; i += 17)
+    xs.push_back(static_cast<float>(i) * 0x1.0624dep-19F);
+  const Tensor y = call("erfc", {tensor_of(xs)})[0];
+  const ScalarReference& reference = *scalar_reference("erfc");
+  double worst = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    worst = std::max(worst, ulp_error(y.data<float>()[i], reference.real(xs[i], 0, 0)));
+  CHECK(worst <= reference.ulp);
+}
+
 // What is lost is small beside x, and below zero in f32 beside the result, down to where that is nothing
 // beside x.
 TEST_CASE("gelu in both forms, to where it is x or nothing", "[math]") {
@@ -265,6 +280,26 @@ TEST_CASE("halves convert to nearest even, for every half", "[math]") {
       CHECK(back.data<Half>()[i].bits == i);
     }
   }
+}
+
+TEST_CASE("halves become the same floats on every instruction set, those that are no numbers too", "[math]") {
+  const cpu::Isa best = cpu::isa();
+  // Every half, at every place of a vector: numbers beside what is none.
+  const Tensor halves = Tensor::empty(Dims{3, 65537}, DType::F16);
+  for (int i = 0; i < 3 * 65537; ++i) halves.writable<Half>()[i] = Half{static_cast<std::uint16_t>(i * 5)};
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    cpu::set_isa(isa);
+    const Tensor floats = ops::to(halves, DType::F32);
+    bool right = true;
+    for (int i = 0; i < 3 * 65537; ++i) {
+      const float want = math::half_to_float(halves.data<Half>()[i].bits);
+      right = right && math::to_bits(floats.data<float>()[i]) == math::to_bits(want);
+    }
+    INFO(name(isa));
+    CHECK(right);
+  }
+  cpu::set_isa(best);
 }
 
 TEST_CASE("floats between two halves go to the nearer, ties to the even one", "[math]") {

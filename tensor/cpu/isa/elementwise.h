@@ -28,8 +28,16 @@ void add_ternary(KernelTable& table);
 
 namespace {
 
-// A block short enough to stay in the first cache between the check of its guard and the loop.
-constexpr std::int64_t kGuardBlock = 512;
+// Loops go block by block. One is short enough to stay in the first cache between the check of its guard and
+// the loop, and while it is computed the one after the next is on its way: functions that take as long as
+// memory does would else wait for it in between.
+template <class S>
+constexpr std::int64_t kBlock = sizeof(S) < 4 ? 1024 : 256;
+template <class S>
+void prefetch_ahead(const S* block, std::int64_t n) {
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(S));
+  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(block + 2 * kBlock<S> + i);
+}
 
 // What elements of a type are computed in.
 template <class S>
@@ -94,20 +102,24 @@ unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const
   static_assert(kGivesRightType<Op, T, decltype(Op::apply(T(), params, unused))>);
   const auto* x = static_cast<const Raw<S>*>(in[0]);
   auto* out = static_cast<Raw<R>*>(result);
-  if constexpr (Op::kHasRange) {
+  if constexpr (!math::kIsFloating<S>) {
+    static_assert(!Op::kHasRange);
+    return unary_loop<true, Op, S, R>(x, out, n, params);
+  } else {
     const Params p = known<S>(params);
     unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
-      const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
+    for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
+      const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
+      prefetch_ahead(x + begin, count);
       Flag<S> outside = 0;
-      for (std::int64_t i = begin; i < begin + count; ++i)
-        outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(x[i]), p) ? 0 : 1);
+      if constexpr (Op::kHasRange) {
+        for (std::int64_t i = begin; i < begin + count; ++i)
+          outside |= static_cast<Flag<S>>(Op::in_range(x[i], p) ? 0 : 1);
+      }
       bad |= outside == 0 ? unary_loop<true, Op, S, R>(x + begin, out + begin, count, params)
                           : unary_loop<false, Op, S, R>(x + begin, out + begin, count, params);
     }
     return bad;
-  } else {
-    return unary_loop<true, Op, S, R>(x, out, n, params);
   }
 }
 
@@ -152,8 +164,10 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
   if constexpr (Op::kHasRange) {
     const Params p = known<S>(params);
     unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < n; begin += kGuardBlock) {
-      const std::int64_t count = n - begin < kGuardBlock ? n - begin : kGuardBlock;
+    for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
+      const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
+      prefetch_ahead(a + begin, count);
+      prefetch_ahead(b + begin, count);
       if constexpr (std::is_same_v<Op, scalar::pow> && math::kIsFloating<S>) {
         if (uniform_power(a + begin, b + begin, out + begin, count)) continue;
       }
