@@ -151,23 +151,24 @@ std::vector<TensorType> infer_norm_backward(std::span<const TensorType> in, cons
   return {{in[1].dtype, in[1].device, in[1].sizes, false}, column, column};
 }
 
-// Runs over columns after the rows told their statistics.
-Tensors column_gradients(const RowInputs& rows, DType dtype, const Dims& shape) {
-  cpu::NormColumnsJob job;
-  job.rows = rows.rows;
-  job.size = rows.job.size;
-  job.gradient = rows.job.in[0];
-  job.x = rows.job.in[1];
-  job.mean = rows.job.row_out[0];
-  job.rstd = rows.job.row_out[1];
-  const Tensor sums = ops::column_sums(job, dtype);
-  Tensors gradients;
-  for (const std::int64_t half : {0, 1}) {
-    const Tensor each =
-        Tensor::alias(sums, {shape, contiguous_strides(shape), sums.offset() + half * job.size});
-    gradients.push_back(ops::cast(each, dtype));
-  }
-  return gradients;
+// The gradient by x, and the sums over rows that weight and bias take, [2, size].
+Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
+  cpu::RowJob& job = rows.job;
+  if (ops::sums_by_lanes(rows.rows, job.size)) return ops::run_norm_backward(program, dtype, job, rows.rows);
+  const Dim sizes[] = {2, rows.rows};
+  const Tensor stats = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  std::byte* memory = stats.raw_writable();
+  if (program == RowProgram::LayerNormBackward) job.row_out[0] = memory;
+  job.row_out[1] = memory + rows.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
+  ops::run_rows(program, dtype, job, rows.rows);
+  cpu::NormColumnsJob columns;
+  columns.rows = rows.rows;
+  columns.size = job.size;
+  columns.gradient = job.in[0];
+  columns.x = job.in[1];
+  columns.mean = job.row_out[0];
+  columns.rstd = job.row_out[1];
+  return ops::column_sums(columns, dtype);
 }
 
 template <RowProgram kProgram>
@@ -181,14 +182,14 @@ Tensors norm_backward(const Op&, Inputs in, const Attrs& attrs) {
     const Tensor none = Tensor::empty(Dims{0}, dtype, dx.device());
     return {dx, none, none};
   }
-  const Dim sizes[] = {2, rows.rows};
-  const Tensor stats = Tensor::empty(sizes, cpu::accumulator_of(dtype));
-  std::byte* memory = stats.raw_writable();
-  if (kProgram == RowProgram::LayerNormBackward) rows.job.row_out[0] = memory;
-  rows.job.row_out[1] = memory + rows.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
-  ops::run_rows(kProgram, dtype, rows.job, rows.rows);
-  Tensors columns = column_gradients(rows, dtype, attrs.get<Dims>("normalized_shape"));
-  return {dx, columns[0], columns[1]};
+  const Tensor sums = sums_over_rows(kProgram, dtype, rows);
+  const Dims& shape = attrs.get<Dims>("normalized_shape");
+  Tensors gradients{dx};
+  for (const std::int64_t half : {0, 1}) {
+    const Layout layout{shape, contiguous_strides(shape), sums.offset() + half * rows.job.size};
+    gradients.push_back(ops::cast(Tensor::alias(sums, layout), dtype));
+  }
+  return gradients;
 }
 
 template <bool kCentered>

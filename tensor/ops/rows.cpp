@@ -34,14 +34,18 @@ Tensor rows_back(const Tensor& rows, int dim) {
   return cpu::contiguous_copy(Tensor::alias(rows, moved(rows.layout(), rows.rank() - 1, dim)), rows.dtype());
 }
 
-void run_rows(cpu::RowProgram program, DType dtype, cpu::RowJob job, std::int64_t rows) {
+namespace {
+
+int float_index(DType dtype) { return static_cast<int>(dtype) - static_cast<int>(DType::F16); }
+
+std::int64_t row_grain(std::int64_t size) { return std::max<std::int64_t>(1, 4096 / size); }
+
+}  // namespace
+
+void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job, std::int64_t rows) {
   if (rows == 0 || job.size == 0) return;
-  const auto bytes = rows * job.size * static_cast<std::int64_t>(size_of(dtype));
-  job.streaming = streams(bytes) && job.size <= 65536;
-  const cpu::RowKernel kernel =
-      cpu::row_kernels()
-          .program[static_cast<int>(program)][static_cast<int>(dtype) - static_cast<int>(DType::F16)];
-  parallel_for(rows, std::max<std::int64_t>(1, 4096 / job.size),
+  const cpu::RowKernel kernel = cpu::row_kernels().program[static_cast<int>(program)][float_index(dtype)];
+  parallel_for(rows, row_grain(job.size),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
 }
 
@@ -54,8 +58,31 @@ Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
   const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
   job.results = partials.raw_writable();
   const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
-  const auto kernel = cpu::row_kernels().norm_columns[static_cast<int>(dtype) - static_cast<int>(DType::F16)];
+  const auto kernel = cpu::row_kernels().norm_columns[float_index(dtype)];
   parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
+  return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
+}
+
+// A lane takes every 32nd row: only long ones are worth that. Its sums stay in cache, and all lanes' are
+// small beside the tensors.
+bool sums_by_lanes(std::int64_t rows, std::int64_t size) {
+  return rows >= 8 * kReductionLanes && size >= 256 && size <= 16384;
+}
+
+Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows, std::int64_t count) {
+  cpu::NormLanesJob job{.rows = rows, .count = count, .blocks = reduction_blocks(count)};
+  const DType wide = cpu::accumulator_of(dtype);
+  const Dim partial[] = {2, rows.size, job.blocks}, whole[] = {job.blocks, kReductionLanes, 2, rows.size};
+  const Tensor partials = Tensor::empty(partial, wide), lanes = Tensor::empty(whole, wide);
+  job.results = partials.raw_writable();
+  job.lanes = lanes.raw_writable();
+  const cpu::RowKernels& kernels = cpu::row_kernels();
+  const int centered = program == cpu::RowProgram::LayerNormBackward ? 0 : 1;
+  const auto kernel = kernels.norm_lanes[float_index(dtype)][centered];
+  parallel_for(job.blocks * kReductionLanes, 1,
+               [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
+  const auto fold = kernels.fold_lanes[float_index(dtype)];
+  parallel_for(2 * rows.size, 256, [&](std::int64_t begin, std::int64_t end) { fold(job, begin, end); });
   return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
 }
 

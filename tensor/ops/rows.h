@@ -12,12 +12,16 @@ Tensor rows_along(const Tensor& x, int dim);
 Tensor rows_back(const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
-void run_rows(cpu::RowProgram program, DType dtype, cpu::RowJob job, std::int64_t rows);
+void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job, std::int64_t rows);
 // Results of so many bytes are written past the caches: they would not stay until they are read.
 bool streams(std::int64_t bytes);
 
 // The sums of a job over its rows, in the fixed order: accumulators [2, size]. Sizes, inputs and statistics
 // of the job are given; `dtype` is that of its elements.
 Tensor column_sums(cpu::NormColumnsJob job, DType dtype);
+
+// The gradient of a norm by x (`program`) and the same sums in one pass, where that is the faster way.
+bool sums_by_lanes(std::int64_t rows, std::int64_t size);
+Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows, std::int64_t count);
 
 }  // namespace kiln::ops

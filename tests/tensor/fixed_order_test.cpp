@@ -1,5 +1,6 @@
 // The order of every reduction is the documented one, whatever the layout, the threads and the instruction
 // set.
+#include <bit>
 #include <catch2/catch.hpp>
 
 #include "tensor/cpu/copy.h"
@@ -13,24 +14,31 @@ using namespace kiln::testing;
 namespace {
 
 // tensor/fixed_order.h, word by word.
-template <class T>
-T documented_sum(const std::vector<T>& e) {
+template <class T, class F>
+T documented(const std::vector<T>& e, T identity, F combine) {
   std::vector<T> blocks;
   for (std::size_t begin = 0; begin < e.size(); begin += kReductionBlock) {
     const std::size_t end = std::min<std::size_t>(e.size(), begin + kReductionBlock);
-    T lane[kReductionLanes] = {};
-    for (std::size_t i = begin; i < end; ++i) lane[(i - begin) % kReductionLanes] += e[i];
-    for (int half = kReductionLanes / 2; half >= 1; half /= 2)
-      for (int j = 0; j < half; ++j) lane[j] += lane[j + half];
+    std::vector<T> lane(kReductionLanes, identity);
+    for (std::size_t i = begin; i < end; ++i) {
+      T& each = lane[(i - begin) % kReductionLanes];
+      each = combine(each, e[i]);
+    }
+    for (std::size_t half = kReductionLanes / 2; half >= 1; half /= 2)
+      for (std::size_t j = 0; j < half; ++j) lane[j] = combine(lane[j], lane[j + half]);
     blocks.push_back(lane[0]);
   }
   while (blocks.size() > 1) {
     std::vector<T> next;
-    for (std::size_t i = 0; i + 1 < blocks.size(); i += 2) next.push_back(blocks[i] + blocks[i + 1]);
+    for (std::size_t i = 0; i + 1 < blocks.size(); i += 2) next.push_back(combine(blocks[i], blocks[i + 1]));
     if (blocks.size() % 2 == 1) next.push_back(blocks.back());
     blocks = next;
   }
   return blocks[0];
+}
+template <class T>
+T documented_sum(const std::vector<T>& e) {
+  return documented(e, T(0), [](T a, T b) { return a + b; });
 }
 
 // The sum over `dims` of a 3-d tensor, one output at a time.
@@ -79,6 +87,32 @@ TEST_CASE("sums follow the documented order", "[reduce][order]") {
       INFO(to_string(shape) << " over " << to_string(dims));
       CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Sum), reference<float>(x, dims)));
       CHECK(same_bits(cpu::fold(wide, dims, cpu::Combine::Sum), reference<double>(wide, dims)));
+    }
+  }
+}
+
+// They may be combined in any groups, as the last of equals and the first that is no number stay the same.
+TEST_CASE("maxima and minima are the zero and the nan of the documented order", "[reduce][order]") {
+  const Settings restore;
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (const Dim n : {1, 31, 64, 127, 128, 129, 500, 4096, 5000}) {
+    for (const int nans : {0, 3}) {
+      std::vector<float> e(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < e.size(); ++i) e[i] = i * 7919 % 13 < 6 ? 0.0F : -0.0F;
+      for (int k = 1; k <= nans; ++k)
+        e[e.size() * static_cast<std::size_t>(k) / 4] =
+            std::bit_cast<float>(0x7fc00000U + static_cast<unsigned>(k));
+      const Tensor x = Tensor::empty(Dims{n}, DType::F32);
+      std::copy(e.begin(), e.end(), x.writable<float>());
+      const float most = documented(e, -INFINITY, [](float a, float b) { return a > b || a != a ? a : b; });
+      const float least = documented(e, INFINITY, [](float a, float b) { return a < b || a != a ? a : b; });
+      for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+        if (!cpu::has_isa(isa)) continue;
+        cpu::set_isa(isa);
+        INFO(n << " elements, " << nans << " of them no numbers, on " << name(isa));
+        CHECK(bits(cpu::fold(x, {0}, cpu::Combine::Max).data<float>()[0]) == bits(most));
+        CHECK(bits(cpu::fold(x, {0}, cpu::Combine::Min).data<float>()[0]) == bits(least));
+      }
     }
   }
 }
@@ -163,6 +197,37 @@ TEST_CASE("softmax along columns has the bits of softmax along rows", "[order]")
         const Tensor by_columns = call(op, {x}, {{"dim", std::int64_t{dim}}})[0];
         const Tensor by_rows = call(op, {rows}, {{"dim", std::int64_t{dim + 1}}})[0];
         CHECK(same_bits(by_columns, cpu::contiguous_copy(ops::transpose(by_rows, dim, dim + 1), dtype)));
+      }
+    }
+  }
+}
+
+// Long rows add to the sums over rows lane by lane, others in a pass of their own.
+TEST_CASE("gradients of norms have the bits of their composition, however the sums over rows are made",
+          "[order]") {
+  const Settings restore;
+  for (const Dims& sizes :
+       {Dims{300, 260}, Dims{257, 1000}, Dims{4200, 256}, Dims{8200, 300}, Dims{255, 300}, Dims{300, 40}}) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16}) {
+      const Tensor x = noise(sizes, dtype, 4, -2, 5), g = noise(sizes, dtype, 5),
+                   w = noise({sizes[1]}, dtype, 6);
+      for (const char* name : {"layer_norm_backward", "rms_norm_backward"}) {
+        const Op& op = OpTable::get().at(name);
+        for (const Tensor& weight : {w, Tensor()}) {
+          const Tensor inputs[] = {g, x, weight};
+          Attrs attrs(op);
+          attrs.set("normalized_shape", Dims{sizes[1]});
+          const Tensors body = op.decompose(op, Inputs(inputs, 3), attrs);
+          for (const int threads : {1, 3}) {
+            set_num_threads(threads);
+            const Tensors kernel = op.eager(op, Inputs(inputs, 3), attrs);
+            for (std::size_t i = 0; i < body.size(); ++i) {
+              INFO(name << " of " << to_string(x.type()) << (weight ? "" : " without weight") << ", result "
+                        << i);
+              CHECK(same_bits(kernel[i], body[i]));
+            }
+          }
+        }
       }
     }
   }

@@ -20,6 +20,7 @@ inline constexpr int kVectorBytes = 16;
 
 // Each works on scalars and on vectors alike.
 struct SumOf {
+  static constexpr bool kAssociative = false;
   template <class T>
   static constexpr T identity() {
     return T(0);
@@ -30,6 +31,7 @@ struct SumOf {
   }
 };
 struct ProdOf {
+  static constexpr bool kAssociative = false;
   template <class T>
   static constexpr T identity() {
     return T(1);
@@ -41,6 +43,7 @@ struct ProdOf {
 };
 // Not-a-number wins, from either side.
 struct MaxOf {
+  static constexpr bool kAssociative = true;  // the last of equals, the first that is no number
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -52,6 +55,7 @@ struct MaxOf {
   }
 };
 struct MinOf {
+  static constexpr bool kAssociative = true;
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -85,7 +89,7 @@ class Lanes {
   void add(const T* from, std::int64_t count) {
     Vector acc[kCount];
     assign(acc, acc_);
-    std::int64_t i = 0;
+    std::int64_t i = C::kAssociative ? add_quarters(acc, from, count) : 0;
     for (; i + kReductionLanes <= count; i += kReductionLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
@@ -116,6 +120,21 @@ class Lanes {
     for (int k = 0; k < kCount; ++k) {
       acc[k] = C::apply(acc[k], load_vector<Vector>(from + k * kWidth));
     }
+  }
+  // Four stretches side by side, so that one step need not wait for the one before; then the four in their
+  // order. Tells how many elements it took.
+  static std::int64_t add_quarters(Vector (&acc)[kCount], const T* from, std::int64_t count) {
+    const std::int64_t quarter = count / (4 * kReductionLanes) * kReductionLanes;
+    Vector others[3][kCount];
+    for (auto& other : others)
+      for (Vector& each : other) each = Vector{} + C::template identity<T>();
+    for (std::int64_t i = 0; i < quarter; i += kReductionLanes) {
+      add_group(acc, from + i);
+      for (int q = 0; q < 3; ++q) add_group(others[q], from + (q + 1) * quarter + i);
+    }
+    for (const auto& other : others)
+      for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], other[k]);
+    return 4 * quarter;
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
   static void add_rest(Vector (&acc)[kCount], const T* from, std::int64_t count) {

@@ -10,23 +10,31 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// Folds make(i), i < count, in the fixed order. `make(begin, n, to)` fills a chunk.
+// Folds what is made in the fixed order: `make(begin, n)` gives the place of a chunk.
 template <class C, class A, class Make>
-A fold_made(std::int64_t count, const Make& make) {
+A fold_chunks(std::int64_t count, const Make& make) {
   constexpr std::int64_t kChunk = 8 * kReductionLanes;
-  alignas(64) A chunk[kChunk];
   BlockTree<C, A> tree;
   for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
     const std::int64_t end = std::min(count, begin + kReductionBlock);
     Lanes<C, A> lanes;
     for (std::int64_t i = begin; i < end; i += kChunk) {
       const std::int64_t size = std::min(kChunk, end - i);
-      make(i, size, chunk);
-      lanes.add(chunk, size);
+      lanes.add(make(i, size), size);
     }
     tree.add(lanes.result());
   }
   return tree.result();
+}
+
+// Likewise, of what is kept for its sum alone: `make(begin, n, to)` fills a chunk.
+template <class C, class A, class Make>
+A fold_made(std::int64_t count, const Make& make) {
+  alignas(64) A chunk[8 * kReductionLanes];
+  return fold_chunks<C, A>(count, [&](std::int64_t begin, std::int64_t size) {
+    make(begin, size, chunk);
+    return static_cast<const A*>(chunk);
+  });
 }
 
 // Two folds at once: make(begin, n, to, other) fills a chunk of each.
@@ -55,12 +63,14 @@ struct RowStats {
   A rstd = 0;
 };
 
-template <bool Centered, class A>
-RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon) {
+// Calls along(at, n) for each chunk on the way.
+template <bool Centered, class A, class Along>
+RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon, const Along& along) {
   RowStats<A> stats;
   if (Centered) stats.mean = fold_contiguous<SumOf>(x, n) / static_cast<A>(n);
   const A mean = stats.mean;
   const A squares = fold_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t count, A* to) {
+    along(at, count);
     for (std::int64_t i = 0; i < count; ++i) {
       const A d = Centered ? x[at + i] - mean : x[at + i];
       to[i] = d * d;
@@ -68,6 +78,10 @@ RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon) {
   });
   stats.rstd = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(epsilon));
   return stats;
+}
+template <bool Centered, class A>
+RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon) {
+  return row_stats<Centered>(x, n, epsilon, [](std::int64_t, std::int64_t) {});
 }
 
 }  // namespace kiln::cpu::KILN_ISA
