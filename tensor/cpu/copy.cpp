@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 32768;
 constexpr Dim kShortRow = 16;
+constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 
 unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
   const auto bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(params.bits) / 8;
@@ -49,11 +50,23 @@ class RawCopy {
       return;
     }
     Walker target(space_, 0, begin), source(space_, 1, begin);
+    const std::int64_t ahead = prefetch_distance();
     target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
       source.advance(length, [&](std::int64_t from, std::int64_t count) {
+        for (std::int64_t i = 0; ahead != 0 && i < count * item_; i += kLine)
+          __builtin_prefetch(from_ + from * item_ + ahead + i);
         row(to_ + to * item_, target.inner_stride(), from_ + from * item_, source.inner_stride(), count);
       });
     });
+  }
+
+  // How many bytes on a row is that is read soon. Rows of a few lines, apart from each other, end before the
+  // processor has guessed how they go on.
+  std::int64_t prefetch_distance() const {
+    constexpr std::int64_t kRows = 4, kShortBytes = 1024;
+    const std::size_t last = space_.sizes().size() - 1;
+    if (last == 0 || space_.strides(1)[last] != 1 || space_.inner() * item_ > kShortBytes) return 0;
+    return kRows * space_.strides(1)[last - 1] * item_;
   }
 
   // Runs of the two are equally long: they share the inner dimension.
@@ -83,13 +96,26 @@ class RawCopy {
     }
   }
 
+  // Each element `inner` times: vectors of at least as many, the rest of which the next row overwrites.
+  template <int kWidth, class T>
+  static void repeat_each(T* to, const T* from, Dim from_stride, Dim inner, Dim rows) {
+    for (; rows * inner >= kWidth; --rows, to += inner, from += from_stride) {
+      const T value = *from;
+      for (int i = 0; i < kWidth; ++i) to[i] = value;
+    }
+    for (; rows > 0; --rows, to += inner, from += from_stride) std::fill_n(to, inner, *from);
+  }
+
   template <class T>
   void copy_rows_of() const {
     const std::size_t last = space_.sizes().size() - 1;
     const Dim inner = space_.sizes()[last];
     const Dim rows = space_.sizes()[last - 1];
     const Dims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
+    const bool repeats = from_strides[last] == 0 && to_strides[last] == 1 && to_strides[last - 1] == inner;
     const auto stretch = [&](T* to, const T* from, Dim count) {
+      if (repeats && inner <= 4) return repeat_each<4>(to, from, from_strides[last - 1], inner, count);
+      if (repeats) return repeat_each<kShortRow>(to, from, from_strides[last - 1], inner, count);
       for (Dim r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
         for (Dim i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
       }
