@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/cpu/copy.h"
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/image_blocks.h"
 #include "tensor/cpu/onednn_convolution.h"
@@ -187,6 +188,12 @@ bool is_trivial(const ConvShape& shape) {
          shape.in_plane() == 0 || shape.out_plane() == 0 || shape.taps() == 0;
 }
 
+bool through_library(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16; }
+
+// Where the library has no bf16 the same is done in f32, between conversions.
+Tensor wide(const Tensor& x) { return contiguous_copy(x, DType::F32); }
+Tensor wide_like(const Tensor& x) { return Tensor::empty(x.sizes(), DType::F32, x.device()); }
+
 template <class F>
 void visit(DType dtype, F&& f) {
   switch (dtype) {
@@ -213,37 +220,54 @@ void visit(DType dtype, F&& f) {
 
 void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Tensor& y) {
-  visit(y.dtype(), [&]<class T>() {
+  const DType dtype = y.dtype();
+  if (!is_trivial(shape) && through_library(dtype) &&
+      onednn::convolve(shape, dtype, x.raw(), weight.raw(), bias ? bias.raw() : nullptr, y.raw_writable())) {
+    return;
+  }
+  if (dtype == DType::BF16) {
+    const Tensor result = wide_like(y);
+    convolve(shape, wide(x), wide(weight), bias ? wide(bias) : bias, result);
+    return copy(y, result);
+  }
+  visit(dtype, [&]<class T>() {
     const T* add = bias ? bias.data<T>() : nullptr;
-    T* out = y.writable<T>();
-    if (is_trivial(shape)) return fill_planes(shape, add, out);
-    if constexpr (std::is_same_v<T, float>) {
-      if (onednn::convolve(shape, x.data<T>(), weight.data<T>(), add, out)) return;
-    }
-    Matrices<T>(shape).forward(x.data<T>(), weight.data<T>(), add, out);
+    if (is_trivial(shape)) return fill_planes(shape, add, y.writable<T>());
+    Matrices<T>(shape).forward(x.data<T>(), weight.data<T>(), add, y.writable<T>());
   });
 }
 
 void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x) {
   if (is_trivial(shape)) return clear(x);
-  visit(x.dtype(), [&]<class T>() {
-    T* out = x.writable<T>();
-    if constexpr (std::is_same_v<T, float>) {
-      if (onednn::convolve_input(shape, y.data<T>(), weight.data<T>(), out)) return;
-    }
-    Matrices<T>(shape).input(y.data<T>(), weight.data<T>(), out);
-  });
+  const DType dtype = x.dtype();
+  if (through_library(dtype) &&
+      onednn::convolve_input(shape, dtype, y.raw(), weight.raw(), x.raw_writable())) {
+    return;
+  }
+  if (dtype == DType::BF16) {
+    const Tensor result = wide_like(x);
+    convolve_input(shape, wide(y), wide(weight), result);
+    return copy(x, result);
+  }
+  visit(dtype, [&]<class T>() { Matrices<T>(shape).input(y.data<T>(), weight.data<T>(), x.writable<T>()); });
 }
 
 void convolve_weight(const ConvShape& shape, const Tensor& x, const Tensor& y, const Tensor& weight) {
   if (is_trivial(shape)) return clear(weight);
-  visit(weight.dtype(), [&]<class T>() {
-    T* out = weight.writable<T>();
-    if constexpr (std::is_same_v<T, float>) {
-      if (onednn::convolve_weight(shape, x.data<T>(), y.data<T>(), out)) return;
+  const DType dtype = weight.dtype();
+  if (through_library(dtype)) {
+    const Tensor result = dtype == DType::BF16 ? wide_like(weight) : weight;
+    if (onednn::convolve_weight(shape, dtype, x.raw(), y.raw(), result.writable<float>())) {
+      return copy(weight, result);
     }
-    Matrices<T>(shape).weights(x.data<T>(), y.data<T>(), out);
-  });
+  }
+  if (dtype == DType::BF16) {
+    const Tensor result = wide_like(weight);
+    convolve_weight(shape, wide(x), wide(y), result);
+    return copy(weight, result);
+  }
+  visit(dtype,
+        [&]<class T>() { Matrices<T>(shape).weights(x.data<T>(), y.data<T>(), weight.writable<T>()); });
 }
 
 }  // namespace kiln::cpu

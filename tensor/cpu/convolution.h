@@ -25,14 +25,14 @@ struct ConvShape {
   friend auto operator<=>(const ConvShape&, const ConvShape&) = default;
 };
 
-// All tensors are contiguous and of one dtype, a float of 32 or 64 bits or an integer: x [batch, groups *
+// All tensors are contiguous and of one dtype, any but bool and f16: x [batch, groups *
 // in_channels, in], weight [groups * out_channels, in_channels, kernel], y [batch, groups * out_channels,
 // out]; bias [groups * out_channels] or absent. The result, the last argument, is written whole.
 //
 // Images are computed one by one, so an image's result has the same bits in any batch. The gradient of the
 // weight sums blocks of images, which its sizes alone determine, and then the blocks in order. Nothing
-// depends on the number of threads. f32 goes through oneDNN where that is installed, else like the other
-// dtypes through a product of matrices; the two round differently.
+// depends on the number of threads. f32 and bf16, which adds up in f32, go through oneDNN where that is
+// installed, else like the other dtypes through a product of matrices; the two round differently.
 void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Tensor& y);
 void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x);

@@ -16,6 +16,7 @@ namespace kiln::cpu::onednn {
   X(memory_destroy)                              \
   X(memory_set_data_handle)                      \
   X(memory_desc_init_by_tag)                     \
+  X(memory_desc_init_by_strides)                 \
   X(memory_desc_equal)                           \
   X(memory_desc_get_size)                        \
   X(primitive_attr_create)                       \

@@ -70,10 +70,10 @@ cpu::ConvShape shape_of(const Dims& x, const Dims& weight, const Dims& y, const 
   return shape;
 }
 
-// Runs `kernel` on dense tensors of the dtype of computation.
+// Runs `kernel` on dense tensors of a dtype it knows.
 template <class Kernel>
 Tensors run(const TensorType& type, Inputs inputs, Kernel kernel) {
-  const DType dtype = ops::compute_dtype(type.dtype);
+  const DType dtype = type.dtype == DType::F16 ? DType::F32 : type.dtype;
   Tensor dense[3];
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]) dense[i] = ops::dense(inputs[i], dtype);

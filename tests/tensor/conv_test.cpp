@@ -1,5 +1,6 @@
 // Convolutions against a naive long double reference, over options, dtypes and layouts.
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
@@ -122,6 +123,17 @@ OpError error_of(const std::function<void()>& f) {
   return {ErrorKind::Internal, "no error"};
 }
 
+// Leaves nothing but nans in the memory that this thread makes tensors and scratch buffers of next.
+void poison_free_memory() {
+  std::vector<Ref<Buffer>> blocks;
+  for (std::size_t bytes = 64; bytes <= (std::size_t{1} << 21); bytes += bytes / 8) {
+    for (int i = 0; i < 2; ++i) {
+      blocks.push_back(Buffer::allocate(bytes, Device{}));
+      std::memset(blocks.back()->data(), 0xff, bytes);
+    }
+  }
+}
+
 Tensor f32(const Dims& sizes) { return noise(sizes, DType::F32, 1); }
 
 }  // namespace
@@ -165,6 +177,31 @@ TEST_CASE("convolutions round as little as their dtype lets them", "[conv]") {
   }
 }
 
+TEST_CASE("convolutions read nothing that was not written", "[conv]") {
+  const int threads = num_threads();
+  set_num_threads(1);
+  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
+  for (const Dim width : {1, 2, 3}) {
+    for (const std::int64_t stride : {1, 2, 3})
+      cases.push_back({{1, 5, 2, width}, {33, 5, 2, 3}, {1, stride}, {1, 2}});
+  }
+  for (const Case& c : cases) {
+    for (const DType dtype : {DType::F32, DType::BF16}) {
+      const Tensor x = small(c.x, dtype, 1), weight = small(c.weight, dtype, 2), y = small(c.y(), dtype, 3);
+      poison_free_memory();
+      const Tensor forward = call("convolution", {x, weight, {}}, c.attrs())[0];
+      poison_free_memory();
+      const Tensor input = call("convolution_input", {y, weight}, c.attrs(c.x))[0];
+      poison_free_memory();
+      const Tensor gradient = call("convolution_weight", {x, y}, c.attrs(c.weight))[0];
+      check_exact(forward, c.y(), reference(c, Which::Forward, x, weight));
+      check_exact(input, c.x, reference(c, Which::Input, y, weight));
+      check_exact(gradient, c.weight, reference(c, Which::Weight, x, y));
+    }
+  }
+  set_num_threads(threads);
+}
+
 TEST_CASE("an expanded input counts like its copy", "[conv]") {
   const Tensor row = f32({1, 2, 1, 6});
   const Tensor expanded = ops::expand(row, Dims{3, 2, 5, 6});
@@ -198,6 +235,41 @@ TEST_CASE("convolutions have the same bits on any number of threads and in any b
                         ops::narrow(alone[0], 0, n, 1)));
         CHECK(same_bits(call("convolution_input", {ops::narrow(y, 0, n, 1), weight}, c.attrs(c.x))[0],
                         ops::narrow(alone[1], 0, n, 1)));
+      }
+    }
+  }
+  set_num_threads(threads);
+}
+
+// Large images are cut into stripes of rows.
+TEST_CASE("convolutions of large images are those of f64, on any number of threads", "[conv]") {
+  const int threads = num_threads();
+  const Case cases[] = {
+      {{2, 64, 96, 80}, {64, 64, 3, 3}, {1, 1}, {1, 1}},
+      {{1, 64, 97, 80}, {64, 64, 5, 3}, {1, 1}, {0, 1}, {2, 1}},
+      {{1, 32, 200, 100}, {64, 32, 5, 5}, {2, 1}, {3, 2}},
+  };
+  for (const Case& c : cases) {
+    const Tensor x = noise(c.x, DType::F64, 1), weight = noise(c.weight, DType::F64, 2);
+    const Tensor y = noise(c.y(), DType::F64, 3), bias = noise({c.weight[0]}, DType::F64, 4);
+    const auto all = [&](DType dtype) {
+      const auto in = [=](const Tensor& each) { return ops::to(each, dtype); };
+      return std::vector<Tensor>{call("convolution", {in(x), in(weight), in(bias)}, c.attrs())[0],
+                                 call("convolution_input", {in(y), in(weight)}, c.attrs(c.x))[0],
+                                 call("convolution_weight", {in(x), in(y)}, c.attrs(c.weight))[0]};
+    };
+    const std::vector<Tensor> exact = all(DType::F64);
+    for (const DType dtype : {DType::F32, DType::BF16}) {
+      set_num_threads(1);
+      const std::vector<Tensor> alone = all(dtype);
+      set_num_threads(3);
+      const std::vector<Tensor> together = all(dtype);
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        INFO("result " << i << " in " << name(dtype));
+        CHECK(same_bits(alone[i], together[i]));
+        const Tensor error = ops::amax(ops::abs(ops::to(alone[i], DType::F64) - exact[i]));
+        const double scale = ops::amax(ops::abs(exact[i])).item_float();
+        CHECK(error.item_float() <= scale * (dtype == DType::F32 ? 1e-5 : 2e-2));
       }
     }
   }
