@@ -211,9 +211,9 @@ KILN_MATH_TABLE double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6
 template <class T>
 KILN_MATH T round_decimals(T x, double decimals) {
   if constexpr (kIsFloating<T>) {
-    if (decimals == 0.0) return rint(x);  // the same for all elements: a loop of its own
     const double places = abs(decimals);
     const T p = static_cast<T>(kPowersOfTen[places < 22.0 ? static_cast<int>(places) : 22]);
+    if (decimals == 0.0) return rint(x);  // as for all elements: a loop of its own
     return decimals >= 0.0 ? rint(x * p) / p : rint(x / p) * p;
   } else {
     return x;

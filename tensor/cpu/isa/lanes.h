@@ -89,7 +89,7 @@ class Lanes {
   void add(const T* from, std::int64_t count) {
     Vector acc[kCount];
     assign(acc, acc_);
-    std::int64_t i = C::kAssociative ? add_quarters(acc, from, count) : 0;
+    std::int64_t i = C::kAssociative && kCount <= 2 ? add_quarters(acc, from, count) : 0;
     for (; i + kReductionLanes <= count; i += kReductionLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
@@ -121,8 +121,8 @@ class Lanes {
       acc[k] = C::apply(acc[k], load_vector<Vector>(from + k * kWidth));
     }
   }
-  // Four stretches side by side, so that one step need not wait for the one before; then the four in their
-  // order. Tells how many elements it took.
+  // Where few vectors hold the lanes: four stretches side by side, so that one step need not wait for the one
+  // before; then the four in their order. Tells how many elements it took.
   static std::int64_t add_quarters(Vector (&acc)[kCount], const T* from, std::int64_t count) {
     const std::int64_t quarter = count / (4 * kReductionLanes) * kReductionLanes;
     Vector others[3][kCount];
