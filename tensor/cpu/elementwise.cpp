@@ -14,8 +14,9 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay in the first cache
-constexpr std::int64_t kLine = 64;          // bytes that memory moves at once
+// Of one operand: so few that conversions of one block begin while divisions of the one before are under way.
+constexpr std::int64_t kBlockBytes = 2048;
+constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 constexpr int kMostOperands = 3;
 

@@ -180,6 +180,25 @@ KILN_MATH bool isfinite(T x) {
   }
 }
 
+// Of an integer of so many bits, whose results wrap: there 2^bits is 0, and GCC computes differences at the
+// width of the elements, as it does not do negatives.
+template <class T>
+KILN_MATH T negate(T x, int bits) {
+  if constexpr (kIsFloating<T>) {
+    return negate(x);
+  } else {
+    return sub(bits > 1 && bits < 32 ? T(1) << bits : T(0), x);
+  }
+}
+template <class T>
+KILN_MATH T abs(T x, int bits) {
+  if constexpr (kIsFloating<T>) {
+    return abs(x);
+  } else {
+    return x < 0 ? negate(x, bits) : x;
+  }
+}
+
 // An unevaluated sum, |lo| at most half a last place of hi.
 template <class T>
 struct Sum {
