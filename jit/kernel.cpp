@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "jit/recent_plans.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
@@ -294,7 +295,8 @@ class ElementwiseKernel final : public Kernel {
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
     const LoopNest& nest = lowered_.passes[0];
-    const std::shared_ptr<const KernelPlan> plan = plan_for(inputs, symbols);
+    const auto plan =
+        plans_.get(inputs, symbols, [&] { return make_plan(nest, inputs, symbols, named(symbols)); });
     Tensors outputs;
     for (std::size_t k = 0; k < nest.stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
     const std::int64_t count = count_elements(plan->sizes);
@@ -321,20 +323,8 @@ class ElementwiseKernel final : public Kernel {
     return made;
   }
 
-  std::shared_ptr<const KernelPlan> plan_for(Inputs inputs, const Dims& symbols) const {
-    std::shared_ptr<const KernelPlan> plan = last_plan_.load();
-    const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
-    if (plan && plan->symbols == symbols &&
-        std::equal(inputs.begin(), inputs.end(), plan->inputs.begin(), plan->inputs.end(), same_layout))
-      return plan;
-    plan = std::make_shared<const KernelPlan>(make_plan(lowered_.passes[0], inputs, symbols, named(symbols)));
-    last_plan_.store(plan);
-    return plan;
-  }
-
   std::int64_t grain_;
-  // Of the last call: calls mostly come with the same layouts.
-  mutable std::atomic<std::shared_ptr<const KernelPlan>> last_plan_;
+  RecentPlans<KernelPlan> plans_;
 };
 
 std::int64_t cost_of(const LoopNest& nest) {

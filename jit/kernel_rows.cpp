@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "jit/kernel_columns.h"
+#include "jit/recent_plans.h"
 #include "jit/row_worker.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
@@ -63,7 +64,8 @@ class RowKernel final : public Kernel {
   }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
-    const std::shared_ptr<const RowPlan> plan = plan_for(inputs, symbols);
+    const auto plan =
+        plans_.get(inputs, symbols, [&] { return plan_rows(lowered_, inputs, symbols, named(symbols)); });
     Tensors outputs;
     outputs.resize(plan->outputs.size());
     for (const LoopNest& nest : lowered_.row_passes()) {
@@ -111,20 +113,9 @@ class RowKernel final : public Kernel {
     }
   }
 
-  std::shared_ptr<const RowPlan> plan_for(Inputs inputs, const Dims& symbols) const {
-    std::shared_ptr<const RowPlan> plan = last_plan_.load();
-    const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
-    if (plan && plan->symbols == symbols &&
-        std::equal(inputs.begin(), inputs.end(), plan->inputs.begin(), plan->inputs.end(), same_layout))
-      return plan;
-    plan = std::make_shared<const RowPlan>(plan_rows(lowered_, inputs, symbols, named(symbols)));
-    last_plan_.store(plan);
-    return plan;
-  }
-
   std::unique_ptr<const Kernel> on_columns_;
   std::int64_t grain_ = std::numeric_limits<std::int64_t>::max();
-  mutable std::atomic<std::shared_ptr<const RowPlan>> last_plan_;
+  RecentPlans<RowPlan> plans_;
 };
 
 }  // namespace
