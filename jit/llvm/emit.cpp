@@ -300,6 +300,7 @@ class Emitter {
           break;
       }
       const Register from = step.operands[0];
+      if (dtype(from) == DType::Bool && chooses(step.dtype)) return one_or_zero(from, step.dtype);
       const Compute compute = compute_of(dtype(from));
       return stored(in(from, compute), compute, step.dtype);
     };
@@ -338,7 +339,15 @@ class Emitter {
   Value* in(Register from, Compute compute) {
     Value* const value = registers_[static_cast<std::size_t>(from)];
     if (dtype(from) == dtype_of(compute)) return value;
+    if (dtype(from) == DType::Bool && chooses(dtype_of(compute))) return one_or_zero(from, dtype_of(compute));
     return call("load_" + name_of(dtype(from)) + "_" + name_of(compute), {value}, dtype_of(compute));
+  }
+  // The outcome of a comparison as a float is a choice: it need not become an integer first.
+  static bool chooses(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
+  Value* one_or_zero(Register from, DType dtype) {
+    Value* const flags = build_.CreateIsNotNull(registers_[static_cast<std::size_t>(from)]);
+    const auto all = [&](double number) { return llvm::ConstantFP::get(vector_type(dtype), number); };
+    return build_.CreateSelect(flags, all(1.0), all(0.0));
   }
   // What the arithmetic gives as it lies in memory.
   Value* stored(Value* value, Compute compute, DType dtype) {
