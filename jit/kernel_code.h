@@ -29,6 +29,7 @@ struct KernelCall {
   std::int64_t valid;   // how many elements of each vector count; of kVector but in the last, short one
   std::int64_t odd;     // 1 when the first vector belongs to the upper half of the lanes
   const void* start;    // lanes to take on from: `lanes`, or those without an element yet
+  std::int64_t ahead;   // how many elements behind those at hand lies what is fetched meanwhile
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);

@@ -138,7 +138,9 @@ class Columns {
         for (std::size_t k = 0; k < lanes_.size(); ++k)
           at_[k] = lanes_[k] + lane * stride_ * item_of(all_.reductions()[k]);
         worker_.take_columns(at_, column);
-        worker_.row(row + lane, column, column + width + (count - 1) * all_.plan_.length);
+        const bool is_last = lane + count == last;
+        worker_.row(row + lane, column, column + width + (count - 1) * all_.plan_.length,
+                    is_last ? first + kReductionLanes - lane : count);
         lane += count;
       }
     }

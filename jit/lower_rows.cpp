@@ -1,5 +1,6 @@
 // Reductions with what comes before and after them, as passes over each row, and one over the columns.
 #include <algorithm>
+#include <set>
 
 #include "jit/lower.h"
 #include "jit/nest_builder.h"
@@ -30,6 +31,7 @@ class RowLowerer {
     for (const auto& [place, column] : columns_) last = std::max(last, pass(operand(place)));
     result_.passes.resize(static_cast<std::size_t>(last) + 1);
     for (int p = last; p >= 0; --p) build(p);  // later ones say what earlier ones must keep
+    fetch_ahead();
     if (!columns_.empty()) build_columns();
     result_.column_rank = group_.space.column_rank;
     return std::move(result_);
@@ -170,6 +172,17 @@ class RowLowerer {
     take_in(columns_, result_.columns, nest.columns);
     for (const auto& [id, index] : buffers_) {
       if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false, {}});
+    }
+  }
+
+  // What broadcasts is read again for each row, and is there already.
+  void fetch_ahead() {
+    std::set<int> read;
+    for (LoopNest& pass : result_.passes) {
+      for (Load& each : pass.loads) {
+        const bool broadcasts = !each.steps.empty() && each.steps.back().view == nullptr;
+        if (each.input >= 0 && !each.invariant && !broadcasts) each.ahead = read.insert(each.input).second;
+      }
     }
   }
 

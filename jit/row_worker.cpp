@@ -97,7 +97,8 @@ void Worker::take_columns(std::span<std::byte* const> accumulators, std::int64_t
   columns_begin_ = begin;
 }
 
-void Worker::row(std::int64_t row, std::int64_t begin, std::int64_t end) {
+void Worker::row(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t next) {
+  ahead_ = end - begin > 4 * kFetched ? kFetched : next * run_.plan.length;
   for (std::size_t p = 0; p < passes_.size(); ++p) {
     const std::vector<Reduction>& reductions = passes_[p].nest->reductions;
     if (reductions.empty()) {
@@ -121,6 +122,7 @@ void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int
   pass.call.start = pass.start.data();
   if (!run_.lowered.slots.empty()) pass.call.reduced = run_.slot(row, 0).data();
   pass.call.odd = 0;
+  pass.call.ahead = ahead_;
   std::int64_t count = end - begin;
   std::uint64_t failed = 0;
   const std::int64_t vectors = count / kVector * kVector;

@@ -63,13 +63,15 @@ class Worker {
   // `end` may lie in a later one.
   void block(std::size_t pass, std::int64_t row, std::int64_t begin, std::int64_t end);
   Slot folded(std::size_t pass, std::size_t reduction);
-  // A row, or what is asked for of it, through all passes. Only whole rows where passes reduce them.
-  void row(std::int64_t row, std::int64_t begin, std::int64_t end);
+  // A row, or what is asked for of it, through all passes. Only whole rows where passes reduce them. `next`
+  // is how many rows further it will go on.
+  void row(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t next = 1);
   // What columns are combined in: accumulators from element `begin` of the row on, by reduction.
   void take_columns(std::span<std::byte* const> accumulators, std::int64_t begin);
 
  private:
   using Vector = std::array<std::byte, kVector * 8>;
+  static constexpr std::int64_t kFetched = 1024;  // elements ahead of those at hand, within a long row
   struct Pass {
     const LoopNest* nest = nullptr;
     const PassPlan* plan = nullptr;
@@ -103,6 +105,7 @@ class Worker {
   std::vector<std::vector<Slot>> blocks_;  // of a row, by reduction
   std::span<std::byte* const> columns_;
   std::int64_t columns_begin_ = 0;
+  std::int64_t ahead_ = kFetched;
   Vector unused_{};
 };
 

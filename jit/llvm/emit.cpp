@@ -62,7 +62,19 @@ Compute compute_of(DType dtype) {
 }
 
 // Fields of KernelCall, by position.
-enum Field : unsigned { kPlaces, kMoves, kNumbers, kCalled, kCount, kReduced, kLanes, kValid, kOdd, kStart };
+enum Field : unsigned {
+  kPlaces,
+  kMoves,
+  kNumbers,
+  kCalled,
+  kCount,
+  kReduced,
+  kLanes,
+  kValid,
+  kOdd,
+  kStart,
+  kAhead
+};
 
 class Emitter {
  public:
@@ -251,7 +263,10 @@ class Emitter {
     numbers_ = field(kNumbers, pointer_);
     called_ = field(kCalled, pointer_);
     count_ = field(kCount, build_.getInt64Ty());
-    if (nest_.row_rank > 0) reduced_ = field(kReduced, pointer_);
+    if (nest_.row_rank > 0) {
+      reduced_ = field(kReduced, pointer_);
+      ahead_ = field(kAhead, build_.getInt64Ty());
+    }
     if (!nest_.reductions.empty()) {
       lanes_place_ = field(kLanes, pointer_);
       start_place_ = field(kStart, pointer_);
@@ -324,8 +339,17 @@ class Emitter {
     if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), loads_[index], align));
     Value* const bytes =
         build_.CreateAnd(build_.CreateMul(at_, build_.getInt64(size_of(step.dtype))), moves_[index]);
-    return build_.CreateAlignedLoad(vector_type(step.dtype),
-                                    build_.CreateGEP(build_.getInt8Ty(), loads_[index], bytes), align);
+    Value* const place = build_.CreateGEP(build_.getInt8Ty(), loads_[index], bytes);
+    if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
+    return build_.CreateAlignedLoad(vector_type(step.dtype), place, align);
+  }
+  // The processor itself does not see that rows follow each other, one page after the other.
+  void fetch_ahead(Value* place, DType dtype) {
+    Value* const bytes = build_.CreateMul(ahead_, build_.getInt64(size_of(dtype)));
+    constexpr std::uint32_t kRead = 0, kNearest = 3, kData = 1;
+    build_.CreateIntrinsic(build_.getVoidTy(), llvm::Intrinsic::prefetch,
+                           {build_.CreateGEP(build_.getInt8Ty(), place, bytes), build_.getInt32(kRead),
+                            build_.getInt32(kNearest), build_.getInt32(kData)});
   }
 
   llvm::Constant* constant(const Instruction& step) {
@@ -528,6 +552,7 @@ class Emitter {
   Value* lanes_place_ = nullptr;
   Value* start_place_ = nullptr;
   Value* odd_ = nullptr;
+  Value* ahead_ = nullptr;
   Value* valid_ = nullptr;
   std::vector<Lanes> lanes_;
   std::vector<Value*> registers_;
