@@ -164,7 +164,7 @@ class Fuser {
 }  // namespace
 
 FusedGraph fuse(const Graph& graph) {
-  const auto shared = std::make_shared<const Graph>(narrow_writes(graph));
+  const auto shared = std::make_shared<const Graph>(lift_views(narrow_writes(graph)));
   const Graph& source = *shared;
   const Fusion fusion = find_groups(source);
   std::vector<Lowered> lowered;

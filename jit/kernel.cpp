@@ -87,11 +87,10 @@ class Run {
       const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
       input.check_readable();
       const auto& load = plan.loads[k];
-      const std::byte* data = input.storage()->data();
-      if (load.copied) {
-        copies_.push_back(cpu::contiguous_copy(Tensor::alias(input, load.layout), input.dtype()));
-        data = copies_.back().raw();
-      }
+      Tensor source = laid_out(input, load.laid_out);
+      if (load.copied) source = cpu::contiguous_copy(Tensor::alias(source, load.layout), source.dtype());
+      const std::byte* const data = source.storage()->data();
+      if (!source.is_same(input)) copies_.push_back(std::move(source));
       loads_.push_back({data, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
       loads_.back().data += load.offset * loads_.back().item;
     }

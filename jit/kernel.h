@@ -8,6 +8,16 @@
 
 namespace kiln::jit {
 
+// Where the elements of a load lie before the last broadcast.
+struct ShownLayout {
+  // What has to be laid out row by row first, each from the one before, since views of it cannot be strides.
+  std::vector<Layout> laid_out;
+  Layout layout;
+};
+ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& values);
+// The tensor with the elements of an input laid out so.
+Tensor laid_out(const Tensor& input, std::span<const Layout> layouts);
+
 // What one call depends on beside the elements: worked out once per layouts of the inputs and values of the
 // symbols (kernel_plan.cpp).
 struct KernelPlan {
@@ -23,6 +33,7 @@ struct KernelPlan {
       Strided,
     };
     Access access = Access::Direct;
+    std::vector<Layout> laid_out;
     Layout layout;            // before broadcasting
     bool copied = false;      // to contiguous memory first: it runs across the outputs
     std::int64_t offset = 0;  // in elements, of the storage or the copy
@@ -82,9 +93,6 @@ std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<Kerne
 std::int64_t grain_of(const LoopNest& nest);
 // Puts one element on places [from, kVector) of a vector.
 void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);
-// Where a load's elements lie, before the last broadcast.
-Layout layout_of(const Load& load, Layout layout, const SymbolValues& values);
-
 KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values);
 
 }  // namespace kiln::jit

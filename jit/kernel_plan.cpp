@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "jit/kernel.h"
+#include "tensor/cpu/copy.h"
+#include "tensor/error.h"
 
 namespace kiln::jit {
 namespace {
@@ -109,7 +111,9 @@ KernelPlan::StorePlan plan_store(const Store& store, const KernelPlan& plan, con
   bool one_tensor = true;  // what lies around an inner view is that view of what lies around the outer one
   Layout to, seen;
   for (const Around& each : store.around) {
-    Layout from = layout_of(each.of, plan.inputs[static_cast<std::size_t>(each.of.input)], values);
+    ShownLayout shown = layout_of(each.of, plan.inputs[static_cast<std::size_t>(each.of.input)], values);
+    if (!shown.laid_out.empty()) throw InternalError("what lies around a store is no view of its tensor");
+    Layout from = std::move(shown.layout);
     if (places.empty()) {
       made.sizes = from.sizes;
       to = contiguous(from.sizes);
@@ -138,17 +142,34 @@ Access access_of(const Dims& axes, const Dims& strides) {
 
 }  // namespace
 
-Layout layout_of(const Load& load, Layout layout, const SymbolValues& values) {
+ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& values) {
+  ShownLayout shown{{}, std::move(layout)};
+  const auto view = [&](const IndexStep& step) {
+    const Attrs attrs = evaluate(*step.view, step.attrs, values);
+    return step.view->view(shown.layout, attrs)[static_cast<std::size_t>(step.output)];
+  };
   for (std::size_t i = 0; i < load.steps.size(); ++i) {
     const IndexStep& step = load.steps[i];
-    if (step.view != nullptr) {
-      layout = step.view->view(
-          layout, evaluate(*step.view, step.attrs, values))[static_cast<std::size_t>(step.output)];
-    } else if (i + 1 < load.steps.size()) {
-      layout = broadcast_layout(layout, evaluate(step.sizes, values));
+    if (step.view == nullptr) {
+      if (i + 1 < load.steps.size())
+        shown.layout = broadcast_layout(shown.layout, evaluate(step.sizes, values));
+      continue;
+    }
+    try {
+      shown.layout = view(step);
+    } catch (const OpError&) {
+      shown.laid_out.push_back(shown.layout);
+      shown.layout = contiguous(shown.layout.sizes);
+      shown.layout = view(step);
     }
   }
-  return layout;
+  return shown;
+}
+
+Tensor laid_out(const Tensor& input, std::span<const Layout> layouts) {
+  Tensor made = input;
+  for (const Layout& each : layouts) made = cpu::contiguous_copy(Tensor::alias(made, each), made.dtype());
+  return made;
 }
 
 KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
@@ -160,7 +181,9 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
   const std::int64_t numel = count_elements(plan.sizes);
   for (const Load& load : nest.loads) {
     KernelPlan::LoadPlan made;
-    made.layout = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
+    ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
+    made.laid_out = std::move(shown.laid_out);
+    made.layout = std::move(shown.layout);
     const bool across = made.layout.sizes == plan.sizes && numel >= kWorthCopying && plan.sizes.back() > 1 &&
                         made.layout.strides.back() > 1;
     made.copied = across;

@@ -44,7 +44,7 @@ std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, cons
   for (const LoopNest& pass : lowered.passes) {
     for (const Load& load : pass.loads) {
       if (load.input != input) continue;
-      most = std::max(most, count_elements(layout_of(load, x.layout(), symbols).sizes));
+      most = std::max(most, count_elements(layout_of(load, x.layout(), symbols).layout.sizes));
     }
   }
   return std::min(most * static_cast<std::int64_t>(size_of(x.dtype())), bytes_of(x));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "jit/kernel.h"
 #include "tensor/fixed_order.h"
 
 namespace kiln::jit {
@@ -42,8 +41,10 @@ bool is_dense(std::span<const Dim> sizes, std::span<const Dim> strides) {
   return true;
 }
 
-RowLoadPlan plan_load(const Load& load, Layout layout, const Dims& axes, std::size_t outer) {
+RowLoadPlan plan_load(const Load& load, ShownLayout shown, const Dims& axes, std::size_t outer) {
   RowLoadPlan plan;
+  plan.laid_out = std::move(shown.laid_out);
+  Layout& layout = shown.layout;
   if (load.per_row) {
     // Along the rows alone, whether dimensions of size 1 are kept or not.
     plan.layout = layout;
@@ -140,8 +141,8 @@ RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, co
         pass.loads.emplace_back();
         continue;
       }
-      const Layout given = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
-      pass.loads.push_back(plan_load(load, given, axes, outer));
+      ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
+      pass.loads.push_back(plan_load(load, std::move(shown), axes, outer));
     }
   }
   if (lowered.slots.empty()) join_rows(plan, lowered.passes[0], outer);

@@ -37,12 +37,10 @@ RowRun::Place RowRun::place_of(const Load& load, const RowLoadPlan& how, Inputs 
   if (load.buffer >= 0) return place;
   const Tensor& input = inputs[static_cast<std::size_t>(load.input)];
   input.check_readable();
-  if (how.copied) {
-    copies.push_back(cpu::contiguous_copy(Tensor::alias(input, how.layout), input.dtype()));
-    place.data = const_cast<std::byte*>(copies.back().raw());
-  } else {
-    place.data = input.storage()->data();
-  }
+  Tensor source = laid_out(input, how.laid_out);
+  if (how.copied) source = cpu::contiguous_copy(Tensor::alias(source, how.layout), source.dtype());
+  place.data = const_cast<std::byte*>(source.storage()->data());
+  if (!source.is_same(input)) copies.push_back(std::move(source));
   return place;
 }
 

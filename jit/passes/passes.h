@@ -38,6 +38,8 @@ Graph simplify(const Graph& graph);
 Graph cse(const Graph& graph);
 // What is written to a small part of an argument is written to a view of it.
 Graph narrow_writes(const Graph& graph);
+// Views of what is computed, read by what kernels compute, become the computation of views.
+Graph lift_views(const Graph& graph);
 // Without nodes whose results nothing needs.
 Graph dce(const Graph& graph);
 

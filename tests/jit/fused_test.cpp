@@ -156,6 +156,16 @@ class Program {
     }
   }
 
+  // Of what is computed, in other dimensions: as it lies in memory that is always a view.
+  void reshaped() {
+    const Node& node = builder_.graph.nodes[draw(builder_.graph.nodes.size())];
+    if (node.is_constant() || node.op->pointwise == nullptr) return;
+    Size count(1);
+    for (const Size& each : builder_.graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes)
+      count = count * each;
+    append("view", {Operand::of(node.outputs[0])}, {draw(2) == 0 ? Sizes{count} : Sizes{count, Size(1)}});
+  }
+
   ValueId append(const char* op, std::vector<Operand> operands, std::vector<GraphAttr> attrs) {
     Node node;
     node.op = &OpTable::get().at(op);
@@ -183,7 +193,11 @@ class Program {
 
   void step() {
     Node node;
-    const std::size_t kind = draw(10);
+    const std::size_t kind = draw(11);
+    if (kind == 10) {
+      if (!builder_.graph.nodes.empty()) reshaped();
+      return;
+    }
     if (kind == 2) {
       const Builder before = builder_;
       try {
@@ -320,6 +334,70 @@ TEST_CASE("every value that goes through memory between two nodes has a reason",
         "%c to %d: matmul is a call of a library\n"
         "%d to %e: matmul is a call of a library\n"
         "%b to %e: something that cannot be fused lies between\n");
+}
+
+TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 4, 6], %b: f32[4, 1], %s: f32[n, 6, 2, 2], %z: f32[]) where n = 3 {\n"
+      "  %a = add(%x, %b) : f32[n, 4, 6]\n"
+      "  %c = mul(%a, %z) : f32[n, 4, 6]\n"
+      "  %d = exp(%c) : f32[n, 4, 6]\n"
+      "  %e = transpose(%d, dim0=1, dim1=2) : f32[n, 6, 4]\n"
+      "  %f = view(%s, shape=[n, 6, 4]) : f32[n, 6, 4]\n"
+      "  %g = mul(%e, %f) : f32[n, 6, 4]\n"
+      "  %h = unsqueeze(%g, dim=0) : f32[1, n, 6, 4]\n"
+      "  %i = select(%h, dim=2, index=1) : f32[1, n, 4]\n"
+      "  %j = neg(%i) : f32[1, n, 4]\n"
+      "  return %j\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.graph.nodes.size() == 1);
+  CHECK(fused.fusion.starts_with("kernel 0 over [1, n, 4]\n"));
+  for (const Dim n : {0, 1, 3, 700}) {
+    const std::vector<Tensor> arguments = {values({n, 4, 6}, DType::F32, 1), values({4, 1}, DType::F32, 2),
+                                           values({n, 6, 2, 2}, DType::F32, 3), values({}, DType::F32, 4)};
+    check_same(graph, fused, arguments);
+  }
+}
+
+TEST_CASE("a reshape of what cannot be viewed so is laid out before", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 4, 6], %w: f32[24]) where n = 3 {\n"
+      "  %a = exp(%x) : f32[n, 4, 6]\n"
+      "  %b = view(%a, shape=[n, 24]) : f32[n, 24]\n"
+      "  %c = mul(%b, %w) : f32[n, 24]\n"
+      "  %d = transpose(%c, dim0=0, dim1=1) : f32[24, n]\n"
+      "  %e = sum(%d, dim=[0]) : f32[n]\n"
+      "  %f = sqrt(%e) : f32[n]\n"
+      "  return %f\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.graph.nodes.size() == 1);
+  for (const Dim n : {1, 3, 700}) {
+    const Tensor x = values({n, 4, 6}, DType::F32, 1), w = values({24}, DType::F32, 2);
+    for (const Tensor& each : {x, kiln::testing::strided(x), kiln::testing::backwards(x)}) {
+      const std::vector<Tensor> arguments = {each, w};
+      check_same(graph, fused, arguments);
+    }
+  }
+}
+
+TEST_CASE("a view of what others read as well, or across rows of several tensors, stays", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 6], %y: f32[n, 6]) where n = 300 {\n"
+      "  %a = mul(%x, %y) : f32[n, 6]\n"
+      "  %b = transpose(%a, dim0=0, dim1=1) : f32[6, n]\n"
+      "  %c = exp(%b) : f32[6, n]\n"
+      "  %d = exp(%x) : f32[n, 6]\n"
+      "  %e = transpose(%d, dim0=0, dim1=1) : f32[6, n]\n"
+      "  %f = sqrt(%e) : f32[6, n]\n"
+      "  return %c, %d, %f\n"
+      "}\n");
+  CHECK(fuse(graph).fusion ==
+        "%a to %b: transpose is a view: what it shows is read where it lies\n"
+        "%b to %c: transpose is a view: what it shows is read where it lies\n"
+        "%d to %e: transpose is a view: what it shows is read where it lies\n"
+        "%e to %f: transpose is a view: what it shows is read where it lies\n");
 }
 
 TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fused]") {

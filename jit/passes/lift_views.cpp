@@ -1,0 +1,217 @@
+// Before kernels are found: a view of what is computed, read by what kernels compute, becomes the same
+// computation of views of its operands. Those are index maps of loads, so that a reshape between two
+// elementwise ops does not keep them apart.
+#include <algorithm>
+#include <map>
+
+#include "jit/layouts.h"
+#include "jit/lower.h"
+#include "jit/passes/memories.h"
+#include "jit/passes/passes.h"
+#include "jit/rewrite.h"
+#include "jit/shape_rules.h"
+#include "tensor/ops/pointwise.h"
+
+namespace kiln::jit {
+namespace {
+
+// From the sizes of what is computed to those of the view: broadcasts and views, in order.
+struct Step {
+  const Op* op = nullptr;  // null: a broadcast
+  std::vector<GraphAttr> attrs;
+  Sizes sizes;  // that it gives
+};
+using Chain = std::vector<Step>;
+
+class Lifter {
+ public:
+  explicit Lifter(const Graph& graph)
+      : graph_(graph), producers_(graph.producers()), readers_(graph.values.size()), rewriter_(graph) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const Operand& each : graph.nodes[n].operands) read(each.value, static_cast<int>(n));
+    }
+    for (const Operand& each : graph.outputs) read(each.value, kOutside);
+    for (const Effect& each : graph.effects) read(each.value, kOutside);
+    for (const ValueId id : graph.saved) read(id, kOutside);
+    assignments_ = other_assignments(graph.hints);
+    assignments_.push_back(graph.hints);
+  }
+
+  Graph run() {
+    for (const Node& node : graph_.nodes) {
+      rewriter_.copy(node);
+      if (node.is_view() && node.outputs.size() == 1) lift(node);
+    }
+    return dce(cse(rewriter_.finish()));  // one load of what is viewed alike
+  }
+
+ private:
+  static constexpr int kOutside = -1;
+
+  void read(ValueId id, int reader) {
+    if (id < 0) return;
+    std::vector<int>& readers = readers_[static_cast<std::size_t>(id)];
+    if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+  }
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+  const Node* producer(ValueId id) const {
+    const int place = producers_[static_cast<std::size_t>(id)];
+    return place < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(place)];
+  }
+  std::int64_t count(ValueId id) const { return count_elements(evaluate(type(id).sizes, graph_.hints)); }
+  bool is_lowered(int place) const {
+    return place != kOutside &&
+           why_not_lowered(graph_, graph_.nodes[static_cast<std::size_t>(place)]).empty();
+  }
+
+  void lift(const Node& view) {
+    const ValueId shown = view.outputs[0];
+    const std::vector<int>& readers = readers_[static_cast<std::size_t>(shown)];
+    const bool for_kernels =
+        !readers.empty() &&
+        std::all_of(readers.begin(), readers.end(), [this](int reader) { return is_lowered(reader); });
+    if (!for_kernels || type(shown).sizes.empty()) return;
+    Chain chain;
+    const ValueId base = base_of(shown, chain);
+    if (base < 0 || !moves(base) || count(shown) > count(base) || !may_lift(base, chain)) return;
+    lifted_.clear();
+    rewriter_.map(shown, lifted(base, chain));
+  }
+
+  // What the views up to `id` show, where nothing else reads them on the way; -1 where something does.
+  ValueId base_of(ValueId id, Chain& chain) const {
+    const Node* node = producer(id);
+    if (node == nullptr || !node->is_view() || !node->operands[0].is_value()) return id;
+    const ValueId source = node->operands[0].value;
+    const bool one_reader = readers_[static_cast<std::size_t>(source)].size() == 1;
+    if (!one_reader || node->outputs.size() != 1 || counts_places(*node->op)) return -1;
+    const ValueId base = base_of(source, chain);
+    chain.push_back({node->op, node->attrs, type(id).sizes});
+    return base;
+  }
+
+  // Is the value computed for this one reader, element by element, whatever its elements are?
+  bool moves(ValueId id) const {
+    const Node* node = producer(id);
+    if (node == nullptr || type(id).sizes.empty() || readers_[static_cast<std::size_t>(id)].size() != 1)
+      return false;
+    if (!why_not_lowered(graph_, *node).empty() || node->op->lowering != Lowering::Pointwise) return false;
+    return node->op->pointwise == nullptr || node->op->pointwise->failure.empty();
+  }
+
+  // The chain behind a broadcast to what is computed from the operand; a 0-d tensor stays what it is.
+  Chain chain_of(ValueId operand, ValueId computed, const Chain& chain) const {
+    const Sizes& sizes = type(computed).sizes;
+    Chain whole;
+    if (type(operand).sizes != sizes) whole.push_back({nullptr, {sizes}, sizes});
+    whole.insert(whole.end(), chain.begin(), chain.end());
+    return whole;
+  }
+
+  // No operand has to be laid out anew, and at most one is read across its rows.
+  bool may_lift(ValueId base, const Chain& chain) const {
+    std::vector<std::pair<ValueId, Chain>> leaves;
+    collect(base, chain, leaves);
+    std::int64_t across = 0;
+    for (const auto& [id, whole] : leaves) {
+      for (const SymbolValues& symbols : assignments_) {
+        const auto layout = layout_through(id, whole, symbols);
+        if (!layout && (symbols == graph_.hints || check_shapes(graph_, symbols).empty())) return false;
+        if (symbols == graph_.hints && layout->strides.back() > 1) ++across;
+      }
+    }
+    return across <= 1;
+  }
+  void collect(ValueId computed, const Chain& chain, std::vector<std::pair<ValueId, Chain>>& leaves) const {
+    for (const Operand& each : producer(computed)->operands) {
+      if (!each.is_value() || type(each.value).sizes.empty()) continue;
+      Shown shown = origin_of(each.value, computed, chain);
+      if (shown.is_lifted) {
+        collect(shown.value, shown.chain, leaves);
+      } else {
+        leaves.emplace_back(shown.value, std::move(shown.chain));
+      }
+    }
+  }
+  // Where what an operand shows through the chain comes from: a value that is lifted too, or one in memory.
+  // What broadcasts would be computed again for each element.
+  struct Shown {
+    ValueId value;
+    Chain chain;
+    bool is_lifted;
+  };
+  Shown origin_of(ValueId operand, ValueId computed, const Chain& chain) const {
+    Chain whole = chain_of(operand, computed, chain), views;
+    const bool is_alone = readers_[static_cast<std::size_t>(operand)].size() == 1;
+    const bool may_move = is_alone && type(operand).sizes == type(computed).sizes;
+    const ValueId base = may_move ? base_of(operand, views) : -1;
+    if (base < 0 || !moves(base)) return {operand, std::move(whole), false};
+    views.insert(views.end(), whole.begin(), whole.end());
+    return {base, std::move(views), true};
+  }
+  std::optional<Layout> layout_through(ValueId id, const Chain& chain, const SymbolValues& symbols) const {
+    try {
+      Layout layout = layout_of(graph_, producers_, id, symbols);
+      for (const Step& each : chain) {
+        layout = each.op == nullptr ? broadcast_layout(layout, evaluate(each.sizes, symbols))
+                                    : each.op->view(layout, evaluate(*each.op, each.attrs, symbols)).front();
+      }
+      return layout;
+    } catch (const OpError&) {
+      return std::nullopt;
+    }
+  }
+
+  // The elements of what is computed that the chain shows.
+  ValueId lifted(ValueId computed, const Chain& chain) {
+    if (const auto found = lifted_.find(computed); found != lifted_.end()) return found->second;
+    const Node& node = *producer(computed);
+    Node made = node;
+    for (Operand& each : made.operands) {
+      if (!each.is_value()) continue;
+      if (type(each.value).sizes.empty()) {
+        each = rewriter_.at(each);
+      } else {
+        const Shown shown = origin_of(each.value, computed, chain);
+        each = Operand::of(shown.is_lifted ? lifted(shown.value, shown.chain)
+                                           : viewed(shown.value, shown.chain, node));
+      }
+    }
+    const std::string& name = graph_.values[static_cast<std::size_t>(computed)].name;
+    const Type known = shown_type(computed, chain.back().sizes);
+    return lifted_[computed] = rewriter_.append(std::move(made), {known}, {&name, 1})[0];
+  }
+  ValueId viewed(ValueId id, const Chain& chain, const Node& like) {
+    static const Op& expand = OpTable::get().at("expand");
+    ValueId now = rewriter_.at(id);
+    for (const Step& each : chain) {
+      Node node;
+      node.op = each.op == nullptr ? &expand : each.op;
+      node.attrs = each.attrs;
+      node.operands = {Operand::of(now)};
+      node.place = like.place;
+      node.origin = like.origin;
+      now = rewriter_.append(std::move(node), {shown_type(id, each.sizes)})[0];
+    }
+    return now;
+  }
+  Type shown_type(ValueId id, const Sizes& sizes) const {
+    Type made = type(id);
+    made.sizes = sizes;
+    made.strides.reset();
+    return made;
+  }
+
+  const Graph& graph_;
+  std::vector<int> producers_;
+  std::vector<std::vector<int>> readers_;  // nodes, and the graph's caller
+  std::map<ValueId, ValueId> lifted_;  // of one lift: each has one reader, which sees it through one chain
+  std::vector<SymbolValues> assignments_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Graph lift_views(const Graph& graph) { return Lifter(graph).run(); }
+
+}  // namespace kiln::jit
