@@ -152,7 +152,6 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return tracer_.change_append(arguments[0], 1);
     case HostRule::Changes:
       for (const Value& each : arguments.subspan(1)) iterable(each);
-      tracer_.fix_kept(arguments[0]);
       if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0], false);
       return;
     case HostRule::Differentiates:

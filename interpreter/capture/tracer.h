@@ -137,7 +137,8 @@ class Tracer {
   void change_cell(const Value& cell, SourceId source);
   void change_field(const Value& instance, std::string_view name);
   void change_append(const Value& list, std::int64_t count);
-  // `in_place`: each part that is not replaced stays where it is, so that numbers are followed.
+  // `in_place`: one item is set, and numbers that vary stay where they are. Else what the host moves about is
+  // fixed.
   void change_contents(const Value& container, bool in_place);
 
   // ---- Gradients (observe_gradients.cpp) ----

@@ -420,9 +420,11 @@ void Tracer::change_append(const Value& list, std::int64_t count) {
 }
 
 void Tracer::change_contents(const Value& container, bool in_place) {
+  if (!in_place) fix_kept(container);
   const Known* outside = known(container);
-  if (!outside) return;
+  if (!outside || is_stopped()) return;
   read_items(container, in_place);
+  if (is_stopped()) return;
   change(container, outside->source).contents = true;
 }
 
