@@ -45,96 +45,49 @@ std::string_view name_of(const TapeNode& node) {
 
 }  // namespace
 
-BackwardWalk::BackwardWalk(const Tape& tape, const std::vector<bool>& wanted, Rewriter& joint)
-    : tape_(tape), joint_(joint), source_producers_(joint.source().producers()), stops_(tape.nodes.size()) {
-  for (std::size_t i = 0; i < tape.inputs.size(); ++i) {
-    if (tape.inputs[i] && wanted[i]) stop(tape.inputs[i].node).needed = true;
-  }
-  mark_needed();
-}
+BackwardWalk::BackwardWalk(const Tape& tape, WalkBounds bounds, Rewriter& joint)
+    : tape_(tape),
+      bounds_(std::move(bounds)),
+      joint_(joint),
+      source_producers_(joint.source().producers()),
+      stops_(tape.nodes.size()) {}
 
-bool BackwardWalk::reaches_wanted(const Edge& edge) const {
+bool BackwardWalk::leads(const Edge& edge) const {
   return edge && stops_[static_cast<std::size_t>(edge.node)].needed;
 }
 
 std::vector<Operand> BackwardWalk::run(std::span<const Edge> roots, std::span<const Operand> root_grads) {
-  count_pending(roots);
-  for (std::size_t i = 0; i < roots.size(); ++i) give(roots[i], root_grads[i]);
-  for (int n = 0; n < static_cast<int>(stops_.size()); ++n) {
-    if (stop(n).reached && stop(n).needed && stop(n).pending == 0) ready_.push(n);
+  const std::vector<int> order = walk_order(tape_, roots);
+  for (const Edge& each : bounds_.targets) {
+    if (each) stop(each.node).needed = true;
   }
-  while (!ready_.empty()) {
-    const int youngest = ready_.top();
-    ready_.pop();
-    visit(youngest);
+  for (auto n = order.rbegin(); n != order.rend(); ++n) {
+    const std::vector<Edge>& edges = node_at(*n).edges;
+    if (!may_step(*n)) continue;
+    stop(*n).needed =
+        std::any_of(edges.begin(), edges.end(), [this](const Edge& each) { return leads(each); });
+  }
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (leads(roots[i])) give(roots[i], root_grads[i]);
+  }
+  for (const int n : order) {
+    if (may_step(n) && !stop(n).grads.empty()) visit(n);
   }
   std::vector<Operand> results;
-  for (const Edge& each : tape_.inputs) {
+  for (const Edge& each : bounds_.targets) {
     const bool arrived = each && !stop(each.node).grads.empty();
-    results.push_back(arrived ? stop(each.node).grads[0] : Operand{});
+    results.push_back(arrived ? stop(each.node).grads[static_cast<std::size_t>(each.output)] : Operand{});
   }
   return results;
-}
-
-// ---- What is run ----
-
-// A node may have edges to younger ones, so the order is found by following them.
-template <class F>
-void BackwardWalk::visit_inputs_first(int root, std::vector<bool>& seen, const F& f) {
-  std::vector<std::pair<int, std::size_t>> path;
-  const auto enter = [&](int n) {
-    if (seen[static_cast<std::size_t>(n)]) return;
-    seen[static_cast<std::size_t>(n)] = true;
-    path.emplace_back(n, 0);
-  };
-  enter(root);
-  while (!path.empty()) {
-    auto& [n, next] = path.back();
-    const std::vector<Edge>& edges = node_at(n).edges;
-    if (next == edges.size()) {
-      f(n);
-      path.pop_back();
-    } else if (const Edge& edge = edges[next++]) {
-      enter(edge.node);
-    }
-  }
-}
-
-void BackwardWalk::mark_needed() {
-  std::vector<bool> seen(stops_.size(), false);
-  for (int root = 0; root < static_cast<int>(stops_.size()); ++root) {
-    visit_inputs_first(root, seen, [this](int n) {
-      for (const Edge& edge : node_at(n).edges) {
-        if (reaches_wanted(edge)) stop(n).needed = true;
-      }
-    });
-  }
-}
-
-void BackwardWalk::count_pending(std::span<const Edge> roots) {
-  std::vector<bool> seen(stops_.size(), false);
-  for (const Edge& root : roots) {
-    visit_inputs_first(root.node, seen, [this](int n) {
-      stop(n).reached = true;
-      if (!stop(n).needed) return;
-      for (const Edge& edge : node_at(n).edges) {
-        if (edge) ++stop(edge.node).pending;
-      }
-    });
-  }
 }
 
 // ---- A visit ----
 
 void BackwardWalk::visit(int n) {
-  const TapeNode& node = node_at(n);
-  std::vector<Operand> inputs(node.edges.size());
-  if (node.kind != TapeNode::Kind::Argument && !stop(n).grads.empty()) inputs = differentiate(n);
-  for (std::size_t i = 0; i < node.edges.size(); ++i) {
-    const Edge& edge = node.edges[i];
-    if (!reaches_wanted(edge)) continue;
-    if (!is_absent(inputs[i])) give(edge, inputs[i]);
-    if (--stop(edge.node).pending == 0) ready_.push(edge.node);
+  const std::vector<Edge>& edges = node_at(n).edges;
+  const std::vector<Operand> inputs = differentiate(n);
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (leads(edges[i]) && !is_absent(inputs[i])) give(edges[i], inputs[i]);
   }
 }
 
@@ -164,9 +117,6 @@ void BackwardWalk::give(const Edge& edge, Operand grad) {
 
 std::vector<Operand> BackwardWalk::differentiate(int n) {
   const TapeNode& node = node_at(n);
-  const bool any = std::any_of(node.edges.begin(), node.edges.end(),
-                               [this](const Edge& each) { return reaches_wanted(each); });
-  if (!any) return std::vector<Operand>(node.edges.size());
   visited_.push_back(n);
   if (node.kind == TapeNode::Kind::Write) return differentiate_write(n);
   if (derivative_of(*node.op) == nullptr) {
@@ -205,7 +155,7 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
     if (!is_absent(stop(n).grads[k])) hand(operand(stop(n).grads[k]), inputs + outputs + k);
   }
   const auto needs = std::make_unique<bool[]>(inputs);
-  for (std::size_t i = 0; i < inputs; ++i) needs[i] = reaches_wanted(node.edges[i]);
+  for (std::size_t i = 0; i < inputs; ++i) needs[i] = leads(node.edges[i]);
   const Body rule = [&](Inputs given, const SymbolValues& symbols) {
     Tensors all(inputs + 2 * outputs);
     for (std::size_t k = 0; k < places.size(); ++k) all[places[k]] = given[k];
@@ -234,7 +184,7 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
 // Gradient goes to what the base was outside of the view, inside of it to what was written.
 std::vector<Operand> BackwardWalk::differentiate_write(int n) {
   const TapeNode& node = node_at(n);
-  const bool base = reaches_wanted(node.edges[0]), written = reaches_wanted(node.edges[1]);
+  const bool base = leads(node.edges[0]), written = leads(node.edges[1]);
   const Body rule = [&](Inputs given, const SymbolValues& symbols) {
     std::vector<Attrs> attrs;
     Tensors views{ops::contiguous(given[0])};

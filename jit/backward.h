@@ -1,41 +1,41 @@
 // Owns the walk back along the tape of a program, with values of the joint graph as gradients.
 #pragma once
 
-#include <queue>
-
-#include "jit/history.h"
 #include "jit/layouts.h"
+#include "jit/walk_parts.h"
 
 namespace kiln::jit {
+
+// What a walk goes through: the steps that it may take, and where it ends, in the order in which gradients
+// are returned. Empty targets are not asked for.
+struct WalkBounds {
+  std::vector<bool> steps;  // by node of the tape
+  std::vector<Edge> targets;
+};
 
 // Follows tensor/tape/engine.cpp: the same nodes in the same order, sums in the order of arrival.
 class BackwardWalk {
  public:
-  // `joint`, whose source is the functional graph that the tape speaks of, gets the steps. `wanted`: the
-  // inputs of the tape whose gradients are asked for.
-  BackwardWalk(const Tape& tape, const std::vector<bool>& wanted, Rewriter& joint);
+  // `joint`, whose source is the functional graph that the tape speaks of, gets the steps.
+  BackwardWalk(const Tape& tape, WalkBounds bounds, Rewriter& joint);
 
-  // Does a wanted input lie on the way back from here?
-  bool reaches_wanted(const Edge& edge) const;
-  // The gradients of the inputs of the tape, from those of `roots`; absent where none arrives. The nodes of
-  // the program must be there.
+  // The gradients of the targets, from those of `roots`; absent where none arrives. The nodes of the program
+  // must be there.
   std::vector<Operand> run(std::span<const Edge> roots, std::span<const Operand> root_grads);
   // The nodes whose rules ran, in order.
   const std::vector<int>& visited() const { return visited_; }
 
  private:
   struct Stop {
-    bool needed = false, reached = false;
-    int pending = 0;  // edges into it that have not delivered yet
+    bool needed = false;
     std::vector<Operand> grads;
   };
   Stop& stop(int n) { return stops_[static_cast<std::size_t>(n)]; }
   const TapeNode& node_at(int n) const { return tape_.nodes[static_cast<std::size_t>(n)]; }
 
-  template <class F>
-  void visit_inputs_first(int root, std::vector<bool>& seen, const F& f);
-  void mark_needed();
-  void count_pending(std::span<const Edge> roots);
+  bool may_step(int n) const { return bounds_.steps[static_cast<std::size_t>(n)]; }
+  // Does a target lie on the way back from here?
+  bool leads(const Edge& edge) const;
   void visit(int n);
   void give(const Edge& edge, Operand grad);
   std::vector<Operand> differentiate(int n);
@@ -47,11 +47,11 @@ class BackwardWalk {
   std::vector<Operand> apply(const Body& rule, const std::vector<TraceOperand>& operands, int n);
 
   const Tape& tape_;
+  WalkBounds bounds_;
   Rewriter& joint_;
   std::vector<int> source_producers_;
   Producers producers_;
   std::vector<Stop> stops_;
-  std::priority_queue<int> ready_;
   std::vector<int> visited_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "jit/backward.h"
 #include "jit/layouts.h"
 #include "jit/same_values.h"
 
@@ -144,11 +143,46 @@ std::vector<std::pair<Result, Derivation::Incoming>> Derivation::of_results() co
   return found;
 }
 
-Joint Derivation::joint(std::span<const Incoming> incoming, const std::vector<bool>& inputs) const {
+int Derivation::input_of(const Edge& edge) const {
+  const auto found = std::find(tape_.inputs.begin(), tape_.inputs.end(), edge);
+  return found == tape_.inputs.end() ? -1 : static_cast<int>(found - tape_.inputs.begin());
+}
+
+const std::string& Derivation::name_at(const Edge& edge) const {
+  static const std::string kUnnamed = "it";
+  const int input = input_of(edge);
+  if (input >= 0) return program_.values[static_cast<std::size_t>(input)].name;
+  const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
+  const auto output = static_cast<std::size_t>(edge.output);
+  const ValueId id = output < node.outputs.size() ? node.outputs[output] : node.value;
+  return id >= 0 ? functional_.values[static_cast<std::size_t>(id)].name : kUnnamed;
+}
+
+Derivation::Incoming Derivation::at(const Edge& edge) const {
+  const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
+  Type type = node.output_types[static_cast<std::size_t>(edge.output)];
+  type.strides.reset();
+  return {edge, std::move(type), name_at(edge)};
+}
+
+Joint Derivation::joint(std::span<const Incoming> incoming) const {
+  WalkBounds bounds{std::vector<bool>(tape_.nodes.size(), true), {}};
+  std::vector<int> wanted;
+  for (std::size_t i = 0; i < tape_.inputs.size(); ++i) {
+    if (!tape_.inputs[i]) continue;
+    bounds.steps[static_cast<std::size_t>(tape_.inputs[i].node)] = false;
+    bounds.targets.push_back(tape_.inputs[i]);
+    wanted.push_back(static_cast<int>(i));
+  }
+  Joint made = joint(incoming, std::move(bounds));
+  made.wanted = std::move(wanted);
+  return made;
+}
+
+Joint Derivation::joint(std::span<const Incoming> incoming, WalkBounds bounds) const {
   Joint joint;
   Rewriter rewriter(functional_);
   rewriter.graph.stage = Stage::Joint;
-  BackwardWalk walk(tape_, inputs, rewriter);
   std::vector<Edge> roots;
   std::vector<Operand> root_grads;
   for (const Incoming& each : incoming) {
@@ -163,16 +197,16 @@ Joint Derivation::joint(std::span<const Incoming> incoming, const std::vector<bo
     joint.values.push_back(rewriter.at(id));
   }
   joint.program_nodes = functional_.nodes.size();
+  const std::vector<Edge> targets = bounds.targets;
+  BackwardWalk walk(tape_, std::move(bounds), rewriter);
   const std::vector<Operand> gradients = walk.run(roots, root_grads);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!tape_.inputs[i]) continue;
-    joint.wanted.push_back(static_cast<int>(i));
-    name_gradient(rewriter, gradients[i], program_.values[i].name);
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    if (targets[k]) name_gradient(rewriter, gradients[k], name_at(targets[k]));
   }
   joint.visited = walk.visited();
   joint.graph = rewriter.finish();
   joint.outputs = static_cast<int>(joint.graph.outputs.size());
-  for (const int i : joint.wanted) joint.graph.outputs.push_back(gradients[static_cast<std::size_t>(i)]);
+  joint.graph.outputs.insert(joint.graph.outputs.end(), gradients.begin(), gradients.end());
   compute_masks_once(joint);
   return joint;
 }
@@ -187,9 +221,7 @@ Joint differentiate(const Graph& graph, const std::vector<bool>& wanted,
     results.push_back(result);
     incoming.push_back(std::move(each));
   }
-  std::vector<bool> inputs;
-  for (const Edge& each : derivation.tape().inputs) inputs.push_back(static_cast<bool>(each));
-  Joint joint = derivation.joint(incoming, inputs);
+  Joint joint = derivation.joint(incoming);
   joint.given = std::move(results);
   return joint;
 }

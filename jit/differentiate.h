@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "jit/backward.h"
 #include "jit/history.h"
 
 namespace kiln::jit {
@@ -16,7 +17,7 @@ namespace kiln::jit {
 struct Joint {
   Graph graph;
   int outputs = 0;            // how many are the program's
-  std::vector<int> wanted;    // the inputs of the program whose gradients follow
+  std::vector<int> wanted;    // the inputs of the program whose gradients follow, where inputs are asked for
   std::size_t incoming = 0;   // how many inputs are of Role::Grad
   std::vector<Result> given;  // the results that they are gradients of, where they are of results
   // Until passes change the graph: how many nodes, the first ones, are the program's; where the values of
@@ -50,13 +51,20 @@ class Derivation {
   bool is_input(const Edge& edge) const {
     return tape_.nodes[static_cast<std::size_t>(edge.node)].kind == TapeNode::Kind::Argument;
   }
+  // Has a wanted input a part in what came from there?
+  bool reaches_input(const Edge& edge) const;
   // Of the results that a wanted input has a part in.
   std::vector<std::pair<Result, Incoming>> of_results() const;
-  // The gradients of `inputs`, which are among the wanted ones; the others are `none`.
-  Joint joint(std::span<const Incoming> incoming, const std::vector<bool>& inputs) const;
+  // One that arrives at this place of the tape.
+  Incoming at(const Edge& edge) const;
+  // The gradients of all wanted inputs.
+  Joint joint(std::span<const Incoming> incoming) const;
+  // Of a part of the walk back: the gradients of its targets.
+  Joint joint(std::span<const Incoming> incoming, WalkBounds bounds) const;
 
  private:
-  bool reaches_input(const Edge& edge) const;
+  int input_of(const Edge& edge) const;  // -1: it is none
+  const std::string& name_at(const Edge& edge) const;
 
   Graph program_;
   Graph functional_;

@@ -12,10 +12,8 @@ GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& want
     if (!derivation.is_input(each.edge)) incoming.push_back(std::move(each));
   }
   if (incoming.empty()) throw OpError(ErrorKind::Capture, "no result has a gradient by an input");
-  std::vector<bool> inputs;
-  for (const Edge& each : derivation.tape().inputs) inputs.push_back(static_cast<bool>(each));
   GradientGraphs made;
-  made.joint = derivation.joint(incoming, inputs);
+  made.joint = derivation.joint(incoming);
   made.parts = partition(made.joint, options);
   return made;
 }

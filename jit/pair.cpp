@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "jit/pair_node.h"
-
 #include "jit/pipeline.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/level.h"
@@ -34,70 +33,60 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
     if (each.kind == Effect::Kind::Write) written_.push_back(each.input);
   }
   refuse_what_differs();
-  find_ports();
+  // Also those whose history leads to no input.
+  for (const Tape::Leaving& each : derivation_->tape().results) {
+    if (!derivation_->is_input(each.edge)) ports_.push_back({each.edge, each.result});
+  }
   std::vector<Derivation::Incoming> incoming;
-  for (const Port& each : ports_) {
-    if (each.result) incoming.push_back({each.edge, each.type, each.name});
+  for (auto& [result, each] : derivation_->of_results()) {
+    if (!derivation_->is_input(each.edge)) incoming.push_back(std::move(each));
   }
   if (incoming.empty()) refuse("no result has a gradient");
-  backwards_ = std::make_shared<const Backwards>(derivation_, incoming, options);
-  Graph forward = parts().forward;
+  std::vector<Edge> results, bases;
+  for (const Port& each : ports_) results.push_back(each.edge);
+  const std::vector<int> reached = walk_order(derivation_->tape(), results);
+  find_bases();
+  for (const Port& each : ports_) {
+    if (each.result) continue;
+    bases.push_back(each.edge);
+    // What its gradient needs must be kept, too.
+    if (std::find(reached.begin(), reached.end(), each.edge.node) == reached.end())
+      incoming.push_back(derivation_->at(each.edge));
+  }
+  backwards_ = std::make_shared<const Backwards>(derivation_, incoming, results, bases, options);
+  place_ports();
+  Graph forward = backwards_->partition().forward;
   // As outputs they are kept apart from what the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
   forward_ = Executable::make(prepared_part(forward, options.fused));
 }
 
-// What is passed on as it came has its history already.
-void Pair::find_ports() {
-  const Tape& tape = derivation_->tape();
-  const auto has = [this](const Edge& edge) {
-    return std::any_of(ports_.begin(), ports_.end(), [&](const Port& each) { return each.edge == edge; });
-  };
-  for (auto& [result, each] : derivation_->of_results()) {
-    if (!derivation_->is_input(each.edge)) ports_.push_back({each.edge, each.type, each.name, result});
-  }
-  for (const Tape::Leaving& each : tape.results) {
-    if (each.base && !derivation_->is_input(each.base) && !has(each.base)) {
-      ports_.push_back({each.base, each.base_type, "base", std::nullopt});
-    }
+void Pair::find_bases() {
+  for (const Tape::Leaving& each : derivation_->tape().results) {
+    if (!each.base || derivation_->is_input(each.base)) continue;
+    const bool known =
+        std::any_of(ports_.begin(), ports_.end(), [&](const Port& port) { return port.edge == each.base; });
+    if (!known) ports_.push_back({each.base, std::nullopt});
   }
 }
 
-// Which nodes of the tape lie on the way back from here, itself left out.
-std::vector<bool> Pair::above(const Edge& edge) const {
-  const Tape& tape = derivation_->tape();
-  std::vector<bool> seen(tape.nodes.size(), false);
-  std::vector<int> path{edge.node};
-  while (!path.empty()) {
-    const int n = path.back();
-    path.pop_back();
-    for (const Edge& each : tape.nodes[static_cast<std::size_t>(n)].edges) {
-      if (!each || seen[static_cast<std::size_t>(each.node)]) continue;
-      seen[static_cast<std::size_t>(each.node)] = true;
-      path.push_back(each.node);
-    }
+void Pair::place_ports() {
+  for (Port& each : ports_) {
+    each.node = backwards_->part_of(each.edge.node);
+    const std::vector<Edge>& outputs = backwards_->parts()[each.node].outputs;
+    each.output =
+        static_cast<std::uint32_t>(std::find(outputs.begin(), outputs.end(), each.edge) - outputs.begin());
   }
-  return seen;
 }
 
 void Pair::refuse_what_differs() const {
   const Graph& functional = derivation_->functional();
-  const Tape& tape = derivation_->tape();
   for (const Input& each : functional.inputs) {
     if (each.role == Role::Base) refuse("arguments share memory, and one of them is written");
   }
   for (const Effect& each : functional.effects) {
     if (each.kind == Effect::Kind::Layout) refuse("the layout of an argument is changed");
-  }
-  // A hook on it, or its gradient by `grads`, would see that part alone that comes in from outside.
-  for (const Tape::Leaving& last : tape.results) {
-    const std::vector<bool> on_the_way = above(last.edge);
-    for (const Tape::Leaving& each : tape.results) {
-      if (!derivation_->is_input(each.edge) && on_the_way[static_cast<std::size_t>(each.edge.node)]) {
-        refuse("one result is computed from another");
-      }
-    }
   }
 }
 
@@ -125,44 +114,67 @@ Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
     made = forward_->run(arguments, symbols);
   }
   const auto outputs = static_cast<std::size_t>(joint().outputs);
-  const Ref<tape::Node> node(
-      new PairNode(backwards_, ports_, symbols, arguments, Inputs(made).subspan(outputs)));
+  const auto nodes = make_nodes(arguments, symbols, Inputs(made).subspan(outputs));
   made.resize(outputs);
-  link(node, arguments, made);
+  link(nodes, arguments, made);
   return made;
 }
 
-void Pair::link(const Ref<tape::Node>& node, Inputs arguments, const Tensors& made) const {
+// By part; the last part is the oldest node.
+std::vector<Ref<tape::Node>> Pair::make_nodes(Inputs arguments, const SymbolValues& symbols,
+                                              Inputs saved) const {
+  const std::vector<BackwardPart>& parts = backwards_->parts();
+  const std::vector<Edge>& inputs = derivation_->tape().inputs;
+  std::vector<Ref<tape::Node>> nodes(parts.size());
+  for (std::size_t p = parts.size(); p-- > 0;) {
+    SmallVector<tape::Edge, 2> next;
+    for (const Edge& each : parts[p].targets) {
+      if (derivation_->is_input(each)) {
+        const auto input = std::find(inputs.begin(), inputs.end(), each) - inputs.begin();
+        next.push_back(tape::history(arguments[static_cast<std::size_t>(input)]));
+        continue;
+      }
+      const std::size_t later = backwards_->part_of(each.node);
+      const std::vector<Edge>& outputs = parts[later].outputs;
+      const auto output = std::find(outputs.begin(), outputs.end(), each) - outputs.begin();
+      next.push_back({nodes[later], static_cast<std::uint32_t>(output)});
+    }
+    nodes[p] = Ref<tape::Node>(new PairNode(backwards_, p, symbols, std::move(next), saved));
+  }
+  return nodes;
+}
+
+void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const {
+  const auto edge_of = [&](const Port& port) { return tape::Edge{nodes[port.node], port.output}; };
   const auto is_given = [&](const Tensor& x) {
     return std::any_of(arguments.begin(), arguments.end(),
                        [&](const Tensor& a) { return a && a.is_same(x); });
   };
-  std::vector<std::pair<Tensor, std::uint32_t>> views;
-  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    const std::optional<Result>& result = ports_[p].result;
-    if (!result) continue;
-    const auto index = static_cast<std::size_t>(result->index);
-    const Tensor& x = result->is_input ? arguments[index] : made[index];
+  std::vector<std::pair<Tensor, const Port*>> views;
+  for (const Port& each : ports_) {
+    if (!each.result) continue;
+    const auto index = static_cast<std::size_t>(each.result->index);
+    const Tensor& x = each.result->is_input ? arguments[index] : made[index];
     if (is_given(x)) {
-      tape::replace_history(x, {node, p});
+      tape::replace_history(x, edge_of(each));
     } else if (x.impl()->origin) {
-      views.emplace_back(x, p);
+      views.emplace_back(x, &each);
     } else {
-      tape::start_history(x, {node, p});
+      tape::start_history(x, edge_of(each));
     }
   }
   for (const int i : derivation_->tape().constants)
     tape::replace_history(arguments[static_cast<std::size_t>(i)], {});
-  for (const auto& [x, p] : views) {
+  for (const auto& [x, port] : views) {
     ViewOrigin& origin = *x.impl()->origin;
     const Tensor base = base_of(origin);
     const auto left = std::find_if(derivation_->tape().results.begin(), derivation_->tape().results.end(),
-                                   [&](const Tape::Leaving& each) { return each.edge == ports_[p].edge; });
-    for (std::uint32_t q = 0; q < ports_.size(); ++q) {
-      if (left->base == ports_[q].edge && !is_given(base) && !tape::has_history(base))
-        tape::start_history(base, {node, q});
+                                   [&](const Tape::Leaving& each) { return each.edge == port->edge; });
+    for (const Port& each : ports_) {
+      if (left->base == each.edge && !is_given(base) && !tape::has_history(base))
+        tape::start_history(base, edge_of(each));
     }
-    tape::start_history(x, {node, p});
+    tape::start_history(x, edge_of(*port));
     origin.history_version = tape::history_version(base);
   }
 }

@@ -1,5 +1,5 @@
-// Owns a program that is differentiated ahead of time: a forward graph, whose results get one node of the
-// tape, and the backward graphs that this node runs.
+// Owns a program that is differentiated ahead of time: a forward graph, whose results get nodes of the tape,
+// and the backward graphs that these run.
 #pragma once
 
 #include <map>
@@ -11,35 +11,35 @@
 
 namespace kiln::jit {
 
-// An output of the node: what leaves the program, or what that is a view of.
+// What leaves the program, or what that is a view of, as an output of a node.
 struct Port {
   Edge edge;
-  Type type;
-  std::string name;
   std::optional<Result> result;
+  std::size_t node = 0;  // by part of the walk back
+  std::uint32_t output = 0;
 };
 
 class Pair : public std::enable_shared_from_this<Pair> {
  public:
   // `wanted`: the inputs that require gradients. Throws OpError with the reason where the program has no
-  // graph of its gradients, or where one node would not do as the many of the tape do.
+  // graph of its gradients, or where these nodes would not do as those of the tape do.
   static std::shared_ptr<const Pair> make(const Graph& captured, const std::vector<bool>& wanted,
                                           const PairOptions& options);
 
-  // Does one node stand for what the tape would remember of a call with these arguments, here and now?
+  // Do the nodes stand for what the tape would remember of a call with these arguments, here and now?
   bool holds_for(Inputs arguments) const;
   // Runs the forward graph and links what leaves it to the arguments. Only where it holds.
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 
   const Joint& joint() const { return backwards_->joint(); }
-  const Partition& parts() const { return backwards_->parts(); }
 
  private:
   Pair(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);
-  void find_ports();
+  void find_bases();
   void refuse_what_differs() const;
-  std::vector<bool> above(const Edge& edge) const;
-  void link(const Ref<tape::Node>& node, Inputs arguments, const Tensors& made) const;
+  void place_ports();
+  std::vector<Ref<tape::Node>> make_nodes(Inputs arguments, const SymbolValues& symbols, Inputs saved) const;
+  void link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const;
 
   std::shared_ptr<const Derivation> derivation_;
   std::vector<Port> ports_;

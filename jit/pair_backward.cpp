@@ -1,6 +1,7 @@
 #include "jit/pair_backward.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,21 @@ bool reads_saved(const TapeNode& node) {
   return any(saves.inputs, node.edges.size()) || any(saves.outputs, node.output_types.size());
 }
 
+std::vector<ValueId> present(const std::vector<ValueId>& kept) {
+  std::vector<ValueId> ids;
+  std::copy_if(kept.begin(), kept.end(), std::back_inserter(ids), [](ValueId id) { return id >= 0; });
+  return ids;
+}
+
+// Which of those that were kept these are.
+std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vector<ValueId>& kept) {
+  std::vector<std::size_t> numbers;
+  for (const ValueId id : ids) {
+    numbers.push_back(static_cast<std::size_t>(std::find(kept.begin(), kept.end(), id) - kept.begin()));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Graph prepared_part(const Graph& graph, bool fused) {
@@ -39,27 +55,51 @@ Graph prepared_part(const Graph& graph, bool fused) {
 }
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
-                     std::span<const Derivation::Incoming> incoming, const PairOptions& options)
+                     std::span<const Derivation::Incoming> incoming, std::span<const Edge> results,
+                     std::span<const Edge> bases, const PairOptions& options)
     : derivation_(std::move(derivation)), options_(options) {
-  std::vector<bool> wanted;
-  for (const Edge& each : tape().inputs) wanted.push_back(static_cast<bool>(each));
-  joint_ = derivation_->joint(incoming, wanted);
-  parts_ = partition(joint_, options.partition);
-  std::vector<int> leading(tape().nodes.size(), 0);
-  for (const TapeNode& node : tape().nodes) {
-    for (const Edge& each : node.edges) {
-      if (each) ++leading[static_cast<std::size_t>(each.node)];
-    }
-  }
-  for (const int i : joint_.wanted) {
-    const Edge& edge = tape().inputs[static_cast<std::size_t>(i)];
-    summed_.push_back(leading[static_cast<std::size_t>(edge.node)] > 1);
-  }
-  for (const int n : joint_.visited) {
-    if (reads_saved(tape().nodes[static_cast<std::size_t>(n)])) savers_.push_back(n);
-  }
+  joint_ = derivation_->joint(incoming);
+  partition_ = jit::partition(joint_, options.partition);
   find_histories();
   check_complete();
+  find_parts(results, bases);
+}
+
+void Backwards::find_parts(std::span<const Edge> results, std::span<const Edge> bases) {
+  std::vector<Edge> leaving(results.begin(), results.end());
+  leaving.insert(leaving.end(), bases.begin(), bases.end());
+  places_.resize(tape().nodes.size());
+  std::size_t turn = 0;
+  for (WalkPart& each : cut_walk(tape(), leaving, results)) {
+    BackwardPart part{std::move(each), {}, true, {}, {}};
+    for (const Edge& edge : part.outputs) {
+      part.types.push_back(derivation_->at(edge).type);
+      part.all_lead = part.all_lead && derivation_->reaches_input(edge);
+    }
+    for (const int n : part.steps) {
+      places_[static_cast<std::size_t>(n)] = {parts_.size(), turn++};
+      const bool runs = std::find(joint_.visited.begin(), joint_.visited.end(), n) != joint_.visited.end();
+      if (runs && reads_saved(tape().nodes[static_cast<std::size_t>(n)])) part.savers.push_back(n);
+    }
+    parts_.push_back(std::move(part));
+  }
+  for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p].saved = saved_for(p);
+}
+
+// All that is saved, if there is one part; else what a part reads when all gradients come in.
+std::vector<std::size_t> Backwards::saved_for(std::size_t p) const {
+  std::vector<std::size_t> numbers(partition_.kept.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (parts_.size() == 1) return numbers;
+  BackwardRequest all{p, {}, {}, {}};
+  for (const Edge& each : parts_[p].outputs) all.incoming.emplace_back(each.node, each.output);
+  all.wanted.assign(parts_[p].targets.size(), true);
+  all.onto.assign(parts_[p].targets.size(), false);
+  const Joint joint = joint_for(all);
+  const std::vector<ValueId> kept = kept_in(joint);
+  std::vector<ValueId> read = present(kept);
+  backward_from(joint, read);
+  return numbers_of(read, kept);
 }
 
 void Backwards::find_histories() {
@@ -103,25 +143,16 @@ void Backwards::check_complete() const {
 }
 
 Joint Backwards::joint_for(const BackwardRequest& request) const {
+  const BackwardPart& part = parts_[request.part];
   std::vector<Derivation::Incoming> incoming;
-  for (const auto& [node, output] : request.incoming) {
-    const TapeNode& made = tape().nodes[static_cast<std::size_t>(node)];
-    Type type = made.output_types[static_cast<std::size_t>(output)];
-    type.strides.reset();
-    const std::string name =
-        made.value >= 0 ? derivation_->functional().values[at(made.value)].name : std::string("it");
-    incoming.push_back({{node, output}, std::move(type), name});
+  for (const auto& [node, output] : request.incoming) incoming.push_back(derivation_->at({node, output}));
+  WalkBounds bounds{std::vector<bool>(tape().nodes.size(), false), {}};
+  for (const int n : part.steps) bounds.steps[static_cast<std::size_t>(n)] = true;
+  for (std::size_t k = 0; k < part.targets.size(); ++k) {
+    bounds.targets.push_back(request.wanted[k] ? part.targets[k] : Edge{});
+    if (request.onto[k]) incoming.push_back(derivation_->at(part.targets[k]));
   }
-  std::vector<bool> inputs(tape().inputs.size(), false);
-  for (std::size_t k = 0; k < joint_.wanted.size(); ++k) {
-    const auto i = static_cast<std::size_t>(joint_.wanted[k]);
-    inputs[i] = request.wanted[k];
-    if (!request.onto[k]) continue;
-    Type type = derivation_->program().values[i].type;
-    type.strides.reset();
-    incoming.push_back({tape().inputs[i], std::move(type), derivation_->program().values[i].name});
-  }
-  return derivation_->joint(incoming, inputs);
+  return derivation_->joint(incoming, std::move(bounds));
 }
 
 // What was saved, as values of another joint graph.
@@ -129,31 +160,12 @@ std::vector<ValueId> Backwards::kept_in(const Joint& joint) const {
   std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), kept;
   for (std::size_t v = 0; v < joint.values.size(); ++v) same[at(joint.values[v])] = joint_.values[v];
   same = same_values(joint_.graph, joint.graph, std::move(same));
-  for (const ValueId id : parts_.kept) {
+  for (const ValueId id : partition_.kept) {
     const auto found = std::find(same.begin(), same.end(), id);
     kept.push_back(found == same.end() ? Operand::kAbsent : static_cast<ValueId>(found - same.begin()));
   }
   return kept;
 }
-
-namespace {
-
-std::vector<ValueId> present(const std::vector<ValueId>& kept) {
-  std::vector<ValueId> ids;
-  std::copy_if(kept.begin(), kept.end(), std::back_inserter(ids), [](ValueId id) { return id >= 0; });
-  return ids;
-}
-
-// Which of those that were kept these are.
-std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vector<ValueId>& kept) {
-  std::vector<std::size_t> numbers;
-  for (const ValueId id : ids) {
-    numbers.push_back(static_cast<std::size_t>(std::find(kept.begin(), kept.end(), id) - kept.begin()));
-  }
-  return numbers;
-}
-
-}  // namespace
 
 const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by_op) const {
   const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 
 #include "jit/executable.h"
 #include "jit/partition.h"
+#include "jit/walk_parts.h"
 
 namespace kiln::jit {
 
@@ -18,13 +19,22 @@ struct PairOptions {
 // Op by op or, where that is asked for and can be, as kernels.
 Graph prepared_part(const Graph& graph, bool fused);
 
-// Which gradients come in, by where; which are asked for, and which of those are added to a sum that is under
-// way, by `Joint::wanted`.
+// A part of the walk back, which is one node of the tape.
+struct BackwardPart : WalkPart {
+  std::vector<Type> types;         // of its outputs
+  bool all_lead = true;            // from all outputs to targets
+  std::vector<int> savers;         // those of its steps that keep something until backward
+  std::vector<std::size_t> saved;  // what it reads of what is saved, by number
+};
+
+// Of which part; which gradients come in, by where; which are asked for, and which of those are added to a
+// sum that is under way, by `WalkPart::targets`.
 struct BackwardRequest {
+  std::size_t part = 0;
   std::vector<std::pair<int, int>> incoming;  // node and output of the program's tape
   std::vector<bool> wanted, onto;
   friend bool operator<(const BackwardRequest& a, const BackwardRequest& b) {
-    return std::tie(a.incoming, a.wanted, a.onto) < std::tie(b.incoming, b.wanted, b.onto);
+    return std::tie(a.part, a.incoming, a.wanted, a.onto) < std::tie(b.part, b.incoming, b.wanted, b.onto);
   }
 };
 
@@ -51,16 +61,18 @@ struct RecordedBackward {
 
 class Backwards {
  public:
-  // `incoming`: gradients of what leaves the program. Throws OpError, as `differentiate`.
+  // `incoming`: gradients for which enough is kept. `results`: where they come from; `bases`: where what they
+  // are views of does. Throws OpError, as `differentiate`.
   Backwards(std::shared_ptr<const Derivation> derivation, std::span<const Derivation::Incoming> incoming,
-            const PairOptions& options);
+            std::span<const Edge> results, std::span<const Edge> bases, const PairOptions& options);
 
   const Joint& joint() const { return joint_; }
-  const Partition& parts() const { return parts_; }
-  // Wanted inputs to which several gradients lead.
-  const std::vector<bool>& summed() const { return summed_; }
-  // Nodes of the tape that keep something until backward.
-  const std::vector<int>& savers() const { return savers_; }
+  const Partition& partition() const { return partition_; }
+  // In the order of the walk.
+  const std::vector<BackwardPart>& parts() const { return parts_; }
+  // The part of this step, and its place in the walk.
+  std::size_t part_of(int n) const { return places_[static_cast<std::size_t>(n)].part; }
+  std::size_t turn_of(int n) const { return places_[static_cast<std::size_t>(n)].turn; }
   const Tape& tape() const { return derivation_->tape(); }
 
   // `op_by_op`: inside of transforms, which see every op.
@@ -69,19 +81,24 @@ class Backwards {
 
  private:
   Joint joint_for(const BackwardRequest& request) const;
+  std::vector<std::size_t> saved_for(std::size_t part) const;
   std::vector<ValueId> kept_in(const Joint& joint) const;
   RecordedBackward make_recorded(const Joint& joint) const;
   static void fill(OverSaved& part, Excerpt made);
+  void find_parts(std::span<const Edge> results, std::span<const Edge> bases);
   void find_histories();
   void check_complete() const;
 
   std::shared_ptr<const Derivation> derivation_;
   PairOptions options_;
   Joint joint_;
-  Partition parts_;
+  Partition partition_;
   std::map<ValueId, Edge> history_;  // of values of the functional graph, where they have one
-  std::vector<bool> summed_;
-  std::vector<int> savers_;
+  std::vector<BackwardPart> parts_;
+  struct Place {
+    std::size_t part = 0, turn = 0;
+  };
+  std::vector<Place> places_;  // by node of the tape
   mutable std::mutex mutex_;
   mutable std::map<std::pair<BackwardRequest, bool>, std::unique_ptr<const BackwardGraph>> graphs_;
   mutable std::map<BackwardRequest, std::unique_ptr<const RecordedBackward>> recorded_;

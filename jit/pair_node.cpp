@@ -12,20 +12,19 @@
 
 namespace kiln::jit {
 
-PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::span<const Port> ports,
-                   const SymbolValues& symbols, Inputs arguments, Inputs saved)
-    : Node(tape::next_sequence()), backwards_(std::move(backwards)), symbols_(symbols) {
-  for (const int i : backwards_->joint().wanted) {
-    edges.push_back(tape::history(arguments[static_cast<std::size_t>(i)]));
-  }
-  for (const Port& each : ports) {
-    ports_.push_back(each.edge);
-    output_types.push_back(evaluate(each.type, symbols_));
-  }
-  for (const bool each : backwards_->summed()) summed_.push_back(each);
-  for (const Tensor& each : saved) {
-    saved_.emplace_back(each);
-    types_.push_back(each.type());
+PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part, const SymbolValues& symbols,
+                   SmallVector<tape::Edge, 2> next, Inputs saved)
+    : Node(tape::next_sequence()), backwards_(std::move(backwards)), number_(part), symbols_(symbols) {
+  const BackwardPart& mine = this->part();
+  edges = std::move(next);
+  ports_ = mine.outputs;
+  for (const Type& each : mine.types) output_types.push_back(evaluate(each, symbols_));
+  for (const bool each : mine.summed) summed_.push_back(each);
+  saved_.resize(saved.size());
+  types_.resize(saved.size());
+  for (const std::size_t k : mine.saved) {
+    saved_[k] = tape::Saved(saved[k]);
+    types_[k] = saved[k].type();
   }
   freed_.resize(backwards_->tape().nodes.size(), false);
 }
@@ -35,8 +34,32 @@ std::string PairNode::name_of_output(std::uint32_t output) const {
   return made.op == nullptr ? "WriteThroughViewBackward" : tape::name_of_backward(*made.op);
 }
 
+// Step by step, the last first, as the engine does with nodes.
+void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs) const {
+  const BackwardPart& mine = part();
+  if (mine.all_lead && std::find(needs.begin(), needs.end(), false) == needs.end()) {
+    std::fill(outputs.begin(), outputs.end(), true);
+    return;
+  }
+  std::vector<bool> needed(backwards_->tape().nodes.size(), false);
+  for (std::size_t k = 0; k < needs.size(); ++k) {
+    if (needs[k]) needed[static_cast<std::size_t>(mine.targets[k].node)] = true;
+  }
+  for (std::size_t p = 0; p < outputs.size(); ++p) {
+    if (outputs[p]) needed[static_cast<std::size_t>(ports_[p].node)] = true;
+  }
+  for (auto n = mine.steps.rbegin(); n != mine.steps.rend(); ++n) {
+    for (const Edge& each : backwards_->tape().nodes[static_cast<std::size_t>(*n)].edges) {
+      if (each && needed[static_cast<std::size_t>(each.node)]) needed[static_cast<std::size_t>(*n)] = true;
+    }
+  }
+  for (std::size_t p = 0; p < outputs.size(); ++p) {
+    outputs[p] = needed[static_cast<std::size_t>(ports_[p].node)];
+  }
+}
+
 BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const bool> needs) const {
-  BackwardRequest request;
+  BackwardRequest request{number_, {}, {}, {}};
   for (std::size_t p = 0; p < grads.size(); ++p) {
     if (grads[p]) request.incoming.emplace_back(ports_[p].node, ports_[p].output);
   }
@@ -72,7 +95,7 @@ Tensors PairNode::backward_onto(Inputs grads, Inputs sums, std::span<const bool>
 
 // Do the nodes that run now, with those that ran before, need all that is saved?
 bool PairNode::frees_all() const {
-  const std::vector<int>& all = backwards_->savers();
+  const std::vector<int>& all = part().savers;
   return std::all_of(all.begin(), all.end(), [this](int n) {
     return freed_[static_cast<std::size_t>(n)] || std::find(ran_.begin(), ran_.end(), n) != ran_.end();
   });
@@ -80,25 +103,24 @@ bool PairNode::frees_all() const {
 
 // The numbers that the graph asks for, what was saved, then these. The last time, what was saved is the
 // graph's alone.
-Tensors PairNode::run(const OverSaved& part, Inputs before, Tensors after, bool is_last) {
+Tensors PairNode::run(const OverSaved& graph, Inputs before, Tensors after, bool is_last) {
   Tensors given;
-  for (const std::string& each : part.sizes) given.push_back(Tensor::number(symbols_.at(each)));
-  for (const std::size_t k : part.saved) given.push_back(saved_[k].unpack(types_[k]));
+  for (const std::string& each : graph.sizes) given.push_back(Tensor::number(symbols_.at(each)));
+  for (const std::size_t k : graph.saved) given.push_back(saved_[k].unpack(types_[k]));
   for (const Tensor& x : before) given.push_back(x);
   for (Tensor& x : after) given.push_back(std::move(x));
   after.clear();
   if (is_last) release_saved();
   SymbolValues symbols;
-  for (const auto& [symbol, hint] : part.run->graph().hints) symbols.emplace(symbol, symbols_.at(symbol));
-  return part.run->run_taking(std::move(given), symbols);
+  for (const auto& [symbol, hint] : graph.run->graph().hints) symbols.emplace(symbol, symbols_.at(symbol));
+  return graph.run->run_taking(std::move(given), symbols);
 }
 
 // A value that a rule reads comes from where it came from in the program: an output of this node.
 tape::Edge PairNode::edge_of(const Edge& edge, const Type& type) {
-  const Tape& tape = backwards_->tape();
-  for (std::size_t k = 0; k < edges.size(); ++k) {
-    if (tape.inputs[static_cast<std::size_t>(backwards_->joint().wanted[k])] == edge) return edges[k];
-  }
+  const std::vector<Edge>& targets = part().targets;
+  const auto target = std::find(targets.begin(), targets.end(), edge);
+  if (target != targets.end()) return edges[static_cast<std::size_t>(target - targets.begin())];
   auto found = std::find(ports_.begin(), ports_.end(), edge);
   if (found == ports_.end()) {
     found = ports_.insert(ports_.end(), edge);

@@ -1,7 +1,8 @@
-// Owns the node that a program differentiated ahead of time leaves on the tape.
+// Owns the nodes that a program differentiated ahead of time leaves on the tape, one for each part of the
+// walk back.
 #pragma once
 
-#include "jit/pair.h"
+#include "jit/pair_backward.h"
 #include "tensor/tape/node.h"
 #include "tensor/tape/saved.h"
 
@@ -9,42 +10,46 @@ namespace kiln::jit {
 
 class PairNode final : public tape::Node {
  public:
-  // `saved`: what the forward graph kept, in order.
-  PairNode(std::shared_ptr<const Backwards> backwards, std::span<const Port> ports,
-           const SymbolValues& symbols, Inputs arguments, Inputs saved);
+  // `next`: where the gradients of the part's targets go. `saved`: what the forward graph kept, in order.
+  PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part, const SymbolValues& symbols,
+           SmallVector<tape::Edge, 2> next, Inputs saved);
 
   std::string name() const override { return name_of_output(0); }
   std::string name_of_output(std::uint32_t output) const override;
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
     return backward_onto(grads, Tensors(edges.size()), needs);
   }
+  bool has_several_steps() const override { return true; }
+  void mark_needed(std::span<const bool> needs, std::span<bool> outputs) const override;
   std::span<const bool> takes_sums() const override { return {summed_.begin(), summed_.size()}; }
   Tensors backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) override;
   void expect_release() override { is_last_ = true; }
   void release_saved() override;
   bool wants_zeros() const override { return false; }
-  // As the tape goes through the program: the youngest first.
+  // As the tape goes through the program.
   bool hooks_first(std::uint32_t a, std::uint32_t b) const override {
-    return ports_[a].node > ports_[b].node;
+    return backwards_->turn_of(ports_[a].node) < backwards_->turn_of(ports_[b].node);
   }
 
  private:
+  const BackwardPart& part() const { return backwards_->parts()[number_]; }
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
   void check_alive(std::span<const int> savers) const;
-  Tensors run(const OverSaved& part, Inputs before, Tensors after, bool is_last);
+  Tensors run(const OverSaved& graph, Inputs before, Tensors after, bool is_last);
   bool frees_all() const;
   Tensors recorded(const RecordedBackward& backward, Inputs grads);
   tape::Edge edge_of(const Edge& edge, const Type& type);
 
   std::shared_ptr<const Backwards> backwards_;
+  std::size_t number_;  // of the part
   SymbolValues symbols_;
   std::vector<Edge> ports_;  // where on the tape of the program the outputs are
   SmallVector<bool, 8> summed_;
-  std::vector<tape::Saved> saved_;
-  std::vector<TensorType> types_;  // of what is saved
-  std::vector<int> ran_;           // nodes of the program's tape that the last backward went through
-  std::vector<bool> freed_;        // those whose saved values the tape would have freed
-  bool is_last_ = false;           // the backward that comes is
+  std::vector<tape::Saved> saved_;  // by number; nothing of what the part does not read
+  std::vector<TensorType> types_;   // of what is saved
+  std::vector<int> ran_;            // nodes of the program's tape that the last backward went through
+  std::vector<bool> freed_;         // those whose saved values the tape would have freed
+  bool is_last_ = false;            // the backward that comes is
   tape::LiveCount count_;
 };
 

@@ -20,6 +20,7 @@ struct Stop {
   Node* node;
   std::uint32_t pending = 0;  // edges into it that have not delivered yet
   bool needed = false;
+  int marks = kNone;             // of a node of several steps: which outputs are needed, see Engine::marks_
   int wanted = kNone;            // first of the edges whose gradient is returned, see Engine::next_wanted_
   SmallVector<Tensor, 1> grads;  // one per output, absent: nothing has arrived
 };
@@ -84,6 +85,12 @@ class Engine {
 
   Stop& stop_of(const Edge& edge) { return stops_[index_.find(edge.node.get())]; }
 
+  // Does a gradient that arrives there lead to what is asked for?
+  bool leads(const Edge& edge) {
+    const Stop& stop = stop_of(edge);
+    return stop.needed && (stop.marks == kNone || marks_[static_cast<std::size_t>(stop.marks)][edge.output]);
+  }
+
   void mark_wanted() {
     next_wanted_.assign(walk_.wanted.size(), kNone);
     for (std::size_t i = 0; i < walk_.wanted.size(); ++i) {
@@ -96,12 +103,28 @@ class Engine {
   void mark_needed() {
     for (const std::uint32_t number : order_) {
       Stop& stop = stops_[number];
+      if (stop.node->has_several_steps()) {
+        mark_outputs(stop);
+        continue;
+      }
       stop.needed = stop.wanted != kNone || (walk_.into_leaves && stop.node->is_leaf());
       for (const Edge& edge : stop.node->edges) {
         if (stop.needed) break;
-        stop.needed = edge && stop_of(edge).needed;
+        stop.needed = edge && leads(edge);
       }
     }
+  }
+
+  void mark_outputs(Stop& stop) {
+    SmallVector<bool, 8> needs, outputs(stop.node->output_types.size(), false);
+    for (const Edge& edge : stop.node->edges) needs.push_back(edge && leads(edge));
+    for (int i = stop.wanted; i != kNone; i = next_wanted_[static_cast<std::size_t>(i)]) {
+      outputs[walk_.wanted[static_cast<std::size_t>(i)].output] = true;
+    }
+    stop.node->mark_needed(needs, outputs);
+    stop.needed = std::find(outputs.begin(), outputs.end(), true) != outputs.end();
+    stop.marks = static_cast<int>(marks_.size());
+    marks_.push_back(std::move(outputs));
   }
 
   void count_pending() {
@@ -115,8 +138,8 @@ class Engine {
 
   void start() {
     for (std::size_t i = 0; i < walk_.roots.size(); ++i) {
-      Stop& stop = stop_of(walk_.roots[i]);
-      if (stop.needed) give(stop, walk_.roots[i].output, walk_.root_grads[i]);
+      const Edge& root = walk_.roots[i];
+      if (leads(root)) give(stop_of(root), root.output, walk_.root_grads[i]);
     }
     // The last in `order_` and every other that nothing leads to.
     for (const std::uint32_t number : order_) {
@@ -206,7 +229,7 @@ class Engine {
     SmallVector<bool, 4> needs;
     bool any = false;
     for (const Edge& edge : node.edges) {
-      needs.push_back(edge && stop_of(edge).needed);
+      needs.push_back(edge && leads(edge));
       any |= needs.back();
     }
     if (!any) return {};
@@ -258,6 +281,7 @@ class Engine {
   NodeIndex index_;
   std::vector<Stop> stops_;
   std::vector<std::uint32_t> order_;
+  std::vector<SmallVector<bool, 8>> marks_;
   std::vector<int> next_wanted_;  // links the wanted edges of one node
   std::vector<Tensor> results_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready_;  // a heap by sequence number

@@ -1,6 +1,7 @@
 // Owns the nodes of the tape: what an operation leaves behind so that gradients can flow back through it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -62,8 +63,15 @@ class Node : public RefCounted {
   virtual std::string name_of_output([[maybe_unused]] std::uint32_t output) const { return name(); }
   // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
   virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
-  // A node that stands for several steps may add to the gradient of an input more than once. It then goes on
-  // from what has arrived there, so that the sum is made in the order of the steps: by input; empty: of none.
+  // A node may stand for several steps, not all of which lie on the way to all inputs.
+  virtual bool has_several_steps() const { return false; }
+  // Which outputs lead to the inputs that are needed. Those whose own gradients are asked for are marked
+  // already.
+  virtual void mark_needed([[maybe_unused]] std::span<const bool> needs, std::span<bool> outputs) const {
+    std::fill(outputs.begin(), outputs.end(), true);
+  }
+  // Such a node may add to the gradient of an input more than once. It then goes on from what has arrived
+  // there, so that the sum is made in the order of the steps: by input; empty: of none.
   virtual std::span<const bool> takes_sums() const { return {}; }
   // Likewise, with those sums (absent: nothing has arrived): the gradients returned include them.
   virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Inputs sums, std::span<const bool> needs) {

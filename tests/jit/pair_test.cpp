@@ -65,8 +65,12 @@ class Session {
     return grads;
   }
   void gradients(const std::vector<Tensor>& outputs, bool retain, int salt = 5) {
+    gradients_by(outputs, wanted_, retain, salt);
+  }
+  void gradients_by(const std::vector<Tensor>& outputs, const std::vector<Tensor>& by, bool retain,
+                    int salt = 5) {
     if (outputs.empty()) return;
-    for (const Tensor& each : grads(outputs, wanted_, starts(outputs, salt), retain, false, true))
+    for (const Tensor& each : grads(outputs, by, starts(outputs, salt), retain, false, true))
       shown.tensors.push_back(each);
   }
   void second_gradients(const std::vector<Tensor>& outputs) {
@@ -123,6 +127,30 @@ void hooked(Session& s) {
   }
   s.gradients(results, false);
 }
+// Of results by each other, and by one argument at a time, after which the values of other steps are still
+// there.
+void in_between(Session& s) {
+  const std::vector<Tensor> results = s.call();
+  std::vector<Tensor> all = results;
+  for (const Tensor& each : s.leaves()) all.push_back(each);
+  for (const Tensor& each : results) s.gradients_by({each}, all, true);
+  for (const Tensor& each : s.leaves()) s.gradients_by(results, {each}, true);
+  for (const Tensor& each : all) s.gradients_by(results, {each}, false);
+}
+// Hooks run where their results have a part in what is asked for.
+void hooked_in_part(Session& s) {
+  const std::vector<Tensor> results = s.call();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    retain_grad(results[i]);
+    add_hook(results[i], [&s, i](const Tensor& grad) {
+      s.shown.error += std::to_string(i) + " ";
+      return grad * Tensor::number(3.0);
+    });
+  }
+  for (const Tensor& each : s.leaves()) s.gradients_by(results, {each}, true);
+  for (const Tensor& each : results) backward(each, s.starts({each}, 3)[0], true);
+  for (const Tensor& each : results) s.shown.tensors.push_back(grad_of(each));
+}
 void into_leaves(Session& s) {
   for (const Tensor& each : s.call()) backward(each, s.starts({each}, 3)[0], true);
   for (const Tensor& each : s.leaves()) s.shown.tensors.push_back(grad_of(each));
@@ -133,9 +161,9 @@ struct Named {
   Scenario run;
 };
 constexpr Named kScenarios[] = {
-    {"all at once", all_at_once}, {"one by one", one_by_one},     {"freed", freed},
-    {"two calls", two_calls},     {"second order", second_order}, {"hooked", hooked},
-    {"into leaves", into_leaves}};
+    {"all at once", all_at_once}, {"one by one", one_by_one},         {"freed", freed},
+    {"two calls", two_calls},     {"second order", second_order},     {"hooked", hooked},
+    {"in between", in_between},   {"hooked in part", hooked_in_part}, {"into leaves", into_leaves}};
 
 Shown show(const Named& scenario, const Run& run, const std::vector<Tensor>& arguments) {
   Session session(run, arguments);

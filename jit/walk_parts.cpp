@@ -1,0 +1,96 @@
+#include "jit/walk_parts.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace kiln::jit {
+namespace {
+
+std::size_t at(int n) { return static_cast<std::size_t>(n); }
+
+// How many edges of nodes on the way back from `roots` lead to each node; -1 for those that are not on it.
+std::vector<int> count_leading(const Tape& tape, std::span<const Edge> roots) {
+  std::vector<int> leading(tape.nodes.size(), -1), path;
+  const auto reach = [&](const Edge& edge) {
+    if (!edge || leading[at(edge.node)] >= 0) return;
+    leading[at(edge.node)] = 0;
+    path.push_back(edge.node);
+  };
+  std::for_each(roots.begin(), roots.end(), reach);
+  while (!path.empty()) {
+    const int n = path.back();
+    path.pop_back();
+    for (const Edge& each : tape.nodes[at(n)].edges) {
+      reach(each);
+      if (each) ++leading[at(each.node)];
+    }
+  }
+  return leading;
+}
+
+bool contains(std::span<const Edge> edges, const Edge& edge) {
+  return std::find(edges.begin(), edges.end(), edge) != edges.end();
+}
+
+}  // namespace
+
+std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots) {
+  std::vector<int> pending = count_leading(tape, roots), order;
+  std::priority_queue<int> ready;
+  for (int n = 0; n < static_cast<int>(pending.size()); ++n) {
+    if (pending[at(n)] == 0) ready.push(n);
+  }
+  while (!ready.empty()) {
+    const int youngest = ready.top();
+    ready.pop();
+    order.push_back(youngest);
+    for (const Edge& each : tape.nodes[at(youngest)].edges) {
+      if (each && --pending[at(each.node)] == 0) ready.push(each.node);
+    }
+  }
+  return order;
+}
+
+std::vector<WalkPart> cut_walk(const Tape& tape, std::span<const Edge> leaving, std::span<const Edge> seen) {
+  std::vector<WalkPart> parts(1);
+  std::vector<int> part_of(tape.nodes.size(), -1);
+  std::vector<bool> is_seen(tape.nodes.size(), false), given = is_seen;  // given: by the part that is last
+  for (const Edge& each : seen) is_seen[at(each.node)] = true;
+  for (const int n : walk_order(tape, leaving)) {
+    const TapeNode& node = tape.nodes[at(n)];
+    if (node.kind == TapeNode::Kind::Argument) continue;
+    if (is_seen[at(n)] && given[at(n)]) {
+      parts.emplace_back();
+      given.assign(given.size(), false);
+    }
+    parts.back().steps.push_back(n);
+    part_of[at(n)] = static_cast<int>(parts.size()) - 1;
+    for (const Edge& each : node.edges) {
+      if (each) given[at(each.node)] = true;
+    }
+  }
+  for (const Edge& each : leaving) {
+    WalkPart& part = parts[at(part_of[at(each.node)])];
+    if (!contains(part.outputs, each)) part.outputs.push_back(each);
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    WalkPart& part = parts[p];
+    for (const int n : part.steps) {
+      for (const Edge& each : tape.nodes[at(n)].edges) {
+        const int to = each ? part_of[at(each.node)] : static_cast<int>(p);
+        if (to == static_cast<int>(p)) continue;
+        const auto found = std::find(part.targets.begin(), part.targets.end(), each);
+        if (found != part.targets.end()) {
+          part.summed[static_cast<std::size_t>(found - part.targets.begin())] = true;
+          continue;
+        }
+        part.targets.push_back(each);
+        part.summed.push_back(false);
+        if (to >= 0 && !contains(parts[at(to)].outputs, each)) parts[at(to)].outputs.push_back(each);
+      }
+    }
+  }
+  return parts;
+}
+
+}  // namespace kiln::jit
