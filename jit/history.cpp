@@ -163,8 +163,8 @@ class TapeRecorder {
 
   LayoutOf view_layout(const LayoutOf& source, const ViewApplication& step) {
     return [source, step](const SymbolValues& symbols) {
-      return step.op->view(source(symbols),
-                           evaluate(*step.op, step.attrs, symbols))[static_cast<std::size_t>(step.output)];
+      return layout_of_view(*step.op, source(symbols), evaluate(*step.op, step.attrs, symbols),
+                            static_cast<std::size_t>(step.output));
     };
   }
 

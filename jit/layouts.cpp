@@ -21,8 +21,14 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
   const Operand& viewed = node.operands[0];  // which may be a number of the program
   const Layout source = viewed.is_value() ? layout_of(graph, producers, viewed.value, symbols) : Layout{};
   if (!views) return source;
-  return node.op->view(
-      source, evaluate(*node.op, node.attrs, symbols))[static_cast<std::size_t>(id - node.outputs[0])];
+  return layout_of_view(*node.op, source, evaluate(*node.op, node.attrs, symbols),
+                        static_cast<std::size_t>(id - node.outputs[0]));
+}
+
+Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, std::size_t output) {
+  const std::vector<Layout> views = op.view(source, attrs);
+  if (output < views.size()) return views[output];
+  throw OpError(ErrorKind::Capture, std::string(op.name()) + " gives fewer tensors for these sizes");
 }
 
 const Op* view_undone_by(const Op& scatter) {

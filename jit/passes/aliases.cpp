@@ -92,7 +92,7 @@ Layout Aliases::layout_over(int alias, const Layout& base, const SymbolValues& s
   if (at(alias).application < 0) return base;
   const Application& from = application(alias);
   const Attrs attrs = evaluate(*from.node.op, from.node.attrs, symbols);
-  return from.node.op->view(layout_over(from.source, base, symbols), attrs)[at(alias).output];
+  return layout_of_view(*from.node.op, layout_over(from.source, base, symbols), attrs, at(alias).output);
 }
 
 LayoutAt Aliases::layout_at(ValueId id) {

@@ -43,7 +43,7 @@ Layout layout_in_storage(const Graph& graph, std::span<const int> producers, Val
   const Layout source = viewed.is_value() ? layout_in_storage(graph, producers, viewed.value) : Layout{};
   if (!node.is_view() && !node.writes_layout()) return source;
   const Attrs attrs = evaluate(*node.op, node.attrs, graph.hints);
-  return node.op->view(source, attrs)[static_cast<std::size_t>(id - node.outputs[0])];
+  return layout_of_view(*node.op, source, attrs, static_cast<std::size_t>(id - node.outputs[0]));
 }
 
 }  // namespace
