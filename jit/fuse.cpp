@@ -18,6 +18,8 @@ namespace {
 // Pointers and steps of a kernel's loop stay in registers, and its code in the first cache.
 constexpr std::size_t kMostNodes = 64;
 constexpr std::size_t kMostValues = 24;
+// Bytes of memory that are worth another kernel.
+constexpr std::int64_t kWorthAKernel = 32 * 1024;
 // A row this short costs more to set up than to reduce.
 constexpr std::int64_t kShortRow = 64;
 
@@ -111,6 +113,7 @@ class Grouper {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
+    if (keeps_more(from, to)) return "what the first reads would be kept until the second can run";
     return "";
   }
 
@@ -225,6 +228,42 @@ class Grouper {
     return readers.empty() || std::any_of(readers.begin(), readers.end(), [&](int reader) {
              return leader(reader) != leader(from) && leader(reader) != leader(to);
            });
+  }
+
+  // Where the second kernel waits for more than the first does, as for the next of many products that are
+  // summed up, the first would wait with it: what it reads stays in memory, in place of what it gives.
+  bool keeps_more(int from, int to) const {
+    if (last_awaited(to, from) <= last_awaited(from, from)) return false;
+    std::set<ValueId> held;
+    std::int64_t given = 0;
+    for (const int member : members(from)) {
+      for (const ValueId id : read_by(member)) {
+        if (leader(producer(id)) != leader(from) && !is_kept(id) && !is_needed_outside(id, from, from))
+          held.insert(id);
+      }
+      const ValueId made = node(member).outputs[0];
+      if (is_needed_outside(made, from, from)) given += bytes_of(made);
+    }
+    const std::int64_t kept =
+        std::accumulate(held.begin(), held.end(), std::int64_t{0},
+                        [this](std::int64_t sum, ValueId id) { return sum + bytes_of(id); });
+    return kept - given >= kWorthAKernel;
+  }
+  // The last node that the kernel waits for, of those that belong neither to it nor to the other.
+  int last_awaited(int kernel, int other) const {
+    int last = -1;
+    for (const int member : members(kernel)) {
+      for (const ValueId id : read_by(member)) {
+        const int from = producer(id);
+        if (leader(from) != leader(kernel) && leader(from) != leader(other)) last = std::max(last, from);
+      }
+    }
+    return last;
+  }
+  std::int64_t bytes_of(ValueId id) const {
+    const Type& type = graph_.values[static_cast<std::size_t>(id)].type;
+    return count_elements(evaluate(type.sizes, graph_.hints)) *
+           static_cast<std::int64_t>(size_of(type.dtype));
   }
 
   // Does a way lead from one kernel to the other over a third? Then neither could run first.
