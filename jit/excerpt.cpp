@@ -11,6 +11,42 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
+// In order, but what runs again only when it is read: until then, what it is computed from takes less memory.
+std::vector<std::size_t> order_of(const Graph& graph, const std::vector<bool>& nodes,
+                                  const std::vector<bool>& again) {
+  const std::vector<int> producers = graph.producers();
+  std::vector<std::size_t> order, path;
+  std::vector<bool> placed(nodes.size(), false);
+  // The next node that must come before this one; itself when there is none.
+  const auto before = [&](std::size_t n) {
+    for (const Operand& each : graph.nodes[n].operands) {
+      const int from = each.is_value() ? producers[at(each.value)] : -1;
+      if (from < 0) continue;
+      const auto made = static_cast<std::size_t>(from);
+      if (nodes[made] && again[made] && !placed[made]) return made;
+    }
+    return n;
+  };
+  const auto place = [&](std::size_t last) {
+    for (path.push_back(last); !path.empty();) {
+      const std::size_t n = path.back(), first = before(n);
+      if (first != n) {
+        path.push_back(first);
+        continue;
+      }
+      placed[n] = true;
+      order.push_back(n);
+      path.pop_back();
+    }
+  };
+  for (const bool late : {false, true}) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n] && !placed[n] && (late || !again[n])) place(n);
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 Part::Part(const Graph& source, Stage stage) : source_(source), now_(source.values.size(), Operand::kAbsent) {
@@ -95,8 +131,7 @@ Excerpt excerpt(const Graph& source, Stage stage, std::span<const ExcerptInput> 
     part.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, number);
   }
   for (const ExcerptInput& each : inputs) part.take_input(each.id, each.as, each.type);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (!nodes[n]) continue;
+  for (const std::size_t n : order_of(source, nodes, again)) {
     Node node = source.nodes[n];
     if (again[n] && !node.outputs.empty()) node.origin = source.values[at(node.outputs[0])].name;
     part.copy(node);
