@@ -429,6 +429,13 @@ void Observer::follow_numbers() {
       return binary(static_cast<BinaryOp>((&i_)[1].a), b, c, std::nullopt);
     case Opcode::AugBinary:
       return binary(static_cast<BinaryOp>(i_.c), a, b, std::nullopt);
+    case Opcode::Compare: {
+      // A number is no value of another kind, whatever it is.
+      const auto op = static_cast<CompareOp>((&i_)[1].a);
+      const bool of_identity = op == CompareOp::Is || op == CompareOp::IsNot;
+      if (of_identity && !(is_plain_number(*b) && is_plain_number(*c))) return;
+      return fix_all();
+    }
     case Opcode::Copy:
     case Opcode::Take:
       return tracer_.set_later(a, tracer_.shadow(b));
