@@ -31,6 +31,11 @@ bool counts_places(const Node& view) {
                      [](const Parameter& each) { return each.name == "storage_offset"; });
 }
 
+// May run again, but for a reason. Random draws and functions of the program never do.
+bool is_costly(Again kind) {
+  return kind == Again::Reduction || kind == Again::Library || kind == Again::Gather || kind == Again::Chain;
+}
+
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
@@ -143,7 +148,8 @@ void JointFacts::find_costs() {
       kind = Again::Gather;
     }
     if (kind == Again::Cheap && ++length > kLongestChain) kind = Again::Chain;
-    const bool goes_on = kind == Again::Cheap || kind == Again::Free;
+    if (is_costly(kind) && node.place.in_checkpoint) kind = Again::Checkpoint;
+    const bool goes_on = kind == Again::Cheap || kind == Again::Free || kind == Again::Checkpoint;
     for (const ValueId id : node.outputs) chain[at(id)] = goes_on ? length : 0;
     again.push_back(kind);
   }
@@ -259,7 +265,8 @@ class Cut {
 
   bool stays(int n) const {
     const Again kind = facts_.again[static_cast<std::size_t>(n)];
-    return kind != Again::Free && kind != Again::Cheap && !lifted_.contains(n);
+    const bool is_cheap = kind == Again::Free || kind == Again::Cheap || kind == Again::Checkpoint;
+    return !is_cheap && !lifted_.contains(n);
   }
 
   // Of equal bytes, those are better that somebody keeps anyway, and those that the program computes.
@@ -316,9 +323,7 @@ int cheapest_to_lift(const JointFacts& facts, const Choice& choice) {
     const int n = facts.producers[at(id)];
     if (n < 0 || choice.lifted.contains(n) || !facts.forward_nodes[static_cast<std::size_t>(n)]) continue;
     const Again kind = facts.again[static_cast<std::size_t>(n)];
-    if (kind == Again::Random || kind == Again::Own || kind == Again::Free || kind == Again::Cheap ||
-        facts.bytes[at(id)] == 0)
-      continue;
+    if (!is_costly(kind) || facts.bytes[at(id)] == 0) continue;
     const double price = work(facts, n) / static_cast<double>(facts.bytes[at(id)]);
     if (best >= 0 && price >= least) continue;
     best = n;

@@ -10,14 +10,15 @@ namespace kiln::jit {
 
 // What running a node again in backward would mean.
 enum class Again : std::uint8_t {
-  Free,       // a view, or made of nothing
-  Cheap,      // elementwise and the like, without memory of its own once fused
-  Reduction,  // of many elements
-  Library,    // matmul, convolution, sort, factorizations
-  Gather,     // loads and stores at computed places
-  Chain,      // cheap, at the end of a long chain of such
-  Random,     // another draw
-  Own,        // a function of the program with a derivative of its own
+  Free,        // a view, or made of nothing
+  Cheap,       // elementwise and the like, without memory of its own once fused
+  Reduction,   // of many elements
+  Library,     // matmul, convolution, sort, factorizations
+  Gather,      // loads and stores at computed places
+  Chain,       // cheap, at the end of a long chain of such
+  Checkpoint,  // costly, but the program asks for it
+  Random,      // another draw
+  Own,         // a function of the program with a derivative of its own
 };
 
 class JointFacts {

@@ -67,6 +67,7 @@ struct Place {
   std::string file;  // empty: unknown
   int line = 0;
   int column = 0;
+  bool in_checkpoint = false;  // what the program does there it would rather do again than keep
   friend bool operator==(const Place&, const Place&) = default;
 };
 

@@ -374,7 +374,7 @@ class Parser {
     return Tensor::number(std::get<Size>(number).constant());
   }
 
-  // "# grad of %b, demo.kiln:2:8", "# recomputes %a"
+  // "# grad of %b, demo.kiln:2:8, checkpoint", "# recomputes %a"
   void comment(Node& node) {
     if (!reader_.take("#")) return;
     std::string text(reader_.rest_of_line());
@@ -384,6 +384,11 @@ class Parser {
       node.origin = text.substr(start.size(), end - start.size());
       text = end == text.size() ? "" : text.substr(end + 2);
     }
+    constexpr std::string_view kCheckpoint = "checkpoint";
+    if (text == kCheckpoint || text.ends_with(", checkpoint")) {
+      node.place.in_checkpoint = true;
+      text.resize(text.size() - std::min(text.size(), kCheckpoint.size() + 2));
+    }
     const std::size_t last = text.rfind(':');
     if (last == std::string::npos || last == 0) return;
     const std::size_t middle = text.rfind(':', last - 1);
@@ -392,7 +397,7 @@ class Parser {
       const auto result = std::from_chars(text.data() + begin, text.data() + end, into);
       return result.ec == std::errc() && result.ptr == text.data() + end;
     };
-    Place place{text.substr(0, middle), 0, 0};
+    Place place{text.substr(0, middle), 0, 0, node.place.in_checkpoint};
     if (read(middle + 1, last, place.line) && read(last + 1, text.size(), place.column)) node.place = place;
   }
 

@@ -160,6 +160,7 @@ std::string why_saved(const JointFacts& facts, ValueId id, Strategy strategy) {
 std::string why_again(const JointFacts& facts, int n, const Choice& choice) {
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   if (choice.lifted.contains(n)) return "costly, but the memory budget asks for it";
+  if (facts.again[static_cast<std::size_t>(n)] == Again::Checkpoint) return "costly, but within a checkpoint";
   if (node.is_view()) return "a view, which costs nothing";
   if (node.is_constant() || node.op->lowering == Lowering::Create)
     return "made from nothing that must be kept";

@@ -224,6 +224,7 @@ std::string place_text(const Graph& graph, const Node& node) {
     text += (text.empty() ? "" : ", ") +
             fmt::format("{}:{}:{}", node.place.file, node.place.line, node.place.column);
   }
+  if (node.place.in_checkpoint) text += text.empty() ? "checkpoint" : ", checkpoint";
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -229,6 +230,8 @@ Node Recorder::node_of(const Op& op, Form form, Inputs inputs, const Attrs& attr
   node.form = form;
   node.attrs = to_graph_attrs(attrs);
   node.place = place_;
+  node.place.in_checkpoint = in_checkpoint_;
+  saw_checkpoint_ = saw_checkpoint_ || in_checkpoint_;
   for (const Tensor& each : inputs) node.operands.push_back(operand_of(each));
   return node;
 }
@@ -314,6 +317,7 @@ bool writes_operands(const Op& op, const Attrs& attrs) {
 Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
+  in_checkpoint_ = tape::Recompute::current() != nullptr;
   if (writes_operands(op, attrs)) return run_body(op, inputs, attrs);
   if (differentiates_by_body(op) && tape::sees(inputs)) {
     return in_body_ ? run_body(op, inputs, attrs) : bind_body(op, inputs, attrs);
@@ -492,6 +496,7 @@ bool Recorder::keeps_history(const Tensor& target) const {
 Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const TensorType&) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
+  in_checkpoint_ = tape::Recompute::current() != nullptr;
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
   const bool recorded = tape::sees(inputs);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/graph.h"
@@ -74,6 +75,8 @@ class Recorder final : public levels::Level {
   bool wrote_history() const { return wrote_history_; }
   // Why derivatives of what was noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
+  // Was some op within a checkpoint?
+  bool saw_checkpoint() const { return saw_checkpoint_; }
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
 
@@ -125,6 +128,7 @@ class Recorder final : public levels::Level {
   void note_overwritten(const Buffer* memory, const Buffer* now);
   void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
+  void name_origins(Graph& graph, std::unordered_set<std::string>& names, int inputs) const;
   void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
   void note(Node node, Inputs results);
@@ -154,6 +158,8 @@ class Recorder final : public levels::Level {
   std::string graph_name_;
   FindInput find_input_;
   Place place_;
+  bool in_checkpoint_ = false;   // the op that is bound
+  bool saw_checkpoint_ = false;  // some op
   std::string trouble_;
   bool records_gradients_;
   std::unordered_map<const TensorImpl*, int> ids_;

@@ -163,6 +163,23 @@ std::set<std::string> symbols_in(const Graph& graph) {
 
 }  // namespace
 
+// What is differentiated has a name, so that derivatives can say what they are of.
+void Recorder::name_origins(Graph& graph, std::unordered_set<std::string>& names, int inputs) const {
+  std::vector<std::string_view> ops(graph.values.size());
+  for (const Node& node : graph.nodes) {
+    for (const int each : node.outputs) {
+      if (!node.is_constant()) ops[static_cast<std::size_t>(each + inputs)] = node.op->name();
+    }
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (origins_[n] == kNoOrigin) continue;
+    const auto id = static_cast<std::size_t>(origins_[n] + inputs);
+    std::string& name = graph.values[id].name;
+    if (name.empty()) name = fresh_name(names, name_after(ops[id]));
+    graph.nodes[n].origin = name;
+  }
+}
+
 Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
@@ -184,10 +201,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   std::unordered_set<std::string> names;
   for (Value& value : graph.values) value.name = fresh_name(names, value.name);
   graph.nodes = std::move(nodes_);
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (origins_[n] != kNoOrigin)
-      graph.nodes[n].origin = graph.values[static_cast<std::size_t>(renumbered(origins_[n]))].name;
-  }
+  name_origins(graph, names, count);
   bool writes = false;
   for (Node& node : graph.nodes) {
     writes = writes || node.writes();

@@ -52,12 +52,14 @@ Builder::Builder(Graph header) : graph(std::move(header)) {
   for (const Value& value : graph.values) names_.insert(value.name);
 }
 
+std::string name_after(std::string_view op) {
+  std::string name(op);
+  std::replace(name.begin(), name.end(), '.', '_');  // of a further form: max.dim
+  return name;
+}
+
 std::string Builder::fresh_after(const Node& node) {
-  std::string name = node.is_constant() ? "constant" : std::string(node.op->name());
-  for (char& each : name) {
-    if (each == '.') each = '_';  // of a further form: max.dim
-  }
-  return fresh(name);
+  return fresh(node.is_constant() ? "constant" : name_after(node.op->name()));
 }
 
 ValueId Builder::input(std::string name, Type type, Input input) {

@@ -9,6 +9,8 @@
 namespace kiln::jit {
 
 // `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
+// For what an op gives: "max_dim" after "max.dim".
+std::string name_after(std::string_view op);
 std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name);
 
 // The graph owns the op of its node, if that is of no table.

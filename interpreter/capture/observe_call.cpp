@@ -169,7 +169,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
         call.numbers.push_back(tracer_.shadow(&each));
       }
       if (op_ != Opcode::Call || tracer_.nested_ > 0) return tracer_.stop("printing with options");
-      ++tracer_.effects_;
+      tracer_.count_effect();
       tracer_.calls_.push_back(std::move(call));
       return;
     }

@@ -9,6 +9,8 @@ namespace kiln::interp::capture {
 void Observer::differentiate(const std::string& name, std::span<const Value> arguments) {
   if (!tracer_.recorder_.body_trouble().empty())
     return tracer_.stop("derivatives: " + tracer_.recorder_.body_trouble());
+  if (tracer_.recorder_.saw_checkpoint())
+    return tracer_.stop("backward runs what is within a checkpoint again");
   const bool into_leaves = name == "backward";
   std::vector<Tensor> roots;
   const auto add_root = [&](const Value& v) {

@@ -130,6 +130,7 @@ class Tracer {
     std::int64_t appended = 0;
     std::optional<Value> gradient;  // that a tensor has now
   };
+  void count_effect();
   Change& change(const Value& target, SourceId source);
   const Change* changed(const Value& target) const;
   bool writes_slot(const Module& module, std::int64_t slot) const;

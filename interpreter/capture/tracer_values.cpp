@@ -4,6 +4,7 @@
 #include "interpreter/capture/tracer.h"
 #include "interpreter/utf8_index.h"
 #include "tensor/autograd.h"
+#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -371,9 +372,15 @@ const Tracer::Change* Tracer::changed(const Value& target) const {
   return found == changes_.end() ? nullptr : &found->second;
 }
 
+// The interpreter would do what is within a checkpoint once more for backward.
+void Tracer::count_effect() {
+  ++effects_;
+  if (tape::Recompute::current() != nullptr) stop("host data is changed within a checkpoint");
+}
+
 Tracer::Change& Tracer::change(const Value& target, SourceId source) {
   if (is_apart_) stop("host data is changed");
-  ++effects_;
+  count_effect();
   const auto [at, is_new] = changes_.try_emplace(identity(target));
   if (is_new) {
     at->second.target = target;
@@ -390,7 +397,7 @@ bool Tracer::writes_slot(const Module& module, std::int64_t slot) const {
 }
 
 void Tracer::change_slot(Module& module, std::int64_t slot) {
-  if (writes_slot(module, slot)) return void(++effects_);
+  if (writes_slot(module, slot)) return count_effect();
   const Value target{static_cast<Object*>(&module)};
   know_constant(target);
   change(target, known(target)->source).fields.push_back(slot);

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "jit/evaluate.h"
 #include "jit/pipeline.h"
 #include "jit/text.h"
@@ -283,6 +285,45 @@ TEST_CASE("a product is kept, its elementwise surroundings run again", "[jit][pa
   const Partition less = parts_of(text, {Strategy::MinimumCut, 0.7});
   CHECK(saved_names(less) == Names{"x", "w"});
   CHECK(less.report.recomputed[0].why == "costly, but the memory budget asks for it");
+}
+
+TEST_CASE("what is within a checkpoint runs again, but for random draws", "[jit][partition]") {
+  const Partition parts = parts_of(
+      "graph functional f(%x: f32[64, 64], parameter %w: f32[64, 64]) {\n"
+      "  %p = matmul(%x, %w) : f32[64, 64]                # checkpoint\n"
+      "  %d = dropout(%p, p=0.5, training=true) : f32[64, 64] # checkpoint\n"
+      "  %a = sin(%d) : f32[64, 64]                       # checkpoint\n"
+      "  %q = matmul(%a, %w) : f32[64, 64]                # checkpoint\n"
+      "  %c = sin(%q) : f32[64, 64]                       # checkpoint\n"
+      "  return %c\n"
+      "}\n");
+  const Names saved = saved_names(parts);
+  CHECK(std::find(saved.begin(), saved.end(), "q") == saved.end());
+  CHECK(std::find_if(parts.report.recomputed.begin(), parts.report.recomputed.end(), [](const auto& each) {
+          return each.name == "q" && each.why == "costly, but within a checkpoint";
+        }) != parts.report.recomputed.end());
+  for (const Node& node : parts.backward.nodes) CHECK((node.is_constant() || !node.op->has(kRandom)));
+}
+
+TEST_CASE("what runs again does so right before it is read", "[jit][partition]") {
+  const Partition parts = parts_of(
+      "graph functional f(%x: f32[8, 8], parameter %w: f32[8, 8]) {\n"
+      "  %p = matmul(%x, %w) : f32[8, 8]\n"
+      "  %a = sin(%p) : f32[8, 8]\n"
+      "  %q = matmul(%a, %w) : f32[8, 8]\n"
+      "  %b = sin(%q) : f32[8, 8]\n"
+      "  %r = matmul(%b, %w) : f32[8, 8]\n"
+      "  return %r\n"
+      "}\n");
+  std::vector<std::string> order;
+  for (const Node& node : parts.backward.nodes) {
+    const std::string& name = parts.backward.values[static_cast<std::size_t>(node.outputs[0])].name;
+    if (name == "a" || name == "b") order.push_back(name);
+    if (node.op->name() == "matmul") order.emplace_back("matmul");
+  }
+  // The last product is differentiated first; what the first of the two sines gave is not there until then.
+  CHECK(order ==
+        std::vector<std::string>{"matmul", "b", "matmul", "matmul", "a", "matmul", "matmul", "matmul"});
 }
 
 TEST_CASE("a small part of what need not be kept is kept as a copy", "[jit][partition]") {
