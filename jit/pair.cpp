@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/fused_text.h"
 #include "jit/pair_node.h"
 #include "jit/pipeline.h"
 #include "tensor/autograd.h"
@@ -30,7 +31,7 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
     : derivation_(std::make_shared<const Derivation>(program, wanted)) {
   const Graph& functional = derivation_->functional();
   for (const Effect& each : functional.effects) {
-    if (each.kind == Effect::Kind::Write) written_.push_back(each.input);
+    if (each.kind != Effect::Kind::Same) written_.push_back(each.input);
   }
   refuse_what_differs();
   // Also those whose history leads to no input.
@@ -86,9 +87,14 @@ void Pair::refuse_what_differs() const {
     if (each.role == Role::Base) refuse("arguments share memory, and one of them is written");
   }
   for (const Effect& each : functional.effects) {
-    if (each.kind == Effect::Kind::Layout) refuse("the layout of an argument is changed");
+    const std::vector<int>& constants = derivation_->tape().constants;
+    const bool ends = std::find(constants.begin(), constants.end(), each.input) != constants.end();
+    if (each.kind == Effect::Kind::Layout && ends)
+      refuse("the layout of an argument is changed, and its history ends");
   }
 }
+
+std::size_t Pair::code_bytes() const { return jit::code_bytes(forward_->graph()) + backwards_->code_bytes(); }
 
 bool Pair::holds_for(Inputs arguments) const {
   if (levels::top != nullptr || !grad_enabled()) return false;
@@ -108,21 +114,23 @@ bool Pair::holds_for(Inputs arguments) const {
 }
 
 Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
+  std::vector<tape::Edge> histories;  // before the layout of an argument changes
+  for (const Tensor& each : arguments) histories.push_back(tape::history(each));
   Tensors made;
   {
     const GradMode off(false);
     made = forward_->run(arguments, symbols);
   }
   const auto outputs = static_cast<std::size_t>(joint().outputs);
-  const auto nodes = make_nodes(arguments, symbols, Inputs(made).subspan(outputs));
+  const auto nodes = make_nodes(histories, symbols, Inputs(made).subspan(outputs));
   made.resize(outputs);
   link(nodes, arguments, made);
   return made;
 }
 
 // By part; the last part is the oldest node.
-std::vector<Ref<tape::Node>> Pair::make_nodes(Inputs arguments, const SymbolValues& symbols,
-                                              Inputs saved) const {
+std::vector<Ref<tape::Node>> Pair::make_nodes(std::span<const tape::Edge> histories,
+                                              const SymbolValues& symbols, Inputs saved) const {
   const std::vector<BackwardPart>& parts = backwards_->parts();
   const std::vector<Edge>& inputs = derivation_->tape().inputs;
   std::vector<Ref<tape::Node>> nodes(parts.size());
@@ -131,7 +139,7 @@ std::vector<Ref<tape::Node>> Pair::make_nodes(Inputs arguments, const SymbolValu
     for (const Edge& each : parts[p].targets) {
       if (derivation_->is_input(each)) {
         const auto input = std::find(inputs.begin(), inputs.end(), each) - inputs.begin();
-        next.push_back(tape::history(arguments[static_cast<std::size_t>(input)]));
+        next.push_back(histories[static_cast<std::size_t>(input)]);
         continue;
       }
       const std::size_t later = backwards_->part_of(each.node);
@@ -144,6 +152,18 @@ std::vector<Ref<tape::Node>> Pair::make_nodes(Inputs arguments, const SymbolValu
   return nodes;
 }
 
+namespace {
+
+// What views have as their base comes from there, which the views of it that there are see.
+void become(const Tensor& base, tape::Edge edge) {
+  AutogradMeta& meta = tape::make_meta(base);
+  if (meta.history.node.get() == edge.node.get() && meta.history.output == edge.output) return;
+  meta.history = std::move(edge);
+  ++meta.history_version;
+}
+
+}  // namespace
+
 void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const {
   const auto edge_of = [&](const Port& port) { return tape::Edge{nodes[port.node], port.output}; };
   const auto is_given = [&](const Tensor& x) {
@@ -155,10 +175,10 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
     if (!each.result) continue;
     const auto index = static_cast<std::size_t>(each.result->index);
     const Tensor& x = each.result->is_input ? arguments[index] : made[index];
-    if (is_given(x)) {
-      tape::replace_history(x, edge_of(each));
-    } else if (x.impl()->origin) {
+    if (x.impl()->origin) {  // an argument whose layout was changed is a view of what it was
       views.emplace_back(x, &each);
+    } else if (is_given(x)) {
+      tape::replace_history(x, edge_of(each));
     } else {
       tape::start_history(x, edge_of(each));
     }
@@ -171,10 +191,9 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
     const auto left = std::find_if(derivation_->tape().results.begin(), derivation_->tape().results.end(),
                                    [&](const Tape::Leaving& each) { return each.edge == port->edge; });
     for (const Port& each : ports_) {
-      if (left->base == each.edge && !is_given(base) && !tape::has_history(base))
-        tape::start_history(base, edge_of(each));
+      if (left->base == each.edge && !is_given(base)) become(base, edge_of(each));
     }
-    tape::start_history(x, edge_of(*port));
+    tape::make_meta(x).history = edge_of(*port);
     origin.history_version = tape::history_version(base);
   }
 }

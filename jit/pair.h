@@ -32,13 +32,16 @@ class Pair : public std::enable_shared_from_this<Pair> {
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 
   const Joint& joint() const { return backwards_->joint(); }
+  // Of the kernels that there are so far: those of backward are made when it is first needed.
+  std::size_t code_bytes() const;
 
  private:
   Pair(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);
   void find_bases();
   void refuse_what_differs() const;
   void place_ports();
-  std::vector<Ref<tape::Node>> make_nodes(Inputs arguments, const SymbolValues& symbols, Inputs saved) const;
+  std::vector<Ref<tape::Node>> make_nodes(std::span<const tape::Edge> histories, const SymbolValues& symbols,
+                                          Inputs saved) const;
   void link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const;
 
   std::shared_ptr<const Derivation> derivation_;

@@ -7,6 +7,7 @@
 
 #include "jit/choice.h"
 #include "jit/fused.h"
+#include "jit/fused_text.h"
 #include "jit/pipeline.h"
 #include "jit/same_values.h"
 
@@ -184,6 +185,15 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   made->compiled.sizes = std::move(part.sizes);
   known = std::move(made);
   return *known;
+}
+
+std::size_t Backwards::code_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [request, made] : graphs_) {
+    if (made) bytes += jit::code_bytes(made->compiled.run->graph());
+  }
+  return bytes;
 }
 
 const RecordedBackward& Backwards::recorded(const BackwardRequest& request) const {

@@ -75,6 +75,8 @@ class Backwards {
   std::size_t turn_of(int n) const { return places_[static_cast<std::size_t>(n)].turn; }
   const Tape& tape() const { return derivation_->tape(); }
 
+  // Of the kernels of all graphs that were asked for.
+  std::size_t code_bytes() const;
   // `op_by_op`: inside of transforms, which see every op.
   const BackwardGraph& graph(const BackwardRequest& request, bool op_by_op) const;
   const RecordedBackward& recorded(const BackwardRequest& request) const;

@@ -54,7 +54,7 @@ Runner checked(const jit::Graph& captured, Runner run) {
 
 Made run_kernels(const jit::Graph& captured) {
   const jit::Graph fused = jit::fuse(jit::run_pipeline(captured, false).back().graph).graph;
-  return {checked(captured, run_ops(fused)), "", jit::code_bytes(fused)};
+  return {checked(captured, run_ops(fused)), "", [bytes = jit::code_bytes(fused)] { return bytes; }};
 }
 
 Runner run_ops_of(const jit::Graph& captured) {
@@ -95,16 +95,17 @@ Runner outside_of_checkpoints(Runner run) {
 
 // The forward graph, with one node of the tape for its results. Where that would not do the tape sees op by
 // op.
-Runner run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const CompileOptions& options) {
+Made run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const CompileOptions& options) {
   const jit::PartitionOptions cut{jit::Strategy::MinimumCut, options.memory_budget};
   const auto pair = jit::Pair::make(captured, wanted, {options.backend == "fused", cut});
   Runner compiled = checked(pair->joint().graph, [pair](Inputs arguments, const jit::SymbolValues& symbols) {
     return pair->run(arguments, symbols);
   });
-  return
-      [pair, compiled, op_by_op = run_taped(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
-        return (pair->holds_for(arguments) ? compiled : op_by_op)(arguments, symbols);
-      };
+  Runner run = [pair, compiled, op_by_op = run_taped(captured)](Inputs arguments,
+                                                                const jit::SymbolValues& symbols) {
+    return (pair->holds_for(arguments) ? compiled : op_by_op)(arguments, symbols);
+  };
+  return {std::move(run), "", [pair] { return pair->code_bytes(); }};
 }
 
 }  // namespace
@@ -126,7 +127,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
   if (differentiates) {
     Made made;
     try {
-      if (options.backend != "eager") made.run = run_pair(captured, wanted, options);
+      if (options.backend != "eager") made = run_pair(captured, wanted, options);
     } catch (const OpError& error) {
       if (error.kind() == ErrorKind::Interrupted) throw;
       made.note = "its gradients run op by op: " + error.message();

@@ -371,7 +371,7 @@ class Drive {
     }
     entry.run = std::move(made.run);
     entry.note = std::move(made.note);
-    entry.code_bytes = made.code_bytes;
+    entry.kernel_bytes = std::move(made.code_bytes);
   }
 
   // What earlier entries, made at other sizes, say of the symbols.

@@ -104,7 +104,8 @@ struct Entry {
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
-  std::size_t code_bytes = 0;  // of its kernels
+  std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
+  std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }
 
   // Which inputs of the graph require gradients, where gradients are recorded.
   std::vector<bool> wanted_inputs() const;

@@ -68,7 +68,7 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
   for (const Code* code : compiled_code(interpreter, function)) {
     each_entry(*code->compiled, [&](const Entry& entry) {
       infos.push_back({place_text(*entry.frames[0].first, entry.frames[0].second), entry.captured.guards,
-                       entry.hits, static_cast<std::int64_t>(entry.code_bytes), entry.captured});
+                       entry.hits, static_cast<std::int64_t>(entry.code_bytes()), entry.captured});
     });
   }
   return infos;
@@ -85,7 +85,8 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
       hot.entries += static_cast<std::int64_t>(place->entries.size());
-      for (const auto& entry : place->entries) hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes);
+      for (const auto& entry : place->entries)
+        hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes());
       if (where.second == top) hot.trips = place->reached;
     }
     into.push_back(std::move(hot));
@@ -202,7 +203,7 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
       std::int64_t entries = 0, bytes = 0;
       each_entry(compiled, [&](const Entry& each) {
         ++entries;
-        bytes += static_cast<std::int64_t>(each.code_bytes);
+        bytes += static_cast<std::int64_t>(each.code_bytes());
       });
       for (const HotLoop& each : loops) {
         entries -= each.entries;

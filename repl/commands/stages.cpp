@@ -96,14 +96,30 @@ void saved(Session& session, std::string_view text) {
   });
 }
 
+// Where an argument requires a gradient, forward and backward are what runs.
+std::vector<interp::CapturedGraph> what_runs(const interp::CapturedGraph& captured) {
+  if (interp::host::wants_no_gradient(captured)) return {captured};
+  try {
+    const jit::Partition parts = interp::host::gradients_of(captured).parts;
+    std::vector<interp::CapturedGraph> both(2);
+    both[0].graph = parts.forward;
+    both[1].graph = parts.backward;
+    return both;
+  } catch (const OpError&) {  // there is no graph of its gradients
+    return {captured};
+  }
+}
+
 // Beside the graph what each kernel is made of, and why the rest is apart.
 void fused(Session& session, std::string_view text) {
   const auto& row = interp::host::stage_named("fused");
   const interp::host::CapturedCall call = capture(session, "fused", text);
   for_each_part(session, call, [&](const interp::CapturedGraph& each) {
-    const Value stage = interp::host::stage_value(row, each, call.remove);
-    session.write(stage_text(session, stage));
-    session.write(jit::fusion_text(interp::graph_of(stage)));
+    for (const interp::CapturedGraph& part : what_runs(each)) {
+      const Value stage = interp::host::stage_value(row, part, call.remove);
+      session.write(stage_text(session, stage));
+      session.write(jit::fusion_text(interp::graph_of(stage)));
+    }
   });
 }
 
