@@ -28,8 +28,47 @@ std::vector<int> count_leading(const Tape& tape, std::span<const Edge> roots) {
   return leading;
 }
 
-bool contains(std::span<const Edge> edges, const Edge& edge) {
-  return std::find(edges.begin(), edges.end(), edge) != edges.end();
+void add(std::vector<Edge>& edges, const Edge& edge) {
+  if (std::find(edges.begin(), edges.end(), edge) == edges.end()) edges.push_back(edge);
+}
+
+// The steps in parts; a part begins with one of `seen` that gets a gradient from the part before.
+std::vector<WalkPart> cut_steps(const Tape& tape, std::span<const int> order, const std::vector<bool>& seen) {
+  std::vector<WalkPart> parts(1);
+  std::vector<bool> given(tape.nodes.size(), false);  // by the part that is last
+  for (const int n : order) {
+    if (tape.nodes[at(n)].kind == TapeNode::Kind::Argument) continue;
+    if (seen[at(n)] && given[at(n)]) {
+      parts.emplace_back();
+      given.assign(given.size(), false);
+    }
+    parts.back().steps.push_back(n);
+    for (const Edge& each : tape.nodes[at(n)].edges) {
+      if (each) given[at(each.node)] = true;
+    }
+  }
+  return parts;
+}
+
+// `part_of`: of each node, -1 for inputs.
+void find_targets(const Tape& tape, std::span<const int> part_of, std::vector<WalkPart>& parts) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    WalkPart& part = parts[p];
+    for (const int n : part.steps) {
+      for (const Edge& each : tape.nodes[at(n)].edges) {
+        const int to = each ? part_of[at(each.node)] : static_cast<int>(p);
+        if (to == static_cast<int>(p)) continue;
+        const auto known = std::find(part.targets.begin(), part.targets.end(), each);
+        if (known != part.targets.end()) {
+          part.summed[static_cast<std::size_t>(known - part.targets.begin())] = true;
+          continue;
+        }
+        part.targets.push_back(each);
+        part.summed.push_back(false);
+        if (to >= 0) add(parts[at(to)].outputs, each);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -52,44 +91,15 @@ std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots) {
 }
 
 std::vector<WalkPart> cut_walk(const Tape& tape, std::span<const Edge> leaving, std::span<const Edge> seen) {
-  std::vector<WalkPart> parts(1);
-  std::vector<int> part_of(tape.nodes.size(), -1);
-  std::vector<bool> is_seen(tape.nodes.size(), false), given = is_seen;  // given: by the part that is last
+  std::vector<bool> is_seen(tape.nodes.size(), false);
   for (const Edge& each : seen) is_seen[at(each.node)] = true;
-  for (const int n : walk_order(tape, leaving)) {
-    const TapeNode& node = tape.nodes[at(n)];
-    if (node.kind == TapeNode::Kind::Argument) continue;
-    if (is_seen[at(n)] && given[at(n)]) {
-      parts.emplace_back();
-      given.assign(given.size(), false);
-    }
-    parts.back().steps.push_back(n);
-    part_of[at(n)] = static_cast<int>(parts.size()) - 1;
-    for (const Edge& each : node.edges) {
-      if (each) given[at(each.node)] = true;
-    }
-  }
-  for (const Edge& each : leaving) {
-    WalkPart& part = parts[at(part_of[at(each.node)])];
-    if (!contains(part.outputs, each)) part.outputs.push_back(each);
-  }
+  std::vector<WalkPart> parts = cut_steps(tape, walk_order(tape, leaving), is_seen);
+  std::vector<int> part_of(tape.nodes.size(), -1);
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    WalkPart& part = parts[p];
-    for (const int n : part.steps) {
-      for (const Edge& each : tape.nodes[at(n)].edges) {
-        const int to = each ? part_of[at(each.node)] : static_cast<int>(p);
-        if (to == static_cast<int>(p)) continue;
-        const auto found = std::find(part.targets.begin(), part.targets.end(), each);
-        if (found != part.targets.end()) {
-          part.summed[static_cast<std::size_t>(found - part.targets.begin())] = true;
-          continue;
-        }
-        part.targets.push_back(each);
-        part.summed.push_back(false);
-        if (to >= 0 && !contains(parts[at(to)].outputs, each)) parts[at(to)].outputs.push_back(each);
-      }
-    }
+    for (const int n : parts[p].steps) part_of[at(n)] = static_cast<int>(p);
   }
+  for (const Edge& each : leaving) add(parts[at(part_of[at(each.node)])].outputs, each);
+  find_targets(tape, part_of, parts);
   return parts;
 }
 
