@@ -9,7 +9,6 @@
 
 #include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/matrices.h"
-#include "tensor/parallel.h"
 
 namespace kiln::cpu {
 
@@ -85,21 +84,12 @@ class BlockedLu {
 
  private:
   static constexpr int kPanel = 64;
-  static constexpr int kSlab = 48;              // columns that a thread works on at a time
-  static constexpr double kWorthSharing = 1e6;  // multiply-adds
+  static constexpr int kSlab = 48;  // columns that a thread works on at a time
 
   static int round_up(int size, int part) { return (size + part - 1) / part; }
   T* at(int row, int column) const { return a_ + row * ld_ + column; }
   MatrixView<T> view(int row, int column) const { return {at(row, column), ld_, 1}; }
   static const BlockKernels<T>& kernels() { return block_kernels().of<T>(); }
-
-  // Runs f(piece) for each of so many pieces, which threads share when the multiply-adds are many.
-  template <class F>
-  static void each_piece(int pieces, double work, const F& f) {
-    parallel_for(pieces, work < kWorthSharing ? pieces : 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto piece = static_cast<int>(begin); piece < end; ++piece) f(piece);
-    });
-  }
 
   int factorize_panel(int k, int end) {
     const std::ptrdiff_t ld = spread_rows<T>(order_ - k);

@@ -1,5 +1,5 @@
 // Owns which instruction set the kernels run with. The files of tensor/cpu/isa/ are compiled once for each,
-// in a namespace of that name (KILN_ISA); all but blocks.cpp give the same bits.
+// in a namespace of that name (KILN_ISA); all but those of factorizations give the same bits.
 #pragma once
 
 #include <cstdint>

@@ -33,6 +33,9 @@ Lapack<T>::Lapack(void* library) {
   find(geqrf_, "geqrf");
   find(orgqr_, "orgqr");
   find(gesdd_, "gesdd");
+  find(stedc_, "stedc");
+  find(gebrd_, "gebrd");
+  find(bdsdc_, "bdsdc");
   find(syevd_, "syevd");
 }
 
@@ -48,13 +51,6 @@ void Lapack<T>::subtract_product(int m, int n, int k, const T* a, int lda, const
   const T minus_one = -1;
   const T one = 1;
   gemm_("N", "N", &m, &n, &k, &minus_one, a, &lda, b, &ldb, &one, c, &ldc, 1, 1);
-}
-
-template <class T>
-void Lapack<T>::product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const {
-  const T one = 1;
-  const T zero = 0;
-  gemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc, 1, 1);
 }
 
 template <class T>
@@ -90,6 +86,31 @@ int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu,
                      int size, int* integers) const {
   int info = 0;
   gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::stedc(char job, int n, T* values, T* beside, T* z, int ldz, T* work, int size, int* integers,
+                     int integers_size) const {
+  int info = 0;
+  stedc_(&job, &n, values, beside, z, &ldz, work, &size, integers, &integers_size, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work,
+                     int size) const {
+  int info = 0;
+  gebrd_(&m, &n, a, &lda, values, beside, left, right, work, &size, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
+                     int* integers) const {
+  int info = 0;
+  bdsdc_(&triangle, "I", &n, values, beside, u, &ldu, vh, &ldvh, nullptr, nullptr, work, integers, &info, 1,
+         1);
   return info;
 }
 

@@ -8,16 +8,15 @@ namespace kiln::cpu {
 // Matrices are column-major, columns `ld…` apart; every call runs in the calling thread. What LAPACK calls
 // `info` is returned: 0, or the order of the minor, pivot or value that failed. Letters are those of the
 // reference (netlib.org/lapack): side 'L' or 'R', triangle 'U' or 'L', transposed 'N' or 'T', diagonal 'N' or
-// unit 'U', job 'N' (values only) or 'S' and 'V' (vectors too).
+// unit 'U', job 'N' (values only), 'S' and 'V' (vectors too), or 'I' (those of a tridiagonal matrix).
 template <class T>
 class Lapack {
  public:
   // Throws OpError (IO) when OpenBLAS is not installed.
   static const Lapack& get();
 
-  // c -= a b, or c = a b, for c[m, n] and a[m, k].
+  // c -= a b for c[m, n] and a[m, k].
   void subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
-  void product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
   // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
   void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
             int ldb) const;
@@ -26,6 +25,12 @@ class Lapack {
   int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const;
   int orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int size) const;
   int gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work, int size,
+            int* integers) const;
+  int stedc(char job, int n, T* values, T* beside, T* z, int ldz, T* work, int size, int* integers,
+            int integers_size) const;
+  int gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work, int size) const;
+  // With vectors. `work` has 3 n n + 4 n elements, `integers` 8 n.
+  int bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
             int* integers) const;
   int syevd(char job, char triangle, int n, T* a, int lda, T* values, T* work, int size, int* integers,
             int integers_size) const;
@@ -45,6 +50,9 @@ class Lapack {
   void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
   void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);
   void (*gesdd_)(Letter, Int, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, int*, int*, Length);
+  void (*stedc_)(Letter, Int, T*, T*, T*, Int, T*, Int, int*, Int, int*, Length);
+  void (*gebrd_)(Int, Int, T*, Int, T*, T*, T*, T*, T*, Int, int*);
+  void (*bdsdc_)(Letter, Letter, Int, T*, T*, T*, Int, T*, Int, T*, int*, T*, int*, int*, Length, Length);
   void (*syevd_)(Letter, Letter, Int, T*, Int, T*, T*, Int, int*, Int, int*, Length, Length);
 };
 

@@ -153,6 +153,16 @@ void each_matrix(std::int64_t count, double work, const Worker& worker) {
   });
 }
 
+// Runs f(piece) for each of so many pieces of one matrix, which threads share when the multiply-adds are
+// many.
+template <class F>
+void each_piece(int pieces, double work, const F& f) {
+  constexpr double kWorthSharing = 1e6;
+  parallel_for(pieces, work < kWorthSharing ? pieces : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto piece = static_cast<int>(begin); piece < end; ++piece) f(piece);
+  });
+}
+
 // A size that LAPACK gave for its workspace; in f32 it may have been rounded down. Throws OpError (Overflow).
 template <class T>
 int workspace_size(T best) {

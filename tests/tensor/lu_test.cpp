@@ -1,8 +1,8 @@
 // LU factorizations by blocks: sizes around their borders, every instruction set, and matrices that are hard.
 #include <limits>
 
+#include "every_isa.h"
 #include "long_matrices.h"
-#include "tensor/cpu/isa.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;
@@ -40,21 +40,6 @@ void check_solves(const Tensor& a, const Tensor& x, const Tensor& b) {
   }
   CHECK(worst < 8);
 }
-
-struct EveryIsa {
-  template <class F>
-  void operator()(const F& f) const {
-    const cpu::Isa best = cpu::isa();
-    for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-      if (!cpu::has_isa(isa)) continue;
-      CAPTURE(cpu::name(isa));
-      cpu::set_isa(isa);
-      f();
-    }
-    cpu::set_isa(best);
-  }
-};
-constexpr EveryIsa every_isa;
 
 Tensor eye(Dim n, DType dtype) { return ops::contiguous(linalg::eye(n, {dtype, Device{}, {}})); }
 

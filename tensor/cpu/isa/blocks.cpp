@@ -10,36 +10,16 @@
 #include <type_traits>
 #include <utility>
 
-#include "tensor/cpu/isa/lanes.h"
 #include "tensor/cpu/isa/squares.h"
+#include "tensor/cpu/isa/vectors.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
 
-template <class T>
-using VectorOf [[gnu::vector_size(kVectorBytes)]] = T;
-template <class T>
-constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
-
-// Rows of factors and vectors of columns that are worked on at once: as many sums as fit the registers.
-#if defined(__AVX512F__)
-constexpr int kGroup = 8;
-#else
-constexpr int kGroup = 4;
-#endif
-constexpr int kVectors = 3;
 // Rows of x that stay in the nearest cache while rows of c go by, and the order of triangles without
 // products.
 constexpr int kDepth = 128;
 constexpr int kLeaf = 64;
-
-// Calls f(0), …, f(count - 1) with constants: what f indexes stays in registers.
-template <int kCount, class F>
-[[gnu::always_inline]] inline void each(const F& f) {
-  [&]<int... kAt>(std::integer_sequence<int, kAt...>) __attribute__((always_inline)) {
-    (f(std::integral_constant<int, kAt>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
-}
 
 // ---- Products and substitution ----
 
@@ -53,15 +33,12 @@ void group(MatrixView<T> factor, const T* x, std::ptrdiff_t ldx, T* c, std::ptrd
   using Vector = VectorOf<T>;
   Vector sum[kGroup][kColumns];
   each<kGroup>([&](auto r) __attribute__((always_inline)) {
-    each<kColumns>([&](auto v) __attribute__((always_inline)) {
-      std::memcpy(&sum[r][v], c + r * ldc + v * kWidth<T>, sizeof(Vector));
-    });
+    each<kColumns>([&](auto v)
+                       __attribute__((always_inline)) { sum[r][v] = load(c + r * ldc + v * kWidth<T>); });
   });
   for (int p = 0; p < depth; ++p, x += ldx, factor.data += factor.column) {
     Vector right[kColumns];
-    each<kColumns>([&](auto v) __attribute__((always_inline)) {
-      std::memcpy(&right[v], x + v * kWidth<T>, sizeof(Vector));
-    });
+    each<kColumns>([&](auto v) __attribute__((always_inline)) { right[v] = load(x + v * kWidth<T>); });
     each<kGroup>([&](auto r) __attribute__((always_inline)) {
       const T left = factor.data[r * factor.row];
       each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] -= left * right[v]; });
@@ -93,9 +70,8 @@ void group(MatrixView<T> factor, const T* x, std::ptrdiff_t ldx, T* c, std::ptrd
     });
   }
   each<kGroup>([&](auto r) __attribute__((always_inline)) {
-    each<kColumns>([&](auto v) __attribute__((always_inline)) {
-      std::memcpy(c + r * ldc + v * kWidth<T>, &sum[r][v], sizeof(Vector));
-    });
+    each<kColumns>([&](auto v)
+                       __attribute__((always_inline)) { store(c + r * ldc + v * kWidth<T>, sum[r][v]); });
   });
 }
 
@@ -196,8 +172,7 @@ int largest(const T* x, int from, int to) {
   IntVectorOf<T> place = IntVectorOf<T>{} + from;
   for (int i = from / kWidth<T> * kWidth<T>; i < to; i += kWidth<T>) {
     const auto here = lanes + i;
-    Vector size;
-    std::memcpy(&size, x + i, sizeof size);
+    Vector size = load(x + i);
     size = size < 0 ? -size : size;
     size = size != size ? Vector{} + std::numeric_limits<T>::infinity() : size;
     const auto larger = (size > best) & (here >= from);
@@ -213,20 +188,10 @@ int largest(const T* x, int from, int to) {
 // y[i] -= x[i] * scale for `from` < i < to.
 template <class T>
 void subtract_scaled(const T* x, T scale, T* y, int from, int to) {
-  using Vector = VectorOf<T>;
   int i = from / kWidth<T> * kWidth<T>;
   const auto behind = lane_numbers<T>() + i > from;
-  Vector left, right;
-  std::memcpy(&left, x + i, sizeof left);
-  std::memcpy(&right, y + i, sizeof right);
-  right = behind ? right - left * scale : right;
-  std::memcpy(y + i, &right, sizeof right);
-  for (i += kWidth<T>; i < to; i += kWidth<T>) {
-    std::memcpy(&left, x + i, sizeof left);
-    std::memcpy(&right, y + i, sizeof right);
-    right -= left * scale;
-    std::memcpy(y + i, &right, sizeof right);
-  }
+  store(y + i, behind ? load(y + i) - load(x + i) * scale : load(y + i));
+  for (i += kWidth<T>; i < to; i += kWidth<T>) store(y + i, load(y + i) - load(x + i) * scale);
 }
 
 template <class T>

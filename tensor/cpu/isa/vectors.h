@@ -1,0 +1,54 @@
+// Owns vectors of one instruction set, as wide as it has them, and loops over constants. Included only by
+// files that are compiled once per instruction set.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tensor/cpu/isa/lanes.h"
+
+namespace kiln::cpu::KILN_ISA {
+
+template <class T>
+using VectorOf [[gnu::vector_size(kVectorBytes)]] = T;
+template <class T>
+inline constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
+
+// Sums that fit the registers, with what is multiplied, when each of so many rows has kVectors of them.
+#if defined(__AVX512F__)
+inline constexpr int kGroup = 8;
+#else
+inline constexpr int kGroup = 4;
+#endif
+inline constexpr int kVectors = 3;
+
+// Calls f(0), …, f(count - 1) with constants: what f indexes stays in registers.
+template <int kCount, class F>
+[[gnu::always_inline]] inline void each(const F& f) {
+  [&]<int... kAt>(std::integer_sequence<int, kAt...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, kAt>()), ...);
+  }(std::make_integer_sequence<int, kCount>());
+}
+
+template <class T>
+[[gnu::always_inline]] inline VectorOf<T> load(const T* from) {
+  return load_vector<VectorOf<T>>(from);
+}
+template <class T, class Vector>
+[[gnu::always_inline]] inline void store(T* to, const Vector& vector) {
+  std::memcpy(to, &vector, sizeof vector);
+}
+
+// The sum of the lanes: halves are added until one is left.
+template <class T>
+inline T total(const VectorOf<T>& vector) {
+  T lanes[kWidth<T>];
+  std::memcpy(lanes, &vector, sizeof lanes);
+#pragma GCC unroll 8
+  for (int half = kWidth<T> / 2; half >= 1; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+}  // namespace kiln::cpu::KILN_ISA
