@@ -11,6 +11,8 @@
 #include "jit/filled.h"
 #include "jit/lower.h"
 #include "jit/text.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -29,6 +31,7 @@ class Grouper {
       : graph_(graph),
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
+        values_read_(graph.nodes.size()),
         leader_(graph.nodes.size()) {
     std::iota(leader_.begin(), leader_.end(), 0);
     for (const Operand& each : graph.outputs) kept_.insert(each.value);
@@ -44,6 +47,8 @@ class Grouper {
   Fusion run() {
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
       for (const ValueId id : read_by(place)) join(producer(id), place);
+    }
+    while (join_again()) {
     }
     join_readers();
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
@@ -96,8 +101,10 @@ class Grouper {
   void connect() {
     int last_draw = -1;
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
-      for (const ValueId id : read_by(place))
+      for (const ValueId id : read_by(place)) {
         readers_[static_cast<std::size_t>(producer(id))].push_back(place);
+        values_read_[static_cast<std::size_t>(producer(id))].push_back(place);
+      }
       if (node(place).is_constant() || !node(place).op->has(kRandom)) continue;
       if (last_draw >= 0) readers_[static_cast<std::size_t>(last_draw)].push_back(place);
       last_draw = place;
@@ -109,6 +116,7 @@ class Grouper {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
     if (std::string why = why_not_one_space(from, to); !why.empty()) return why;
+    if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
     if (members(from).size() + members(to).size() > kMostNodes || values_of(from, to) > kMostValues) {
       return "the kernel would be too large";
     }
@@ -139,7 +147,21 @@ class Grouper {
                          to_string(sizes(from)), to_string(b.axes));
     }
     const Space both = joined(a, b);
+    if (both.reduces() && draws(from, to)) return "numbers are drawn for all elements, not row by row";
     return both.reduces() ? find_levels(graph_, members_of(from, to), both).why_not : "";
+  }
+  template <class F>
+  bool any_member(int from, int to, const F& f) const {
+    const auto any = [&](int of) { return std::any_of(members(of).begin(), members(of).end(), f); };
+    return any(from) || any(to);
+  }
+  bool draws(int from, int to) const {
+    return any_member(from, to, [this](int each) { return draws_each_element(*node(each).op); });
+  }
+  bool may_fail(int from, int to) const {
+    return any_member(from, to, [this](int each) {
+      return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
+    });
   }
   std::vector<int> members_of(int from, int to) const {
     std::vector<int> all;
@@ -149,13 +171,25 @@ class Grouper {
   }
 
   void join(int from, int to) {
-    if (leader(from) == leader(to)) return;
     if (is_lowered(to) && filled_with(node(from))) return;  // a number within the kernel
-    if (std::string reason = why_apart(from, to); !reason.empty()) {
+    if (std::string reason = join_or_why_not(from, to); !reason.empty())
       fusion_.unfused.push_back({from, to, std::move(reason)});
-      return;
+  }
+  std::string join_or_why_not(int from, int to) {
+    if (leader(from) == leader(to)) return "";
+    std::string reason = why_apart(from, to);
+    if (reason.empty()) merge(from, to, joined(space(from), space(to)));
+    return reason;
+  }
+  // What lay between two may have joined one of them.
+  bool join_again() {
+    std::vector<Unfused> apart;
+    for (Unfused& each : fusion_.unfused) {
+      each.reason = join_or_why_not(each.producer, each.consumer);
+      if (!each.reason.empty()) apart.push_back(std::move(each));
     }
-    merge(from, to, joined(space(from), space(to)));
+    std::swap(fusion_.unfused, apart);
+    return fusion_.unfused.size() < apart.size();
   }
   void merge(int from, int to, Space both) {
     const int kept = std::min(leader(from), leader(to)), gone = std::max(leader(from), leader(to));
@@ -197,7 +231,7 @@ class Grouper {
   void place_into(int place) {
     const ValueId source = node(place).operands[1].value;
     const int from = producer(source);
-    if (from < 0 || is_kept(source) || readers_[static_cast<std::size_t>(from)].size() != 1) return;
+    if (from < 0 || is_kept(source) || values_read_[static_cast<std::size_t>(from)].size() != 1) return;
     const int around = producer(node(place).operands[0].value);
     if (around >= 0 && leader(around) == leader(from)) return;
     const bool is_placed = placed_view(graph_, node(from)) != nullptr && leader(from) != from;
@@ -224,7 +258,7 @@ class Grouper {
     return count;
   }
   bool is_needed_outside(ValueId id, int from, int to) const {
-    const auto& readers = readers_[static_cast<std::size_t>(producer(id))];
+    const auto& readers = values_read_[static_cast<std::size_t>(producer(id))];
     return readers.empty() || std::any_of(readers.begin(), readers.end(), [&](int reader) {
              return leader(reader) != leader(from) && leader(reader) != leader(to);
            });
@@ -303,7 +337,7 @@ class Grouper {
     }
     for (Group& group : fusion_.groups) {
       for (const int each : group.nodes) {
-        const auto& readers = readers_[static_cast<std::size_t>(each)];
+        const auto& readers = values_read_[static_cast<std::size_t>(each)];
         const ValueId id = node(each).outputs[0];
         // What nobody reads is there since it may fail.
         const bool outside = readers.empty() || std::any_of(readers.begin(), readers.end(), [&](int reader) {
@@ -316,8 +350,9 @@ class Grouper {
 
   const Graph& graph_;
   std::vector<int> producers_;
-  std::vector<std::vector<int>> readers_;
-  std::set<ValueId> kept_;  // by the caller
+  std::vector<std::vector<int>> readers_;      // what waits for each node
+  std::vector<std::vector<int>> values_read_;  // of these, by whom what it makes is read
+  std::set<ValueId> kept_;                     // by the caller
   std::vector<std::string> why_not_;
   std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // of the kernel that a node is in: its first node

@@ -54,6 +54,9 @@ std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel, KernelOp::
     for (const Instruction& each : pass.body) {
       if (each.failure >= 0) row.traits |= kMayFail;
     }
+    for (const Load& each : pass.loads) {
+      if (each.drawn != nullptr) row.traits |= kRandom;
+    }
   }
   row.outputs = static_cast<int>(kernel->lowered().outputs.size());
   return std::make_shared<const KernelOp>(row, std::move(kernel), std::move(origin));

@@ -80,10 +80,15 @@ class Walk {
 // One run: what all threads share.
 class Run {
  public:
+  // `draws`: what random numbers are made of, by load.
   Run(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called,
-      Inputs inputs, const Tensors& outputs)
-      : nest_(nest), plan_(plan), function_(function), called_(called) {
+      Inputs inputs, std::span<const Generator> draws, const Tensors& outputs)
+      : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws) {
     for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+      if (plan.loads[k].access == Access::Drawn) {
+        loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
+        continue;
+      }
       const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
       input.check_readable();
       const auto& load = plan.loads[k];
@@ -168,10 +173,21 @@ class Run {
         }
       }
       for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
+      for (std::size_t k = 0; k < run_.draws_.size(); ++k) {
+        if (plan_.loads[k].access == Access::Drawn) draw(k, at, count);
+      }
       for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
         places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
       }
       for (StoreWalk& each : store_walks_) places_[run_.loads_.size() + each.store] = place_of(each);
+    }
+
+    void draw(std::size_t k, std::int64_t at, std::int64_t count) {
+      if (drawn_.empty()) drawn_.resize(run_.draws_.size());
+      if (drawn_[k] == nullptr) drawn_[k] = std::make_unique<std::byte[]>(kBlock * kWidest);
+      cpu::fill_part(run_.nest_.loads[k].dtype, plan_.loads[k].distribution, run_.draws_[k], at, count,
+                     drawn_[k].get());
+      places_[k] = drawn_[k].get();
     }
 
     // Where a strided store goes: its row, or a block that is scattered afterwards.
@@ -274,12 +290,14 @@ class Run {
     std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
     std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
     std::vector<StoreWalk> store_walks_;
+    std::vector<std::unique_ptr<std::byte[]>> drawn_;  // by load
   };
 
   const LoopNest& nest_;
   const KernelPlan& plan_;
   KernelFn function_;
   const cpu::BlockKernel* called_;
+  std::span<const Generator> draws_;
   Tensors copies_;
   SmallVector<Source, 8> loads_;
   SmallVector<Target, 4> outputs_;
@@ -296,11 +314,12 @@ class ElementwiseKernel final : public Kernel {
     const LoopNest& nest = lowered_.passes[0];
     const auto plan =
         plans_.get(inputs, symbols, [&] { return make_plan(nest, inputs, symbols, named(symbols)); });
+    const std::vector<Generator> draws = next_draws();
     Tensors outputs;
     for (std::size_t k = 0; k < nest.stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
     const std::int64_t count = count_elements(plan->sizes);
     if (count == 0) return outputs;
-    const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, outputs);
+    const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, draws, outputs);
     std::atomic<std::uint64_t> failed{0};
     parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
       if (const std::uint64_t found = run.piece(begin, end))
@@ -311,6 +330,17 @@ class ElementwiseKernel final : public Kernel {
   }
 
  private:
+  // By load, in the order of the ops; none when there are no random numbers.
+  std::vector<Generator> next_draws() const {
+    std::vector<Generator> draws;
+    const std::vector<Load>& loads = lowered_.passes[0].loads;
+    for (std::size_t k = 0; k < loads.size(); ++k) {
+      if (loads[k].drawn == nullptr) continue;
+      draws.resize(loads.size());
+      draws[k] = cpu::next_draw();
+    }
+    return draws;
+  }
   // With the elements that the kernel does not compute.
   Tensor output(const KernelPlan& plan, std::size_t k, Inputs inputs) const {
     Tensor made = Tensor::empty(plan.stores[k].sizes, lowered_.passes[0].stores[k].dtype, Device{});
@@ -328,6 +358,7 @@ class ElementwiseKernel final : public Kernel {
 
 std::int64_t cost_of(const LoopNest& nest) {
   std::int64_t cost = 1;
+  for (const Load& each : nest.loads) cost += each.drawn != nullptr ? kCostly : 0;
   for (const Instruction& step : nest.body) {
     if (step.kind != Instruction::Kind::Apply || step.invariant) continue;
     cost += step.op->pointwise->rule == TypeRule::Float ? kCostly : 1;

@@ -5,6 +5,7 @@
 
 #include "jit/compiler.h"
 #include "jit/lower.h"
+#include "tensor/cpu/random.h"
 
 namespace kiln::jit {
 
@@ -31,8 +32,10 @@ struct KernelPlan {
       Direct,    // one element after the other, as the outputs
       Constant,  // one element for all
       Strided,
+      Drawn,  // made block by block
     };
     Access access = Access::Direct;
+    cpu::Distribution distribution;
     std::vector<Layout> laid_out;
     Layout layout;            // before broadcasting
     bool copied = false;      // to contiguous memory first: it runs across the outputs

@@ -5,6 +5,7 @@
 #include "jit/kernel.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/error.h"
+#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -181,6 +182,12 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
   const std::int64_t numel = count_elements(plan.sizes);
   for (const Load& load : nest.loads) {
     KernelPlan::LoadPlan made;
+    if (load.drawn != nullptr) {
+      made.distribution = distribution_of(*load.drawn, evaluate(*load.drawn, load.attrs, values));
+      made.strides = contiguous_strides(plan.sizes);
+      plan.loads.push_back(std::move(made));
+      continue;
+    }
     ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
     made.laid_out = std::move(shown.laid_out);
     made.layout = std::move(shown.layout);
@@ -203,9 +210,10 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
     store.is_direct = store.strides == contiguous_strides(plan.axes);
     plan.all_direct = plan.all_direct && store.is_direct;
   }
-  for (auto& load : plan.loads) {
-    load.access = access_of(plan.axes, load.strides);
-    plan.all_direct = plan.all_direct && load.access != Access::Strided;
+  for (std::size_t k = 0; k < plan.loads.size(); ++k) {
+    KernelPlan::LoadPlan& load = plan.loads[k];
+    load.access = nest.loads[k].drawn != nullptr ? Access::Drawn : access_of(plan.axes, load.strides);
+    plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }
   plan.by_rows = plan.axes.back() >= kLongRow;
   return plan;

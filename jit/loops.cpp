@@ -29,6 +29,7 @@ std::string view_text(const IndexStep& step) {
 }
 
 std::string place_text(const LoopNest& nest, const Load& load) {
+  if (load.drawn != nullptr) return application_text(*load.drawn, load.attrs);
   std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
                      : load.column >= 0 ? fmt::format("columns{}", load.column)
                                         : fmt::format("in{}", load.input);
@@ -44,8 +45,10 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
   for (const Register each : step.operands)
     operands += fmt::format("{}r{}", operands.empty() ? "" : ", ", each);
   switch (step.kind) {
-    case Instruction::Kind::Read:
-      return "load " + place_text(nest, nest.loads[static_cast<std::size_t>(step.index)]);
+    case Instruction::Kind::Read: {
+      const Load& load = nest.loads[static_cast<std::size_t>(step.index)];
+      return (load.drawn == nullptr ? "load " : "draw ") + place_text(nest, load);
+    }
     case Instruction::Kind::Constant:
       return "constant " + constant_text(step);
     case Instruction::Kind::Symbol:

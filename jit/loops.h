@@ -23,9 +23,11 @@ struct IndexStep {
 };
 
 struct Load {
-  int input = -1;   // among the tensors that the kernel is given
-  int buffer = -1;  // or among what an earlier pass kept of the row
-  int column = -1;  // or among the results of reductions down the columns
+  int input = -1;                // among the tensors that the kernel is given
+  int buffer = -1;               // or among what an earlier pass kept of the row
+  int column = -1;               // or among the results of reductions down the columns
+  const Op* drawn = nullptr;     // or random numbers, made where they are read
+  std::vector<GraphAttr> attrs;  // of `drawn`
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
   bool invariant = false;  // one element for the whole nest, or for each row

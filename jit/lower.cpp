@@ -12,6 +12,7 @@
 #include "jit/text.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln::jit {
@@ -82,11 +83,13 @@ std::string_view kind_of(const Op& op) {
 std::string why_not_lowered(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
-  if (node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
+  const bool draws = draws_each_element(*node.op);
+  if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
   if (result.is_number) return "a number of the host program";
   if (result.device != Device{}) return "it is not on the CPU";
+  if (draws) return "";
   if (node.op->pointwise == nullptr) {
     const bool symbolic = std::any_of(node.attrs.begin(), node.attrs.end(), is_symbolic);
     return symbolic                      ? "an attribute of it is a symbol"

@@ -7,12 +7,14 @@
 #include "jit/filled.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 
 Register NestBuilder::node(int place, const Resolve& resolve) {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  const Register made = node.op->pointwise != nullptr
+  const Register made = draws_each_element(*node.op) ? draw(node)
+                        : node.op->pointwise != nullptr
                             ? apply(node, resolve)
                             : converted(operand(node.operands[0], resolve), type(node.outputs[0]).dtype);
   nest_.body[static_cast<std::size_t>(made)].node = place;
@@ -37,6 +39,15 @@ Load NestBuilder::location(ValueId id) {
   made.dtype = type(id).dtype;
   made.input = input(views_to(id, made.steps));
   return made;
+}
+
+// Of its operand it takes only the type.
+Register NestBuilder::draw(const Node& node) {
+  Load made;
+  made.dtype = type(node.outputs[0]).dtype;
+  made.drawn = node.op;
+  made.attrs = node.attrs;
+  return read(std::move(made));
 }
 
 Register NestBuilder::column(int index, DType accumulator, DType dtype) {

@@ -11,6 +11,9 @@ namespace kiln::cpu {
 
 namespace {
 
+template <class Wide>
+constexpr int per_block = std::is_same_v<Wide, double> ? kWidePerBlock : kNarrowPerBlock;
+
 // Blocks made at a time: their words and numbers stay in the first cache.
 constexpr std::int64_t kChunk = 256;
 
@@ -35,35 +38,41 @@ std::uint64_t wide(const std::uint32_t* words, std::int64_t i) {
   return words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32;
 }
 
-// Calls f(words, blocks, first element, elements) for chunks of a draw of `count` elements, `per_block` to a
-// block.
+// Calls f(words, blocks, words to leave out, first element, elements) for chunks of elements
+// [first, first + count) of a draw, `per_block` to a block.
 template <class F>
-void for_words(const Generator& draw, std::int64_t count, int per_block, const F& f) {
-  const std::int64_t blocks = (count + per_block - 1) / per_block;
-  const std::int64_t chunks = (blocks + kChunk - 1) / kChunk;
+void for_words(const Generator& draw, std::int64_t first, std::int64_t count, int per_block, const F& f) {
   const RandomKernels& kernels = random_kernels();
-  parallel_for(chunks, 4, [&](std::int64_t begin, std::int64_t end) {
-    std::array<std::uint32_t, 4 * kChunk> words;
-    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      const std::int64_t first = chunk * kChunk;
-      const std::int64_t some = std::min(kChunk, blocks - first);
-      kernels.words(draw.seed, draw.offset, static_cast<std::uint64_t>(first), some, words.data());
-      f(words.data(), some, first * per_block, std::min(some * per_block, count - first * per_block));
-    }
+  std::array<std::uint32_t, 4 * kChunk> words;
+  for (std::int64_t at = first, end = first + count; at < end;) {
+    const std::int64_t block = at / per_block, skipped = at % per_block;
+    const std::int64_t blocks = std::min(kChunk, (end + per_block - 1) / per_block - block);
+    kernels.words(draw.seed, draw.offset, static_cast<std::uint64_t>(block), blocks, words.data());
+    const std::int64_t some = std::min(blocks * per_block - skipped, end - at);
+    f(words.data(), blocks, skipped, at, some);
+    at += some;
+  }
+}
+// Likewise all elements, in threads.
+template <class F>
+void for_all(std::int64_t count, int per_block, const F& part) {
+  const std::int64_t chunk = kChunk * per_block;
+  parallel_for((count + chunk - 1) / chunk, 4, [&](std::int64_t begin, std::int64_t end) {
+    part(begin * chunk, std::min(end * chunk, count) - begin * chunk);
   });
 }
 
 // Numbers of a kernel, scaled and shifted in their own precision, then stored. Halves keep fewer bits, so
 // that a number below 1 never becomes 1.
 template <class Wide, class T, class Kernel, class Map>
-void fill_floats(const Tensor& out, const Generator& draw, const Kernel& kernel, const Map& map) {
-  constexpr int kPerBlock = std::is_same_v<Wide, double> ? kWidePerBlock : kNarrowPerBlock;
-  T* to = out.writable<T>();
-  for_words(draw, out.numel(), kPerBlock,
-            [&](const std::uint32_t* words, std::int64_t blocks, std::int64_t first, std::int64_t count) {
+void fill_floats(T* to, std::int64_t first, std::int64_t count, const Generator& draw, const Kernel& kernel,
+                 const Map& map) {
+  for_words(draw, first, count, per_block<Wide>,
+            [&](const std::uint32_t* words, std::int64_t blocks, std::int64_t skipped, std::int64_t at,
+                std::int64_t some) {
               Wide numbers[kNarrowPerBlock * kChunk];
               kernel(words, blocks, numbers);
-              for (std::int64_t i = 0; i < count; ++i) to[first + i] = map(numbers[i]);
+              for (std::int64_t i = 0; i < some; ++i) to[at - first + i] = map(numbers[skipped + i]);
             });
 }
 
@@ -90,63 +99,113 @@ Generator next_draw() {
   return draw;
 }
 
-void fill_uniform(const Tensor& out, const Generator& draw, double low, double high) {
+namespace {
+
+template <class T>
+void uniform_part(const Distribution& of, const Generator& draw, std::int64_t first, std::int64_t count,
+                  T* to) {
   const RandomKernels& kernels = random_kernels();
-  visit_dtype(out.dtype(), [&]<class T>() {
-    if constexpr (std::is_same_v<T, double>) {
-      fill_floats<double, T>(out, draw, kernels.uniform_f64, [=](double u) { return between(low, high, u); });
-    } else {
-      const auto l = static_cast<float>(low);
-      const auto h = static_cast<float>(high);
-      fill_floats<float, T>(out, draw, kernels.uniform_f32,
-                            [=](float u) { return store<T>(between(l, h, truncate_unit<T>(u))); });
+  if constexpr (std::is_same_v<T, double>) {
+    fill_floats<double>(to, first, count, draw, kernels.uniform_f64,
+                        [&](double u) { return between(of.a, of.b, u); });
+  } else {
+    const auto low = static_cast<float>(of.a), high = static_cast<float>(of.b);
+    fill_floats<float>(to, first, count, draw, kernels.uniform_f32,
+                       [=](float u) { return store<T>(between(low, high, truncate_unit<T>(u))); });
+  }
+}
+
+template <class T>
+void normal_part(const Distribution& of, const Generator& draw, std::int64_t first, std::int64_t count,
+                 T* to) {
+  const RandomKernels& kernels = random_kernels();
+  if constexpr (std::is_same_v<T, double>) {
+    fill_floats<double>(to, first, count, draw, kernels.normal_f64,
+                        [&](double z) { return of.a + of.b * z; });
+  } else {
+    const auto mean = static_cast<float>(of.a), std = static_cast<float>(of.b);
+    fill_floats<float>(to, first, count, draw, kernels.normal_f32,
+                       [=](float z) { return store<T>(mean + std * z); });
+  }
+}
+
+// `probability(i)` is that of element i.
+template <class T, class F>
+void bernoulli_part(const F& probability, const Generator& draw, std::int64_t first, std::int64_t count,
+                    T* to) {
+  const T no = store<T>(0), yes = store<T>(1);
+  for_words(draw, first, count, kNarrowPerBlock,
+            [&](const std::uint32_t* words, std::int64_t, std::int64_t skipped, std::int64_t at,
+                std::int64_t some) {
+              for (std::int64_t i = 0; i < some; ++i) {
+                const double u = static_cast<double>(words[skipped + i]) * 0x1p-32;
+                to[at - first + i] = u < probability(at + i) ? yes : no;
+              }
+            });
+}
+
+void fill_all(const Tensor& out, const Generator& draw, const Distribution& of) {
+  const auto item = static_cast<std::int64_t>(size_of(out.dtype()));
+  std::byte* const to = out.raw_writable();
+  const bool wide = out.dtype() == DType::F64;
+  for_all(out.numel(), wide ? per_block<double> : per_block<float>,
+          [&](std::int64_t first, std::int64_t count) {
+            fill_part(out.dtype(), of, draw, first, count, to + first * item);
+          });
+}
+
+}  // namespace
+
+void fill_part(DType dtype, const Distribution& of, const Generator& draw, std::int64_t first,
+               std::int64_t count, std::byte* to) {
+  visit_dtype(dtype, [&]<class T>() {
+    T* const out = reinterpret_cast<T*>(to);
+    switch (of.kind) {
+      case Distribution::Kind::Uniform:
+        return uniform_part(of, draw, first, count, out);
+      case Distribution::Kind::Normal:
+        return normal_part(of, draw, first, count, out);
+      case Distribution::Kind::Bernoulli:
+        break;
     }
+    bernoulli_part([p = of.a](std::int64_t) { return p; }, draw, first, count, out);
   });
 }
 
+void fill_uniform(const Tensor& out, const Generator& draw, double low, double high) {
+  fill_all(out, draw, {Distribution::Kind::Uniform, low, high});
+}
+
 void fill_normal(const Tensor& out, const Generator& draw, double mean, double std) {
-  const RandomKernels& kernels = random_kernels();
-  visit_dtype(out.dtype(), [&]<class T>() {
-    if constexpr (std::is_same_v<T, double>) {
-      fill_floats<double, T>(out, draw, kernels.normal_f64, [=](double z) { return mean + std * z; });
-    } else {
-      const auto m = static_cast<float>(mean);
-      const auto s = static_cast<float>(std);
-      fill_floats<float, T>(out, draw, kernels.normal_f32, [=](float z) { return store<T>(m + s * z); });
-    }
-  });
+  fill_all(out, draw, {Distribution::Kind::Normal, mean, std});
 }
 
 void fill_integers(const Tensor& out, const Generator& draw, std::int64_t low, std::uint64_t range) {
   visit_dtype(out.dtype(), [&]<class T>() {
-    T* to = out.writable<T>();
-    for_words(draw, out.numel(), kWidePerBlock,
-              [=](const std::uint32_t* words, std::int64_t, std::int64_t first, std::int64_t count) {
-                for (std::int64_t i = 0; i < count; ++i) {
-                  const std::uint64_t value = static_cast<std::uint64_t>(low) + scale(wide(words, i), range);
-                  if constexpr (std::is_integral_v<T>) {
-                    to[first + i] = static_cast<T>(value);
-                  } else {
-                    to[first + i] = store<T>(static_cast<double>(static_cast<std::int64_t>(value)));
-                  }
-                }
-              });
+    T* const to = out.writable<T>();
+    const auto value = [=](const std::uint32_t* words, std::int64_t i) {
+      const std::uint64_t number = static_cast<std::uint64_t>(low) + scale(wide(words, i), range);
+      if constexpr (std::is_integral_v<T>) return static_cast<T>(number);
+      return store<T>(static_cast<double>(static_cast<std::int64_t>(number)));
+    };
+    for_all(out.numel(), kWidePerBlock, [&](std::int64_t first, std::int64_t count) {
+      for_words(draw, first, count, kWidePerBlock,
+                [&](const std::uint32_t* words, std::int64_t, std::int64_t skipped, std::int64_t at,
+                    std::int64_t some) {
+                  for (std::int64_t i = 0; i < some; ++i) to[at + i] = value(words, skipped + i);
+                });
+    });
   });
 }
 
 void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& probabilities) {
-  const auto* p = probabilities.data<double>();
+  const auto* const p = probabilities.data<double>();
   const std::int64_t step = probabilities.numel() == 1 ? 0 : 1;
   visit_dtype(out.dtype(), [&]<class T>() {
-    T* to = out.writable<T>();
-    for_words(draw, out.numel(), kNarrowPerBlock,
-              [=](const std::uint32_t* words, std::int64_t, std::int64_t first, std::int64_t count) {
-                const T no = store<T>(0);
-                const T yes = store<T>(1);
-                for (std::int64_t i = 0; i < count; ++i) {
-                  to[first + i] = static_cast<double>(words[i]) * 0x1p-32 < p[(first + i) * step] ? yes : no;
-                }
-              });
+    T* const to = out.writable<T>();
+    for_all(out.numel(), kNarrowPerBlock, [&](std::int64_t first, std::int64_t count) {
+      bernoulli_part([=](std::int64_t i) { return p[i * step]; }, draw, first, count, to + first);
+    });
   });
 }
 

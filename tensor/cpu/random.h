@@ -21,6 +21,18 @@ void fill_integers(const Tensor& out, const Generator& draw, std::int64_t low, s
 // element or one for all.
 void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& probabilities);
 
+// What the numbers of a draw are, element by element: uniform in [a, b), normal with mean a and deviation b,
+// or 1 with probability a.
+struct Distribution {
+  enum class Kind : std::uint8_t { Uniform, Normal, Bernoulli };
+  Kind kind = Kind::Uniform;
+  double a = 0;
+  double b = 1;
+};
+// Elements [first, first + count) of what the functions above fill a tensor of the dtype with.
+void fill_part(DType dtype, const Distribution& distribution, const Generator& draw, std::int64_t first,
+               std::int64_t count, std::byte* to);
+
 // 64-bit words of a draw, from number `first` on, one after the other. They are made many at a time, the more
 // the more are taken.
 class WordStream {

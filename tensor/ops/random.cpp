@@ -1,5 +1,5 @@
 // Random numbers: each op takes one draw of the process's generator.
-#include "tensor/cpu/random.h"
+#include "tensor/ops/random.h"
 
 #include <fmt/format.h>
 
@@ -308,6 +308,21 @@ void add_discrete(OpTable& table) {
 }
 
 }  // namespace
+
+bool draws_each_element(const Op& op) {
+  const EagerFn one_by_one[] = {rand_eager,    rand_like_eager, randn_eager,      randn_like_eager,
+                                uniform_eager, normal_eager,    bernoulli_p_eager};
+  return std::find(std::begin(one_by_one), std::end(one_by_one), op.eager) != std::end(one_by_one);
+}
+
+cpu::Distribution distribution_of(const Op& op, const Attrs& attrs) {
+  using Kind = cpu::Distribution::Kind;
+  if (op.eager == bernoulli_p_eager) return {Kind::Bernoulli, attrs.get<double>("p"), 0};
+  if (op.eager == uniform_eager) return {Kind::Uniform, attrs.get<double>("low"), attrs.get<double>("high")};
+  if (op.eager == normal_eager) return {Kind::Normal, attrs.get<double>("mean"), attrs.get<double>("std")};
+  const bool is_normal = op.eager == randn_eager || op.eager == randn_like_eager;
+  return {is_normal ? Kind::Normal : Kind::Uniform, 0, 1};
+}
 
 void add_random_ops(OpTable& table) {
   add_floats(table);

@@ -18,6 +18,7 @@
 #include "tensor/functions.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
+#include "tensor/random.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 
@@ -334,6 +335,74 @@ TEST_CASE("every value that goes through memory between two nodes has a reason",
         "%c to %d: matmul is a call of a library\n"
         "%d to %e: matmul is a call of a library\n"
         "%b to %e: something that cannot be fused lies between\n");
+}
+
+TEST_CASE("random numbers are made where they are read, those of the ops one by one", "[jit][fused]") {
+  for (const auto& [name, dtype] :
+       {std::pair{"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"bf16", DType::BF16}}) {
+    std::string text =
+        "graph functional f(%x: T[n, m], %y: T[m]) where m = 30, n = 20 {\n"
+        "  %e = exp(%x) : T[n, m]\n"
+        "  %k = bernoulli.p(%e, p=0.3) : T[n, m]\n"
+        "  %p = randperm(n=7) : i64[7]\n"
+        "  %d = mul(%e, %k) : T[n, m]\n"
+        "  %u = uniform(%x, low=-2.0, high=3.0) : T[n, m]\n"
+        "  %v = normal(%x, mean=1.0, std=0.5) : T[n, m]\n"
+        "  %w = mul(%u, %v) : T[n, m]\n"
+        "  %r = rand_like(%x) : T[n, m]\n"
+        "  %s = add(%d, %r) : T[n, m]\n"
+        "  %t = randn_like(%x) : T[n, m]\n"
+        "  %z = mul(%s, %t) : T[n, m]\n"
+        "  %h = mul(%z, %y) : T[n, m]\n"
+        "  return %h, %k, %p, %w\n"
+        "}\n";
+    for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, name);
+    const Graph graph = parse_graph(text);
+    const FusedGraph fused = fuse(graph);
+    std::string loops;
+    for (const std::string& each : fused.loops) loops += each;
+    for (const char* each : {"uniform", "normal", "rand_like", "randn_like"})
+      CHECK(loops.find(std::string("draw ") + each) != std::string::npos);
+    for (const auto& [n, m] : {std::pair<Dim, Dim>{0, 3}, {1, 1}, {3, 5}, {20, 70}, {500, 301}}) {
+      for (const int threads : {1, 3}) {
+        const int before = num_threads();
+        set_num_threads(threads);
+        const std::vector<Tensor> arguments = {values({n, m}, dtype, 1), values({m}, dtype, 2)};
+        INFO(name << " " << n << " " << m);
+        seed(3);
+        const Tensors expected = evaluate(graph, arguments);
+        const std::uint64_t drawn = generator().offset;
+        seed(3);
+        const Tensors actual = Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments));
+        CHECK(generator().offset == drawn);
+        for (std::size_t k = 0; k < expected.size(); ++k) CHECK(same_bits(actual[k], expected[k]));
+        set_num_threads(before);
+      }
+    }
+  }
+}
+
+TEST_CASE("a dropout is part of the kernel around it", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n]) where n = 64 {\n"
+      "  %e = exp(%x) : f32[n]\n"
+      "  %k = bernoulli.p(%e, p=0.9) : f32[n]\n"
+      "  %s = mul(%k, 1.25) : f32[n]\n"
+      "  %y = mul(%e, %s) : f32[n]\n"
+      "  return %y\n"
+      "}\n");
+  CHECK(fuse(graph).loops[0] ==
+        "kernel kernel_0 {\n"
+        "  r3 = constant 1.25 : f64\n"
+        "  for [n] in threads, vectors of 16 {\n"
+        "    r0 = load in0 : f32\n"
+        "    r1 = exp r0 : f32\n"
+        "    r2 = draw bernoulli.p(p=0.9) : f32\n"
+        "    r4 = mul r2, r3 : f32\n"
+        "    r5 = mul r1, r4 : f32\n"
+        "    store out0 = r5 : f32\n"
+        "  }\n"
+        "}\n");
 }
 
 TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fused]") {
