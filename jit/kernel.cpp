@@ -242,11 +242,11 @@ class Run {
       });
     }
 
-    // One element on all places of a vector.
+    // One element on all places of a vector, unless the code does that.
     void constant(std::size_t k, const std::byte* element) {
-      spread(spread_[k], element, run_.loads_[k].item, 0);
-      places_[k] = spread_[k];
       moves_[k] = 0;
+      places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
+      if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
     }
     std::uint64_t call(std::int64_t count) const {
       KernelCall call{};

@@ -18,7 +18,9 @@ inline constexpr std::int64_t kVector = 16;
 struct KernelCall {
   // The first element of each load, then of each store, then of the row that each column reduction is in.
   const void* const* places;
-  const std::int64_t* moves;  // of each load: ~0 when it goes on with the loop, 0 when one vector serves all
+  // Of each load: ~0 when it goes on with the loop, 0 when one vector serves all; of one that repeats, one
+  // element does.
+  const std::int64_t* moves;
   const std::int64_t* numbers;  // values of sizes that are symbols
   const cpu::BlockKernel*
       called;          // by instruction: the eager kernels of those that are no straight-line code

@@ -30,7 +30,9 @@ Register NestBuilder::load(ValueId id, bool per_row) {
   Load made = location(id);
   made.per_row = per_row;
   made.invariant = per_row || type(id).sizes.empty();
-  if (!per_row && type(id).sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
+  const Sizes& sizes = type(id).sizes;
+  if (!per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
+  made.repeats = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
   return read(std::move(made));
 }
 

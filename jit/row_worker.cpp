@@ -70,7 +70,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.moves.assign(nest.loads.size(), ~std::int64_t{0});
   pass.spread.resize(nest.loads.size());
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
-    if (is_spread(pass, k)) pass.moves[k] = 0;
+    if (is_same_for_row(pass, k)) pass.moves[k] = 0;
   }
   pass.lanes.resize(nest.reductions.size());
   pass.start.resize(nest.reductions.size());
@@ -84,8 +84,8 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   vectors_.resize(std::max(vectors_.size(), pass.places.size()));
 }
 
-// One element of memory that the loop reads as a vector of its own.
-bool Worker::is_spread(const Pass& pass, std::size_t k) {
+// One element of memory that the loop reads for all of the row.
+bool Worker::is_same_for_row(const Pass& pass, std::size_t k) {
   const Load& load = pass.nest->loads[k];
   return load.buffer < 0 && !load.invariant && pass.plan->loads[k].constant;
 }
@@ -158,11 +158,13 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin) {
       continue;
     }
     const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
-    if (is_spread(pass, k)) {
+    if (!is_same_for_row(pass, k)) {
+      pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
+    } else if (load.repeats) {
+      pass.places[k] = first;
+    } else {
       spread(pass.spread[k].data(), first, source.item, 0);
       pass.places[k] = pass.spread[k].data();
-    } else {
-      pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
     }
   }
   std::size_t next = nest.loads.size();

@@ -90,7 +90,7 @@ class Worker {
   static void each_moving(const Pass& pass, const F& f);
 
   void prepare(Pass& pass, std::size_t p);
-  static bool is_spread(const Pass& pass, std::size_t load);
+  static bool is_same_for_row(const Pass& pass, std::size_t load);
   void place(Pass& pass, std::int64_t row, std::int64_t begin);
   std::byte* place_of(const Store& store, std::int64_t row, std::int64_t begin);
   std::byte* kept(int buffer, std::int64_t row) const;

@@ -341,7 +341,28 @@ class Emitter {
         build_.CreateAnd(build_.CreateMul(at_, build_.getInt64(size_of(step.dtype))), moves_[index]);
     Value* const place = build_.CreateGEP(build_.getInt8Ty(), loads_[index], bytes);
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
+    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, moves_[index]);
     return build_.CreateAlignedLoad(vector_type(step.dtype), place, align);
+  }
+  // A vector of one element that was just written element by element would stop the processor until all
+  // stores before are done.
+  Value* element_or_vector(Value* place, DType dtype, Value* moves) {
+    const llvm::Align align(size_of(dtype));
+    llvm::BasicBlock* const one = block("one");
+    llvm::BasicBlock* const many = block("many");
+    llvm::BasicBlock* const both = block("both");
+    build_.CreateCondBr(build_.CreateIsNull(moves), one, many);
+    build_.SetInsertPoint(one);
+    Value* const element = splat(build_.CreateAlignedLoad(scalar_type(dtype), place, align));
+    build_.CreateBr(both);
+    build_.SetInsertPoint(many);
+    Value* const vector = build_.CreateAlignedLoad(vector_type(dtype), place, align);
+    build_.CreateBr(both);
+    build_.SetInsertPoint(both);
+    auto* const value = build_.CreatePHI(vector_type(dtype), 2);
+    value->addIncoming(element, one);
+    value->addIncoming(vector, many);
+    return value;
   }
   // The processor itself does not see that rows follow each other, one page after the other.
   void fetch_ahead(Value* place, DType dtype) {
