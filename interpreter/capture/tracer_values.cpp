@@ -345,13 +345,15 @@ void Tracer::use_register(std::uint32_t r) {
 // The cell of a captured variable: known by itself, or found through the function.
 SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
   const Value& cell = frame.function->captures[capture];
-  if (const Known* outside = known(cell)) return outside->source;
   const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
-  if (function == known_.end()) return -1;
-  const std::string name(frame.code->function->captures[capture].name);
-  arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
-              name);
-  return known(cell)->source;
+  // Also of a cell that is known: that it is this one that the function has is guarded.
+  if (function != known_.end()) {
+    const std::string name(frame.code->function->captures[capture].name);
+    arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
+                name);
+  }
+  const Known* outside = known(cell);
+  return outside == nullptr ? -1 : outside->source;
 }
 
 ExprId Tracer::read_cell(const Value& cell) {
