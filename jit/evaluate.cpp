@@ -84,7 +84,7 @@ class Evaluator {
     if (!graph_.effects.empty()) {
       keep_written_values_apart();
       for (const Effect& effect : graph_.effects) {
-        if (effect.kind == Effect::Kind::Write) check_target(target(effect));
+        check_target(target(effect), effect.kind);
       }
       for (const Effect& effect : graph_.effects) carry_out(effect);
     }
@@ -207,10 +207,12 @@ Tensor flat_alias(const Tensor& member, const Dims& sizes) {
   return Tensor::alias(member, Layout{sizes, contiguous_strides(sizes), 0});
 }
 
-void check_target(const Tensor& target) {
+void check_target(const Tensor& target, Effect::Kind kind) {
+  if (kind == Effect::Kind::Same) return;
   static const Op& copy = OpTable::get().at("copy");
   tape::check_write("copy_", target);
-  if (levels::wrapper_of(target) == nullptr) check_writable(copy, target.type(), target.layout());
+  if (kind == Effect::Kind::Write && levels::wrapper_of(target) == nullptr)
+    check_writable(copy, target.type(), target.layout());
 }
 
 void check_bases(Inputs arguments) {

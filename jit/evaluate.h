@@ -20,9 +20,9 @@ Tensor flat_alias(const Tensor& member, const Dims& sizes);
 // the history of its members.
 void check_bases(Inputs arguments);
 
-// Throws OpError where an effect may not write to `target`. Asked of all targets before the first write, so
+// Throws OpError where an effect of that kind may not change `target`. Asked of all targets before the first write, so
 // that a graph that fails has changed nothing.
-void check_target(const Tensor& target);
+void check_target(const Tensor& target, Effect::Kind kind);
 
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
 // What is returned aliases arguments as the graph says: see Effect.

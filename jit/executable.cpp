@@ -153,7 +153,7 @@ class Call {
     became_.resize(plan_.became_size);
     Tensors written = written_values();
     for (const EffectStep& each : plan_.effects) {
-      if (each.kind == Effect::Kind::Write) check_target(at(each.target));
+      check_target(at(each.target), each.kind);
     }
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {
