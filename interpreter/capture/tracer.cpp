@@ -113,8 +113,8 @@ void Tracer::give_up(std::string reason) {
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
   if (!compiling()) stop("nothing is compiled within no_compile");
-  if (nested_ == 0) guards_before_ = guards_.size();
   gradients_to_change_.clear();
+  undo_.clear();
   differentiates_now_ = false;
   const std::size_t nodes = recorder_.mark().nodes;
   if (++instructions_ > (nodes == 0 ? kMostHostInstructions : kMostInstructions) || nodes > kMostNodes ||
@@ -272,9 +272,10 @@ Tracer::Outcome Tracer::run() {
   for (;;) {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
-    if (!before_instruction()) break;
+    guards_before_ = guards_.size();
     before_.reset();
     if (may_stop()) before_ = take_snapshot();
+    if (!before_instruction()) break;
     outcome.returned = vm_.step(base_);
     if (given_up_) return outcome;
     if (is_stopped()) {
@@ -285,6 +286,7 @@ Tracer::Outcome Tracer::run() {
     if (outcome.returned) return returned(std::move(outcome));
   }
   outcome.stop = stop_here();
+  undo_instruction();
   std::optional<Finished> finished;
   if (long_loop_) {
     Unrolled& loop = unrolled_[*long_loop_];

@@ -2,6 +2,7 @@
 // and what it changes there, and in the end says how to do without it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -133,6 +134,7 @@ class Tracer {
   void count_effect();
   Change& change(const Value& target, SourceId source);
   const Change* changed(const Value& target) const;
+  void undo_instruction();
   bool writes_slot(const Module& module, std::int64_t slot) const;
   void change_slot(Module& module, std::int64_t slot);
   void change_cell(const Value& cell, SourceId source);
@@ -270,6 +272,9 @@ class Tracer {
   std::unordered_map<const void*, Known> known_;
   std::unordered_map<const void*, Change> changes_;
   std::vector<const void*> change_order_;
+  // Puts back what was noted of the instruction: it is looked at before it runs, and an entry that ends at it
+  // ends before it.
+  std::vector<std::function<void()>> undo_;
   struct HostCall {
     HostEffect effect;
     std::vector<Value> arguments;

@@ -61,6 +61,7 @@ void Tracer::fix(ExprId id, const Value& v) {
 void Tracer::fix_register(const Value* r) {
   if (const auto found = shadows_.find(r); found != shadows_.end()) {
     fix(found->second, *r);
+    undo_.emplace_back([this, r, id = found->second] { shadows_[r] = id; });
     shadows_.erase(found);
   }
   fix_object(*r);
@@ -70,6 +71,8 @@ void Tracer::fix_object(const Value& v) {
   if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return;
   const auto found = part_shadows_.find(identity(v));
   if (found != part_shadows_.end()) {
+    undo_.emplace_back(
+        [this, object = found->first, before = found->second] { part_shadows_[object] = before; });
     const std::vector<ExprId> parts = std::move(found->second.parts);
     part_shadows_.erase(found);
     for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -140,9 +143,14 @@ ExprId Tracer::kept_number(const Value& object, std::int64_t at) const {
 }
 
 void Tracer::keep_number(const Value& object, std::int64_t at, ExprId id) {
-  if (id < 0) return void(kept_numbers_.erase({identity(object), at}));
+  const std::pair where{identity(object), at};
+  undo_.emplace_back([this, where, before = kept_number(object, at)] {
+    if (before < 0) return void(kept_numbers_.erase(where));
+    kept_numbers_[where] = before;
+  });
+  if (id < 0) return void(kept_numbers_.erase(where));
   keepers_.try_emplace(identity(object), object);
-  kept_numbers_[{identity(object), at}] = id;
+  kept_numbers_[where] = id;
 }
 
 void Tracer::fix_kept(const Value& object) {
@@ -156,6 +164,8 @@ void Tracer::fix_kept(const Value& object) {
       return stop("a number that changes with each trip is needed as it is");
     fix(last->second, *part);
   }
+  undo_.emplace_back(
+      [this, before = std::vector(first, last)] { kept_numbers_.insert(before.begin(), before.end()); });
   kept_numbers_.erase(first, last);
 }
 

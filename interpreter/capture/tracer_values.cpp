@@ -384,12 +384,23 @@ Tracer::Change& Tracer::change(const Value& target, SourceId source) {
   if (is_apart_) stop("host data is changed");
   count_effect();
   const auto [at, is_new] = changes_.try_emplace(identity(target));
+  undo_.emplace_back(
+      [this, object = identity(target), before = is_new ? std::nullopt : std::optional(at->second)] {
+        if (before) return void(changes_.at(object) = *before);
+        changes_.erase(object);
+        std::erase(change_order_, object);
+      });
   if (is_new) {
     at->second.target = target;
     at->second.source = source;
     change_order_.push_back(identity(target));
   }
   return at->second;
+}
+
+void Tracer::undo_instruction() {
+  for (auto at = undo_.rbegin(); at != undo_.rend(); ++at) (*at)();
+  undo_.clear();
 }
 
 bool Tracer::writes_slot(const Module& module, std::int64_t slot) const {
