@@ -14,6 +14,7 @@
 #include "jit/evaluate.h"
 #include "jit/reduce.h"
 #include "tensor/autograd.h"
+#include "tensor/functions.h"
 
 namespace kiln::interp {
 namespace {
@@ -72,6 +73,57 @@ bool same_end(const Entry& a, const Entry& b) {
   return a.exit.returns == b.exit.returns && a.last_code == b.last_code && place(a) == place(b);
 }
 
+// Of all results that have one, each weighted by ones, by the inputs `wanted`; zeros where there is none.
+Tensors gradients_of(Inputs results, Inputs arguments, const std::vector<bool>& wanted) {
+  std::vector<Tensor> outputs, weights, inputs;
+  for (const Tensor& each : results) {
+    if (!requires_grad(each)) continue;
+    outputs.push_back(each);
+    weights.push_back(ops::ones_like(each));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (wanted[i]) inputs.push_back(arguments[i]);
+  }
+  Tensors gradients;
+  if (outputs.empty()) return gradients;
+  const std::vector<Tensor> found = grads(outputs, inputs, weights, false, false, true);
+  // Copies: which of them share memory is nobody's concern.
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    gradients.push_back(found[i] ? ops::clone(found[i]) : ops::zeros_like(inputs[i]));
+  return gradients;
+}
+
+// Between the gradients that the tape gives of the entry and of its graph op by op, on copies that are
+// leaves. Functions with derivatives of their own may do anything in them: those are not run twice.
+std::string gradient_difference(const Entry& entry, Inputs given, const jit::SymbolValues& symbols) {
+  const std::vector<bool> wanted = entry.wanted_inputs();
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end() ||
+      !jit::custom_ops(entry.captured).empty())
+    return "";
+  const auto gradients_by = [&](const jit::RunGraph& run) {
+    std::vector<Tensor> leaves = jit::copies_of(given);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (wanted[i]) set_requires_grad(leaves[i], true);
+    }
+    jit::Outcome outcome = jit::run_on(
+        [&](Inputs arguments) { return gradients_of(run(arguments), arguments, wanted); }, leaves);
+    outcome.arguments.clear();  // what becomes of them the call itself shows
+    return outcome;
+  };
+  const jit::Outcome interpreted =
+      gradients_by([&](Inputs arguments) { return jit::evaluate(entry.captured, arguments); });
+  if (!interpreted.error.empty()) return "";
+  const jit::Outcome compiled =
+      gradients_by([&](Inputs arguments) { return run_or_refuse(entry.run, arguments, symbols); });
+  if (compiled.refused) return "";
+  jit::OutcomeNames names;
+  const std::vector<std::string> arguments = jit::names_of(entry.captured).arguments;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) names.results.push_back("the gradient of " + arguments[i]);
+  }
+  return jit::first_difference(compiled, interpreted, names);
+}
+
 }  // namespace
 
 std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& numbers) {
@@ -85,6 +137,7 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
   };
   check.compiled_ = jit::run_on(run, jit::copies_of(check.given_));
   if (!check.compiled_.error.empty()) return std::nullopt;
+  check.gradients_ = gradient_difference(entry, check.given_, check.symbols_);
   return check;
 }
 
@@ -101,7 +154,8 @@ std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorde
     return "the interpreter runs other ops than were compiled, under the same guards";
   if (!ends_alike) return "";
   const jit::Outcome interpreted{recorded.outputs, {given_.begin(), given_.end()}, "", false};
-  return jit::first_difference(compiled_, interpreted, jit::names_of(entry.captured));
+  const std::string found = jit::first_difference(compiled_, interpreted, jit::names_of(entry.captured));
+  return found.empty() ? gradients_ : found;
 }
 
 void Check::tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry,

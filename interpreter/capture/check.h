@@ -28,6 +28,8 @@ class Check {
   std::vector<Tensor> before_;  // copies of it as it was
   jit::SymbolValues symbols_;
   jit::Outcome compiled_;
+  std::string
+      gradients_;  // how those of the entry differ from those of its graph op by op; empty: they do not
 };
 
 // The first difference between a call of a graph by a backend and in the interpreter; empty when there is
