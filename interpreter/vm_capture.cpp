@@ -61,6 +61,7 @@ namespace {
 capture::CompileOptions options_of(const Interpreter& interpreter) {
   capture::CompileOptions options;
   options.backend = interpreter.options().backend;
+  options.may_wait = interpreter.options().hot_after > 0;
   return options;
 }
 

@@ -24,6 +24,7 @@ struct CompileOptions {
   bool fullgraph = false;
   double memory_budget = 1;  // the part of what is kept for backward that may be (jit/partition.h)
   bool asked_for = false;    // by the program: it is told when that was in vain
+  bool may_wait = false;     // with kernels, until they are worth compiling
   // What was asked for keeps its own options, and counts, in what became hot.
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;
@@ -35,8 +36,10 @@ struct Place {
   std::vector<std::unique_ptr<Entry>> entries;
   Varying varying;
   std::int64_t reached = 0;
-  int failures = 0;      // captures of which nothing came
-  int hollow = 0;        // captures in which no tensor op ran
+  std::int64_t due =
+      0;             // until it was reached as often, the interpreter runs: kernels take longer to compile
+  int failures = 0;  // captures of which nothing came
+  int hollow = 0;    // captures in which no tensor op ran
   bool is_full = false;  // no more entries: new cases run in the interpreter
 };
 
@@ -57,6 +60,11 @@ struct Compiled {
 };
 
 bool is_backend(std::string_view name);
+
+// Ops on small tensors that a place runs before its kernels are compiled: about as long as LLVM takes for
+// them, so that hardly a program takes longer than it did.
+inline constexpr std::int64_t kWorthKernels = 100'000;
+inline constexpr std::int64_t kSmall = 256;  // elements: the interpreter's share is most of an op on fewer
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;

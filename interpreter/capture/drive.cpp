@@ -45,13 +45,17 @@ class Drive {
     const std::pair where{frame->code, frame->place()};
     std::shared_ptr<Place>& known = compiled_.places[where];
     if (!known) known = std::make_shared<Place>();
+    if (++known->reached < known->due) return Next::Interpret;
     const std::shared_ptr<Place> place = known;
-    ++place->reached;
     for (const auto& entry : place->entries) {
       if (!entry->begins_at(frame, base_)) continue;
       Found found(entry->sources, frame);
       Numbers numbers(vm_.interpreter(), entry->exprs, found);
       if (entry->failing(found, numbers) != nullptr) continue;
+      if (!entry->run && computes(*entry)) {
+        compile_late(*place, *entry);
+        return Next::Interpret;
+      }
       if (checking()) {
         if (const auto next = checked(*entry, found, numbers)) return *next;
       }
@@ -339,12 +343,10 @@ class Drive {
       if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
-    try {
-      if (computes(entry)) compile(place, entry);
-    } catch (const OpError& error) {
-      if (error.kind() == ErrorKind::Interrupted) return;  // the machine sees it next; later it is done again
-      place.is_full = true;
-      return warn(entry.captured.name + " is not compiled: " + error.message());
+    if (waits(entry) && place.entries.empty()) {
+      place.due = place.reached + kWorthKernels / static_cast<std::int64_t>(entry.captured.nodes.size());
+    } else if (computes(entry) && !compile(place, entry)) {
+      return;
     }
     if (compiled_.options.backend == kAsCaptured) entry.recorded = std::move(outcome.inputs);
     ++compiled_.compiles;
@@ -359,8 +361,39 @@ class Drive {
     }
   }
 
+  // Is the graph so small that its kernels have to be worth compiling first?
+  bool waits(const Entry& entry) const {
+    if (!compiled_.options.may_wait || checking() || compiled_.options.backend != "fused" || !computes(entry))
+      return false;
+    const jit::Graph& graph = entry.captured;
+    return std::all_of(graph.values.begin(), graph.values.end(), [&](const jit::Value& each) {
+      return count_elements(jit::evaluate(each.type, graph.hints).sizes) <= kSmall;
+    });
+  }
+
+  // What runs the graph. False: there is nothing that could, or not now.
+  bool compile(Place& place, Entry& entry) {
+    try {
+      make_run(place, entry);
+      return true;
+    } catch (const OpError& error) {
+      if (error.kind() == ErrorKind::Interrupted)
+        return false;  // the machine sees it next; later it is done again
+      place.is_full = true;
+      warn(entry.captured.name + " is not compiled: " + error.message());
+      return false;
+    }
+  }
+
+  // Likewise of an entry that waited, for the calls after this one. One that cannot be run is none.
+  void compile_late(Place& place, Entry& entry) {
+    if (compile(place, entry) || !place.is_full) return;
+    std::erase(compiled_.in_order, &entry);
+    std::erase_if(place.entries, [&](const auto& each) { return each.get() == &entry; });
+  }
+
   // Where it can only be done for sizes that are known (inputs in one memory), for those alone.
-  void compile(Place& place, Entry& entry) {
+  void make_run(Place& place, Entry& entry) {
     Made made;
     try {
       made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());

@@ -93,14 +93,30 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
   }
 }
 
+void add_note(CompileInfo& info, const std::string& note) {
+  if (!note.empty() && std::count(info.notes.begin(), info.notes.end(), note) == 0)
+    info.notes.push_back(note);
+}
+
+// Of places whose graphs are not worth kernels yet.
+void add_waiting(const Compiled& compiled, CompileInfo& info) {
+  for (const auto& [where, place] : compiled.places) {
+    if (place->reached >= place->due || place->entries.empty()) continue;
+    add_note(info, fmt::format(
+                       "its graph at {} is the interpreter's until its kernels are worth compiling: it came "
+                       "there {} of {} times",
+                       place_text(*where.first, where.second), place->reached, place->due));
+  }
+}
+
 void add_info(const Code& code, CompileInfo& info) {
   const Compiled& compiled = *code.compiled;
   each_entry(compiled, [&](const Entry& entry) {
     ++info.entries;
     info.graphs += entry.captured.nodes.empty() ? 0 : 1;
-    if (!entry.note.empty() && std::count(info.notes.begin(), info.notes.end(), entry.note) == 0)
-      info.notes.push_back(entry.note);
+    add_note(info, entry.note);
   });
+  add_waiting(compiled, info);
   info.compiles += compiled.compiles;
   info.hits += compiled.hits;
   for (const capture::Stop& each : compiled.breaks)
