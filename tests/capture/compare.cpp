@@ -58,6 +58,19 @@ std::string lines_apart(const std::string& a, const std::string& b) {
 
 namespace {
 
+// What is printed, but for the op that a history ends with: a write into a part of a tensor is another op in
+// a functional graph than on the tape.
+std::string without_names(std::string_view text) {
+  constexpr std::string_view kBefore = "grad_fn ";
+  std::string kept;
+  for (std::size_t at = text.find(kBefore); at != std::string_view::npos; at = text.find(kBefore)) {
+    const std::size_t name = at + kBefore.size();
+    kept += text.substr(0, name);
+    text.remove_prefix(std::min(text.find_first_of(",) \n", name), text.size()));
+  }
+  return kept += text;
+}
+
 int hot_after(Mode mode) { return mode == Mode::Compiled ? 0 : mode == Mode::Hot ? kHotOps : -1; }
 
 void count(const interp::capture::Compiled& compiled, Seen& seen) {
@@ -93,7 +106,7 @@ Seen seen_in(interp::Interpreter& interpreter, const Program& program) {
 std::vector<Shown> run(const Program& program, const Way& way, Seen& seen) {
   std::string output;
   interp::Options options;
-  options.out = [&output](std::string_view text) { output += text; };
+  options.out = [&output](std::string_view text) { output += without_names(text); };
   options.err = [](std::string_view) {};  // warnings say what was compiled
   options.hot_after = hot_after(way.mode);
   if (!way.backend.empty()) options.backend = way.backend;
