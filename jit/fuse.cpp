@@ -147,7 +147,6 @@ class Grouper {
                          to_string(sizes(from)), to_string(b.axes));
     }
     const Space both = joined(a, b);
-    if (both.reduces() && draws(from, to)) return "numbers are drawn for all elements, not row by row";
     return both.reduces() ? find_levels(graph_, members_of(from, to), both).why_not : "";
   }
   template <class F>

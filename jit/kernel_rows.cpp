@@ -75,8 +75,8 @@ class RowKernel final : public Kernel {
           outputs[k] = Tensor::empty(plan->outputs[k], lowered_.outputs[k].dtype, Device{});
       }
     }
-    if (plan->rows == 0 && !on_columns_) return outputs;
     RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
+    if (plan->rows == 0 && !on_columns_) return outputs;
     const Tensors columns = run_passes(run);
     for (std::size_t p = 0; p < run.passes.size(); ++p) {
       if (const std::uint64_t found = run.failed[p].load()) fail(lowered_.passes[p], found);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "jit/text.h"
+#include "tensor/ops/random.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -55,8 +56,14 @@ class Finder {
   std::string add(int place) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
     Level level = Level::Element;
-    std::string why =
-        node.op->lowering == Lowering::Reduce ? reduction(node, level) : elementwise(node, level);
+    std::string why;
+    if (node.op->lowering == Lowering::Reduce) {
+      why = reduction(node, level);
+    } else if (!draws_each_element(*node.op)) {  // of an operand that takes only the type
+      why = elementwise(node, level);
+    } else if (sizes(node.outputs[0]) != space_.axes) {
+      why = "numbers are drawn for other elements";
+    }
     levels_.emplace(node.outputs[0], level);
     return why;
   }

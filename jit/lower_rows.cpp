@@ -6,6 +6,7 @@
 #include "jit/nest_builder.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/random.h"
 #include "tensor/ops/reduce.h"
 
 namespace kiln::jit {
@@ -90,6 +91,7 @@ class RowLowerer {
     const int place = member(id);
     if (place < 0 || !is_full(id)) return 0;
     const Pointwise* row = node(place).op->pointwise;
+    if (draws_each_element(*node(place).op)) return kMostRecomputed + 1;
     if (row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty())) return kMostRecomputed + 1;
     int steps = 1;
     for (const Operand& each : node(place).operands) {

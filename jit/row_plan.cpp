@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/fixed_order.h"
+#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -137,8 +138,10 @@ RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, co
     PassPlan& pass = plan.passes.emplace_back();
     for (const Size& each : nest.numbers) pass.numbers.push_back(each.evaluate(values));
     for (const Load& load : nest.loads) {
-      if (load.buffer >= 0) {
-        pass.loads.emplace_back();
+      if (load.input < 0) {
+        RowLoadPlan& made = pass.loads.emplace_back();
+        if (load.drawn != nullptr)
+          made.distribution = distribution_of(*load.drawn, evaluate(*load.drawn, load.attrs, values));
         continue;
       }
       ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);

@@ -7,10 +7,11 @@
 namespace kiln::jit {
 
 struct RowLoadPlan {
-  std::vector<Layout> laid_out;  // see ShownLayout
-  Layout layout;                 // as it is read, over all axes; of what is per row: over the rows
-  bool copied = false;           // to contiguous memory first
-  Dims outer;                    // sizes and strides along the rows, merged where they can be
+  cpu::Distribution distribution;  // of random numbers
+  std::vector<Layout> laid_out;    // see ShownLayout
+  Layout layout;                   // as it is read, over all axes; of what is per row: over the rows
+  bool copied = false;             // to contiguous memory first
+  Dims outer;                      // sizes and strides along the rows, merged where they can be
   Dims strides;
   std::int64_t offset = 0;
   bool constant = false;  // one element for the whole row

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "tensor/cpu/copy.h"
 
@@ -30,11 +31,27 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
   slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+  take_draws();
+}
+
+// In the order of the ops, which need not be that of the passes.
+void RowRun::take_draws() {
+  std::map<int, std::pair<std::size_t, std::size_t>> in_order;  // pass and load, by node
+  draws.resize(passes.size());
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    for (const Instruction& each : passes[p].body) {
+      const auto load = static_cast<std::size_t>(each.index);
+      if (each.kind != Instruction::Kind::Read || passes[p].loads[load].drawn == nullptr) continue;
+      in_order.emplace(each.node, std::pair(p, load));
+      draws[p].resize(passes[p].loads.size());
+    }
+  }
+  for (const auto& [node, place] : in_order) draws[place.first][place.second] = cpu::next_draw();
 }
 
 RowRun::Place RowRun::place_of(const Load& load, const RowLoadPlan& how, Inputs inputs) {
   Place place{nullptr, bytes_of(load.dtype)};
-  if (load.buffer >= 0) return place;
+  if (load.input < 0) return place;
   const Tensor& input = inputs[static_cast<std::size_t>(load.input)];
   input.check_readable();
   Tensor source = laid_out(input, how.laid_out);
@@ -65,6 +82,8 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.nest = &nest;
   pass.plan = &run_.plan.passes[p];
   pass.loads = &run_.loads[p];
+  pass.draws = &run_.draws[p];
+  pass.drawn.resize(pass.draws->size());
   pass.function = run_.functions[p];
   pass.places.resize(nest.loads.size() + nest.stores.size() + nest.columns.size());
   pass.moves.assign(nest.loads.size(), ~std::int64_t{0});
@@ -87,7 +106,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
 // One element of memory that the loop reads for all of the row.
 bool Worker::is_same_for_row(const Pass& pass, std::size_t k) {
   const Load& load = pass.nest->loads[k];
-  return load.buffer < 0 && !load.invariant && pass.plan->loads[k].constant;
+  return load.input >= 0 && !load.invariant && pass.plan->loads[k].constant;
 }
 
 void Worker::take_columns(std::span<std::byte* const> accumulators, std::int64_t begin) {
@@ -116,7 +135,7 @@ void Worker::row(std::int64_t row, std::int64_t begin, std::int64_t end, std::in
 
 void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int64_t end) {
   Pass& pass = passes_[p];
-  place(pass, row, begin);
+  place(pass, row, begin, end);
   pass.call.start = pass.start.data();
   if (!run_.lowered.slots.empty()) pass.call.reduced = run_.slot(row, 0).data();
   pass.call.odd = 0;
@@ -148,13 +167,17 @@ Slot Worker::folded(std::size_t p, std::size_t reduction) {
   return pass.ops[reduction]->fold(pass.lanes[reduction]);
 }
 
-void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin) {
+void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end) {
   const LoopNest& nest = *pass.nest;
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Load& load = nest.loads[k];
     const RowRun::Place& source = (*pass.loads)[k];
     if (load.buffer >= 0) {
       pass.places[k] = kept(load.buffer, row) + begin * source.item;
+      continue;
+    }
+    if (load.drawn != nullptr) {
+      pass.places[k] = draw(pass, k, row * run_.plan.length + begin, end - begin);
       continue;
     }
     const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
@@ -173,6 +196,14 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin) {
     pass.places[next++] =
         columns_[static_cast<std::size_t>(each.slot)] + (begin - columns_begin_) * bytes_of(each.accumulator);
   }
+}
+
+std::byte* Worker::draw(Pass& pass, std::size_t k, std::int64_t first, std::int64_t count) {
+  std::vector<std::byte>& numbers = pass.drawn[k];
+  const DType dtype = pass.nest->loads[k].dtype;
+  numbers.resize(std::max(numbers.size(), static_cast<std::size_t>(count * bytes_of(dtype))));
+  cpu::fill_part(dtype, pass.plan->loads[k].distribution, (*pass.draws)[k], first, count, numbers.data());
+  return numbers.data();
 }
 
 std::byte* Worker::place_of(const Store& store, std::int64_t row, std::int64_t begin) {

@@ -23,8 +23,9 @@ struct RowRun {
   const RowPlan& plan;
   const std::vector<KernelFn>& functions;
   const std::vector<std::vector<cpu::BlockKernel>>& called;
-  std::vector<std::vector<Place>> loads;  // by pass; what passes keep has no data
-  std::vector<Place> outputs;             // those of columns have no data
+  std::vector<std::vector<Place>> loads;      // by pass; what passes keep has no data
+  std::vector<Place> outputs;                 // those of columns have no data
+  std::vector<std::vector<Generator>> draws;  // by pass and load; of a pass that draws
   std::vector<Tensor> copies;
   std::vector<Slot> slots;                         // by row and slot
   std::vector<std::atomic<std::uint64_t>> failed;  // by pass
@@ -37,6 +38,7 @@ struct RowRun {
   }
 
  private:
+  void take_draws();
   Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs);
 };
 
@@ -75,13 +77,15 @@ class Worker {
   struct Pass {
     const LoopNest* nest = nullptr;
     const PassPlan* plan = nullptr;
+    const std::vector<Generator>* draws = nullptr;
     const std::vector<RowRun::Place>* loads = nullptr;
     KernelFn function = nullptr;
     KernelCall call{};
     std::vector<const void*> places;  // of loads, then of stores, then of columns
     std::vector<std::int64_t> moves;
     std::vector<Vector> spread;
-    std::vector<Lanes> start;  // never written again, see above
+    std::vector<std::vector<std::byte>> drawn;  // by load
+    std::vector<Lanes> start;                   // never written again, see above
     std::vector<Lanes> lanes;
     std::vector<const LaneOps*> ops;
   };
@@ -91,7 +95,8 @@ class Worker {
 
   void prepare(Pass& pass, std::size_t p);
   static bool is_same_for_row(const Pass& pass, std::size_t load);
-  void place(Pass& pass, std::int64_t row, std::int64_t begin);
+  void place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end);
+  std::byte* draw(Pass& pass, std::size_t load, std::int64_t first, std::int64_t count);
   std::byte* place_of(const Store& store, std::int64_t row, std::int64_t begin);
   std::byte* kept(int buffer, std::int64_t row) const;
   std::uint64_t short_call(Pass& pass, std::int64_t count);

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "jit/evaluate.h"
+#include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
@@ -10,7 +11,9 @@
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/parallel.h"
+#include "tensor/random.h"
 #include "tests/jit/fused_support.h"
+#include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
 
 using namespace kiln;
@@ -213,6 +216,42 @@ TEST_CASE("what is known when all rows are done is computed after them", "[jit][
   for (const Dim n : {1, 30, 700}) {
     const Tensor x = noise({n, 100}, DType::F32, 1);
     check_same(graph, fused, {&x, 1});
+  }
+}
+
+TEST_CASE("random numbers are drawn row by row, those of the ops one by one", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, m]) where m = 100, n = 30 {\n"
+      "  %k = bernoulli.p(%x, p=0.9) : f32[n, m]\n"
+      "  %d = mul(%x, %k) : f32[n, m]\n"
+      "  %m = amax(%d, dim=[1], keepdim=true) : f32[n, 1]\n"
+      "  %e = sub(%d, %m) : f32[n, m]\n"
+      "  %r = randn_like(%x) : f32[n, m]\n"
+      "  %f = mul(%e, %r) : f32[n, m]\n"
+      "  %s = sum(%f, dim=[1], keepdim=true) : f32[n, 1]\n"
+      "  %u = rand_like(%f) : f32[n, m]\n"
+      "  %g = add(%u, %k) : f32[n, m]\n"
+      "  %y = div(%g, %s) : f32[n, m]\n"
+      "  %c = sum(%y, dim=[0]) : f32[m]\n"
+      "  return %y, %c\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  REQUIRE(fused.graph.nodes.size() == 1);
+  for (const auto& [n, m] : {std::pair<Dim, Dim>{0, 100}, {1, 1}, {30, 100}, {50, 33}, {2, 40000}}) {
+    if (!check_shapes(graph, {{"m", m}, {"n", n}}).empty()) continue;
+    for (const int threads : {1, 3}) {
+      const Threads setting(threads);
+      INFO(n << " " << m);
+      const Tensor x = noise({n, m}, DType::F32, 1);
+      seed(3);
+      const Tensors expected = evaluate(graph, {&x, 1});
+      const std::uint64_t drawn = generator().offset;
+      seed(3);
+      const Tensors actual = Executable::make(fused.graph)->run({&x, 1}, {{"m", m}, {"n", n}});
+      CHECK(generator().offset == drawn);
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        CHECK(kiln::testing::same_bits(actual[k], expected[k]));
+    }
   }
 }
 
