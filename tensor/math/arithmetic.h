@@ -168,32 +168,46 @@ KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
 }
 
 // ---- Order. NaN on either side gives NaN; +0 is the larger zero. ----
-// Of two equals one choice takes b and the other a: their bits tell zeros apart, and are else the same.
+// Of numbers. Of two equals one choice takes b and the other a: their bits tell zeros apart, and are else the
+// same.
 template <class T>
-KILN_MATH T maximum(T a, T b) {
+KILN_MATH T larger_of(T a, T b) {
   const T larger = a > b ? a : b;
   if constexpr (kIsFloating<T>) {
-    const T other = b > a ? b : a;
-    const T chosen = from_bits(static_cast<typename Format<T>::Bits>(to_bits(larger) & to_bits(other)));
-    return unordered(a, b) ? Format<T>::kNan : chosen;
+    return from_bits(to_bits(larger) & to_bits(b > a ? b : a));
   } else {
     return larger;
   }
 }
 template <class T>
-KILN_MATH T minimum(T a, T b) {
+KILN_MATH T smaller_of(T a, T b) {
   const T smaller = a < b ? a : b;
   if constexpr (kIsFloating<T>) {
-    const T other = b < a ? b : a;
-    const T chosen = from_bits(static_cast<typename Format<T>::Bits>(to_bits(smaller) | to_bits(other)));
-    return unordered(a, b) ? Format<T>::kNan : chosen;
+    return from_bits(to_bits(smaller) | to_bits(b < a ? b : a));
   } else {
     return smaller;
   }
 }
 template <class T>
+KILN_MATH T nan_if(bool condition, T x) {
+  if constexpr (kIsFloating<T>) {
+    return condition ? Format<T>::kNan : x;
+  } else {
+    return x;
+  }
+}
+template <class T>
+KILN_MATH T maximum(T a, T b) {
+  return nan_if(unordered(a, b), larger_of(a, b));
+}
+template <class T>
+KILN_MATH T minimum(T a, T b) {
+  return nan_if(unordered(a, b), smaller_of(a, b));
+}
+// As minimum(maximum(x, low), high): of one choice that reads another GCC makes many comparisons.
+template <class T>
 KILN_MATH T clamp(T x, T low, T high) {
-  return minimum(maximum(x, low), high);
+  return nan_if(unordered(x, low) | unordered(high, high), smaller_of(larger_of(x, low), high));
 }
 
 // ---- Signs and pieces ----

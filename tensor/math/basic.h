@@ -157,11 +157,15 @@ KILN_MATH bool isnan(T x) {
 // Whether either is NaN, in one comparison.
 template <class T>
 KILN_MATH bool unordered(T a, T b) {
+  if constexpr (!kIsFloating<T>) {
+    return false;
+  } else {
 #if defined(__CUDACC__)
-  return isnan(a) | isnan(b);
+    return isnan(a) | isnan(b);
 #else
-  return __builtin_isunordered(a, b);
+    return __builtin_isunordered(a, b);
 #endif
+  }
 }
 template <class T>
 KILN_MATH bool isinf(T x) {
