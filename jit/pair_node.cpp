@@ -76,14 +76,15 @@ void PairNode::check_alive(std::span<const int> savers) const {
   }
 }
 
-Tensors PairNode::backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) {
+Tensors PairNode::backward_onto(Inputs grads, Tensors sums, std::span<const bool> needs) {
   const bool is_last = std::exchange(is_last_, false);  // also where this throws
   const BackwardRequest wanted = request(grads, sums, needs);
   Tensors given;
-  for (const Inputs& each : {grads, sums}) {
-    for (const Tensor& grad : each) {
-      if (grad) given.push_back(ops::contiguous(grad));
-    }
+  for (const Tensor& each : grads) {
+    if (each) given.push_back(ops::contiguous(each));
+  }
+  for (Tensor& each : sums) {
+    if (each) given.push_back(ops::contiguous(std::exchange(each, Tensor())));
   }
   const bool op_by_op = levels::top != nullptr;
   const BackwardGraph& graph = backwards_->graph(wanted, op_by_op || tape::recording);

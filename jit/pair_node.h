@@ -22,7 +22,7 @@ class PairNode final : public tape::Node {
   bool has_several_steps() const override { return true; }
   void mark_needed(std::span<const bool> needs, std::span<bool> outputs) const override;
   std::span<const bool> takes_sums() const override { return {summed_.begin(), summed_.size()}; }
-  Tensors backward_onto(Inputs grads, Inputs sums, std::span<const bool> needs) override;
+  Tensors backward_onto(Inputs grads, Tensors sums, std::span<const bool> needs) override;
   void expect_release() override { is_last_ = true; }
   void release_saved() override;
   bool wants_zeros() const override { return false; }

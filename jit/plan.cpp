@@ -164,7 +164,21 @@ class Planner {
     for (const ValueId id : node.outputs) result(id);
     step.results = slots_since(first_result);
     step.last_read = release(place, node, numbers);
+    step.may_overwrite = may_overwrite(place, node);
     plan_.steps.push_back(step);
+  }
+
+  bool may_overwrite(int place, const Node& node) {
+    const bool is_elementwise = node.form == Form::Plain && node.op->pointwise != nullptr &&
+                                node.op->has(kInplace) && !node.operands.empty();
+    if (!is_elementwise || !node.operands[0].is_value()) return false;
+    const Operand& first = node.operands[0];
+    const Type &before = graph_.values[static_cast<std::size_t>(first.value)].type,
+               &after = graph_.values[static_cast<std::size_t>(node.outputs[0])].type;
+    return at(first.value).table == Table::Frame &&
+           last_read_[static_cast<std::size_t>(first.value)] == place &&
+           std::count(node.operands.begin(), node.operands.end(), first) == 1 && !before.is_number &&
+           before == after;
   }
 
   void constant(int place, const Node& node) {

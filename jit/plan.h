@@ -38,10 +38,11 @@ struct Step {
   Kind kind = Kind::Apply;
   const Node* node = nullptr;  // of the graph; null: none
   const Op* op = nullptr;
-  std::uint32_t attrs = 0;  // of the op; of a base, its type
-  Range operands;           // of Plan::operands
-  Range results;            // of Plan::slots
-  Range last_read;          // of Plan::slots: values that no later step reads
+  std::uint32_t attrs = 0;     // of the op; of a base, its type
+  Range operands;              // of Plan::operands
+  Range results;               // of Plan::slots
+  Range last_read;             // of Plan::slots: values that no later step reads
+  bool may_overwrite = false;  // elementwise: the first operand, which dies here and is of the result's type
 };
 
 struct EffectStep {

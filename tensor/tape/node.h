@@ -73,8 +73,9 @@ class Node : public RefCounted {
   // Such a node may add to the gradient of an input more than once. It then goes on from what has arrived
   // there, so that the sum is made in the order of the steps: by input; empty: of none.
   virtual std::span<const bool> takes_sums() const { return {}; }
-  // Likewise, with those sums (absent: nothing has arrived): the gradients returned include them.
-  virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Inputs sums, std::span<const bool> needs) {
+  // Likewise, with those sums (absent: nothing has arrived), which are the node's alone: the gradients
+  // returned include them.
+  virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Tensors sums, std::span<const bool> needs) {
     return backward(grads, needs);
   }
   // The next `backward` is the last: what it reads may be let go of on the way.
