@@ -9,6 +9,7 @@
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
 #include "interpreter/interpreter.h"
+#include "jit/passes/passes.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -403,6 +404,7 @@ class Drive {
       made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
     }
     entry.run = std::move(made.run);
+    entry.origins = ViewOrigins::of(jit::expand_views(entry.captured));
     entry.note = std::move(made.note);
     entry.kernel_bytes = std::move(made.code_bytes);
   }

@@ -140,6 +140,7 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     const GradMode mode(grad_enabled() && taped);
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;
+    origins.give(outputs, symbols);
   }
   if (!histories.empty()) {
     Tensors behind;

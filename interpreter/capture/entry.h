@@ -9,6 +9,7 @@
 
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/recipe.h"
+#include "interpreter/capture/view_origins.h"
 #include "jit/graph.h"
 #include "tensor/tape/spent.h"
 
@@ -86,7 +87,8 @@ struct Entry {
   Varying varying;                  // what was known to vary when it was captured
   Exprs exprs;
   jit::Graph captured;
-  Runner run;        // empty: there is nothing to compute
+  Runner run;  // empty: there is nothing to compute
+  ViewOrigins origins;
   std::string note;  // what is to be said of how it runs; mostly empty
   // Does the tape look on? Not where no result has a history but what a backward leaves of one.
   bool taped = true;
