@@ -99,6 +99,8 @@ class Vm {
   void cool_down(const Code* only);  // null: all of them
   // Enters the call of a function of the program; its frame.
   Frame* enter_call(Value function, Arguments arguments);
+  // Lets go of what registers still hold and nothing will read.
+  void drop_dead();
   // Leaves a frame and all that it called, without results.
   void leave_frames(Frame* first);
   // Who watches every instruction; null: nobody.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/hot.h"
+#include "interpreter/capture/registers.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
@@ -120,6 +121,15 @@ bool Vm::step(Frame* base) {
 Frame* Vm::enter_call(Value function, Arguments arguments) {
   begin_host_call(free_registers(), std::move(function), arguments);
   return frame_;
+}
+
+void Vm::drop_dead() {
+  for (Frame* frame = frame_; frame >= frames_begin(); --frame) {
+    const capture::Liveness& live = frame->code->liveness();
+    for (std::uint32_t r = 0; r < frame->pc->a; ++r) {
+      if (!live.is_live(frame->place(), r) && !live.is_live_after(frame->place(), r)) frame->base[r].clear();
+    }
+  }
 }
 
 void Vm::leave_frames(Frame* first) {

@@ -86,7 +86,12 @@ class Evaluator {
       for (const Effect& effect : graph_.effects) {
         check_target(target(effect), effect.kind);
       }
-      for (const Effect& effect : graph_.effects) carry_out(effect);
+      // What is written is so where the arguments lay: `set %x <- …` may come before a write to that memory.
+      for (const bool elements : {true, false}) {
+        for (const Effect& effect : graph_.effects) {
+          if ((effect.kind == Effect::Kind::Write) == elements) carry_out(effect);
+        }
+      }
     }
     Tensors outputs;
     for (const Operand& each : graph_.outputs)
@@ -141,18 +146,22 @@ class Evaluator {
       ops::copy_(x, written_.back());
       written_.pop_back();
     } else if (effect.kind == Effect::Kind::Layout) {
-      change_layout(effect, x);
+      leave_behind(x);
+      bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
+    } else if (effect.kind == Effect::Kind::Set) {
+      const Tensor inputs[] = {x, now(effect.value)};
+      leave_behind(x);
+      bind_inplace(set_op(), inputs, Attrs(set_op()));
     }
     became_[effect.value] = x;
   }
 
   // What the tensor was until now is a view of it in its old layout.
-  void change_layout(const Effect& effect, const Tensor& x) {
+  void leave_behind(const Tensor& x) {
     const Tensor before = ops::view(x, x.sizes());
     for (auto& [id, tensor] : became_) {
       if (tensor.is_same(x)) tensor = before;
     }
-    bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
   }
 
   // A value after the effects: those that became arguments, and views of them, are taken anew.

@@ -7,6 +7,7 @@
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/record.h"
+#include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
@@ -171,15 +172,29 @@ class Call {
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {
       const Tensor x = at(each.target);
+      take_views(each.views);
       if (each.kind == Effect::Kind::Write) write(x, written[next++]);
-      if (each.kind == Effect::Kind::Layout) change_layout(each, x);
+      if (each.kind == Effect::Kind::Layout) {
+        leave_behind(x);
+        bind_inplace(*each.layout, {&x, 1}, attrs(each.attrs));
+      }
+      if (each.kind == Effect::Kind::Set) {
+        const Tensor inputs[] = {x, at(each.value)};
+        leave_behind(x);
+        bind_inplace(set_op(), inputs, Attrs(set_op()));
+      }
       became_[each.became] = x;
       ++progress_.effects;
     }
-    for (const ViewStep& each : plan_.views) {
-      Tensors views = kiln::bind(*each.op, {&became_[each.source], 1}, attrs(each.attrs));
+    take_views({plan_.effects.back().views.end, static_cast<std::uint32_t>(plan_.views.size())});
+  }
+
+  void take_views(Range range) {
+    for (std::uint32_t i = range.begin; i < range.end; ++i) {
+      const ViewStep& step = plan_.views[i];
+      Tensors views = kiln::bind(*step.op, {&became_[step.source], 1}, attrs(step.attrs));
       for (std::size_t k = 0; k < views.size(); ++k) {
-        if (each.results[k] >= 0) became_[static_cast<std::size_t>(each.results[k])] = std::move(views[k]);
+        if (step.results[k] >= 0) became_[static_cast<std::size_t>(step.results[k])] = std::move(views[k]);
       }
     }
   }
@@ -202,12 +217,11 @@ class Call {
   }
 
   // What the tensor was until now is a view of it in its old layout.
-  void change_layout(const EffectStep& effect, const Tensor& x) {
+  void leave_behind(const Tensor& x) {
     const Tensor before = ops::view(x, x.sizes());
     for (Tensor& each : became_) {
       if (each && each.is_same(x)) each = before;
     }
-    bind_inplace(*effect.layout, {&x, 1}, attrs(effect.attrs));
   }
 
   const Plan& plan_;

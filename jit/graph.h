@@ -93,6 +93,12 @@ struct Node {
   bool is_view() const { return op != nullptr && op->view != nullptr && form == Form::Plain; }
   bool writes() const { return form == Form::Write; }
   bool writes_layout() const { return writes() && op->has(kMetadataWrite); }
+  bool writes_storage() const { return writes() && op->has(kStorageWrite); }
+  // Is its first operand another tensor afterwards, by its layout or by where it lies, and no element
+  // written?
+  bool rebinds() const { return writes_layout() || writes_storage(); }
+  // What its result lies in the memory of, if it is a view or writes.
+  const Operand& viewed() const { return operands[writes_storage() ? 1 : 0]; }
   friend bool operator==(const Node& a, const Node& b);
 };
 // As in the text: "add", "add_", "slice_copy", "constant".
@@ -136,6 +142,7 @@ struct Effect {
   enum class Kind : std::uint8_t {
     Write,   // the elements become those of `value`
     Layout,  // the layout changes, as by the `_` form of `layout`
+    Set,     // it lies where `value` does from then on, and as that does
     Same,    // nothing: `value` just is that tensor
   };
   Kind kind = Kind::Write;

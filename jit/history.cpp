@@ -305,6 +305,8 @@ class TapeRecorder {
     for (const Operand& each : node.operands) {
       call.tensors.push_back(each.is_value() ? tensor_of(each.value) : kNone);
     }
+    if (node.writes_storage())
+      throw OpError(ErrorKind::Capture, "a tensor comes to lie elsewhere, of which the tape knows nothing");
     if (node.writes_layout()) {
       rearrange(call, node.outputs[0]);
       tensor_of(node.outputs[0]) = call.tensors[0];

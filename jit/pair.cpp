@@ -91,6 +91,7 @@ void Pair::refuse_what_differs() const {
     const bool ends = std::find(constants.begin(), constants.end(), each.input) != constants.end();
     if (each.kind == Effect::Kind::Layout && ends)
       refuse("the layout of an argument is changed, and its history ends");
+    if (each.kind == Effect::Kind::Set) refuse("an argument comes to lie elsewhere");
   }
 }
 

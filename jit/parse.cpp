@@ -8,6 +8,7 @@
 #include "jit/rewrite.h"
 #include "jit/text.h"
 #include "tensor/cpu/copy.h"
+#include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
@@ -255,6 +256,11 @@ class Parser {
       node.op = &interpreted_op();
       return;
     }
+    if (text == std::string(set_op().name()) + "_") {
+      node.op = &set_op();
+      node.form = Form::Write;
+      return;
+    }
     const OpTable& table = OpTable::get();
     node.op = table.find(text);
     if (node.op == nullptr && text.ends_with("_copy")) {
@@ -421,10 +427,12 @@ class Parser {
         effect(Effect::Kind::Write);
       } else if (reader_.take("same")) {
         effect(Effect::Kind::Same);
+      } else if (reader_.take("set")) {
+        effect(Effect::Kind::Set);
       } else if (reader_.take("layout")) {
         effect(Effect::Kind::Layout);
       } else {
-        reader_.fail_expected("'write', 'layout', 'same', 'save' or '}'");
+        reader_.fail_expected("'write', 'layout', 'set', 'same', 'save' or '}'");
       }
     }
   }

@@ -44,7 +44,11 @@ class Planner {
       inputs();
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(static_cast<int>(i));
-    for (const Effect& each : graph_.effects) effect(each);
+    for (const bool elements : {true, false}) {
+      for (const Effect& each : graph_.effects) {
+        if ((each.kind == Effect::Kind::Write) == elements) effect(each);
+      }
+    }
     for (const Operand& each : graph_.outputs) output(each);
     plan_.became_size = static_cast<std::uint32_t>(became_.size());
     return std::move(plan_);
@@ -239,7 +243,9 @@ class Planner {
     EffectStep step;
     step.kind = effect.kind;
     step.target = target(effect);
-    step.value = at(effect.value);
+    const std::size_t first_view = plan_.views.size();
+    step.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
+    step.views = range(first_view, plan_.views.size());
     step.became = became(effect.value);
     if (effect.kind == Effect::Kind::Layout) {
       step.layout = effect.layout;

@@ -48,13 +48,14 @@ struct Step {
 struct EffectStep {
   Effect::Kind kind = Effect::Kind::Write;
   Source target;
-  Source value;              // of a write
+  Source value;              // of a write, and of what it is set to
+  Range views;               // of Plan::views, taken before it
   std::uint32_t became = 0;  // what the target is among Table::Became
   const Op* layout = nullptr;
   std::uint32_t attrs = 0;
 };
 
-// Views of what became the caller's tensors, taken anew when the effects are done.
+// Views of what became the caller's tensors, taken anew when the effects that they are of are done.
 struct ViewStep {
   const Op* op = nullptr;
   std::uint32_t attrs = 0;

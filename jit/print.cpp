@@ -162,6 +162,8 @@ std::string effect_text(const Effect& effect, std::span<const std::string> names
       return "write " + target + " <- " + value;
     case Effect::Kind::Same:
       return "same " + target + " <- " + value;
+    case Effect::Kind::Set:
+      return "set " + target + " <- " + value;
     case Effect::Kind::Layout:
       break;
   }

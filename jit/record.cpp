@@ -177,7 +177,7 @@ void Recorder::find_symbolic(const Node& node) {
   if (!in_attrs && !in_operands) return;
   std::vector<Type> operands;
   for (const Operand& each : node.operands) operands.push_back(symbolic_type(each));
-  if (node.form == Form::Write && !node.writes_layout()) {
+  if (node.form == Form::Write && !node.rebinds()) {
     symbolic_types_[node.outputs[0]] = operands[0];
     return;
   }
@@ -535,6 +535,11 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
     body_trouble_ = "the layout of a tensor is changed that was kept for backward";
   wrote_history_ = wrote_history_ || tape::sees(inputs);
   Node node = node_of(op, Form::Write, inputs, attrs);
+  // Of what was made here nobody asks, but how many tensors share the memory.
+  const Tensor& x = inputs[0];
+  const auto same = [&x](const Tensor& each) { return each.is_same(x); };
+  if (std::any_of(inputs_.begin(), inputs_.end(), same))
+    rebound_.try_emplace(x.impl(), Tensor::alias(x, x.layout()));
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_noting()) {
     note(std::move(node), {&result, 1});
@@ -542,6 +547,11 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
     refuse_write();
   }
   return result;
+}
+
+const Tensor& Recorder::as_met(const Tensor& x) const {
+  const auto found = rebound_.find(x.impl());
+  return found == rebound_.end() ? x : found->second;
 }
 
 // Its elements were written by the host: they are those of a constant, in memory of its own for each call.

@@ -79,6 +79,8 @@ class Recorder final : public levels::Level {
   bool saw_checkpoint() const { return saw_checkpoint_; }
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
+  // A tensor as it lay when it was met: before it was rearranged, or came to lie elsewhere.
+  const Tensor& as_met(const Tensor& x) const;
 
   // ---- Functions with derivatives of their own (record_application.cpp) ----
   // From here on, up to `end_application`, ops are the body of one.
@@ -164,6 +166,7 @@ class Recorder final : public levels::Level {
   bool records_gradients_;
   std::unordered_map<const TensorImpl*, int> ids_;
   std::vector<Tensor> inputs_;
+  std::unordered_map<const TensorImpl*, Tensor> rebound_;  // those that lie otherwise since, as they lay
   std::vector<Input> input_roles_;
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;

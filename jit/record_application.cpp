@@ -110,6 +110,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   for (Value& value : body.values) value.name = fresh_name(names, value.name);
   for (std::size_t n = nodes; n < nodes_.size(); ++n) {
     Node node = nodes_[n];
+    if (node.writes_storage()) cut.refused = "a function changes where a tensor lies";
     if (node.writes_layout() && written.contains(ids_[tensor_of(node.outputs[0]).impl()]))
       cut.refused = "a function changes the layout of its argument";
     for (Operand& each : node.operands) {

@@ -212,7 +212,9 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
     for (ValueId& each : node.outputs) each = renumbered(each);
     keep_op(graph, node);
   }
-  if (writes) say_shared_memory(inputs_, graph.inputs);
+  std::vector<Tensor> met;
+  for (const Tensor& each : inputs_) met.push_back(as_met(each));
+  if (writes) say_shared_memory(met, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
   if (wanted.symbolic) {
     const std::set<std::string> used = symbols_in(graph);

@@ -171,7 +171,7 @@ Inferred infer_types(const Graph& graph, const Node& node) {
   Inferred result;
   if (node.is_constant()) {
     result.types = {to_type(node.constant.type())};
-  } else if (node.writes() && !node.writes_layout()) {
+  } else if (node.writes() && !node.rebinds()) {
     result.types = {operands[0]};
   } else {
     result = infer_types(*node.op, operands, node.attrs, graph.hints);
@@ -187,7 +187,7 @@ std::string check_shapes(const Graph& graph, const SymbolValues& values) {
     for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
     try {
       std::vector<TensorType> types = run_rule(*node.op, operands, node.attrs, values);
-      if (node.writes() && !node.writes_layout()) {
+      if (node.writes() && !node.rebinds()) {
         if (types[0].sizes != evaluate(operands[0].sizes, values)) {
           return print_node(graph, node, names) + ": the result has sizes " + to_string(types[0].sizes);
         }

@@ -98,7 +98,7 @@ class Checker {
     if (!node.writes()) return;
     const ValueId tensor = tensor_of(node.operands[0].value);
     written_[node.outputs[0]] = tensor;
-    if (node.writes_layout()) renamed_[tensor] = node.outputs[0];
+    if (node.rebinds()) renamed_[tensor] = node.outputs[0];
   }
 
   void form(const Node& node) const {
@@ -162,6 +162,8 @@ class Checker {
     if (effect.kind == Effect::Kind::Layout && !effect.layout->has(kMetadataWrite)) {
       fail(std::string(effect.layout->name()) + "_ writes no layout");
     }
+    if (effect.kind == Effect::Kind::Set && type(effect.input).dtype != type(effect.value).dtype)
+      fail("a tensor takes the storage of another dtype");
     if (effect.kind == Effect::Kind::Write && effect.member < 0) {
       const Type &to = type(effect.input), &from = type(effect.value);
       if (to.dtype != from.dtype || evaluate(to.sizes, graph_.hints) != evaluate(from.sizes, graph_.hints)) {

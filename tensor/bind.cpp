@@ -41,6 +41,15 @@ void check_plain(Inputs inputs) {
   }
 }
 
+// What is written through a view that lies where its base no longer does would be seen by nobody.
+void check_current(const Op& op, const Tensor& target) {
+  if (levels::wrapper_of(target) != nullptr || !is_stale(target)) return;
+  throw OpError(ErrorKind::Value,
+                std::string(op.name()) + "_: this " + to_string(target.type()) +
+                    " is a view of a tensor whose storage was replaced by set_",
+                {0}, "take the view anew, or write to a copy: x.clone()");
+}
+
 // May `op` write into `target` while it reads `inputs`? Yes when each is apart from it, or reads every
 // element just before that element is written.
 bool may_write_directly(const Tensor& target, Inputs inputs) {
@@ -89,11 +98,12 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (op.has(kMetadataWrite)) {
+  if (op.has(kMetadataWrite) || op.has(kStorageWrite)) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }
   const Tensor& target = inputs[0];
+  if (target.impl()->origin) check_current(op, target);
   check_writable(op, target.type(), target.layout());
   const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);
   check_result(op, target, results[0]);

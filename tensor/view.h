@@ -34,6 +34,15 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
 // of a hidden tensor with the layout the steps were made for.
 const Tensor& base_of(const ViewOrigin& origin);
 
+// Does the view lie where its base no longer does, since that was made a tensor of another storage (set_)?
+inline bool is_stale(const Tensor& x) {
+  const ViewOrigin* origin = x.impl()->origin.get();
+  return origin != nullptr && base_of(*origin).storage() != x.storage();
+}
+
+// The row of `set_`, which is of no table: it has no form that gives a new tensor.
+const Op& set_op();
+
 // Throws OpError (Value) when elements share memory in what `op` would write in place: a tensor of this type
 // and layout.
 void check_writable(const Op& op, const TensorType& type, const Layout& layout);

@@ -89,6 +89,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
   }
   if (plain_leaf && !tape::is_plain_leaf(x)) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
+  if (same_strides && impl.layout.strides != strides) return false;
   if (contiguous) return true;
   if (exact_strides) return impl.layout.strides == strides;
   return impl.layout.strides == strides ||

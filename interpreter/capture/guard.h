@@ -21,6 +21,7 @@ struct TensorGuard {
   Dims strides;
   bool contiguous = true;
   bool exact_strides = false;  // also the offset: something reads where it lies
+  bool same_strides = false;   // the program asked for them, also of dimensions of size 1
   std::int64_t offset = 0;
   bool requires_grad = false;
   bool plain_leaf = false;  // nothing hears of its gradient, which comes from nowhere else

@@ -79,6 +79,7 @@ class Observer {
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
   void identity(const Value& v);
+  bool grows(std::span<const Value> arguments) const;
   void differentiate(const std::string& name, std::span<const Value> arguments);
   void set_gradient(const Value& x, const Value& gradient);
   void scope_function(const Site& site, std::span<const Value> arguments);

@@ -4,6 +4,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/host/context.h"
+#include "interpreter/host/storage_methods.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/op_entry.h"
@@ -148,6 +149,14 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
         return tracer_.stop("gradients are recorded within no_grad");
       read_arguments();
       return tracer_.save_checkpoint();
+    case HostRule::ReadsLayout:
+      read_arguments();
+      return tracer_.fix_layout(arguments[0]);
+    case HostRule::Resizes:
+      read_arguments();
+      // Who else sees its memory is known here only of what lies in memory of its own.
+      if (arguments[0].is(Tag::Tensor) && grows(arguments)) tracer_.stop("a tensor grows that may be shared");
+      return;
     case HostRule::Appends:
       return tracer_.change_append(arguments[0], 1);
     case HostRule::Changes:
@@ -173,6 +182,20 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       tracer_.calls_.push_back(std::move(call));
       return;
     }
+  }
+}
+
+// Sizes that are none raise where they belong.
+bool Observer::grows(std::span<const Value> arguments) const {
+  const Tensor& x = arguments[0].tensor();
+  try {
+    const auto sizes = arguments.subspan(1);
+    if (host::grows_shared(x, sizes)) return true;
+    return tracer_.is_outside(arguments[0]) && host::grows(x, sizes);
+  } catch (const OpError&) {
+    return true;
+  } catch (const lang::UserError&) {
+    return true;
   }
 }
 

@@ -122,7 +122,9 @@ HostRule rule_of_tensor_member(std::string_view name) {
                          "half",          "bfloat16",
                          "int",           "long",
                          "bool",          "cpu",
-                         "item"}},
+                         "item",          "set_"}},
+      {HostRule::ReadsLayout, {"stride", "storage_offset"}},
+      {HostRule::Resizes, {"resize_"}},
       {HostRule::Differentiates, {"backward"}},
   });
   return look_up(kTable, name);

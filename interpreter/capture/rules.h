@@ -12,11 +12,13 @@ enum class HostRule : std::uint8_t {
   Breaks,          // cannot be captured
   Reads,           // gives what follows from its arguments, all of which it may read
   ReadsHost,       // likewise, but would read the elements of tensors
+  ReadsLayout,     // likewise, of how a tensor lies in memory
   Identifies,      // tells which object its argument is
   Makes,           // gives an object that cannot be made again: an iterator, a scope, a transformed function
   Appends,         // to its receiver, a list
   Changes,         // its receiver, a list or dict
   Differentiates,  // runs backward through what was computed
+  Resizes,         // its receiver, a tensor
   Prints,
 };
 HostRule rule_of_function(std::string_view name);

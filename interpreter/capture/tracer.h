@@ -158,6 +158,7 @@ class Tracer {
   void fix_register(const Value* r);
   void fix_object(const Value& v);    // and all numbers in a tuple or slice
   void fix_sizes_of(const Value& v);  // of a tensor
+  void fix_layout(const Value& v);    // strides and offset
   // What lies in an object at a place: a field, an item of a list, the value of a key. -1: as it is.
   ExprId kept_number(const Value& object, std::int64_t at) const;
   void keep_number(const Value& object, std::int64_t at, ExprId id);

@@ -49,7 +49,7 @@ void Tracer::add_memory_guard(Entry& entry) {
     if (!known.held.is(Tag::Tensor)) continue;
     if (sources_[known.source].kind == Source::Kind::Constant ||
         std::binary_search(guarded.begin(), guarded.end(), known.source))
-      tensors.emplace_back(known.source, known.held.tensor_impl());
+      tensors.emplace_back(known.source, recorder_.as_met(known.held.tensor()).impl());
   }
   if (tensors.size() < 2) return;
   std::sort(tensors.begin(), tensors.end());

@@ -352,7 +352,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
   bool writes = false;
   for (const jit::Node& node : entry.captured.nodes) {
-    writes = writes || (node.writes() && !node.writes_layout());
+    writes = writes || (node.writes() && !node.rebinds());
     if (!reads_layout(node)) continue;
     for (const jit::Operand& each : node.operands) {
       if (each.is_value() && static_cast<std::size_t>(each.value) < exact.size())
@@ -363,7 +363,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   std::size_t tensors = 0;
   for (std::size_t i = 0; i < entry.arguments.size(); ++i) {
     if (entry.arguments[i].number >= 0) continue;
-    memories.insert(recorder_.inputs()[i].storage().get());
+    memories.insert(recorder_.as_met(recorder_.inputs()[i]).storage().get());
     ++tensors;
   }
   const bool shared = memories.size() < tensors;

@@ -175,6 +175,17 @@ void Tracer::fix_all_kept() {
   }
 }
 
+// Of what was made here it follows from the tensors that views begin at, whose layouts are exact.
+void Tracer::fix_layout(const Value& v) {
+  const Known* outside = known(v);
+  if (outside == nullptr) return;
+  for (Guard& each : guards_) {
+    if (each.kind != Guard::Kind::Tensor || each.source != outside->source) continue;
+    each.tensor.exact_strides = true;
+    each.tensor.same_strides = true;
+  }
+}
+
 std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
   const auto found = part_shadows_.find(identity(v));

@@ -1,14 +1,16 @@
 // Methods of tensors that change what they are a tensor of: their sizes, their storage, their history.
-#include <cstring>
-#include <string>
+#include "interpreter/host/storage_methods.h"
 
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
+#include "interpreter/impl.h"
 #include "tensor/autograd.h"
 #include "tensor/error.h"
-#include "tensor/levels/wrapper.h"
+#include "tensor/functions.h"
+#include "tensor/tape/record.h"
+#include "tensor/view.h"
 
 namespace kiln::interp {
 namespace {
@@ -16,72 +18,65 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-void refuse_history(const kiln::Tensor& x, std::string_view method) {
-  if (kiln::levels::wrapper_of(x) != nullptr) {
-    throw kiln::OpError(kiln::ErrorKind::Value,
-                        fmt::format("{}: a tensor inside a transform cannot change its storage", method), {0},
-                        "make a new tensor of the shape that is wanted");
-  }
-  if (!kiln::requires_grad(x)) return;
-  throw kiln::OpError(kiln::ErrorKind::Autograd,
-                      fmt::format("{}: a tensor that requires grad cannot change its storage", method), {0},
-                      "detach it first: x.detach()");
+// May others see what lies in its storage? The hidden tensor that x was before `t_` is nobody.
+bool is_shared(const kiln::Tensor& x) {
+  const kiln::ViewOrigin* origin = x.impl()->origin.get();
+  const std::uint32_t own = origin != nullptr && origin->of_itself ? 2 : 1;
+  return kiln::is_view(x) || x.storage()->ref_count() > own;
 }
 
-void set_layout(const kiln::Tensor& x, kiln::Layout layout, std::int64_t numel) {
-  kiln::TensorImpl& impl = *x.impl();
-  impl.contiguous = kiln::is_contiguous(layout);
-  impl.layout = std::move(layout);
-  impl.numel = numel;
+kiln::Dims sizes_of(std::span<const Value> given) {
+  if (given.size() == 1) return dims_argument(given.front(), "sizes");
+  return dims_argument(tuple_value({given.begin(), given.end()}), "sizes");
 }
 
-// Larger memory with the old elements in front and zeros behind.
-void grow(const kiln::Tensor& x, std::size_t bytes) {
-  const kiln::Ref<kiln::Storage>& storage = x.storage();
-  if (x.impl()->origin || storage->ref_count() > 1) {
-    throw kiln::OpError(
-        kiln::ErrorKind::Value,
-        fmt::format("resize_: the storage has {} bytes, {} are needed, and other tensors share it",
-                    storage->bytes(), bytes),
-        {0}, "resize a copy: x.clone()");
-  }
-  kiln::Ref<kiln::Buffer> larger = kiln::Buffer::allocate(bytes, x.device());
-  std::memcpy(larger->data(), storage->data(), storage->bytes());
-  std::memset(larger->data() + storage->bytes(), 0, bytes - storage->bytes());
-  storage->replace(std::move(larger));
+// A storage with its elements in front and zeros behind, which nobody else lies in.
+void grow(const kiln::Tensor& x, const kiln::Dims& sizes) {
+  const std::int64_t numel = kiln::count_elements(sizes);
+  const auto held = static_cast<std::int64_t>(x.storage()->bytes() / kiln::size_of(x.dtype())) - x.offset();
+  const kiln::Tensor parts[] = {
+      kiln::ops::as_strided(x, kiln::Dims{held}, kiln::Dims{1}, x.offset()),
+      kiln::ops::zeros(kiln::Dims{numel - held}, x.dtype(), x.device()),
+  };
+  const kiln::Tensor inputs[] = {x, kiln::ops::view(kiln::ops::cat(parts, 0), sizes)};
+  kiln::bind_inplace(kiln::set_op(), inputs, kiln::Attrs(kiln::set_op()));
 }
 
-Value resize(Interpreter&, Args a) {
+// Elements keep their places in memory.
+Value resize(Interpreter& interpreter, Args a) {
   const kiln::Tensor x = a[0].as_tensor();
-  refuse_history(x, "resize_");
-  const auto& given = a[1].as<Tuple>().items;
-  const kiln::Dims sizes =
-      given.size() == 1 ? dims_argument(given.front(), "sizes") : dims_argument(a[1], "sizes");
+  kiln::tape::check_storage_write("resize_", x);
+  const kiln::Dims sizes = sizes_of(a[1].as<Tuple>().items);
   const std::int64_t numel = kiln::count_elements(sizes);
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<std::size_t>(numel) + static_cast<std::size_t>(x.offset()),
                              kiln::size_of(x.dtype()), &bytes)) {
     throw kiln::OpError(kiln::ErrorKind::Overflow, "resize_: the sizes are too large", {0});
   }
-  if (bytes > x.storage()->bytes()) grow(x, bytes);
-  set_layout(x, {sizes, kiln::contiguous_strides(sizes), x.offset()}, numel);
+  if (grows_shared(x, a[1].as<Tuple>().items)) {
+    interpreter.impl().vm.drop_dead();
+    if (is_shared(x)) {
+      throw kiln::OpError(
+          kiln::ErrorKind::Value,
+          fmt::format("resize_: this {} cannot grow to {} elements, since other tensors share its storage",
+                      to_string(x.type()), numel),
+          {0}, "resize a copy: x.clone()");
+    }
+  }
+  if (bytes > x.storage()->bytes()) {
+    grow(x, sizes);
+    return a[0];
+  }
+  static const kiln::Op& kAsStrided = kiln::OpTable::get().at("as_strided");
+  kiln::Attrs attrs(kAsStrided);
+  attrs.set("size", sizes).set("stride", kiln::contiguous_strides(sizes)).set("storage_offset", x.offset());
+  kiln::bind_inplace(kAsStrided, {&x, 1}, attrs);
   return a[0];
 }
 
 Value set(Interpreter&, Args a) {
-  const kiln::Tensor x = a[0].as_tensor();
-  const kiln::Tensor source = tensor_argument(a[1], "source");
-  refuse_history(x, "set_");
-  refuse_history(source, "set_");
-  if (x.dtype() != source.dtype()) {
-    throw kiln::OpError(
-        kiln::ErrorKind::DType,
-        fmt::format("set_: {} cannot take the storage of {}", to_string(x.type()), to_string(source.type())),
-        {0, 1}, fmt::format("convert first: source.to({})", kiln::name(x.dtype())));
-  }
-  x.impl()->storage = source.storage();
-  x.impl()->origin = nullptr;
-  set_layout(x, source.layout(), source.numel());
+  const kiln::Tensor inputs[] = {a[0].as_tensor(), tensor_argument(a[1], "source")};
+  kiln::bind_inplace(kiln::set_op(), inputs, kiln::Attrs(kiln::set_op()));
   return a[0];
 }
 
@@ -99,7 +94,7 @@ constexpr NativeDef kMethods[] = {
     {"resize_(self, *sizes)",
      "Changes the sizes, keeping the elements in order; new ones are 0. Only a tensor that shares its "
      "storage with no other "
-     "can grow.",
+     "that is still needed can grow.",
      resize},
     {"set_(self, source)", "Makes it a tensor of the storage of another one, with its sizes.", set},
     {"detach_(self)", "Cuts it off its history; returns it.", detach_in_place},
@@ -108,6 +103,13 @@ constexpr NativeDef kMethods[] = {
 };
 
 }  // namespace
+
+bool host::grows(const kiln::Tensor& x, std::span<const Value> sizes) {
+  return kiln::count_elements(sizes_of(sizes)) > x.numel();
+}
+bool host::grows_shared(const kiln::Tensor& x, std::span<const Value> sizes) {
+  return grows(x, sizes) && is_shared(x);
+}
 
 std::span<const NativeDef> storage_methods() { return kMethods; }
 

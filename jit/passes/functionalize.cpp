@@ -2,6 +2,7 @@
 // here are the nodes of the captured graph one after the other, and what the caller's tensors become.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "jit/passes/aliases.h"
 #include "jit/passes/memories.h"
@@ -18,7 +19,8 @@ struct Object {
   bool written = false;
   bool leaves = false;  // an output is it, or a view of it
   std::vector<std::pair<const Node*, int>>
-      layouts;  // each write of its layout, and what it made of the tensor
+      layouts;  // each write of its layout, or of where it lies, and what it made of the tensor
+  bool is_set = false;
   int latest() const { return layouts.empty() ? alias : layouts.back().second; }
 };
 
@@ -39,6 +41,8 @@ class Functionalizer {
       nodes_.emplace_back();
       if (node.writes_layout()) {
         write_layout(node);
+      } else if (node.writes_storage()) {
+        write_storage(node);
       } else if (node.writes()) {
         write(node);
       } else if (node.is_view() && node.operands[0].is_value()) {
@@ -214,6 +218,26 @@ class Functionalizer {
     if (Object* object = object_of(target)) object->layouts.emplace_back(&node, alias_of(node.outputs[0]));
   }
 
+  // It is a view of all of the other one from here on. What else lies in the memory that it had stays there.
+  void write_storage(const Node& node) {
+    const ValueId target = node.operands[0].value;
+    const int source = alias_of(node.operands[1].value);
+    Object* object = object_of(target);
+    const int input = aliases_.input(aliases_.memory(source));
+    const bool of_base = input >= 0 && out_.graph.inputs[static_cast<std::size_t>(input)].role == Role::Base;
+    if (of_base || (object != nullptr && object->member >= 0))
+      throw OpError(ErrorKind::Capture, "set_ of an argument that shares memory with another");
+    Node view = node;
+    view.op = &OpTable::get().at("view");
+    view.attrs = {value(node.outputs[0]).type.sizes};
+    name_views(view, source);
+    keep_object(target, node.outputs[0]);
+    if (object == nullptr) return;
+    set_aliases_.push_back(alias_of(node.outputs[0]));
+    object->layouts.emplace_back(&node, alias_of(node.outputs[0]));
+    object->is_set = true;
+  }
+
   // ---- What is left ----
 
   void outputs() {
@@ -224,6 +248,10 @@ class Functionalizer {
       leaving.push_back(alias_of(each.value));
       ++shared[static_cast<std::size_t>(aliases_.memory(leaving.back()))];
       if (Object* object = viewed_object(leaving.back())) object->leaves = true;
+    }
+    for (const int each : set_aliases_) {
+      leaving.push_back(each);
+      ++shared[static_cast<std::size_t>(aliases_.memory(each))];
     }
     // Strides are those of the captured graph. Where a base must be copied for that, all views are taken
     // anew; what lies in the memory of an argument is taken from that in the end.
@@ -256,33 +284,50 @@ class Functionalizer {
 
   void add_effect(Effect::Kind kind, const Object& object, ValueId value, const Node* layout = nullptr) {
     Effect effect{kind, object.input, object.member, value, nullptr, {}};
-    if (layout != nullptr) {
+    if (kind == Effect::Kind::Layout) {
       effect.layout = layout->op;
       effect.attrs = layout->attrs;
     }
     out_.graph.effects.push_back(std::move(effect));
   }
 
-  // First what is written, while the tensors have the layouts they came with.
+  // First what is written, while the tensors have the layouts they came with. What lies elsewhere in the end
+  // does so before that memory is written.
   void effects() {
     for (const int memory : written_whole_) {
       if (!aliases_.is_written(memory)) continue;
       out_.graph.effects.push_back(
           {Effect::Kind::Write, aliases_.input(memory), -1, aliases_.base(memory), nullptr, {}});
     }
-    for (const Object& object : objects_) {
-      const bool whole = is_written_whole(aliases_.memory(object.alias));
-      if (object.written && !whole) {
-        add_effect(Effect::Kind::Write, object, leaving_value(object));
-      } else if (object.member >= 0 && object.leaves) {
-        add_effect(Effect::Kind::Same, object, leaving_value(object));
+    for (const bool is_set : {true, false}) {
+      for (const Object& object : objects_) {
+        if (object.is_set == is_set) write_back(object);
+      }
+      for (const auto& [node, object, made] : rebound()) {
+        if (object->is_set != is_set) continue;
+        const Effect::Kind kind = node->writes_storage() ? Effect::Kind::Set : Effect::Kind::Layout;
+        add_effect(kind, *object, aliases_.read_view(made), node);
       }
     }
-    for (const Object& object : objects_) {
-      for (const auto& [node, made] : object.layouts) {
-        add_effect(Effect::Kind::Layout, object, aliases_.read_view(made), node);
-      }
+  }
+
+  void write_back(const Object& object) {
+    const bool whole = is_written_whole(aliases_.memory(object.alias));
+    if (object.written && !whole) {
+      add_effect(Effect::Kind::Write, object, leaving_value(object));
+    } else if (object.member >= 0 && object.leaves) {
+      add_effect(Effect::Kind::Same, object, leaving_value(object));
     }
+  }
+
+  // What became of the tensors as such, in the order of the program.
+  std::vector<std::tuple<const Node*, const Object*, int>> rebound() const {
+    std::vector<std::tuple<const Node*, const Object*, int>> all;
+    for (const Object& object : objects_) {
+      for (const auto& [node, made] : object.layouts) all.emplace_back(node, &object, made);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
   }
 
   // Views of the tensor that are returned are views of this value.
@@ -299,6 +344,7 @@ class Functionalizer {
   std::vector<Object> objects_;
   std::map<ValueId, std::size_t> object_of_;  // captured values that are a tensor of the caller
   std::map<int, std::size_t> by_alias_;       // objects as they were given
+  std::vector<int> set_aliases_;              // of tensors that come to lie elsewhere
   std::vector<int> written_whole_;            // memories that are bases, and all of them written
   std::vector<Functionalized::Values> nodes_;
 };

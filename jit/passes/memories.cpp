@@ -39,7 +39,7 @@ Layout input_layout(const Graph& graph, int input) {
 Layout layout_in_storage(const Graph& graph, std::span<const int> producers, ValueId id) {
   if (id < static_cast<ValueId>(graph.inputs.size())) return input_layout(graph, id);
   const Node& node = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(id)])];
-  const Operand& viewed = node.operands[0];
+  const Operand& viewed = node.viewed();
   const Layout source = viewed.is_value() ? layout_in_storage(graph, producers, viewed.value) : Layout{};
   if (!node.is_view() && !node.writes_layout()) return source;
   const Attrs attrs = evaluate(*node.op, node.attrs, graph.hints);
@@ -59,8 +59,8 @@ Memories memories_of(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const bool counts = !node.is_constant() && counts_places(*node.op);
     if (!node.is_view() && !node.writes() && !counts) continue;
-    if (!node.operands[0].is_value()) continue;  // a view of a number has memory of its own
-    const ValueId root = result.root[static_cast<std::size_t>(node.operands[0].value)];
+    if (!node.viewed().is_value()) continue;  // a view of a number has memory of its own
+    const ValueId root = result.root[static_cast<std::size_t>(node.viewed().value)];
     const auto at = static_cast<std::size_t>(root);
     if (counts && at < graph.inputs.size()) {
       const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
@@ -68,7 +68,7 @@ Memories memories_of(const Graph& graph) {
     }
     if (!node.is_view() && !node.writes()) continue;
     for (const ValueId id : node.outputs) result.root[static_cast<std::size_t>(id)] = root;
-    if (node.writes() && !node.writes_layout()) result.written[at] = true;
+    if (node.writes() && !node.rebinds()) result.written[at] = true;
   }
   return result;
 }

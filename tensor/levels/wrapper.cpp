@@ -79,6 +79,7 @@ void become(const Tensor& x, const Tensor& y) {
   TensorImpl& impl = *x.impl();
   impl.layout = y.layout();
   impl.contiguous = y.is_contiguous();
+  impl.numel = y.numel();
   impl.storage = y.storage();
   if (!impl.wrapper) return;
   impl.wrapper->value = wrapper_of(y)->value;

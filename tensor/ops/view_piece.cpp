@@ -326,7 +326,8 @@ void add_windows(OpTable& table) {
              .family = kFamily,
              .documentation =
                  "A view of the storage of `x` with any sizes, strides and offset, counted in elements. "
-                 "An error when it reaches outside of the storage.",
+                 "An error when it reaches outside of the storage. `as_strided_` changes the tensor's own "
+                 "layout.",
              .example = ">>> arange(5).as_strided([2, 3], [1, 1]).tolist()\n[[0, 1, 2], [1, 2, 3]]",
              .infer = infer_view<as_strided_layout>,
              .view = as_strided_layout,
@@ -336,7 +337,7 @@ void add_windows(OpTable& table) {
              .batch = as_strided_batch,
              .saves = saves_input(0),
              .lowering = Lowering::View,
-             .traits = kViewTraits});
+             .traits = kViewTraits | kInplace | kMetadataWrite});
   table.add({.signature = Signature::parse("unfold(x: tensor, dimension: index, size: int, step: int)"),
              .family = kFamily,
              .documentation =

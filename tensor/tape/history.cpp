@@ -50,6 +50,7 @@ class WriteNode final : public Node {
 void follow_base(const Tensor& x, const Tensor& base) {
   ViewOrigin& origin = *x.impl()->origin;
   origin.history_version = history_version(base);
+  if (base.storage() != x.storage() && levels::wrapper_of(x) == nullptr) return;  // left behind by set_
   if (const AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) return;
   if (!history(base)) {
     if (AutogradMeta* meta = meta_of(x)) meta->history = Edge{};

@@ -95,6 +95,7 @@ Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& 
 
 Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
+  if (op.has(kStorageWrite)) return take_storage(x, inputs[1]);
   check_write(std::string(op.name()) + "_", x);
   TensorImpl& impl = *x.impl();
   if (AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) {
