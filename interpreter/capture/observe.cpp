@@ -201,6 +201,7 @@ void Observer::operands(const Value& a, const Value& b) {
 
 void Observer::augmented(const Value& target, const Value& value) {
   if (target.is(Tag::List) || target.is(Tag::Dict)) {
+    tracer_.fix_kept(target);
     iterable(value);
     if (!tracer_.is_stopped()) tracer_.change_contents(target, false);
     return;
