@@ -48,15 +48,23 @@ Value nbytes(Interpreter&, Args a) { return self(a).numel() * element_bytes(a); 
 
 // ---- Layout ----
 
+// One that is there: for ops, 0 and -1 also stand for the elements of a 0-d tensor.
+int own_dim(const kiln::Tensor& x, const Value& dim, const char* of) {
+  const std::int64_t asked = int_argument(dim, "dim");
+  if (x.rank() == 0)
+    raise("IndexError",
+          std::string(of) + ": dim " + std::to_string(asked) + " is out of range for a 0-d tensor");
+  return kiln::wrap_dim(asked, x.rank(), of);
+}
+
 Value size(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
-  if (a[1].is_none()) return dims_value(x.sizes());
-  return x.size(kiln::wrap_dim(int_argument(a[1], "dim"), x.rank(), "size"));
+  return a[1].is_none() ? dims_value(x.sizes()) : Value(x.size(own_dim(x, a[1], "size")));
 }
 Value stride(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
   if (a[1].is_none()) return dims_value(x.strides());
-  return x.strides()[static_cast<std::size_t>(kiln::wrap_dim(int_argument(a[1], "dim"), x.rank(), "stride"))];
+  return x.strides()[static_cast<std::size_t>(own_dim(x, a[1], "stride"))];
 }
 Value numel(Interpreter&, Args a) { return self(a).numel(); }
 Value element_size(Interpreter&, Args a) { return element_bytes(a); }
