@@ -14,13 +14,15 @@ namespace {
 // y = e^(x - m), in the form for the range of normal results, and again when some are not: the same bits.
 template <class A>
 void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
-  typename math::Format<A>::Bits outside = 0;
+  using Bits = typename math::Format<A>::SignedBits;  // of values without a sign, in whose order they are
+  Bits widest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const A shifted = x[i] - m;
-    outside |= math::exp_in_range(shifted) ? 0U : 1U;
+    const Bits size = static_cast<Bits>(math::to_bits(math::abs(shifted)));
+    widest = widest > size ? widest : size;
     y[i] = math::exp<true>(shifted);
   }
-  if (outside == 0) return;
+  if (widest <= static_cast<Bits>(math::to_bits(math::ExpConstants<A>::kRange))) return;
   for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
 }
 
