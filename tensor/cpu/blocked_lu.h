@@ -71,7 +71,11 @@ class BlockedLu {
     each_slab(columns, [&](int first, int count, T* x, std::ptrdiff_t ldx) {
       for (int i = 0; i < n_; ++i) {
         const T* from = b.data + rows_[i] * b.row + first * b.column;
-        for (int j = 0; j < count; ++j) x[i * ldx + j] = from[j * b.column];
+        if (b.column == 1) {
+          std::copy_n(from, count, x + i * ldx);
+        } else {
+          for (int j = 0; j < count; ++j) x[i * ldx + j] = from[j * b.column];
+        }
       }
       substitute(x, ldx, round_to_block(count), 0);
       if (column == 1) {
