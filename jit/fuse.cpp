@@ -24,6 +24,9 @@ constexpr std::size_t kMostValues = 24;
 constexpr std::int64_t kWorthAKernel = 32 * 1024;
 // A row this short costs more to set up than to reduce.
 constexpr std::int64_t kShortRow = 64;
+// Fewer elements than this stay in cache between what computes them and a sum down the columns, and the eager
+// one sets up less.
+constexpr std::int64_t kFewForColumns = 1 << 20;
 
 class Grouper {
  public:
@@ -74,17 +77,17 @@ class Grouper {
     std::string why = why_not_lowered(graph_, node(place));
     if (!node(place).is_constant() && node(place).op->lowering == Lowering::Reduce && why.empty()) {
       why = space_of_reduction(graph_, node(place), space);
-      if (why.empty() && space.column_rank == 0 && row_length(space) < kShortRow) why = "its rows are short";
+      if (why.empty()) why = why_not_worth_it(space);
     }
     why_not_.push_back(std::move(why));
     spaces_.push_back(std::move(space));
   }
-  std::int64_t row_length(const Space& space) const {
-    std::int64_t length = 1;
-    for (int i = 0; i < space.row_rank; ++i) {
-      length *= space.axes[space.axes.size() - 1 - static_cast<std::size_t>(i)].evaluate(graph_.hints);
-    }
-    return length;
+  std::string why_not_worth_it(const Space& space) const {
+    const std::int64_t all = count_elements(evaluate(space.axes, graph_.hints));
+    const std::int64_t rows = count_elements(evaluate(space.row_sizes(), graph_.hints));
+    if (space.column_rank > 0)
+      return all < kFewForColumns ? "its columns are few elements: they stay in cache" : "";
+    return all < rows * kShortRow ? "its rows are short" : "";
   }
   bool is_lowered(int place) const { return why_not_[static_cast<std::size_t>(place)].empty(); }
 

@@ -104,7 +104,7 @@ namespace {
 // As the derivatives of layer_norm: numbers of rows, and sums down the columns of what is computed from them.
 Graph backward_of_norm(std::string_view dtype) {
   std::string text =
-      "graph functional backward(%x: T[n, m], %g: T[n, m], %w: T[m]) where m = 100, n = 3 {\n"
+      "graph functional backward(%x: T[n, m], %g: T[n, m], %w: T[m]) where m = 100, n = 20000 {\n"
       "  %s = sum(%x, dim=[1], keepdim=true) : T[n, 1]\n"
       "  %d = sub(%x, %s) : T[n, m]\n"
       "  %q = mul(%d, %d) : T[n, m]\n"
@@ -148,7 +148,7 @@ TEST_CASE("reductions of rows and columns are one kernel, with the bits of their
 
 TEST_CASE("columns alone are combined in tiles, several rows at once, and batch by batch", "[jit][fused]") {
   const Graph graph = parse_graph(
-      "graph functional f(%x: f32[b, n, m], %y: i32[m], %z: f32[n, 1]) where b = 2, m = 100, n = 3 {\n"
+      "graph functional f(%x: f32[b, n, m], %y: i32[m], %z: f32[n, 1]) where b = 2, m = 100, n = 9000 {\n"
       "  %t = mul(%x, %y) : f32[b, n, m]\n"
       "  %u = add(%t, %z) : f32[b, n, m]\n"
       "  %s = sum(%u, dim=[1], keepdim=true) : f32[b, 1, m]\n"
@@ -175,9 +175,24 @@ TEST_CASE("columns alone are combined in tiles, several rows at once, and batch 
   }
 }
 
+TEST_CASE("sums of columns of few elements are left to the eager kernel", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, m]) where m = 10, n = 128 {\n"
+      "  %t = exp(%x) : f32[n, m]\n"
+      "  %u = neg(%t) : f32[n, m]\n"
+      "  %s = sum(%u, dim=[0], keepdim=false) : f32[m]\n"
+      "  return %s\n"
+      "}\n");
+  CHECK(fuse(graph).fusion ==
+        "kernel 0 over [n, m]\n"
+        "  %t = exp(%x) : f32[n, m]\n"
+        "  %u = neg(%t) : f32[n, m]\n"
+        "%u to %s: its columns are few elements: they stay in cache\n");
+}
+
 TEST_CASE("what is known when all rows are done is computed after them", "[jit][fused]") {
   const Graph graph = parse_graph(
-      "graph functional f(%x: f32[n, m]) where m = 100, n = 30 {\n"
+      "graph functional f(%x: f32[n, m]) where m = 100, n = 20000 {\n"
       "  %t = exp(%x) : f32[n, m]\n"
       "  %s = sum(%t, dim=[0], keepdim=true) : f32[1, m]\n"
       "  %r = div(%s, 2) : f32[1, m]\n"
@@ -221,7 +236,7 @@ TEST_CASE("what is known when all rows are done is computed after them", "[jit][
 
 TEST_CASE("random numbers are drawn row by row, those of the ops one by one", "[jit][fused]") {
   const Graph graph = parse_graph(
-      "graph functional f(%x: f32[n, m]) where m = 100, n = 30 {\n"
+      "graph functional f(%x: f32[n, m]) where m = 100, n = 20000 {\n"
       "  %k = bernoulli.p(%x, p=0.9) : f32[n, m]\n"
       "  %d = mul(%x, %k) : f32[n, m]\n"
       "  %m = amax(%d, dim=[1], keepdim=true) : f32[n, 1]\n"
@@ -285,7 +300,7 @@ class RowProgram {
   explicit RowProgram(unsigned seed) : engine_(seed) {
     builder_.graph.stage = Stage::Functional;
     builder_.graph.name = "program";
-    builder_.graph.hints = {{"m", 70}, {"n", 5}};
+    builder_.graph.hints = {{"m", 70}, {"n", 20000}};
   }
 
   Graph run() {

@@ -431,7 +431,7 @@ TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fuse
 
 TEST_CASE("a reshape of what cannot be viewed so is laid out before", "[jit][fused]") {
   const Graph graph = parse_graph(
-      "graph functional f(%x: f32[n, 4, 6], %w: f32[24]) where n = 3 {\n"
+      "graph functional f(%x: f32[n, 4, 6], %w: f32[24]) where n = 50000 {\n"
       "  %a = exp(%x) : f32[n, 4, 6]\n"
       "  %b = view(%a, shape=[n, 24]) : f32[n, 24]\n"
       "  %c = mul(%b, %w) : f32[n, 24]\n"
