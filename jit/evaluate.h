@@ -20,8 +20,8 @@ Tensor flat_alias(const Tensor& member, const Dims& sizes);
 // the history of its members.
 void check_bases(Inputs arguments);
 
-// Throws OpError where an effect of that kind may not change `target`. Asked of all targets before the first write, so
-// that a graph that fails has changed nothing.
+// Throws OpError where an effect of that kind may not change `target`. Asked of all targets before the first
+// write, so that a graph that fails has changed nothing.
 void check_target(const Tensor& target, Effect::Kind kind);
 
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.

@@ -45,8 +45,8 @@ struct Excerpt {
   // inputs.
   std::vector<std::string> sizes;
 };
-// `nodes` compute `outputs` from `inputs`. Those in `again` ran in another excerpt as well: they say so, and come
-// right before what reads them first.
+// `nodes` compute `outputs` from `inputs`. Those in `again` ran in another excerpt as well: they say so, and
+// come right before what reads them first.
 Excerpt excerpt(const Graph& source, Stage stage, std::span<const ExcerptInput> inputs,
                 const std::vector<bool>& nodes, const std::vector<bool>& again,
                 std::span<const Operand> outputs);

@@ -36,10 +36,10 @@ struct Place {
   std::vector<std::unique_ptr<Entry>> entries;
   Varying varying;
   std::int64_t reached = 0;
-  std::int64_t due =
-      0;             // until it was reached as often, the interpreter runs: kernels take longer to compile
-  int failures = 0;  // captures of which nothing came
-  int hollow = 0;    // captures in which no tensor op ran
+  // Until it was reached as often the interpreter runs: kernels would take longer to compile.
+  std::int64_t due = 0;
+  int failures = 0;      // captures of which nothing came
+  int hollow = 0;        // captures in which no tensor op ran
   bool is_full = false;  // no more entries: new cases run in the interpreter
 };
 

@@ -117,5 +117,6 @@ TEST_CASE("errors of the text name the place and what was expected", "[jit][text
   CHECK(error_of(head + "  %a = sum(%x, axis=[0]) : f32[]\n") ==
         "graph text, line 2, column 16: sum has no attribute 'axis'");
   CHECK(error_of(head + "  return %x\n") ==
-        "graph text, line 3, column 1: expected 'write', 'layout', 'set', 'same', 'save' or '}', found the end");
+        "graph text, line 3, column 1: expected 'write', 'layout', 'set', 'same', 'save' or '}', found the "
+        "end");
 }
