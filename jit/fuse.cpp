@@ -273,9 +273,10 @@ class Grouper {
     std::set<ValueId> held;
     std::int64_t given = 0;
     for (const int member : members(from)) {
-      for (const ValueId id : read_by(member)) {
-        if (leader(producer(id)) != leader(from) && !is_kept(id) && !is_needed_outside(id, from, from))
-          held.insert(id);
+      for (const ValueId read : read_by(member)) {
+        const ValueId id = memory_of(read);
+        const bool is_computed = producer(id) >= 0 && leader(producer(id)) != leader(from);
+        if (is_computed && !is_kept(id) && !is_needed_outside(id, from, from)) held.insert(id);
       }
       const ValueId made = node(member).outputs[0];
       if (is_needed_outside(made, from, from)) given += bytes_of(made);
@@ -290,11 +291,17 @@ class Grouper {
     int last = -1;
     for (const int member : members(kernel)) {
       for (const ValueId id : read_by(member)) {
-        const int from = producer(id);
-        if (leader(from) != leader(kernel) && leader(from) != leader(other)) last = std::max(last, from);
+        const int from = producer(memory_of(id));
+        if (from >= 0 && leader(from) != leader(kernel) && leader(from) != leader(other))
+          last = std::max(last, from);
       }
     }
     return last;
+  }
+  // What a view shows: neither does anything wait for a view, nor has it memory.
+  ValueId memory_of(ValueId id) const {
+    while (producer(id) >= 0 && node(producer(id)).is_view()) id = node(producer(id)).operands[0].value;
+    return id;
   }
   std::int64_t bytes_of(ValueId id) const {
     const Type& type = graph_.values[static_cast<std::size_t>(id)].type;

@@ -1,0 +1,43 @@
+// What a kernel keeps in memory by waiting for what it reads.
+#include <catch2/catch.hpp>
+
+#include "jit/text.h"
+#include "tests/jit/fused_support.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::testing;
+
+TEST_CASE("sums of products do not wait for the last product", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[128, 128], %y: f32[128, 128]) {\n"
+      "  %a = matmul(%x, %x) : f32[128, 128]\n"
+      "  %b = matmul(%x, %y) : f32[128, 128]\n"
+      "  %c = add(%a, %b) : f32[128, 128]\n"
+      "  %d = matmul(%y, %x) : f32[128, 128]\n"
+      "  %e = add(%c, %d) : f32[128, 128]\n"
+      "  return %e\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK_THAT(fused.fusion,
+             Catch::Contains("%c to %e: what the first reads would be kept until the second can run"));
+  check_same(graph, fused,
+             std::vector<Tensor>{values({128, 128}, DType::F32, 1), values({128, 128}, DType::F32, 2)});
+}
+
+TEST_CASE("views are waited for by nobody, and keep nothing", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[130, 128]) {\n"
+      "  %a = slice(%x, dim=0, start=0, end=128, step=1) : f32[128, 128]\n"
+      "  %b = slice(%x, dim=0, start=1, end=129, step=1) : f32[128, 128]\n"
+      "  %c = add(%a, %b) : f32[128, 128]\n"
+      "  %d = slice(%x, dim=0, start=2, end=130, step=1) : f32[128, 128]\n"
+      "  %e = transpose(%d, dim0=0, dim1=1) : f32[128, 128]\n"
+      "  %g = mul(%c, %e) : f32[128, 128]\n"
+      "  return %g\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK_THAT(fused.fusion, Catch::StartsWith("kernel 0 over [128, 128]\n"));
+  CHECK_THAT(fused.fusion, !Catch::Contains("would be kept"));
+  check_same(graph, fused, std::vector<Tensor>{values({130, 128}, DType::F32, 1)});
+}
