@@ -1,6 +1,7 @@
 // Owns what was compiled of a function: its places, the entries at each, and what became of calls.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,12 +32,15 @@ struct CompileOptions {
   }
 };
 
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
 // A place, (code, instruction), that is marked in the code.
 struct Place {
   std::vector<std::unique_ptr<Entry>> entries;
   Varying varying;
   std::int64_t reached = 0;
-  // Until it was reached as often the interpreter runs: kernels would take longer to compile.
+  // Until it was reached as often the interpreter runs: kernels would take longer to compile. kNever: or to
+  // call.
   std::int64_t due = 0;
   int failures = 0;      // captures of which nothing came
   int hollow = 0;        // captures in which no tensor op ran
@@ -65,6 +69,8 @@ bool is_backend(std::string_view name);
 // them, so that hardly a program takes longer than it did.
 inline constexpr std::int64_t kWorthKernels = 100'000;
 inline constexpr std::int64_t kSmall = 256;  // elements: the interpreter's share is most of an op on fewer
+// So few of such ops take the interpreter less time than finding the entry and calling its kernel.
+inline constexpr std::size_t kFewOps = 2;
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;

@@ -345,7 +345,8 @@ class Drive {
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     if (waits(entry) && place.entries.empty()) {
-      place.due = place.reached + kWorthKernels / static_cast<std::int64_t>(entry.captured.nodes.size());
+      const std::size_t ops = entry.captured.nodes.size();
+      place.due = ops <= kFewOps ? kNever : place.reached + kWorthKernels / static_cast<std::int64_t>(ops);
     } else if (computes(entry) && !compile(place, entry)) {
       return;
     }

@@ -102,10 +102,16 @@ void add_note(CompileInfo& info, const std::string& note) {
 void add_waiting(const Compiled& compiled, CompileInfo& info) {
   for (const auto& [where, place] : compiled.places) {
     if (place->reached >= place->due || place->entries.empty()) continue;
-    add_note(info, fmt::format(
+    const std::string where_text = place_text(*where.first, where.second);
+    add_note(info,
+             place->due == capture::kNever
+                 ? fmt::format(
+                       "its graph at {} is the interpreter's: few ops on few elements take less time there",
+                       where_text)
+                 : fmt::format(
                        "its graph at {} is the interpreter's until its kernels are worth compiling: it came "
                        "there {} of {} times",
-                       place_text(*where.first, where.second), place->reached, place->due));
+                       where_text, place->reached, place->due));
   }
 }
 
