@@ -64,16 +64,27 @@ void show(Range seeds) {
   }
 }
 
+// What is left of a program may loop for ever where its counter went: that is no difference unless it was
+// one.
+Program made_small(const Program& program, bool does_not_end) {
+  constexpr unsigned kFewSeconds = 10;
+  return shrunk(program, [does_not_end](const Program& smaller) {
+    const auto found = difference_apart(smaller, does_not_end ? kMostSeconds : kFewSeconds);
+    return found && (*found == kDoesNotEnd) == does_not_end;
+  });
+}
+
 void report(const Ran& ran) {
-  std::string text = fmt::format("seed {} ({}): ", ran.seed, ran.kind);
   const Program program = random_program(ran.seed);
-  if (difference_apart(program)) {
-    const Program small = shrunk(program, [](const Program& p) { return difference_apart(p).has_value(); });
-    text += *difference_apart(small) + "---- program\n" + text_of(small);
-  } else {
-    text += "only after the programs before it in its process: " + *ran.difference;
-  }
-  std::printf("%s\n", text.c_str());
+  const auto found = difference_apart(program);
+  std::printf("seed %llu (%s)%s: %s\n", static_cast<unsigned long long>(ran.seed), ran.kind.c_str(),
+              found ? "" : ", only after the programs before it in its process",
+              found.value_or(*ran.difference).c_str());
+  std::fflush(stdout);  // making it small may take long
+  if (!found) return;
+  const Program small = made_small(program, *found == kDoesNotEnd);
+  std::printf("---- made small: %s---- program\n%s\n", difference_apart(small).value_or("").c_str(),
+              text_of(small).c_str());
   std::fflush(stdout);
 }
 

@@ -14,7 +14,6 @@
 namespace kiln::testing {
 namespace {
 
-constexpr unsigned kMostSeconds = 120;    // for one program
 constexpr std::uint64_t kInProcess = 25;  // programs: what one leaves behind may be another's fault
 
 void send(int to, std::string_view text) {
@@ -58,8 +57,7 @@ class Worker {
     waitpid(process_, &status, 0);
     if (WIFSIGNALED(status)) {
       const int signal = WTERMSIG(status);
-      return signal == SIGALRM ? std::string("a run does not end\n")
-                               : fmt::format("a run ends in signal {}\n", signal);
+      return signal == SIGALRM ? std::string(kDoesNotEnd) : fmt::format("a run ends in signal {}\n", signal);
     }
     return status == 0 ? "" : fmt::format("a run ends with {}\n", WEXITSTATUS(status));
   }
@@ -185,9 +183,9 @@ void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock
   }
 }
 
-std::optional<std::string> difference_apart(const Program& program) {
-  const Worker worker([&program](int to) {
-    alarm(kMostSeconds);
+std::optional<std::string> difference_apart(const Program& program, unsigned most_seconds) {
+  const Worker worker([&program, most_seconds](int to) {
+    alarm(most_seconds);
     Seen seen;
     if (const auto found = difference(program, seen)) send(to, *found);
   });

@@ -28,7 +28,10 @@ struct Range {
 void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
                   const std::function<bool(const Ran&)>& done);
 
-// What differs between the runs of one program in a process of its own.
-std::optional<std::string> difference_apart(const Program& program);
+inline constexpr unsigned kMostSeconds = 120;  // for one program
+inline constexpr const char* kDoesNotEnd = "a run does not end\n";
+
+// What differs between the runs of one program in a process of its own; kDoesNotEnd after `most_seconds`.
+std::optional<std::string> difference_apart(const Program& program, unsigned most_seconds = kMostSeconds);
 
 }  // namespace kiln::testing

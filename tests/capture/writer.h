@@ -24,6 +24,9 @@ struct Typed {
   Element element = Element::Float;
 };
 
+// How the names of counters begin that a `while` waits for: nothing else may write them.
+inline constexpr const char* kCounter = "at";
+
 // What a program has most of.
 enum class Theme : std::uint8_t { Mixed, Loops, Training, Transforms, Derivatives, Sizes, Dtypes, Numbers };
 

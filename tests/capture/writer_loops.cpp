@@ -36,12 +36,14 @@ Statement Writer::long_loop_head(Block& block, int most_trips) {
   const std::string n = std::to_string(most_trips / 3 + random_.below(most_trips - most_trips / 3 + 1));
   Statement made{"", {}, "}"};
   switch (random_.below(9)) {
-    case 0:
-      line(block, i + " = 0");
-      made.head = fmt::format("while {} < {} {{", i, n);
-      line(made.body, i + " += 1");
-      declare({i, Kind::Int});
+    case 0: {
+      const std::string counter = fresh(kCounter);
+      line(block, counter + " = 0");
+      made.head = fmt::format("while {} < {} {{", counter, n);
+      line(made.body, counter + " += 1");
+      declare({counter, Kind::Int});
       break;
+    }
     case 1:
       made.head = fmt::format("for {} in rand({}, 3) {{", t, n);
       declare({t, Kind::Tensor, {3}});

@@ -200,7 +200,7 @@ void Writer::host_statement(Block& block) {
   const std::vector<Typed> known = variables(Kind::Int);
   if (random_.chance(30) && !known.empty()) {
     const std::string name = random_.pick(known).text;
-    if (name.find('g') != 0)
+    if (name.find('g') != 0 && name.find(kCounter) != 0)
       return add(fmt::format("{} {} {}", name, pick({"+=", "-=", "*="}), pick({"1", "2"})));
   }
   switch (random_.below(6)) {
