@@ -269,10 +269,25 @@ void update_running(const Tensor& running, const Tensor& now, double momentum) {
   bind_inplace(add, fresh, Attrs(add));
 }
 
+std::int64_t count_per_channel(const Tensor& x) {
+  return ops::reduced_count(x.sizes(), all_but_channels(x.rank()));
+}
+
+std::vector<TensorType> infer_sample_variance(std::span<const TensorType> in, const Attrs& attrs) {
+  need_channels(in[1], attrs, 1);
+  ops::check_per_channel(in[0], in[1], attrs, 0, "variance");
+  return {{in[0].dtype, in[0].device, in[0].sizes, false}};
+}
+
+// An op of its own, so that the factor follows the size of the batch in graphs that hold for any.
+Tensors sample_variance(const Op&, Inputs in, const Attrs&) {
+  const auto count = static_cast<double>(count_per_channel(in[1]));
+  return {in[0] * (count / (count - 1.0))};
+}
+
 Tensor by_batch(Inputs in, const Attrs& attrs) {
   const bool training = attrs.get<bool>("training");
-  const auto count = static_cast<double>(ops::reduced_count(in[0].sizes(), all_but_channels(in[0].rank())));
-  if (training && count < 2) {
+  if (training && count_per_channel(in[0]) < 2) {
     throw OpError(ErrorKind::Value,
                   "batch_norm: one value per channel has no variance to train with, and x is " +
                       to_string(in[0].type()),
@@ -284,7 +299,8 @@ Tensor by_batch(Inputs in, const Attrs& attrs) {
   if (training) {
     const double momentum = attrs.get<double>("momentum");
     update_running(in[1], results[1], momentum);
-    update_running(in[2], results[2] * (count / (count - 1.0)), momentum);
+    static const Op& sample = OpTable::get().at("sample_variance");
+    update_running(in[2], rules::apply_one(sample, {ops::detach(results[2]), ops::detach(in[0])}), momentum);
   }
   return results[0];
 }
@@ -341,6 +357,13 @@ void add_batch_norm_ops(OpTable& table) {
       "`variance`, two of its results, are computed again when they are not given.",
       ">>> batch_norm_backward(ones(2, 2), ones(2, 2))[2].tolist()\n[2.0, 2.0]", infer_backward, run_backward,
       decompose_backward));
+  table.add(ops::composite_row(
+      "sample_variance(variance: tensor, x: tensor)",
+      "What the variance of each channel of x, divided by the count, is when divided by the count less one: "
+      "an "
+      "estimate without bias of what x is a sample of.",
+      ">>> sample_variance(tensor([1.0]), tensor([[1.0], [3.0]])).tolist()\n[2.0]", infer_sample_variance,
+      sample_variance));
   table.add(ops::composite_row(
       "batch_norm(x: tensor, running_mean: tensor? = none, running_var: tensor? = none, weight: tensor? = "
       "none, bias: tensor? = none, training: bool = false, momentum: float = 0.1, eps: float = 1e-5)",

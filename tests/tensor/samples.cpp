@@ -272,6 +272,12 @@ Samples channel_norm_samples() {
       {{real({2, 3, 5}, 3), real({3}, 5), {}}, {}},
   };
 }
+Samples sample_variance_samples() {
+  return {
+      {{real({3}, 1, 0.5, 2.0), real({4, 3}, 2)}, {}},
+      {{real({2}, 3, 0.5, 2.0), real({3, 2, 2}, 4)}, {}},
+  };
+}
 Samples channel_norm_backward_samples() {
   return {
       {{real({4, 3}, 1), real({4, 3}, 2), {}, {}, {}, {}, {}}, {}},
@@ -351,6 +357,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"channel_affine_backward", channel_affine_backward_samples},
     {"batch_norm", batch_norm_samples},
     {"batch_norm_with_statistics", channel_norm_samples},
+    {"sample_variance", sample_variance_samples},
     {"batch_norm_backward", channel_norm_backward_samples},
     {"group_norm", group_norm_samples},
     {"group_norm_backward", group_norm_backward_samples},
