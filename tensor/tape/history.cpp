@@ -1,8 +1,10 @@
 // Histories of tensors that share memory: views follow their base, writes through a view reach it.
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
+#include "tensor/tape/op_node.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -79,6 +81,20 @@ bool is_leaf_that_requires_grad(const Tensor& x) {
   return edge && edge.node->is_leaf();
 }
 
+// Was x made by views of a leaf that requires grad? The leaf may be a view itself, and the base of both
+// without a history.
+bool is_view_of_leaf(const Tensor& x) {
+  Edge edge = history(x);
+  for (;;) {
+    const auto* node = dynamic_cast<const OpNode*>(edge.node.get());
+    if (node == nullptr || node->op().view == nullptr) break;
+    edge = Edge(node->edges[0]);
+  }
+  if (!edge || !edge.node->is_leaf()) return false;
+  const Tensor leaf = static_cast<const LeafNode&>(*edge.node).leaf();
+  return leaf && leaf.storage() == x.storage();
+}
+
 void check_undoable(std::string_view op, const ViewOrigin& origin) {
   for (const ViewStep& step : origin.steps) {
     if (step.op->undo) continue;
@@ -124,7 +140,7 @@ void check_write(std::string_view op, const Tensor& x) {
   if (!recording) return;
   const ViewOrigin* origin = x.impl()->origin.get();
   const bool leaf = is_leaf_that_requires_grad(x);
-  if (leaf || (origin != nullptr && is_leaf_that_requires_grad(base_of(*origin)))) {
+  if (leaf || (origin != nullptr && (is_leaf_that_requires_grad(base_of(*origin)) || is_view_of_leaf(x)))) {
     throw OpError(ErrorKind::Autograd,
                   std::string(op) + ": this " + to_string(x.type()) + " is " + (leaf ? "" : "a view of ") +
                       "a leaf that requires grad, and a write would lose what its gradient is taken of",

@@ -37,6 +37,7 @@ class OpNode final : public Node {
   // Will this input be kept when a node is made for these inputs?
   static bool keeps_input(const Op& op, Inputs inputs, std::size_t input);
 
+  const Op& op() const { return *op_; }
   std::string name() const override;
   Tensors backward(Inputs grads, std::span<const bool> needs) override;
   void release_saved() override;
