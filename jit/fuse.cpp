@@ -238,6 +238,8 @@ class Grouper {
     if (around >= 0 && leader(around) == leader(from)) return;
     const bool is_placed = placed_view(graph_, node(from)) != nullptr && leader(from) != from;
     if ((!is_lowered(from) && !is_placed) || space(from).reduces()) return;
+    // A part of a part: what surrounds the inner one is copied, and the value converted once.
+    if (is_placed && type_of(source).dtype != type_of(node(place).outputs[0]).dtype) return;
     if (values_of(from, place) > kMostValues || lies_between(from, place)) return;
     merge(from, place, space(from));
   }

@@ -112,6 +112,23 @@ TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fus
   }
 }
 
+TEST_CASE("a part of a part of another dtype is converted on the way", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: i32[n], %m: bool[n], %v: f32[]) where n = 5 {\n"
+      "  %a = slice(%m, dim=0, start=1, end=40, step=1) : bool[-1 + n]\n"
+      "  %b = add(%v, 1.5) : f32[]\n"
+      "  %c = select_scatter(%a, %b, dim=0, index=0) : bool[-1 + n]\n"
+      "  %d = slice_scatter(%x, %c, dim=0, start=1, end=40, step=1) : i32[n]\n"
+      "  return %d\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  for (const Dim n : {2, 5, 9}) {
+    const std::vector<Tensor> arguments = {values({n}, DType::I32, 1), values({n}, DType::Bool, 2),
+                                           values({}, DType::F32, 3)};
+    check_same(graph, fused, arguments);
+  }
+}
+
 TEST_CASE("a write to a small part of an argument leaves the rest where it is", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional put(%cache: f32[n, m], %x: f32[2]) where m = 6, n = 5 {\n"
