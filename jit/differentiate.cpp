@@ -189,7 +189,9 @@ Joint Derivation::joint(std::span<const Incoming> incoming, WalkBounds bounds) c
     roots.push_back(each.edge);
     Input input;
     input.role = Role::Grad;
-    root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, each.type, input)));
+    Type type = each.type;
+    type.is_number = false;  // a gradient is a tensor, also of a number
+    root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, type, input)));
   }
   joint.incoming = incoming.size();
   for (const Node& node : functional_.nodes) rewriter.copy(node);
