@@ -196,10 +196,12 @@ void Tracer::after_instruction() {
     if (nested_ == 0) lowest_ = std::min(lowest_, now);
     return;
   }
+  const Instruction& i = current_code_->instructions[current_pc_];
+  const Value* const behind_arguments = current_base_ + i.a + 1 + i.b;
   each_write(*current_code_, current_pc_, [&](std::uint32_t r) {
-    // The arguments of a call that was entered are the registers of the callee.
+    // The arguments of a call that was entered are the registers of the callee; its others are new.
     const Value* at = current_base_ + r;
-    if (called && at >= now->base) {
+    if (called && at >= now->base && at < behind_arguments) {
       if (const std::size_t slot = slot_of(at); slot < untouched_.size()) untouched_[slot] = false;
       return;
     }
