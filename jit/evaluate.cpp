@@ -111,7 +111,7 @@ class Evaluator {
     SmallVector<Tensor, 4> operands;
     for (const Operand& each : node.operands) operands.push_back(tensor(each));
     const Attrs attrs = evaluate(*node.op, node.attrs, symbols_);
-    if (node.writes()) return {bind_inplace(*node.op, operands, attrs)};
+    if (node.writes() && !graph_.is_functional()) return {bind_inplace(*node.op, operands, attrs)};
     Tensors results = kiln::bind(*node.op, operands, attrs);
     if (node.form == Form::Copy) {
       for (Tensor& each : results) each = ops::clone(each);

@@ -73,8 +73,10 @@ struct Place {
 
 enum class Form : std::uint8_t {
   Plain,
-  Write,  // `add_`: writes its first operand, which is also its result
-  Copy,   // `transpose_copy`: a view's elements in memory of their own
+  // `add_`: writes its first operand, which is also its result. In a functional graph the operand was read
+  // for the last time: what the values are is as without the `_`, only where they lie is not.
+  Write,
+  Copy,  // `transpose_copy`: a view's elements in memory of their own
 };
 
 struct Node {
@@ -146,7 +148,7 @@ struct Effect {
     Same,    // nothing: `value` just is that tensor
   };
   Kind kind = Kind::Write;
-  ValueId input = 0;  // of a fused graph's write also a view of one
+  ValueId input = 0;  // of a write also a view of one, once narrowed
   int member = -1;    // of an input of role Base: which of its members; -1: the memory itself
   ValueId value = Operand::kAbsent;
   const Op* layout = nullptr;
@@ -168,6 +170,8 @@ struct Graph {
   // Ops of no table that its nodes are of: kernels, functions with derivatives of their own; likewise.
   std::vector<std::shared_ptr<const Op>> kernels;
 
+  // Do values stay what they are? Writes are left for what nobody reads again.
+  bool is_functional() const { return stage != Stage::Captured; }
   int argument_count() const;
   // The argument of each input, -1 for a base.
   std::vector<int> arguments() const;

@@ -8,6 +8,7 @@
 #include "jit/choice.h"
 #include "jit/fused.h"
 #include "jit/fused_text.h"
+#include "jit/passes/passes.h"
 #include "jit/pipeline.h"
 #include "jit/same_values.h"
 
@@ -17,7 +18,7 @@ namespace {
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 constexpr std::string_view kBeforeKernels[] = {"decompose", "fold", "simplify", "cse", "dce"};
-constexpr std::string_view kBeforeOps[] = {"dce"};
+constexpr std::string_view kBeforeOps[] = {"dce", "reinplace"};
 
 bool reads_saved(const TapeNode& node) {
   if (node.kind != TapeNode::Kind::Op) return false;
@@ -48,7 +49,7 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
 Graph prepared_part(const Graph& graph, bool fused) {
   if (fused) {
     try {
-      return fuse(run_passes(graph, kBeforeKernels, false).back().graph).graph;
+      return reinplace(fuse(run_passes(graph, kBeforeKernels, false).back().graph).graph);
     } catch (const InternalError&) {  // there is no compiler
     }
   }

@@ -441,7 +441,7 @@ class Parser {
     Effect effect;
     effect.kind = kind;
     effect.input = value();
-    if (effect.input >= static_cast<int>(graph_.inputs.size()) && graph_.stage != Stage::Fused)
+    if (effect.input >= static_cast<int>(graph_.inputs.size()) && !graph_.is_functional())
       reader_.fail("only inputs are written");
     if (reader_.take(".")) effect.member = static_cast<int>(reader_.integer());
     reader_.expect("<-");

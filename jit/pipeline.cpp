@@ -25,7 +25,13 @@ constexpr Pass kPasses[] = {
      "before cse, which finds more that is equal once the detours are gone", simplify},
     {"cse", "one node of several that compute the same",
      "after decomposition, whose bodies repeat each other's steps", cse},
-    {"dce", "without nodes whose results nothing needs", "last, for what the others left behind", dce},
+    {"dce", "without nodes whose results nothing needs", "after all others, for what they left behind", dce},
+    {"reinplace",
+     "ops write over operands that are read for the last time, and parts of arguments are written alone",
+     "last, of graphs that run op by op: the others need not ask what lies where, and kernels are found in "
+     "graphs "
+     "without writes",
+     reinplace, true},
 };
 
 }  // namespace
@@ -57,7 +63,9 @@ std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::str
 
 std::vector<StageResult> run_pipeline(const Graph& graph, bool checked) {
   std::vector<std::string_view> names;
-  for (const Pass& each : kPasses) names.push_back(each.name);
+  for (const Pass& each : kPasses) {
+    if (!each.is_of_ops) names.push_back(each.name);
+  }
   return run_passes(graph, names, checked);
 }
 

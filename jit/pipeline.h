@@ -14,6 +14,7 @@ struct Pass {
   std::string_view summary;  // what it does, for the prompt
   std::string_view why;      // why it sits where it does
   Graph (*run)(const Graph&);
+  bool is_of_ops = false;  // of graphs that run op by op alone
 };
 
 // All passes, in the order in which they run.
@@ -29,7 +30,7 @@ struct StageResult {
 // before the first and after each. Throws InternalError for a name that is none.
 std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::string_view> names,
                                     bool checked);
-// All of them.
+// All of them that graphs go through before kernels are found.
 std::vector<StageResult> run_pipeline(const Graph& graph, bool checked);
 
 }  // namespace kiln::jit

@@ -15,7 +15,7 @@ std::vector<bool> exposed_values(const Graph& graph) {
   const Exposure exposure(graph);
   std::vector<ValueId> written;
   for (const Node& node : graph.nodes) {
-    if (node.writes()) written.push_back(node.operands[0].value);
+    if (node.writes() && !graph.is_functional()) written.push_back(node.operands[0].value);
   }
   std::vector<bool> exposed(graph.values.size());
   for (std::size_t i = 0; i < exposed.size(); ++i) {
@@ -156,9 +156,9 @@ class Planner {
       sources.push_back(source);
     }
     Step step;
-    step.kind = node.writes()             ? Step::Kind::Write
-                : node.form == Form::Copy ? Step::Kind::Copy
-                                          : Step::Kind::Apply;
+    const bool writes = node.writes() && !graph_.is_functional();
+    step.kind = writes ? Step::Kind::Write : node.form == Form::Copy ? Step::Kind::Copy : Step::Kind::Apply;
+    step.may_overwrite = node.writes() && !writes && at(node.operands[0].value).table == Table::Frame;
     step.node = &graph_.nodes[static_cast<std::size_t>(place)];
     step.op = node.op;
     step.attrs = application(*node.op, node.attrs);
@@ -168,21 +168,7 @@ class Planner {
     for (const ValueId id : node.outputs) result(id);
     step.results = slots_since(first_result);
     step.last_read = release(place, node, numbers);
-    step.may_overwrite = may_overwrite(place, node);
     plan_.steps.push_back(step);
-  }
-
-  bool may_overwrite(int place, const Node& node) {
-    const bool is_elementwise = node.form == Form::Plain && node.op->pointwise != nullptr &&
-                                node.op->has(kInplace) && !node.operands.empty();
-    if (!is_elementwise || !node.operands[0].is_value()) return false;
-    const Operand& first = node.operands[0];
-    const Type &before = graph_.values[static_cast<std::size_t>(first.value)].type,
-               &after = graph_.values[static_cast<std::size_t>(node.outputs[0])].type;
-    return at(first.value).table == Table::Frame &&
-           last_read_[static_cast<std::size_t>(first.value)] == place &&
-           std::count(node.operands.begin(), node.operands.end(), first) == 1 && !before.is_number &&
-           before == after;
   }
 
   void constant(int place, const Node& node) {

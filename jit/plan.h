@@ -42,7 +42,7 @@ struct Step {
   Range operands;              // of Plan::operands
   Range results;               // of Plan::slots
   Range last_read;             // of Plan::slots: values that no later step reads
-  bool may_overwrite = false;  // elementwise: the first operand, which dies here and is of the result's type
+  bool may_overwrite = false;  // the first operand, if nobody else holds its memory
 };
 
 struct EffectStep {

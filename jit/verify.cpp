@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "jit/custom.h"
+#include "jit/last_reads.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 
@@ -110,9 +112,14 @@ class Checker {
     if (node.attrs.size() != Attrs(op).values().size()) fail("an attribute is missing");
     if (node.form == Form::Copy && op.view == nullptr) fail("only views have a form that copies");
     if (!node.writes()) return;
-    if (graph_.stage != Stage::Captured) fail("a write is left after functionalization");
+    if (graph_.is_functional()) return over_dead_memory();
     if (!op.has(kInplace)) fail(std::string(op.name()) + " has no form that writes");
     if (!node.operands[0].is_value()) fail("a write needs a value to write");
+  }
+
+  void over_dead_memory() const {
+    if (!last_reads_) last_reads_.emplace(graph_);
+    if (!last_reads_->may_overwrite(node_)) fail("a write is left after functionalization");
   }
 
   void types(const Node& node) const {
@@ -155,7 +162,7 @@ class Checker {
     used(Operand::of(effect.value));
     if (effect.value < 0) fail("an effect has no value");
     used(Operand::of(effect.input));
-    const bool is_on_view = graph_.stage == Stage::Fused && effect.kind == Effect::Kind::Write;
+    const bool is_on_view = graph_.is_functional() && effect.kind == Effect::Kind::Write;
     if (input_of(effect.input) != effect.input && !is_on_view) fail("an effect is not on an input");
     const Input& input = graph_.inputs[static_cast<std::size_t>(input_of(effect.input))];
     if (effect.member >= static_cast<int>(input.members.size())) fail("an effect is on no member of a base");
@@ -177,6 +184,7 @@ class Checker {
   std::map<ValueId, ValueId> written_;  // results of writes, by the tensor they are
   std::map<ValueId, ValueId> renamed_;  // tensors whose layout was written, and their name since
   int node_ = -1;
+  mutable std::optional<LastReads> last_reads_;  // when first asked for
 };
 
 // The line of a node, or its op alone when its operands are not there.

@@ -13,6 +13,7 @@
 #include "jit/fused.h"
 #include "jit/fused_text.h"
 #include "jit/pair.h"
+#include "jit/passes/passes.h"
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
 #include "tensor/tape/recompute.h"
@@ -23,10 +24,11 @@ namespace {
 constexpr std::size_t kMostSizes = 1024;  // remembered
 
 // Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
-constexpr std::string_view kEagerPasses[] = {"expand_views", "functionalize", "dce"};
+constexpr std::string_view kFunctional[] = {"expand_views", "functionalize", "dce"};
+constexpr std::string_view kOpByOp[] = {"expand_views", "functionalize", "dce", "reinplace"};
 
-Runner run_ops(const jit::Graph& functional) {
-  auto executable = jit::Executable::make(functional);
+Runner run_ops(const jit::Graph& graph) {
+  auto executable = jit::Executable::make(graph);
   return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
     return executable->run(arguments, symbols);
   };
@@ -53,12 +55,12 @@ Runner checked(const jit::Graph& captured, Runner run) {
 }
 
 Made run_kernels(const jit::Graph& captured) {
-  const jit::Graph fused = jit::fuse(jit::run_pipeline(captured, false).back().graph).graph;
+  const jit::Graph fused = jit::reinplace(jit::fuse(jit::run_pipeline(captured, false).back().graph).graph);
   return {checked(captured, run_ops(fused)), "", [bytes = jit::code_bytes(fused)] { return bytes; }};
 }
 
 Runner run_ops_of(const jit::Graph& captured) {
-  return run_ops(jit::run_passes(captured, kEagerPasses, false).back().graph);
+  return run_ops(jit::run_passes(captured, kOpByOp, false).back().graph);
 }
 
 // Is something written through what was detached, or a view of it? The elements change and the history does
@@ -120,7 +122,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
     }};
   }
   if (!options.own_backend.is_none()) {
-    const jit::Graph functional = jit::run_passes(captured, kEagerPasses, false).back().graph;
+    const jit::Graph functional = jit::run_passes(captured, kFunctional, false).back().graph;
     return {checked(captured, run_own(interpreter, options.own_backend, functional))};
   }
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();

@@ -42,5 +42,7 @@ Graph narrow_writes(const Graph& graph);
 Graph lift_views(const Graph& graph);
 // Without nodes whose results nothing needs.
 Graph dce(const Graph& graph);
+// Ops write over operands that are read for the last time, and parts of arguments are written alone.
+Graph reinplace(const Graph& graph);
 
 }  // namespace kiln::jit

@@ -33,9 +33,15 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
 }
 
 template <ViewFn F>
-Tensors scatter_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = cpu::contiguous_copy(inputs[0], inputs[0].dtype());
-  cpu::copy(Tensor::alias(result, F(result.layout(), attrs).front()), inputs[1]);
+void scatter_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+  const Tensor& x = inputs[0];
+  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
+  cpu::copy(Tensor::alias(output, F(output.layout(), attrs).front()), inputs[1]);
+}
+template <ViewFn F>
+Tensors scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
+  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
+  scatter_into<F>(row, inputs, attrs, result);
   return {result};
 }
 
@@ -138,14 +144,16 @@ Tensors as_strided_scatter_vjp(const VjpArgs& args) {
 
 // ---- Rows ----
 
+template <ViewFn F>
 Op scatter_row(std::string_view signature, std::string_view documentation, std::string_view example,
-               InferFn infer, EagerFn eager, VjpFn vjp, BatchFn batch) {
+               VjpFn vjp, BatchFn batch) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
-          .infer = infer,
-          .eager = eager,
+          .infer = scatter_infer<F>,
+          .eager = scatter_eager<F>,
+          .into = scatter_into<F>,
           .vjp = vjp,
           .jvp = scatter_jvp,
           .batch = batch,
@@ -157,28 +165,29 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
 }  // namespace
 
 void add_view_scatter_ops(OpTable& table) {
-  table.add(scatter_row(
+  table.add(scatter_row<slice_layout>(
       "slice_scatter(x: tensor, source: tensor, dim: index = 0, start: int? = none, end: int? = none, step: "
       "int = 1)",
       "A copy of `x` with `x[start:end:step]` along `dim` replaced by `source`.",
       ">>> slice_scatter(zeros(4, dtype=i64), tensor([1, 2]), 0, 1, 3).tolist()\n[0, 1, 2, 0]",
-      scatter_infer<slice_layout>, scatter_eager<slice_layout>, slice_scatter_vjp, along_dim_batch));
-  table.add(scatter_row(
+      slice_scatter_vjp, along_dim_batch));
+  table.add(scatter_row<select_layout>(
       "select_scatter(x: tensor, source: tensor, dim: index, index: int)",
       "A copy of `x` with one index along `dim` replaced by `source`.",
       ">>> select_scatter(zeros(2, 2, dtype=i64), tensor([1, 2]), 0, 1).tolist()\n[[0, 0], [1, 2]]",
-      scatter_infer<select_layout>, scatter_eager<select_layout>, select_scatter_vjp, along_dim_batch));
-  table.add(scatter_row(
+      select_scatter_vjp, along_dim_batch));
+  table.add(scatter_row<diagonal_layout>(
       "diagonal_scatter(x: tensor, source: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)",
       "A copy of `x` with a diagonal replaced by `source`.",
       ">>> diagonal_scatter(zeros(2, 2, dtype=i64), tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]",
-      scatter_infer<diagonal_layout>, scatter_eager<diagonal_layout>, diagonal_scatter_vjp,
-      diagonal_scatter_batch));
-  Op as_strided = scatter_row(
+      diagonal_scatter_vjp, diagonal_scatter_batch));
+  Op as_strided = scatter_row<as_strided_layout>(
       "as_strided_scatter(x: tensor, source: tensor, size: ints, stride: ints, storage_offset: int? = none)",
       "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `source`.",
       ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",
-      scatter_infer<as_strided_layout>, as_strided_scatter_eager, as_strided_scatter_vjp, nullptr);
+      as_strided_scatter_vjp, nullptr);
+  as_strided.eager = as_strided_scatter_eager;
+  as_strided.into = nullptr;
   as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
   as_strided.batch = Rule<BatchFn>::none("the storage of one example is not a place of its own in a batch");
   as_strided.saves = saves_input(0);

@@ -57,6 +57,8 @@ TEST_CASE("each fault is found", "[jit][verify]") {
   }
   SECTION("writes") {
     graph.nodes[2].form = Form::Write;
+    CHECK(find_fault(graph).empty());  // nobody reads %b again
+    graph.outputs.push_back(graph.nodes[2].operands[0]);
     CHECK(mentions(find_fault(graph), "a write is left"));
   }
   SECTION("writes of what has no such form") {

@@ -4,14 +4,16 @@
 //
 // A file holds a graph, a line `=>`, and the graph that comes of it, or `error: ` and what is said. Lines of
 // `#` before the graph say what it is about. Which passes run is the name of the folder: a pass, or one of
-// kSequences. Both graphs also run on arguments of the same elements and must do the same. --update writes
-// what was found.
+// kSequences. Both graphs also run on arguments of the same elements and must do the same, the second one as
+// an executable, too. --update writes what was found.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
+#include "jit/evaluate.h"
+#include "jit/executable.h"
 #include "jit/passes/passes.h"
 #include "jit/pipeline.h"
 #include "jit/text.h"
@@ -22,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace kiln::jit;
+using kiln::Inputs;
 
 constexpr std::string_view kArrow = "=>\n";
 
@@ -55,6 +58,12 @@ bool is_same_function(const Graph& before, const Graph& after) {
   return after.stage == Stage::Functional || after.stage == before.stage;
 }
 
+testing::Run as_executable(const Graph& graph) {
+  return [&graph, executable = Executable::make(graph)](Inputs arguments) {
+    return executable->run(arguments, bind_symbols(graph, arguments));
+  };
+}
+
 std::string result_of(const Graph& graph, Change change) {
   try {
     const Graph result = change(graph);
@@ -62,7 +71,8 @@ std::string result_of(const Graph& graph, Change change) {
     std::string text = print_graph(result);
     if (!(parse_graph(text) == result)) return text + "error: the text does not read back\n";
     if (!is_same_function(graph, result)) return text;
-    const std::string difference = testing::difference(graph, result);
+    std::string difference = testing::difference(graph, result);
+    if (difference.empty()) difference = testing::difference(graph, as_executable(result));
     return difference.empty() ? text : text + "error: " + difference + "\n";
   } catch (const kiln::OpError& error) {
     return "error: " + std::string(error.message()) + "\n";

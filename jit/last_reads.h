@@ -1,0 +1,32 @@
+// Owns when the memory of values is read for the last time: what a node may write over.
+#pragma once
+
+#include <vector>
+
+#include "jit/graph.h"
+
+namespace kiln::jit {
+
+// Of a graph without writes, or one whose writes go over what was read for the last time. What a composite op
+// gives counts as memory of its own: whether it lies in that of an operand is known when it ran.
+class LastReads {
+ public:
+  explicit LastReads(const Graph& graph);
+
+  // May the node compute into the memory of its first operand? Its op can, the result is of the same type,
+  // the operand was computed by this graph (or kept for it: what a backward graph is given), and nothing that
+  // lies there is read again.
+  bool may_overwrite(int place) const;
+
+ private:
+  ValueId& memory(ValueId id) { return memories_[static_cast<std::size_t>(id)]; }
+  ValueId memory(ValueId id) const { return memories_[static_cast<std::size_t>(id)]; }
+  bool is_alone_in(const Node& node, ValueId memory) const;
+
+  const Graph& graph_;
+  std::vector<ValueId> memories_;  // of each value: the value that it is a view of
+  std::vector<bool> ours_;         // of each value that is a memory
+  std::vector<int> last_read_;     // of each value that is a memory: by which node
+};
+
+}  // namespace kiln::jit

@@ -1,0 +1,20 @@
+// Last, of what runs op by op: nothing looks at values any more, only at where they lie. What a kernel writes
+// over it decides itself.
+#include "jit/last_reads.h"
+#include "jit/passes/passes.h"
+
+namespace kiln::jit {
+
+Graph reinplace(const Graph& graph) {
+  if (!graph.is_functional()) return graph;
+  Graph made = narrow_writes(graph);
+  const LastReads reads(made);
+  std::vector<int> over;
+  for (int place = 0; place < static_cast<int>(made.nodes.size()); ++place) {
+    if (reads.may_overwrite(place)) over.push_back(place);
+  }
+  for (const int place : over) made.nodes[static_cast<std::size_t>(place)].form = Form::Write;
+  return made;
+}
+
+}  // namespace kiln::jit
