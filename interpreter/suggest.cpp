@@ -1,4 +1,5 @@
 // Finds what helps with operands that do not fit: for a product, one in scope with which it does.
+#include "interpreter/capture/registers.h"
 #include "interpreter/errors.h"
 #include "tensor/op.h"
 
@@ -27,7 +28,8 @@ struct Candidate {
   const Value* value;
 };
 
-// Tensors the user can name here: the function's variables first, then the module's.
+// Tensors the user can name here: the function's variables first, then the module's. Of the former those that
+// are still read: a frame that compiled code rebuilt holds no others, and the suggestion is the same there.
 std::vector<Candidate> tensors_in_scope(const Frame& frame) {
   std::vector<Candidate> found;
   const auto add = [&](std::string_view name, const Value& slot) {
@@ -35,7 +37,10 @@ std::vector<Candidate> tensors_in_scope(const Frame& frame) {
     if (value.is(Tag::Tensor)) found.push_back({name, &value});
   };
   const auto locals = frame.code->function->locals;
-  for (std::size_t i = 0; i < locals.size(); ++i) add(locals[i], frame.base[i]);
+  for (std::size_t i = 0; i < locals.size(); ++i) {
+    if (frame.code->liveness().is_live(frame.place(), static_cast<std::uint32_t>(i)))
+      add(locals[i], frame.base[i]);
+  }
   for (std::size_t i = 0; i < frame.module().slots.size(); ++i)
     add(frame.module().names[i], frame.module().slots[i]);
   return found;
