@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "tensor/tensor.h"
 
@@ -17,7 +17,7 @@ class RecentPlans {
   // `make` gives the plan that is not there.
   template <class F>
   std::shared_ptr<const Plan> get(Inputs inputs, const Dims& symbols, const F& make) const {
-    auto& place = places_[place_of(inputs, symbols)];
+    Place& place = places_[place_of(inputs, symbols)];
     std::shared_ptr<const Plan> plan = place.load();
     const auto same_layout = [](const Tensor& x, const Layout& layout) { return x.layout() == layout; };
     if (plan && plan->symbols == symbols &&
@@ -31,6 +31,23 @@ class RecentPlans {
  private:
   static constexpr int kBits = 4;
 
+  // Not std::atomic<std::shared_ptr>: that of GCC 12 ends a load with a relaxed store, which is a race.
+  class Place {
+   public:
+    std::shared_ptr<const Plan> load() {
+      const std::lock_guard lock(mutex_);
+      return plan_;
+    }
+    void store(std::shared_ptr<const Plan> plan) {
+      const std::lock_guard lock(mutex_);
+      plan_.swap(plan);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::shared_ptr<const Plan> plan_;
+  };
+
   // One place for each choice of sizes, so that finding it takes no search.
   static std::size_t place_of(Inputs inputs, const Dims& symbols) {
     std::uint64_t hash = 0;
@@ -42,7 +59,7 @@ class RecentPlans {
     return static_cast<std::size_t>(hash >> (64 - kBits));
   }
 
-  mutable std::array<std::atomic<std::shared_ptr<const Plan>>, 1 << kBits> places_;
+  mutable std::array<Place, 1 << kBits> places_;
 };
 
 }  // namespace kiln::jit

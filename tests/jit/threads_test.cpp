@@ -43,6 +43,24 @@ Graph with_symbol() {
       "}\n");
 }
 
+// Rows, columns, a product of a library, and kernels that write over arguments.
+Graph with_all_kinds() {
+  return parse_graph(
+      "graph functional f(%x: f32[s0, 80], %w: f32[80, 80], %p: f32[s0, 80]) where s0 = 9 {\n"
+      "  %y = matmul(%x, %w) : f32[s0, 80]\n"
+      "  %most = amax(%y, dim=[1], keepdim=true) : f32[s0, 1]\n"
+      "  %d = sub(%y, %most) : f32[s0, 80]\n"
+      "  %e = exp(%d) : f32[s0, 80]\n"
+      "  %sum = sum(%e, dim=[1], keepdim=true) : f32[s0, 1]\n"
+      "  %s = div(%e, %sum) : f32[s0, 80]\n"
+      "  %columns = sum(%s, dim=[0], keepdim=false) : f32[80]\n"
+      "  %t = mul(%s, 0.5) : f32[s0, 80]\n"
+      "  %p_1 = sub(%p, %t) : f32[s0, 80]\n"
+      "  return %s, %columns\n"
+      "  write %p <- %p_1\n"
+      "}\n");
+}
+
 // Another graph for each number.
 Graph scaled(int k) {
   return parse_graph(
@@ -68,6 +86,24 @@ TEST_CASE("threads run one graph with sizes of their own", "[jit][threads]") {
             const Tensors found = executable->run(arguments, {{"s0", n}});
             const Tensors expected = evaluate(graph, arguments);
             if (!same_bits(found[0], expected[0]) || !same_bits(found[1], expected[1])) return false;
+          }
+          return true;
+        }) == 0);
+}
+
+TEST_CASE("threads run rows, products and writes with sizes of their own", "[jit][threads]") {
+  const Graph graph = with_all_kinds();
+  const auto executable = Executable::make(fuse(graph).graph);
+  CHECK(failures_in_threads([&](int t) {
+          for (int round = 0; round < 20; ++round) {
+            const std::int64_t n = 2 + (round * 37 + 11 * t) % 300;
+            const Tensor x = values({n, 80}, DType::F32, t), w = values({80, 80}, DType::F32, round);
+            const std::vector<Tensor> ours{x, w, values({n, 80}, DType::F32, 5)},
+                theirs{x, w, ops::clone(ours[2])};
+            const Tensors found = executable->run(ours, {{"s0", n}});
+            const Tensors expected = evaluate(graph, theirs);
+            if (!same_bits(found[0], expected[0]) || !same_bits(found[1], expected[1])) return false;
+            if (!same_bits(ours[2], theirs[2])) return false;
           }
           return true;
         }) == 0);
