@@ -9,6 +9,7 @@
 #include <set>
 
 #include "jit/filled.h"
+#include "jit/kernel_code.h"
 #include "jit/lower.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
@@ -17,8 +18,9 @@
 namespace kiln::jit {
 namespace {
 
-// Pointers and steps of a kernel's loop stay in registers, and its code in the first cache.
-constexpr std::size_t kMostNodes = 64;
+// A kernel's code stays in the first cache, and what it moves along in registers.
+constexpr std::int64_t kMostWork = 512;  // in additions for each element
+static_assert(kMostWork / kCostly <= kMostFailures, "each op that may fail has a bit");
 constexpr std::size_t kMostValues = 24;
 // Bytes of memory that are worth another kernel.
 constexpr std::int64_t kWorthAKernel = 32 * 1024;
@@ -35,6 +37,8 @@ class Grouper {
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
         values_read_(graph.nodes.size()),
+        reads_(graph.nodes.size()),
+        work_(graph.nodes.size(), 1),
         leader_(graph.nodes.size()) {
     std::iota(leader_.begin(), leader_.end(), 0);
     for (const Operand& each : graph.outputs) kept_.insert(each.value);
@@ -68,6 +72,7 @@ class Grouper {
   const std::vector<int>& members(int place) const {
     return members_[static_cast<std::size_t>(leader(place))];
   }
+  std::int64_t work(int place) const { return work_[static_cast<std::size_t>(leader(place))]; }
   const Space& space(int place) const { return spaces_[static_cast<std::size_t>(leader(place))]; }
   const Type& type_of(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
   const Sizes& sizes(int place) const { return type_of(node(place).outputs[0]).sizes; }
@@ -79,6 +84,7 @@ class Grouper {
       why = space_of_reduction(graph_, node(place), space);
       if (why.empty()) why = why_not_worth_it(space);
     }
+    if (!node(place).is_constant()) work_[static_cast<std::size_t>(place)] = work_of(*node(place).op);
     why_not_.push_back(std::move(why));
     spaces_.push_back(std::move(space));
   }
@@ -91,20 +97,19 @@ class Grouper {
   }
   bool is_lowered(int place) const { return why_not_[static_cast<std::size_t>(place)].empty(); }
 
-  std::vector<ValueId> read_by(int place) const {
-    std::vector<ValueId> read;
-    for (const Operand& each : node(place).operands) {
-      const bool again = std::find(read.begin(), read.end(), each.value) != read.end();
-      if (each.is_value() && producer(each.value) >= 0 && !again) read.push_back(each.value);
-    }
-    return read;
-  }
+  const std::vector<ValueId>& read_by(int place) const { return reads_[static_cast<std::size_t>(place)]; }
 
-  // What reads each node's results, and the next random draw after each: their order is fixed.
+  // What each node reads of others, what reads its results, and the next random draw after each: their order
+  // is fixed.
   void connect() {
     int last_draw = -1;
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
-      for (const ValueId id : read_by(place)) {
+      std::vector<ValueId>& read = reads_[static_cast<std::size_t>(place)];
+      for (const Operand& each : node(place).operands) {
+        const bool again = std::find(read.begin(), read.end(), each.value) != read.end();
+        if (each.is_value() && producer(each.value) >= 0 && !again) read.push_back(each.value);
+      }
+      for (const ValueId id : read) {
         readers_[static_cast<std::size_t>(producer(id))].push_back(place);
         values_read_[static_cast<std::size_t>(producer(id))].push_back(place);
       }
@@ -120,7 +125,7 @@ class Grouper {
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
     if (std::string why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
-    if (members(from).size() + members(to).size() > kMostNodes || values_of(from, to) > kMostValues) {
+    if (work(from) + work(to) > kMostWork || values_of(from, to) > kMostValues) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -195,6 +200,7 @@ class Grouper {
   }
   void merge(int from, int to, Space both) {
     const int kept = std::min(leader(from), leader(to)), gone = std::max(leader(from), leader(to));
+    work_[static_cast<std::size_t>(kept)] += work_[static_cast<std::size_t>(gone)];
     auto& all = members_[static_cast<std::size_t>(kept)];
     for (const int each : members_[static_cast<std::size_t>(gone)]) {
       leader_[static_cast<std::size_t>(each)] = kept;
@@ -364,6 +370,8 @@ class Grouper {
   std::vector<std::vector<int>> readers_;      // what waits for each node
   std::vector<std::vector<int>> values_read_;  // of these, by whom what it makes is read
   std::set<ValueId> kept_;                     // by the caller
+  std::vector<std::vector<ValueId>> reads_;    // by each node, of what others make
+  std::vector<std::int64_t> work_;             // by leader
   std::vector<std::string> why_not_;
   std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // of the kernel that a node is in: its first node

@@ -21,7 +21,6 @@ constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 constexpr std::int64_t kWidest = 8;    // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
 constexpr std::int64_t kGrain = 1 << 16;  // elements per thread of a nest that does next to nothing
-constexpr std::int64_t kCostly = 8;       // a function such as exp, in additions
 
 // As many vectors, without values at first; few of them need no memory.
 class Vectors {
@@ -358,10 +357,9 @@ class ElementwiseKernel final : public Kernel {
 
 std::int64_t cost_of(const LoopNest& nest) {
   std::int64_t cost = 1;
-  for (const Load& each : nest.loads) cost += each.drawn != nullptr ? kCostly : 0;
+  for (const Load& each : nest.loads) cost += each.drawn != nullptr ? work_of(*each.drawn) : 0;
   for (const Instruction& step : nest.body) {
-    if (step.kind != Instruction::Kind::Apply || step.invariant) continue;
-    cost += step.op->pointwise->rule == TypeRule::Float ? kCostly : 1;
+    if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);
   }
   return cost;
 }

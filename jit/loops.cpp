@@ -6,6 +6,7 @@
 
 #include "jit/kernel_code.h"
 #include "jit/text.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 namespace {
@@ -100,6 +101,12 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
 }
 
 }  // namespace
+
+std::int64_t work_of(const Op& op) {
+  const Pointwise* const row = op.pointwise;
+  const bool is_function = row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty());
+  return is_function || op.has(kRandom) ? kCostly : 1;
+}
 
 std::string line_text(const LoopNest& nest, std::size_t line) {
   if (line >= column_line(nest, 0))

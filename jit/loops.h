@@ -36,6 +36,11 @@ struct Load {
   bool ahead = false;      // memory that each row is the first to read: the next one's is fetched meanwhile
 };
 
+// What an op does for each element, in additions: a function such as exp, or one that is done element by
+// element, is kCostly.
+inline constexpr std::int64_t kCostly = 8;
+std::int64_t work_of(const Op& op);
+
 using Register = int;  // the instruction that computes it, by position
 
 // What is computed for each element; a register holds it as it would lie in memory, so that every instruction
