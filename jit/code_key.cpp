@@ -31,7 +31,8 @@ class Key {
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
 void put(Key& key, const Load& load) {
-  const auto& [input, buffer, column, drawn, attrs, dtype, steps, invariant, per_row, repeats, ahead] = load;
+  const auto& [input, buffer, column, drawn, picked, attrs, operands, dtype, steps, invariant, per_row,
+               repeats, ahead] = load;
   key.put(dtype);
   key.put(invariant);
   key.put(per_row);

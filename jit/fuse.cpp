@@ -123,6 +123,7 @@ class Grouper {
   std::string why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
+    if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
     if (std::string why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
     if (work(from) + work(to) > kMostWork || values_of(from, to) > kMostValues) {
@@ -167,7 +168,20 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
+      if (is_picked(each)) return node(each).op->has(kMayFail);
       return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
+    });
+  }
+  bool is_picked(int place) const { return picks(graph_, node(place)); }
+  // What is picked must lie in memory when the kernel begins.
+  bool reads_own(int from, int to) const {
+    return any_member(from, to, [&](int each) {
+      if (!is_picked(each)) return false;
+      const std::vector<ValueId> read = read_by(each);
+      return std::any_of(read.begin(), read.end(), [&](ValueId id) {
+        const int made_by = producer(memory_of(id));
+        return made_by >= 0 && (leader(made_by) == leader(from) || leader(made_by) == leader(to));
+      });
     });
   }
   std::vector<int> members_of(int from, int to) const {
@@ -178,7 +192,7 @@ class Grouper {
   }
 
   void join(int from, int to) {
-    if (is_lowered(to) && filled_with(node(from))) return;  // a number within the kernel
+    if (is_lowered(to) && !is_picked(to) && filled_with(node(from))) return;  // a number within the kernel
     if (std::string reason = join_or_why_not(from, to); !reason.empty())
       fusion_.unfused.push_back({from, to, std::move(reason)});
   }
@@ -215,7 +229,7 @@ class Grouper {
   void join_readers() {
     std::map<ValueId, std::vector<int>> readers;  // of what comes from memory
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
-      if (!is_lowered(place)) continue;
+      if (!is_lowered(place) || is_picked(place)) continue;
       for (const Operand& each : node(place).operands) {
         const bool in_memory =
             each.is_value() && (producer(each.value) < 0 || !is_lowered(producer(each.value)));

@@ -56,6 +56,7 @@ std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel, KernelOp::
     }
     for (const Load& each : pass.loads) {
       if (each.drawn != nullptr) row.traits |= kRandom;
+      if (each.picked != nullptr && each.picked->has(kMayFail)) row.traits |= kMayFail;
     }
   }
   row.outputs = static_cast<int>(kernel->lowered().outputs.size());

@@ -17,6 +17,7 @@ namespace {
 
 using Access = KernelPlan::LoadPlan::Access;
 
+constexpr std::int64_t kLongRow = 64;  // worth a call
 constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 constexpr std::int64_t kWidest = 8;    // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
@@ -76,15 +77,18 @@ class Walk {
   std::int64_t offset_ = 0;
 };
 
+using Pick = std::unique_ptr<const cpu::Picked>;
+
 // One run: what all threads share.
 class Run {
  public:
-  // `draws`: what random numbers are made of, by load.
+  // By load: `draws` is what random numbers are made of, `picks` what is picked.
   Run(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called,
-      Inputs inputs, std::span<const Generator> draws, const Tensors& outputs)
-      : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws) {
+      Inputs inputs, std::span<const Generator> draws, std::span<const Pick> picks, const Tensors& outputs)
+      : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), picks_(picks) {
     for (std::size_t k = 0; k < nest.loads.size(); ++k) {
-      if (plan.loads[k].access == Access::Drawn) {
+      const Access access = plan.loads[k].access;
+      if (access == Access::Drawn || access == Access::Picked) {
         loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
         continue;
       }
@@ -158,6 +162,10 @@ class Run {
       std::int64_t rest = end - at;
       if (plan_.all_direct) return rest;
       if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
+      for (const Pick& each : run_.picks_) {  // what lies together need not be copied
+        const std::int64_t together = each == nullptr ? 0 : each->together(at);
+        if (together >= kLongRow) rest = std::min(rest, together);
+      }
       if (rest <= kBlock) return rest;
       return rest - kBlock < kVector ? rest - kVector : kBlock;
     }
@@ -172,8 +180,9 @@ class Run {
         }
       }
       for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
-      for (std::size_t k = 0; k < run_.draws_.size(); ++k) {
+      for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
         if (plan_.loads[k].access == Access::Drawn) draw(k, at, count);
+        if (plan_.loads[k].access == Access::Picked) places_[k] = run_.picks_[k]->read(at, count, memory(k));
       }
       for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
         places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
@@ -182,11 +191,15 @@ class Run {
     }
 
     void draw(std::size_t k, std::int64_t at, std::int64_t count) {
-      if (drawn_.empty()) drawn_.resize(run_.draws_.size());
-      if (drawn_[k] == nullptr) drawn_[k] = std::make_unique<std::byte[]>(kBlock * kWidest);
-      cpu::fill_part(run_.nest_.loads[k].dtype, plan_.loads[k].distribution, run_.draws_[k], at, count,
-                     drawn_[k].get());
-      places_[k] = drawn_[k].get();
+      std::byte* const to = memory(k);
+      cpu::fill_part(run_.nest_.loads[k].dtype, plan_.loads[k].distribution, run_.draws_[k], at, count, to);
+      places_[k] = to;
+    }
+    // For a block of what a load makes.
+    std::byte* memory(std::size_t k) {
+      if (made_.empty()) made_.resize(run_.loads_.size());
+      if (made_[k] == nullptr) made_[k] = std::make_unique<std::byte[]>(kBlock * kWidest);
+      return made_[k].get();
     }
 
     // Where a strided store goes: its row, or a block that is scattered afterwards.
@@ -289,7 +302,7 @@ class Run {
     std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
     std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
     std::vector<StoreWalk> store_walks_;
-    std::vector<std::unique_ptr<std::byte[]>> drawn_;  // by load
+    std::vector<std::unique_ptr<std::byte[]>> made_;  // by load
   };
 
   const LoopNest& nest_;
@@ -297,6 +310,7 @@ class Run {
   KernelFn function_;
   const cpu::BlockKernel* called_;
   std::span<const Generator> draws_;
+  std::span<const Pick> picks_;
   Tensors copies_;
   SmallVector<Source, 8> loads_;
   SmallVector<Target, 4> outputs_;
@@ -313,12 +327,13 @@ class ElementwiseKernel final : public Kernel {
     const LoopNest& nest = lowered_.passes[0];
     const auto plan =
         plans_.get(inputs, symbols, [&] { return make_plan(nest, inputs, symbols, named(symbols)); });
+    const std::vector<Pick> picks = open_picks(*plan, inputs);
     const std::vector<Generator> draws = next_draws();
     Tensors outputs;
     for (std::size_t k = 0; k < nest.stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
     const std::int64_t count = count_elements(plan->sizes);
     if (count == 0) return outputs;
-    const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, draws, outputs);
+    const Run run(nest, *plan, functions_[0], called_[0].data(), inputs, draws, picks, outputs);
     std::atomic<std::uint64_t> failed{0};
     parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
       if (const std::uint64_t found = run.piece(begin, end))
@@ -329,6 +344,17 @@ class ElementwiseKernel final : public Kernel {
   }
 
  private:
+  // By load; none when nothing is picked.
+  std::vector<Pick> open_picks(const KernelPlan& plan, Inputs inputs) const {
+    std::vector<Pick> picks;
+    const std::vector<Load>& loads = lowered_.passes[0].loads;
+    for (std::size_t k = 0; k < loads.size(); ++k) {
+      if (loads[k].picked == nullptr) continue;
+      picks.resize(loads.size());
+      picks[k] = open_pick(loads[k], plan.loads[k].pick, inputs);
+    }
+    return picks;
+  }
   // By load, in the order of the ops; none when there are no random numbers.
   std::vector<Generator> next_draws() const {
     std::vector<Generator> draws;
@@ -357,7 +383,8 @@ class ElementwiseKernel final : public Kernel {
 
 std::int64_t cost_of(const LoopNest& nest) {
   std::int64_t cost = 1;
-  for (const Load& each : nest.loads) cost += each.drawn != nullptr ? work_of(*each.drawn) : 0;
+  for (const Load& each : nest.loads)
+    cost += each.drawn != nullptr ? work_of(*each.drawn) : each.picked != nullptr ? 1 : 0;
   for (const Instruction& step : nest.body) {
     if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);
   }

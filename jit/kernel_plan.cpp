@@ -188,6 +188,12 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
       plan.loads.push_back(std::move(made));
       continue;
     }
+    if (load.picked != nullptr) {
+      made.pick = plan_pick(load, plan.inputs, values);
+      made.strides = contiguous_strides(plan.sizes);
+      plan.loads.push_back(std::move(made));
+      continue;
+    }
     ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);
     made.laid_out = std::move(shown.laid_out);
     made.layout = std::move(shown.layout);
@@ -212,7 +218,9 @@ KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, c
   }
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     KernelPlan::LoadPlan& load = plan.loads[k];
-    load.access = nest.loads[k].drawn != nullptr ? Access::Drawn : access_of(plan.axes, load.strides);
+    load.access = nest.loads[k].drawn != nullptr    ? Access::Drawn
+                  : nest.loads[k].picked != nullptr ? Access::Picked
+                                                    : access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }
   plan.by_rows = plan.axes.back() >= kLongRow;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "jit/text.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -59,10 +60,10 @@ class Finder {
     std::string why;
     if (node.op->lowering == Lowering::Reduce) {
       why = reduction(node, level);
-    } else if (!draws_each_element(*node.op)) {  // of an operand that takes only the type
+    } else if (pick_of(*node.op) == nullptr && !draws_each_element(*node.op)) {
       why = elementwise(node, level);
     } else if (sizes(node.outputs[0]) != space_.axes) {
-      why = "numbers are drawn for other elements";
+      why = fmt::format("{} gives other elements", node.op->name());
     }
     levels_.emplace(node.outputs[0], level);
     return why;

@@ -29,8 +29,18 @@ std::string view_text(const IndexStep& step) {
   return step.output > 0 ? fmt::format("{}#{}", text, step.output) : text;
 }
 
+std::string place_text(const LoopNest& nest, const Load& load);
+
+std::string pick_text(const LoopNest& nest, const Load& load) {
+  std::string operands;
+  for (const Load& each : load.operands)
+    operands += (operands.empty() ? "" : ", ") + (each.input < 0 ? "none" : place_text(nest, each));
+  return application_text(*load.picked, load.attrs, std::move(operands));
+}
+
 std::string place_text(const LoopNest& nest, const Load& load) {
   if (load.drawn != nullptr) return application_text(*load.drawn, load.attrs);
+  if (load.picked != nullptr) return pick_text(nest, load);
   std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
                      : load.column >= 0 ? fmt::format("columns{}", load.column)
                                         : fmt::format("in{}", load.input);

@@ -27,7 +27,9 @@ struct Load {
   int buffer = -1;               // or among what an earlier pass kept of the row
   int column = -1;               // or among the results of reductions down the columns
   const Op* drawn = nullptr;     // or random numbers, made where they are read
-  std::vector<GraphAttr> attrs;  // of `drawn`
+  const Op* picked = nullptr;    // or what this op picks from `operands`, read a stretch at a time
+  std::vector<GraphAttr> attrs;  // of `drawn` or `picked`
+  std::vector<Load> operands;    // where these lie; no input: left out
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
   bool invariant = false;  // one element for the whole nest, or for each row

@@ -11,6 +11,7 @@
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "tensor/cpu/elementwise.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
@@ -78,12 +79,32 @@ std::string_view kind_of(const Op& op) {
   return "is one kernel of its own";
 }
 
+std::string why_not_picked(const Graph& graph, const Node& node) {
+  const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
+  if (result.device != Device{}) return "it is not on the CPU";
+  for (const Operand& each : node.operands) {
+    if (each.is_number()) return fmt::format("{} of a number", node.op->name());
+    if (!each.is_value()) continue;
+    const Type& type = graph.values[static_cast<std::size_t>(each.value)].type;
+    const bool is_index = is_integer(type.dtype) && node.op->has(kMayFail);
+    if (type.is_number || (type.dtype != result.dtype && !is_index))
+      return fmt::format("{} converts what it reads", node.op->name());
+  }
+  return "";
+}
+
 }  // namespace
+
+bool picks(const Graph& graph, const Node& node) {
+  return !node.is_constant() && node.form == Form::Plain && pick_of(*node.op) != nullptr &&
+         why_not_picked(graph, node).empty();
+}
 
 std::string why_not_lowered(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
   const bool draws = draws_each_element(*node.op);
+  if (pick_of(*node.op) != nullptr) return why_not_picked(graph, node);
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;

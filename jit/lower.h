@@ -11,6 +11,9 @@ namespace kiln::jit {
 // Why a node cannot be part of a kernel; empty when it can.
 std::string why_not_lowered(const Graph& graph, const Node& node);
 
+// Is the node one that reads at computed places, from tensors in memory, and can be read where it is needed?
+bool picks(const Graph& graph, const Node& node);
+
 // The view whose elements a node replaces by its second operand, so that a kernel can store them there; null
 // when it does something else.
 const Op* placed_view(const Graph& graph, const Node& node);

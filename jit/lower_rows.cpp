@@ -5,6 +5,7 @@
 #include "jit/lower.h"
 #include "jit/nest_builder.h"
 #include "tensor/cpu/fold.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/reduce.h"
@@ -92,6 +93,7 @@ class RowLowerer {
     if (place < 0 || !is_full(id)) return 0;
     const Pointwise* row = node(place).op->pointwise;
     if (draws_each_element(*node(place).op)) return kMostRecomputed + 1;
+    if (pick_of(*node(place).op) != nullptr) return 0;  // it is there from the pass before
     if (row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty())) return kMostRecomputed + 1;
     int steps = 1;
     for (const Operand& each : node(place).operands) {

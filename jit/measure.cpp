@@ -43,6 +43,10 @@ std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, cons
   std::int64_t most = 0;
   for (const LoopNest& pass : lowered.passes) {
     for (const Load& load : pass.loads) {
+      for (const Load& each : load.operands) {  // at most one for each element
+        if (each.input == input)
+          most = std::max(most, std::min(x.numel(), count_elements(evaluate(pass.axes, symbols))));
+      }
       if (load.input != input) continue;
       most = std::max(most, count_elements(layout_of(load, x.layout(), symbols).layout.sizes));
     }

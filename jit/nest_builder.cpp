@@ -6,6 +6,7 @@
 
 #include "jit/filled.h"
 #include "jit/shape_rules.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/random.h"
 
@@ -13,7 +14,8 @@ namespace kiln::jit {
 
 Register NestBuilder::node(int place, const Resolve& resolve) {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  const Register made = draws_each_element(*node.op) ? draw(node)
+  const Register made = draws_each_element(*node.op)   ? draw(node)
+                        : pick_of(*node.op) != nullptr ? pick(node)
                         : node.op->pointwise != nullptr
                             ? apply(node, resolve)
                             : converted(operand(node.operands[0], resolve), type(node.outputs[0]).dtype);
@@ -49,6 +51,16 @@ Register NestBuilder::draw(const Node& node) {
   made.dtype = type(node.outputs[0]).dtype;
   made.drawn = node.op;
   made.attrs = node.attrs;
+  return read(std::move(made));
+}
+
+Register NestBuilder::pick(const Node& node) {
+  Load made;
+  made.dtype = type(node.outputs[0]).dtype;
+  made.picked = node.op;
+  made.attrs = node.attrs;
+  for (const Operand& each : node.operands)
+    made.operands.push_back(each.is_value() ? location(each.value) : Load());
   return read(std::move(made));
 }
 

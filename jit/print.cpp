@@ -230,8 +230,8 @@ std::string place_text(const Graph& graph, const Node& node) {
   return text;
 }
 
-std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs) {
-  return fmt::format("{}({})", op.name(), attrs_text(op, attrs, true));
+std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs, std::string operands) {
+  return fmt::format("{}({}{})", op.name(), operands, attrs_text(op, attrs, operands.empty()));
 }
 
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names) {

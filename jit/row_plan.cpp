@@ -142,6 +142,7 @@ RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, co
         RowLoadPlan& made = pass.loads.emplace_back();
         if (load.drawn != nullptr)
           made.distribution = distribution_of(*load.drawn, evaluate(*load.drawn, load.attrs, values));
+        if (load.picked != nullptr) made.pick = plan_pick(load, plan.inputs, values);
         continue;
       }
       ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);

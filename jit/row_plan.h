@@ -8,6 +8,7 @@ namespace kiln::jit {
 
 struct RowLoadPlan {
   cpu::Distribution distribution;  // of random numbers
+  PickPlan pick;                   // of what an op picks
   std::vector<Layout> laid_out;    // see ShownLayout
   Layout layout;                   // as it is read, over all axes; of what is per row: over the rows
   bool copied = false;             // to contiguous memory first

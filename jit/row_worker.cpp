@@ -31,7 +31,23 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
   slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+  open_picks(inputs);
   take_draws();
+}
+
+// One for each node, whichever passes read it.
+void RowRun::open_picks(Inputs inputs) {
+  std::map<int, int> numbers;  // by node
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    std::vector<int>& of_loads = pick_of.emplace_back(passes[p].loads.size(), -1);
+    for (const Instruction& each : passes[p].body) {
+      const auto k = static_cast<std::size_t>(each.index);
+      if (each.kind != Instruction::Kind::Read || passes[p].loads[k].picked == nullptr) continue;
+      const auto [found, fresh] = numbers.emplace(each.node, static_cast<int>(picks.size()));
+      of_loads[k] = found->second;
+      if (fresh) picks.push_back(open_pick(passes[p].loads[k], plan.passes[p].loads[k].pick, inputs));
+    }
+  }
 }
 
 // In the order of the ops, which need not be that of the passes.
@@ -73,6 +89,7 @@ Worker::Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
       kept_(kept),
       kept_rows_(kept_rows),
       passes_(run.passes.size()),
+      picks_(run.picks.size()),
       blocks_(run.lowered.slots.size()) {
   for (std::size_t p = 0; p < passes_.size(); ++p) prepare(passes_[p], p);
 }
@@ -83,6 +100,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.plan = &run_.plan.passes[p];
   pass.loads = &run_.loads[p];
   pass.draws = &run_.draws[p];
+  pass.pick_of = run_.pick_of[p];
   pass.drawn.resize(pass.draws->size());
   pass.function = run_.functions[p];
   pass.places.resize(nest.loads.size() + nest.stores.size() + nest.columns.size());
@@ -176,8 +194,13 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_
       pass.places[k] = kept(load.buffer, row) + begin * source.item;
       continue;
     }
+    const std::int64_t at = row * run_.plan.length + begin;
     if (load.drawn != nullptr) {
-      pass.places[k] = draw(pass, k, row * run_.plan.length + begin, end - begin);
+      pass.places[k] = draw(pass, k, at, end - begin);
+      continue;
+    }
+    if (load.picked != nullptr) {
+      pass.places[k] = pick(static_cast<std::size_t>(pass.pick_of[k]), load.dtype, at, end - begin);
       continue;
     }
     const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
@@ -198,12 +221,22 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_
   }
 }
 
-std::byte* Worker::draw(Pass& pass, std::size_t k, std::int64_t first, std::int64_t count) {
+const std::byte* Worker::draw(Pass& pass, std::size_t k, std::int64_t first, std::int64_t count) {
   std::vector<std::byte>& numbers = pass.drawn[k];
   const DType dtype = pass.nest->loads[k].dtype;
   numbers.resize(std::max(numbers.size(), static_cast<std::size_t>(count * bytes_of(dtype))));
   cpu::fill_part(dtype, pass.plan->loads[k].distribution, (*pass.draws)[k], first, count, numbers.data());
   return numbers.data();
+}
+
+const std::byte* Worker::pick(std::size_t number, DType dtype, std::int64_t first, std::int64_t count) {
+  LastPick& last = picks_[number];
+  if (last.first == first && last.count == count) return last.place;
+  last.memory.resize(std::max(last.memory.size(), static_cast<std::size_t>(count * bytes_of(dtype))));
+  last.place = run_.picks[number]->read(first, count, last.memory.data());
+  last.first = first;
+  last.count = count;
+  return last.place;
 }
 
 std::byte* Worker::place_of(const Store& store, std::int64_t row, std::int64_t begin) {

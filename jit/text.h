@@ -15,8 +15,8 @@ std::string print_graph(const Graph& graph);
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names);
 // An effect as its line in the text.
 std::string print_effect(const Graph& graph, const Effect& effect);
-// An op with its attributes alone: "slice(dim=0, start=1)".
-std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs);
+// An op with its attributes: "slice(dim=0, start=1)"; behind `operands`, if there are any.
+std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs, std::string operands = "");
 // "demo.kiln:2:12", with "grad of %b, " before it for a backward node, "recomputes %a, " for one that is its
 // own origin; empty when nothing is known.
 std::string place_text(const Graph& graph, const Node& node);

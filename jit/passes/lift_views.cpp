@@ -60,8 +60,9 @@ class Lifter {
   }
   std::int64_t count(ValueId id) const { return count_elements(evaluate(type(id).sizes, graph_.hints)); }
   bool is_lowered(int place) const {
-    return place != kOutside &&
-           why_not_lowered(graph_, graph_.nodes[static_cast<std::size_t>(place)]).empty();
+    if (place == kOutside) return false;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+    return why_not_lowered(graph_, node).empty() && !picks(graph_, node);
   }
 
   void lift(const Node& view) {

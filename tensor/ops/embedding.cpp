@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/offsets.h"
 #include "tensor/cpu/places.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -37,6 +38,12 @@ Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
   const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
   cpu::take(result, weight, cpu::places_along(weight, 0, index));
   return {result};
+}
+
+std::unique_ptr<const cpu::Picked> pick_rows(Inputs inputs, const Attrs&) {
+  const Tensor& weight = inputs[1];
+  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
+  return cpu::pick_places(weight, cpu::places_along(weight, 0, index));
 }
 
 // `values` of rows, with `instead` where the index names the padding of a weight of so many rows.
@@ -84,6 +91,8 @@ Tensors embedding_batch(const BatchArgs& args) {
 }
 
 }  // namespace
+
+PickFn pick_of_embedding(const Op& op) { return op.eager == &embedding_eager ? pick_rows : nullptr; }
 
 void add_embedding_ops(OpTable& table) {
   table.add(

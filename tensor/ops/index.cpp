@@ -6,6 +6,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/offsets.h"
 #include "tensor/cpu/places.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -95,6 +96,11 @@ Tensors gather_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
   cpu::gather(result, x, dim, index);
   return {result};
+}
+std::unique_ptr<const cpu::Picked> pick_gathered(Inputs inputs, const Attrs& attrs) {
+  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
+  const Dim size = size_along(inputs[0], dim);
+  return cpu::pick_along(inputs[0], dim, cpu::checked_index(inputs[1], size, dim, false, 1));
 }
 Tensors gather_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -268,6 +274,12 @@ Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor result = Tensor::empty(sizes, x.dtype(), x.device());
   cpu::take(result, x, cpu::places_along(x, dim, index));
   return {result};
+}
+std::unique_ptr<const cpu::Picked> pick_selected(Inputs inputs, const Attrs& attrs) {
+  const Tensor& x = inputs[0];
+  const int dim = dim_attr(attrs, "dim", x.rank());
+  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
+  return cpu::pick_places(x, cpu::places_along(x, dim, index));
 }
 Tensors index_select_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -487,6 +499,11 @@ void add_selecting(OpTable& table) {
 }
 
 }  // namespace
+
+PickFn pick_of_indexing(const Op& op) {
+  if (op.eager == &gather_eager) return pick_gathered;
+  return op.eager == &index_select_eager ? pick_selected : nullptr;
+}
 
 void add_index_ops(OpTable& table) {
   add_gathering(table);

@@ -8,6 +8,7 @@
 #include "tensor/cpu/nonzero.h"
 #include "tensor/cpu/offsets.h"
 #include "tensor/cpu/places.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -221,6 +222,10 @@ Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
   const Tensor result = Tensor::empty(plan.sizes, x.dtype(), x.device());
   cpu::take(result, x, plan.places);
   return {result};
+}
+
+std::unique_ptr<const cpu::Picked> pick_indexed(Inputs inputs, const Attrs&) {
+  return cpu::pick_places(inputs[0], plan_of(inputs[0], inputs.subspan(1), 1).places);
 }
 
 // One value for all that a mask picks needs no places.
@@ -474,6 +479,8 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
 }
 
 }  // namespace
+
+PickFn pick_of_advanced_index(const Op& op) { return op.eager == &index_eager ? pick_indexed : nullptr; }
 
 void add_advanced_index_ops(OpTable& table) {
   table.add(

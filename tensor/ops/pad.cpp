@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -86,6 +87,39 @@ Tensors constant_pad_vjp(const VjpArgs& args) {
 }
 Tensors constant_pad_jvp(const JvpArgs& args) {
   return {pad_zeros(args.op, args.tangents[0], args.attrs.get<Dims>("pad"))};
+}
+
+// Where each line along the last dimension of the padded tensor begins in `x`; -1 for those beside it.
+std::vector<std::int64_t> padded_lines(const Tensor& x, const Dims& sizes, const Dims& pads) {
+  std::vector<std::int64_t> lines{0};
+  for (std::size_t d = 0; d + 1 < sizes.size(); ++d) {
+    const Dim before = margin_of(pads, sizes.size(), d).before;
+    std::vector<std::int64_t> next;
+    for (const std::int64_t line : lines) {
+      for (Dim i = -before; i < sizes[d] - before; ++i)
+        next.push_back(line < 0 || i < 0 || i >= x.sizes()[d] ? -1 : line + i * x.strides()[d]);
+    }
+    lines = std::move(next);
+  }
+  return lines;
+}
+std::unique_ptr<const cpu::Picked> pick_constant_pad(Inputs inputs, const Attrs& attrs) {
+  const Dims& pads = attrs.get<Dims>("pad");
+  const Dims sizes = padded_sizes(inputs[0].type(), pads);
+  const Tensor value = rules::number_attr(attrs.at("value"));
+  rules::check_fits(value, inputs[0].dtype(), "pad");
+  const Tensor filler = Tensor::empty(Dims{}, inputs[0].dtype(), inputs[0].device());
+  cpu::fill(filler, value);
+  if (sizes.empty()) return cpu::pick_segments({cpu::segment_of(inputs[0], 0)}, filler);
+  const bool together = inputs[0].strides().back() == 1 || inputs[0].sizes().back() == 1;
+  const Tensor x = together ? inputs[0] : cpu::contiguous_copy(inputs[0], inputs[0].dtype());
+  const auto [before, after] = margin_of(pads, sizes.size(), sizes.size() - 1);
+  const Dim length = std::max<Dim>(x.sizes().back() + std::min<Dim>(before, 0) + std::min<Dim>(after, 0), 0);
+  cpu::Segment inside{length, x, padded_lines(x, sizes, pads)};
+  for (std::int64_t& each : inside.offsets) each += each < 0 ? 0 : std::max<Dim>(-before, 0);
+  const Dim first = length == 0 ? sizes.back() : std::max<Dim>(before, 0);
+  std::vector<cpu::Segment> segments{{first}, std::move(inside), {sizes.back() - first - length}};
+  return cpu::pick_segments(std::move(segments), filler);
 }
 
 // ---- pad ----
@@ -225,6 +259,8 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
 }
 
 }  // namespace
+
+PickFn pick_of_padding(const Op& op) { return op.eager == &constant_pad_eager ? pick_constant_pad : nullptr; }
 
 void add_pad_ops(OpTable& table) {
   table.add(

@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/flip.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -176,6 +177,17 @@ Tensors stack_vjp(const VjpArgs& args) {
   return result;
 }
 Tensors stack_batch(const BatchArgs& args) { return joined_batch(args, 1); }
+
+template <InferFn kInfer>
+std::unique_ptr<const cpu::Picked> pick_joined(Inputs inputs, const Attrs& attrs) {
+  const TensorType type = kInfer(types_of(inputs), attrs).front();
+  const int dim = dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
+  std::vector<cpu::Segment> segments;
+  for (const Tensor& input : inputs) {
+    if (kInfer == stack_infer || !skipped(input.sizes())) segments.push_back(cpu::segment_of(input, at(dim)));
+  }
+  return cpu::pick_segments(std::move(segments), Tensor::empty(Dims{}, type.dtype, type.device));
+}
 
 // ---- flip, roll ----
 
@@ -418,6 +430,15 @@ void add_copying(OpTable& table) {
                           ">>> zeros(2, 3).t().contiguous().stride()\n(2, 1)", rules::infer_same,
                           contiguous_body, "Identity"));
 }
+
+}  // namespace
+
+PickFn pick_of_joining(const Op& op) {
+  if (op.eager == &cat_eager) return pick_joined<cat_infer>;
+  return op.eager == &stack_eager ? pick_joined<stack_infer> : nullptr;
+}
+
+namespace {
 
 void add_joining(OpTable& table) {
   table.add({.signature = Signature::parse("cat(tensors: tensors, dim: index = 0)"),

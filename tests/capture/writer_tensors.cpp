@@ -291,7 +291,23 @@ Typed Writer::move(int depth) {
   if (a.shape.empty()) return a;
   const Typed b = tensor_of(a.shape);
   Typed out = a;
-  switch (random_.below(4)) {
+  switch (random_.below(8)) {
+    case 3:
+      out.text = fmt::format("{}.gather(0, {}.argsort(dim=0))", a.text, b.text);
+      return out;
+    case 4:
+      out.text = fmt::format("pad({}, [1, 2], value={})", a.text, pick({"0", "1"}));
+      out.shape.back() += 3;
+      return out;
+    case 5:  // which now and then is too much
+      out.text = fmt::format("{}.index_select(0, tensor([0, {}, 0]))", a.text, pick({"0", "1"}));
+      out.shape[0] = 3;
+      return out;
+    case 6:
+      if (a.shape.size() != 2) break;
+      out.text = fmt::format("embedding(tensor([[0], [0]]), {})", a.text);
+      out.shape = {2, 1, a.shape[1]};
+      return out;
     case 0:
       out.text = fmt::format("cat([{}, {}])", a.text, b.text);
       out.shape[0] *= 2;
@@ -304,10 +320,11 @@ Typed Writer::move(int depth) {
       out.text = fmt::format("{}.roll(1, 0)", a.text);
       return out;
     default:
-      out.text = fmt::format("{}.repeat_interleave(2, dim=0)", a.text);
-      out.shape[0] *= 2;
-      return out;
+      break;
   }
+  out.text = fmt::format("{}.repeat_interleave(2, dim=0)", a.text);
+  out.shape[0] *= 2;
+  return out;
 }
 
 Typed Writer::indexed(int depth) {

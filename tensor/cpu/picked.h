@@ -1,0 +1,51 @@
+// Owns reading the elements that an op picks from tensors in memory (rows that an index names, tensors side
+// by side) a stretch at a time, for those who go through them once and need not have them made.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tensor/cpu/places.h"
+
+namespace kiln::cpu {
+
+// The elements of a result, row-major. For many threads.
+class Picked {
+ public:
+  virtual ~Picked() = default;
+
+  // How many of the elements from `at` on lie one after the other in memory; 0 where they are no memory.
+  virtual std::int64_t together(std::int64_t at) const = 0;
+  // Elements [at, at + count): where they lie, if they do so together, else copied to `to`.
+  const std::byte* read(std::int64_t at, std::int64_t count, std::byte* to) const {
+    if (count > 0 && together(at) >= count) return place(at);
+    if (count > 0) copy(at, count, to);
+    return to;
+  }
+
+ private:
+  virtual const std::byte* place(std::int64_t at) const = 0;
+  virtual void copy(std::int64_t at, std::int64_t count, std::byte* to) const = 0;
+};
+
+// What `take` would give.
+std::unique_ptr<const Picked> pick_places(Tensor x, Places places);
+// What `gather` would give: the index is contiguous, i64 and checked.
+std::unique_ptr<const Picked> pick_along(Tensor x, int dim, Tensor index);
+
+// Lines of equal length, each of segments that follow one another. `source`: the tensor whose elements,
+// `length` of them together, begin at `offsets` (by line, -1 for none) or at every `stride`-th one; none for
+// a filler.
+struct Segment {
+  std::int64_t length = 0;
+  Tensor source{};
+  std::vector<std::int64_t> offsets{};
+  std::int64_t stride = 0;
+};
+// One segment of each line: the elements of `source` from dimension `dim` on, which lie together, or are laid
+// out so; dimensions before it are lines.
+Segment segment_of(const Tensor& source, std::size_t dim);
+// `filler`: one element of the dtype, for segments without a source.
+std::unique_ptr<const Picked> pick_segments(std::vector<Segment> segments, Tensor filler);
+
+}  // namespace kiln::cpu
