@@ -220,7 +220,7 @@ void check_target(const Tensor& target, Effect::Kind kind) {
   if (kind == Effect::Kind::Same) return;
   static const Op& copy = OpTable::get().at("copy");
   tape::check_write("copy_", target);
-  if (kind == Effect::Kind::Write && levels::wrapper_of(target) == nullptr)
+  if (kind == Effect::Kind::Write && levels::wrapper_of(target) == nullptr && !target.is_contiguous())
     check_writable(copy, target.type(), target.layout());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/evaluate.h"
+#include "jit/launch.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
@@ -49,14 +50,18 @@ bool fills_memory(const Tensor& x) {
          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) == x.storage()->bytes();
 }
 
-// Gives `x` the elements of `value`: where nobody records it and both fill their memory, by giving its
-// storage that memory. Whoever else holds it gets a copy when he writes (tensor/storage.h).
-void write(const Tensor& x, const Tensor& value) {
+// Is a write to `x` nothing but other elements in its memory, which it fills? Nobody records it.
+bool is_plain_write(const Tensor& x, const Tensor& value) {
   static const Op& copy = OpTable::get().at("copy");
   const Tensor inputs[] = {x, value};
-  const bool gives_memory = levels::top == nullptr && x.dtype() == value.dtype() &&
-                            x.sizes() == value.sizes() && x.device() == value.device() && fills_memory(x) &&
-                            fills_memory(value) && !tape::sees_write(copy, inputs);
+  return levels::top == nullptr && fills_memory(x) && !tape::sees_write(copy, inputs);
+}
+
+// Gives `x` the elements of `value`: where both fill their memory, by giving its storage that memory. Whoever
+// else holds it gets a copy when he writes (tensor/storage.h).
+void write(const Tensor& x, const Tensor& value) {
+  const bool gives_memory = x.dtype() == value.dtype() && x.sizes() == value.sizes() &&
+                            x.device() == value.device() && fills_memory(value) && is_plain_write(x, value);
   if (gives_memory) {
     x.storage()->replace(value.storage()->buffer());
   } else {
@@ -83,13 +88,13 @@ class Call {
   }
 
   Tensors run() {
-    for (const Step& step : plan_.steps) {
-      progress_.node = step.node;
-      carry_out(step);
-      for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
-    }
+    const std::span<const Step> steps = plan_.steps;
+    const std::span<const Step> last = steps.subspan(plan_.launch);
+    one_by_one(steps.first(plan_.launch));
+    const bool together = !last.empty() && is_plain(last);
+    together ? launch(last) : one_by_one(last);
     progress_.node = nullptr;
-    if (!plan_.effects.empty()) effects();
+    if (!plan_.effects.empty()) effects(together);
     Tensors outputs;
     outputs.reserve(plan_.outputs.size());
     for (const Output& each : plan_.outputs) {
@@ -119,6 +124,14 @@ class Call {
     if (x.dtype() == DType::Bool) return Tensor::number(x.item_bool());
     if (x.dtype() == DType::F64) return Tensor::number(x.item_float());
     return Tensor::number(x.item_int());
+  }
+
+  void one_by_one(std::span<const Step> steps) {
+    for (const Step& step : steps) {
+      progress_.node = step.node;
+      carry_out(step);
+      for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
+    }
   }
 
   void carry_out(const Step& step) {
@@ -160,20 +173,66 @@ class Call {
     for (std::uint32_t k = 0; k < results.size(); ++k) slot(step.results.begin + k) = std::move(results[k]);
   }
 
+  // ---- The launch ----
+
+  // Are these calls of kernels and nothing else?
+  bool is_plain(std::span<const Step> steps) const {
+    if (levels::top != nullptr) return false;
+    for (std::uint32_t i = steps.front().operands.begin; i < steps.back().operands.end; ++i) {
+      const Tensor& x = at(plan_.operands[i]);
+      if (x.impl()->wrapper || tape::sees({&x, 1})) return false;
+    }
+    return true;
+  }
+
+  // Kernels that may write over arguments: nothing can fail any more when they do.
+  void launch(std::span<const Step> steps) {
+    check_targets();
+    Launch together(steps.size());
+    const Dims& symbols = attrs(steps.front().attrs).get<Dims>("symbols");
+    for (const Step& step : steps) {
+      progress_.node = step.node;
+      Borrowed operands(step.operands.end - step.operands.begin);
+      for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
+        operands.set(i - step.operands.begin, at(plan_.operands[i]));
+      }
+      SmallVector<Tensor, 4> results(step.results.end - step.results.begin);
+      for (std::size_t k = 0; k < results.size(); ++k) {
+        const std::optional<Source>& over = plan_.over[step.over.begin + k];
+        if (over && may_be_overwritten(at(*over))) results[k] = at(*over);
+      }
+      together.add(*step.kernel, operands.get(), symbols, {results.data(), results.size()});
+      for (std::size_t k = 0; k < results.size(); ++k)
+        slot(step.results.begin + static_cast<std::uint32_t>(k)) = std::move(results[k]);
+    }
+    together.run();
+  }
+  // Nobody else holds its memory, as what is saved for backward does.
+  static bool may_be_overwritten(const Tensor& x) {
+    return is_plain_write(x, x) && x.storage()->buffer()->ref_count() == 1;
+  }
+
   // ---- Effects: as in evaluate.cpp ----
 
   // All or none: what may not be written is found before anything is.
-  void effects() {
+  void check_targets() const {
+    for (const EffectStep& each : plan_.effects) check_target(at(each.target), each.kind);
+  }
+  // Is it a write, and one that the launch did not do?
+  bool is_open(const EffectStep& effect) const {
+    const bool is_done = effect.may_be_over && at(effect.value).is_same(at(effect.target));
+    return effect.kind == Effect::Kind::Write && !is_done;
+  }
+
+  void effects(bool are_checked) {
     became_.resize(plan_.became_size);
     Tensors written = written_values();
-    for (const EffectStep& each : plan_.effects) {
-      check_target(at(each.target), each.kind);
-    }
+    if (!are_checked) check_targets();
     std::size_t next = 0;
     for (const EffectStep& each : plan_.effects) {
       const Tensor x = at(each.target);
       take_views(each.views);
-      if (each.kind == Effect::Kind::Write) write(x, written[next++]);
+      if (is_open(each)) write(x, written[next++]);
       if (each.kind == Effect::Kind::Layout) {
         leave_behind(x);
         bind_inplace(*each.layout, {&x, 1}, attrs(each.attrs));
@@ -203,12 +262,12 @@ class Call {
   Tensors written_values() const {
     SmallVector<const Storage*, 16> targets;
     for (const EffectStep& each : plan_.effects) {
-      if (each.kind == Effect::Kind::Write) targets.push_back(at(each.target).storage().get());
+      if (is_open(each)) targets.push_back(at(each.target).storage().get());
     }
     std::sort(targets.begin(), targets.end());
     Tensors written;
     for (const EffectStep& each : plan_.effects) {
-      if (each.kind != Effect::Kind::Write) continue;
+      if (!is_open(each)) continue;
       const Tensor& value = at(each.value);
       const bool exposed = std::binary_search(targets.begin(), targets.end(), value.storage().get());
       written.push_back(exposed ? ops::clone(value) : value);

@@ -17,13 +17,14 @@ class Exposure {
   // May it share memory with one that the caller has?
   bool is_reachable(ValueId id) const { return reachable_[static_cast<std::size_t>(memory(id))]; }
   bool may_share_memory(ValueId a, ValueId b) const { return memory(a) == memory(b); }
+  // A value that stands for all that it may share memory with.
+  ValueId memory(ValueId id) const;
 
   // May uses of `id` become uses of `other`, which has the same elements?
   bool may_replace(ValueId id, ValueId other) const;
   void replace(ValueId id, ValueId by);
 
  private:
-  ValueId memory(ValueId id) const;
   void join(ValueId a, ValueId b);
 
   std::vector<bool> callers_;

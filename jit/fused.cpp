@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "jit/kernel.h"
+#include "jit/elementwise_kernel.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
@@ -196,6 +196,11 @@ FusedGraph fuse(const Graph& graph) {
   }
   result.graph = Fuser(source, fusion, lowered, std::move(kernels)).run();
   return result;
+}
+
+const ElementwiseKernel* elementwise_kernel_of(const Op& op) {
+  if (op.eager != run_kernel) return nullptr;
+  return dynamic_cast<const ElementwiseKernel*>(static_cast<const KernelOp&>(op).kernel.get());
 }
 
 std::vector<FusedKernel> kernels_of(const Graph& fused) {

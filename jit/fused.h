@@ -21,6 +21,10 @@ struct FusedGraph {
 // through are gone where nothing else needs them. Throws InternalError when there is no compiler.
 FusedGraph fuse(const Graph& graph);
 
+class ElementwiseKernel;
+// The kernel that is the op's; null when it is no kernel, or one with reductions.
+const ElementwiseKernel* elementwise_kernel_of(const Op& op);
+
 // A kernel of a fused graph, for those who look into it.
 struct FusedKernel {
   const Op* op;  // of its node

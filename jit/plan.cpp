@@ -4,15 +4,14 @@
 #include <limits>
 #include <map>
 
-#include "jit/exposure.h"
+#include "jit/late_kernels.h"
 
 namespace kiln::jit {
 namespace {
 
 // Values that the caller may get hold of, or some node writes to: what is the same in every call must not be
 // among them.
-std::vector<bool> exposed_values(const Graph& graph) {
-  const Exposure exposure(graph);
+std::vector<bool> exposed_values(const Graph& graph, const Exposure& exposure) {
   std::vector<ValueId> written;
   for (const Node& node : graph.nodes) {
     if (node.writes() && !graph.is_functional()) written.push_back(node.operands[0].value);
@@ -28,11 +27,14 @@ std::vector<bool> exposed_values(const Graph& graph) {
 }
 
 constexpr int kAfterSteps = std::numeric_limits<int>::max();
+constexpr int kInLaunch = kAfterSteps - 1;
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph)
-      : graph_(graph), exposed_(exposed_values(graph)), sources_(graph.values.size()) {
+  explicit Planner(const Graph& graph) : graph_(graph), sources_(graph.values.size()) {
+    const Exposure exposure(graph);
+    exposed_ = exposed_values(graph, exposure);
+    late_ = find_late_kernels(graph, exposure);
     producers_ = graph.producers();
     find_last_reads();
   }
@@ -43,7 +45,12 @@ class Planner {
     } else {
       inputs();
     }
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(static_cast<int>(i));
+    for (const bool late : {false, true}) {
+      if (late) plan_.launch = plan_.steps.size();
+      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+        if ((late_.kernels[i] != nullptr) == late) node(static_cast<int>(i));
+      }
+    }
     for (const bool elements : {true, false}) {
       for (const Effect& each : graph_.effects) {
         if ((each.kind == Effect::Kind::Write) == elements) effect(each);
@@ -65,7 +72,10 @@ class Planner {
       if (each.is_value()) last_read_[static_cast<std::size_t>(each.value)] = when;
     };
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      for (const Operand& each : graph_.nodes[i].operands) read(each, static_cast<int>(i));
+      const int when = late_.kernels[i] != nullptr ? kInLaunch : static_cast<int>(i);
+      for (const Operand& each : graph_.nodes[i].operands) {
+        if (each.is_value() && last_read_[static_cast<std::size_t>(each.value)] < when) read(each, when);
+      }
     }
     for (const Effect& each : graph_.effects) {
       read(Operand::of(each.value), kAfterSteps);
@@ -168,7 +178,18 @@ class Planner {
     for (const ValueId id : node.outputs) result(id);
     step.results = slots_since(first_result);
     step.last_read = release(place, node, numbers);
+    step.kernel = late_.kernels[static_cast<std::size_t>(place)];
+    if (step.kernel != nullptr) step.over = written_over(node);
     plan_.steps.push_back(step);
+  }
+
+  Range written_over(const Node& node) {
+    const std::size_t begin = plan_.over.size();
+    for (const ValueId id : node.outputs) {
+      const ValueId input = late_.over[static_cast<std::size_t>(id)];
+      plan_.over.push_back(input == Operand::kAbsent ? std::nullopt : std::optional(at(input)));
+    }
+    return range(begin, plan_.over.size());
   }
 
   void constant(int place, const Node& node) {
@@ -233,6 +254,7 @@ class Planner {
     step.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
     step.views = range(first_view, plan_.views.size());
     step.became = became(effect.value);
+    step.may_be_over = late_.over[static_cast<std::size_t>(effect.value)] == effect.input;
     if (effect.kind == Effect::Kind::Layout) {
       step.layout = effect.layout;
       step.attrs = application(*effect.layout, effect.attrs);
@@ -266,6 +288,7 @@ class Planner {
   const Graph& graph_;
   Plan plan_;
   std::vector<bool> exposed_;
+  LateKernels late_;
   std::vector<Source> sources_;  // of each value
   std::vector<int> producers_;
   std::vector<int> last_read_;  // by node

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "jit/graph.h"
 
 namespace kiln::jit {
+
+class ElementwiseKernel;
 
 // Where a tensor is found during a call.
 enum class Table : std::uint8_t {
@@ -43,6 +46,9 @@ struct Step {
   Range results;               // of Plan::slots
   Range last_read;             // of Plan::slots: values that no later step reads
   bool may_overwrite = false;  // the first operand, if nobody else holds its memory
+  // Of a step of the launch: its kernel, and what its results may be written over.
+  const ElementwiseKernel* kernel = nullptr;
+  Range over;  // of Plan::over
 };
 
 struct EffectStep {
@@ -51,6 +57,7 @@ struct EffectStep {
   Source value;              // of a write, and of what it is set to
   Range views;               // of Plan::views, taken before it
   std::uint32_t became = 0;  // what the target is among Table::Became
+  bool may_be_over = false;  // the launch may have written there already: then the value is the target
   const Op* layout = nullptr;
   std::uint32_t attrs = 0;
 };
@@ -76,6 +83,8 @@ struct Application {
 
 struct Plan {
   std::vector<Step> steps;
+  std::size_t launch = 0;  // the steps from this one on are kernels that may run together
+  std::vector<std::optional<Source>> over;
   // Where arguments are moved to, which are let go of after their last read; empty: the caller holds them.
   std::vector<std::uint32_t> taken;
   std::vector<Source> operands;

@@ -1,0 +1,302 @@
+#include "jit/element_run.h"
+
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "tensor/cpu/copy.h"
+
+namespace kiln::jit {
+namespace {
+
+using Access = KernelPlan::LoadPlan::Access;
+
+constexpr std::int64_t kLongRow = 64;  // worth a call
+constexpr std::int64_t kWidest = 8;    // bytes of an element
+constexpr std::int64_t kVectorBytes = kVector * kWidest;
+
+// As many vectors, without values at first; few of them need no memory.
+class Vectors {
+ public:
+  explicit Vectors(std::size_t count) {
+    if (count > kFew) many_ = std::make_unique_for_overwrite<Vector[]>(count);
+  }
+  std::byte* operator[](std::size_t k) { return (many_ != nullptr ? many_.get() : few_)[k].bytes; }
+
+ private:
+  struct alignas(64) Vector {
+    std::byte bytes[kVectorBytes];
+  };
+  static constexpr std::size_t kFew = 6;
+  Vector few_[kFew];
+  std::unique_ptr<Vector[]> many_;
+};
+
+// A place in the axes, of one load.
+class Walk {
+ public:
+  Walk(const Dims& axes, const Dims& strides, std::int64_t index)
+      : axes_(axes), strides_(strides), places_(axes.size(), 0) {
+    for (std::size_t d = axes.size(); d-- > 0; index /= axes[d]) {
+      places_[d] = index % axes[d];
+      offset_ += places_[d] * strides[d];
+    }
+  }
+  std::int64_t offset() const { return offset_; }
+
+  // Calls f(offset, length) for each run along the last axis of the next `count` elements.
+  template <class F>
+  void advance(std::int64_t count, F&& f) {
+    const std::size_t last = axes_.size() - 1;
+    while (count > 0) {
+      const std::int64_t length = std::min(count, axes_[last] - places_[last]);
+      f(offset_, length);
+      count -= length;
+      places_[last] += length;
+      offset_ += length * strides_[last];
+      for (std::size_t d = last; places_[d] == axes_[d] && d > 0; --d) {
+        offset_ += strides_[d - 1] - places_[d] * strides_[d];
+        places_[d] = 0;
+        ++places_[d - 1];
+      }
+    }
+  }
+
+ private:
+  const Dims& axes_;
+  const Dims& strides_;
+  Dims places_;
+  std::int64_t offset_ = 0;
+};
+
+}  // namespace
+
+ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
+                       const cpu::BlockKernel* called, Inputs inputs, std::span<const Generator> draws,
+                       Inputs outputs)
+    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws) {
+  for (std::size_t k = 0; k < nest.loads.size(); ++k) {
+    const Access access = plan.loads[k].access;
+    if (access == Access::Drawn || access == Access::Picked) {
+      loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
+      if (access == Access::Drawn) continue;
+      picks_.resize(nest.loads.size());
+      picks_[k] = open_pick(nest.loads[k], plan.loads[k].pick, inputs);
+      continue;
+    }
+    const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
+    input.check_readable();
+    const auto& load = plan.loads[k];
+    const std::byte* data = input.storage()->data();
+    if (load.copied || !load.laid_out.empty()) {
+      Tensor source = laid_out(input, load.laid_out);
+      if (load.copied) source = cpu::contiguous_copy(Tensor::alias(source, load.layout), source.dtype());
+      data = source.storage()->data();
+      copies_.push_back(std::move(source));
+    }
+    const auto item = static_cast<std::int64_t>(size_of(nest.loads[k].dtype));
+    loads_.push_back({data + load.offset * item, item});
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto item = static_cast<std::int64_t>(size_of(outputs[k].dtype()));
+    outputs_.push_back({outputs[k].raw_writable() + plan.stores[k].offset * item, item});
+  }
+}
+
+// What one thread does: a call for each block, with what cannot be read in place gathered before.
+class ElementRun::Piece {
+ public:
+  explicit Piece(const ElementRun& run)
+      : run_(run),
+        plan_(run.plan_),
+        places_(run.loads_.size() + run.outputs_.size(), nullptr),
+        moves_(run.loads_.size(), ~std::int64_t{0}),
+        spread_(run.loads_.size()) {
+    for (std::size_t k = 0; k < run.loads_.size(); ++k) {
+      if (plan_.loads[k].access == Access::Constant && !run.nest_.loads[k].invariant)
+        constant(k, run.loads_[k].data);
+    }
+  }
+
+  std::uint64_t run(std::int64_t begin, std::int64_t end) {
+    for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+      if (plan_.loads[k].access != Access::Strided) continue;
+      walks_.emplace_back(k, Walk(plan_.axes, plan_.loads[k].strides, begin));
+    }
+    if (!walks_.empty()) gathered_.resize(walks_.size());
+    for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
+      if (plan_.stores[k].is_direct) continue;
+      store_walks_.push_back({k, Walk(plan_.axes, plan_.stores[k].strides, begin), nullptr});
+    }
+    std::uint64_t failed = 0;
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t count = length_at(at, end);
+      place(at, count);
+      failed |= count < kVector ? short_call(count) : call(count);
+      for (StoreWalk& each : store_walks_) scatter(each, count);
+      at += count;
+    }
+    return failed;
+  }
+
+ private:
+  // As much as one call can take; no remainder shorter than a vector.
+  std::int64_t length_at(std::int64_t at, std::int64_t end) const {
+    std::int64_t rest = end - at;
+    if (plan_.all_direct) return rest;
+    if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
+    for (const auto& each : run_.picks_) {  // what lies together need not be copied
+      const std::int64_t together = each == nullptr ? 0 : each->together(at);
+      if (together >= kLongRow) rest = std::min(rest, together);
+    }
+    if (rest <= kBlock) return rest;
+    return rest - kBlock < kVector ? rest - kVector : kBlock;
+  }
+
+  void place(std::int64_t at, std::int64_t count) {
+    for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+      const Place& load = run_.loads_[k];
+      if (run_.nest_.loads[k].invariant) {
+        places_[k] = load.data;
+      } else if (plan_.loads[k].access == Access::Direct) {
+        places_[k] = load.data + at * load.item;
+      }
+    }
+    for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
+    for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+      if (plan_.loads[k].access == Access::Drawn) draw(k, at, count);
+      if (plan_.loads[k].access == Access::Picked) places_[k] = run_.picks_[k]->read(at, count, memory(k));
+    }
+    for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
+      places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
+    }
+    for (StoreWalk& each : store_walks_) places_[run_.loads_.size() + each.store] = place_of(each);
+  }
+
+  void draw(std::size_t k, std::int64_t at, std::int64_t count) {
+    std::byte* const to = memory(k);
+    cpu::fill_part(run_.nest_.loads[k].dtype, plan_.loads[k].distribution, run_.draws_[k], at, count, to);
+    places_[k] = to;
+  }
+  // For a block of what a load makes.
+  std::byte* memory(std::size_t k) {
+    if (made_.empty()) made_.resize(run_.loads_.size());
+    if (made_[k] == nullptr) made_[k] = std::make_unique<std::byte[]>(kBlock * kWidest);
+    return made_[k].get();
+  }
+
+  // Where a strided store goes: its row, or a block that is scattered afterwards.
+  struct StoreWalk {
+    std::size_t store;
+    Walk walk;
+    std::unique_ptr<std::byte[]> block;
+  };
+  bool is_scattered(const StoreWalk& each) const {
+    return !plan_.by_rows || plan_.stores[each.store].strides.back() != 1;
+  }
+  std::byte* place_of(StoreWalk& each) {
+    if (!is_scattered(each)) {
+      const Target& output = run_.outputs_[each.store];
+      return output.data + each.walk.offset() * output.item;
+    }
+    if (each.block == nullptr) each.block = std::make_unique<std::byte[]>(kBlock * kWidest);
+    return each.block.get();
+  }
+  void scatter(StoreWalk& each, std::int64_t count) {
+    const Target& output = run_.outputs_[each.store];
+    const std::int64_t stride = plan_.stores[each.store].strides.back() * output.item;
+    const std::byte* from = each.block.get();
+    each.walk.advance(count, [&](std::int64_t offset, std::int64_t length) {
+      if (from == nullptr) return;
+      std::byte* to = output.data + offset * output.item;
+      for (std::int64_t i = 0; i < length; ++i, from += output.item, to += stride)
+        std::memcpy(to, from, static_cast<std::size_t>(output.item));
+    });
+  }
+
+  void walk(std::size_t w, std::int64_t count) {
+    auto& [k, walk] = walks_[w];
+    const Place& load = run_.loads_[k];
+    const Dim stride = plan_.loads[k].strides.back();
+    if (plan_.by_rows && stride <= 1) {
+      const std::byte* const row = load.data + walk.offset() * load.item;
+      walk.advance(count, [](std::int64_t, std::int64_t) {});
+      if (stride == 0) return constant(k, row);
+      moves_[k] = ~std::int64_t{0};
+      places_[k] = row;
+      return;
+    }
+    if (gathered_[w] == nullptr) gathered_[w] = std::make_unique<std::byte[]>(kBlock * kWidest);
+    std::byte* to = gathered_[w].get();
+    places_[k] = to;
+    const cpu::LoadFn gather =
+        cpu::convert_table().load_raw[std::countr_zero(static_cast<unsigned>(load.item))];
+    walk.advance(count, [&](std::int64_t offset, std::int64_t length) {
+      gather(load.data + offset * load.item, stride, to, length);
+      to += length * load.item;
+    });
+  }
+
+  // One element on all places of a vector, unless the code does that.
+  void constant(std::size_t k, const std::byte* element) {
+    moves_[k] = 0;
+    places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
+    if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
+  }
+  std::uint64_t call(std::int64_t count) const {
+    KernelCall call{};
+    call.places = places_.data();
+    call.moves = moves_.data();
+    call.numbers = plan_.numbers.data();
+    call.called = run_.called_;
+    call.count = count;
+    return run_.function_(&call);
+  }
+
+  // Fewer elements than a vector has: the last one stands on the other places, where nothing can go wrong
+  // that does not go wrong anyway.
+  std::uint64_t short_call(std::int64_t count) {
+    Vectors vectors(places_.size());
+    const Places before = places_;
+    for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+      if (run_.nest_.loads[k].invariant || moves_[k] == 0) continue;
+      const std::int64_t item = run_.loads_[k].item;
+      std::byte* const vector = vectors[k];
+      std::memcpy(vector, places_[k], static_cast<std::size_t>(count * item));
+      spread(vector, vector + (count - 1) * item, item, count);
+      places_[k] = vector;
+    }
+    for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) places_[k] = vectors[k];
+    const std::uint64_t failed = call(kVector);
+    for (std::size_t k = run_.loads_.size(); k < places_.size(); ++k) {
+      const std::int64_t item = run_.outputs_[k - run_.loads_.size()].item;
+      std::memcpy(const_cast<void*>(before[k]), vectors[k], static_cast<std::size_t>(count * item));
+    }
+    places_ = before;
+    return failed;
+  }
+
+  const ElementRun& run_;
+  const KernelPlan& plan_;
+  using Places = SmallVector<const void*, 12>;
+  Places places_;
+  SmallVector<std::int64_t, 12> moves_;
+  Vectors spread_;                                      // by load
+  std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
+  std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
+  std::vector<StoreWalk> store_walks_;
+  std::vector<std::unique_ptr<std::byte[]>> made_;  // by load
+};
+
+std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
+  return Piece(*this).run(begin, end);
+}
+
+void ElementRun::piece_once(std::int64_t begin, std::int64_t end) const {
+  const std::int64_t whole = begin + (end - begin) / kVector * kVector;
+  Piece piece(*this);
+  if (whole > begin) piece.run(begin, whole);
+  if (end > whole) piece.run(whole, end);
+}
+
+}  // namespace kiln::jit

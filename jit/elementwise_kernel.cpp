@@ -1,0 +1,90 @@
+#include "jit/elementwise_kernel.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/parallel.h"
+
+namespace kiln::jit {
+
+ElementwiseKernel::ElementwiseKernel(Lowered lowered, std::vector<KernelFn> functions,
+                                     std::shared_ptr<void> code, std::vector<std::string> symbols)
+    : Kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols)),
+      grain_(grain_of(nest())) {}
+
+Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
+  const auto plan = this->plan(inputs, symbols);
+  const std::vector<Generator> draws = next_draws();
+  Tensors outputs;
+  for (std::size_t k = 0; k < nest().stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
+  const ElementRun run(nest(), *plan, functions_[0], called_[0].data(), inputs, draws, outputs);
+  const std::int64_t count = count_elements(plan->sizes);
+  if (count == 0) return outputs;
+  std::atomic<std::uint64_t> failed{0};
+  parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
+    if (const std::uint64_t found = run.piece(begin, end)) failed.fetch_or(found, std::memory_order_relaxed);
+  });
+  if (const std::uint64_t found = failed.load()) fail(nest(), found);
+  return outputs;
+}
+
+ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& symbols,
+                                                    std::span<Tensor> outputs) const {
+  auto plan = this->plan(inputs, symbols);
+  bool overwrites = false;
+  for (std::size_t k = 0; k < nest().stores.size(); ++k) {
+    if (outputs[k] && may_become(*plan, k, inputs, outputs[k])) {
+      overwrites = true;
+    } else {
+      outputs[k] = output(*plan, k, inputs);
+    }
+  }
+  const KernelPlan& known = *plan;
+  return {std::move(plan), ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs),
+          count_elements(known.sizes), overwrites};
+}
+
+std::shared_ptr<const KernelPlan> ElementwiseKernel::plan(Inputs inputs, const Dims& symbols) const {
+  return plans_.get(inputs, symbols, [&] { return make_plan(nest(), inputs, symbols, named(symbols)); });
+}
+
+// By load, in the order of the ops; none when there are no random numbers.
+std::vector<Generator> ElementwiseKernel::next_draws() const {
+  std::vector<Generator> draws;
+  const std::vector<Load>& loads = nest().loads;
+  for (std::size_t k = 0; k < loads.size(); ++k) {
+    if (loads[k].drawn == nullptr) continue;
+    draws.resize(loads.size());
+    draws[k] = cpu::next_draw();
+  }
+  return draws;
+}
+
+// With the elements that the kernel does not compute.
+Tensor ElementwiseKernel::output(const KernelPlan& plan, std::size_t k, Inputs inputs) const {
+  Tensor made = Tensor::empty(plan.stores[k].sizes, nest().stores[k].dtype, Device{});
+  for (const KernelPlan::Copy& each : plan.stores[k].around) {
+    const Tensor& input = inputs[static_cast<std::size_t>(each.input)];
+    input.check_readable();
+    cpu::copy(Tensor::alias(made, each.to), Tensor::alias(input, each.from));
+  }
+  return made;
+}
+
+// Is each element of that tensor read where it is written, if at all?
+bool ElementwiseKernel::may_become(const KernelPlan& plan, std::size_t k, Inputs inputs,
+                                   const Tensor& output) const {
+  const KernelPlan::StorePlan& store = plan.stores[k];
+  const bool fits = output.sizes() == store.sizes && output.dtype() == nest().stores[k].dtype;
+  if (!plan.all_direct || !store.around.empty() || !fits) return false;
+  return std::all_of(nest().loads.begin(), nest().loads.end(), [&](const Load& each) {
+    const Tensor& input = inputs[static_cast<std::size_t>(each.input)];
+    if (!shares_storage(input, output)) return true;
+    const KernelPlan::LoadPlan& load = plan.loads[static_cast<std::size_t>(&each - nest().loads.data())];
+    return input.is_same(output) && load.access == KernelPlan::LoadPlan::Access::Direct &&
+           load.laid_out.empty() && load.offset == output.offset();
+  });
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,44 @@
+// Owns the kernel of a nest without reductions: what a call needs before elements are computed, and computing
+// them.
+#pragma once
+
+#include <memory>
+
+#include "jit/element_run.h"
+#include "jit/recent_plans.h"
+
+namespace kiln::jit {
+
+class ElementwiseKernel final : public Kernel {
+ public:
+  ElementwiseKernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
+                    std::vector<std::string> symbols);
+
+  Tensors run(Inputs inputs, const Dims& symbols) const override;
+
+  // A call of which only the elements are left to compute, which throws nothing.
+  struct Ready {
+    std::shared_ptr<const KernelPlan> plan;
+    ElementRun run;
+    std::int64_t count;     // of elements
+    bool overwrites_input;  // then no element may be computed twice
+  };
+  // `outputs`, by output: the tensor that should become it, which nothing else reads any more; absent: none.
+  // Where that cannot be, since the kernel reads its elements in another order, a new one is put there. Of a
+  // kernel that neither fails nor draws.
+  Ready prepare(Inputs inputs, const Dims& symbols, std::span<Tensor> outputs) const;
+
+  std::int64_t grain() const { return grain_; }
+
+ private:
+  const LoopNest& nest() const { return lowered_.passes[0]; }
+  std::shared_ptr<const KernelPlan> plan(Inputs inputs, const Dims& symbols) const;
+  std::vector<Generator> next_draws() const;
+  Tensor output(const KernelPlan& plan, std::size_t k, Inputs inputs) const;
+  bool may_become(const KernelPlan& plan, std::size_t k, Inputs inputs, const Tensor& output) const;
+
+  std::int64_t grain_;
+  RecentPlans<KernelPlan> plans_;
+};
+
+}  // namespace kiln::jit

@@ -1,0 +1,35 @@
+// Owns a launch: many kernels that do not depend on each other, run as one.
+#pragma once
+
+#include <vector>
+
+#include "jit/elementwise_kernel.h"
+
+namespace kiln::jit {
+
+// First all calls are made ready, which may fail; then all their elements are computed, on all threads, which
+// may not: so kernels may write over what the caller has.
+class Launch {
+ public:
+  explicit Launch(std::size_t calls) { calls_.reserve(calls); }
+  // As ElementwiseKernel::prepare. Throws what that does; the caller holds `inputs` and `outputs`.
+  void add(const ElementwiseKernel& kernel, Inputs inputs, const Dims& symbols, std::span<Tensor> outputs);
+  void run();
+
+ private:
+  struct Call {
+    ElementwiseKernel::Ready ready;
+    std::int64_t grain;
+  };
+  struct Piece {
+    const ElementwiseKernel::Ready* of;
+    std::int64_t begin, end;
+    void run() const;
+  };
+  std::vector<Piece> pieces() const;
+
+  std::vector<Call> calls_;
+  double work_ = 0;  // in pieces that are worth a thread
+};
+
+}  // namespace kiln::jit

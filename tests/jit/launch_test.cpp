@@ -1,0 +1,137 @@
+// Kernels that run together as the last of a graph, and write over the arguments: the bits of the ops one by
+// one, whatever else holds or reads that memory.
+#include <catch2/catch.hpp>
+
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/text.h"
+#include "tensor/parallel.h"
+#include "tests/jit/fused_support.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::testing;
+
+namespace {
+
+Tensors copies_of(Inputs arguments) {
+  Tensors copies;
+  for (const Tensor& each : arguments) copies.push_back(ops::clone(each));
+  return copies;
+}
+
+// Both do the same to what they are given.
+void check_effects(const Graph& graph, Inputs arguments) {
+  const Tensors expected = copies_of(arguments);
+  const Tensors wanted = evaluate(graph, expected);
+  const Tensors results = Executable::make(fuse(graph).graph)->run(arguments, bind_symbols(graph, arguments));
+  REQUIRE(results.size() == wanted.size());
+  for (std::size_t k = 0; k < results.size(); ++k) CHECK(same_bits(results[k], wanted[k]));
+  for (std::size_t k = 0; k < arguments.size(); ++k) CHECK(same_bits(arguments[k], expected[k]));
+}
+
+// A step of momentum for two parameters, and a small result beside.
+Graph momentum() {
+  return parse_graph(
+      "graph functional f(%p: f32[s], %m: f32[s], %g: f32[s], %q: f32[s, 3], %h: f32[s, 3]) where s = 5 {\n"
+      "  %m_1 = mul(%m, 0.9) : f32[s]\n"
+      "  %m_2 = add(%m_1, %g) : f32[s]\n"
+      "  %d = mul(%m_2, 0.1) : f32[s]\n"
+      "  %p_1 = sub(%p, %d) : f32[s]\n"
+      "  %e = exp(%h) : f32[s, 3]\n"
+      "  %q_1 = mul(%q, %e) : f32[s, 3]\n"
+      "  %a = neg(%g) : f32[s]\n"
+      "  %b = tanh(%a) : f32[s]\n"
+      "  return %b, %p_1\n"
+      "  write %p <- %p_1\n"
+      "  write %m <- %m_2\n"
+      "  write %q <- %q_1\n"
+      "}\n");
+}
+Tensors momentum_arguments(Dim n) {
+  return {values({n}, DType::F32, 1), values({n}, DType::F32, 2), values({n}, DType::F32, 3),
+          values({n, 3}, DType::F32, 4), values({n, 3}, DType::F32, 5)};
+}
+
+}  // namespace
+
+TEST_CASE("kernels write over arguments with the bits of the ops", "[jit][launch]") {
+  const Graph graph = momentum();
+  const int threads = num_threads();
+  for (const int count : {1, 3}) {
+    set_num_threads(count);
+    for (const Dim n : {2, 3, 15, 16, 17, 31, 33, 1000, 70'001}) {
+      check_effects(graph, momentum_arguments(n));
+    }
+  }
+  set_num_threads(threads);
+}
+
+TEST_CASE("what is written over is the argument's own memory, and counts as a write", "[jit][launch]") {
+  const Graph graph = momentum();
+  const Tensors arguments = momentum_arguments(40);
+  const std::byte* const memory = arguments[0].storage()->data();
+  const auto version = arguments[0].storage()->version();
+  const std::size_t live = memory_use(Device{}).live_bytes;
+  {
+    const Tensors results = Executable::make(fuse(graph).graph)->run(arguments, {{"s", 40}});
+    CHECK(results[1].is_same(arguments[0]));
+  }
+  CHECK(memory_use(Device{}).live_bytes == live);
+  CHECK(arguments[0].storage()->data() == memory);
+  CHECK(arguments[0].storage()->version() == version + 1);
+}
+
+TEST_CASE("memory that somebody else holds keeps what it was", "[jit][launch]") {
+  const Graph graph = momentum();
+  const Tensors arguments = momentum_arguments(40), before = copies_of(arguments);
+  const Ref<Buffer> held = arguments[1].storage()->buffer();
+  check_effects(graph, arguments);
+  const Tensor kept = Tensor::from_storage(Storage::create(held), arguments[1].layout(), DType::F32);
+  CHECK(same_bits(kept, before[1]));
+}
+
+TEST_CASE("an argument that others need as it was is not written over", "[jit][launch]") {
+  // y reads x as it was, z becomes x as it was, and w reads itself across.
+  check_effects(parse_graph("graph functional f(%x: f32[40], %y: f32[40], %z: f32[40], %w: f32[6, 6]) {\n"
+                            "  %a = exp(%x) : f32[40]\n"
+                            "  %x_1 = add(%a, 1) : f32[40]\n"
+                            "  %b = mul(%x, %y) : f32[40]\n"
+                            "  %y_1 = sub(%b, 1) : f32[40]\n"
+                            "  %t = transpose(%w, dim0=0, dim1=1) : f32[6, 6]\n"
+                            "  %c = add(%t, %w) : f32[6, 6]\n"
+                            "  %w_1 = mul(%c, 2) : f32[6, 6]\n"
+                            "  return %x_1\n"
+                            "  write %x <- %x_1\n"
+                            "  write %y <- %y_1\n"
+                            "  write %z <- %x\n"
+                            "  write %w <- %w_1\n"
+                            "}\n"),
+                Tensors{values({40}, DType::F32, 1), values({40}, DType::F32, 2), values({40}, DType::F32, 3),
+                        values({6, 6}, DType::F32, 4)});
+}
+
+TEST_CASE("every dtype is written over, and none is where the result is of another", "[jit][launch]") {
+  for (const DType dtype : {DType::U8, DType::I16, DType::I64, DType::F16, DType::BF16, DType::F64}) {
+    const std::string type = std::string(name(dtype));
+    check_effects(
+        parse_graph("graph functional f(%x: " + type + "[37], %y: f32[37]) {\n" +
+                    "  %a = add(%x, %x) : " + type + "[37]\n" +  //
+                    "  %x_1 = sub(%a, 3) : " + type + "[37]\n" + "  %b = cast(%x_1, dtype=f32) : f32[37]\n" +
+                    "  %y_1 = mul(%b, 0.5) : f32[37]\n" +
+                    "  return %x_1\n  write %x <- %x_1\n  write %y <- %y_1\n}\n"),
+        Tensors{values({37}, dtype, 1), values({37}, DType::F32, 2)});
+  }
+}
+
+TEST_CASE("an interrupt finds all of a launch done", "[jit][launch]") {
+  const Graph graph = momentum();
+  const Tensors arguments = momentum_arguments(10'000), expected = copies_of(arguments);
+  const auto executable = Executable::make(fuse(graph).graph);
+  evaluate(graph, expected);
+  interrupt_requested = true;
+  CHECK_NOTHROW(executable->run(arguments, bind_symbols(graph, arguments)));
+  CHECK(interrupt_requested.exchange(false));
+  for (std::size_t k = 0; k < arguments.size(); ++k) CHECK(same_bits(arguments[k], expected[k]));
+}
