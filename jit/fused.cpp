@@ -20,6 +20,7 @@ struct KernelOp : Op {
   struct Origin {
     std::shared_ptr<const Graph> source;
     std::vector<int> nodes;
+    std::vector<ValueId> outputs;
     std::shared_ptr<const Codes> code;
   };
   KernelOp(const Op& row, std::unique_ptr<const Kernel> made, Origin from)
@@ -190,7 +191,7 @@ FusedGraph fuse(const Graph& graph) {
     for (std::size_t k = 0; k < lowered.size(); ++k) {
       const auto count = static_cast<std::ptrdiff_t>(lowered[k].passes.size());
       kernels.push_back(op_of(make_kernel(lowered[k], {function, function + count}, compiled.code, symbols),
-                              {shared, fusion.groups[k].nodes, compiled.code}));
+                              {shared, fusion.groups[k].nodes, fusion.groups[k].outputs, compiled.code}));
       function += count;
     }
   }
@@ -208,8 +209,8 @@ std::vector<FusedKernel> kernels_of(const Graph& fused) {
   for (const auto& each : fused.kernels) {
     if (each->eager != run_kernel) continue;
     const auto& op = static_cast<const KernelOp&>(*each);
-    kernels.push_back(
-        {&op, &op.kernel->lowered(), op.origin.source.get(), op.origin.nodes, op.origin.code.get()});
+    kernels.push_back({&op, &op.kernel->lowered(), op.origin.source.get(), op.origin.nodes, op.origin.outputs,
+                       op.origin.code.get()});
   }
   return kernels;
 }

@@ -29,9 +29,10 @@ const ElementwiseKernel* elementwise_kernel_of(const Op& op);
 struct FusedKernel {
   const Op* op;  // of its node
   const Lowered* lowered;
-  const Graph* source;         // the graph that was fused: nodes of loop nests are its nodes
-  std::span<const int> nodes;  // of the source that it computes
-  const Codes* code;           // of all kernels of the graph together
+  const Graph* source;               // the graph that was fused: nodes of loop nests are its nodes
+  std::span<const int> nodes;        // of the source that it computes
+  std::span<const ValueId> outputs;  // likewise, that it gives
+  const Codes* code;                 // of all kernels of the graph together
 };
 // In order; none for a graph that is not fused. They live as long as the graph's own.
 std::vector<FusedKernel> kernels_of(const Graph& fused);

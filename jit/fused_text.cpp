@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "jit/fused.h"
+#include "jit/peak.h"
 #include "jit/text.h"
 
 namespace kiln::jit {
@@ -36,9 +37,19 @@ std::string register_name(const FusedKernel& kernel, const LoopNest& nest, std::
       *kernel.source)[static_cast<std::size_t>(kernel.lowered->inputs[static_cast<std::size_t>(input)])];
 }
 
+// What a store makes, by the user's name; nothing for what a pass keeps.
+std::string stored_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  if (line < store_line(nest, 0) || line >= reduction_line(nest, 0)) return "";
+  const int output = nest.stores[line - store_line(nest, 0)].output;
+  if (output < 0) return "";
+  return value_names(
+      *kernel.source)[static_cast<std::size_t>(kernel.outputs[static_cast<std::size_t>(output)])];
+}
+
 // "%y, demo.kiln:2:9"
 std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
-  std::string text = line < nest.body.size() ? register_name(kernel, nest, line) : "";
+  std::string text =
+      line < nest.body.size() ? register_name(kernel, nest, line) : stored_name(kernel, nest, line);
   const Node* node = node_of(kernel, nest, line);
   const std::string place = node == nullptr ? "" : place_text(*kernel.source, *node);
   if (!place.empty()) text += ", " + place;
@@ -169,7 +180,8 @@ std::string loops_text(const Graph& fused) {
     text += print_loops(kernel.lowered->passes,
                         [&](const LoopNest& nest, std::size_t line) { return about(kernel, nest, line); });
   }
-  return text.empty() ? std::string(kNoKernels) : text;
+  if (text.empty()) return std::string(kNoKernels);
+  return text + fmt::format("at most {} B of tensors at once beside the arguments\n", peak_bytes(fused));
 }
 
 std::string code_text(const Graph& fused, Product product) {

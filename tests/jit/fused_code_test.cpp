@@ -112,9 +112,10 @@ TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
         "    r2 = mul r0, r1 : f32                         # %y, demo.kiln:2:9\n"
         "    r3 = exp r2 : f32                             # %0, demo.kiln:3:11\n"
         "    r5 = add r3, r4 : f32                         # %1, demo.kiln:3:17\n"
-        "    store out0 = r5 : f32\n"
+        "    store out0 = r5 : f32                         # %1\n"
         "  }\n"
-        "}\n");
+        "}\n"
+        "at most 32 B of tensors at once beside the arguments\n");
 }
 
 TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
