@@ -273,6 +273,11 @@ class Parser {
     }
     if (node.op != nullptr) return;
     reader_ = before;
+    if (graph_.stage == Stage::Fused && text.starts_with("kernel_")) {
+      reader_.fail(text +
+                   " is compiled code, which is no text: a fused graph is shown, and what is read back is "
+                   "the functional graph that it is made from");
+    }
     reader_.fail("there is no op '" + text + "'");
   }
 

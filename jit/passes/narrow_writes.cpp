@@ -38,6 +38,7 @@ class Narrower {
     for (const Effect& each : graph_.effects) effects.push_back(narrowed(each));
     Graph made = rewriter_.finish();
     made.effects = std::move(effects);
+    if (narrows_) made.stage = Stage::Fused;  // whose effects may be on views
     return dce(made);
   }
 
@@ -98,6 +99,7 @@ class Narrower {
         effect.kind == Effect::Kind::Write && effect.member < 0 ? part_of(effect) : Part{{}, effect.value};
     const bool gains = !part.scatters.empty() && type(part.value).dtype == type(effect.value).dtype &&
                        count(part.value) * kLargestShare <= count(effect.value);
+    narrows_ = narrows_ || gains;
     for (const Node* each : gains ? part.scatters : std::vector<const Node*>()) {
       const Op& view = *view_undone_by(*each->op);
       effect.input = rewriter_.apply(view, {Operand::of(effect.input)}, each->attrs, *each)[0];
@@ -109,6 +111,7 @@ class Narrower {
   const Graph& graph_;
   std::vector<int> producers_;
   std::vector<int> reads_;  // of each value
+  bool narrows_ = false;
   std::vector<SymbolValues> assignments_;
   Rewriter rewriter_;
 };

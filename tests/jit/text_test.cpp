@@ -111,6 +111,10 @@ TEST_CASE("errors of the text name the place and what was expected", "[jit][text
   const std::string head = "graph forward f(%x: f32[2]) {\n";
   CHECK(error_of(head + "  %a = cosine(%x) : f32[2]\n") ==
         "graph text, line 2, column 8: there is no op 'cosine'");
+  CHECK(error_of("graph fused f(%x: f32[2]) {\n  %a = kernel_0([%x], symbols=[]) : f32[2]\n") ==
+        "graph text, line 2, column 8: kernel_0 is compiled code, which is no text: a fused graph is shown, "
+        "and "
+        "what is read back is the functional graph that it is made from");
   CHECK(error_of(head + "  %a = cos(%y) : f32[2]\n") ==
         "graph text, line 2, column 12: %y is not defined before");
   CHECK(error_of(head + "  %x = cos(%x) : f32[2]\n") == "graph text, line 2, column 24: %x is defined twice");

@@ -42,6 +42,9 @@ constexpr Sequence kSequences[] = {
     {"mutations", without_writes},           // what functionalize(f) shows
     {"mutations_and_views", without_views},  // with remove="mutations_and_views"
     {"pipeline", all_passes},
+    // What `fuse` begins with.
+    {"narrow_writes", narrow_writes},
+    {"lift_views", lift_views},
 };
 
 using Change = Graph (*)(const Graph&);
@@ -55,7 +58,7 @@ Change change_named(const std::string& name) {
 
 // Differentiated and partitioned graphs have other inputs and outputs than what they come from.
 bool is_same_function(const Graph& before, const Graph& after) {
-  return after.stage == Stage::Functional || after.stage == before.stage;
+  return after.stage == Stage::Functional || after.stage == Stage::Fused || after.stage == before.stage;
 }
 
 testing::Run as_executable(const Graph& graph) {
