@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 16;  // elements per thread of a nest that does next to nothing
 
-std::int64_t cost_of(const LoopNest& nest) {
-  std::int64_t cost = 1;
-  for (const Load& each : nest.loads) cost += each.drawn != nullptr ? work_of(*each.drawn) : 0;
-  for (const Instruction& step : nest.body) {
-    if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);
-  }
-  return cost;
-}
-
 }  // namespace
 
 void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <map>
 
 #include "jit/kernel_code.h"
 #include "jit/text.h"
@@ -90,6 +91,20 @@ std::string reduction_text(std::string_view name_of_all, const Reduction& reduct
                      name(reduction.accumulator));
 }
 
+// What passes keep of a row for later ones, in memory of each thread.
+std::string kept_text(std::span<const LoopNest> passes, const Sizes& row) {
+  std::map<int, DType> buffers;
+  for (const LoopNest& each : passes) {
+    for (const Store& store : each.stores) {
+      if (store.buffer >= 0) buffers.emplace(store.buffer, store.dtype);
+    }
+  }
+  std::string text;
+  for (const auto& [number, dtype] : buffers)
+    text += fmt::format("  kept{} : {}{} of each thread\n", number, name(dtype), to_string(row));
+  return text;
+}
+
 constexpr std::size_t kCommentColumn = 50;
 
 // What is done once, then the loop.
@@ -118,6 +133,18 @@ std::int64_t work_of(const Op& op) {
   return is_function || op.has(kRandom) ? kCostly : 1;
 }
 
+std::int64_t cost_of(const LoopNest& nest) {
+  std::int64_t cost = 1;
+  for (const Load& each : nest.loads) {
+    if (each.drawn != nullptr) cost += work_of(*each.drawn);
+    if (each.picked != nullptr) cost += work_of(*each.picked);
+  }
+  for (const Instruction& step : nest.body) {
+    if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);
+  }
+  return cost;
+}
+
 std::string line_text(const LoopNest& nest, std::size_t line) {
   if (line >= column_line(nest, 0))
     return reduction_text("columns", nest.columns[line - column_line(nest, 0)]);
@@ -132,6 +159,7 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
   std::string text = fmt::format("kernel {} {{\n", first.name);
   if (first.row_rank > 0) {
     const auto rows = first.axes.end() - first.row_rank;
+    text += kept_text(passes, Sizes(rows, first.axes.end()));
     text += fmt::format("  for rows of {} in threads {{\n", to_string(Sizes(first.axes.begin(), rows)));
     const std::string over =
         fmt::format("{} in vectors of {}", to_string(Sizes(rows, first.axes.end())), kVector);

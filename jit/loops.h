@@ -110,6 +110,9 @@ struct LoopNest {
   bool combines() const { return !reductions.empty() || !columns.empty(); }
 };
 
+// What it computes for each element, in additions.
+std::int64_t cost_of(const LoopNest& nest);
+
 // Lines of a nest by number: instructions of the body, then stores, then reductions, then those of columns.
 inline std::size_t store_line(const LoopNest& nest, std::size_t store) { return nest.body.size() + store; }
 inline std::size_t reduction_line(const LoopNest& nest, std::size_t reduction) {

@@ -1,6 +1,6 @@
 // Reductions with what comes before and after them, as passes over each row, and one over the columns.
 #include <algorithm>
-#include <set>
+#include <numeric>
 
 #include "jit/lower.h"
 #include "jit/nest_builder.h"
@@ -33,6 +33,7 @@ class RowLowerer {
     for (const auto& [place, column] : columns_) last = std::max(last, pass(operand(place)));
     result_.passes.resize(static_cast<std::size_t>(last) + 1);
     for (int p = last; p >= 0; --p) build(p);  // later ones say what earlier ones must keep
+    share_buffers();
     fetch_ahead();
     if (!columns_.empty()) build_columns();
     result_.column_rank = group_.space.column_rank;
@@ -179,14 +180,69 @@ class RowLowerer {
     }
   }
 
-  // What broadcasts is read again for each row, and is there already.
-  void fetch_ahead() {
-    std::set<int> read;
-    for (LoopNest& pass : result_.passes) {
-      for (Load& each : pass.loads) {
-        const bool broadcasts = !each.steps.empty() && each.steps.back().view == nullptr;
-        if (each.input >= 0 && !each.invariant && !broadcasts) each.ahead = read.insert(each.input).second;
+  // Once the last pass has read a buffer, later ones may keep something else there. Not that pass itself: its
+  // last vector overlaps the one before, and reads those elements again.
+  void share_buffers() {
+    struct Life {
+      int kept = 0, read = 0;  // passes
+    };
+    std::vector<Life> lives(result_.buffers.size());
+    for (std::size_t p = 0; p < result_.passes.size(); ++p) {
+      for (const Store& each : result_.passes[p].stores) {
+        if (each.buffer >= 0) lives[static_cast<std::size_t>(each.buffer)].kept = static_cast<int>(p);
       }
+      for (const Load& each : result_.passes[p].loads) {
+        if (each.buffer >= 0) lives[static_cast<std::size_t>(each.buffer)].read = static_cast<int>(p);
+      }
+    }
+    std::vector<int> order(lives.size()), shared(lives.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return lives[static_cast<std::size_t>(a)].kept < lives[static_cast<std::size_t>(b)].kept;
+    });
+    std::vector<DType> buffers;
+    std::vector<int> last_read;
+    for (const int each : order) {
+      const Life& life = lives[static_cast<std::size_t>(each)];
+      const DType dtype = result_.buffers[static_cast<std::size_t>(each)];
+      std::size_t place = 0;
+      while (place < buffers.size() && (buffers[place] != dtype || last_read[place] >= life.kept)) ++place;
+      if (place == buffers.size()) {
+        buffers.push_back(dtype);
+        last_read.push_back(0);
+      }
+      last_read[place] = life.read;
+      shared[static_cast<std::size_t>(each)] = static_cast<int>(place);
+    }
+    const auto move = [&shared](int& buffer) {
+      if (buffer >= 0) buffer = shared[static_cast<std::size_t>(buffer)];
+    };
+    for (LoopNest& pass : result_.passes) {
+      for (Store& each : pass.stores) move(each.buffer);
+      for (Load& each : pass.loads) move(each.buffer);
+    }
+    result_.buffers = std::move(buffers);
+  }
+
+  // The next row is fetched while this one is gone through, by passes that read it, the more by those that
+  // compute more: one that does little else than read would wait for both. What broadcasts is there already.
+  void fetch_ahead() {
+    std::map<int, std::vector<std::pair<std::size_t, Load*>>> readers;  // by input: passes and their loads
+    std::vector<std::int64_t> work, fetched(result_.passes.size(), 0);
+    for (std::size_t p = 0; p < result_.passes.size(); ++p) {
+      work.push_back(cost_of(result_.passes[p]));
+      for (Load& each : result_.passes[p].loads) {
+        const bool broadcasts = !each.steps.empty() && each.steps.back().view == nullptr;
+        if (each.input >= 0 && !each.invariant && !broadcasts) readers[each.input].emplace_back(p, &each);
+      }
+    }
+    for (const auto& [input, loads] : readers) {
+      const auto waits_less = [&](const auto& a, const auto& b) {
+        return (fetched[a.first] + 1) * work[b.first] < (fetched[b.first] + 1) * work[a.first];
+      };
+      const auto& [pass, load] = *std::min_element(loads.begin(), loads.end(), waits_less);
+      ++fetched[pass];
+      load->ahead = true;
     }
   }
 

@@ -118,6 +118,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.call.numbers = pass.plan->numbers.data();
   pass.call.called = run_.called[p].data();
   pass.call.lanes = pass.lanes.data();
+  find_straight(pass);
   vectors_.resize(std::max(vectors_.size(), pass.places.size()));
 }
 
@@ -140,7 +141,12 @@ void Worker::row(std::int64_t row, std::int64_t begin, std::int64_t end, std::in
       block(p, row, begin, end);
       continue;
     }
-    for (std::int64_t at = begin; at < end || at == begin; at += kReductionBlock) {
+    if (end - begin <= kReductionBlock) {
+      block(p, row, begin, end);
+      for (std::size_t k = 0; k < reductions.size(); ++k) run_.slot(row, reductions[k].slot) = folded(p, k);
+      continue;
+    }
+    for (std::int64_t at = begin; at < end; at += kReductionBlock) {
       block(p, row, at, std::min(at + kReductionBlock, end));
       for (std::size_t k = 0; k < reductions.size(); ++k) blocks_[k].push_back(folded(p, k));
     }
@@ -185,39 +191,78 @@ Slot Worker::folded(std::size_t p, std::size_t reduction) {
   return pass.ops[reduction]->fold(pass.lanes[reduction]);
 }
 
-void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end) {
+void Worker::find_straight(Pass& pass) const {
   const LoopNest& nest = *pass.nest;
+  const std::int64_t length = run_.plan.length;
+  const auto kept = [&](int buffer, std::size_t place, std::int64_t item) {
+    std::byte* const first = kept_[static_cast<std::size_t>(buffer)];
+    pass.straight.push_back({place, first, kept_rows_ ? length * item : 0, item});
+  };
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Load& load = nest.loads[k];
     const RowRun::Place& source = (*pass.loads)[k];
+    const RowLoadPlan& plan = pass.plan->loads[k];
     if (load.buffer >= 0) {
-      pass.places[k] = kept(load.buffer, row) + begin * source.item;
-      continue;
-    }
-    const std::int64_t at = row * run_.plan.length + begin;
-    if (load.drawn != nullptr) {
-      pass.places[k] = draw(pass, k, at, end - begin);
-      continue;
-    }
-    if (load.picked != nullptr) {
-      pass.places[k] = pick(static_cast<std::size_t>(pass.pick_of[k]), load.dtype, at, end - begin);
-      continue;
-    }
-    const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
-    if (!is_same_for_row(pass, k)) {
-      pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
-    } else if (load.repeats) {
-      pass.places[k] = first;
+      kept(load.buffer, k, source.item);
+    } else if (load.input < 0 || is_same_for_row(pass, k) || plan.outer.size() > 1) {
+      pass.other.push_back(k);
     } else {
-      spread(pass.spread[k].data(), first, source.item, 0);
-      pass.places[k] = pass.spread[k].data();
+      const std::int64_t row = plan.outer.empty() ? 0 : plan.strides[0] * source.item;
+      pass.straight.push_back(
+          {k, source.data + plan.offset * source.item, row, load.invariant ? 0 : source.item});
     }
   }
-  std::size_t next = nest.loads.size();
-  for (const Store& each : nest.stores) pass.places[next++] = place_of(each, row, begin);
+  for (std::size_t k = 0; k < nest.stores.size(); ++k) {
+    const Store& store = nest.stores[k];
+    const std::int64_t item = bytes_of(store.dtype);
+    if (store.buffer >= 0) {
+      kept(store.buffer, nest.loads.size() + k, item);
+    } else if (store.per_row) {
+      pass.per_row.push_back(k);
+    } else {
+      std::byte* const first = run_.outputs[static_cast<std::size_t>(store.output)].data;
+      pass.straight.push_back({nest.loads.size() + k, first, length * item, item});
+    }
+  }
+}
+
+void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  const LoopNest& nest = *pass.nest;
+  for (const Straight& each : pass.straight)
+    pass.places[each.place] = each.first + row * each.row + begin * each.element;
+  for (const std::size_t k : pass.other) place_load(pass, k, row, begin, end);
+  for (const std::size_t k : pass.per_row) {  // which the first block has stored
+    const Store& store = nest.stores[k];
+    std::byte* const first = run_.outputs[static_cast<std::size_t>(store.output)].data;
+    pass.places[nest.loads.size() + k] = begin > 0 ? unused_.data() : first + row * bytes_of(store.dtype);
+  }
+  std::size_t next = nest.loads.size() + nest.stores.size();
   for (const Reduction& each : nest.columns) {
     pass.places[next++] =
         columns_[static_cast<std::size_t>(each.slot)] + (begin - columns_begin_) * bytes_of(each.accumulator);
+  }
+}
+
+void Worker::place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  const Load& load = pass.nest->loads[k];
+  const std::int64_t at = row * run_.plan.length + begin;
+  if (load.drawn != nullptr) {
+    pass.places[k] = draw(pass, k, at, end - begin);
+    return;
+  }
+  if (load.picked != nullptr) {
+    pass.places[k] = pick(static_cast<std::size_t>(pass.pick_of[k]), load.dtype, at, end - begin);
+    return;
+  }
+  const RowRun::Place& source = (*pass.loads)[k];
+  const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
+  if (!is_same_for_row(pass, k)) {
+    pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
+  } else if (load.repeats) {
+    pass.places[k] = first;
+  } else {
+    spread(pass.spread[k].data(), first, source.item, 0);
+    pass.places[k] = pass.spread[k].data();
   }
 }
 
@@ -237,19 +282,6 @@ const std::byte* Worker::pick(std::size_t number, DType dtype, std::int64_t firs
   last.first = first;
   last.count = count;
   return last.place;
-}
-
-std::byte* Worker::place_of(const Store& store, std::int64_t row, std::int64_t begin) {
-  if (store.per_row && begin > 0) return unused_.data();  // the first block has stored it
-  const std::int64_t item = bytes_of(store.dtype);
-  if (store.buffer >= 0) return kept(store.buffer, row) + begin * item;
-  const std::int64_t element = store.per_row ? row : row * run_.plan.length + begin;
-  return run_.outputs[static_cast<std::size_t>(store.output)].data + element * item;
-}
-
-std::byte* Worker::kept(int buffer, std::int64_t row) const {
-  const std::int64_t item = bytes_of(run_.lowered.buffers[static_cast<std::size_t>(buffer)]);
-  return kept_[static_cast<std::size_t>(buffer)] + (kept_rows_ ? row * run_.plan.length * item : 0);
 }
 
 template <class F>

@@ -76,6 +76,12 @@ class Worker {
 
  private:
   using Vector = std::array<std::byte, kVector * 8>;
+  // Where a load or store finds its elements, when these are as far apart for all rows.
+  struct Straight {
+    std::size_t place;
+    std::byte* first;
+    std::int64_t row, element;  // bytes from one to the next
+  };
   static constexpr std::int64_t kFetched = 1024;  // elements ahead of those at hand, within a long row
   struct Pass {
     const LoopNest* nest = nullptr;
@@ -86,6 +92,9 @@ class Worker {
     KernelFn function = nullptr;
     KernelCall call{};
     std::vector<const void*> places;  // of loads, then of stores, then of columns
+    std::vector<Straight> straight;
+    std::vector<std::size_t> other;    // loads that are not
+    std::vector<std::size_t> per_row;  // stores of one element for each row
     std::vector<std::int64_t> moves;
     std::vector<Vector> spread;
     std::vector<std::vector<std::byte>> drawn;  // by load
@@ -102,8 +111,8 @@ class Worker {
   void place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end);
   static const std::byte* draw(Pass& pass, std::size_t load, std::int64_t first, std::int64_t count);
   const std::byte* pick(std::size_t number, DType dtype, std::int64_t first, std::int64_t count);
-  std::byte* place_of(const Store& store, std::int64_t row, std::int64_t begin);
-  std::byte* kept(int buffer, std::int64_t row) const;
+  void place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_t begin, std::int64_t end);
+  void find_straight(Pass& pass) const;
   std::uint64_t short_call(Pass& pass, std::int64_t count);
 
   RowRun& run_;

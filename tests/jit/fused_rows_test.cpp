@@ -74,6 +74,7 @@ TEST_CASE("softmax is one kernel of three passes, with the bits of its ops", "[j
 TEST_CASE("the passes of softmax print", "[jit][fused]") {
   CHECK(fuse(softmax_of("f32")).loops[0] ==
         "kernel kernel_0 {\n"
+        "  kept0 : f32[m] of each thread\n"
         "  for rows of [n] in threads {\n"
         "    for [m] in vectors of 16 {\n"
         "      r0 = load in0 : f32\n"
@@ -97,6 +98,30 @@ TEST_CASE("the passes of softmax print", "[jit][fused]") {
         "    }\n"
         "  }\n"
         "}\n");
+}
+
+TEST_CASE("a buffer that is read for the last time serves later passes", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[n, 200]) where n = 30 {\n"
+      "  %a = exp(%x) : f32[n, 200]\n"
+      "  %sa = sum(%a, dim=[1], keepdim=true) : f32[n, 1]\n"
+      "  %pa = div(%a, %sa) : f32[n, 200]\n"
+      "  %b = exp(%pa) : f32[n, 200]\n"
+      "  %sb = sum(%b, dim=[1], keepdim=true) : f32[n, 1]\n"
+      "  %pb = div(%b, %sb) : f32[n, 200]\n"
+      "  %c = exp(%pb) : f32[n, 200]\n"
+      "  %sc = sum(%c, dim=[1], keepdim=true) : f32[n, 1]\n"
+      "  %pc = div(%c, %sc) : f32[n, 200]\n"
+      "  return %pc\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  REQUIRE(fused.loops.size() == 1);
+  CHECK(fused.loops[0].find("kept1 : f32[200] of each thread\n") != std::string::npos);
+  CHECK(fused.loops[0].find("kept2") == std::string::npos);
+  for (const Dim n : {1, 30}) {
+    const Tensor x = noise({n, 200}, DType::F32, 1);
+    check_same(graph, fused, {&x, 1});
+  }
 }
 
 namespace {
