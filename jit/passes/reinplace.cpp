@@ -8,6 +8,7 @@ namespace kiln::jit {
 Graph reinplace(const Graph& graph) {
   if (!graph.is_functional()) return graph;
   Graph made = narrow_writes(graph);
+  made.stage = graph.stage;  // there are no kernels
   const LastReads reads(made);
   std::vector<int> over;
   for (int place = 0; place < static_cast<int>(made.nodes.size()); ++place) {
