@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 
+#include "jit/custom.h"
+#include "jit/evaluate.h"
+#include "tensor/autograd.h"
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/error.h"
+#include "tensor/functions.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/random.h"
 #include "tensor/storage.h"
@@ -151,6 +156,55 @@ std::string first_difference(const Outcome& compiled, const Outcome& interpreted
   }
   std::erase_if(rows, [](const Row& each) { return each.interpreted->is_number(); });
   return memory_difference(rows);
+}
+
+namespace {
+
+// Zeros where a result leads to no argument.
+Tensors gradients_of(Inputs results, Inputs arguments, const std::vector<bool>& wanted) {
+  std::vector<Tensor> outputs, weights, inputs;
+  for (const Tensor& each : results) {
+    if (!requires_grad(each)) continue;
+    outputs.push_back(each);
+    weights.push_back(ops::ones_like(each));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (wanted[i]) inputs.push_back(arguments[i]);
+  }
+  Tensors gradients;
+  std::vector<Tensor> found(inputs.size());
+  if (!outputs.empty()) found = grads(outputs, inputs, weights, false, false, true);
+  // Copies: which of them share memory is nobody's concern.
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    gradients.push_back(found[i] ? ops::clone(found[i]) : ops::zeros_like(inputs[i]));
+  return gradients;
+}
+
+}  // namespace
+
+std::string gradient_difference(const Graph& graph, const RunGraph& compiled, Inputs arguments,
+                                const std::vector<bool>& wanted) {
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end() || !custom_ops(graph).empty()) return "";
+  const auto gradients_by = [&](const RunGraph& run) {
+    std::vector<Tensor> leaves = copies_of(arguments);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (wanted[i]) set_requires_grad(leaves[i], true);
+    }
+    Outcome outcome =
+        run_on([&](Inputs given) { return gradients_of(run(given), given, wanted); }, std::move(leaves));
+    outcome.arguments.clear();  // what becomes of them is compared elsewhere
+    return outcome;
+  };
+  const Outcome expected = gradients_by([&graph](Inputs given) { return evaluate(graph, given); });
+  if (!expected.error.empty()) return "";
+  const Outcome found = gradients_by(compiled);
+  if (found.refused) return "";
+  OutcomeNames names;
+  const std::vector<std::string> of = names_of(graph).arguments;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) names.results.push_back("the gradient of " + of[i]);
+  }
+  return first_difference(found, expected, names);
 }
 
 }  // namespace kiln::jit

@@ -33,6 +33,13 @@ struct OutcomeNames {
 // Of a graph: "result 1 (%y)", "argument %x".
 OutcomeNames names_of(const Graph& graph);
 
+// Between the gradients of two ways to run a graph, by the arguments `wanted`: of all results that have one,
+// each weighted by ones. On copies that are leaves. Empty where there is nothing to compare: the interpreter
+// fails, the graph does not hold, or functions with derivatives of their own are in it, which may do anything
+// and are not run twice.
+std::string gradient_difference(const Graph& graph, const RunGraph& compiled, Inputs arguments,
+                                const std::vector<bool>& wanted);
+
 // The first difference as a sentence, empty when there is none: dtypes, sizes, elements (nans are equal), who
 // shares memory with whom, writes.
 std::string first_difference(const Outcome& compiled, const Outcome& interpreted, const OutcomeNames& names);

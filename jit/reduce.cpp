@@ -96,16 +96,16 @@ class Cut {
 
 class Reducer {
  public:
-  Reducer(Graph graph, std::vector<Tensor> arguments, const MakeRun& make)
-      : graph_(std::move(graph)), arguments_(std::move(arguments)), make_(make) {}
+  Reducer(GraphCall call, const MakeRun& make) : call_(std::move(call)), graph_(call_.graph), make_(make) {}
 
   std::optional<Reproduction> run() {
-    const std::string whole = difference_on(graph_, arguments_, make_);
+    std::string whole = difference_on(call_, make_);
     if (whole.empty()) return std::nullopt;
-    best_ = {graph_, arguments_, whole};
+    best_ = {call_, std::move(whole)};
     const bool plain = std::none_of(graph_.inputs.begin(), graph_.inputs.end(),
                                     [](const Input& each) { return each.role == Role::Base; });
     if (plain && know_values()) {
+      find_wanted();
       one_result();
       fewer_nodes();
     }
@@ -120,22 +120,41 @@ class Reducer {
     all.outputs.clear();
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.values.size()); ++id)
       all.outputs.push_back(Operand::of(id));
-    const Outcome outcome = run_on(interpreted(all), copies_of(arguments_));
+    const Outcome outcome = run_on(interpreted(all), copies_of(call_.arguments));
     values_ = outcome.results;
     return values_.size() == graph_.values.size();
+  }
+
+  // Values that have gradients where they are an input: floats made of what has one.
+  void find_wanted() {
+    wanted_ = call_.wanted;
+    wanted_.resize(graph_.values.size(), false);
+    for (const Node& node : graph_.nodes) {
+      const bool any = std::any_of(node.operands.begin(), node.operands.end(), [this](const Operand& each) {
+        return each.is_value() && wanted_[static_cast<std::size_t>(each.value)];
+      });
+      for (const ValueId id : node.outputs) {
+        const auto at = static_cast<std::size_t>(id);
+        wanted_[at] = any && is_float(graph_.values[at].type.dtype);
+      }
+    }
   }
 
   bool try_cut(ValueId result, const std::set<ValueId>& given) {
     if (++attempts_ > kMostAttempts) return false;
     Cut cut(graph_, result, given);
-    std::vector<Tensor> arguments;
-    for (const ValueId id : cut.inputs()) arguments.push_back(values_[static_cast<std::size_t>(id)]);
-    return try_one(cut.graph(), std::move(arguments));
+    GraphCall call;
+    for (const ValueId id : cut.inputs()) {
+      call.arguments.push_back(values_[static_cast<std::size_t>(id)]);
+      call.wanted.push_back(wanted_[static_cast<std::size_t>(id)]);
+    }
+    call.graph = cut.graph();
+    return try_one(std::move(call));
   }
-  bool try_one(Graph graph, std::vector<Tensor> arguments) {
-    std::string found = difference_on(graph, arguments, make_);
+  bool try_one(GraphCall call) {
+    std::string found = difference_on(call, make_);
     if (found.empty()) return false;
-    best_ = {std::move(graph), std::move(arguments), std::move(found)};
+    best_ = {std::move(call), std::move(found)};
     return true;
   }
 
@@ -163,13 +182,13 @@ class Reducer {
   }
 
   void simpler_arguments() {
-    for (std::size_t k = 0; k < best_.arguments.size(); ++k) {
-      const Tensor x = best_.arguments[k];
+    for (std::size_t k = 0; k < best_.call.arguments.size(); ++k) {
+      const Tensor x = best_.call.arguments[k];
       if (x.is_number()) continue;
       for (const Tensor& simple : {filled(x, 1.0), counted(x), cpu::contiguous_copy(x, x.dtype())}) {
-        std::vector<Tensor> arguments = best_.arguments;
-        arguments[k] = simple;
-        if (try_one(best_.graph, std::move(arguments))) break;
+        GraphCall call = best_.call;
+        call.arguments[k] = simple;
+        if (try_one(std::move(call))) break;
       }
     }
   }
@@ -185,10 +204,11 @@ class Reducer {
     return from_f64(like, [](std::int64_t i) { return static_cast<double>(i % 100); });
   }
 
-  Graph graph_;
-  std::vector<Tensor> arguments_;
+  const GraphCall call_;
+  const Graph& graph_;
   const MakeRun& make_;
   std::vector<Tensor> values_;
+  std::vector<bool> wanted_;  // by value
   ValueId result_ = -1;
   int attempts_ = 0;
   Reproduction best_;
@@ -221,29 +241,33 @@ std::string argument_text(const Tensor& x) {
 
 }  // namespace
 
-std::string difference_on(const Graph& graph, Inputs arguments, const MakeRun& make) {
-  std::vector<Tensor> ours = copies_of(arguments), theirs = copies_of(arguments);
-  if (ours.size() != arguments.size()) return "";
-  const Outcome compiled = run_on([&](Inputs given) { return make(graph)(given); }, std::move(ours));
+std::string difference_on(const GraphCall& call, const MakeRun& make) {
+  std::vector<Tensor> ours = copies_of(call.arguments), theirs = copies_of(call.arguments);
+  if (ours.size() != call.arguments.size()) return "";
+  const RunGraph run = [&](Inputs given) { return make(call.graph, call.wanted)(given); };
+  const Outcome compiled = run_on(run, std::move(ours));
   if (compiled.refused) return "";
-  return first_difference(compiled, run_on(interpreted(graph), std::move(theirs)), names_of(graph));
+  std::string found =
+      first_difference(compiled, run_on(interpreted(call.graph), std::move(theirs)), names_of(call.graph));
+  return found.empty() ? gradient_difference(call.graph, run, call.arguments, call.wanted) : found;
 }
 
-std::optional<Reproduction> reduce(const Graph& captured, Inputs arguments, const MakeRun& make) {
-  Graph graph = captured;
+std::optional<Reproduction> reduce(const GraphCall& captured, const MakeRun& make) {
+  GraphCall call{captured.graph, copies_of(captured.arguments), captured.wanted};
   try {
-    graph = without_effects(dce(functionalize(expand_views(captured), Remove::Mutations)));
+    call.graph = without_effects(dce(functionalize(expand_views(captured.graph), Remove::Mutations)));
   } catch (const OpError&) {  // it has no functional form, and is shown as it is
   }
-  return Reducer(std::move(graph), copies_of(arguments), make).run();
+  return Reducer(std::move(call), make).run();
 }
 
 std::string program_of(const Reproduction& found, const std::string& backend) {
   std::string text =
-      fmt::format("# {}\ng = parse_graph(\"\"\"{}\"\"\")\n", found.difference, print_graph(found.graph));
+      fmt::format("# {}\ng = parse_graph(\"\"\"{}\"\"\")\n", found.difference, print_graph(found.call.graph));
   std::string names;
-  for (std::size_t k = 0; k < found.arguments.size(); ++k) {
-    text += fmt::format("x{} = {}\n", k, argument_text(found.arguments[k]));
+  for (std::size_t k = 0; k < found.call.arguments.size(); ++k) {
+    text += fmt::format("x{} = {}\n", k, argument_text(found.call.arguments[k]));
+    if (found.call.wanted[k]) text += fmt::format("x{}.requires_grad_()\n", k);
     names += fmt::format(", x{}", k);
   }
   return text + fmt::format("print(check(g{}, backend={}))\n", names, backend);

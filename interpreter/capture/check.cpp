@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "interpreter/capture/backend.h"
@@ -14,7 +13,6 @@
 #include "jit/evaluate.h"
 #include "jit/reduce.h"
 #include "tensor/autograd.h"
-#include "tensor/functions.h"
 
 namespace kiln::interp {
 namespace {
@@ -40,16 +38,12 @@ Tensors run_or_refuse(const Runner& run, Inputs arguments, const jit::SymbolValu
   }
 }
 
-// `wanted`: names of the inputs that require gradients.
-jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options, std::set<std::string> wanted) {
-  return [&interpreter, options, wanted = std::move(wanted)](const jit::Graph& graph) -> jit::RunGraph {
+jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
+  return [&interpreter, options](const jit::Graph& graph, const std::vector<bool>& wanted) -> jit::RunGraph {
     jit::Graph captured = graph;
     captured.stage = jit::Stage::Captured;
-    std::vector<bool> inputs;
-    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-      inputs.push_back(wanted.contains(graph.values[i].name));
     try {
-      Runner run = make_runner(interpreter, options, captured, inputs).run;
+      Runner run = make_runner(interpreter, options, captured, wanted).run;
       return [run = std::move(run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
     } catch (const lang::UserError& error) {  // of a backend of the program
       if (error.diagnostic().kind == "Interrupted") throw;
@@ -73,57 +67,6 @@ bool same_end(const Entry& a, const Entry& b) {
   return a.exit.returns == b.exit.returns && a.last_code == b.last_code && place(a) == place(b);
 }
 
-// Of all results that have one, each weighted by ones, by the inputs `wanted`; zeros where there is none.
-Tensors gradients_of(Inputs results, Inputs arguments, const std::vector<bool>& wanted) {
-  std::vector<Tensor> outputs, weights, inputs;
-  for (const Tensor& each : results) {
-    if (!requires_grad(each)) continue;
-    outputs.push_back(each);
-    weights.push_back(ops::ones_like(each));
-  }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (wanted[i]) inputs.push_back(arguments[i]);
-  }
-  Tensors gradients;
-  if (outputs.empty()) return gradients;
-  const std::vector<Tensor> found = grads(outputs, inputs, weights, false, false, true);
-  // Copies: which of them share memory is nobody's concern.
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    gradients.push_back(found[i] ? ops::clone(found[i]) : ops::zeros_like(inputs[i]));
-  return gradients;
-}
-
-// Between the gradients that the tape gives of the entry and of its graph op by op, on copies that are
-// leaves. Functions with derivatives of their own may do anything in them: those are not run twice.
-std::string gradient_difference(const Entry& entry, Inputs given, const jit::SymbolValues& symbols) {
-  const std::vector<bool> wanted = entry.wanted_inputs();
-  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end() ||
-      !jit::custom_ops(entry.captured).empty())
-    return "";
-  const auto gradients_by = [&](const jit::RunGraph& run) {
-    std::vector<Tensor> leaves = jit::copies_of(given);
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (wanted[i]) set_requires_grad(leaves[i], true);
-    }
-    jit::Outcome outcome = jit::run_on(
-        [&](Inputs arguments) { return gradients_of(run(arguments), arguments, wanted); }, leaves);
-    outcome.arguments.clear();  // what becomes of them the call itself shows
-    return outcome;
-  };
-  const jit::Outcome interpreted =
-      gradients_by([&](Inputs arguments) { return jit::evaluate(entry.captured, arguments); });
-  if (!interpreted.error.empty()) return "";
-  const jit::Outcome compiled =
-      gradients_by([&](Inputs arguments) { return run_or_refuse(entry.run, arguments, symbols); });
-  if (compiled.refused) return "";
-  jit::OutcomeNames names;
-  const std::vector<std::string> arguments = jit::names_of(entry.captured).arguments;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) names.results.push_back("the gradient of " + arguments[i]);
-  }
-  return jit::first_difference(compiled, interpreted, names);
-}
-
 }  // namespace
 
 std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& numbers) {
@@ -137,7 +80,10 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
   };
   check.compiled_ = jit::run_on(run, jit::copies_of(check.given_));
   if (!check.compiled_.error.empty()) return std::nullopt;
-  check.gradients_ = gradient_difference(entry, check.given_, check.symbols_);
+  const jit::RunGraph again = [&](Inputs arguments) {
+    return run_or_refuse(entry.run, arguments, check.symbols_);
+  };
+  check.gradients_ = jit::gradient_difference(entry.captured, again, check.given_, entry.wanted_inputs());
   return check;
 }
 
@@ -165,13 +111,8 @@ void Check::tell(Interpreter& interpreter, const CompileOptions& options, const 
                                  entry.captured.name, difference);
   jit::Graph graph = entry.captured;
   graph.hints = symbols_;
-  std::set<std::string> wanted;
-  const std::vector<bool> inputs = entry.wanted_inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]) wanted.insert(graph.values[i].name);
-  }
-  const auto shown =
-      jit::reduce(at_hints(std::move(graph)), before_, runs_of(interpreter, options, std::move(wanted)));
+  const auto shown = jit::reduce({at_hints(std::move(graph)), before_, entry.wanted_inputs()},
+                                 runs_of(interpreter, options));
   if (shown) {
     text += "this program shows it:\n" + jit::program_of(*shown, fmt::format("\"{}\"", options.backend));
     if (!options.own_backend.is_none()) text += "# with the backend of the call in place of this one\n";
@@ -185,7 +126,11 @@ std::string difference_of(Interpreter& interpreter, const CompileOptions& option
                           Inputs arguments) {
   jit::Graph graph = captured;
   graph.hints = jit::bind_symbols(captured, arguments);
-  return jit::difference_on(at_hints(std::move(graph)), arguments, runs_of(interpreter, options, {}));
+  std::vector<bool> wanted;
+  for (const Tensor& each : arguments) wanted.push_back(grad_enabled() && requires_grad(each));
+  return jit::difference_on(
+      {at_hints(std::move(graph)), {arguments.begin(), arguments.end()}, std::move(wanted)},
+      runs_of(interpreter, options));
 }
 
 }  // namespace kiln::interp::capture

@@ -20,10 +20,17 @@ RunGraph fused(const Graph& graph) {
   auto executable = Executable::make(fuse(graph).graph);
   return [executable](Inputs arguments) { return executable->run(arguments); };
 }
+RunGraph by_kernels(const Graph& graph, const std::vector<bool>&) { return fused(graph); }
+
+// Without gradients.
+GraphCall call_of(std::string_view text, std::vector<Tensor> arguments) {
+  const std::vector<bool> none(arguments.size(), false);
+  return {parse_graph(text), std::move(arguments), none};
+}
 
 // The fused backend, but for a kernel that has an op in it: that one gives its last element wrong.
 MakeRun broken_at(std::string op) {
-  return [op](const Graph& graph) -> RunGraph {
+  return [op](const Graph& graph, const std::vector<bool>&) -> RunGraph {
     const Graph made = fuse(graph).graph;
     bool has_op = false;
     for (const Node& node : graph.nodes) has_op = has_op || (node.op != nullptr && node.op->name() == op);
@@ -63,15 +70,15 @@ const OutcomeNames kNames{{"result 1", "result 2"}, {"argument %x", "argument %y
 
 TEST_CASE("kernels differ in nothing from the interpreter", "[jit][reduce]") {
   const std::vector<Tensor> arguments = {counting(4), counting(4)};
-  CHECK(difference_on(parse_graph(kProgram), arguments, fused).empty());
-  CHECK_FALSE(reduce(parse_graph(kProgram), arguments, fused));
+  CHECK(difference_on(call_of(kProgram, arguments), by_kernels).empty());
+  CHECK_FALSE(reduce(call_of(kProgram, arguments), by_kernels));
 }
 
 TEST_CASE("a broken kernel is reduced to the op that is broken", "[jit][reduce]") {
   const std::vector<Tensor> arguments = {counting(4), counting(4)};
-  const auto found = reduce(parse_graph(kProgram), arguments, broken_at("tanh"));
+  const auto found = reduce(call_of(kProgram, arguments), broken_at("tanh"));
   REQUIRE(found);
-  CHECK(print_graph(found->graph) ==
+  CHECK(print_graph(found->call.graph) ==
         "graph functional f(%b: f32[4]) {\n"
         "  %d = tanh(%b) : f32[4]\n"
         "  return %d\n"
@@ -89,25 +96,51 @@ TEST_CASE("a broken kernel is reduced to the op that is broken", "[jit][reduce]"
 }
 
 TEST_CASE("writes to arguments are compared, and reduced as results", "[jit][reduce]") {
-  const Graph graph = parse_graph(
+  const GraphCall call = call_of(
       "graph functional f(%x: f32[3]) {\n"
       "  %a = cos(%x) : f32[3]\n"
       "  %b = exp(%a) : f32[3]\n"
       "  return %a\n"
       "  write %x <- %b\n"
-      "}\n");
-  const MakeRun without_write = [](const Graph& each) -> RunGraph {
+      "}\n",
+      {counting(3)});
+  const MakeRun without_write = [](const Graph& each, const std::vector<bool>&) -> RunGraph {
     Graph other = each;
     other.effects.clear();
     return [run = fused(other)](Inputs arguments) { return run(arguments); };
   };
-  const std::vector<Tensor> arguments = {counting(3)};
-  CHECK(difference_on(graph, arguments, without_write) ==
-        "argument %x[0] is 0, the interpreter has 2.7182817459106445");
-  const auto found = reduce(graph, arguments, broken_at("exp"));
+  CHECK(difference_on(call, without_write) == "argument %x[0] is 0, the interpreter has 2.7182817459106445");
+  const auto found = reduce(call, broken_at("exp"));
   REQUIRE(found);
-  CHECK(found->graph.nodes.size() == 1);
-  CHECK(found->graph.effects.empty());
+  CHECK(found->call.graph.nodes.size() == 1);
+  CHECK(found->call.graph.effects.empty());
+}
+
+TEST_CASE("a difference of gradients alone is reduced to the op that has it", "[jit][reduce]") {
+  GraphCall call = call_of(kProgram, {counting(4), counting(4)});
+  call.wanted = {true, false};
+  // Op by op, but what `exp` gives has no history.
+  const MakeRun cut_at_exp = [](const Graph& graph, const std::vector<bool>&) -> RunGraph {
+    return [graph](Inputs arguments) {
+      Tensors results = evaluate(graph, arguments);
+      const bool has_exp = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                       [](const Node& each) { return each.op->name() == "exp"; });
+      for (Tensor& each : results) {
+        if (has_exp) each = ops::detach(each);
+      }
+      return results;
+    };
+  };
+  const auto found = reduce(call, cut_at_exp);
+  REQUIRE(found);
+  CHECK(found->difference == "the gradient of argument %a[0] is 0, the interpreter has 2.7182817459106445");
+  CHECK(print_graph(found->call.graph) ==
+        "graph functional f(%a: f32[4]) {\n"
+        "  %b = exp(%a) : f32[4]\n"
+        "  return %b\n"
+        "}\n");
+  CHECK(found->call.wanted == std::vector<bool>{true});
+  CHECK(program_of(*found, "\"fused\"").find("x0.requires_grad_()\n") != std::string::npos);
 }
 
 TEST_CASE("every kind of difference is told", "[jit][reduce]") {
