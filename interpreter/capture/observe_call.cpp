@@ -152,6 +152,11 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::ReadsLayout:
       read_arguments();
       return tracer_.fix_layout(arguments[0]);
+    case HostRule::ReadsOrigin:
+      read_arguments();
+      // Guards are on how a tensor lies, not on who made it.
+      if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
+      return;
     case HostRule::Resizes:
       read_arguments();
       // Who else sees its memory is known here only of what lies in memory of its own.

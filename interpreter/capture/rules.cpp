@@ -124,6 +124,7 @@ HostRule rule_of_tensor_member(std::string_view name) {
                          "bool",          "cpu",
                          "item",          "set_"}},
       {HostRule::ReadsLayout, {"stride", "storage_offset"}},
+      {HostRule::ReadsOrigin, {"is_view"}},
       {HostRule::Resizes, {"resize_"}},
       {HostRule::Differentiates, {"backward"}},
   });

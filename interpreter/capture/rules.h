@@ -13,6 +13,7 @@ enum class HostRule : std::uint8_t {
   Reads,           // gives what follows from its arguments, all of which it may read
   ReadsHost,       // likewise, but would read the elements of tensors
   ReadsLayout,     // likewise, of how a tensor lies in memory
+  ReadsOrigin,     // likewise, of whether an op made its argument a view
   Identifies,      // tells which object its argument is
   Makes,           // gives an object that cannot be made again: an iterator, a scope, a transformed function
   Appends,         // to its receiver, a list
