@@ -32,6 +32,7 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
   if (const ViewOrigin* before = input.impl()->origin.get()) {
     origin.reset(new ViewOrigin(*before));
     origin->of_itself = false;
+    origin->history_version = tape::history_version(base_of(*origin));
   } else {
     origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
   }

@@ -138,8 +138,10 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     jit::SymbolValues symbols;
     bool done = gather(found, numbers, tensors, symbols);
     const GradMode mode(grad_enabled() && taped);
+    const std::uint64_t began = names.empty() ? 0 : tape::next_sequence();
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;
+    if (!names.empty()) names.give(outputs, tensors, began);
     origins.give(outputs, symbols);
   }
   if (!histories.empty()) {

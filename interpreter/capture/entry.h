@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpreter/capture/guard.h"
+#include "interpreter/capture/history_names.h"
 #include "interpreter/capture/recipe.h"
 #include "interpreter/capture/view_origins.h"
 #include "jit/graph.h"
@@ -89,7 +90,8 @@ struct Entry {
   jit::Graph captured;
   Runner run;  // empty: there is nothing to compute
   ViewOrigins origins;
-  std::string note;  // what is to be said of how it runs; mostly empty
+  HistoryNames names;  // where writes were recorded
+  std::string note;    // what is to be said of how it runs; mostly empty
   // Does the tape look on? Not where no result has a history but what a backward leaves of one.
   bool taped = true;
   bool differentiated = false;  // derivatives are part of the graph

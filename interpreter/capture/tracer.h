@@ -209,6 +209,7 @@ class Tracer {
     Exit exit;
     std::vector<Tensor> outputs;
     tape::SpentHistories histories;
+    HistoryNames names;
     std::vector<SourceId> leaves;
     bool taped = true;  // some history is there that holds values
   };

@@ -328,6 +328,10 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   if (book.failed) return std::nullopt;
   finished.snapshot = std::move(snapshot);
   finished.taped = !finish_histories(finished);
+  if (finished.taped && recorder_.wrote_history()) {
+    finished.names.note(finished.outputs, tape_began_);
+    finished.names.note(recorder_.inputs(), tape_began_);
+  }
   if (finished.snapshot.differentiated && finished.taped) return std::nullopt;
   return finished;
 }
@@ -416,6 +420,8 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->taped = finished.taped;
   entry->differentiated = differentiated;
   entry->histories = std::move(finished.histories);
+  entry->names = std::move(finished.names);
+  entry->names.settle(finished.outputs, recorder_.inputs());
   entry->leaves = std::move(finished.leaves);
   add_tensor_guards(*entry);
   add_memory_guard(*entry);

@@ -132,6 +132,8 @@ void set_grad(const Tensor& x, Tensor grad) {
 std::string grad_fn_name(const Tensor& x) {
   if (is_leaf(x)) return "";
   const tape::Edge edge = tape::history(x);
+  const auto& name = tape::meta_of(x)->history_name;
+  if (name && name->sequence == edge.node->sequence) return *name->text;
   return edge.node->name_of_output(edge.output);
 }
 

@@ -117,6 +117,12 @@ bool has_history(const Tensor& x) {
   return meta != nullptr && meta->history;
 }
 
+void show_history_as(const Tensor& x, const std::shared_ptr<const std::string>& name, std::uint64_t since) {
+  const Edge edge = history(x);
+  if (edge && edge.node->sequence >= since && !edge.node->is_leaf())
+    make_meta(x).history_name.reset(new HistoryName{edge.node->sequence, name});
+}
+
 void replace_history(const Tensor& x, const Edge& edge) {
   ViewOrigin* origin = x.impl()->origin.get();
   if (origin == nullptr) {

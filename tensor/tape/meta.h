@@ -8,11 +8,23 @@
 
 namespace kiln {
 
+namespace tape {
+
+// What `grad_fn` says of a history in place of its node: a compiled call makes by other ops what the program
+// did.
+struct HistoryName {
+  std::uint64_t sequence;  // of the node: of another one it says nothing
+  std::shared_ptr<const std::string> text;
+};
+
+}  // namespace tape
+
 struct AutogradMeta {
   tape::Edge history;  // of a leaf that requires grad: its LeafNode
   bool leaf = false;   // this tensor is the one that `history`'s LeafNode stands for
   // How often a recorded write replaced the history. Views compare it with ViewOrigin::history_version.
   std::uint32_t history_version = 0;
+  std::unique_ptr<tape::HistoryName> history_name;
   Tensor grad;                              // of leaves
   Ref<tape::GradSlot> retained;             // of others, after `retain_grad`
   std::vector<Ref<tape::HookEntry>> hooks;  // to find them for `remove_hook`
@@ -40,6 +52,9 @@ void start_history(const Tensor& x, Edge edge);
 // x was written: its value is that of `edge` now (empty: a constant). Seen by its base and all other views.
 // Call `check_write` first.
 void replace_history(const Tensor& x, const Edge& edge);
+
+// The history of x, if it is from then on, goes by that name.
+void show_history_as(const Tensor& x, const std::shared_ptr<const std::string>& name, std::uint64_t since);
 
 // x becomes a leaf that requires grad, with the type it has now.
 void make_leaf(const Tensor& x);
