@@ -72,7 +72,7 @@ class Evaluator {
     }
   }
 
-  Tensors run() {
+  Tensors run(const Watch& watch) {
     for (const Node& node : graph_.nodes) {
       Tensors results = apply(node);
       if (results.size() != node.outputs.size()) {
@@ -80,6 +80,7 @@ class Evaluator {
                             " gives another number of results");
       }
       for (std::size_t k = 0; k < results.size(); ++k) at(node.outputs[k]) = results[k];
+      if (watch) watch(node, results);
     }
     if (!graph_.effects.empty()) {
       keep_written_values_apart();
@@ -268,6 +269,9 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
   return symbols;
 }
 
-Tensors evaluate(const Graph& graph, Inputs arguments) { return Evaluator(graph, arguments).run(); }
+Tensors evaluate(const Graph& graph, Inputs arguments) { return evaluate(graph, arguments, {}); }
+Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch) {
+  return Evaluator(graph, arguments).run(watch);
+}
 
 }  // namespace kiln::jit

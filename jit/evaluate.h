@@ -2,6 +2,8 @@
 // run often is made an Executable, which must do the same.
 #pragma once
 
+#include <functional>
+
 #include "jit/graph.h"
 
 namespace kiln::jit {
@@ -27,5 +29,8 @@ void check_target(const Tensor& target, Effect::Kind kind);
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
 // What is returned aliases arguments as the graph says: see Effect.
 Tensors evaluate(const Graph& graph, Inputs arguments);
+// Likewise; `watch` sees what each node gives, as it comes.
+using Watch = std::function<void(const Node& node, const Tensors& results)>;
+Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch);
 
 }  // namespace kiln::jit

@@ -43,6 +43,7 @@ bool Recorder::add_input(const Tensor& x) {
   if (!found) return false;
   ids_.emplace(x.impl(), input_id(inputs_.size()));
   inputs_.push_back(x);
+  if (keeps_given_) given_.push_back(as_given(x));
   Input input;
   input.role = found->role;
   input_roles_.push_back(input);
@@ -58,6 +59,7 @@ bool Recorder::add_input(const Tensor& x) {
 void Recorder::add_number(const Tensor& number, std::string name) {
   ids_.emplace(number.impl(), input_id(inputs_.size()));
   inputs_.push_back(number);
+  if (keeps_given_) given_.push_back(number);
   input_roles_.emplace_back();
   input_values_.push_back({std::move(name), to_type(number.type())});
 }

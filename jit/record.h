@@ -79,6 +79,9 @@ class Recorder final : public levels::Level {
   bool saw_checkpoint() const { return saw_checkpoint_; }
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
+  // From here on inputs are also kept as they were when they were met, for those who run the graph once more.
+  void keep_given() { keeps_given_ = true; }
+  std::span<const Tensor> given() const { return given_; }
   // A tensor as it lay when it was met: before it was rearranged, or came to lie elsewhere.
   const Tensor& as_met(const Tensor& x) const;
 
@@ -121,6 +124,7 @@ class Recorder final : public levels::Level {
   static int input_id(std::size_t k) { return -static_cast<int>(k) - 10; }
   Operand operand_of(const Tensor& x);
   bool add_input(const Tensor& x);
+  Tensor as_given(const Tensor& x);
   Tensors bind_body(const Op& op, Inputs inputs, const Attrs& attrs);
   void cut_history(const Tensor& x);
   void remember(const Tensor& x);
@@ -166,6 +170,9 @@ class Recorder final : public levels::Level {
   bool records_gradients_;
   std::unordered_map<const TensorImpl*, int> ids_;
   std::vector<Tensor> inputs_;
+  bool keeps_given_ = false;
+  std::vector<Tensor> given_;                                        // by input
+  std::unordered_map<const Storage*, Ref<Storage>> given_storages_;  // over the same memory
   std::unordered_map<const TensorImpl*, Tensor> rebound_;  // those that lie otherwise since, as they lay
   std::vector<Input> input_roles_;
   std::vector<Value> input_values_;

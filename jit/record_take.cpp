@@ -110,6 +110,13 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
 }
 
 // Those of nodes that were cut off.
+// Another tensor over the same memory, which a write copies first.
+Tensor Recorder::as_given(const Tensor& x) {
+  Ref<Storage>& storage = given_storages_[x.storage().get()];
+  if (!storage) storage = Storage::create(x.storage()->buffer());
+  return Tensor::from_storage(storage, x.layout(), x.dtype());
+}
+
 void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   std::vector<bool> used(inputs_.size());
   const auto use = [&](int id) {
@@ -126,6 +133,7 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
     now[k] = input_id(kept);
     if (kept != k) {
       inputs_[kept] = inputs_[k];
+      if (keeps_given_) given_[kept] = given_[k];
       input_roles_[kept] = input_roles_[k];
       input_values_[kept] = std::move(input_values_[k]);
     }
@@ -139,6 +147,7 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   }
   std::for_each(outputs.begin(), outputs.end(), rename);
   inputs_.resize(kept);
+  if (keeps_given_) given_.resize(kept);
   input_roles_.resize(kept);
   input_values_.resize(kept);
 }

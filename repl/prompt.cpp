@@ -110,7 +110,7 @@ int talk_edited(Session& session) {
       session.color());
   int exit_code = 0;
   while (const auto entry = editor.read(kPrompt, kContinuation)) {
-    if (trim(*entry).empty()) continue;
+    if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;
     fit_to_terminal(session);
     const WorkNote note(session);
     if (take(session, *entry, exit_code)) break;
@@ -122,7 +122,7 @@ int talk_plain(Session& session) {
   LineReader reader(true);
   int exit_code = 0;
   while (const auto entry = reader.read()) {
-    if (trim(*entry).empty()) continue;
+    if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;
     if (take(session, *entry, exit_code)) return exit_code;
   }
   std::fputs("\n", stdout);

@@ -7,6 +7,7 @@
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/pasted.h"
+#include "repl/walk.h"
 
 namespace kiln::repl {
 
@@ -97,6 +98,8 @@ Result Session::finish(Status status) {
 
 Result Session::eval(std::string_view entry) {
   Status status = Status::Done;
+  const std::string again = std::exchange(on_enter_, {});
+  if (trim(entry).empty()) entry = again;
   for (const std::string& part : split_pasted(entry)) {
     if (!is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
       return finish(Status::Incomplete);
@@ -151,6 +154,7 @@ void Session::reset() {
   entries_.clear();
   script_.clear();
   last_error_.reset();
+  walk_.reset();
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {

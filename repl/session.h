@@ -29,6 +29,8 @@ struct Result {
   int exit_code = 0;  // the process's, were it to end now
 };
 
+class Walk;
+
 class Session {
  public:
   using Sink = std::function<void(std::string_view)>;
@@ -51,7 +53,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Runs one entry: text of the language, a `:command`, `?name`, `??name`, or a pasted transcript of several.
-  // Never throws.
+  // An empty one goes on with what the last one began. Never throws.
   Result eval(std::string_view entry);
 
   // Runs a file as the main program: imports are relative to it. A file that cannot be read is wrong usage.
@@ -80,6 +82,11 @@ class Session {
   void report(const lang::Diagnostic& diagnostic, bool full_trace = false);
   // The last error, for `:bt`.
   const std::optional<lang::Diagnostic>& last_error() const { return last_error_; }
+  // The walk under way, null when there is none (repl/walk.h).
+  std::unique_ptr<Walk>& walk() { return walk_; }
+  // What Enter alone does after this entry.
+  void on_enter(std::string entry) { on_enter_ = std::move(entry); }
+  bool goes_on_with_enter() const { return !on_enter_.empty(); }
   // Entries and loaded files that ran without error, as one script.
   const std::string& script() const { return script_; }
   // What runs now, for a report should the process die of it.
@@ -104,6 +111,8 @@ class Session {
   std::string_view current_entry_;
   std::string last_loaded_;
   std::optional<lang::Diagnostic> last_error_;
+  std::unique_ptr<Walk> walk_;
+  std::string on_enter_;
   int count_ = 0;
 };
 

@@ -273,7 +273,10 @@ class Drive {
         note_carried(place.varying);
       }
       Tracer tracer(vm_, region_, place.varying);
+      if (compiled_.options.backend == kAsCaptured) tracer.recorder().keep_given();
+      const Generator before = generator();
       outcome = tracer.run();
+      if (outcome.entry) outcome.entry->generator = before;
     } catch (...) {
       ++place.failures;
       throw;
@@ -350,7 +353,10 @@ class Drive {
     } else if (computes(entry) && !compile(place, entry)) {
       return;
     }
-    if (compiled_.options.backend == kAsCaptured) entry.recorded = std::move(outcome.inputs);
+    if (compiled_.options.backend == kAsCaptured) {
+      entry.recorded = std::move(outcome.inputs);
+      entry.given = std::move(outcome.given);
+    }
     ++compiled_.compiles;
     compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));

@@ -12,6 +12,7 @@
 #include "interpreter/capture/recipe.h"
 #include "interpreter/capture/view_origins.h"
 #include "jit/graph.h"
+#include "tensor/random.h"
 #include "tensor/tape/spent.h"
 
 namespace kiln::interp {
@@ -103,7 +104,9 @@ struct Entry {
   std::string break_reason;  // why it ends where it does; empty at a return
   std::string break_file;
   int break_line = 0;
-  std::vector<Tensor> recorded;     // of calls that are only looked at: the graph's arguments
+  // Of calls that are only looked at: the graph's arguments as the call left them, and as it found them.
+  std::vector<Tensor> recorded, given;
+  Generator generator;              // before it ran
   const Code* last_code = nullptr;  // of the innermost frame in the end
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's

@@ -165,7 +165,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
       const Entry& entry = **next;
       if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
       parts.push_back({entry.captured, entry.captured.guards, entry.break_reason, entry.break_file,
-                       entry.break_line, entry.recorded, 1});
+                       entry.break_line, entry.recorded, 1, entry.given, entry.generator});
     }
   };
   for (const capture::Stop& stop : compiled.breaks) {
@@ -173,7 +173,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     if (found != end) {
       take_until(found + 1);
     } else {
-      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}, 1});
+      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}, 1, {}, {}});
     }
   }
   take_until(end);

@@ -11,6 +11,7 @@
 
 #include "interpreter/value.h"
 #include "jit/graph.h"
+#include "tensor/random.h"
 
 namespace kiln::interp {
 
@@ -32,6 +33,8 @@ struct CapturedGraph {
   int break_line = 0;
   std::vector<Tensor> arguments;  // what the graph was given in the call, as the call left it
   double memory_budget = 1;       // that `jit` was given with the function
+  std::vector<Tensor> given;      // the arguments as the call found them, in memory that no write reaches
+  Generator generator;            // of random numbers, before the graph ran
 };
 
 // Runs `function` once with these arguments, capturing what it does; nothing that was compiled before is

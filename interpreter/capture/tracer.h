@@ -73,6 +73,7 @@ class Tracer {
     std::size_t place = 0;
     // The tensors of the entry's graph in the recorded call.
     std::vector<Tensor> inputs, outputs;
+    std::vector<Tensor> given;  // where the recorder was asked to keep it
   };
   Outcome run();
 

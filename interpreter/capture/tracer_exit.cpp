@@ -437,6 +437,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   outcome.entry = std::move(entry);
   outcome.inputs.assign(recorder_.inputs().begin(), recorder_.inputs().end());
   outcome.outputs = std::move(finished.outputs);
+  outcome.given.assign(recorder_.given().begin(), recorder_.given().end());
 }
 
 }  // namespace kiln::interp::capture

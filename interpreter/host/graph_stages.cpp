@@ -153,9 +153,11 @@ void order_inputs(CapturedGraph& part, const Value& function) {
     return rank(a) < rank(b);
   });
   graph = jit::permute_inputs(graph, order);
-  std::vector<Tensor> arguments;
-  for (const int i : order) arguments.push_back(part.arguments[static_cast<std::size_t>(i)]);
-  part.arguments = std::move(arguments);
+  for (std::vector<Tensor>* const tensors : {&part.arguments, &part.given}) {
+    std::vector<Tensor> ordered;
+    for (const int i : order) ordered.push_back((*tensors)[static_cast<std::size_t>(i)]);
+    *tensors = std::move(ordered);
+  }
 }
 
 // A call of what is no function of the program is captured from a function of ours around it: its name and

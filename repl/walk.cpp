@@ -1,0 +1,108 @@
+#include "repl/walk.h"
+
+#include <fmt/format.h>
+
+#include "interpreter/graph_value.h"
+#include "jit/evaluate.h"
+#include "jit/text.h"
+#include "repl/command.h"
+#include "repl/graph_view.h"
+#include "repl/terminal.h"
+#include "tensor/autograd.h"
+#include "tensor/functions.h"
+
+namespace kiln::repl {
+namespace {
+
+// While it lives, random numbers are those of the call; afterwards they go on as if nothing had been drawn.
+class SameNumbers {
+ public:
+  explicit SameNumbers(const Generator& then) : now_(generator()) { generator() = then; }
+  ~SameNumbers() { generator() = now_; }
+  SameNumbers(const SameNumbers&) = delete;
+  SameNumbers& operator=(const SameNumbers&) = delete;
+
+ private:
+  Generator now_;
+};
+
+}  // namespace
+
+Walk::Walk(const interp::host::CapturedCall& call) {
+  const GradMode off(false);
+  const interp::host::StageRow& functional = interp::host::stage_named("functional");
+  for (const interp::CapturedGraph& each : call.parts) {
+    if (each.graph.nodes.empty()) continue;
+    const SameNumbers same(each.generator);
+    if (interp::host::wants_no_gradient(each)) {
+      run(interp::graph_of(interp::host::stage_value(functional, each, call.remove)), each.given, each);
+    } else {
+      run_pair(each);
+    }
+  }
+}
+
+std::vector<Tensor> Walk::run(jit::Graph graph, Inputs arguments, const interp::CapturedGraph& ending) {
+  parts_.push_back({std::move(graph), stops_.size(), {}});
+  Part& part = parts_.back();
+  part.ending.break_reason = ending.break_reason;
+  part.ending.break_file = ending.break_file;
+  part.ending.break_line = ending.break_line;
+  const Tensors results = jit::evaluate(part.graph, arguments, [&](const jit::Node&, const Tensors& made) {
+    stops_.push_back({parts_.size() - 1, made});
+  });
+  return {results.begin(), results.end()};
+}
+
+void Walk::run_pair(const interp::CapturedGraph& captured) {
+  const jit::Partition pair = interp::host::gradients_of(captured).parts;
+  jit::Graph forward = pair.forward;
+  for (const jit::ValueId id : forward.saved) forward.outputs.push_back(jit::Operand::of(id));
+  const std::vector<Tensor> made = run(std::move(forward), captured.given, {});
+  parts_.back().graph = pair.forward;
+  std::vector<Tensor> given;
+  const jit::SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given);
+  for (const std::string& each : pair.report.sizes) given.push_back(Tensor::number(symbols.at(each)));
+  given.insert(given.end(), made.begin() + static_cast<std::ptrdiff_t>(pair.forward.outputs.size()),
+               made.end());
+  for (std::size_t i = given.size(); i < pair.backward.inputs.size(); ++i) {
+    const TensorType type = jit::evaluate(pair.backward.values[i].type, symbols);
+    given.push_back(ops::ones(type.sizes, type.dtype, type.device));
+  }
+  run(pair.backward, given, captured);
+}
+
+bool Walk::go_to(std::size_t stop) {
+  if (stop >= stops_.size()) return false;
+  at_ = stop;
+  return true;
+}
+
+std::string Walk::view(Session& session) const {
+  const Stop& stop = stops_[at_];
+  const Part& part = parts_[stop.part];
+  const std::size_t number = at_ - part.first;
+  const jit::Node& node = part.graph.nodes[number];
+  const std::string text = jit::print_graph(part.graph);
+  const std::vector<std::string> names = jit::value_names(part.graph);
+  std::string view;
+  const auto line = [&](std::string_view what, std::string_view style = "") {
+    view += (style.empty() ? std::string(what) : paint(what, style, session.color())) + "\n";
+  };
+  if (number == 0) line(text.substr(0, text.find('\n')));
+  const std::string source = source_line(session, node.place.file, node.place.line);
+  if (!source.empty())
+    line(fmt::format("  # {}:{} | {}", node.place.file, node.place.line, source), style::kCode);
+  const std::string place = jit::place_text(part.graph, node);
+  line(fmt::format("{}/{}  {}{}", at_ + 1, stops_.size(), trim(jit::print_node(part.graph, node, names)),
+                   place.empty() ? "" : "  # " + place));
+  for (std::size_t k = 0; k < stop.results.size(); ++k) {
+    if (stop.results.size() > 1) line(names[static_cast<std::size_t>(node.outputs[k])] + ":");
+    view += shown(session.interpreter(), interp::Value(stop.results[k]));
+  }
+  if (number + 1 < part.graph.nodes.size()) return view;
+  line(trim(text.substr(text.rfind("\n  return") + 1)));
+  return view + break_view(session, part.ending);
+}
+
+}  // namespace kiln::repl
