@@ -30,6 +30,7 @@ class Aliases {
   // Likewise, and a view of its base's value: so it must be where values that share memory leave the graph.
   ValueId read_view(int alias);
   // Does the value, which has the elements of the alias, lie in memory as that did in the captured graph?
+  // With the strides of dimensions of size 1, which can be asked for.
   bool lies_alike(ValueId value, int alias);
   // The base becomes a copy of itself that lies as captured, if it does not. Views of the old one are views
   // of the memory no more.
