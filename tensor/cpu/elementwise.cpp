@@ -25,7 +25,7 @@ constexpr int kMostOperands = 3;
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
   Direct,    // in place: dense, in the type the kernel works with
-  Constant,  // one value, spread over a block once
+  Constant,  // one value, spread over a block once, or over as much as a kernel of halves reads
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
 };
@@ -97,6 +97,7 @@ bool holds(DType dtype, std::int64_t value) {
 struct Form {
   DType element;
   BlockKernel kernel;
+  const BlockKernel* by_values = nullptr;  // of halves: by the operands that are one value, which is f32
 };
 
 Form form_of_compute(const ElementwiseJob& job) {
@@ -104,15 +105,16 @@ Form form_of_compute(const ElementwiseJob& job) {
   return {kTypes[static_cast<int>(job.compute)], job.kernel};
 }
 
+// The dtype of the first operand that is no mask.
+std::optional<DType> first_dtype(std::span<const Operand> operands) {
+  for (const Operand& operand : operands)
+    if (operand.tensor != nullptr && !operand.as_bool) return operand.tensor->dtype();
+  return std::nullopt;
+}
+
 // Operands of one narrow dtype, and single values that it holds, are not converted.
-Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
-  const Form general = form_of_compute(job);
-  if (job.compute != Compute::I32 || job.narrow == nullptr) return general;
-  const Tensor* first = nullptr;
-  for (const Operand& operand : operands) {
-    if (first == nullptr && operand.tensor != nullptr && !operand.as_bool) first = operand.tensor;
-  }
-  const DType dtype = first != nullptr && job.predicate ? first->dtype() : output.dtype();
+Form narrow_form(const ElementwiseJob& job, DType dtype, std::span<const Operand> operands,
+                 const Form& general) {
   if (static_cast<int>(dtype) >= kNarrowCount) return general;
   for (const Operand& operand : operands) {
     if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
@@ -124,6 +126,26 @@ Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const
   return kernel != nullptr ? Form{dtype, kernel} : general;
 }
 
+// Operands of one dtype of halves, and single values, are converted by the kernel.
+Form half_form(const ElementwiseJob& job, DType dtype, std::span<const Operand> operands,
+               const Form& general) {
+  const int index = static_cast<int>(dtype) - static_cast<int>(DType::F16);
+  if (index < 0 || index >= kHalfCount || job.halves[index][0] == nullptr) return general;
+  for (const Operand& operand : operands) {
+    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
+    if (operand.tensor->numel() != 1) return general;
+  }
+  return {dtype, job.halves[index][0], job.halves[index]};
+}
+
+Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  const Form general = form_of_compute(job);
+  const DType dtype = job.predicate ? first_dtype(operands).value_or(output.dtype()) : output.dtype();
+  if (job.compute == Compute::I32 && job.narrow != nullptr) return narrow_form(job, dtype, operands, general);
+  if (job.compute == Compute::F32 && job.halves != nullptr) return half_form(job, dtype, operands, general);
+  return general;
+}
+
 // One run over one space: what all threads share.
 class Run {
  public:
@@ -132,8 +154,9 @@ class Run {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
     space_.simplify();
-    block_ = form.element == DType::F32 ? kFloatBlock
-                                        : kBlockBytes / static_cast<std::int64_t>(size_of(form.element));
+    if (form.by_values != nullptr) choose_by_values();
+    block_ = form_.element == DType::F32 ? kFloatBlock
+                                         : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
     prepare_output(output);
     for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
     all_direct_ = output_.access == Access::Direct;
@@ -155,6 +178,20 @@ class Run {
   }
 
  private:
+  // Where there are nothing but values, they are converted as any.
+  void choose_by_values() {
+    std::size_t values = 0;
+    for (std::size_t i = 0; i < operands_.size(); ++i) values |= is_value(i) ? std::size_t{1} << i : 0;
+    form_.kernel = form_.by_values[values];
+    if (form_.kernel == nullptr) form_ = form_of_compute(job_);
+  }
+  bool is_value(std::size_t index) const {
+    const Operand& operand = operands_[index];
+    if (form_.by_values == nullptr || operand.as_bool) return false;
+    return operand.tensor == nullptr || operand.tensor->dtype() != form_.element ||
+           space_.is_constant(static_cast<int>(index) + 1);
+  }
+
   void prepare_output(const Tensor& output) {
     output_.same_type = output.dtype() == (job_.predicate ? DType::Bool : form_.element);
     output_.access = access_of(space_, 0, output_.same_type);
@@ -174,7 +211,7 @@ class Run {
     const Operand& operand = operands_[static_cast<std::size_t>(index)];
     Stream& input = inputs_[static_cast<std::size_t>(index)];
     input.width = static_cast<std::int64_t>(operand.as_bool ? 1 : size_of(form_.element));
-    if (operand.tensor == nullptr) {
+    if (operand.tensor == nullptr || is_value(static_cast<std::size_t>(index))) {
       input.access = Access::Constant;
       return;
     }
@@ -232,12 +269,20 @@ class Run {
   void spread(std::size_t index, std::byte* block, std::int64_t n) const {
     const Stream& input = inputs_[index];
     const Tensor* const tensor = operands_[index].tensor;
+    if (is_value(index)) return spread_float(operands_[index], block);
     if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
     if (input.same_type || static_cast<int>(form_.element) >= kNarrowCount)
       return input.load(input.data, 0, block, n);
     const std::int64_t value = integer_value(*tensor);
     with_element(form_.element,
                  [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(block), n, static_cast<T>(value)); });
+  }
+
+  // For a kernel of halves.
+  void spread_float(const Operand& operand, std::byte* block) const {
+    if (operand.tensor == nullptr) return fill_absent(DType::F32, operand.absent, block, kValueFloats);
+    const auto dtype = static_cast<std::size_t>(operand.tensor->dtype());
+    table_.load[dtype][static_cast<std::size_t>(Compute::F32)](operand.tensor->raw(), 0, block, kValueFloats);
   }
 
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
@@ -281,7 +326,7 @@ class Run {
   }
 
   const ElementwiseJob& job_;
-  const Form form_;
+  Form form_;
   std::span<const Operand> operands_;
   Space space_;
   const ConvertTable& table_;

@@ -288,7 +288,7 @@ KILN_MATH float bfloat16_to_float(UInt32 bits) { return from_bits(bits << 16); }
 KILN_MATH UInt32 float_to_bfloat16(float value) {
   const UInt32 bits = to_bits(value);
   const UInt32 rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  return (bits & 0x7fffffffU) > 0x7f800000U ? (bits >> 16) | 0x40U : rounded;
+  return isnan(value) ? (bits >> 16) | 0x40U : rounded;
 }
 // Out of range and NaN give the least integer, as x86 converts.
 template <class T>

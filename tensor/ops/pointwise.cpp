@@ -138,6 +138,7 @@ void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, 
   const cpu::ElementwiseJob job{
       .kernel = table.kernels[row.row][static_cast<int>(plan.types.compute)],
       .narrow = table.narrow[row.row],
+      .halves = table.halves[row.row],
       .compute = plan.types.compute,
       .predicate = row.rule == TypeRule::Predicate,
       .costly = row.rule == TypeRule::Float,

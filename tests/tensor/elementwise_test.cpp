@@ -6,6 +6,7 @@
 #include "tensor/cpu/isa.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/every_isa.h"
 #include "tests/tensor/scalar_reference.h"
 #include "tests/tensor/tensors.h"
 
@@ -137,6 +138,21 @@ void check_layouts(const Op& op, const std::vector<Tensor>& plain, const Tensor&
   CHECK(same_bits(run(op, broadcast), run(op, spelled)));
 }
 
+// Halves of any bits, also those that are no numbers and quiet or not.
+Tensor raw_halves(DType dtype, Dim count, std::uint32_t first, std::uint32_t step) {
+  const Tensor x = Tensor::empty(Dims{count}, dtype);
+  auto* const bits = reinterpret_cast<std::uint16_t*>(x.raw_writable());
+  for (Dim i = 0; i < count; ++i)
+    bits[i] = static_cast<std::uint16_t>(first + static_cast<std::uint32_t>(i) * step);
+  return x;
+}
+
+// The op in f32, its result rounded once.
+Tensor rounded(const Op& op, const std::vector<Tensor>& inputs, DType dtype) {
+  const Tensor wide = run(op, widened(op, inputs));
+  return wide.dtype() == DType::Bool ? wide : cpu::contiguous_copy(wide, dtype);
+}
+
 }  // namespace
 
 TEST_CASE("every elementwise op on every dtype, in every layout", "[elementwise]") {
@@ -192,6 +208,70 @@ TEST_CASE("elementwise ops give the same bits on any number of threads and every
     }
   }
   set_num_threads(threads);
+}
+
+TEST_CASE("every half gives the same whether blocks are converted or registers", "[elementwise][halves]") {
+  constexpr Dim kAll = 65536;
+  for (const Op* op : pointwise_ops()) {
+    for (const DType dtype : {DType::F16, DType::BF16}) {
+      std::vector<Tensor> inputs;
+      for (int i = 0; i < op->pointwise->operands; ++i) {
+        inputs.push_back(
+            i == op->pointwise->mask
+                ? noise({kAll}, DType::Bool, 5, -1, 1.99)
+                : raw_halves(dtype, kAll, static_cast<std::uint32_t>(i) * 12345, i == 0 ? 1 : 40503));
+      }
+      if (!run(*op, inputs)) continue;
+      INFO(op->signature.name << " " << name(dtype));
+      const cpu::Isa best = cpu::isa();
+      cpu::set_isa(cpu::Isa::Baseline);
+      const Tensor expected = run(*op, inputs);
+      cpu::set_isa(best);
+      test::every_isa([&] { CHECK(same_bits(run(*op, inputs), expected)); });
+    }
+  }
+}
+
+TEST_CASE("values beside halves stay f32", "[elementwise][halves]") {
+  // No half is 0.1; one operand or more is a value: a number, a tensor of one element, one that is expanded.
+  const auto value = [](int kind, DType dtype, Dim n) {
+    const Tensor tenth = make({1}, dtype, [](auto) { return 0.1; });
+    return kind == 0 ? Tensor::number(0.1) : kind == 1 ? tenth : ops::expand(tenth, Dims{n});
+  };
+  for (const Op* op : pointwise_ops()) {
+    const int count = op->pointwise->operands;
+    for (const DType dtype : {DType::F16, DType::BF16}) {
+      for (const Dim n : {1, 15, 16, 17, 129, 2049}) {
+        for (int values = 0; values < 1 << count; ++values) {
+          for (int kind = 0; kind < 3; ++kind) {
+            std::vector<Tensor> inputs = operands(*op, dtype, {n});
+            for (int i = 0; i < count; ++i) {
+              if ((values >> i & 1) != 0 && i != op->pointwise->mask)
+                inputs[static_cast<std::size_t>(i)] = value(kind, dtype, n);
+            }
+            const Tensor result = run(*op, inputs);
+            if (!result || (result.dtype() != dtype && result.dtype() != DType::Bool)) continue;
+            INFO(op->signature.name << " " << name(dtype) << " " << n << " " << values << " " << kind);
+            CHECK(same_bits(result, rounded(*op, inputs, dtype)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("halves are written over themselves", "[elementwise][halves]") {
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    const Tensor x = noise({3000}, dtype, 1), y = noise({3000}, dtype, 2);
+    const Tensor sum = ops::add(x, y), power = ops::exp(x);
+    const Tensor target = ops::clone(x);
+    ops::add_(target, y);
+    CHECK(same_bits(target, sum));
+    const Tensor other = ops::clone(x);
+    const Op& exp = OpTable::get().at("exp");
+    bind_inplace(exp, std::vector<Tensor>{other}, Attrs(exp));
+    CHECK(same_bits(other, power));
+  }
 }
 
 TEST_CASE("sizes around those of blocks and vectors", "[elementwise]") {

@@ -20,11 +20,14 @@ void add_unary_f32(KernelTable& table);
 void add_unary_f64(KernelTable& table);
 void add_unary_int(KernelTable& table);
 void add_unary_narrow(KernelTable& table);
+void add_unary_half(KernelTable& table);
 void add_binary_f32(KernelTable& table);
 void add_binary_f64(KernelTable& table);
 void add_binary_int(KernelTable& table);
 void add_binary_narrow(KernelTable& table);
+void add_binary_half(KernelTable& table);
 void add_ternary(KernelTable& table);
+void add_ternary_half(KernelTable& table);
 
 namespace {
 
@@ -133,23 +136,31 @@ unsigned binary_loop(const Raw<S>* a, const Raw<S>* b, Raw<R>* out, std::int64_t
   return bad;
 }
 
-// Powers of one simple exponent, what a number gives, are one loop as short as it can be. Otherwise false.
+// Calls f with the power of a simple exponent, to be applied in a loop as short as it can be. Otherwise
+// false.
+template <class T, class F>
+bool with_simple_power(T exponent, const F& f) {
+  if (exponent == T(2)) {
+    f([](T x) { return x * x; });
+  } else if (exponent == T(3)) {
+    f([](T x) { return math::cube(x); });
+  } else if (exponent == T(0.5)) {
+    f([](T x) { return math::root(x); });
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Powers of one simple exponent, what a number gives. Otherwise false.
 template <class T>
 bool uniform_power(const T* x, const T* exponents, T* out, std::int64_t n) {
   const T exponent = exponents[0];
   Flag<T> differs = 0;
   for (std::int64_t i = 0; i < n; ++i) differs |= static_cast<Flag<T>>(exponents[i] != exponent ? 1 : 0);
-  if (differs != 0) return false;
-  if (exponent == T(2)) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] * x[i];
-  } else if (exponent == T(3)) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = math::cube(x[i]);
-  } else if (exponent == T(0.5)) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = math::root(x[i]);
-  } else {
-    return false;
-  }
-  return true;
+  return differs == 0 && with_simple_power(exponent, [&](auto power) {
+           for (std::int64_t i = 0; i < n; ++i) out[i] = power(x[i]);
+         });
 }
 
 template <class Op, class S>

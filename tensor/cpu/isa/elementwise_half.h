@@ -1,0 +1,238 @@
+// Owns the loops of elementwise rows over halves: operands widen to f32, the scalar function is applied, the
+// results are rounded, vector by vector in registers where the function is short. Included only by files
+// compiled once per instruction set; what it defines has internal linkage.
+#pragma once
+
+#include <array>
+
+#include "tensor/cpu/isa/elementwise.h"
+
+#if defined(__F16C__)
+#include "tensor/cpu/isa/half_lanes.h"
+
+namespace kiln::cpu::KILN_ISA {
+namespace {
+
+// How one operand is read: halves; one value of f32, spread over a vector; bytes; or there is none.
+enum class Read { Halves, Value, Mask, None };
+
+template <class Op, int kOperands>
+constexpr Read read_of(unsigned values, int operand) {
+  if (operand >= kOperands) return Read::None;
+  if constexpr (kOperands == 3) {
+    if (operand == Op::kMask) return Read::Mask;
+  }
+  return (values >> operand & 1U) != 0 ? Read::Value : Read::Halves;
+}
+
+// kFloats elements of an operand from place i on; `E` is halves, or f32 that they were widened to.
+template <class E, Read kRead>
+struct Chunk {
+  std::conditional_t<kRead == Read::Mask, Words, Floats> at;
+
+  [[gnu::always_inline]] void load(const void* from, std::int64_t i) {
+    if constexpr (kRead == Read::Halves) load_floats(static_cast<const E*>(from) + i, at);
+    if constexpr (kRead == Read::Value) load_floats(static_cast<const float*>(from), at);
+    if constexpr (kRead == Read::Mask) load_words(static_cast<const std::uint8_t*>(from) + i, at);
+  }
+};
+
+// `kValues` has the bits of the operands that are one value.
+template <class Op, int kOperands, class S, unsigned kValues>
+class HalfKernel {
+ public:
+  static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
+    const HalfKernel kernel(params);
+    auto* const results = static_cast<Result*>(out);
+    const std::int64_t whole = n / kFloats * kFloats;
+    unsigned bad = 0;
+    for (std::int64_t begin = 0; begin < whole; begin += kStep) {
+      const std::int64_t count = whole - begin < kStep ? whole - begin : kStep;
+      const Sources sources = from(in, begin);
+      prefetch(sources, count);
+      bad |= kernel.block(sources, count, results + begin);
+    }
+    return whole < n ? bad | kernel.rest(from(in, whole), n - whole, results + whole) : bad;
+  }
+
+ private:
+  using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
+  using Sources = std::array<const void*, 3>;
+  template <int kAt>
+  static constexpr Read kRead = read_of<Op, kOperands>(kValues, kAt);
+  static constexpr bool kHasRange = [] {
+    if constexpr (kOperands < 3) return Op::kHasRange;
+    return false;
+  }();
+  // What only floats have are functions of many steps.
+  static constexpr bool kLong = Op::kTypes == scalar::TypeSet::Floats || kHasRange;
+  // Long ones in blocks so short that conversions of the next begin while this one is computed.
+  static constexpr std::int64_t kStep = kLong ? 128 : kBlock<S>;
+
+  explicit HalfKernel(const Params& params) : params_(known<S>(params)) {}
+
+  // The operands from an element on.
+  static Sources from(const void* const* in, std::int64_t begin) {
+    Sources sources{};
+    each<kOperands>([&](auto at) {
+      constexpr int kAt = decltype(at)::value;
+      sources[kAt] = in[kAt];
+      if constexpr (kRead<kAt> == Read::Halves) sources[kAt] = static_cast<const S*>(in[kAt]) + begin;
+      if constexpr (kRead<kAt> == Read::Mask)
+        sources[kAt] = static_cast<const std::uint8_t*>(in[kAt]) + begin;
+    });
+    return sources;
+  }
+  static void prefetch(const Sources& sources, std::int64_t count) {
+    each<kOperands>([&](auto at) {
+      constexpr int kAt = decltype(at)::value;
+      if constexpr (kRead<kAt> == Read::Halves) {
+        const S* const halves = static_cast<const S*>(sources[kAt]);
+        constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(S));
+        for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(halves + 2 * kBlock<S> + i);
+      }
+    });
+  }
+
+  unsigned block(const Sources& sources, std::int64_t count, Result* out) const {
+    if constexpr (std::is_same_v<Op, scalar::pow> && kValues == 2) {
+      if (simple_powers(sources, count, out)) return 0;
+    }
+    if constexpr (kLong) {
+      return long_block(sources, count, out);
+    } else {
+      return loop<true, S>(sources, count, out);
+    }
+  }
+
+  // Each step of a long function waits for the one before. Conversions would make that chain longer, and the
+  // processor looks ahead so many steps only: they are loops of their own, over f32 in the first cache.
+  unsigned long_block(const Sources& sources, std::int64_t count, Result* out) const {
+    alignas(64) float wide[kOperands][kStep];
+    Sources widened = sources;
+    Words outside = {};
+    for (std::int64_t i = 0; i < count; i += kFloats) {
+      const auto [a, b, c] = chunks<S>(sources, i);
+      if constexpr (kRead<0> == Read::Halves) store_floats(a.at, wide[0] + i), widened[0] = wide[0];
+      if constexpr (kRead<1> == Read::Halves) store_floats(b.at, wide[1] + i), widened[1] = wide[1];
+      if constexpr (kRead<2> == Read::Halves) store_floats(c.at, wide[2] + i), widened[2] = wide[2];
+      if constexpr (kHasRange) {
+        KILN_LANES
+        for (int k = 0; k < kFloats; ++k) {
+          if constexpr (kOperands == 1) outside[k] = Op::in_range(a.at[k], params_) ? outside[k] : 1U;
+          if constexpr (kOperands == 2)
+            outside[k] = Op::in_range(a.at[k], b.at[k], params_) ? outside[k] : 1U;
+        }
+      }
+    }
+    if constexpr (Op::kPredicate) {
+      return loop<true, float>(widened, count, out);
+    } else {
+      float* const results = wide[0];
+      const unsigned bad = kHasRange && any(outside) ? loop<false, float>(widened, count, results)
+                                                     : loop<true, float>(widened, count, results);
+      for (std::int64_t i = 0; i < count; i += kFloats) {
+        Floats chunk;
+        load_floats(results + i, chunk);
+        store_floats(chunk, out + i);
+      }
+      return bad;
+    }
+  }
+
+  template <class E>
+  struct Chunks {
+    Chunk<E, kRead<0>> a;
+    Chunk<E, kRead<1>> b;
+    Chunk<E, kRead<2>> c;
+  };
+  template <class E>
+  [[gnu::always_inline]] static Chunks<E> chunks(const Sources& sources, std::int64_t i) {
+    Chunks<E> all;
+    all.a.load(sources[0], i), all.b.load(sources[1], i), all.c.load(sources[2], i);
+    return all;
+  }
+
+  template <bool kInRange, class E, class R>
+  unsigned loop(const Sources& sources, std::int64_t count, R* out) const {
+    const Params p = params_;
+    unsigned bad = 0;
+    for (std::int64_t i = 0; i < count; i += kFloats) {
+      const auto [a, b, c] = chunks<E>(sources, i);
+      std::conditional_t<Op::kPredicate, Words, Floats> results;
+      KILN_LANES
+      for (int k = 0; k < kFloats; ++k) {
+        if constexpr (kOperands == 1) results[k] = Op::template apply<kInRange>(a.at[k], p, bad);
+        if constexpr (kOperands == 2) results[k] = Op::template apply<kInRange>(a.at[k], b.at[k], p, bad);
+        if constexpr (kOperands == 3) results[k] = Op::apply(a.at[k], b.at[k], c.at[k], p, bad);
+      }
+      put(results, out + i);
+    }
+    return bad;
+  }
+  template <class R>
+  [[gnu::always_inline]] static void put(const Floats& results, R* to) {
+    store_floats(results, to);
+  }
+  [[gnu::always_inline]] static void put(const Words& results, std::uint8_t* to) { store_words(results, to); }
+
+  static bool simple_powers(const Sources& sources, std::int64_t count, Result* out) {
+    return with_simple_power(*static_cast<const float*>(sources[1]), [&](auto power) {
+      for (std::int64_t i = 0; i < count; i += kFloats) {
+        const auto [a, b, c] = chunks<S>(sources, i);
+        Floats results;
+        KILN_LANES
+        for (int k = 0; k < kFloats; ++k) results[k] = power(a.at[k]);
+        put(results, out + i);
+      }
+    });
+  }
+
+  // Fewer than a vector, filled up with the first of them.
+  unsigned rest(const Sources& sources, std::int64_t count, Result* out) const {
+    S halves[kOperands][kFloats];
+    std::uint8_t masks[kFloats];
+    Sources filled = sources;
+    each<kOperands>([&](auto at) {
+      constexpr int kAt = decltype(at)::value;
+      const auto fill = [&](const auto* some, auto* to) {
+        for (std::int64_t k = 0; k < kFloats; ++k) to[k] = some[k < count ? k : 0];
+        filled[kAt] = to;
+      };
+      if constexpr (kRead<kAt> == Read::Halves) fill(static_cast<const S*>(sources[kAt]), halves[kAt]);
+      if constexpr (kRead<kAt> == Read::Mask) fill(static_cast<const std::uint8_t*>(sources[kAt]), masks);
+    });
+    Result results[kFloats];
+    const unsigned bad = block(filled, kFloats, results);
+    std::memcpy(out, results, static_cast<std::size_t>(count) * sizeof(Result));
+    return bad;
+  }
+
+  const Params params_;
+};
+
+// The kernels of one row, by which operands are values: not all of them, and not a mask.
+template <class Op, int kOperands, class S>
+void add_half(BlockKernel (&kernels)[kValueSets]) {
+  constexpr unsigned kMask = [] {
+    if constexpr (kOperands == 3) return Op::kMask == scalar::kNoMask ? 0U : 1U << Op::kMask;
+    return 0U;
+  }();
+  constexpr unsigned kAll = (1U << kOperands) - 1U;
+  each<static_cast<int>(kAll)>([&](auto values) __attribute__((always_inline)) {
+    constexpr auto kValues = static_cast<unsigned>(decltype(values)::value);
+    if constexpr ((kValues & kMask) == 0 && (kValues | kMask) != kAll)
+      kernels[kValues] = &HalfKernel<Op, kOperands, S, kValues>::run;
+  });
+}
+template <class Op, int kOperands>
+void add_halves(KernelTable& table, int row) {
+  if constexpr (scalar::allowed<float>(Op::kTypes)) {
+    add_half<Op, kOperands, Half>(table.halves[row][0]);
+    add_half<Op, kOperands, BFloat16>(table.halves[row][1]);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::cpu::KILN_ISA
+#endif
