@@ -96,7 +96,7 @@ void Writer::loop(Block& block, int depth) {
       declared = {counter};
       break;
     case 2:
-      made.head = fmt::format("for {} in {} {{", t, xs + (random_.chance(50) ? ".copy()" : "[0:4]"));
+      made.head = fmt::format("for {} in {} {{", t, xs + (random_.chance(50) ? ".copy()[:8]" : "[0:4]"));
       declared = {item};
       break;
     case 3:
