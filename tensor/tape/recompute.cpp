@@ -9,6 +9,9 @@ namespace {
 
 thread_local constinit Recompute* scope = nullptr;
 
+// Storages are numbered as they are made.
+std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool).storage()->id(); }
+
 LevelId level_now() { return levels::top == nullptr ? 0 : levels::top->id(); }
 
 // The generator as it was at the first run, for a scope.
@@ -25,11 +28,51 @@ class Replayed {
 
 }  // namespace
 
-Recompute::Recompute(std::function<void()> again)
-    : again_(std::move(again)), level_(level_now()), generator_(generator()) {}
+// Puts memory from outside back to what it was at the first run, for a scope.
+class Recompute::AsBefore {
+ public:
+  explicit AsBefore(const std::unordered_map<const Storage*, Outside>& outside) {
+    for (const auto& [storage, each] : outside) {
+      if (each.storage->buffer() == each.buffer) continue;
+      now_.push_back({each.storage, each.storage->buffer()});
+      each.storage->replace(each.buffer);
+    }
+  }
+  ~AsBefore() {
+    for (Outside& each : now_) each.storage->replace(std::move(each.buffer));
+  }
+  AsBefore(const AsBefore&) = delete;
+  AsBefore& operator=(const AsBefore&) = delete;
 
-Recompute::Scope::Scope(Recompute* recompute) : before_(scope) { scope = recompute; }
-Recompute::Scope::~Scope() { scope = before_; }
+ private:
+  std::vector<Outside> now_;
+};
+
+Recompute::Recompute(std::function<void()> again)
+    : again_(std::move(again)), level_(level_now()), generator_(generator()), began_(newest_storage()) {}
+
+Recompute::Scope::Scope(Recompute* recompute) : before_(scope) {
+  scope = recompute;
+  near_ = scope != nullptr;
+}
+Recompute::Scope::~Scope() {
+  scope = before_;
+  near_ = scope != nullptr;
+}
+
+void Recompute::note_use(Inputs inputs) {
+  Recompute* const now = current();
+  if (now == nullptr || now->collecting_) return;
+  for (const Tensor& each : inputs) {
+    if (each && !each.is_number()) now->note_outside(each);
+  }
+}
+
+void Recompute::note_outside(const Tensor& x) {
+  const Ref<Storage>& storage = x.storage();
+  if (storage->id() >= began_) return;
+  outside_.try_emplace(storage.get(), Outside{storage, storage->buffer()});
+}
 
 // Levels below the call's record for themselves, and keep what they save.
 Recompute* Recompute::current() { return scope != nullptr && scope->level_ == level_now() ? scope : nullptr; }
@@ -44,6 +87,7 @@ std::optional<std::size_t> Recompute::take(const Tensor& value) {
 void Recompute::run() {
   const Replayed random(generator_);
   const GradMode record(true);
+  const AsBefore memory(outside_);
   collecting_ = true;
   values_.clear();
   {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "tensor/levels/wrapper.h"
@@ -12,7 +13,8 @@
 namespace kiln::tape {
 
 // One call of a checkpointed function. What its nodes save at the level of the call is numbered in order;
-// when the first of it is read, the function runs again and the values of the same numbers are kept.
+// when the first of it is read, the function runs again and the values of the same numbers are kept. The
+// second run reads from outside what the first did, whatever was written there since.
 class Recompute final : public ValueSource {
  public:
   // `again` calls the function with the arguments of the first call.
@@ -31,6 +33,10 @@ class Recompute final : public ValueSource {
   };
   // The one that takes what is saved now; null: values are kept.
   static Recompute* current();
+  // Is there a scope on this thread? Asked before every op.
+  static bool is_near() { return near_; }
+  // An op is about to read or write these.
+  static void note_use(Inputs inputs);
 
   // The number of the next value; the second time nothing, as the value is kept here and the nodes are not
   // used.
@@ -41,12 +47,23 @@ class Recompute final : public ValueSource {
 
  private:
   void run();
+  void note_outside(const Tensor& x);
 
+  // Memory that was there before the call, as the first op found it.
+  struct Outside {
+    Ref<Storage> storage;
+    Ref<Buffer> buffer;
+  };
+  class AsBefore;
+
+  static inline constinit thread_local bool near_ = false;
   std::function<void()> again_;
   LevelId level_;
   Generator generator_;
   std::size_t count_ = 0;  // in the first run
   bool collecting_ = false;
+  std::uint64_t began_;  // the first storage that was made since
+  std::unordered_map<const Storage*, Outside> outside_;
   std::vector<std::optional<Saved>> values_;  // of the second run
 };
 }  // namespace kiln::tape
