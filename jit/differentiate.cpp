@@ -165,7 +165,7 @@ Derivation::Incoming Derivation::at(const Edge& edge) const {
   return {edge, std::move(type), name_at(edge)};
 }
 
-Joint Derivation::joint(std::span<const Incoming> incoming) const {
+Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> also) const {
   WalkBounds bounds{std::vector<bool>(tape_.nodes.size(), true), {}};
   std::vector<int> wanted;
   for (std::size_t i = 0; i < tape_.inputs.size(); ++i) {
@@ -174,6 +174,7 @@ Joint Derivation::joint(std::span<const Incoming> incoming) const {
     bounds.targets.push_back(tape_.inputs[i]);
     wanted.push_back(static_cast<int>(i));
   }
+  bounds.targets.insert(bounds.targets.end(), also.begin(), also.end());
   Joint made = joint(incoming, std::move(bounds));
   made.wanted = std::move(wanted);
   return made;

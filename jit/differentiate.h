@@ -57,8 +57,8 @@ class Derivation {
   std::vector<std::pair<Result, Incoming>> of_results() const;
   // One that arrives at this place of the tape.
   Incoming at(const Edge& edge) const;
-  // The gradients of all wanted inputs.
-  Joint joint(std::span<const Incoming> incoming) const;
+  // The gradients of all wanted inputs, and what arrives at other places on the way.
+  Joint joint(std::span<const Incoming> incoming, std::span<const Edge> also = {}) const;
   // Of a part of the walk back: the gradients of its targets.
   Joint joint(std::span<const Incoming> incoming, WalkBounds bounds) const;
 

@@ -96,9 +96,8 @@ class Columns {
       at_.resize(all.reductions().size());
       if (all.lanes_kept_ > 1) return;
       for (std::size_t k = 0; k < lanes_.size(); ++k) {
-        const auto bytes =
-            static_cast<std::size_t>(kReductionLanes * all.units_.tile * item_of(all.reductions()[k]));
-        own_.push_back(Buffer::allocate(bytes, Device{}));
+        own_.push_back(
+            own_memory_.take<std::byte>(kReductionLanes * all.units_.tile * item_of(all.reductions()[k])));
       }
     }
 
@@ -119,7 +118,7 @@ class Columns {
       stride_ = own_.empty() ? all_.plan_.length : width;
       for (std::size_t k = 0; k < lanes_.size(); ++k) {
         const Reduction& each = all_.reductions()[k];
-        lanes_[k] = own_.empty() ? all_.partial(k, batch, block) + column * item_of(each) : own_[k]->data();
+        lanes_[k] = own_.empty() ? all_.partial(k, batch, block) + column * item_of(each) : own_[k];
         for (std::int64_t lane = first; lane < last; ++lane)
           lane_ops(each).start_rows(lanes_[k] + lane * stride_ * item_of(each), width);
       }
@@ -155,9 +154,10 @@ class Columns {
     }
 
     Columns& all_;
-    Kept kept_;
+    KeptRow kept_;
     Worker worker_;
-    std::vector<Ref<Buffer>> own_;  // accumulators, unless they are shared
+    cpu::Scratch own_memory_;
+    std::vector<std::byte*> own_;  // accumulators, unless they are shared
     std::vector<std::byte*> lanes_, at_;
     std::int64_t stride_ = 0;
   };
@@ -199,7 +199,7 @@ class Columns {
 
 // Of rows without elements something may be known all the same.
 void run_empty_rows(RowRun& run) {
-  const Kept kept(run.lowered, 0);
+  const KeptRow kept(run.lowered, 0);
   Worker worker(run, kept.places(), false);
   std::byte unused{};
   const std::vector<std::byte*> accumulators(run.lowered.columns.size(), &unused);

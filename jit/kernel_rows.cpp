@@ -18,7 +18,7 @@ void row_by_row(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length;
   parallel_for(run.plan.rows, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, length)),
                [&run, length](std::int64_t begin, std::int64_t end) {
-                 const Kept kept(run.lowered, length);
+                 const KeptRow kept(run.lowered, length);
                  Worker worker(run, kept.places(), false);
                  for (std::int64_t row = begin; row < end; ++row) worker.row(row, 0, length);
                });
@@ -28,7 +28,7 @@ void row_by_row(RowRun& run, std::int64_t grain) {
 void pass_by_pass(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length, per_row = reduction_blocks(length);
   const std::int64_t units = run.plan.rows * per_row;
-  const Kept kept(run.lowered, run.plan.rows * length);
+  const KeptRows kept(run.lowered, run.plan.rows * length);
   for (std::size_t p = 0; p < run.passes.size(); ++p) {
     const LoopNest& nest = run.passes[p];
     std::vector<std::vector<Slot>> blocks(nest.reductions.size(),

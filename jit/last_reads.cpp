@@ -11,7 +11,8 @@ constexpr int kAfterNodes = std::numeric_limits<int>::max();
 
 // Does whoever runs the graph let go of the argument?
 bool is_handed_over(const Graph& graph, const Input& input) {
-  return graph.stage == Stage::Backward && (input.role == Role::Saved || input.role == Role::Grad);
+  const bool may_be_backward = graph.stage == Stage::Backward || graph.stage == Stage::Fused;
+  return may_be_backward && (input.role == Role::Saved || input.role == Role::Grad);
 }
 
 }  // namespace

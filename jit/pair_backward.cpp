@@ -18,7 +18,8 @@ namespace {
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 constexpr std::string_view kBeforeKernels[] = {"decompose", "fold", "simplify", "cse", "dce"};
-constexpr std::string_view kBeforeOps[] = {"dce", "reinplace"};
+// A gradient that is a view of what nobody else has could not be added to in place.
+constexpr std::string_view kBeforeBackward[] = {"simplify", "dce", "reinplace"};
 
 bool reads_saved(const TapeNode& node) {
   if (node.kind != TapeNode::Kind::Op) return false;
@@ -46,33 +47,42 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
 
 }  // namespace
 
-Graph prepared_part(const Graph& graph, bool fused) {
+Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op) {
   if (fused) {
     try {
       return reinplace(fuse(run_passes(graph, kBeforeKernels, false).back().graph).graph);
     } catch (const InternalError&) {  // there is no compiler
     }
   }
-  return run_passes(graph, kBeforeOps, false).back().graph;
+  return run_passes(graph, op_by_op, false).back().graph;
 }
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
                      std::span<const Derivation::Incoming> incoming, std::span<const Edge> results,
                      std::span<const Edge> bases, const PairOptions& options)
     : derivation_(std::move(derivation)), options_(options) {
-  joint_ = derivation_->joint(incoming);
+  std::vector<Edge> leaving(results.begin(), results.end());
+  leaving.insert(leaving.end(), bases.begin(), bases.end());
+  std::vector<WalkPart> walk = cut_walk(tape(), leaving, results);
+  // What goes from one part to the next is a gradient that is asked for, though it may come to nothing there.
+  std::vector<Edge> between;
+  for (const WalkPart& part : walk) {
+    std::copy_if(part.targets.begin(), part.targets.end(), std::back_inserter(between),
+                 [this](const Edge& each) {
+                   return !derivation_->is_input(each) && derivation_->reaches_input(each);
+                 });
+  }
+  joint_ = derivation_->joint(incoming, between);
   partition_ = jit::partition(joint_, options.partition);
   find_histories();
   check_complete();
-  find_parts(results, bases);
+  find_parts(std::move(walk));
 }
 
-void Backwards::find_parts(std::span<const Edge> results, std::span<const Edge> bases) {
-  std::vector<Edge> leaving(results.begin(), results.end());
-  leaving.insert(leaving.end(), bases.begin(), bases.end());
+void Backwards::find_parts(std::vector<WalkPart> walk) {
   places_.resize(tape().nodes.size());
   std::size_t turn = 0;
-  for (WalkPart& each : cut_walk(tape(), leaving, results)) {
+  for (WalkPart& each : walk) {
     BackwardPart part{std::move(each), {}, true, {}, {}};
     for (const Edge& edge : part.outputs) {
       part.types.push_back(derivation_->at(edge).type);
@@ -182,7 +192,8 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   std::vector<ValueId> given = present(kept);
   Excerpt part = backward_from(joint, given);
   made->compiled.saved = numbers_of(given, kept);
-  made->compiled.run = Executable::make_taking(prepared_part(part.graph, options_.fused && !op_by_op));
+  made->compiled.run =
+      Executable::make_taking(prepared_part(part.graph, options_.fused && !op_by_op, kBeforeBackward));
   made->compiled.sizes = std::move(part.sizes);
   known = std::move(made);
   return *known;

@@ -16,8 +16,9 @@ struct PairOptions {
   bool fused = false;  // kernels, in place of one op after the other
   PartitionOptions partition;
 };
-// Op by op or, where that is asked for and can be, as kernels.
-Graph prepared_part(const Graph& graph, bool fused);
+inline constexpr std::string_view kBeforeOps[] = {"dce", "reinplace"};
+// As kernels, where that is asked for and can be; else op by op, after those passes.
+Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op = kBeforeOps);
 
 // A part of the walk back, which is one node of the tape.
 struct BackwardPart : WalkPart {
@@ -87,7 +88,7 @@ class Backwards {
   std::vector<ValueId> kept_in(const Joint& joint) const;
   RecordedBackward make_recorded(const Joint& joint) const;
   static void fill(OverSaved& part, Excerpt made);
-  void find_parts(std::span<const Edge> results, std::span<const Edge> bases);
+  void find_parts(std::vector<WalkPart> walk);
   void find_histories();
   void check_complete() const;
 

@@ -19,7 +19,6 @@ PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part,
   edges = std::move(next);
   ports_ = mine.outputs;
   for (const Type& each : mine.types) output_types.push_back(evaluate(each, symbols_));
-  for (const bool each : mine.summed) summed_.push_back(each);
   saved_.resize(saved.size());
   types_.resize(saved.size());
   for (const std::size_t k : mine.saved) {
@@ -76,15 +75,14 @@ void PairNode::check_alive(std::span<const int> savers) const {
   }
 }
 
-Tensors PairNode::backward_onto(Inputs grads, Tensors sums, std::span<const bool> needs) {
+Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) {
   const bool is_last = std::exchange(is_last_, false);  // also where this throws
   const BackwardRequest wanted = request(grads, sums, needs);
   Tensors given;
-  for (const Tensor& each : grads) {
-    if (each) given.push_back(ops::contiguous(each));
-  }
-  for (Tensor& each : sums) {
-    if (each) given.push_back(ops::contiguous(std::exchange(each, Tensor())));
+  for (Tensors* arrived : {&grads, &sums}) {
+    for (Tensor& each : *arrived) {
+      if (each) given.push_back(ops::contiguous(std::exchange(each, Tensor())));
+    }
   }
   const bool op_by_op = levels::top != nullptr;
   const BackwardGraph& graph = backwards_->graph(wanted, op_by_op || tape::recording);

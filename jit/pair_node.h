@@ -17,12 +17,11 @@ class PairNode final : public tape::Node {
   std::string name() const override { return name_of_output(0); }
   std::string name_of_output(std::uint32_t output) const override;
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
-    return backward_onto(grads, Tensors(edges.size()), needs);
+    return backward_onto(Tensors(grads.begin(), grads.end()), Tensors(edges.size()), needs);
   }
   bool has_several_steps() const override { return true; }
   void mark_needed(std::span<const bool> needs, std::span<bool> outputs) const override;
-  std::span<const bool> takes_sums() const override { return {summed_.begin(), summed_.size()}; }
-  Tensors backward_onto(Inputs grads, Tensors sums, std::span<const bool> needs) override;
+  Tensors backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) override;
   void expect_release() override { is_last_ = true; }
   void release_saved() override;
   bool wants_zeros() const override { return false; }
@@ -43,8 +42,7 @@ class PairNode final : public tape::Node {
   std::shared_ptr<const Backwards> backwards_;
   std::size_t number_;  // of the part
   SymbolValues symbols_;
-  std::vector<Edge> ports_;  // where on the tape of the program the outputs are
-  SmallVector<bool, 8> summed_;
+  std::vector<Edge> ports_;         // where on the tape of the program the outputs are
   std::vector<tape::Saved> saved_;  // by number; nothing of what the part does not read
   std::vector<TensorType> types_;   // of what is saved
   std::vector<int> ran_;            // nodes of the program's tape that the last backward went through

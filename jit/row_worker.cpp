@@ -77,7 +77,13 @@ RowRun::Place RowRun::place_of(const Load& load, const RowLoadPlan& how, Inputs 
   return place;
 }
 
-Kept::Kept(const Lowered& lowered, std::int64_t elements) {
+KeptRow::KeptRow(const Lowered& lowered, std::int64_t length) {
+  for (const DType dtype : lowered.buffers) {
+    places_.push_back(memory_.take<std::byte>(length * static_cast<std::int64_t>(size_of(dtype))));
+  }
+}
+
+KeptRows::KeptRows(const Lowered& lowered, std::int64_t elements) {
   for (const DType dtype : lowered.buffers) {
     buffers_.push_back(Buffer::allocate(static_cast<std::size_t>(elements) * size_of(dtype), Device{}));
     places_.push_back(buffers_.back()->data());

@@ -9,6 +9,7 @@
 #include "jit/kernel.h"
 #include "jit/lanes.h"
 #include "jit/row_plan.h"
+#include "tensor/cpu/matrices.h"
 
 namespace kiln::jit {
 
@@ -45,10 +46,21 @@ struct RowRun {
   Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs);
 };
 
-// Memory for what passes keep, of so many elements.
-class Kept {
+// Memory for what passes keep of one row: scratch of one thread, like that of eager kernels over rows.
+class KeptRow {
  public:
-  Kept(const Lowered& lowered, std::int64_t elements);
+  KeptRow(const Lowered& lowered, std::int64_t length);
+  std::span<std::byte* const> places() const { return places_; }
+
+ private:
+  cpu::Scratch memory_;
+  std::vector<std::byte*> places_;
+};
+
+// Likewise of all rows together, which counts as memory of tensors does.
+class KeptRows {
+ public:
+  KeptRows(const Lowered& lowered, std::int64_t elements);
   std::span<std::byte* const> places() const { return places_; }
 
  private:

@@ -58,13 +58,7 @@ void find_targets(const Tape& tape, std::span<const int> part_of, std::vector<Wa
       for (const Edge& each : tape.nodes[at(n)].edges) {
         const int to = each ? part_of[at(each.node)] : static_cast<int>(p);
         if (to == static_cast<int>(p)) continue;
-        const auto known = std::find(part.targets.begin(), part.targets.end(), each);
-        if (known != part.targets.end()) {
-          part.summed[static_cast<std::size_t>(known - part.targets.begin())] = true;
-          continue;
-        }
-        part.targets.push_back(each);
-        part.summed.push_back(false);
+        add(part.targets, each);
         if (to >= 0) add(parts[at(to)].outputs, each);
       }
     }

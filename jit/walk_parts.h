@@ -19,7 +19,6 @@ struct WalkPart {
   std::vector<int> steps;     // nodes of the tape, in the order of the walk
   std::vector<Edge> outputs;  // what leaves the program, then what steps of earlier parts were computed from
   std::vector<Edge> targets;  // inputs, and outputs of later parts
-  std::vector<bool> summed;   // by target: more than one of these steps adds to it
 };
 
 // The whole walk back from `leaving`, in parts such that no step of a part lies on the way to one of `seen`

@@ -240,9 +240,8 @@ class Engine {
     }
     if (!walk_.retain_graph) node.expect_release();
     levels::announce_derivative(&node);
-    const std::span<const bool> summed = node.takes_sums();
-    Tensors inputs = summed.empty() ? node.backward(grads, needs)
-                                    : node.backward_onto(grads, take_sums(node, summed, needs), needs);
+    Tensors inputs = node.has_several_steps() ? node.backward_onto(take(grads), take_sums(node, needs), needs)
+                                              : node.backward(grads, needs);
     levels::announce_derivative(nullptr);
     if (inputs.size() != node.edges.size()) {
       throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
@@ -252,11 +251,17 @@ class Engine {
     return inputs;
   }
 
-  // What has arrived at the inputs whose sums the node goes on with.
-  Tensors take_sums(const Node& node, std::span<const bool> summed, std::span<const bool> needs) {
+  static Tensors take(SmallVector<Tensor, 1>& grads) {
+    Tensors taken;
+    for (Tensor& each : grads) taken.push_back(std::move(each));
+    return taken;
+  }
+
+  // What has arrived at the inputs.
+  Tensors take_sums(const Node& node, std::span<const bool> needs) {
     Tensors sums(node.edges.size());
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
-      if (!summed[i] || !needs[i]) continue;
+      if (!needs[i]) continue;
       const Edge& edge = node.edges[i];
       SmallVector<Tensor, 1>& grads = stop_of(edge).grads;
       if (!grads.empty()) sums[i] = std::exchange(grads[edge.output], Tensor());

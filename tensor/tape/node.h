@@ -70,12 +70,10 @@ class Node : public RefCounted {
   virtual void mark_needed([[maybe_unused]] std::span<const bool> needs, std::span<bool> outputs) const {
     std::fill(outputs.begin(), outputs.end(), true);
   }
-  // Such a node may add to the gradient of an input more than once. It then goes on from what has arrived
-  // there, so that the sum is made in the order of the steps: by input; empty: of none.
-  virtual std::span<const bool> takes_sums() const { return {}; }
-  // Likewise, with those sums (absent: nothing has arrived), which are the node's alone: the gradients
-  // returned include them.
-  virtual Tensors backward_onto(Inputs grads, [[maybe_unused]] Tensors sums, std::span<const bool> needs) {
+  // Such a node goes on from what has arrived at its inputs (`sums`, by input; absent: nothing has): it may
+  // add to the gradient of an input more than once, and the sum is made in the order of the steps. What it is
+  // given is its own, so that it may let go of each when it is read; the gradients returned include the sums.
+  virtual Tensors backward_onto(Tensors grads, [[maybe_unused]] Tensors sums, std::span<const bool> needs) {
     return backward(grads, needs);
   }
   // The next `backward` is the last: what it reads may be let go of on the way.
