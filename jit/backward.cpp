@@ -4,25 +4,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "jit/custom.h"
+#include "jit/rule.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 
 namespace kiln::jit {
 namespace {
 
-bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0; }
 bool is_absent(const Operand& operand) { return operand.value == Operand::kAbsent; }
-
-std::vector<TensorType> types_at(std::span<const Type> types, const SymbolValues& symbols) {
-  std::vector<TensorType> result;
-  for (const Type& each : types) result.push_back(evaluate(each, symbols));
-  return result;
-}
-
-Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
 
 // Stands for the input of a view that the tape took anew, which no value need be.
 constexpr ValueId kLayoutOnly = std::numeric_limits<ValueId>::max();
@@ -154,31 +145,9 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
     if (has_bit(saves.outputs, k)) hand(operand(Operand::of(joint_.at(node.outputs[k]))), inputs + k);
     if (!is_absent(stop(n).grads[k])) hand(operand(stop(n).grads[k]), inputs + outputs + k);
   }
-  const auto needs = std::make_unique<bool[]>(inputs);
-  for (std::size_t i = 0; i < inputs; ++i) needs[i] = leads(node.edges[i]);
-  const Body rule = [&](Inputs given, const SymbolValues& symbols) {
-    Tensors all(inputs + 2 * outputs);
-    for (std::size_t k = 0; k < places.size(); ++k) all[places[k]] = given[k];
-    const std::vector<TensorType> output_types = types_at(node.output_types, symbols);
-    for (std::size_t k = 0; k < outputs; ++k) {
-      Tensor& grad = all[inputs + outputs + k];
-      if (!grad && is_float(output_types[k].dtype)) grad = zeros_of(output_types[k]);
-    }
-    const Inputs tensors(all);
-    Tensors made =
-        derivative_of(*node.op)({*node.op, evaluate(*node.op, node.attrs, symbols), tensors.first(inputs),
-                                 tensors.subspan(inputs, outputs), types_at(node.input_types, symbols),
-                                 output_types, tensors.last(outputs), std::span(needs.get(), inputs)});
-    if (made.size() != inputs) {
-      throw InternalError(fmt::format("the derivative of {} gives {} gradients for {} inputs",
-                                      node.op->name(), made.size(), inputs));
-    }
-    for (std::size_t i = 0; i < inputs; ++i) {
-      if (!needs[i]) made[i] = {};
-    }
-    return made;
-  };
-  return apply(rule, operands, n);
+  RuleCall call{node.op, node.attrs, node.input_types, node.output_types, {}, std::move(places)};
+  for (const Edge& each : node.edges) call.needs.push_back(leads(each));
+  return apply(rule_of(std::move(call)), operands, n);
 }
 
 // Gradient goes to what the base was outside of the view, inside of it to what was written.
@@ -226,7 +195,7 @@ TraceOperand BackwardWalk::operand(const Operand& value) {
 }
 
 std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n) {
-  const auto fragment = trace(rule, operands, joint_.graph.hints, differentiates_by_body);
+  const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel);
   if (!fragment) {
     throw OpError(ErrorKind::Capture,
                   fmt::format("the derivative of {} depends on elements, or here on sizes that are symbols",

@@ -8,6 +8,7 @@
 
 #include "jit/custom.h"
 #include "jit/layouts.h"
+#include "jit/rule.h"
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {
@@ -434,13 +435,9 @@ class TapeRecorder {
 }  // namespace
 
 Saves saves_of(const TapeNode& node) {
-  if (node.op->saves_by_input.empty()) return node.op->saves;
-  Saves saves;
-  for (std::size_t i = 0; i < node.edges.size(); ++i) {
-    if (node.edges[i])
-      saves = saves | node.op->saves_by_input[std::min(i, node.op->saves_by_input.size() - 1)];
-  }
-  return saves;
+  std::vector<bool> has_history;
+  for (const Edge& each : node.edges) has_history.push_back(static_cast<bool>(each));
+  return saves_of(*node.op, has_history);
 }
 
 Tape record_tape(const Graph& program, const Graph& functional, const Correspondence& values,

@@ -171,8 +171,13 @@ Type Recorder::symbolic_type(const Operand& operand) const {
 void Recorder::find_symbolic(const Node& node) {
   if (node.is_constant()) return;
   std::vector<GraphAttr> attrs = symbolic_attrs(*node.op, node.attrs);
-  const bool in_attrs = !attrs.empty();
-  if (in_attrs) symbolic_attrs_[nodes_.size()] = attrs;
+  if (!attrs.empty()) symbolic_attrs_[nodes_.size()] = std::move(attrs);
+  infer_symbolic(node, nodes_.size());
+}
+
+// Likewise of a node that will be, or is, at a place.
+void Recorder::infer_symbolic(const Node& node, std::size_t at) {
+  const bool in_attrs = symbolic_attrs_.contains(at);
   const bool in_operands = std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
     return symbolic_types_.contains(each.value);
   });
@@ -184,7 +189,7 @@ void Recorder::find_symbolic(const Node& node) {
     return;
   }
   const std::vector<Type> types =
-      infer_types(*node.op, operands, in_attrs ? attrs : node.attrs, hints_).types;
+      infer_types(*node.op, operands, in_attrs ? symbolic_attrs_.at(at) : node.attrs, hints_).types;
   for (std::size_t k = 0; k < node.outputs.size() && k < types.size(); ++k) {
     const Sizes& sizes = types[k].sizes;
     if (std::all_of(sizes.begin(), sizes.end(), [](const Size& s) { return s.is_constant(); })) continue;
@@ -255,7 +260,8 @@ void Recorder::note(Node node, Inputs results) {
     const bool follow = node.is_view() || node.form == Form::Write;
     node.outputs.push_back(add_result(each, type_of(each, follow)));
   }
-  if (!hints_.empty() && !in_body_) find_symbolic(node);
+  const bool later = in_body_ || rule_.node != nullptr;  // see record_sizes.cpp
+  if (!hints_.empty() && !later) find_symbolic(node);
   append(std::move(node));
 }
 
@@ -320,7 +326,11 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = tape::Recompute::current() != nullptr;
-  if (writes_operands(op, attrs)) return run_body(op, inputs, attrs);
+  if (writes_operands(op, attrs)) {
+    // What it writes cannot be traced: the counts that statistics are scaled by are those of this call.
+    size_trouble_ = "the body of " + std::string(op.name());
+    return run_body(op, inputs, attrs);
+  }
   if (differentiates_by_body(op) && tape::sees(inputs)) {
     return in_body_ ? run_body(op, inputs, attrs) : bind_body(op, inputs, attrs);
   }
@@ -425,9 +435,14 @@ void Recorder::forget_nodes(std::size_t from) {
 }
 
 void Recorder::differentiates(const tape::Node* node) {
+  const Rule ended = std::exchange(rule_, {});
+  if (ended.node != nullptr) follow_rule(*ended.node, ended.value, ended.begin);
   is_differentiating_ = node != nullptr;
   const auto found = made_by_.find(node);
   origin_ = found == made_by_.end() ? kNoOrigin : found->second;
+  if (node == nullptr || hints_.empty()) return;
+  follow_bodies();
+  rule_ = {node, origin_, nodes_.size()};
 }
 
 // The tape of a transform: it lies above, and gives no history to what is noted here.

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "jit/graph.h"
+#include "jit/trace.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/node.h"
 
@@ -75,6 +75,10 @@ class Recorder final : public levels::Level {
   bool wrote_history() const { return wrote_history_; }
   // Why derivatives of what was noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
+  // A walk back through what was noted begins.
+  void begin_walk() { walk_begin_ = nodes_.size(); }
+  // Whose sizes in derivatives do not follow symbols; empty: none are known to.
+  const std::string& size_trouble() const { return size_trouble_; }
   // Was some op within a checkpoint?
   bool saw_checkpoint() const { return saw_checkpoint_; }
   // The tensors of its inputs.
@@ -143,8 +147,19 @@ class Recorder final : public levels::Level {
   void follow_factor(Node& node, Inputs inputs, const Attrs& attrs);
   int add_result(const Tensor& x, Type type);
   void find_symbolic(const Node& node);
+  void infer_symbolic(const Node& node, std::size_t at);
   std::vector<GraphAttr> symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs);
   Type symbolic_type(const Operand& operand) const;
+  // Of derivatives and bodies (record_sizes.cpp).
+  std::vector<GraphAttr> attrs_of(std::size_t at) const;
+  std::optional<TraceOperand> traced_operand(const Operand& operand) const;
+  bool has_sizes(int id, const Sizes& sizes);
+  bool take_sizes(const Fragment& fragment, std::span<const TraceOperand> operands,
+                  std::span<const Type> types, std::size_t begin, std::size_t end);
+  void follow_bodies();
+  void follow_rule(const tape::Node& node, int value, std::size_t begin);
+  bool take_rule(const tape::Node& node, std::size_t made, std::size_t begin);
+  Layout layout_of_gradient(const Node& step, std::size_t begin) const;
   SmallVector<Tensor, 4> with_expected(Inputs given);
   Tensor without_history(const Tensor& x);
   bool loses_history(Inputs inputs) const;
@@ -222,7 +237,21 @@ class Recorder final : public levels::Level {
   SymbolValues hints_;
   std::unordered_map<int, Type> symbolic_types_;                            // by value
   std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
+  std::unordered_map<std::size_t, std::vector<Operand>> symbolic_numbers_;  // likewise: operands that are
+  std::size_t followed_bodies_ = 0;
+  std::size_t walk_begin_ = 0;
+  struct Rule {
+    const tape::Node* node = nullptr;
+    int value = 0;
+    std::size_t begin = 0;
+  };
+  Rule rule_;  // that runs
+  std::string size_trouble_;
 };
+
+// The strides of a tensor of these sizes that lies in memory as `now`: dimensions in the same order without
+// gaps, or repeated. Nothing for other layouts.
+std::optional<Sizes> strides_like(const Layout& now, const Sizes& sizes);
 
 // Inputs that lie in one storage say so, with where in it they begin.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);

@@ -133,6 +133,7 @@ void Recorder::forget_since(std::size_t nodes, std::size_t results) {
   const auto first = static_cast<int>(results);
   std::erase_if(ids_, [&](const auto& each) { return each.second >= first; });
   std::erase_if(symbolic_attrs_, [&](const auto& each) { return each.first >= nodes; });
+  std::erase_if(symbolic_numbers_, [&](const auto& each) { return each.first >= nodes; });
 }
 
 namespace {

@@ -34,9 +34,17 @@ void Recorder::make_symbolic() {
     Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
                           : results_[static_cast<std::size_t>(id)].type;
     target.sizes = type.sizes;
+    const Tensor& x = tensor_of(id);
+    if (!target.strides || !x) continue;
+    if (auto strides = strides_like(x.layout(), type.sizes)) target.strides = std::move(*strides);
   }
   for (auto& [node, attrs] : symbolic_attrs_) {
     if (node < nodes_.size()) nodes_[node].attrs = attrs;
+  }
+  for (const auto& [node, operands] : symbolic_numbers_) {
+    for (std::size_t k = 0; node < nodes_.size() && k < operands.size(); ++k) {
+      if (operands[k].is_number()) nodes_[node].operands[k].number = operands[k].number;
+    }
   }
 }
 

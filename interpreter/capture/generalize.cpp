@@ -45,6 +45,17 @@ bool agrees(const GraphAttr& symbolic, const SymbolValues& values, const GraphAt
   return symbolic == earlier;
 }
 
+// As operands, sizes may have been noted as floats.
+bool agrees(const jit::Number& symbolic, const SymbolValues& values, const jit::Number& earlier,
+            const SymbolValues& hints) {
+  const auto* size = std::get_if<Size>(&symbolic);
+  if (size == nullptr || size->is_constant()) return jit::same_number(symbolic, earlier);
+  if (const auto* real = std::get_if<double>(&earlier))
+    return !is_known(*size, values) || static_cast<double>(size->evaluate(values)) == *real;
+  const auto* other = std::get_if<Size>(&earlier);
+  return other != nullptr && agrees(*size, values, *other, hints);
+}
+
 // Was the earlier graph made for the sizes that the inputs have at these values? Of others it tells nothing.
 bool same_inputs(const Graph& symbolic, const SymbolValues& values, const Graph& earlier) {
   if (symbolic.inputs.size() != earlier.inputs.size()) return false;
@@ -70,7 +81,7 @@ bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earl
     }
     for (std::size_t k = 0; k < a.operands.size(); ++k) {
       const bool numbers = a.operands[k].is_number() && b.operands[k].is_number();
-      if (numbers && !(a.operands[k] == b.operands[k])) return false;
+      if (numbers && !agrees(a.operands[k].number, values, b.operands[k].number, earlier.hints)) return false;
     }
     for (std::size_t k = 0; k < a.outputs.size(); ++k) {
       const Sizes& sizes = symbolic.values[static_cast<std::size_t>(a.outputs[k])].type.sizes;
@@ -94,6 +105,10 @@ Graph at_hints(Graph graph) {
       if (auto* sizes = std::get_if<Sizes>(&attr)) {
         for (Size& each : *sizes) fix(each, graph.hints);
       }
+    }
+    for (jit::Operand& each : node.operands) {
+      auto* size = std::get_if<Size>(&each.number);
+      if (each.is_number() && size != nullptr) fix(*size, graph.hints);
     }
   }
   graph.hints.clear();

@@ -1,4 +1,6 @@
 // What backward and gradients mean to capture: the tape runs as ever, and its ops are noted like others.
+#include <algorithm>
+
 #include "interpreter/capture/observe.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
@@ -34,6 +36,7 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
     tracer_.read_gradient(leaf);
     tracer_.gradients_to_change_.push_back(leaf);
   }
+  tracer_.recorder_.begin_walk();
   tracer_.differentiates_now_ = true;
 }
 
@@ -91,6 +94,18 @@ bool Tracer::finish_histories(Finished& finished) {
   }
   finished.histories = std::move(*histories);
   return true;
+}
+
+// Does the entry hold for other sizes: its derivatives, and what is left of histories?
+bool Tracer::derivatives_follow_sizes(const Finished& finished) const {
+  if (!recorder_.size_trouble().empty()) return false;
+  std::vector<bool> varies;
+  for (const Tensor& each : finished.outputs) {
+    const jit::Sizes sizes = recorder_.sizes_of(each);
+    varies.push_back(
+        std::any_of(sizes.begin(), sizes.end(), [](const jit::Size& s) { return !s.is_constant(); }));
+  }
+  return !finished.histories.keep_sizes(varies);
 }
 
 }  // namespace kiln::interp::capture

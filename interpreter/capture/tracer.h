@@ -215,6 +215,7 @@ class Tracer {
     bool taped = true;  // some history is there that holds values
   };
   bool finish_histories(Finished& finished);
+  bool derivatives_follow_sizes(const Finished& finished) const;
   Snapshot take_snapshot();
   std::optional<Finished> finish(Snapshot snapshot);
   void save_checkpoint();

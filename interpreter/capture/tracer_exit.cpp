@@ -393,9 +393,9 @@ void Tracer::fix_sizes() {
 }
 
 void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
-  // Derivatives take sizes as numbers, which do not show where they come from.
   const bool differentiated = finished.snapshot.differentiated;
-  const bool symbolic = !exprs_.symbols.empty() && !untracked_ && !differentiated;
+  const bool symbolic =
+      !exprs_.symbols.empty() && !untracked_ && (!differentiated || derivatives_follow_sizes(finished));
   auto entry = std::make_unique<Entry>();
   entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
   entry->owners = owners_;

@@ -152,6 +152,19 @@ std::optional<SpentHistories> SpentHistories::of(std::span<const Tensor> tensors
   return reader.take();
 }
 
+bool SpentHistories::keep_sizes(const std::vector<bool>& varies) const {
+  const auto works = [](const Step& step) { return !step.bare.released; };
+  const auto leads_to_leaf = [](const Step& step) {
+    return std::any_of(step.edges.begin(), step.edges.end(),
+                       [](const To& each) { return each.kind == To::Kind::Leaf; });
+  };
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [&](const Step& step) { return works(step) && leads_to_leaf(step); }) ||
+         std::any_of(given_.begin(), given_.end(), [&](const Given& each) {
+           return each.to.kind == To::Kind::Step && varies[each.tensor] && works(steps_[each.to.at]);
+         });
+}
+
 void SpentHistories::give(Inputs tensors, Inputs leaves) const {
   std::vector<Ref<Node>> nodes;
   const auto edge_to = [&](const To& to) {
@@ -164,7 +177,11 @@ void SpentHistories::give(Inputs tensors, Inputs leaves) const {
     for (const To& each : step.edges) edges.push_back(edge_to(each));
     nodes.push_back(Ref<Node>::made(new OpNode(step.bare, std::move(edges))));
   }
-  for (const Given& each : given_) start_history(tensors[each.tensor], edge_to(each.to));
+  for (const Given& each : given_) {
+    const Edge edge = edge_to(each.to);
+    if (each.to.kind == To::Kind::Step) edge.node->output_types[edge.output] = tensors[each.tensor].type();
+    start_history(tensors[each.tensor], edge);
+  }
 }
 
 }  // namespace kiln::tape

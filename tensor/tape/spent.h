@@ -29,6 +29,9 @@ class SpentHistories {
   // Lets go of the leaves that they lead to; they are given again.
   std::vector<Tensor> take_leaves() { return std::exchange(leaves_, {}); }
   bool empty() const { return given_.empty(); }
+  // Does what they do depend on sizes of the tensors that they were read from: does a gradient that comes to
+  // a leaf, or to a tensor that `varies`, go through a step that still works?
+  bool keep_sizes(const std::vector<bool>& varies) const;
   void give(Inputs tensors, Inputs leaves) const;
 
  private:
