@@ -179,7 +179,10 @@ std::vector<Operand> BackwardWalk::differentiate_write(int n) {
 // What the steps have in common: the forward node they come from.
 Node BackwardWalk::like(int n) const {
   Node result;
-  const ValueId id = node_at(n).value;
+  const auto is_from = [n](const Edge& each) { return each.node == n; };
+  const auto input = std::find_if(tape_.inputs.begin(), tape_.inputs.end(), is_from);
+  const auto place = static_cast<ValueId>(input - tape_.inputs.begin());
+  const ValueId id = input == tape_.inputs.end() ? node_at(n).value : place;
   if (id < 0) return result;
   result.origin = joint_.source().values[static_cast<std::size_t>(id)].name;
   const int made = source_producers_[static_cast<std::size_t>(id)];

@@ -7,6 +7,7 @@
 
 #include "jit/choice.h"
 #include "jit/excerpt.h"
+#include "jit/passes/passes.h"
 
 namespace kiln::jit {
 namespace {
@@ -89,8 +90,12 @@ Excerpt make_backward(const JointFacts& facts, const Choice& choice) {
   for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i) {
     inputs.push_back({static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type});
   }
-  return excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
-                 std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
+  Excerpt backward =
+      excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
+              std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
+  // What the program computes twice is computed again once.
+  backward.graph = dce(cse(backward.graph));
+  return backward;
 }
 
 // ---- The report ----
@@ -223,6 +228,11 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
   Excerpt backward = make_backward(facts, choice);
   result.backward = std::move(backward.graph);
   result.report = report_of(facts, choice, options.strategy);
+  std::erase_if(result.report.recomputed, [&result](const Recomputation& each) {
+    const std::vector<Node>& nodes = result.backward.nodes;
+    return std::none_of(nodes.begin(), nodes.end(),
+                        [&](const Node& node) { return node.origin == each.name; });
+  });
   result.report.sizes = std::move(backward.sizes);
   return result;
 }
