@@ -82,6 +82,7 @@ class Observer {
   bool grows(std::span<const Value> arguments) const;
   void differentiate(const std::string& name, std::span<const Value> arguments);
   void set_gradient(const Value& x, const Value& gradient);
+  void hook(const Value& x);
   void scope_function(const Site& site, std::span<const Value> arguments);
   // `number`: where its expression goes if it may vary; without, it is guarded to be what it is.
   bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);

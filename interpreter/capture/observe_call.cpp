@@ -126,8 +126,10 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Iterator);
   });
   static constexpr std::string_view kNoSizes[] = {
-      "len", "size", "numel", "dim", "isinstance",        "type",    "float", "double", "half", "bfloat16",
-      "int", "long", "bool",  "cpu", "is_floating_point", "callable"};
+      "len",      "size",         "numel",  "dim",  "isinstance",
+      "type",     "float",        "double", "half", "bfloat16",
+      "int",      "long",         "bool",   "cpu",  "is_floating_point",
+      "callable", "register_hook"};
   if (std::find(std::begin(kNoSizes), std::end(kNoSizes), name) == std::end(kNoSizes)) {
     for (const Value& each : arguments) tracer_.fix_sizes_of(each);
   }
@@ -171,6 +173,9 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::Differentiates:
       read_arguments();
       return differentiate(name, arguments);
+    case HostRule::Hooks:
+      read_arguments();
+      return hook(arguments[0]);
     case HostRule::Prints: {
       if (tracer_.is_apart_) return tracer_.stop("something is printed");
       Tracer::HostCall call;

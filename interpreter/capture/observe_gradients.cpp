@@ -40,6 +40,17 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
   tracer_.differentiates_now_ = true;
 }
 
+// A hook on what was made here is called by a backward of the entry, which notes what it does, or by none
+// that is known.
+void Observer::hook(const Value& x) {
+  if (tracer_.is_apart_ || !x.is(Tag::Tensor) || x.tensor().impl()->wrapper || tracer_.is_outside(x))
+    return tracer_.stop("`register_hook` is called");
+  tracer_.save_checkpoint();
+  tracer_.undo_.emplace_back([tracer = &tracer_, before = tracer_.hooked_] { tracer->hooked_ = before; });
+  tracer_.hooked_ = true;
+  tracer_.differentiated_at_ = tracer_.stop_here();
+}
+
 void Observer::set_gradient(const Value& x, const Value& gradient) {
   if (!tracer_.is_outside(x)) return tracer_.stop("the gradient of a tensor that was made here");
   if (gradient.is_none() || gradient.is(Tag::Tensor)) tracer_.gradients_to_change_.push_back(x);

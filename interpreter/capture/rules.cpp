@@ -127,6 +127,7 @@ HostRule rule_of_tensor_member(std::string_view name) {
       {HostRule::ReadsOrigin, {"is_view"}},
       {HostRule::Resizes, {"resize_"}},
       {HostRule::Differentiates, {"backward"}},
+      {HostRule::Hooks, {"register_hook"}},
   });
   return look_up(kTable, name);
 }

@@ -19,6 +19,7 @@ enum class HostRule : std::uint8_t {
   Appends,         // to its receiver, a list
   Changes,         // its receiver, a list or dict
   Differentiates,  // runs backward through what was computed
+  Hooks,           // has a function called when a gradient comes to its receiver
   Resizes,         // its receiver, a tensor
   Prints,
 };

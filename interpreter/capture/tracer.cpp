@@ -317,11 +317,14 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_.size();
   snapshot.differentiated = differentiated_;
+  snapshot.hooked = hooked_;
   auto finished = finish(std::move(snapshot));
   if (!finished) {
-    if (differentiated_)
-      outcome.lost = {End::Break, "a result keeps the values of a history", differentiated_at_.file,
-                      differentiated_at_.line};
+    if (differentiated_ || hooked_) {
+      const char* const why =
+          differentiated_ ? "a result keeps the values of a history" : "a result has a hook";
+      outcome.lost = {End::Break, why, differentiated_at_.file, differentiated_at_.line};
+    }
     outcome.whole = false;
     finished = std::move(checkpoint_);
   }
@@ -356,11 +359,34 @@ std::optional<Value> Tracer::run_apart() {
 }
 
 bool Tracer::observe(Frame* entry) {
-  ++nested_;
-  struct Leave {
-    int& nested;
-    ~Leave() { --nested; }
-  } leave{nested_};
+  // The instruction that calls back goes on after it.
+  struct Within {
+    explicit Within(Tracer& in)
+        : tracer(in),
+          code(in.current_code_),
+          pc(in.current_pc_),
+          base(in.current_base_),
+          differentiates(in.differentiates_now_),
+          gradients(in.gradients_to_change_) {
+      ++tracer.nested_;
+    }
+    ~Within() {
+      --tracer.nested_;
+      tracer.current_code_ = code;
+      tracer.current_pc_ = pc;
+      tracer.current_base_ = base;
+      tracer.differentiates_now_ = differentiates;
+      tracer.gradients_to_change_ = std::move(gradients);
+    }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+    Tracer& tracer;
+    const Code* code;
+    std::size_t pc;
+    Value* base;
+    bool differentiates;
+    std::vector<Value> gradients;
+  } within(*this);
   for (;;) {
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);

@@ -200,6 +200,7 @@ class Tracer {
     jit::Recorder::Mark mark;
     std::size_t guards = 0;
     bool differentiated = false;  // there were derivatives before
+    bool hooked = false;          // and hooks on what was made here
     lang::Span span;
   };
   // What an entry that ends at a snapshot does.
@@ -323,7 +324,8 @@ class Tracer {
   bool records_gradients_;
   std::uint64_t tape_began_;  // nodes of the tape with smaller numbers were there before
   bool differentiated_ = false;
-  Stop differentiated_at_;                  // where that was last
+  bool hooked_ = false;
+  Stop differentiated_at_;                  // where that was last, or a hook was put
   bool differentiates_now_ = false;         // the instruction that runs
   std::vector<Value> gradients_to_change_;  // likewise
 };

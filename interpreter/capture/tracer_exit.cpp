@@ -34,6 +34,7 @@ Tracer::Snapshot Tracer::take_snapshot() {
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_before_;
   snapshot.differentiated = differentiated_;
+  snapshot.hooked = hooked_;
   snapshot.span = vm_.frame()->code->span(vm_.frame()->place());
   for (Frame* frame = lowest_; frame <= vm_.frame(); ++frame) {
     Snapshot::Activation activation;
@@ -332,7 +333,8 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     finished.names.note(finished.outputs, tape_began_);
     finished.names.note(recorder_.inputs(), tape_began_);
   }
-  if (finished.snapshot.differentiated && finished.taped) return std::nullopt;
+  const bool needs_spent = finished.snapshot.differentiated || finished.snapshot.hooked;
+  if (needs_spent && finished.taped) return std::nullopt;
   return finished;
 }
 

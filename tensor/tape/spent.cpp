@@ -49,7 +49,7 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
       if (Tensor x = leaf.leaf()) reach.leaves.push_back(std::move(x));
       return false;
     }
-    if (has_listeners(node)) reach.obstacle = "a hook is called";
+    if (node.hooks != nullptr && !node.hooks->retained.empty()) reach.obstacle = "a gradient is retained";
     if (node.is_custom()) reach.obstacle = "the backward of an `autograd` function is called";
     if (node.sequence < since) reach.obstacle = "a gradient flows into what was computed before";
     return reach.obstacle.empty();

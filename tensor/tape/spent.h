@@ -10,7 +10,7 @@
 
 namespace kiln::tape {
 
-// What a walk from these tensors would come to.
+// What a walk from these tensors would come to. Hooks on what was made since are called by it.
 struct Reach {
   std::vector<Tensor> leaves;
   std::string_view obstacle;  // why what it does cannot be told from ops alone; empty: it can
