@@ -47,7 +47,11 @@ class Finder {
     if (node.is_constant() || node.op->has(kMayFail) || node.op->has(kRandom)) return nullptr;
     const bool is_last = std::none_of(node.outputs.begin(), node.outputs.end(),
                                       [this](ValueId id) { return is_read_[static_cast<std::size_t>(id)]; });
-    return is_last ? elementwise_kernel_of(*node.op) : nullptr;
+    // By the end, other elements may lie there than those that it is to read.
+    const bool reads_written = std::any_of(
+        node.operands.begin(), node.operands.end(),
+        [this](const Operand& each) { return each.is_value() && is_written_[memory(each.value)]; });
+    return is_last && !reads_written ? elementwise_kernel_of(*node.op) : nullptr;
   }
 
   // By memory: how many kernels, results and effects need what lies there at the end.
