@@ -154,14 +154,28 @@ template <class T>
 KILN_MATH bool shift_in_range(T amount, int bits) {
   return (amount >= 0) & (amount < bits);
 }
+// x 2^amount modulo 2^16, by 1, 2 and 4 places where the amount has those bits: so loops over bytes stay as
+// narrow as 16 bits, which they do not where the amount is no constant.
+KILN_MATH unsigned short shifted_byte(unsigned short x, unsigned char amount) {
+  x = static_cast<unsigned short>((amount & 1) != 0 ? x << 1 : x);
+  x = static_cast<unsigned short>((amount & 2) != 0 ? x << 2 : x);
+  return static_cast<unsigned short>((amount & 4) != 0 ? x << 4 : x);
+}
+// In range, the results for bytes are right modulo 2^8: elements wrap.
 template <bool kInRange = false, class T>
 KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
+  if (kInRange && bits == 8)
+    return shifted_byte(static_cast<unsigned short>(x), static_cast<unsigned char>(amount));
   const bool outside = !shift_in_range(amount, bits);
   if constexpr (!kInRange) bad |= outside ? 1U : 0U;
   return wrap(to_unsigned(x) << (outside ? T(0) : amount));
 }
 template <bool kInRange = false, class T>
 KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
+  if (kInRange && bits == 8) {  // x 2^(8 - amount) has it in its upper byte; 7 - amount is ~amount
+    const auto twice = static_cast<unsigned short>(to_unsigned(x) << 1);
+    return shifted_byte(twice, static_cast<unsigned char>(~amount)) >> 8;
+  }
   const bool outside = !shift_in_range(amount, bits);
   if constexpr (!kInRange) bad |= outside ? 1U : 0U;
   return x >> (outside ? T(0) : amount);

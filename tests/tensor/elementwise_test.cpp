@@ -260,6 +260,25 @@ TEST_CASE("values beside halves stay f32", "[elementwise][halves]") {
   }
 }
 
+TEST_CASE("every byte is shifted by every amount, alone and in blocks", "[elementwise]") {
+  for (const DType dtype : {DType::U8, DType::I8}) {
+    const int least = dtype == DType::U8 ? 0 : -128;
+    const Tensor x = make({2048}, dtype, [=](auto i) { return static_cast<double>(least + i % 256); });
+    const Tensor amount = make({2048}, dtype, [](auto i) { return static_cast<double>(i / 256); });
+    test::every_isa([&] {
+      const Tensor left = ops::bitwise_left_shift(x, amount), right = ops::bitwise_right_shift(x, amount);
+      bool as_defined = true;
+      for (int i = 0; i < 2048; ++i) {
+        const int value = least + i % 256, places = i / 256;
+        const auto moved = static_cast<std::int64_t>(value * (1 << places));
+        as_defined = as_defined && element(left, i) == wrap_to(dtype, moved);
+        as_defined = as_defined && element(right, i) == (value >> places);
+      }
+      CHECK(as_defined);
+    });
+  }
+}
+
 TEST_CASE("halves are written over themselves", "[elementwise][halves]") {
   for (const DType dtype : {DType::F16, DType::BF16}) {
     const Tensor x = noise({3000}, dtype, 1), y = noise({3000}, dtype, 2);
