@@ -19,7 +19,12 @@ constexpr int kMostRecomputed = 6;
 class RowLowerer {
  public:
   RowLowerer(const Graph& graph, const Group& group, std::string name)
-      : graph_(graph), group_(group), name_(std::move(name)), producers_(graph.producers()) {
+      : graph_(graph),
+        group_(group),
+        name_(std::move(name)),
+        producers_(graph.producers()),
+        kept_rows_(group.space.kept_rows()),
+        row_sizes_(group.space.row_sizes()) {
     const Levels levels = find_levels(graph, group.nodes, group.space);
     for (std::size_t k = 0; k < group.nodes.size(); ++k) levels_.emplace(group.nodes[k], levels.of[k]);
     for (const int place : group.nodes) settle(place);
@@ -113,43 +118,47 @@ class RowLowerer {
    public:
     Values(RowLowerer& all, int pass, NestBuilder& builder) : all_(all), pass_(pass), builder_(builder) {}
 
-    Register at(ValueId id, bool for_row) {
-      const bool per_row = all_.member(id) < 0 && all_.lies_per_row(id, for_row);
-      const auto [found, fresh] = registers_.try_emplace({id, per_row}, -1);
+    // For a node whose results have the sizes `made`.
+    Register at(ValueId id, const Sizes& made) {
+      const Sizes* const of_rows = all_.member(id) < 0 ? all_.read_for_rows(id, made) : nullptr;
+      const auto [found, fresh] = registers_.try_emplace({id, of_rows}, -1);
       if (fresh) {
-        const Register made = make(id, per_row);
-        registers_[{id, per_row}] = made;
-        return made;
+        const Register read = make(id, of_rows);
+        registers_[{id, of_rows}] = read;
+        return read;
       }
       return found->second;
     }
 
    private:
-    Register make(ValueId id, bool per_row) {
+    Register make(ValueId id, const Sizes* of_rows) {
       const int place = all_.member(id);
-      if (place < 0) return builder_.load(id, per_row);
+      if (place < 0) return builder_.load(id, of_rows);
       if (all_.reduces(place)) {
         return builder_.reduced(all_.slots_.at(place), all_.accumulator(place), all_.type(id).dtype);
       }
       const bool full = all_.is_full(id);
       if (full && all_.pass(id) < pass_ && all_.steps_to(id) > kMostRecomputed)
         return builder_.kept(all_.buffer(id), all_.type(id).dtype);
-      return builder_.node(place, [this, full](ValueId operand) { return at(operand, !full); });
+      const Sizes& made = all_.type(id).sizes;
+      return builder_.node(place, [this, &made](ValueId operand) { return at(operand, made); });
     }
 
     RowLowerer& all_;
     int pass_;
     NestBuilder& builder_;
-    std::map<std::pair<ValueId, bool>, Register> registers_;
+    std::map<std::pair<ValueId, const Sizes*>, Register> registers_;
   };
 
-  // One element for each row, with the sizes that reductions leave. Where nothing is known of rows they
-  // follow each other as one.
-  bool lies_per_row(ValueId id, bool for_row) const {
-    if (slots_.empty()) return false;
+  // The sizes of rows that a value from memory has one element for each of, with dimensions of size 1 or
+  // without, or broadcasts to for the reader; null: it is read for each element. Where nothing is known of
+  // rows they follow each other as one.
+  const Sizes* read_for_rows(ValueId id, const Sizes& made) const {
+    if (slots_.empty()) return nullptr;
     const Sizes& sizes = type(id).sizes;
-    const Space& space = group_.space;
-    return sizes == space.kept_rows() || (for_row && !sizes.empty() && sizes == space.row_sizes());
+    if (sizes == kept_rows_) return &kept_rows_;
+    if (made == group_.space.axes || sizes.empty()) return nullptr;
+    return made == kept_rows_ ? &kept_rows_ : &row_sizes_;
   }
 
   void build(int p) {
@@ -163,20 +172,21 @@ class RowLowerer {
       const ValueId id = group_.outputs[k];
       if (pass(id) != p || is_of_column(id)) continue;
       nest.stores.push_back(
-          {values.at(id, !is_full(id)), type(id).dtype, static_cast<int>(k), -1, !is_full(id), {}});
+          {values.at(id, type(id).sizes), type(id).dtype, static_cast<int>(k), -1, !is_full(id), {}});
     }
     const auto take_in = [&](const std::map<int, int>& numbers, std::span<const Reduction> all,
                              std::vector<Reduction>& taken) {
       for (const auto& [place, number] : numbers) {
         if (pass(operand(place)) != p) continue;
         taken.push_back(all[static_cast<std::size_t>(number)]);
-        taken.back().value = builder.converted(values.at(operand(place), false), combined_dtype(place));
+        taken.back().value = builder.converted(values.at(operand(place), nest.axes), combined_dtype(place));
       }
     };
     take_in(slots_, result_.slots, nest.reductions);
     take_in(columns_, result_.columns, nest.columns);
     for (const auto& [id, index] : buffers_) {
-      if (pass(id) == p) nest.stores.push_back({values.at(id, false), type(id).dtype, -1, index, false, {}});
+      if (pass(id) == p)
+        nest.stores.push_back({values.at(id, nest.axes), type(id).dtype, -1, index, false, {}});
     }
   }
 
@@ -275,6 +285,7 @@ class RowLowerer {
   const Group& group_;
   std::string name_;
   std::vector<int> producers_;
+  Sizes kept_rows_, row_sizes_;
   std::map<int, Level> levels_;  // of the nodes
   std::map<ValueId, int> passes_;
   std::map<int, int> slots_;  // of reductions, by node

@@ -27,13 +27,15 @@ Register NestBuilder::operand(const Operand& each, const Resolve& resolve) {
   return each.is_number() ? number(each.number) : resolve(each.value);
 }
 
-Register NestBuilder::load(ValueId id, bool per_row) {
+Register NestBuilder::load(ValueId id, const Sizes* of_rows) {
+  static const Op& expand = OpTable::get().at("expand");
   if (const std::optional<Number> fill = filling(id)) return converted(number(*fill), type(id).dtype);
   Load made = location(id);
-  made.per_row = per_row;
-  made.invariant = per_row || type(id).sizes.empty();
   const Sizes& sizes = type(id).sizes;
-  if (!per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
+  made.per_row = of_rows != nullptr;
+  made.invariant = made.per_row || sizes.empty();
+  if (made.per_row && sizes != *of_rows) made.steps.push_back({&expand, {}, {*of_rows}, 0});
+  if (!made.per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
   made.repeats = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
   return read(std::move(made));
 }

@@ -21,8 +21,9 @@ class NestBuilder {
 
   // An elementwise node, a conversion, a draw, or what is picked from memory.
   Register node(int place, const Resolve& resolve);
-  // A value from memory, through the views that lead to it. `per_row`: it has one element for each row.
-  Register load(ValueId id, bool per_row = false);
+  // A value from memory, through the views that lead to it. `of_rows`: it has, or broadcasts to, one element
+  // for each row, which have these sizes.
+  Register load(ValueId id, const Sizes* of_rows = nullptr);
   // Where a value lies in memory: its input and the views that lead to it.
   Load location(ValueId id);
   // The result of a reduction in an earlier pass, rounded to `dtype`.

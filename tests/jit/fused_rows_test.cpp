@@ -295,6 +295,35 @@ TEST_CASE("random numbers are drawn row by row, those of the ops one by one", "[
   }
 }
 
+TEST_CASE("what is computed of rows reads tensors that broadcast to them", "[jit][fused]") {
+  for (const char* length : {"100", "65"}) {
+    std::string text =
+        "graph functional f(%x: f32[b, n, M], %u: f32[1], %v: f32[n, 1], %w: f32[n], %z: f32[1, 1, 1])"
+        " where b = 3, n = 4 {\n"
+        "  %e = exp(%x) : f32[b, n, M]\n"
+        "  %s = sum(%e, dim=[2], keepdim=true) : f32[b, n, 1]\n"
+        "  %su = mul(%s, %u) : f32[b, n, 1]\n"
+        "  %sv = add(%su, %v) : f32[b, n, 1]\n"
+        "  %sz = mul(%sv, %z) : f32[b, n, 1]\n"
+        "  %t = amax(%e, dim=[2], keepdim=false) : f32[b, n]\n"
+        "  %tu = mul(%t, %u) : f32[b, n]\n"
+        "  %tw = add(%tu, %w) : f32[b, n]\n"
+        "  %y = div(%e, %sz) : f32[b, n, M]\n"
+        "  return %y, %tw\n"
+        "}\n";
+    for (std::size_t at; (at = text.find("M]")) != std::string::npos;) text.replace(at, 1, length);
+    const Graph graph = parse_graph(text);
+    const FusedGraph fused = fuse(graph);
+    CHECK(fused.graph.nodes.size() == 1);
+    for (const auto& [b, n] : {std::pair<Dim, Dim>{3, 4}, {1, 1}, {5, 5}, {2, 40}}) {
+      const std::vector<Tensor> arguments = {noise({b, n, std::stoi(length)}, DType::F32, 1),
+                                             noise({1}, DType::F32, 2), noise({n, 1}, DType::F32, 3),
+                                             noise({n}, DType::F32, 4), noise({1, 1, 1}, DType::F32, 5)};
+      check_same(graph, fused, arguments);
+    }
+  }
+}
+
 TEST_CASE("a reduction of everything is shared among threads block by block", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional loss(%x: f32[n, m], %y: f32[m]) where m = 100, n = 3 {\n"
