@@ -171,6 +171,10 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
     return std::any_of(arguments.begin(), arguments.end(),
                        [&](const Tensor& a) { return a && a.is_same(x); });
   };
+  // Kernels may make what views in the program share as one of those views: then it has a history of its own.
+  const auto is_made = [&](const Tensor& x) {
+    return std::any_of(made.begin(), made.end(), [&](const Tensor& each) { return each.is_same(x); });
+  };
   std::vector<std::pair<Tensor, const Port*>> views;
   for (const Port& each : ports_) {
     if (!each.result) continue;
@@ -192,7 +196,7 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
     const auto left = std::find_if(derivation_->tape().results.begin(), derivation_->tape().results.end(),
                                    [&](const Tape::Leaving& each) { return each.edge == port->edge; });
     for (const Port& each : ports_) {
-      if (left->base == each.edge && !is_given(base)) become(base, edge_of(each));
+      if (left->base == each.edge && !is_given(base) && !is_made(base)) become(base, edge_of(each));
     }
     tape::make_meta(x).history = edge_of(*port);
     origin.history_version = tape::history_version(base);
