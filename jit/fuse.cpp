@@ -24,8 +24,6 @@ static_assert(kMostWork / kCostly <= kMostFailures, "each op that may fail has a
 constexpr std::size_t kMostValues = 24;
 // Bytes of memory that are worth another kernel.
 constexpr std::int64_t kWorthAKernel = 32 * 1024;
-// A row this short costs more to set up than to reduce.
-constexpr std::int64_t kShortRow = 64;
 // Fewer elements than this stay in cache between what computes them and a sum down the columns, and the eager
 // one sets up less.
 constexpr std::int64_t kFewForColumns = 1 << 20;
@@ -44,11 +42,11 @@ class Grouper {
     for (const Operand& each : graph.outputs) kept_.insert(each.value);
     kept_.insert(graph.saved.begin(), graph.saved.end());
     for (const Effect& each : graph.effects) kept_.insert(each.value);
+    connect();
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       members_.push_back({static_cast<int>(i)});
       examine(static_cast<int>(i));
     }
-    connect();
   }
 
   Fusion run() {
@@ -82,18 +80,31 @@ class Grouper {
     std::string why = why_not_lowered(graph_, node(place));
     if (!node(place).is_constant() && node(place).op->lowering == Lowering::Reduce && why.empty()) {
       why = space_of_reduction(graph_, node(place), space);
-      if (why.empty()) why = why_not_worth_it(space);
+      if (why.empty()) why = why_not_worth_it(place, space);
     }
     if (!node(place).is_constant()) work_[static_cast<std::size_t>(place)] = work_of(*node(place).op);
     why_not_.push_back(std::move(why));
     spaces_.push_back(std::move(space));
   }
-  std::string why_not_worth_it(const Space& space) const {
+  std::string why_not_worth_it(int place, const Space& space) const {
     const std::int64_t all = count_elements(evaluate(space.axes, graph_.hints));
-    const std::int64_t rows = count_elements(evaluate(space.row_sizes(), graph_.hints));
-    if (space.column_rank > 0)
-      return all < kFewForColumns ? "its columns are few elements: they stay in cache" : "";
-    return all < rows * kShortRow ? "its rows are short" : "";
+    if (space.column_rank > 0 && all < kFewForColumns)
+      return "its columns are few elements: they stay in cache";
+    if (!has_short_rows(space, graph_.hints)) return "";
+    constexpr std::int64_t kFewRows = 8;
+    if (count_elements(evaluate(space.row_sizes(), graph_.hints)) < kFewRows)
+      return "its rows are short and few";
+    if (!has_row_of_fixed_size(space)) return "its rows are short, and may be long in another call";
+    return is_read_back(place, space.axes) ? "" : "its rows are short, and are not gone through again";
+  }
+  // Does what follows from a reduction meet the elements again, as in softmax?
+  bool is_read_back(int place, const Sizes& axes) const {
+    const auto& readers = values_read_[static_cast<std::size_t>(place)];
+    return std::any_of(readers.begin(), readers.end(), [&](int reader) {
+      const bool is_pointwise =
+          !node(reader).is_constant() && node(reader).op->lowering == Lowering::Pointwise;
+      return is_pointwise && (sizes(reader) == axes || is_read_back(reader, axes));
+    });
   }
   bool is_lowered(int place) const { return why_not_[static_cast<std::size_t>(place)].empty(); }
 
@@ -156,6 +167,8 @@ class Grouper {
                          to_string(sizes(from)), to_string(b.axes));
     }
     const Space both = joined(a, b);
+    if (both.column_rank > 0 && (has_short_rows(a, graph_.hints) || has_short_rows(b, graph_.hints)))
+      return "short rows are gone through side by side, columns row by row";
     return both.reduces() ? find_levels(graph_, members_of(from, to), both).why_not : "";
   }
   template <class F>

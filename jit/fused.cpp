@@ -178,6 +178,8 @@ FusedGraph fuse(const Graph& graph) {
   for (const Group& group : fusion.groups) {
     const std::string name = fmt::format("kernel_{}", lowered.size());
     lowered.push_back(group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name));
+    if (lowered.back().columns.empty() && has_short_rows(group.space, source.hints))
+      lowered.back() = side_by_side(std::move(lowered.back()));
     result.loops.push_back(print_loops(lowered.back().passes));
     nests.insert(nests.end(), lowered.back().passes.begin(), lowered.back().passes.end());
   }

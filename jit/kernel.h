@@ -104,6 +104,10 @@ std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn>
 std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
 
+// Of short rows, side by side.
+std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
+
 inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 // Elements that are worth a thread: fewer where a nest does more for each.
 std::int64_t grain_of(const LoopNest& nest);

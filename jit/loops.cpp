@@ -32,6 +32,8 @@ std::string view_text(const IndexStep& step) {
 
 std::string place_text(const LoopNest& nest, const Load& load);
 
+const char* name_of_columns(const LoopNest& nest) { return nest.side_by_side ? "reduced" : "columns"; }
+
 std::string pick_text(const LoopNest& nest, const Load& load) {
   std::string operands;
   for (const Load& each : load.operands)
@@ -43,7 +45,7 @@ std::string place_text(const LoopNest& nest, const Load& load) {
   if (load.drawn != nullptr) return application_text(*load.drawn, load.attrs);
   if (load.picked != nullptr) return pick_text(nest, load);
   std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
-                     : load.column >= 0 ? fmt::format("columns{}", load.column)
+                     : load.column >= 0 ? fmt::format("{}{}", name_of_columns(nest), load.column)
                                         : fmt::format("in{}", load.input);
   for (const IndexStep& step : load.steps) {
     if (step.view != nullptr) text += view_text(step);
@@ -93,15 +95,17 @@ std::string reduction_text(std::string_view name_of_all, const Reduction& reduct
 
 // What passes keep of a row for later ones, in memory of each thread.
 std::string kept_text(std::span<const LoopNest> passes, const Sizes& row) {
-  std::map<int, DType> buffers;
+  std::map<int, std::string> buffers;
   for (const LoopNest& each : passes) {
     for (const Store& store : each.stores) {
-      if (store.buffer >= 0) buffers.emplace(store.buffer, store.dtype);
+      const std::string type = std::string(name(store.dtype)) + (each.of_rows ? "" : to_string(row));
+      if (store.buffer >= 0) buffers.emplace(store.buffer, type);
     }
   }
+  const std::string owner = passes.front().side_by_side ? fmt::format("{} rows", kVector) : "each thread";
   std::string text;
-  for (const auto& [number, dtype] : buffers)
-    text += fmt::format("  kept{} : {}{} of each thread\n", number, name(dtype), to_string(row));
+  for (const auto& [number, type] : buffers)
+    text += fmt::format("  kept{} : {} of {}\n", number, type, owner);
   return text;
 }
 
@@ -117,8 +121,9 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
     if (!about.empty()) text = fmt::format("{:<{}}  # {}", text, kCommentColumn - 2, about);
     (is_once ? once : each) += text + "\n";
   };
-  for (std::size_t i = 0; i < nest.body.size(); ++i) add(i, nest.body[i].invariant);
-  for (std::size_t i = 0; i < nest.stores.size(); ++i) add(store_line(nest, i), nest.stores[i].per_row);
+  for (std::size_t i = 0; i < nest.body.size(); ++i) add(i, nest.body[i].invariant || nest.of_rows);
+  for (std::size_t i = 0; i < nest.stores.size(); ++i)
+    add(store_line(nest, i), nest.stores[i].per_row || nest.of_rows);
   for (std::size_t i = 0; i < nest.reductions.size(); ++i) add(reduction_line(nest, i), false);
   for (std::size_t i = 0; i < nest.columns.size(); ++i) add(column_line(nest, i), false);
   if (each.empty()) return once;
@@ -147,7 +152,7 @@ std::int64_t cost_of(const LoopNest& nest) {
 
 std::string line_text(const LoopNest& nest, std::size_t line) {
   if (line >= column_line(nest, 0))
-    return reduction_text("columns", nest.columns[line - column_line(nest, 0)]);
+    return reduction_text(name_of_columns(nest), nest.columns[line - column_line(nest, 0)]);
   if (line >= reduction_line(nest, 0))
     return reduction_text("reduced", nest.reductions[line - reduction_line(nest, 0)]);
   if (line >= store_line(nest, 0)) return store_text(nest, nest.stores[line - store_line(nest, 0)]);
@@ -160,9 +165,11 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
   if (first.row_rank > 0) {
     const auto rows = first.axes.end() - first.row_rank;
     text += kept_text(passes, Sizes(rows, first.axes.end()));
-    text += fmt::format("  for rows of {} in threads {{\n", to_string(Sizes(first.axes.begin(), rows)));
-    const std::string over =
-        fmt::format("{} in vectors of {}", to_string(Sizes(rows, first.axes.end())), kVector);
+    const std::string beside = first.side_by_side ? fmt::format(", {} side by side", kVector) : "";
+    text +=
+        fmt::format("  for rows of {} in threads{} {{\n", to_string(Sizes(first.axes.begin(), rows)), beside);
+    const std::string row = to_string(Sizes(rows, first.axes.end()));
+    const std::string over = first.side_by_side ? row : fmt::format("{} in vectors of {}", row, kVector);
     for (; !passes.empty() && passes.front().row_rank > 0; passes = passes.subspan(1))
       text += pass_text(passes.front(), over, "    ", comment);
     text += "  }\n";

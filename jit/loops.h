@@ -20,6 +20,7 @@ struct IndexStep {
   Sizes sizes;               // of the broadcast
   std::vector<GraphAttr> attrs;
   int output = 0;  // which of the views of a split
+  friend bool operator==(const IndexStep&, const IndexStep&) = default;
 };
 
 struct Load {
@@ -36,6 +37,7 @@ struct Load {
   bool per_row = false;    // one for each row: the sizes are those of the rows
   bool repeats = false;    // one element for all along the last axis
   bool ahead = false;      // memory that each row is the first to read: the next one's is fetched meanwhile
+  friend bool operator==(const Load&, const Load&) = default;
 };
 
 // What an op does for each element, in additions: a function such as exp, or one that is done element by
@@ -99,6 +101,9 @@ struct LoopNest {
   std::string name;
   Sizes axes;  // row-major
   int row_rank = 0;
+  // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
+  bool side_by_side = false;
+  bool of_rows = false;  // then: it computes numbers of rows, and all that it loads and stores are such
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order

@@ -60,6 +60,7 @@ std::int64_t kernel_flops(const Lowered& lowered, const SymbolValues& symbols) {
   std::set<int> counted;
   std::int64_t flops = 0;
   for (const LoopNest& pass : lowered.passes) {
+    if (pass.of_rows) continue;
     auto steps = static_cast<std::int64_t>(pass.reductions.size() + pass.columns.size());
     for (const Instruction& each : pass.body) {
       const bool counts = each.kind == Instruction::Kind::Apply && !each.invariant;
