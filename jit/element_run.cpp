@@ -73,8 +73,8 @@ class Walk {
 
 ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
                        const cpu::BlockKernel* called, Inputs inputs, std::span<const Generator> draws,
-                       Inputs outputs)
-    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws) {
+                       Inputs outputs, bool once)
+    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), once_(once) {
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
     if (access == Access::Drawn || access == Access::Picked) {
@@ -143,7 +143,11 @@ class ElementRun::Piece {
   // As much as one call can take; no remainder shorter than a vector.
   std::int64_t length_at(std::int64_t at, std::int64_t end) const {
     std::int64_t rest = end - at;
-    if (plan_.all_direct) return rest;
+    if (!plan_.all_direct) rest = length_of_block(at, rest);
+    // The last vector of a call computes elements of the one before again.
+    return run_.once_ && rest > kVector ? rest / kVector * kVector : rest;
+  }
+  std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
     if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
     for (const auto& each : run_.picks_) {  // what lies together need not be copied
       const std::int64_t together = each == nullptr ? 0 : each->together(at);
@@ -290,13 +294,6 @@ class ElementRun::Piece {
 
 std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
   return Piece(*this).run(begin, end);
-}
-
-void ElementRun::piece_once(std::int64_t begin, std::int64_t end) const {
-  const std::int64_t whole = begin + (end - begin) / kVector * kVector;
-  Piece piece(*this);
-  if (whole > begin) piece.run(begin, whole);
-  if (end > whole) piece.run(whole, end);
 }
 
 }  // namespace kiln::jit

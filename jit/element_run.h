@@ -10,15 +10,13 @@ namespace kiln::jit {
 class ElementRun {
  public:
   // `draws`: what random numbers are made of, by load. Throws what ops that pick throw for their indices.
-  // Keeps the plan by reference, and copies of what cannot be read in place; the caller holds `inputs` and
-  // `outputs`.
+  // `once`: no element is computed twice, since outputs lie where inputs do. Keeps the plan by reference, and
+  // copies of what cannot be read in place; the caller holds `inputs` and `outputs`.
   ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called,
-             Inputs inputs, std::span<const Generator> draws, Inputs outputs);
+             Inputs inputs, std::span<const Generator> draws, Inputs outputs, bool once = false);
 
   // Computes elements [begin, end): bits of the instructions that met one they are not defined for.
   std::uint64_t piece(std::int64_t begin, std::int64_t end) const;
-  // The same with no element computed twice, for outputs that lie where inputs do.
-  void piece_once(std::int64_t begin, std::int64_t end) const;
 
  private:
   struct Place {
@@ -36,6 +34,7 @@ class ElementRun {
   KernelFn function_;
   const cpu::BlockKernel* called_;
   std::span<const Generator> draws_;
+  bool once_;
   Tensors copies_;
   std::vector<std::unique_ptr<const cpu::Picked>> picks_;  // by load; none when nothing is picked
   SmallVector<Place, 8> loads_;

@@ -29,6 +29,14 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   return outputs;
 }
 
+bool ElementwiseKernel::is_plain() const {
+  const bool reads = std::all_of(nest().loads.begin(), nest().loads.end(), [](const Load& each) {
+    return each.drawn == nullptr && each.picked == nullptr;
+  });
+  return reads && std::none_of(nest().body.begin(), nest().body.end(),
+                               [](const Instruction& each) { return each.failure >= 0; });
+}
+
 ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& symbols,
                                                     std::span<Tensor> outputs) const {
   auto plan = this->plan(inputs, symbols);
@@ -41,8 +49,22 @@ ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& s
     }
   }
   const KernelPlan& known = *plan;
-  return {std::move(plan), ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs),
-          count_elements(known.sizes), overwrites};
+  return {std::move(plan),
+          ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs, overwrites),
+          count_elements(known.sizes)};
+}
+
+bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const {
+  const auto plan = this->plan(inputs, symbols);
+  for (std::size_t k = 0; k < nest().loads.size(); ++k) {
+    const KernelPlan::LoadPlan& load = plan->loads[k];
+    const bool reads_it = nest().loads[k].input == static_cast<int>(input);
+    const bool in_order = load.access == KernelPlan::LoadPlan::Access::Direct && load.laid_out.empty() &&
+                          !load.copied && load.offset == inputs[input].offset();
+    if (reads_it && !in_order) return false;
+  }
+  return std::all_of(plan->stores.begin(), plan->stores.end(),
+                     [](const KernelPlan::StorePlan& each) { return each.is_direct; });
 }
 
 std::shared_ptr<const KernelPlan> ElementwiseKernel::plan(Inputs inputs, const Dims& symbols) const {
@@ -72,18 +94,19 @@ Tensor ElementwiseKernel::output(const KernelPlan& plan, std::size_t k, Inputs i
   return made;
 }
 
-// Is each element of that tensor read where it is written, if at all?
+// Is each element of that tensor read where it is written, if at all, and in time?
 bool ElementwiseKernel::may_become(const KernelPlan& plan, std::size_t k, Inputs inputs,
                                    const Tensor& output) const {
+  using Access = KernelPlan::LoadPlan::Access;
   const KernelPlan::StorePlan& store = plan.stores[k];
   const bool fits = output.sizes() == store.sizes && output.dtype() == nest().stores[k].dtype;
-  if (!plan.all_direct || !store.around.empty() || !fits) return false;
+  if (!fits || !store.around.empty() || !store.is_direct) return false;
   return std::all_of(nest().loads.begin(), nest().loads.end(), [&](const Load& each) {
     const Tensor& input = inputs[static_cast<std::size_t>(each.input)];
-    if (!shares_storage(input, output)) return true;
     const KernelPlan::LoadPlan& load = plan.loads[static_cast<std::size_t>(&each - nest().loads.data())];
-    return input.is_same(output) && load.access == KernelPlan::LoadPlan::Access::Direct &&
-           load.laid_out.empty() && load.offset == output.offset();
+    if (!shares_storage(input, output)) return true;
+    return input.is_same(output) && load.access == Access::Direct && load.laid_out.empty() &&
+           load.offset == output.offset();
   });
 }
 

@@ -16,17 +16,22 @@ class ElementwiseKernel final : public Kernel {
 
   Tensors run(Inputs inputs, const Dims& symbols) const override;
 
+  // Does it compute its elements from those of its inputs, and cannot fail?
+  bool is_plain() const;
+
   // A call of which only the elements are left to compute, which throws nothing.
   struct Ready {
     std::shared_ptr<const KernelPlan> plan;
     ElementRun run;
-    std::int64_t count;     // of elements
-    bool overwrites_input;  // then no element may be computed twice
+    std::int64_t count;  // of elements
   };
   // `outputs`, by output: the tensor that should become it, which nothing else reads any more; absent: none.
   // Where that cannot be, since the kernel reads its elements in another order, a new one is put there. Of a
-  // kernel that neither fails nor draws.
+  // plain kernel.
   Ready prepare(Inputs inputs, const Dims& symbols, std::span<Tensor> outputs) const;
+
+  // Is each element of that input read in the place of the output's, and from its own memory?
+  bool reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const;
 
   std::int64_t grain() const { return grain_; }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "jit/epilogue.h"
 #include "jit/evaluate.h"
 #include "jit/launch.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
+#include "tensor/ops/products.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -128,10 +130,42 @@ class Call {
 
   void one_by_one(std::span<const Step> steps) {
     for (const Step& step : steps) {
-      progress_.node = step.node;
-      carry_out(step);
-      for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
+      if (step.product >= 0) {
+        product_and(step);
+      } else {
+        progress_.node = step.node;
+        carry_out(step);
+      }
+      let_go(step);
     }
+  }
+  void let_go(const Step& step) {
+    for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
+  }
+
+  // A kernel and the product that it reads: as one, where these are calls of kernels and nothing else.
+  void product_and(const Step& step) {
+    const Step& product = plan_.products[static_cast<std::size_t>(step.product)];
+    progress_.node = product.node;
+    if (!is_plain({&product, 1}) || !is_plain({&step, 1})) {
+      carry_out(product);
+      let_go(product);
+      progress_.node = step.node;
+      return carry_out(step);
+    }
+    Borrowed inputs(product.operands.end - product.operands.begin);
+    for (std::uint32_t i = product.operands.begin; i < product.operands.end; ++i) {
+      inputs.set(i - product.operands.begin, at(plan_.operands[i]));
+    }
+    SmallVector<Tensor, 6> operands;
+    for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
+      operands.push_back(at(plan_.operands[i]));
+    }
+    Epilogue epilogue(*step.kernel, attrs(step.attrs).get<Dims>("symbols"),
+                      {operands.data(), operands.size()}, step.made);
+    run_in_pieces(*product.op, inputs.get(), attrs(product.attrs), epilogue);
+    let_go(product);
+    keep(step, epilogue.results());
   }
 
   void carry_out(const Step& step) {
@@ -180,7 +214,7 @@ class Call {
     if (levels::top != nullptr) return false;
     for (std::uint32_t i = steps.front().operands.begin; i < steps.back().operands.end; ++i) {
       const Tensor& x = at(plan_.operands[i]);
-      if (x.impl()->wrapper || tape::sees({&x, 1})) return false;
+      if (x && (x.impl()->wrapper || tape::sees({&x, 1}))) return false;
     }
     return true;
   }

@@ -44,14 +44,16 @@ class Finder {
 
  private:
   const ElementwiseKernel* candidate(const Node& node) const {
-    if (node.is_constant() || node.op->has(kMayFail) || node.op->has(kRandom)) return nullptr;
+    if (node.is_constant()) return nullptr;
+    const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
+    if (kernel == nullptr || !kernel->is_plain()) return nullptr;
     const bool is_last = std::none_of(node.outputs.begin(), node.outputs.end(),
                                       [this](ValueId id) { return is_read_[static_cast<std::size_t>(id)]; });
     // By the end, other elements may lie there than those that it is to read.
-    const bool reads_written = std::any_of(
+    const bool may_wait = std::none_of(
         node.operands.begin(), node.operands.end(),
         [this](const Operand& each) { return each.is_value() && is_written_[memory(each.value)]; });
-    return is_last && !reads_written ? elementwise_kernel_of(*node.op) : nullptr;
+    return is_last && may_wait ? kernel : nullptr;
   }
 
   // By memory: how many kernels, results and effects need what lies there at the end.

@@ -14,10 +14,6 @@ void Launch::add(const ElementwiseKernel& kernel, Inputs inputs, const Dims& sym
   work_ += static_cast<double>(calls_.back().ready.count) / static_cast<double>(kernel.grain());
 }
 
-void Launch::Piece::run() const {
-  of->overwrites_input ? of->run.piece_once(begin, end) : static_cast<void>(of->run.piece(begin, end));
-}
-
 // None longer than is worth a thread, and all but the last of a call whole vectors.
 std::vector<Launch::Piece> Launch::pieces() const {
   std::vector<Piece> pieces;
@@ -36,7 +32,7 @@ void Launch::run() {
   std::vector<std::uint8_t> done(all.size(), 0);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      if (done[i] == 0) all[i].run();
+      if (done[i] == 0) all[i].of->run.piece(all[i].begin, all[i].end);
       done[i] = 1;
     }
   };

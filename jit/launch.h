@@ -24,7 +24,6 @@ class Launch {
   struct Piece {
     const ElementwiseKernel::Ready* of;
     std::int64_t begin, end;
-    void run() const;
   };
   std::vector<Piece> pieces() const;
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
-#include "jit/late_kernels.h"
+#include "jit/epilogue.h"
+#include "jit/fused.h"
 
 namespace kiln::jit {
 namespace {
@@ -35,6 +37,13 @@ class Planner {
     const Exposure exposure(graph);
     exposed_ = exposed_values(graph, exposure);
     late_ = find_late_kernels(graph, exposure);
+    product_of_ = find_epilogues(graph, late_);
+    when_.resize(graph.nodes.size());
+    std::iota(when_.begin(), when_.end(), 0);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (late_.kernels[i] != nullptr) when_[i] = kInLaunch;
+      if (product_of_[i] >= 0) when_[static_cast<std::size_t>(product_of_[i])] = static_cast<int>(i);
+    }
     producers_ = graph.producers();
     find_last_reads();
   }
@@ -48,7 +57,8 @@ class Planner {
     for (const bool late : {false, true}) {
       if (late) plan_.launch = plan_.steps.size();
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-        if ((late_.kernels[i] != nullptr) == late) node(static_cast<int>(i));
+        const bool has_own_turn = late_.kernels[i] != nullptr || when_[i] == static_cast<int>(i);
+        if (has_own_turn && (late_.kernels[i] != nullptr) == late) node(static_cast<int>(i));
       }
     }
     for (const bool elements : {true, false}) {
@@ -72,9 +82,9 @@ class Planner {
       if (each.is_value()) last_read_[static_cast<std::size_t>(each.value)] = when;
     };
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const int when = late_.kernels[i] != nullptr ? kInLaunch : static_cast<int>(i);
       for (const Operand& each : graph_.nodes[i].operands) {
-        if (each.is_value() && last_read_[static_cast<std::size_t>(each.value)] < when) read(each, when);
+        if (each.is_value() && last_read_[static_cast<std::size_t>(each.value)] < when_[i])
+          read(each, when_[i]);
       }
     }
     for (const Effect& each : graph_.effects) {
@@ -151,6 +161,12 @@ class Planner {
   void node(int place) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
     if (node.is_constant()) return constant(place, node);
+    const int product = product_of_[static_cast<std::size_t>(place)];
+    if (product >= 0) {
+      this->node(product);
+      plan_.products.push_back(plan_.steps.back());
+      plan_.steps.pop_back();
+    }
     std::vector<Source> sources;
     std::vector<std::uint32_t> numbers;  // slots of numbers of this step's own
     for (const Operand& each : node.operands) {
@@ -178,11 +194,25 @@ class Planner {
     for (const ValueId id : node.outputs) result(id);
     step.results = slots_since(first_result);
     step.last_read = release(place, node, numbers);
-    step.kernel = late_.kernels[static_cast<std::size_t>(place)];
-    if (step.kernel != nullptr) step.over = written_over(node);
+    as_kernel(step, place);
     plan_.steps.push_back(step);
   }
 
+  // Where it runs, if not alone: with the product before it, or in the launch.
+  void as_kernel(Step& step, int place) {
+    const Node& node = *step.node;
+    const int product = product_of_[static_cast<std::size_t>(place)];
+    if (product >= 0) {
+      const Operand made = Operand::of(graph_.nodes[static_cast<std::size_t>(product)].outputs[0]);
+      const auto found = std::find(node.operands.begin(), node.operands.end(), made);
+      step.product = static_cast<std::int32_t>(plan_.products.size()) - 1;
+      step.made = static_cast<std::uint32_t>(found - node.operands.begin());
+      step.kernel = elementwise_kernel_of(*node.op);
+    } else if (late_.kernels[static_cast<std::size_t>(place)] != nullptr) {
+      step.kernel = late_.kernels[static_cast<std::size_t>(place)];
+      step.over = written_over(node);
+    }
+  }
   Range written_over(const Node& node) {
     const std::size_t begin = plan_.over.size();
     for (const ValueId id : node.outputs) {
@@ -225,8 +255,13 @@ class Planner {
       if (std::find(seen, plan_.slots.end(), source.index) == plan_.slots.end())
         plan_.slots.push_back(source.index);
     };
-    for (const Operand& each : node.operands) {
-      if (each.is_value()) end_of(each.value, place);
+    const int product = product_of_[static_cast<std::size_t>(place)];
+    for (const Node* each :
+         {&node, product >= 0 ? &graph_.nodes[static_cast<std::size_t>(product)] : nullptr}) {
+      if (each == nullptr) continue;
+      for (const Operand& operand : each->operands) {
+        if (operand.is_value()) end_of(operand.value, place);
+      }
     }
     for (const ValueId id : node.outputs) end_of(id, -1);
     free_.insert(free_.end(), plan_.slots.begin() + static_cast<std::ptrdiff_t>(begin), plan_.slots.end());
@@ -291,7 +326,9 @@ class Planner {
   LateKernels late_;
   std::vector<Source> sources_;  // of each value
   std::vector<int> producers_;
-  std::vector<int> last_read_;  // by node
+  std::vector<int> last_read_;   // by node
+  std::vector<int> when_;        // each node runs: at which place
+  std::vector<int> product_of_;  // by node: what runs right before it, as one with it
   std::vector<std::uint32_t> free_;
   std::map<ValueId, std::uint32_t> became_;
 };

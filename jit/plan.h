@@ -49,6 +49,9 @@ struct Step {
   // Of a step of the launch: its kernel, and what its results may be written over.
   const ElementwiseKernel* kernel = nullptr;
   Range over;  // of Plan::over
+  // Of a kernel that takes one of its operands piece by piece as that is made.
+  std::int32_t product = -1;  // of Plan::products
+  std::uint32_t made = 0;     // which operand
 };
 
 struct EffectStep {
@@ -83,6 +86,7 @@ struct Application {
 
 struct Plan {
   std::vector<Step> steps;
+  std::vector<Step> products;
   std::size_t launch = 0;  // the steps from this one on are kernels that may run together
   std::vector<std::optional<Source>> over;
   // Where arguments are moved to, which are let go of after their last read; empty: the caller holds them.

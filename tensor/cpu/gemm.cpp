@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace {
 // Multiply-adds below which a library call costs more than it saves, and below which another thread does.
 constexpr std::int64_t kSmallProduct = 12 * 12 * 12;
 constexpr std::int64_t kThreadGrain = 1 << 17;
+constexpr std::int64_t kDoneGrain = 1 << 14;  // elements of a result that are worth a thread
 // Pieces of a large product: wide enough for the library, many enough for threads.
 constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kTileColumns = 512;
@@ -170,10 +172,39 @@ struct Tiling {
   }
 };
 
+// Says when all tiles side by side are there, whichever threads made them.
+class RowBlocks {
+ public:
+  RowBlocks(const Tiling& tiling, std::int64_t m, std::int64_t n, std::size_t products, const RangeFn* done)
+      : tiling_(tiling), m_(m), n_(n), done_(done) {
+    if (done_ == nullptr) return;
+    open_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(tiling.count / tiling.across) *
+                                                   products);
+    for (auto& each : open_) each.store(tiling.across, std::memory_order_relaxed);
+  }
+  // One more tile of the block of rows from row `i` on.
+  void tile(std::size_t product, std::int64_t i) {
+    if (done_ == nullptr) return;
+    const std::int64_t blocks = tiling_.count / tiling_.across;
+    auto& open =
+        open_[product * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(i / tiling_.rows)];
+    if (open.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const std::int64_t first = static_cast<std::int64_t>(product) * m_ + i;
+    (*done_)(first* n_, (first + std::min(tiling_.rows, m_ - i)) * n_);
+  }
+
+ private:
+  const Tiling& tiling_;
+  std::int64_t m_, n_;
+  const RangeFn* done_;
+  std::vector<std::atomic<std::int64_t>> open_;  // tiles to come, by block
+};
+
 template <class T>
 void multiply_by_library(GemmFn<T> gemm, std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
-                         std::int64_t k) {
+                         std::int64_t k, const RangeFn* done) {
   const Tiling tiling(m, n, k);
+  RowBlocks blocks(tiling, m, n, products.size(), done);
   std::vector<LibraryMatrix<T>> lefts;
   std::vector<LibraryMatrix<T>> rights;
   for (const Product<T>& product : products) {
@@ -193,6 +224,7 @@ void multiply_by_library(GemmFn<T> gemm, std::span<const Product<T>> products, s
           const LibraryMatrix<T>& b = rights[index];
           gemm(a.transposed, b.transposed, std::min(tiling.rows, m - i), std::min(tiling.columns, n - j), k,
                a.at(i, 0), a.leading, b.at(0, j), b.leading, products[index].c + i * n + j, n);
+          blocks.tile(index, i);
         }
       });
 }
@@ -217,31 +249,38 @@ void multiply_ourselves(std::span<const Product<T>> products, std::int64_t m, st
 }  // namespace
 
 template <class T>
-void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
+void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
+              const RangeFn* done) {
   if (m == 0 || n == 0) return;
+  const bool is_vector = m == 1 || n == 1;
+  const GemmFn<T> gemm = !is_vector && m * n * k > kSmallProduct ? library<T>() : nullptr;
+  if (gemm) return multiply_by_library(gemm, products, m, n, k, done);
   if (k == 0) {
     for (const Product<T>& product : products) std::fill_n(product.c, m * n, T{});
-    return;
-  }
-  if (m == 1 || n == 1) {
+  } else if (is_vector) {
     multiply_vectors(products, m, n, k);
-    return;
+  } else {
+    multiply_ourselves(products, m, n, k);
   }
-  const GemmFn<T> gemm = m * n * k > kSmallProduct ? library<T>() : nullptr;
-  gemm ? multiply_by_library(gemm, products, m, n, k) : multiply_ourselves(products, m, n, k);
+  if (done != nullptr) {
+    parallel_for(static_cast<std::int64_t>(products.size()) * m, std::max<std::int64_t>(1, kDoneGrain / n),
+                 [&](std::int64_t begin, std::int64_t end) { (*done)(begin* n, end* n); });
+  }
 }
 
-template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t, std::int64_t);
-template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t, std::int64_t);
+template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t, std::int64_t,
+                              const RangeFn*);
+template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t, std::int64_t,
+                               const RangeFn*);
 template void multiply<std::uint8_t>(std::span<const Product<std::uint8_t>>, std::int64_t, std::int64_t,
-                                     std::int64_t);
+                                     std::int64_t, const RangeFn*);
 template void multiply<std::int8_t>(std::span<const Product<std::int8_t>>, std::int64_t, std::int64_t,
-                                    std::int64_t);
+                                    std::int64_t, const RangeFn*);
 template void multiply<std::int16_t>(std::span<const Product<std::int16_t>>, std::int64_t, std::int64_t,
-                                     std::int64_t);
+                                     std::int64_t, const RangeFn*);
 template void multiply<std::int32_t>(std::span<const Product<std::int32_t>>, std::int64_t, std::int64_t,
-                                     std::int64_t);
+                                     std::int64_t, const RangeFn*);
 template void multiply<std::int64_t>(std::span<const Product<std::int64_t>>, std::int64_t, std::int64_t,
-                                     std::int64_t);
+                                     std::int64_t, const RangeFn*);
 
 }  // namespace kiln::cpu

@@ -67,7 +67,7 @@ std::vector<std::int64_t> starts(const Operand& operand, std::span<const Dim> ba
 
 template <class T>
 void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a, const Operand& b,
-         std::span<const Dim> batch) {
+         std::span<const Dim> batch, ResultPieces* pieces) {
   const std::vector<std::int64_t> left = starts(a, batch);
   const std::vector<std::int64_t> right = starts(b, batch);
   T* out = result.writable<T>();
@@ -78,11 +78,15 @@ void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& 
                         {y.data<T>() + right[i], b.row_stride, b.column_stride},
                         out + static_cast<std::int64_t>(i) * a.rows * b.columns});
   }
-  multiply<T>(products, a.rows, b.columns, a.columns);
+  if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
+  pieces->begin(result);
+  const auto done = [pieces](std::int64_t begin, std::int64_t end) { pieces->piece(begin, end); };
+  const RangeFn each(done);
+  multiply<T>(products, a.rows, b.columns, a.columns, &each);
 }
 
 using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const Operand&, const Operand&,
-                       std::span<const Dim>);
+                       std::span<const Dim>, ResultPieces*);
 RunFn runner(DType dtype) {
   switch (dtype) {
     case DType::U8:
@@ -111,31 +115,39 @@ Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) 
   return sizes;
 }
 
+// To rows [begin, end).
 template <class T>
-void add_rows(const Tensor& product, const Tensor& bias) {
+void add_rows(const Tensor& product, const Tensor& bias, std::int64_t begin, std::int64_t end) {
   const std::int64_t columns = bias.numel();
-  T* out = product.writable<T>();
-  const T* add = bias.data<T>();
-  parallel_for(product.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
-               [=](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   for (std::int64_t j = 0; j < columns; ++j) {
-                     T& value = out[i * columns + j];
-                     if constexpr (std::is_same_v<T, Half>) {
-                       value = to_half(to_float(value) + to_float(add[j]));
-                     } else if constexpr (std::is_same_v<T, BFloat16>) {
-                       value = to_bfloat16(to_float(value) + to_float(add[j]));
-                     } else {
-                       value = static_cast<T>(value + add[j]);
-                     }
-                   }
-                 }
-               });
+  T* const out = reinterpret_cast<T*>(product.storage()->data()) + product.offset();
+  const T* const add = bias.data<T>();
+  for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      T& value = out[i * columns + j];
+      if constexpr (std::is_same_v<T, Half>) {
+        value = to_half(to_float(value) + to_float(add[j]));
+      } else if constexpr (std::is_same_v<T, BFloat16>) {
+        value = to_bfloat16(to_float(value) + to_float(add[j]));
+      } else {
+        value = static_cast<T>(value + add[j]);
+      }
+    }
+  }
+}
+
+// The bias as rows that the product consists of: spread over it first when it has a shape of its own.
+Tensor rows_of(const Tensor& product, const Tensor& bias) {
+  const bool whole_rows =
+      bias.rank() <= 1 && (bias.numel() == 1 || product.size(product.rank() - 1) == bias.numel());
+  if (whole_rows && bias.is_contiguous()) return bias;
+  const Tensor rows = Tensor::empty(whole_rows ? bias.sizes() : product.sizes(), bias.dtype(), bias.device());
+  copy(rows, bias);
+  return rows;
 }
 
 }  // namespace
 
-Tensor matmul(const Tensor& x, const Tensor& y) {
+Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
   if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
     return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
   }
@@ -144,22 +156,35 @@ Tensor matmul(const Tensor& x, const Tensor& y) {
   const Dims result_batch = broadcast(a.batch, b.batch, "matmul");
   const Tensor result = Tensor::empty(result_sizes(x, y, result_batch), x.dtype(), x.device());
   fold_batch(a, b, x.layout());
-  runner(x.dtype())(result, x, y, a, b, broadcast(a.batch, b.batch, "matmul"));
+  runner(x.dtype())(result, x, y, a, b, broadcast(a.batch, b.batch, "matmul"), pieces);
   return result;
 }
 
 void add_bias(const Tensor& product, const Tensor& bias) {
   if (product.numel() == 0) return;
-  const bool whole_rows =
-      bias.rank() <= 1 && (bias.numel() == 1 || product.size(product.rank() - 1) == bias.numel());
-  // A bias with a shape of its own is spread over the product first.
-  const Dims sizes = whole_rows ? bias.sizes() : product.sizes();
-  Tensor rows = bias;
-  if (!whole_rows || !bias.is_contiguous()) {
-    rows = Tensor::empty(sizes, bias.dtype(), bias.device());
-    copy(rows, bias);
-  }
-  visit_dtype(product.dtype(), [&]<class T>() { add_rows<T>(product, rows); });
+  const Tensor rows = rows_of(product, bias);
+  const std::int64_t columns = rows.numel();
+  visit_dtype(product.dtype(), [&]<class T>() {
+    parallel_for(product.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
+                 [&](std::int64_t begin, std::int64_t end) { add_rows<T>(product, rows, begin, end); });
+  });
+}
+
+void BiasPieces::begin(const Tensor& result) {
+  result_ = result;
+  rows_ = rows_of(result, bias_);
+  next_.begin(result);
+}
+
+void BiasPieces::piece(std::int64_t begin, std::int64_t end) {
+  const std::int64_t columns = rows_.numel();
+  visit_dtype(result_.dtype(), [&]<class T>() {
+    if (begin % columns == 0 && end % columns == 0)
+      return add_rows<T>(result_, rows_, begin / columns, end / columns);
+    const Tensor part = Tensor::alias(rows_, {Dims{end - begin}, Dims{1}, begin});
+    add_rows<T>(Tensor::alias(result_, {Dims{end - begin}, Dims{1}, begin}), part, 0, 1);
+  });
+  next_.piece(begin, end);
 }
 
 }  // namespace kiln::cpu

@@ -1,15 +1,28 @@
 // Owns products of tensors on the CPU: batches, broadcasting and half precision, on top of gemm.
 #pragma once
 
-#include "tensor/tensor.h"
+#include "tensor/cpu/result_pieces.h"
 
 namespace kiln::cpu {
 
 // The matrix product of tensors whose types `matmul`'s shape rule accepted. Half-precision operands are
-// multiplied in f32 and the result rounded once.
-Tensor matmul(const Tensor& a, const Tensor& b);
+// multiplied in f32 and the result rounded once; they are not handed out in pieces.
+Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
 
 // Adds `bias`, broadcast, to a contiguous product of the same dtype.
 void add_bias(const Tensor& product, const Tensor& bias);
+
+// Adds a bias to each piece of a product before it is handed on.
+class BiasPieces final : public ResultPieces {
+ public:
+  BiasPieces(const Tensor& bias, ResultPieces& next) : bias_(bias), next_(next) {}
+  void begin(const Tensor& result) override;
+  void piece(std::int64_t begin, std::int64_t end) override;
+
+ private:
+  const Tensor& bias_;
+  ResultPieces& next_;
+  Tensor result_, rows_;
+};
 
 }  // namespace kiln::cpu

@@ -1,8 +1,11 @@
 // Products of matrices and vectors in all combinations of ranks.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tensor/cpu/matmul.h"
 #include "tensor/ops/linalg.h"
+#include "tensor/ops/products.h"
 
 namespace kiln {
 
@@ -127,15 +130,17 @@ void check_bias(const Tensor& bias, const TensorType& result) {
 
 Tensors matmul_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::matmul(inputs[0], inputs[1])}; }
 
-Tensors linear_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor& weight = inputs[1];
+// The weight of `linear` as the right matrix.
+Tensor right_matrix(const Tensor& weight) {
   Layout transposed = weight.layout();
   std::reverse(transposed.sizes.begin(), transposed.sizes.end());
   std::reverse(transposed.strides.begin(), transposed.strides.end());
-  const Tensor product = cpu::matmul(inputs[0], Tensor::alias(weight, transposed));
+  return Tensor::alias(weight, transposed);
+}
+Tensors linear_eager(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor product = cpu::matmul(inputs[0], right_matrix(inputs[1]));
   if (inputs.size() < 3 || !inputs[2]) return {product};
   check_bias(inputs[2], product.type());
-  static_cast<void>(attrs);
   cpu::add_bias(product, inputs[2]);
   return {product};
 }
@@ -328,6 +333,23 @@ void add_linalg_ops(OpTable& table) {
   add_decompose_ops(table);
   add_matrix_norm_ops(table);
   add_matrix_function_ops(table);
+}
+
+bool gives_pieces(const Op& op) { return op.eager == matmul_eager || op.eager == linear_eager; }
+
+void run_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
+  if (op.eager == matmul_eager) {
+    cpu::matmul(inputs[0], inputs[1], &pieces);
+    return;
+  }
+  const Tensor right = right_matrix(inputs[1]);
+  if (inputs.size() < 3 || !inputs[2]) {
+    cpu::matmul(inputs[0], right, &pieces);
+    return;
+  }
+  check_bias(inputs[2], op.infer(std::array{inputs[0].type(), inputs[1].type()}, attrs)[0]);
+  cpu::BiasPieces with_bias(inputs[2], pieces);
+  cpu::matmul(inputs[0], right, &with_bias);
 }
 
 namespace ops {

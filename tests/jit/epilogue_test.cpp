@@ -1,0 +1,96 @@
+// Kernels that take a product piece by piece and write over it: the bits of the ops one by one.
+#include <catch2/catch.hpp>
+
+#include "jit/epilogue.h"
+#include "jit/text.h"
+#include "tensor/parallel.h"
+#include "tests/jit/fused_support.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::testing;
+
+namespace {
+
+// How many products of the fused graph a kernel takes along.
+std::int64_t taken(const Graph& fused) {
+  const std::vector<int> products = find_epilogues(fused, find_late_kernels(fused, Exposure(fused)));
+  return std::count_if(products.begin(), products.end(), [](int each) { return each >= 0; });
+}
+
+// On one thread and on several.
+void check(const std::string& text, std::vector<Tensor> arguments, std::int64_t expected = 1) {
+  const Graph graph = parse_graph(text);
+  const FusedGraph fused = fuse(graph);
+  CHECK(taken(fused.graph) == expected);
+  const int threads = num_threads();
+  for (const int count : {1, 3}) {
+    set_num_threads(count);
+    check_same(graph, fused, arguments);
+  }
+  set_num_threads(threads);
+}
+
+Tensor plain(const Dims& sizes, DType dtype, int seed) { return noise(sizes, dtype, seed); }
+
+}  // namespace
+
+TEST_CASE("a kernel takes a product of any size along", "[jit][epilogue]") {
+  const std::string text =
+      "graph functional f(%x: f32[m, k], %w: f32[k, n], %b: f32[n]) where m = 200, k = 70, n = 300 {\n"
+      "  %p = matmul(%x, %w) : f32[m, n]\n"
+      "  %y = add(%p, %b) : f32[m, n]\n"
+      "  %z = gelu(%y, approximate=\"none\") : f32[m, n]\n"
+      "  return %z\n"
+      "}\n";
+  const Dims sizes[] = {{200, 70, 300}, {700, 64, 1100}, {3, 5, 7},
+                        {513, 33, 67},  {150, 2, 1000},  {1, 40, 9000}};
+  for (const Dims& each : sizes) {
+    check(text, {plain({each[0], each[1]}, DType::F32, 1), plain({each[1], each[2]}, DType::F32, 2),
+                 values({each[2]}, DType::F32, 3)});
+  }
+}
+
+TEST_CASE("several results of a layer with a bias", "[jit][epilogue]") {
+  for (const std::string type : {"f32", "f64"}) {
+    const DType dtype = type == "f32" ? DType::F32 : DType::F64;
+    check("graph functional f(%x: " + type + "[300, 130], %w: " + type + "[257, 130], %b: " + type +
+              "[257]) {\n" + "  %p = linear(%x, %w, %b) : " + type + "[300, 257]\n" +  //
+              "  %y = relu(%p) : " + type + "[300, 257]\n" +                           //
+              "  %positive = gt(%y, 0) : bool[300, 257]\n" +
+              "  %half = cast(%y, dtype=f16) : f16[300, 257]\n" + "  return %y, %positive, %half\n}\n",
+          {plain({300, 130}, dtype, 1), plain({257, 130}, dtype, 2), plain({257}, dtype, 3)});
+  }
+}
+
+TEST_CASE("a product that is read across is whole before the kernel runs", "[jit][epilogue]") {
+  check(
+      "graph functional f(%x: f32[160, 130], %w: f32[130, 160], %c: f32[160, 160]) {\n"
+      "  %p = matmul(%x, %w) : f32[160, 160]\n"
+      "  %t = transpose(%p, dim0=0, dim1=1) : f32[160, 160]\n"
+      "  %y = mul(%t, %c) : f32[160, 160]\n"
+      "  %z = tanh(%y) : f32[160, 160]\n"
+      "  return %z\n"
+      "}\n",
+      {plain({160, 130}, DType::F32, 1), plain({130, 160}, DType::F32, 2), plain({160, 160}, DType::F32, 3)});
+}
+
+TEST_CASE("batches of products, and products that others need", "[jit][epilogue]") {
+  check(
+      "graph functional f(%x: f32[5, 90, 70], %w: f32[5, 70, 80]) {\n"
+      "  %p = matmul(%x, %w) : f32[5, 90, 80]\n"
+      "  %y = mul(%p, 0.125) : f32[5, 90, 80]\n"
+      "  %z = exp(%y) : f32[5, 90, 80]\n"
+      "  return %z\n"
+      "}\n",
+      {plain({5, 90, 70}, DType::F32, 1), plain({5, 70, 80}, DType::F32, 2)});
+  check(
+      "graph functional f(%x: f32[190, 170], %w: f32[170, 180]) {\n"
+      "  %p = matmul(%x, %w) : f32[190, 180]\n"
+      "  %y = mul(%p, 0.125) : f32[190, 180]\n"
+      "  %z = exp(%y) : f32[190, 180]\n"
+      "  return %z, %p\n"
+      "}\n",
+      {plain({190, 170}, DType::F32, 1), plain({170, 180}, DType::F32, 2)}, 0);
+}
