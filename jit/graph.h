@@ -88,6 +88,9 @@ struct Node {
   Tensor constant;
   Place place;
   std::string origin;  // the forward node a backward node comes from, by name
+  // A `detach` that the program does not have: it stands for recording that was off, and what it gives is a
+  // view of what its operand is a view of. Not in the text.
+  bool is_unrecorded = false;
 
   const GraphAttr& attr(std::string_view name) const;
   GraphAttr& attr(std::string_view name);

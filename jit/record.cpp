@@ -368,6 +368,8 @@ void Recorder::cut_history(const Tensor& x) {
   node.op = &OpTable::get().at("detach");
   node.attrs = to_graph_attrs(Attrs(*node.op));
   node.place = place_;
+  node.is_unrecorded = true;
+  if (x.impl()->origin) unrecorded_views_.insert(x.storage().get());
   node.operands.push_back({ids_.at(x.impl()), false});
   cuts_.push_back(nodes_.size());
   note(std::move(node), {&x, 1});
@@ -529,6 +531,10 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   }
   if (keeps_history(inputs[0])) {
     stop_noting("a tensor with a history is written within no_grad");
+    return result;
+  }
+  if (recorded && unrecorded_views_.contains(&storage)) {  // which has a history from here on
+    stop_noting("a tensor is written of which a view was taken within no_grad");
     return result;
   }
   note_overwritten(memory, storage.buffer().get());

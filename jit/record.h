@@ -220,7 +220,9 @@ class Recorder final : public levels::Level {
     int id;
   };
   std::unordered_map<const Buffer*, std::vector<Kept>> kept_memory_;
-  std::vector<std::size_t> copies_;                     // nodes: of what was kept and then overwritten
+  std::vector<std::size_t> copies_;  // nodes: of what was kept and then overwritten
+  std::unordered_set<const Storage*>
+      unrecorded_views_;                                // what views lie in that were taken without recording
   std::vector<std::size_t> cuts_;                       // nodes: `detach` in place of recording that was off
   std::unordered_map<const tape::Node*, int> made_by_;  // the value that a node of the tape stands for
   int origin_ = kNoOrigin;                              // the value that is differentiated

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tensor/tape/meta.h"
 #include "tensor/view.h"
 
 namespace kiln::interp::capture {
@@ -11,15 +12,17 @@ namespace {
 // The tensor that a value is, or is a view of: the first name of it. Nothing for what comes from arguments,
 // which are there to be viewed, and for tensors that were made views of themselves.
 std::optional<jit::ValueId> base_of(const jit::Graph& graph, std::span<const int> producers, jit::ValueId id,
-                                    std::vector<const jit::Node*>& views, std::vector<int>& places) {
+                                    std::vector<const jit::Node*>& views, std::vector<int>& places,
+                                    bool& unrecorded) {
   for (;;) {
     const int producer = producers[static_cast<std::size_t>(id)];
     if (producer < 0) return std::nullopt;
     const jit::Node& node = graph.nodes[static_cast<std::size_t>(producer)];
     if (node.rebinds()) return std::nullopt;
     const bool is_view = node.is_view() && !node.op->has(kStopsGradient);
-    if (!is_view && !node.writes()) return id;
+    if (!is_view && !node.writes() && !node.is_unrecorded) return id;
     if (!node.operands[0].is_value()) return std::nullopt;
+    unrecorded = unrecorded || node.is_unrecorded;
     if (is_view) {
       views.push_back(&node);
       places.push_back(static_cast<int>(id - node.outputs[0]));
@@ -39,14 +42,15 @@ ViewOrigins ViewOrigins::of(const jit::Graph& captured) {
     if (!captured.outputs[k].is_value()) continue;
     std::vector<const jit::Node*> views;
     std::vector<int> places;
-    const auto base = base_of(captured, producers, captured.outputs[k].value, views, places);
+    bool unrecorded = false;
+    const auto base = base_of(captured, producers, captured.outputs[k].value, views, places, unrecorded);
     if (!base) continue;
     if (views.empty()) {
       bases.emplace_back(*base, k);
       made.own_.push_back(k);
       continue;
     }
-    View view{k, k, {}};
+    View view{k, k, unrecorded, {}};
     for (std::size_t i = views.size(); i-- > 0;)
       view.steps.push_back({views[i]->op, views[i]->attrs, places[i]});
     made.views_.push_back(std::move(view));
@@ -79,8 +83,9 @@ void ViewOrigins::give(Inputs outputs, const jit::SymbolValues& symbols) const {
       continue;
     }
     const Tensor& base = outputs[view.base];
-    if (base.impl()->autograd || (impl.origin && impl.origin->base.is_same(base))) continue;
-    impl.origin.reset(new ViewOrigin{base, {}});
+    if (impl.origin && impl.origin->base.is_same(base)) continue;
+    if (base.impl()->autograd && !view.is_unrecorded) continue;
+    impl.origin.reset(new ViewOrigin{base, {}, tape::history_version(base)});
     for (const Step& each : view.steps)
       impl.origin->steps.push_back({each.op, jit::evaluate(*each.op, each.attrs, symbols), each.output});
   }

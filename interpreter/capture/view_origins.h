@@ -14,7 +14,7 @@ class ViewOrigins {
   // Of a captured graph in which composite ops that give views are these views.
   static ViewOrigins of(const jit::Graph& captured);
 
-  // Of results without a history: those of others the tape has made.
+  // Of results without a history: those of others the tape has made. Call when the other results have theirs.
   void give(Inputs outputs, const jit::SymbolValues& symbols) const;
 
  private:
@@ -25,7 +25,8 @@ class ViewOrigins {
   };
   struct View {
     std::size_t output = 0;
-    std::size_t base = 0;  // an output, too; itself: that is no result
+    std::size_t base = 0;        // an output, too; itself: that is no result
+    bool is_unrecorded = false;  // it has no history where the base has one, before that is written
     std::vector<Step> steps;
   };
   std::vector<View> views_;
