@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/walk.h"
 
 namespace kiln::jit {
 namespace {
@@ -30,43 +31,6 @@ class Vectors {
   static constexpr std::size_t kFew = 6;
   Vector few_[kFew];
   std::unique_ptr<Vector[]> many_;
-};
-
-// A place in the axes, of one load.
-class Walk {
- public:
-  Walk(const Dims& axes, const Dims& strides, std::int64_t index)
-      : axes_(axes), strides_(strides), places_(axes.size(), 0) {
-    for (std::size_t d = axes.size(); d-- > 0; index /= axes[d]) {
-      places_[d] = index % axes[d];
-      offset_ += places_[d] * strides[d];
-    }
-  }
-  std::int64_t offset() const { return offset_; }
-
-  // Calls f(offset, length) for each run along the last axis of the next `count` elements.
-  template <class F>
-  void advance(std::int64_t count, F&& f) {
-    const std::size_t last = axes_.size() - 1;
-    while (count > 0) {
-      const std::int64_t length = std::min(count, axes_[last] - places_[last]);
-      f(offset_, length);
-      count -= length;
-      places_[last] += length;
-      offset_ += length * strides_[last];
-      for (std::size_t d = last; places_[d] == axes_[d] && d > 0; --d) {
-        offset_ += strides_[d - 1] - places_[d] * strides_[d];
-        places_[d] = 0;
-        ++places_[d - 1];
-      }
-    }
-  }
-
- private:
-  const Dims& axes_;
-  const Dims& strides_;
-  Dims places_;
-  std::int64_t offset_ = 0;
 };
 
 }  // namespace
@@ -121,12 +85,12 @@ class ElementRun::Piece {
   std::uint64_t run(std::int64_t begin, std::int64_t end) {
     for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
       if (plan_.loads[k].access != Access::Strided) continue;
-      walks_.emplace_back(k, Walk(plan_.axes, plan_.loads[k].strides, begin));
+      walks_.emplace_back(k, cpu::Walker(plan_.axes, plan_.loads[k].strides, begin));
     }
     if (!walks_.empty()) gathered_.resize(walks_.size());
     for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
       if (plan_.stores[k].is_direct) continue;
-      store_walks_.push_back({k, Walk(plan_.axes, plan_.stores[k].strides, begin), nullptr});
+      store_walks_.push_back({k, cpu::Walker(plan_.axes, plan_.stores[k].strides, begin), nullptr});
     }
     std::uint64_t failed = 0;
     for (std::int64_t at = begin; at < end;) {
@@ -192,7 +156,7 @@ class ElementRun::Piece {
   // Where a strided store goes: its row, or a block that is scattered afterwards.
   struct StoreWalk {
     std::size_t store;
-    Walk walk;
+    cpu::Walker walk;
     std::unique_ptr<std::byte[]> block;
   };
   bool is_scattered(const StoreWalk& each) const {
@@ -286,7 +250,7 @@ class ElementRun::Piece {
   Places places_;
   SmallVector<std::int64_t, 12> moves_;
   Vectors spread_;                                      // by load
-  std::vector<std::pair<std::size_t, Walk>> walks_;     // of strided loads
+  std::vector<std::pair<std::size_t, cpu::Walker>> walks_;     // of strided loads
   std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
   std::vector<StoreWalk> store_walks_;
   std::vector<std::unique_ptr<std::byte[]>> made_;  // by load

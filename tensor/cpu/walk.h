@@ -49,18 +49,22 @@ class Space {
   int count_;
 };
 
-// A place in the space, of one operand.
+// A place among elements of these sizes, at least one dimension, of an operand with these strides. Keeps both
+// by reference.
 class Walker {
  public:
-  Walker(const Space& space, int operand, std::int64_t index)
-      : sizes_(space.sizes()), strides_(space.strides(operand)), places_(sizes_.size(), 0) {
+  Walker(const Dims& sizes, const Dims& strides, std::int64_t index)
+      : sizes_(sizes), strides_(strides), places_(sizes.size(), 0) {
     for (std::size_t i = sizes_.size(); i-- > 0;) {
       places_[i] = index % sizes_[i];
       index /= sizes_[i];
       offset_ += places_[i] * strides_[i];
     }
   }
+  Walker(const Space& space, int operand, std::int64_t index)
+      : Walker(space.sizes(), space.strides(operand), index) {}
   Dim inner_stride() const { return strides_.back(); }
+  std::int64_t offset() const { return offset_; }
 
   // Calls f(offset, length) for each run of the next `count` elements along the inner dimension.
   template <class F>
