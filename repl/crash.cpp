@@ -7,8 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "repl/signal_stack.h"
-
 namespace kiln::repl {
 namespace {
 
@@ -44,6 +42,15 @@ void on_fatal_signal(int signal) {
   }
   put(STDERR_FILENO, "\n");
   raise(signal);
+}
+
+// Running out of stack leaves none for the handler, so it has its own.
+void use_signal_stack() {
+  static std::array<char, 256 * 1024> memory;  // the registers of AVX-512 and AMX alone take 11 KiB
+  stack_t stack{};
+  stack.ss_sp = memory.data();
+  stack.ss_size = memory.size();
+  sigaltstack(&stack, nullptr);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "repl/failure.h"
-#include "repl/signal_stack.h"
 #include "tensor/parallel.h"
 
 namespace kiln::repl {
@@ -47,10 +46,8 @@ void on_interrupt(int) {
 
 void watch_interrupts(SecondInterrupt second) {
   leave_at_second = second == SecondInterrupt::Leave ? 1 : 0;
-  use_signal_stack();
   struct sigaction action{};
   action.sa_handler = on_interrupt;
-  action.sa_flags = SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
 }

@@ -47,7 +47,7 @@ ThreadPool& ThreadPool::get() {
   return *pool;
 }
 
-// Signals are for the threads of the program: these have no stack for handlers (repl/signal_stack.h).
+// Signals are for the threads of the program: these have no stack of their own for handlers.
 void ThreadPool::grow(std::size_t count) {
   if (workers_.size() >= count) return;
   sigset_t all, before;
