@@ -143,17 +143,16 @@ class Cut {
   }
   std::int64_t stripes() const { return static_cast<std::int64_t>(stripes_.size()); }
   // Where a stripe of an image, or of its result, begins: in bytes.
-  std::int64_t image_at(std::int64_t n, std::int64_t stripe) const {
-    return item_ *
-           (n * shape_.groups * shape_.in_channels * shape_.in_plane() + at(stripe).image_row * shape_.in[1]);
-  }
-  std::int64_t result_at(std::int64_t n, std::int64_t stripe) const {
-    return item_ * (n * shape_.groups * shape_.out_channels * shape_.out_plane() +
-                    at(stripe).result_row * shape_.out[1]);
+  std::int64_t at(Part part, std::int64_t n, std::int64_t stripe) const {
+    const Stripe& cut = stripes_[static_cast<std::size_t>(stripe)];
+    const std::int64_t before =
+        part == kImage
+            ? n * shape_.groups * shape_.in_channels * shape_.in_plane() + cut.image_row * shape_.in[1]
+            : n * shape_.groups * shape_.out_channels * shape_.out_plane() + cut.result_row * shape_.out[1];
+    return item_ * before;
   }
 
  private:
-  const Stripe& at(std::int64_t stripe) const { return stripes_[static_cast<std::size_t>(stripe)]; }
   ConvShape shape_;
   std::int64_t item_;
   std::vector<Stripe> stripes_;
@@ -172,52 +171,42 @@ std::vector<Bytes> laid_out_weights(const std::vector<std::shared_ptr<const Plan
   return all;
 }
 
-// Stripes of one image after another, on all threads. Calls run(runner, image, stripe), the weights being
-// there.
-template <class F>
-void each_stripe(const Cut& cut, const std::vector<std::shared_ptr<const Plan>>& plans, std::int64_t images,
-                 const std::byte* weight, const std::byte* bias, const F& run) {
+// The result of the images, or with Kind::Input their gradient of the result's. One image after another
+// within a stripe, on all threads. False when oneDNN has no such convolution.
+bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::byte* from,
+                     const std::byte* weight, const std::byte* bias, std::byte* into) {
+  const Cut cut(kind, dtype, shape, bias != nullptr);
+  const auto plans = cut.plans(1);
+  if (plans.empty()) return false;
+  const Part read = kind == Kind::Input ? kResult : kImage, written = kind == Kind::Input ? kImage : kResult;
+  const std::int64_t images = shape.batch;
   const std::vector<Bytes> weights = laid_out_weights(plans, weight);
   parallel_for(images * cut.stripes(), 1, [&](std::int64_t begin, std::int64_t end) {
     std::optional<Runner> runner;
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t stripe = task / images;
-      if (task == begin || task % images == 0) {
+      const std::int64_t n = task % images, stripe = task / images;
+      if (task == begin || n == 0) {
         const auto place = static_cast<std::size_t>(stripe);
         runner.emplace(*plans[place], bias);
         runner->use_weights(weights[place] ? weights[place]->data() : weight);
       }
-      run(*runner, task % images, stripe);
+      runner->load(read, from + cut.at(read, n, stripe));
+      runner->run(into + cut.at(written, n, stripe));
     }
   });
+  return true;
 }
 
 }  // namespace
 
 bool convolve(const ConvShape& shape, DType dtype, const std::byte* x, const std::byte* weight,
               const std::byte* bias, std::byte* y) {
-  const Cut cut(Kind::Forward, dtype, shape, bias != nullptr);
-  const auto plans = cut.plans(1);
-  if (plans.empty()) return false;
-  each_stripe(cut, plans, shape.batch, weight, bias,
-              [&](Runner& runner, std::int64_t n, std::int64_t stripe) {
-                runner.load(kImage, x + cut.image_at(n, stripe));
-                runner.run(y + cut.result_at(n, stripe));
-              });
-  return true;
+  return through_weights(Kind::Forward, shape, dtype, x, weight, bias, y);
 }
 
 bool convolve_input(const ConvShape& shape, DType dtype, const std::byte* y, const std::byte* weight,
                     std::byte* x) {
-  const Cut cut(Kind::Input, dtype, shape);
-  const auto plans = cut.plans(1);
-  if (plans.empty()) return false;
-  each_stripe(cut, plans, shape.batch, weight, nullptr,
-              [&](Runner& runner, std::int64_t n, std::int64_t stripe) {
-                runner.load(kResult, y + cut.result_at(n, stripe));
-                runner.run(x + cut.image_at(n, stripe));
-              });
-  return true;
+  return through_weights(Kind::Input, shape, dtype, y, weight, nullptr, x);
 }
 
 bool convolve_weight(const ConvShape& shape, DType dtype, const std::byte* x, const std::byte* y,
@@ -235,8 +224,8 @@ bool convolve_weight(const ConvShape& shape, DType dtype, const std::byte* x, co
       const std::int64_t block = task / cut.stripes(), stripe = task % cut.stripes();
       Runner runner(*(block + 1 == blocks.count ? last : plans)[static_cast<std::size_t>(stripe)]);
       const std::int64_t first = block * blocks.length;
-      runner.load(kImage, x + cut.image_at(first, stripe));
-      runner.load(kResult, y + cut.result_at(first, stripe));
+      runner.load(kImage, x + cut.at(kImage, first, stripe));
+      runner.load(kResult, y + cut.at(kResult, first, stripe));
       runner.run(reinterpret_cast<std::byte*>(gradients + task * size));
     }
   });
