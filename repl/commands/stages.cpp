@@ -17,17 +17,23 @@ namespace {
 using interp::Tag;
 using interp::Value;
 
-interp::host::CapturedCall capture(Session& session, std::string_view command, std::string_view text) {
+using interp::CapturedGraph;
+using interp::host::CapturedCall;
+using interp::host::StageRow;
+
+CapturedCall capture(Session& session, std::string_view command, std::string_view text) {
   const WrittenCall call = written_call(session, command, text);
   return interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
 }
 
-// Calls `f` for each part that runs ops; breaks are told between them.
+// Captures the call that `text` is and calls f(part, call) for each part that runs ops; breaks are told
+// between them.
 template <class F>
-void for_each_part(Session& session, const interp::host::CapturedCall& call, F&& f) {
+void for_each_part(Session& session, std::string_view command, std::string_view text, F&& f) {
+  const CapturedCall call = capture(session, command, text);
   if (call.graphs().empty()) session.write("the call runs no op that is captured\n");
-  for (const interp::CapturedGraph& each : call.parts) {
-    if (interp::host::has_graph(each)) f(each);
+  for (const CapturedGraph& each : call.parts) {
+    if (interp::host::has_graph(each)) f(each, call);
     session.write(break_view(session, each));
   }
 }
@@ -37,10 +43,21 @@ std::string stage_text(Session& session, const Value& stage) {
   return code_view(session, session.interpreter().str(stage));
 }
 
-void show_stage(Session& session, std::string_view command, std::string_view stage, std::string_view text) {
-  const interp::host::StageRow& row = interp::host::stage_named(stage);
-  const interp::host::CapturedCall call = capture(session, command, text);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+// Gradients are by the arguments that require them.
+void say_what_is_shown(Session& session, const CapturedGraph& captured) {
+  if (!interp::host::wants_no_gradient(captured)) return;
+  session.write(
+      paint("# no argument requires a gradient: as if all floats did", style::kFaint, session.color()) +
+      "\n");
+}
+
+enum class Of : std::uint8_t { Call, Gradients };
+
+void show_stage(Session& session, std::string_view command, std::string_view stage, std::string_view text,
+                Of what = Of::Call) {
+  const StageRow& row = interp::host::stage_named(stage);
+  for_each_part(session, command, text, [&](const CapturedGraph& each, const CapturedCall& call) {
+    if (what == Of::Gradients) say_what_is_shown(session, each);
     session.write(stage_text(session, interp::host::stage_value(row, each, call.remove)));
   });
 }
@@ -54,54 +71,38 @@ struct Name {
 };
 
 // The body of a command that is called as its stage.
-template <Name kStage>
+template <Name kStage, Of kWhat = Of::Call>
 void stage(Session& session, std::string_view text) {
-  show_stage(session, kStage.view(), kStage.view(), text);
+  show_stage(session, kStage.view(), kStage.view(), text, kWhat);
 }
 
-// Gradients are by the arguments that require them.
-void say_what_is_shown(Session& session, const interp::CapturedGraph& captured) {
-  if (!interp::host::wants_no_gradient(captured)) return;
-  session.write(
-      paint("# no argument requires a gradient: as if all floats did", style::kFaint, session.color()) +
-      "\n");
-}
-
-template <Name kStage>
-void gradient_stage(Session& session, std::string_view text) {
-  const auto& row = interp::host::stage_named(kStage.view());
-  const interp::host::CapturedCall call = capture(session, kStage.view(), text);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+void show_gradients(Session& session, std::string_view command, std::string_view text,
+                    std::string (*view)(Session& session, const jit::Partition& parts)) {
+  for_each_part(session, command, text, [&](const CapturedGraph& each, const CapturedCall&) {
     say_what_is_shown(session, each);
-    session.write(stage_text(session, interp::host::stage_value(row, each, call.remove)));
+    session.write(view(session, interp::host::gradients_of(each).parts));
   });
 }
 
 // Forward and backward together.
 void grad(Session& session, std::string_view text) {
-  const interp::host::CapturedCall call = capture(session, "grad", text);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
-    say_what_is_shown(session, each);
-    const jit::Partition parts = interp::host::gradients_of(each).parts;
-    session.write(graph_view(session, parts.forward) + graph_view(session, parts.backward));
+  show_gradients(session, "grad", text, [](Session& to, const jit::Partition& parts) {
+    return graph_view(to, parts.forward) + graph_view(to, parts.backward);
   });
 }
 
 // The cut.
 void saved(Session& session, std::string_view text) {
-  const interp::host::CapturedCall call = capture(session, "saved", text);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
-    say_what_is_shown(session, each);
-    session.write(jit::to_string(interp::host::gradients_of(each).parts.report));
-  });
+  show_gradients(session, "saved", text,
+                 [](Session&, const jit::Partition& parts) { return jit::to_string(parts.report); });
 }
 
 // Where an argument requires a gradient, forward and backward are what runs.
-std::vector<interp::CapturedGraph> what_runs(const interp::CapturedGraph& captured) {
+std::vector<CapturedGraph> what_runs(const CapturedGraph& captured) {
   if (interp::host::wants_no_gradient(captured)) return {captured};
   try {
     const jit::Partition parts = interp::host::gradients_of(captured).parts;
-    std::vector<interp::CapturedGraph> both(2);
+    std::vector<CapturedGraph> both(2);
     both[0].graph = parts.forward;
     both[1].graph = parts.backward;
     return both;
@@ -112,10 +113,9 @@ std::vector<interp::CapturedGraph> what_runs(const interp::CapturedGraph& captur
 
 // Beside the graph what each kernel is made of, and why the rest is apart.
 void fused(Session& session, std::string_view text) {
-  const auto& row = interp::host::stage_named("fused");
-  const interp::host::CapturedCall call = capture(session, "fused", text);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
-    for (const interp::CapturedGraph& part : what_runs(each)) {
+  const StageRow& row = interp::host::stage_named("fused");
+  for_each_part(session, "fused", text, [&](const CapturedGraph& each, const CapturedCall& call) {
+    for (const CapturedGraph& part : what_runs(each)) {
       const Value stage = interp::host::stage_value(row, part, call.remove);
       session.write(stage_text(session, stage));
       session.write(jit::fusion_text(interp::graph_of(stage)));
@@ -155,8 +155,7 @@ const jit::Graph& as_graph(const Value& stage, std::string_view name) {
 void diff_of_stages(Session& session, const StagedCall& written) {
   const auto& first = interp::host::stage_named(written.first);
   const auto& second = interp::host::stage_named(written.second);
-  const interp::host::CapturedCall call = capture(session, "diff", written.call);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+  for_each_part(session, "diff", written.call, [&](const CapturedGraph& each, const CapturedCall& call) {
     const Value a = interp::host::stage_value(first, each, call.remove);
     const Value b = interp::host::stage_value(second, each, call.remove);
     session.write(diff_view(session, as_graph(a, first.name), as_graph(b, second.name)));
@@ -165,7 +164,7 @@ void diff_of_stages(Session& session, const StagedCall& written) {
 
 void diff_of_calls(Session& session, std::string_view first, std::string_view second) {
   const auto& functional = interp::host::stage_named("functional");
-  const interp::host::CapturedCall a = capture(session, "diff", first), b = capture(session, "diff", second);
+  const CapturedCall a = capture(session, "diff", first), b = capture(session, "diff", second);
   const auto of_a = a.graphs(), of_b = b.graphs();
   const std::size_t most = std::max(of_a.size(), of_b.size());
   if (most == 0) session.write("neither call runs an op\n");
@@ -187,7 +186,7 @@ void diff(Session& session, std::string_view text) {
   const auto [first, second] = two_expressions(text);
   const StagedCall staged = split_stages(text);
   if (!staged.first.empty()) return diff_of_stages(session, staged);
-  const auto names_stage = [&](const interp::host::StageRow& each) { return each.name == second; };
+  const auto names_stage = [&](const StageRow& each) { return each.name == second; };
   const auto stages = interp::host::stages();
   if (second.empty() || std::any_of(stages.begin(), stages.end(), names_stage)) {
     usage_error(row, "give a second stage, or a second call, to compare with");
@@ -210,8 +209,7 @@ void pass(Session& session, std::string_view text) {
   if (name.empty()) usage_error(*find_command("pass"), "name a pass; `:passes` lists them");
   const jit::Pass& wanted = interp::host::find_pass_named(name);
   if (rest.empty()) usage_error(*find_command("pass"), "give a call that the pass is to be seen on");
-  const interp::host::CapturedCall call = capture(session, "pass", rest);
-  for_each_part(session, call, [&](const interp::CapturedGraph& each) {
+  for_each_part(session, "pass", rest, [&](const CapturedGraph& each, const CapturedCall&) {
     jit::Graph before = each.graph;
     for (const jit::Pass& earlier : jit::passes()) {
       if (earlier.name == wanted.name) break;
@@ -235,13 +233,13 @@ constexpr std::array<Command, 15> kCommands{{
      "Each node of the derivative names the node that it comes from. Gradients are by the arguments that\n"
      "require them; where none does, by all floats.\n\n"
      "kiln> :joint (x => x.cos().cos())(ones(3))\n",
-     gradient_stage<"joint">},
+     stage<"joint", Of::Gradients>},
     {"forward", "f(x)", "Compiling", "what of it runs forward, and what it keeps for backward",
-     "kiln> :forward (x => x.cos().cos())(ones(3))\n", gradient_stage<"forward">},
+     "kiln> :forward (x => x.cos().cos())(ones(3))\n", stage<"forward", Of::Gradients>},
     {"backward", "f(x)", "Compiling", "what of it runs backward, from what was kept",
      "Cheap nodes run again in place of being kept: their comment says what they recompute.\n\n"
      "kiln> :backward (x => x.cos().cos())(ones(3))\n",
-     gradient_stage<"backward">},
+     stage<"backward", Of::Gradients>},
     {"grad", "f(x)", "Compiling", "forward and backward together",
      "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad},
     {"saved", "f(x)", "Compiling", "what is kept for backward and what is computed again, and why",
