@@ -5,24 +5,8 @@
 
 using namespace kiln::lang;
 
-namespace {
-
-struct Case {
-  const char* source;
-  const char* tree;
-};
-
-void check(std::initializer_list<Case> cases) {
-  for (const Case& c : cases) {
-    INFO(c.source);
-    CHECK(tree(c.source) == c.tree);
-  }
-}
-
-}  // namespace
-
 TEST_CASE("operators bind as the table of the language says") {
-  check({
+  check_trees({
       {"1 + 2 * 3", "(+ 1 (* 2 3))"},
       {"1 * 2 + 3", "(+ (* 1 2) 3)"},
       {"1 - 2 - 3", "(- (- 1 2) 3)"},
@@ -53,7 +37,7 @@ TEST_CASE("operators bind as the table of the language says") {
 }
 
 TEST_CASE("comparisons chain") {
-  check({
+  check_trees({
       {"0 < x < 1", "(compare 0 < x < 1)"},
       {"a == b != c", "(compare a == b != c)"},
       {"a in b", "(compare a in b)"},
@@ -69,7 +53,7 @@ TEST_CASE("comparisons chain") {
 }
 
 TEST_CASE("conditionals and anonymous functions are loosest") {
-  check({
+  check_trees({
       {"a if c else b", "(if c a b)"},
       {"a if c else b if d else e", "(if c a (if d b e))"},
       {"a or b if c and d else e", "(if (and c d) (or a b) e)"},
@@ -92,7 +76,7 @@ TEST_CASE("conditionals and anonymous functions are loosest") {
 }
 
 TEST_CASE("literals") {
-  check({
+  check_trees({
       {"1_000", "1000"},
       {"0xff", "255"},
       {"0b101", "5"},
@@ -138,7 +122,7 @@ TEST_CASE("literals") {
 }
 
 TEST_CASE("strings") {
-  check({
+  check_trees({
       {R"("a'b")", R"("a'b")"},
       {R"('a"b')", R"("a\"b")"},
       {R"("\n\t\\\"\'")", R"("\n	\\\"'")"},
@@ -156,7 +140,7 @@ TEST_CASE("strings") {
 }
 
 TEST_CASE("f-strings") {
-  check({
+  check_trees({
       {R"(f"")", "(f)"},
       {R"(f"a")", R"((f "a"))"},
       {R"(f"a{x}b")", R"((f "a" (field x) "b"))"},
@@ -187,7 +171,7 @@ TEST_CASE("f-strings") {
 }
 
 TEST_CASE("calls, attributes and indices") {
-  check({
+  check_trees({
       {"f()", "(call f)"},
       {"f(x, *xs, k = v, **kw)", "(call f x *xs k=v **kw)"},
       {"f(x)(y)", "(call (call f x) y)"},

@@ -5,24 +5,8 @@
 
 using namespace kiln::lang;
 
-namespace {
-
-struct Case {
-  const char* source;
-  const char* tree;
-};
-
-void check(std::initializer_list<Case> cases) {
-  for (const Case& c : cases) {
-    INFO(c.source);
-    CHECK(tree(c.source) == c.tree);
-  }
-}
-
-}  // namespace
-
 TEST_CASE("assignments") {
-  check({
+  check_trees({
       {"x = e", "(= x e)"},
       {"x = y = 1", "(= x y 1)"},
       {"a, b = f()", "(= (tuple a b) (call f))"},
@@ -46,7 +30,7 @@ TEST_CASE("assignments") {
 }
 
 TEST_CASE("control flow") {
-  check({
+  check_trees({
       {"if c { a }", "(if c (block a) -)"},
       {"if c { a } else { b }", "(if c (block a) (block b))"},
       {"if c { a } else if d { b } else { e }", "(if c (block a) (block (if d (block b) (block e))))"},
@@ -73,7 +57,7 @@ TEST_CASE("control flow") {
 }
 
 TEST_CASE("imports") {
-  check({
+  check_trees({
       {"import nn", "(import nn as nn)"},
       {"import nn as n", "(import nn as n)"},
       {"import a.b", "(import a.b as b)"},
@@ -86,7 +70,7 @@ TEST_CASE("imports") {
 }
 
 TEST_CASE("definitions") {
-  check({
+  check_trees({
       {"fn f(x) = x * 2", "(fn f (param x) (* x 2))"},
       {"fn f(x, y = 2, *rest, **named) { return x }",
        "(fn f (param x) (param y 2) (param* rest) (param** named) (block (return x)))"},
@@ -119,7 +103,7 @@ TEST_CASE("definitions") {
 }
 
 TEST_CASE("documentation is the lines directly above") {
-  check({
+  check_trees({
       {"## Adds.\n##  Two.\nfn f() = 1", "(fn f doc \"Adds.\\n Two.\" 1)"},
       {"## Adds.\n@jit\nfn f() = 1", "(@ jit (fn f doc \"Adds.\" 1))"},
       {"@jit\n## Adds.\nfn f() = 1", "(@ jit (fn f doc \"Adds.\" 1))"},
@@ -137,7 +121,7 @@ TEST_CASE("documentation is the lines directly above") {
 }
 
 TEST_CASE("newlines end statements except where nothing could end") {
-  check({
+  check_trees({
       {"a\nb", "a\nb"},
       {"a;b", "a;\nb"},
       {"a\n\n\n;;b", "a\nb"},

@@ -1,6 +1,8 @@
 // Owns what the tests of the front end share.
 #pragma once
 
+#include <catch2/catch.hpp>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -24,6 +26,17 @@ inline std::string tree(std::string text) {
   std::string out = dump(*Parsed(std::move(text)).ast);
   if (!out.empty()) out.pop_back();
   return out;
+}
+
+struct TreeCase {
+  const char* source;
+  const char* tree;
+};
+inline void check_trees(std::initializer_list<TreeCase> cases) {
+  for (const TreeCase& each : cases) {
+    INFO(each.source);
+    CHECK(tree(each.source) == each.tree);
+  }
 }
 
 inline std::string formatted(std::string text) { return format(SourceFile("test.kiln", std::move(text))); }
