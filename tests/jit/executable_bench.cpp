@@ -52,13 +52,16 @@ std::shared_ptr<const Executable> chain(int nodes, const Size& size, const Symbo
 TEST_CASE("the cost of an executable", "[.bench]") {
   std::vector<Tensor> arguments;
   for (int i = 0; i < 5; ++i) arguments.push_back(kiln::testing::noise({8}, DType::F32, i));
-  const double ops = nanoseconds([&] {
+  const auto run_ops = [&] {
     Tensor value = arguments[0];
     for (int i = 0; i < kNodes; ++i) value = ops::add(value, arguments[static_cast<std::size_t>(i % 5)]);
-  });
+    return value;
+  };
+  const double ops = nanoseconds(run_ops);
   const SymbolValues symbols{{"s0", 8}};
   const auto report = [&](const char* name, const Size& size, const SymbolValues& values) {
     const auto empty = chain(0, size, values), full = chain(kNodes, size, values);
+    CHECK(kiln::testing::same_bits(full->run(arguments, values)[0], run_ops()));
     const double call = nanoseconds([&] { empty->run(arguments, values); });
     const double all = nanoseconds([&] { full->run(arguments, values); });
     WARN(name << ": " << call << " ns a call without nodes; " << all / kNodes
