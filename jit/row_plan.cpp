@@ -8,7 +8,7 @@
 namespace kiln::jit {
 namespace {
 
-// A call for fewer elements costs more to set up than to run.
+// Fewer elements are not worth a call.
 constexpr std::int64_t kWorthACall = 2048;
 // What lies otherwise is copied for rows shorter than this, so that they may follow each other.
 constexpr std::int64_t kShortRow = 64;

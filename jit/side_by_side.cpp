@@ -9,7 +9,7 @@
 namespace kiln::jit {
 namespace {
 
-// A row this short costs more to set up than to go through.
+// Rows this short are not worth a call each.
 constexpr std::int64_t kShortRow = 64;
 
 using Kind = Instruction::Kind;

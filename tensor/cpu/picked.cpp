@@ -184,7 +184,7 @@ class PickedSegments final : public Picked {
       if (length > 0) piece(segments_[k], line, from - begins_[k], length, to + from - first);
     }
   }
-  // A call of a library for so few elements would cost more than they do.
+  // So few elements are not worth a call of a library.
   template <class T>
   void piece(const Segment& segment, std::int64_t line, std::int64_t first, std::int64_t length,
              T* to) const {

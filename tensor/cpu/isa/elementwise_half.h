@@ -105,8 +105,8 @@ class HalfKernel {
     }
   }
 
-  // Each step of a long function waits for the one before. Conversions would make that chain longer, and the
-  // processor looks ahead so many steps only: they are loops of their own, over f32 in the first cache.
+  // Each step of a long function waits for the one before. Conversions would make that chain longer: they are
+  // loops of their own, over f32 in the first cache.
   unsigned long_block(const Sources& sources, std::int64_t count, Result* out) const {
     alignas(64) float wide[kOperands][kStep];
     Sources widened = sources;
