@@ -36,7 +36,7 @@ from differences import DIFFERENCES
 # One script for each.
 GROUPS = {f"{family}_{group.__name__}": group
           for family, groups in {
-              "elementwise": [cases_elementwise.unary, cases_elementwise.promotion, cases_elementwise.binary, cases_elementwise.ternary, cases_elementwise.in_place],
+              "elementwise": [cases_elementwise.special, cases_elementwise.unary, cases_elementwise.promotion, cases_elementwise.binary, cases_elementwise.ternary, cases_elementwise.in_place],
               "reduce": [cases_reduce.dims, cases_reduce.dtypes, cases_reduce.special],
               "shape": [cases_shape.create, cases_shape.views, cases_shape.joins],
               "index": [cases_index.along_a_dim, cases_index.advanced, cases_index.orders],
