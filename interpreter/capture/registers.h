@@ -1,6 +1,7 @@
 // Owns what each instruction reads and writes among the registers of its frame, and which are needed later.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "interpreter/code.h"
@@ -37,12 +38,27 @@ class Liveness {
 
 // ---- Implementation ----
 
+// So many registers in a row, as far as there are any.
+template <class F>
+void each_of(const Code& code, std::uint32_t first, std::uint32_t count, F&& f) {
+  for (std::uint32_t k = 0; k < count && first + k < code.registers; ++k) f(first + k);
+}
+
+// Those of the instruction's operands whose letter (interpreter/opcodes.def) is one of these.
+template <class F>
+void each_operand(const Code& code, std::size_t pc, std::string_view wanted, F&& f) {
+  const Instruction& i = code.instructions[pc];
+  const std::string_view letters = operands(code.opcode_at(pc));
+  const std::uint16_t numbers[] = {i.a, i.b, i.c};
+  for (std::size_t k = 0; k < letters.size(); ++k) {
+    if (wanted.find(letters[k]) != std::string_view::npos) f(std::uint32_t{numbers[k]});
+  }
+}
+
 template <class F>
 void each_read(const Code& code, std::size_t pc, F&& f) {
   const Instruction& i = code.instructions[pc];
-  const auto range = [&](std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t k = 0; k < count && first + k < code.registers; ++k) f(first + k);
-  };
+  const auto range = [&](std::uint32_t first, std::uint32_t count) { each_of(code, first, count, f); };
   switch (code.opcode_at(pc)) {
     case Opcode::Call:
     case Opcode::CallSpread:
@@ -81,19 +97,13 @@ void each_read(const Code& code, std::size_t pc, F&& f) {
     default:
       break;
   }
-  const std::string_view letters = operands(code.opcode_at(pc));
-  const std::uint16_t numbers[] = {i.a, i.b, i.c};
-  for (std::size_t k = 0; k < letters.size(); ++k) {
-    if (letters[k] == 'r' || letters[k] == 'k' || letters[k] == 'm') f(std::uint32_t{numbers[k]});
-  }
+  each_operand(code, pc, "rkm", f);
 }
 
 template <class F>
 void each_write(const Code& code, std::size_t pc, F&& f) {
   const Instruction& i = code.instructions[pc];
-  const auto range = [&](std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t k = 0; k < count && first + k < code.registers; ++k) f(first + k);
-  };
+  const auto range = [&](std::uint32_t first, std::uint32_t count) { each_of(code, first, count, f); };
   switch (code.opcode_at(pc)) {
     case Opcode::Call:
     case Opcode::CallSpread:
@@ -118,11 +128,7 @@ void each_write(const Code& code, std::size_t pc, F&& f) {
     default:
       break;
   }
-  const std::string_view letters = operands(code.opcode_at(pc));
-  const std::uint16_t numbers[] = {i.a, i.b, i.c};
-  for (std::size_t k = 0; k < letters.size(); ++k) {
-    if (letters[k] == 'w' || letters[k] == 'm') f(std::uint32_t{numbers[k]});
-  }
+  each_operand(code, pc, "wm", f);
 }
 
 }  // namespace kiln::interp::capture
