@@ -125,18 +125,15 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   const bool calls_back = std::any_of(arguments.begin(), arguments.end(), [](const Value& each) {
     return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Iterator);
   });
-  static constexpr std::string_view kNoSizes[] = {
-      "len",      "size",         "numel",  "dim",  "isinstance",
-      "type",     "float",        "double", "half", "bfloat16",
-      "int",      "long",         "bool",   "cpu",  "is_floating_point",
-      "callable", "register_hook"};
-  if (std::find(std::begin(kNoSizes), std::end(kNoSizes), name) == std::end(kNoSizes)) {
+  if (rule != HostRule::ReadsNoSizes && rule != HostRule::Hooks) {
     for (const Value& each : arguments) tracer_.fix_sizes_of(each);
   }
   switch (rule) {
     case HostRule::Breaks:
       return tracer_.stop("`" + name + "` is called");
     case HostRule::Reads:
+    case HostRule::ReadsNoSizes:
+    case HostRule::Computes:
       if (tracer_.is_apart_ && name == "is_grad_enabled") return tracer_.stop("a mode is asked for");
       read_arguments();
       if (calls_back) tracer_.save_checkpoint();

@@ -7,6 +7,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/op_entry.h"
 #include "interpreter/operators.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -211,16 +212,23 @@ void Observer::numbers_of_index() {
 
 namespace {
 
-// Host functions of numbers alone, whose results are numbers: they can be asked again.
+// An op that gives an int or a float when all it is given are such numbers.
+bool is_numeric_op(std::string_view name) {
+  const OpEntry* op = find_op(name);
+  return op != nullptr && !op->inplace &&
+         std::all_of(op->forms.begin(), op->forms.end(), [](const OpForm& form) {
+           return form.on_numbers && form.op->pointwise != nullptr &&
+                  form.op->pointwise->rule != TypeRule::Predicate;
+         });
+}
+
+// Functions of numbers alone, whose results are numbers: they can be asked again.
 bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
   if (!std::all_of(arguments.begin(), arguments.end(), is_plain_number) || arguments.empty()) return false;
-  if (f.is(Tag::Type)) return f.as<Type>().name == "int" || f.as<Type>().name == "float";
+  if (f.is(Tag::Type)) return f.as<Type>().instances == Tag::Int || f.as<Type>().instances == Tag::Float;
   if (!f.is(Tag::Native)) return false;
   const std::string& name = f.as<Native>().name;
-  static constexpr std::string_view kNames[] = {"sqrt", "exp",  "log",   "sin",     "cos",   "tanh",
-                                                "abs",  "min",  "max",   "pow",     "round", "floor",
-                                                "ceil", "log2", "log10", "sigmoid", "square"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return rule_of_function(name) == HostRule::Computes || is_numeric_op(name);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace kiln::interp::capture {
 enum class HostRule : std::uint8_t {
   Breaks,          // cannot be captured
   Reads,           // gives what follows from its arguments, all of which it may read
+  ReadsNoSizes,    // likewise, and from no size of a tensor that is not followed as a number
+                   // (observe_numbers.cpp)
+  Computes,        // likewise, and from numbers alone a number
   ReadsHost,       // likewise, but would read the elements of tensors
   ReadsLayout,     // likewise, of how a tensor lies in memory
   ReadsOrigin,     // likewise, of whether an op made its argument a view
