@@ -109,8 +109,9 @@ def optimizers():
         for rest in options:
             yield f"descend(\"{name}\"{', ' if rest else ''}{rest})"
         yield f"descend(\"{name}\", lr=-1.0)"
-    for name in ["RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam"]:
+    for name in ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam"]:
         yield f"descend(\"{name}\", lr=0.1, weight_decay=-1.0)"
+    yield from ["descend(\"SGD\", lr=0.1, momentum=-0.5)", "descend(\"Adam\", lr=0.1, eps=-1.0)"]
     yield from ["descend(\"NAdam\", betas=(1.5, 0.9))", "descend(\"RAdam\", betas=(0.5, -1.0))", "descend(\"Adadelta\", rho=1.5)"]
     for rest in ["milestones=[2, 5, 5]", "milestones=[], gamma=0.5", "milestones=[1], gamma=2.0"]:
         yield f"anneal(\"multi_step_lr\", 7, {rest})"
