@@ -176,8 +176,15 @@ bool read_attr(const kiln::Parameter& parameter, const Value& v, kiln::Attr& out
 // Binds one call to one form. Positions first, then names, then defaults.
 class Binder {
  public:
-  Binder(const OpForm& form, std::string_view name, Arguments arguments, Named named, Bound& bound)
-      : form_(form), name_(name), arguments_(arguments), named_(named), bound_(bound) {}
+  // `tensors_as_numbers`: may a tensor of one element be given for an int or a number?
+  Binder(const OpForm& form, std::string_view name, Arguments arguments, Named named, bool tensors_as_numbers,
+         Bound& bound)
+      : form_(form),
+        name_(name),
+        arguments_(arguments),
+        named_(named),
+        tensors_as_numbers_(tensors_as_numbers),
+        bound_(bound) {}
 
   bool run(Mismatch& mismatch) {
     mismatch_ = &mismatch;
@@ -344,7 +351,8 @@ class Binder {
     if (form_.is_list[p]) return give_list(parameter, v, argument);
     if (form_.input_index[p] >= 0) return give_input(p, parameter, v, argument);
     kiln::Attr attr;
-    if (!read_attr(parameter, v, attr)) return wrong(parameter, v, argument);
+    const bool fits = tensors_as_numbers_ || !v.is(Tag::Tensor) || parameter.kind == ArgKind::Dtype;
+    if (!fits || !read_attr(parameter, v, attr)) return wrong(parameter, v, argument);
     set_attr(p, std::move(attr));
     return true;
   }
@@ -402,6 +410,7 @@ class Binder {
   std::string_view name_;
   Arguments arguments_;
   Named named_;
+  bool tensors_as_numbers_;
   Bound& bound_;
   Mismatch* mismatch_ = nullptr;
   std::size_t next_ = 0;
@@ -553,11 +562,16 @@ Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, Named nam
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);
   Mismatch closest;
   closest.reached = -1;
-  for (const OpForm& form : entry.forms) {
-    Bound bound;
-    Mismatch mismatch;
-    if (Binder(form, entry.name, arguments, named, bound).run(mismatch)) return apply(entry, form, bound);
-    if (mismatch.reached > closest.reached) closest = std::move(mismatch);
+  // A form that takes a tensor as a tensor comes before one that takes it for a number: `max(x, y)`.
+  for (const bool tensors_as_numbers : {false, true}) {
+    if (!tensors_as_numbers && entry.forms.size() == 1) continue;
+    for (const OpForm& form : entry.forms) {
+      Bound bound;
+      Mismatch mismatch;
+      Binder binder(form, entry.name, arguments, named, tensors_as_numbers, bound);
+      if (binder.run(mismatch)) return apply(entry, form, bound);
+      if (tensors_as_numbers && mismatch.reached > closest.reached) closest = std::move(mismatch);
+    }
   }
   refuse(entry, std::move(closest));
 }

@@ -334,7 +334,8 @@ std::vector<TensorType> repeat_interleave_tensor_infer(std::span<const TensorTyp
   rules::check_index_dtype(inputs[1], "repeat_interleave", 1);
   Dims sizes = interleaved_sizes(inputs[0], attrs);
   const std::size_t dim = attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0;
-  if (inputs[1].sizes.size() > 1 || (inputs[1].sizes.size() == 1 && inputs[1].sizes[0] != sizes[dim])) {
+  const Dims& counts = inputs[1].sizes;
+  if (counts.size() > 1 || (count_elements(counts) != 1 && counts[0] != sizes[dim])) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("repeat_interleave: {} counts do not fit a dimension of size {}",
                               to_string(inputs[1]), sizes[dim]),
@@ -349,7 +350,7 @@ Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& att
   const auto* count = counts.data<std::int64_t>();
   std::vector<std::int64_t> places;
   for (Dim i = 0; i < x.size(dim); ++i) {
-    const std::int64_t times = count[counts.rank() == 0 ? 0 : i];
+    const std::int64_t times = count[counts.numel() == 1 ? 0 : i];
     if (times < 0)
       throw OpError(ErrorKind::Value, fmt::format("repeat_interleave: count {} is negative", times), {1});
     places.insert(places.end(), static_cast<std::size_t>(times), i);

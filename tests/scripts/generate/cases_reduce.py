@@ -84,6 +84,7 @@ def special():
         "argmax(tensor([[1, 2], [0, 2]]), keepdim=true)", "argmax(zeros(0))", "argmax(zeros(0, 2), dim=1)",
         "argmax(zeros(0, 2), dim=0)",
         "max(tensor([[1, 3], [3, 1]]), dim=1)", "max(tensor([1, 3, 3]), dim=0)", "min(tensor([[1.0, nan]]), dim=1)",
+        "max(tensor([5]), tensor([3]))", "min(tensor([[1], [2]]), tensor(1))", "max(tensor(4), tensor(-1))",
         "max(tensor([1, 2]), tensor([2, 1]))", "min(tensor([1, 2]), tensor([1.5, 1.5]))", "max(zeros(0))",
         "max(zeros(0, 2), dim=0)", "max(zeros(0, 2), dim=1)", "max(tensor([0.0, -0.0]))",
         "amax(tensor([1, 5, 5]), dim=0)", "amin(zeros(0, 2), dim=1)", "amin(zeros(0, 2), dim=0)", "amax(zeros(2, 0))",
