@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tensor/cpu/copy.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"
@@ -16,6 +18,26 @@ std::vector<TensorType> types_of(Inputs inputs) {
   types.reserve(inputs.size());
   for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
   return types;
+}
+
+// What may be absent is a tensor where it is given: rules tell the type of an absent input by its being a
+// number. Elementwise ops take numbers for all.
+void check_optional(const Op& op, Inputs inputs) {
+  const auto is_number = [](const Tensor& input) { return input && input.is_number(); };
+  if (op.pointwise != nullptr || std::none_of(inputs.begin(), inputs.end(), is_number)) return;
+  std::size_t i = 0;
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.kind != ArgKind::Tensor && parameter.kind != ArgKind::OptionalTensor) continue;
+    if (!is_number(inputs[i++]) || parameter.kind == ArgKind::Tensor) continue;
+    throw OpError(ErrorKind::Type,
+                  std::string(op.name()) + ": `" + parameter.name + "` must be a tensor, it is a number",
+                  {static_cast<int>(i) - 1}, "none leaves it out; `full` makes a tensor of equal elements");
+  }
+}
+
+std::vector<TensorType> check_inputs(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_optional(op, inputs);
+  return op.infer(types_of(inputs), attrs);
 }
 
 // The result must fit what it is written into: same shape, no lower category (PyTorch's can_cast).
@@ -73,7 +95,7 @@ void check_writable(const Op& op, const TensorType& type, const Layout& layout) 
 
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
-  if (!op.has(kChecksInEager)) op.infer(types_of(inputs), attrs);
+  if (!op.has(kChecksInEager)) check_inputs(op, inputs, attrs);
   return op.eager(op, inputs, attrs);
 }
 
@@ -87,7 +109,7 @@ void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (!op.has(kChecksInEager)) op.infer(types_of(inputs), attrs);
+  if (!op.has(kChecksInEager)) check_inputs(op, inputs, attrs);
   return (op.decompose != nullptr ? op.decompose : op.eager)(op, inputs, attrs);
 }
 
@@ -108,7 +130,7 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& target = inputs[0];
   if (target.impl()->origin) check_current(op, target);
   check_writable(op, target.type(), target.layout());
-  const std::vector<TensorType> results = op.infer(types_of(inputs), attrs);
+  const std::vector<TensorType> results = check_inputs(op, inputs, attrs);
   check_result(op, target, results[0]);
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->write(op, inputs, attrs, results[0]);

@@ -12,7 +12,7 @@ void need_channels(const TensorType& x, const Attrs& attrs, int operand) {
 
 void check_per_channel(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand,
                        const char* what) {
-  if (v.is_number || v.sizes == Dims{x.sizes[1]}) return;
+  if (v.is_number || v.sizes == Dims{x.sizes[1]}) return;  // a number: absent
   throw OpError(ErrorKind::Shape,
                 std::string(attrs.op()->name()) + ": the " + what + " is " + to_string(v) +
                     " and needs shape " + to_string(Dims{x.sizes[1]}),

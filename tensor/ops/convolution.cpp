@@ -19,7 +19,7 @@ using ops::spatial_sizes;
 std::vector<TensorType> infer_convolution(std::span<const TensorType> in, const Attrs& attrs) {
   const ConvOptions options = conv_options(attrs, in[0].sizes.size() < 2 ? 0 : in[0].sizes.size() - 2);
   const TensorType type = ops::convolved_type(in[0], in[1], options, attrs);
-  if (!in[2].is_number) ops::check_conv_bias(in[2], in[0], in[1].sizes[0], attrs);  // else absent, mostly
+  if (!in[2].is_number) ops::check_conv_bias(in[2], in[0], in[1].sizes[0], attrs);
   return {type};
 }
 

@@ -27,7 +27,7 @@ Dims with_classes(const Dims& targets, Dim classes) {
 }
 
 void check_weight(const TensorType& weight, Dim classes, const Attrs& attrs, int operand) {
-  if (weight.sizes.empty() || weight.sizes == Dims{classes}) return;
+  if (weight.is_number || weight.sizes == Dims{classes}) return;  // a number: absent
   throw OpError(ErrorKind::Shape,
                 std::string(attrs.op()->name()) + ": the weight is " + to_string(weight) +
                     ", and there are " + std::to_string(classes) + " classes",

@@ -32,7 +32,7 @@ void check_normalized(const TensorType& x, const Attrs& attrs, int operand) {
 
 void check_affine(const TensorType& weight, const Dims& shape, const Attrs& attrs, int operand,
                   const char* what) {
-  if (weight.sizes.empty() || weight.sizes == shape) return;
+  if (weight.is_number || weight.sizes == shape) return;  // a number: absent
   throw OpError(
       ErrorKind::Shape,
       op_name(attrs) + ": the " + what + " is " + to_string(weight) + " and needs shape " + to_string(shape),
