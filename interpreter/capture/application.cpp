@@ -44,6 +44,9 @@ class BackwardTrace {
     return graph;
   }
 
+  // Graphs are given gradients that lie otherwise than those of the interpreter.
+  bool asks_layout() const { return asks_layout_; }
+
  private:
   // A leaf of its own, row by row in memory.
   static Tensor leaf(const Tensor& x) {
@@ -126,6 +129,7 @@ class BackwardTrace {
     const Varying fixed;
     Tracer tracer(vm_, Region{frame, 0, frame->code->instructions.size()}, fixed);
     const std::optional<Value> result = tracer.run_apart();
+    asks_layout_ = tracer.asks_layout();
     if (!result) return std::nullopt;
     jit::Recorder& recorder = tracer.recorder();
     const levels::Below outside(recorder);
@@ -240,6 +244,7 @@ class BackwardTrace {
   std::unordered_map<const TensorImpl*, Tensor> copies_;
   std::vector<std::pair<Tensor, Tensor>> given_;  // what is kept, and the copy that is read here
   std::vector<Tensor> grads_;
+  bool asks_layout_ = false;
 };
 
 }  // namespace
@@ -256,13 +261,24 @@ BodyScope::~BodyScope() {
   if (tracer_ != nullptr) tracer_->recorder().drop_application();
 }
 
-void BodyScope::close(const Application& application) {
+bool BodyScope::close(const Application& application) {
   Tracer& tracer = *std::exchange(tracer_, nullptr);
   jit::Recorder& recorder = tracer.recorder();
-  if (!tracer.is_noting()) return recorder.drop_application();
+  if (!tracer.is_noting()) {
+    recorder.drop_application();
+    return false;
+  }
   jit::Recorder::Application noted;
   const std::string interpreted = recorder.interpreted();
-  if (interpreted.empty()) noted.backward = BackwardTrace(vm_, application, recorder).run(noted.kept);
+  if (interpreted.empty()) {
+    BackwardTrace trace(vm_, application, recorder);
+    noted.backward = trace.run(noted.kept);
+    if (trace.asks_layout()) {
+      recorder.drop_application();
+      recorder.stop_noting("the backward of an `autograd` function asks how a tensor lies in memory");
+      return false;
+    }
+  }
   if (!noted.backward) noted.kept.clear();
   const bool differentiated =
       grad_enabled() && std::any_of(application.inputs.begin(), application.inputs.end(), requires_grad);
@@ -272,7 +288,8 @@ void BodyScope::close(const Application& application) {
                         (interpreted.empty() || application.outputs.size() == application.made.size());
   if (is_program && !is_plain) {
     recorder.drop_application();
-    return recorder.stop_noting(interpreted.empty() ? "an autograd function has effects" : interpreted);
+    recorder.stop_noting(interpreted.empty() ? "an autograd function has effects" : interpreted);
+    return false;
   }
   noted.name = application.name;
   noted.arguments = application.inputs;
@@ -281,7 +298,9 @@ void BodyScope::close(const Application& application) {
   noted.results = application.results;
   noted.constants = application.constants;
   noted.apply = application.apply;
+  const bool is_graph = noted.backward.has_value();
   recorder.end_application(std::move(noted));
+  return is_graph;
 }
 
 }  // namespace kiln::interp::capture

@@ -39,8 +39,9 @@ class BodyScope {
   BodyScope& operator=(const BodyScope&) = delete;
 
   bool is_open() const { return tracer_ != nullptr; }
-  // Forward has run, and levels have recorded it.
-  void close(const Application& application);
+  // Forward has run, and levels have recorded it. Is backward a graph of what forward left to it? Then a
+  // backward of the same call may note it like any function.
+  bool close(const Application& application);
 
  private:
   Vm& vm_;

@@ -148,10 +148,15 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
         return tracer_.stop("gradients are recorded within no_grad");
       read_arguments();
       return tracer_.save_checkpoint();
+    case HostRule::ReadsContiguity:
+      if (tracer_.is_apart_) return tracer_.stop_at_layout();
+      return read_arguments();
     case HostRule::ReadsLayout:
+      if (tracer_.is_apart_) return tracer_.stop_at_layout();
       read_arguments();
       return tracer_.fix_layout(arguments[0]);
     case HostRule::ReadsOrigin:
+      if (tracer_.is_apart_) return tracer_.stop_at_layout();
       read_arguments();
       // Guards are on how a tensor lies, not on who made it.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");

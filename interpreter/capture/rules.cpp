@@ -88,12 +88,13 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
 HostRule rule_of_tensor_member(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Reads,
-       {"shape", "ndim", "dtype", "device", "requires_grad", "T", "data", "nbytes", "element_size",
-        "is_contiguous", "item", "set_"}},
+       {"shape", "ndim", "dtype", "device", "requires_grad", "T", "data", "nbytes", "element_size", "item",
+        "set_"}},
       {HostRule::ReadsNoSizes,
        {"size", "dim", "numel", "is_floating_point", "float", "double", "half", "bfloat16", "int", "long",
         "bool", "cpu"}},
       {HostRule::ReadsLayout, {"stride", "storage_offset"}},
+      {HostRule::ReadsContiguity, {"is_contiguous"}},
       {HostRule::ReadsOrigin, {"is_view"}},
       {HostRule::Resizes, {"resize_"}},
       {HostRule::Differentiates, {"backward"}},

@@ -98,6 +98,11 @@ void Tracer::stop(std::string reason, End end) {
   stop_span_ = vm_.frame()->code->span(vm_.frame()->place());
 }
 
+void Tracer::stop_at_layout() {
+  asks_layout_ = true;
+  stop("the layout of a tensor is asked for");
+}
+
 void Tracer::stop_reading(std::string reason) {
   if (!recorder_.in_application()) return stop(std::move(reason));
   recorder_.stop_noting(reason);

@@ -80,6 +80,8 @@ class Tracer {
   // Runs a call that changes nothing outside and reads nothing but its arguments and what the library
   // defines. Gives its result; nothing when it is not of that kind, before it is done.
   std::optional<Value> run_apart();
+  // Did such a run ask how a tensor lies in memory? What it is given are copies, which lie otherwise.
+  bool asks_layout() const { return asks_layout_; }
 
   // May an application of an autograd function become a node? How many effects on host data are there so
   // far?
@@ -237,6 +239,8 @@ class Tracer {
   std::optional<jit::Recorder::Found> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
   void stop(std::string reason, End end = End::Break);
+  // Of a run that is apart.
+  void stop_at_layout();
   // The program reads elements: the end, or the body of an application is the interpreter's.
   void stop_reading(std::string reason);
   void leave_alone(const Source& source, const Value& v);
@@ -321,6 +325,7 @@ class Tracer {
   std::size_t guards_before_ = 0;  // the instruction that runs
   bool given_up_ = false;
   bool is_apart_ = false;  // nothing outside may be read or changed
+  bool asks_layout_ = false;
   bool records_gradients_;
   std::uint64_t tape_began_;  // nodes of the tape with smaller numbers were there before
   bool differentiated_ = false;

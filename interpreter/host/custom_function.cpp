@@ -102,6 +102,8 @@ class Application final : public CustomRules {
   // Captured code has a node for it, which is told from what forward leaves behind.
   void note() { recorded_.emplace(); }
   bool is_noted() const override { return recorded_.has_value(); }
+  bool is_opaque() const override { return !backward_is_ops_; }
+  void set_backward_is_ops(bool known) { backward_is_ops_ = known; }
   capture::Application recorded(Inputs inputs, Inputs results) {
     capture::Application all = std::move(*recorded_);
     all.name = name();
@@ -327,6 +329,7 @@ class Application final : public CustomRules {
   std::vector<Tensor> dirty_;
   Flags constants_;
   std::optional<capture::Application> recorded_;
+  bool backward_is_ops_ = false;
   levels::LiveApplication alive_;
 };
 
@@ -366,7 +369,9 @@ Value call_autograd(Interpreter& interpreter, const Value& type, Arguments& argu
   capture::BodyScope body(interpreter.impl().vm);
   if (body.is_open()) application->note();
   const Tensors outputs = apply_custom(application, inputs);
-  if (body.is_open()) body.close(application->recorded(inputs, outputs));
+  if (body.is_open()) {
+    application->set_backward_is_ops(body.close(application->recorded(inputs, outputs)));
+  }
   return application->result(outputs);
 }
 

@@ -40,6 +40,7 @@ class Derivative final : public tape::CustomDerivative {
     rules_ = nullptr;
   }
   bool wants_zeros() const override { return wants_zeros_; }
+  bool is_opaque() const override { return rules_ == nullptr || rules_->is_opaque(); }
 
  private:
   using Saved = std::vector<std::unique_ptr<tape::SavedTensor>>;

@@ -36,6 +36,8 @@ class CustomRules {
   virtual std::string name() const = 0;
   // A level that notes ops notes this application as a whole.
   virtual bool is_noted() const { return false; }
+  // Does backward do more than ops on what forward left to it, as far as is known?
+  virtual bool is_opaque() const { return true; }
   // At the bottom, with recording off. `needs`: which inputs some level wants a gradient of.
   virtual Tensors forward(Inputs inputs, const Flags& needs) = 0;
   // At any level. Gradients by input, absent for none, of their sizes.

@@ -27,7 +27,7 @@ class CustomNode final : public Node {
     derivative_->release_saved();
   }
   bool wants_zeros() const override { return derivative_->wants_zeros(); }
-  bool is_custom() const override { return true; }
+  bool is_opaque() const override { return derivative_->is_opaque(); }
 
  private:
   std::unique_ptr<CustomDerivative> derivative_;

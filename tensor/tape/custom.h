@@ -20,6 +20,8 @@ class CustomDerivative {
   virtual void release_saved() {}
   // Are absent gradients of outputs passed as zeros?
   virtual bool wants_zeros() const { return true; }
+  // Is it not known to be ops of what was kept?
+  virtual bool is_opaque() const { return true; }
 };
 
 // Links outputs, computed with recording off, to inputs by one node. Outputs that are not floats stay

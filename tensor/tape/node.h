@@ -84,8 +84,8 @@ class Node : public RefCounted {
   // Absent gradients of outputs become zeros before `backward`.
   virtual bool wants_zeros() const { return true; }
   virtual bool is_leaf() const { return false; }
-  // Is its derivative the program's own, rather than ops?
-  virtual bool is_custom() const { return false; }
+  // Is its derivative code of the program that is not known to be ops alone?
+  virtual bool is_opaque() const { return false; }
 
   // Do hooks on output `a` run before those on `b`, whenever they were added?
   virtual bool hooks_first([[maybe_unused]] std::uint32_t a, [[maybe_unused]] std::uint32_t b) const {

@@ -50,7 +50,7 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
       return false;
     }
     if (node.hooks != nullptr && !node.hooks->retained.empty()) reach.obstacle = "a gradient is retained";
-    if (node.is_custom()) reach.obstacle = "the backward of an `autograd` function is called";
+    if (node.is_opaque()) reach.obstacle = "the backward of an `autograd` function is called";
     if (node.sequence < since) reach.obstacle = "a gradient flows into what was computed before";
     return reach.obstacle.empty();
   });
