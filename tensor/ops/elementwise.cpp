@@ -64,24 +64,39 @@ Tensor div_derivative_divisor(const Tensor& g, const Tensor& b, const Tensor& y,
 }
 
 Tensor pow_derivative(const Tensor& g, const Tensor& a, const Tensor& b) {
-  return drop(ops::eq(b, Tensor::number(0.0)), g * (b * ops::pow(a, b - 1.0)));
+  const Tensor exponent = b.dtype() == DType::Bool ? ops::to(b, g.dtype()) : b;
+  return drop(ops::eq(exponent, Tensor::number(0.0)), g * (exponent * ops::pow(a, exponent - 1.0)));
 }
 Tensor pow_derivative_exponent(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) {
   const Tensor zero = Tensor::number(0.0);
   return drop(ops::logical_and(ops::eq(a, zero), ops::ge(b, zero)), g * (y * ops::log(a)));
 }
 
-// Bounds that were not given are absent.
+// Bounds that were not given are absent. Of the subgradients at a bound it is the one of least norm, as in
+// PyTorch since 2.14: none where the bound is a number, half for each where it is a tensor. Bounds that leave
+// nothing between them have no ties.
 Tensor both(const Tensor& a, const Tensor& b) { return a && b ? ops::logical_and(a, b) : a ? a : b; }
+Tensor tied_to(const Tensor& bound, const Tensor& x, const Tensor& min, const Tensor& max) {
+  return both(ops::eq(x, bound), min && max ? ops::lt(min, max) : Tensor());
+}
 Tensor clamp_derivative(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  return keep(both(min ? ops::ge(x, min) : Tensor(), max ? ops::le(x, max) : Tensor()), g);
+  const auto above = [&] { return min.is_number() ? ops::gt(x, min) : ops::ge(x, min); };
+  const auto below = [&] { return max.is_number() ? ops::lt(x, max) : ops::le(x, max); };
+  const Tensor inside = both(min ? above() : Tensor(), max ? below() : Tensor());
+  Tensor tied;
+  for (const Tensor* bound : {&min, &max}) {
+    if (!*bound || bound->is_number()) continue;
+    const Tensor here = tied_to(*bound, x, min, max);
+    tied = tied ? ops::logical_or(tied, here) : here;
+  }
+  return tied ? share(g, inside, tied) : keep(inside, g);
 }
 Tensor clamp_derivative_min(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  return keep(both(ops::lt(x, min), max ? ops::lt(min, max) : Tensor()), g);
+  return share(g, both(ops::lt(x, min), max ? ops::lt(min, max) : Tensor()), tied_to(min, x, min, max));
 }
 Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
   const Tensor above = ops::gt(x, max);
-  return keep(min ? ops::logical_or(above, ops::lt(max, min)) : above, g);
+  return share(g, min ? ops::logical_or(above, ops::lt(max, min)) : above, tied_to(max, x, min, max));
 }
 
 // ---- Rows ----

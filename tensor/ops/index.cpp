@@ -166,27 +166,40 @@ Tensor padded_to(const Tensor& gradient, const TensorType& source) {
 
 namespace {
 
-// The gradient of the source, which may be larger than the index.
-Tensor source_gradient(const Tensor& g, int dim, const Tensor& index, const TensorType& source) {
-  const Tensor picked = ops::gather(g, dim, index);
+// The gradient of the source, which may be larger than the index, from that of each place of the index.
+Tensor source_gradient(const Tensor& picked, const TensorType& source) {
   if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
   return padded_to(picked, source);
 }
+// Of several elements for one place the last stays, and has the gradient: the one whose number is found
+// there.
+Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, int dim, const Tensor& index) {
+  const Tensor numbers = ops::reshape(ops::arange(0, index.numel()), index.sizes());
+  const Tensor left = ops::scatter(ops::zeros(g.sizes(), DType::I64, g.device()), dim, index, numbers);
+  return ops::where(ops::eq(ops::gather(left, dim, index), numbers), picked, Tensor::number(0.0));
+}
 Tensors scatter_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
+  const Tensor& index = args.inputs[1];
   Tensors result(3);
   if (args.needs[0]) {
-    const Tensor inputs[] = {args.grads[0], args.inputs[1], Tensor::number(std::int64_t{0})};
+    const Tensor inputs[] = {args.grads[0], index, Tensor::number(std::int64_t{0})};
     result[0] = kiln::bind(args.op, inputs, args.attrs).front();
   }
-  if (args.needs[2]) result[2] = source_gradient(args.grads[0], dim, args.inputs[1], args.input_types[2]);
+  if (args.needs[2]) {
+    Tensor picked = ops::gather(args.grads[0], dim, index);
+    if (index.numel() > 1) picked = of_those_that_stay(picked, args.grads[0], dim, index);
+    result[2] = source_gradient(picked, args.input_types[2]);
+  }
   return result;
 }
 Tensors scatter_add_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   Tensors result(3);
   if (args.needs[0]) result[0] = args.grads[0];
-  if (args.needs[2]) result[2] = source_gradient(args.grads[0], dim, args.inputs[1], args.input_types[2]);
+  if (args.needs[2]) {
+    result[2] = source_gradient(ops::gather(args.grads[0], dim, args.inputs[1]), args.input_types[2]);
+  }
   return result;
 }
 Tensors scatter_jvp(const JvpArgs& args) {
@@ -329,12 +342,16 @@ std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, cons
   }
   return rules::infer_same(inputs, attrs);
 }
+// Of its own dtype: bools times a number are bools.
+Tensor times_alpha(const Tensor& source, const Attrs& attrs) {
+  if (rules::float_of(attrs.at("alpha")) == 1) return source;
+  return ops::to(source * rules::number_attr(attrs.at("alpha")), source.dtype());
+}
 void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   const Tensor& x = inputs[0];
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  const double alpha = rules::float_of(attrs.at("alpha"));
-  const Tensor source = alpha == 1 ? inputs[2] : inputs[2] * rules::number_attr(attrs.at("alpha"));
+  const Tensor source = times_alpha(inputs[2], attrs);
   const Tensor values =
       source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
@@ -350,9 +367,7 @@ Tensors index_add_vjp(const VjpArgs& args) {
   Tensors result(3);
   if (args.needs[0]) result[0] = args.grads[0];
   if (args.needs[2]) {
-    const double alpha = rules::float_of(args.attrs.at("alpha"));
-    const Tensor picked = ops::index_select(args.grads[0], dim, args.inputs[1]);
-    result[2] = alpha == 1 ? picked : picked * alpha;
+    result[2] = times_alpha(ops::index_select(args.grads[0], dim, args.inputs[1]), args.attrs);
   }
   return result;
 }
@@ -361,7 +376,7 @@ Tensors index_add_batch(const BatchArgs& args) {
   const Tensor source = rules::with_batch(args, 2);
   const int rank = x.rank() - 1;
   const int dim = dim_attr(args.attrs, "dim", rank);
-  const Tensor scaled = source * rules::number_attr(args.attrs.at("alpha"));
+  const Tensor scaled = times_alpha(source, args.attrs);
   if (rank == 0) return {x + scaled};
   if (!args.batched[1]) return {ops::index_add(x, dim + 1, args.inputs[1], scaled)};
   return {ops::scatter_add(x, dim + 1, spread_index(args.inputs[1], source, dim), scaled)};

@@ -170,7 +170,15 @@ Tensors trace_body(const Op&, Inputs inputs, const Attrs&) { return {ops::sum(op
 // ---- Derivatives and batching ----
 
 Tensor swap_last(const Tensor& x) { return ops::transpose(x, x.rank() - 2, x.rank() - 1); }
-Tensor fold(const Tensor& x) { return ops::reshape(x, Dims{-1, x.size(x.rank() - 1)}); }
+// The rows of a tensor as one matrix; of an empty one, −1 does not say how many.
+Tensor fold(const Tensor& x) {
+  Dims sizes{-1, x.rank() == 0 ? 1 : x.size(x.rank() - 1)};
+  if (x.numel() == 0) {
+    sizes[0] = 1;
+    for (int d = 0; d + 1 < x.rank(); ++d) sizes[0] *= x.size(d);
+  }
+  return ops::reshape(x, sizes);
+}
 
 // The gradient of the right matrix: one product over all rows where only the left one has a batch.
 Tensor right_gradient(const Tensor& a, const Tensor& g, std::span<const Dim> sizes) {
@@ -232,17 +240,14 @@ Tensors linear_vjp(const VjpArgs& args) {
   const Tensor& g = args.grads[0];
   Tensors result(args.input_types.size());
   const bool matrix = args.input_types[1].sizes.size() == 2;
-  const auto rows = [](const Tensor& x) {
-    return ops::reshape(x, Dims{-1, x.rank() == 0 ? 1 : x.size(x.rank() - 1)});
-  };
-  const auto as_rows = [&](const Tensor& x) { return matrix ? rows(x) : ops::reshape(x, Dims{-1, 1}); };
+  const auto as_rows = [&](const Tensor& x) { return matrix ? fold(x) : ops::reshape(x, Dims{-1, 1}); };
   if (args.needs[0]) {
     const Tensor weight = matrix ? args.inputs[1] : ops::unsqueeze(args.inputs[1], 0);
     const Tensor wide = matrix ? g : ops::unsqueeze(g, g.rank());
     result[0] = ops::matmul(wide, weight);
   }
   if (args.needs[1]) {
-    const Tensor product = ops::matmul(ops::transpose(as_rows(g), 0, 1), rows(args.inputs[0]));
+    const Tensor product = ops::matmul(ops::transpose(as_rows(g), 0, 1), fold(args.inputs[0]));
     result[1] = ops::reshape(product, args.input_types[1].sizes);
   }
   if (args.needs.size() > 2 && args.needs[2]) result[2] = ops::sum_to(g, args.input_types[2].sizes);

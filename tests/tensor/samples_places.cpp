@@ -70,11 +70,12 @@ Samples gather_samples() {
           {{real({}), ints({}, {0})}, {{"dim", 0_i}}}};
 }
 // Every place is written once, so that values and derivatives are those of one element.
-Samples scatter_samples(bool repeated) {
-  const std::vector<int> rows =
-      repeated ? std::vector<int>{0, 2, 0, 0, 2, 2} : std::vector<int>{0, 2, 1, 1, 0, 2};
-  return {{{real({3, 3}, 1), ints({2, 3}, rows), real({2, 3}, 2)}, {{"dim", 0_i}}},
+// Places that are met once, twice and not at all.
+Samples scatter_samples() {
+  return {{{real({3, 3}, 1), ints({2, 3}, {0, 2, 1, 1, 0, 2}), real({2, 3}, 2)}, {{"dim", 0_i}}},
+          {{real({3, 3}, 1), ints({2, 3}, {0, 2, 0, 0, 2, 2}), real({2, 3}, 2)}, {{"dim", 0_i}}},
           {{real({2, 3}, 1), ints({2, 2}, {2, 0, 1, 0}), real({3, 4}, 2)}, {{"dim", 1_i}}},
+          {{real({2, 3}, 1), ints({2, 2}, {2, 2, 0, 0}), Tensor::number(1.5)}, {{"dim", 1_i}}},
           {{real({2, 3}, 1), ints({2, 2}, {2, 0, 1, 0}), Tensor::number(1.5)}, {{"dim", 1_i}}},
           {{real({}, 1), ints({}, {0}), real({}, 2)}, {{"dim", 0_i}}}};
 }
@@ -115,8 +116,13 @@ Samples index_samples() {
 Samples index_put_samples() {
   const Tensor rows = ints({2}, {2, 0});
   const Tensor columns = ints({2}, {1, 0});
+  const Tensor twice = ints({4}, {2, 0, -1, 1});  // -1 is 2
   return {{{real({3, 2, 4}, 1), real({2, 2, 4}, 2), rows}, {}},
           {{real({3, 2, 4}, 1), real({4}, 2), rows, columns}, {}},
+          {{real({3, 2, 4}, 1), real({4, 2, 4}, 2), twice}, {}},
+          {{real({3, 2, 4}, 1), real({}, 2), {}, ints({2}, {1, 1})}, {}},
+          {{real({3, 2, 4}, 1), real({4, 2}, 2), twice, {}, ints({4}, {3, 0, 3, 0})}, {}},
+          {{real({3, 2, 4}, 1), real({4}, 2), ints({1}, {2}), ints({3, 1}, {0, 1, 0})}, {}},
           {{real({3, 2, 4}, 1), real({2, 2}, 2), rows, {}, columns}, {{"accumulate", true}}},
           {{real({3, 2, 4}, 1), real({}, 2), {}, columns}, {{"accumulate", true}}}};
 }
@@ -149,13 +155,18 @@ Samples matmul_samples() {
                    {{2, 3, 4}, {4}},
                    {{4}, {2, 4, 3}},
                    {{2, 1, 3, 4}, {3, 4, 2}},
-                   {{3, 4}, {2, 4, 2}}});
+                   {{3, 4}, {2, 4, 2}},
+                   {{2, 3, 4}, {4, 0}},
+                   {{2, 3, 0}, {0, 2}},
+                   {{2, 0, 4}, {4, 2}}});
 }
 Samples linear_samples() {
   return {{{real({3, 4}, 1), real({2, 4}, 2), real({2}, 3)}, {}},
           {{real({2, 3, 4}, 1), real({2, 4}, 2), {}}, {}},
           {{real({4}, 1), real({2, 4}, 2), real({2}, 3)}, {}},
-          {{real({3, 4}, 1), real({4}, 2), real({}, 3)}, {}}};
+          {{real({3, 4}, 1), real({4}, 2), real({}, 3)}, {}},
+          {{real({2, 3, 4}, 1), real({0, 4}, 2), real({0}, 3)}, {}},
+          {{real({2, 3, 0}, 1), real({2, 0}, 2), {}}, {}}};
 }
 
 }  // namespace
@@ -216,8 +227,8 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_sa
       {"as_strided_scatter",
        [] { return Samples{{{real({6}, 1), real({2}, 2)}, {{"size", Dims{2}}, {"stride", Dims{3}}}}}; }},
       {"gather", gather_samples},
-      {"scatter", [] { return scatter_samples(false); }},
-      {"scatter_add", [] { return scatter_samples(true); }},
+      {"scatter", scatter_samples},
+      {"scatter_add", scatter_samples},
       {"scatter_reduce", scatter_reduce_samples},
       {"index_select", index_select_samples},
       {"index_add", index_add_samples},

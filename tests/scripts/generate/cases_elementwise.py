@@ -210,6 +210,15 @@ def ternary():
         "clamp(tensor([-1, 2, 5]), 0, 3)", "clamp(tensor([-1, 2, 5]), min=0)", "clamp(tensor([-1, 2, 5]), max=3)",
         "clamp(tensor([-1, 2, 5]), 0.5, 3.5)", "clamp(tensor([-1.0, 2.0, 5.0]), 0, 3)", "clamp(tensor([1, 2]), 3, 0)",
         "clamp(tensor([1.0, nan]), 0, 1)",
+        *[f"x = tensor([-1.0, 0.0, 0.5, 1.0, 2.0]).requires_grad_(); clamp(x, {bounds}).sum().backward(); x.grad"
+          for bounds in ["min=0", "max=1", "0, 1", "1, 0", "min=tensor(0.0)", "max=tensor([1.0, 0.0, 0.5, 1.0, 3.0])",
+                         "tensor(0.0), tensor(1.0)"]],
+        *["x = tensor([0.0, 0.0, 0.0, 1.0, 2.0, 0.5, 3.0]).requires_grad_(); "
+          "a = tensor([0.0, 0.0, -1.0, 1.0, 3.0, 0.0, 1.0]).requires_grad_(); "
+          "b = tensor([1.0, 0.0, 0.0, 0.5, 2.0, 1.0, 3.0]).requires_grad_(); "
+          f"clamp(x, {bounds}).sum().backward(); [{grads}]"
+          for bounds, grads in [("a, b", "x.grad, a.grad, b.grad"), ("min=a", "x.grad, a.grad"), ("max=b", "x.grad, b.grad")]],
+        "x = tensor([2.0]).requires_grad_(); pow(x, true).backward(); x.grad",
         "clamp(tensor([1.0, 2.0]), nan, 3)", "clamp(tensor([1.0, 2.0]), 0, nan)", "clamp(tensor([1.0, 2.0]))",
         "clamp(tensor([-1.0, 5.0]), tensor([0.0, 0.0]), tensor([1.0, 1.0]))",
         "clamp(tensor([-1.0, 5.0]), min=tensor([0.0, 6.0]))", "clamp(tensor([-1.0, 5.0]), max=tensor(2.0))",

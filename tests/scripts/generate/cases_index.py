@@ -30,6 +30,7 @@ def along_a_dim():
         "index_add(zeros(3), 0, tensor([0, 2]), tensor([1.0, 2.0]))",
         "index_add(zeros(3), 0, tensor([0, 0]), tensor([1.0, 2.0]))",
         "index_add(zeros(3), 0, tensor([0, 0]), tensor([1.0, 2.0]), alpha=2)",
+        "index_add(tensor([[false, true]]), 1, tensor([0, 1]), tensor([[true, false]]), alpha=3)",
         "index_add(zeros(2, 3), 1, tensor([0]), ones(2, 1))", "index_add(zeros(2, 3), 1, tensor([0]), ones(2))",
         "index_add(zeros(3), 0, tensor([3]), ones(1))", "index_add(zeros(3), 0, tensor([0]), tensor([1]))",
         "index_add(zeros(3, dtype=i64), 0, tensor([0]), tensor([1]), alpha=1.5)",
