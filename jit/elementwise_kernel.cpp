@@ -68,7 +68,8 @@ bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::
 }
 
 std::shared_ptr<const KernelPlan> ElementwiseKernel::plan(Inputs inputs, const Dims& symbols) const {
-  return plans_.get(inputs, symbols, [&] { return make_plan(nest(), inputs, symbols, named(symbols)); });
+  return plans_.get(inputs, symbols,
+                    [&] { return make_plan(nest(), layouts_of(inputs), symbols, named(symbols)); });
 }
 
 // By load, in the order of the ops; none when there are no random numbers.

@@ -377,7 +377,7 @@ class Grouper {
       if (nodes.size() < 2) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
-      fusion_.groups.push_back({nodes, space(nodes.front()), {}});
+      fusion_.groups.push_back({nodes, space(nodes.front()), {}, -1});
     }
     for (Group& group : fusion_.groups) {
       for (const int each : group.nodes) {
@@ -421,6 +421,7 @@ std::string print_fusion(const Graph& graph, const Fusion& fusion) {
     text += fmt::format("kernel {} over {}{}{}\n", g, to_string(group.space.axes),
                         group.space.reduces() ? ", row by row" : "",
                         group.space.column_rank > 0 ? " and down the columns" : "");
+    if (group.product >= 0) text += "  in pieces of " + line(group.product) + "\n";
     for (const int each : fusion.groups[g].nodes) text += "  " + line(each) + "\n";
   }
   for (const Unfused& each : fusion.unfused) {

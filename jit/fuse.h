@@ -14,6 +14,7 @@ struct Group {
   std::vector<int> nodes;  // in order
   Space space;
   std::vector<ValueId> outputs;  // values that something outside of the group needs
+  int product = -1;              // the node that it takes along (jit/epilogue.h), where that is known
 };
 
 // A value that goes through memory between a node and one that reads it.

@@ -168,37 +168,65 @@ class Fuser {
 
 }  // namespace
 
-FusedGraph fuse(const Graph& graph) {
-  const auto shared = std::make_shared<const Graph>(lift_views(narrow_writes(graph)));
-  const Graph& source = *shared;
-  const Fusion fusion = find_groups(source);
-  std::vector<Lowered> lowered;
-  std::vector<LoopNest> nests;
-  FusedGraph result;
-  for (const Group& group : fusion.groups) {
-    const std::string name = fmt::format("kernel_{}", lowered.size());
-    lowered.push_back(group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name));
-    if (lowered.back().columns.empty() && has_short_rows(group.space, source.hints))
-      lowered.back() = side_by_side(std::move(lowered.back()));
-    result.loops.push_back(print_loops(lowered.back().passes));
-    nests.insert(nests.end(), lowered.back().passes.begin(), lowered.back().passes.end());
+namespace {
+
+// What becomes of a functional graph, all but the machine code.
+struct Design {
+  std::shared_ptr<const Graph> source;
+  Fusion fusion;
+  std::vector<Lowered> lowered;  // by group
+
+  std::vector<LoopNest> nests() const {
+    std::vector<LoopNest> all;
+    for (const Lowered& each : lowered) all.insert(all.end(), each.passes.begin(), each.passes.end());
+    return all;
   }
-  result.fusion = print_fusion(source, fusion);
+};
+
+Design design(const Graph& graph) {
+  Design made;
+  made.source = std::make_shared<const Graph>(lift_views(narrow_writes(graph)));
+  const Graph& source = *made.source;
+  made.fusion = find_groups(source);
+  for (const Group& group : made.fusion.groups) {
+    const std::string name = fmt::format("kernel_{}", made.lowered.size());
+    Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
+    if (lowered.columns.empty() && has_short_rows(group.space, source.hints))
+      lowered = side_by_side(std::move(lowered));
+    made.lowered.push_back(std::move(lowered));
+  }
+  return made;
+}
+
+// `functions`: by pass of all kernels.
+Graph assemble(const Design& design, const CompiledKernels& compiled) {
+  const Graph& source = *design.source;
+  std::vector<std::string> symbols;
+  for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
   std::vector<std::shared_ptr<const Op>> kernels;
-  if (!nests.empty()) {
-    std::vector<std::string> symbols;
-    for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
-    const CompiledKernels compiled = compile_each_once(nests);
-    auto function = compiled.functions.begin();
-    for (std::size_t k = 0; k < lowered.size(); ++k) {
-      const auto count = static_cast<std::ptrdiff_t>(lowered[k].passes.size());
-      kernels.push_back(op_of(make_kernel(lowered[k], {function, function + count}, compiled.code, symbols),
-                              {shared, fusion.groups[k].nodes, fusion.groups[k].outputs, compiled.code}));
-      function += count;
-    }
+  auto function = compiled.functions.begin();
+  for (std::size_t k = 0; k < design.lowered.size(); ++k) {
+    const Group& group = design.fusion.groups[k];
+    const auto count = static_cast<std::ptrdiff_t>(design.lowered[k].passes.size());
+    kernels.push_back(
+        op_of(make_kernel(design.lowered[k], {function, function + count}, compiled.code, symbols),
+              {design.source, group.nodes, group.outputs, compiled.code}));
+    function += count;
   }
-  result.graph = Fuser(source, fusion, lowered, std::move(kernels)).run();
-  return result;
+  return Fuser(source, design.fusion, design.lowered, std::move(kernels)).run();
+}
+
+}  // namespace
+
+FusedGraph fuse(const Graph& graph) {
+  const Design made = design(graph);
+  const std::vector<LoopNest> nests = made.nests();
+  return {assemble(made, nests.empty() ? CompiledKernels() : compile_each_once(nests))};
+}
+
+Graph outline(const Graph& graph) {
+  const Design made = design(graph);
+  return assemble(made, {std::vector<KernelFn>(made.nests().size(), nullptr), std::make_shared<Codes>()});
 }
 
 const ElementwiseKernel* elementwise_kernel_of(const Op& op) {

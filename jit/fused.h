@@ -12,14 +12,17 @@
 namespace kiln::jit {
 
 struct FusedGraph {
-  Graph graph;                     // Stage::Fused; runs as any graph does
-  std::string fusion;              // print_fusion: what was fused, and why the rest was not
-  std::vector<std::string> loops;  // print_loops of each kernel
+  Graph graph;  // Stage::Fused; runs as any graph does
+
+  std::string fusion() const;              // what was fused, and why the rest was not
+  std::vector<std::string> loops() const;  // of each kernel
 };
 
 // Finds groups in a functional graph, compiles each, and puts one node in its place. Views that kernels read
 // through are gone where nothing else needs them. Throws InternalError when there is no compiler.
 FusedGraph fuse(const Graph& graph);
+// The same for those who only look: nothing is compiled, and it cannot run.
+Graph outline(const Graph& graph);
 
 class ElementwiseKernel;
 // The kernel that is the op's; null when it is no kernel, or one with reductions.

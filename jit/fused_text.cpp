@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "jit/fused.h"
+#include "jit/kernel_notes.h"
 #include "jit/peak.h"
 #include "jit/text.h"
 
@@ -17,6 +18,24 @@ constexpr std::string_view kNoKernels = "nothing is fused: every op is a call of
 const Graph& source_of(const Graph& graph) {
   const std::vector<FusedKernel> kernels = kernels_of(graph);
   return kernels.empty() ? graph : *kernels.front().source;
+}
+
+// A graph with writes is not fused.
+Graph as_fused(const Graph& graph) {
+  const bool is_fusible = graph.is_functional() && graph.stage != Stage::Fused;
+  return is_fusible ? outline(graph) : graph;
+}
+
+// With the products that kernels take along: those are no edges between them any more.
+Fusion fusion_of(const Graph& fused) {
+  Fusion fusion = find_groups(source_of(fused));
+  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  for (std::size_t k = 0; k < notes.size(); ++k) fusion.groups[k].product = notes[k].product;
+  std::erase_if(fusion.unfused, [&fusion](const Unfused& each) {
+    const int group = fusion.group_of[static_cast<std::size_t>(each.consumer)];
+    return group >= 0 && fusion.groups[static_cast<std::size_t>(group)].product == each.producer;
+  });
+  return fusion;
 }
 
 // The node of the graph that a line of a nest computes; null where there is none.
@@ -54,6 +73,21 @@ std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t l
   const std::string place = node == nullptr ? "" : place_text(*kernel.source, *node);
   if (!place.empty()) text += ", " + place;
   return text;
+}
+
+// How a load or a store gets at its elements, where that is not in place.
+std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, const LoopNest& nest,
+                        std::size_t line) {
+  const auto pass = static_cast<std::size_t>(&nest - kernel.lowered->passes.data());
+  const auto at = [pass](const std::vector<std::vector<std::string>>& all, std::size_t k) {
+    return k < all[pass].size() ? all[pass][k] : std::string();
+  };
+  if (line < nest.body.size()) {
+    const Instruction& step = nest.body[line];
+    const bool reads = step.kind == Instruction::Kind::Read;
+    return reads ? at(notes.loads, static_cast<std::size_t>(step.index)) : std::string();
+  }
+  return at(notes.stores, line - store_line(nest, 0));
 }
 
 // "%y = mul(%x, %w) : f32[3], demo.kiln:2:9", or what the line is where it is no node.
@@ -153,19 +187,29 @@ std::string annotated(std::string_view text, const std::vector<Pass>& passes, st
 
 }  // namespace
 
+std::string FusedGraph::fusion() const { return fusion_text(graph); }
+
+std::vector<std::string> FusedGraph::loops() const {
+  std::vector<std::string> all;
+  for (const FusedKernel& each : kernels_of(graph)) all.push_back(print_loops(each.lowered->passes));
+  return all;
+}
+
 std::string fusion_text(const Graph& graph) {
-  const Graph& source = source_of(graph);
-  return print_fusion(source, find_groups(source));
+  const Graph fused = as_fused(graph);
+  const Graph& source = source_of(fused);
+  return print_fusion(source, fusion_of(fused));
 }
 
 std::vector<std::string> why_not_fused(const Graph& graph) {
-  const Graph& source = source_of(graph);
+  const Graph fused = as_fused(graph);
+  const Graph& source = source_of(fused);
   const std::vector<std::string> names = value_names(source);
   const auto name_of = [&](int node) {
     return names[static_cast<std::size_t>(source.nodes[static_cast<std::size_t>(node)].outputs[0])];
   };
   std::vector<std::string> sentences;
-  for (const Unfused& each : find_groups(source).unfused) {
+  for (const Unfused& each : fusion_of(fused).unfused) {
     const std::string place = place_text(source, source.nodes[static_cast<std::size_t>(each.consumer)]);
     sentences.push_back(fmt::format("{} and {} are not one kernel: {}{}", name_of(each.producer),
                                     name_of(each.consumer), each.reason,
@@ -176,9 +220,15 @@ std::vector<std::string> why_not_fused(const Graph& graph) {
 
 std::string loops_text(const Graph& fused) {
   std::string text;
-  for (const FusedKernel& kernel : kernels_of(fused)) {
-    text += print_loops(kernel.lowered->passes,
-                        [&](const LoopNest& nest, std::size_t line) { return about(kernel, nest, line); });
+  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  for (const FusedKernel& kernel : kernels) {
+    const KernelNotes& known = notes[static_cast<std::size_t>(&kernel - kernels.data())];
+    const auto comment = [&](const LoopNest& nest, std::size_t line) {
+      const std::string who = about(kernel, nest, line), how = access_note(kernel, known, nest, line);
+      return who + (who.empty() || how.empty() ? "" : ", ") + how;
+    };
+    text += print_loops(kernel.lowered->passes, comment, known.shared);
   }
   if (text.empty()) return std::string(kNoKernels);
   return text + fmt::format("at most {} B of tensors at once beside the arguments\n", peak_bytes(fused));

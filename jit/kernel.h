@@ -113,6 +113,8 @@ inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 std::int64_t grain_of(const LoopNest& nest);
 // Puts one element on places [from, kVector) of a vector.
 void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);
-KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values);
+KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dims& symbols,
+                     const SymbolValues& values);
+std::vector<Layout> layouts_of(Inputs inputs);
 
 }  // namespace kiln::jit

@@ -13,7 +13,6 @@ namespace {
 
 // Accumulators that stay near the processor, of all reductions together.
 constexpr std::int64_t kAccumulatorBytes = 1 << 15;
-constexpr std::int64_t kTile = 1024;
 // Where lanes are shared among units, their accumulators are memory of the kernel's own: this much, or a
 // small part of what is read.
 constexpr std::int64_t kSharedBytes = 1 << 20;
@@ -37,7 +36,7 @@ Units units_of(const RowRun& run) {
   units.batches = plan.sequence > 0 ? plan.rows / plan.sequence : count_elements(plan.columns) / plan.length;
   units.blocks = std::max<std::int64_t>(1, reduction_blocks(plan.sequence));
   const bool in_tiles = run.lowered.slots.empty() && plan.rows_at_once == 1;
-  units.tile = in_tiles ? std::min(kTile, plan.length) : plan.length;
+  units.tile = in_tiles ? std::min(kColumnTile, plan.length) : plan.length;
   units.tiles = (plan.length + units.tile - 1) / units.tile;
   units.groups = 1;
   std::int64_t item = 0;

@@ -173,10 +173,17 @@ Tensor laid_out(const Tensor& input, std::span<const Layout> layouts) {
   return made;
 }
 
-KernelPlan make_plan(const LoopNest& nest, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
+std::vector<Layout> layouts_of(Inputs inputs) {
+  std::vector<Layout> layouts;
+  for (const Tensor& each : inputs) layouts.push_back(each.layout());
+  return layouts;
+}
+
+KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dims& symbols,
+                     const SymbolValues& values) {
   KernelPlan plan;
   plan.symbols = symbols;
-  for (const Tensor& each : inputs) plan.inputs.push_back(each.layout());
+  plan.inputs = std::move(inputs);
   plan.sizes = evaluate(nest.axes, values);
   for (const Size& each : nest.numbers) plan.numbers.push_back(each.evaluate(values));
   const std::int64_t numel = count_elements(plan.sizes);

@@ -64,8 +64,8 @@ class RowKernel final : public Kernel {
   }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
-    const auto plan =
-        plans_.get(inputs, symbols, [&] { return plan_rows(lowered_, inputs, symbols, named(symbols)); });
+    const auto plan = plans_.get(
+        inputs, symbols, [&] { return plan_rows(lowered_, layouts_of(inputs), symbols, named(symbols)); });
     Tensors outputs;
     outputs.resize(plan->outputs.size());
     for (const LoopNest& nest : lowered_.row_passes()) {
@@ -97,8 +97,7 @@ class RowKernel final : public Kernel {
   }
   Tensors run_passes(RowRun& run) const {
     if (on_columns_) return run_columns(run, grain_);
-    const bool few = run.plan.rows < 4 * std::int64_t{num_threads()} && run.plan.length > 4 * kReductionBlock;
-    few ? pass_by_pass(run, grain_) : row_by_row(run, grain_);
+    goes_pass_by_pass(run.plan) ? pass_by_pass(run, grain_) : row_by_row(run, grain_);
     return {};
   }
   void finish_columns(const RowPlan& plan, Inputs inputs, const Tensors& columns, const Dims& symbols,

@@ -338,8 +338,8 @@ class TileKernel final : public Kernel {
   }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
-    const auto plan =
-        plans_.get(inputs, symbols, [&] { return plan_rows(lowered_, inputs, symbols, named(symbols)); });
+    const auto plan = plans_.get(
+        inputs, symbols, [&] { return plan_rows(lowered_, layouts_of(inputs), symbols, named(symbols)); });
     Tensors outputs;
     for (std::size_t k = 0; k < plan->outputs.size(); ++k)
       outputs.push_back(Tensor::empty(plan->outputs[k], lowered_.outputs[k].dtype, Device{}));

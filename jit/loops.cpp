@@ -159,7 +159,8 @@ std::string line_text(const LoopNest& nest, std::size_t line) {
   return fmt::format("r{} = {} : {}", line, step_text(nest, nest.body[line]), name(nest.body[line].dtype));
 }
 
-std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment) {
+std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment,
+                        std::string_view shared) {
   const LoopNest& first = passes.front();
   std::string text = fmt::format("kernel {} {{\n", first.name);
   if (first.row_rank > 0) {
@@ -167,15 +168,16 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
     text += kept_text(passes, Sizes(rows, first.axes.end()));
     const std::string beside = first.side_by_side ? fmt::format(", {} side by side", kVector) : "";
     text +=
-        fmt::format("  for rows of {} in threads{} {{\n", to_string(Sizes(first.axes.begin(), rows)), beside);
+        fmt::format("  for rows of {} {}{} {{\n", to_string(Sizes(first.axes.begin(), rows)), shared, beside);
     const std::string row = to_string(Sizes(rows, first.axes.end()));
     const std::string over = first.side_by_side ? row : fmt::format("{} in vectors of {}", row, kVector);
     for (; !passes.empty() && passes.front().row_rank > 0; passes = passes.subspan(1))
       text += pass_text(passes.front(), over, "    ", comment);
     text += "  }\n";
+    shared = "in threads";  // of columns
   }
   for (const LoopNest& each : passes) {
-    const std::string over = fmt::format("{} in threads, vectors of {}", to_string(each.axes), kVector);
+    const std::string over = fmt::format("{} {}, vectors of {}", to_string(each.axes), shared, kVector);
     text += pass_text(each, over, "  ", comment);
   }
   return text + "}\n";

@@ -129,8 +129,9 @@ inline std::size_t column_line(const LoopNest& nest, std::size_t column) {
 std::string line_text(const LoopNest& nest, std::size_t line);  // "r2 = add r0, r1 : f32"
 
 // For people: axes, loads with their index maps, the body, stores. `comment` is asked what to say behind each
-// line.
+// line; `shared` is how the elements, or the rows, are shared out.
 using LineComment = std::function<std::string(const LoopNest&, std::size_t line)>;
-std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment = {});
+std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment = {},
+                        std::string_view shared = "in threads");
 
 }  // namespace kiln::jit

@@ -4,6 +4,7 @@
 
 #include "tensor/fixed_order.h"
 #include "tensor/ops/random.h"
+#include "tensor/parallel.h"
 
 namespace kiln::jit {
 namespace {
@@ -121,10 +122,15 @@ void join_rows(RowPlan& plan, const LoopNest& nest, std::size_t outer) {
 
 }  // namespace
 
-RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, const SymbolValues& values) {
+bool goes_pass_by_pass(const RowPlan& plan) {
+  return plan.rows < 4 * std::int64_t{num_threads()} && plan.length > 4 * kReductionBlock;
+}
+
+RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
+                  const SymbolValues& values) {
   RowPlan plan;
   plan.symbols = symbols;
-  for (const Tensor& each : inputs) plan.inputs.push_back(each.layout());
+  plan.inputs = std::move(inputs);
   for (const KernelOutput& each : lowered.outputs) plan.outputs.push_back(evaluate(each.sizes, values));
   const Dims axes = evaluate(lowered.passes[0].axes, values);
   const std::size_t outer = axes.size() - static_cast<std::size_t>(lowered.passes[0].row_rank);

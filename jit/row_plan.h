@@ -6,6 +6,9 @@
 
 namespace kiln::jit {
 
+// Where rows need not be whole, they are cut into pieces of this length.
+inline constexpr std::int64_t kColumnTile = 1024;
+
 struct RowLoadPlan {
   cpu::Distribution distribution;  // of random numbers
   PickPlan pick;                   // of what an op picks
@@ -41,6 +44,9 @@ struct RowPlan {
   std::vector<PassPlan> passes;
 };
 
-RowPlan plan_rows(const Lowered& lowered, Inputs inputs, const Dims& symbols, const SymbolValues& values);
+RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
+                  const SymbolValues& values);
+// Few long rows: each pass goes over all of them, in blocks that threads share.
+bool goes_pass_by_pass(const RowPlan& plan);
 
 }  // namespace kiln::jit

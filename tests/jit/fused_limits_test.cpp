@@ -26,8 +26,8 @@ FusedGraph chain(const std::string& call, int length) {
 }  // namespace
 
 TEST_CASE("a kernel does as much as its code stays in cache", "[jit][fused]") {
-  CHECK(chain("sub", 200).loops.size() == 1);
+  CHECK(chain("sub", 200).loops().size() == 1);
   const FusedGraph functions = chain("tanh", 100);
-  CHECK(functions.loops.size() == 2);
-  CHECK_THAT(functions.fusion, Catch::Contains("the kernel would be too large"));
+  CHECK(functions.loops().size() == 2);
+  CHECK_THAT(functions.fusion(), Catch::Contains("the kernel would be too large"));
 }

@@ -118,11 +118,11 @@ TEST_CASE("loads of what is picked print", "[jit][fused]") {
       "  return %m\n"
       "}\n");
   const FusedGraph fused = fuse(graph);
-  REQUIRE(fused.loops.size() == 2);
-  CHECK(fused.loops[0].find("r0 = load cat(in0, in1.transpose(dim0=0, dim1=1), dim=1) : f32\n") !=
+  REQUIRE(fused.loops().size() == 2);
+  CHECK(fused.loops()[0].find("r0 = load cat(in0, in1.transpose(dim0=0, dim1=1), dim=1) : f32\n") !=
         std::string::npos);
-  CHECK(fused.loops[1].find("r0 = load index(in0, none, in1) : f32\n") != std::string::npos);
-  CHECK(fused.fusion.find("%e to %k: it reads at computed places what the same kernel makes\n") !=
+  CHECK(fused.loops()[1].find("r0 = load index(in0, none, in1) : f32\n") != std::string::npos);
+  CHECK(fused.fusion().find("%e to %k: it reads at computed places what the same kernel makes\n") !=
         std::string::npos);
   const std::vector<Tensor> arguments = {values({3, 8}, DType::F32, 1), values({8, 3}, DType::F32, 2),
                                          indices({4}, DType::I64, 16)};
@@ -181,7 +181,7 @@ TEST_CASE("tensors that are converted when they are joined are joined before", "
       "  return %e\n"
       "}\n");
   const FusedGraph fused = fuse(graph);
-  CHECK(fused.fusion.ends_with("%c to %d: cat converts what it reads\n"));
+  CHECK(fused.fusion().ends_with("%c to %d: cat converts what it reads\n"));
   const std::vector<Tensor> arguments = {values({4}, DType::F32, 1), values({3}, DType::I32, 2)};
   check_same(graph, fused, arguments);
 }

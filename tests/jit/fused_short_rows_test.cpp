@@ -57,7 +57,7 @@ TEST_CASE("short rows are one kernel, side by side", "[jit][fused]") {
       const Graph graph = graph_of(kNormal, name, m);
       const FusedGraph fused = fuse(graph);
       REQUIRE(fused.graph.nodes.size() == 1);
-      REQUIRE(fused.loops[0].find("for rows of [n] in threads, 16 side by side {") != std::string::npos);
+      REQUIRE(fused.loops()[0].find("for rows of [n] in threads, 16 side by side {") != std::string::npos);
       for (const Dim n : {0, 1, 15, 16, 17, 33, 1000}) {
         const int before = num_threads();
         set_num_threads(n % 2 + 1);
@@ -83,7 +83,7 @@ TEST_CASE("loops of short rows print", "[jit][fused]") {
       "  %y = mul(%e, %r) : f32[n, 10]\n"
       "  return %y, %s\n"
       "}\n");
-  CHECK(fuse(graph).loops[0] ==
+  CHECK(fuse(graph).loops()[0] ==
         "kernel kernel_0 {\n"
         "  kept0 : f32[10] of 16 rows\n"
         "  kept1 : f32 of 16 rows\n"
@@ -166,7 +166,7 @@ TEST_CASE("short rows that nothing goes through again are left to the eager kern
       "  %r = sqrt(%s) : f32[n]\n"
       "  return %r\n"
       "}\n");
-  CHECK(fuse(graph).fusion ==
+  CHECK(fuse(graph).fusion() ==
         "%e to %s: its rows are short, and are not gone through again\n"
         "%s to %r: its rows are short, and are not gone through again\n");
 }
@@ -178,5 +178,5 @@ TEST_CASE("rows that are short now and may be long later are left to the eager k
       "  %s = sum(%e, dim=[1], keepdim=false) : f32[n]\n"
       "  return %s\n"
       "}\n");
-  CHECK(fuse(graph).fusion == "%e to %s: its rows are short, and may be long in another call\n");
+  CHECK(fuse(graph).fusion() == "%e to %s: its rows are short, and may be long in another call\n");
 }

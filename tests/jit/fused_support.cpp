@@ -48,13 +48,13 @@ void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
   const Outcome actual =
       outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
   CHECK(actual.error == expected.error);
-  std::string loops;
-  for (const std::string& each : fused.loops) loops += each;
   REQUIRE(actual.results.size() == expected.results.size());
   for (std::size_t k = 0; k < actual.results.size(); ++k) {
     if (same_bits(actual.results[k], expected.results[k])) continue;
+    std::string loops;
+    for (const std::string& each : fused.loops()) loops += each;
     FAIL_CHECK("output " << k << " of\n"
-                         << print_graph(graph) << fused.fusion << loops << describe(actual.results[k])
+                         << print_graph(graph) << fused.fusion() << loops << describe(actual.results[k])
                          << "\nnot\n"
                          << describe(expected.results[k]) << "\nfor " << describe(arguments[0]));
   }

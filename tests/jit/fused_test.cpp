@@ -259,7 +259,7 @@ TEST_CASE("random elementwise programs compiled give the bits of their ops", "[j
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
     kernels += static_cast<int>(fused.graph.kernels.size());
-    for (const std::string& each : fused.loops)
+    for (const std::string& each : fused.loops())
       placed += each.find("the rest of") != std::string::npos ? 1 : 0;
     INFO("seed " << seed);
     // One compilation serves all sizes.
@@ -323,7 +323,7 @@ TEST_CASE("every value that goes through memory between two nodes has a reason",
       "  %f = neg(%e) : f32[4, 4]\n"
       "  return %f\n"
       "}\n");
-  CHECK(fuse(graph).fusion ==
+  CHECK(fuse(graph).fusion() ==
         "kernel 0 over [4, 4]\n"
         "  %b = mul(%x, %a) : f32[4, 4]\n"
         "  %c = relu(%b) : f32[4, 4]\n"
@@ -359,7 +359,7 @@ TEST_CASE("random numbers are made where they are read, those of the ops one by 
     const Graph graph = parse_graph(text);
     const FusedGraph fused = fuse(graph);
     std::string loops;
-    for (const std::string& each : fused.loops) loops += each;
+    for (const std::string& each : fused.loops()) loops += each;
     for (const char* each : {"uniform", "normal", "rand_like", "randn_like"})
       CHECK(loops.find(std::string("draw ") + each) != std::string::npos);
     for (const auto& [n, m] : {std::pair<Dim, Dim>{0, 3}, {1, 1}, {3, 5}, {20, 70}, {500, 301}}) {
@@ -390,7 +390,7 @@ TEST_CASE("a dropout is part of the kernel around it", "[jit][fused]") {
       "  %y = mul(%e, %s) : f32[n]\n"
       "  return %y\n"
       "}\n");
-  CHECK(fuse(graph).loops[0] ==
+  CHECK(fuse(graph).loops()[0] ==
         "kernel kernel_0 {\n"
         "  r3 = constant 1.25 : f64\n"
         "  for [n] in threads, vectors of 16 {\n"
@@ -456,8 +456,8 @@ TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
       "  return %b, %c\n"
       "}\n");
   const FusedGraph fused = fuse(graph);
-  REQUIRE(fused.loops.size() == 1);
-  CHECK(fused.loops[0] ==
+  REQUIRE(fused.loops().size() == 1);
+  CHECK(fused.loops()[0] ==
         "kernel kernel_0 {\n"
         "  r3 = size s : i64\n"
         "  for [s, 4] in threads, vectors of 16 {\n"

@@ -33,7 +33,7 @@ TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fuse
       "}\n");
   const FusedGraph fused = fuse(graph);
   CHECK(fused.graph.nodes.size() == 1);
-  CHECK(fused.fusion.starts_with("kernel 0 over [1, n, 4]\n"));
+  CHECK(fused.fusion().starts_with("kernel 0 over [1, n, 4]\n"));
   for (const Dim n : {0, 1, 3, 700}) {
     const std::vector<Tensor> arguments = {values({n, 4, 6}, DType::F32, 1), values({4, 1}, DType::F32, 2),
                                            values({n, 6, 2, 2}, DType::F32, 3), values({}, DType::F32, 4)};
@@ -74,7 +74,7 @@ TEST_CASE("a view of what others read as well, or across rows of several tensors
       "  %f = sqrt(%e) : f32[6, n]\n"
       "  return %c, %d, %f\n"
       "}\n");
-  CHECK(fuse(graph).fusion ==
+  CHECK(fuse(graph).fusion() ==
         "%a to %b: transpose is a view: what it shows is read where it lies\n"
         "%b to %c: transpose is a view: what it shows is read where it lies\n"
         "%d to %e: transpose is a view: what it shows is read where it lies\n"
@@ -94,10 +94,10 @@ TEST_CASE("a write to part of a tensor is a store into a view of it", "[jit][fus
       "  write %u <- %5\n"
       "}\n");
   const FusedGraph fused = fuse(graph);
-  REQUIRE(fused.loops.size() == 1);
+  REQUIRE(fused.loops().size() == 1);
   CHECK(fused.graph.nodes.size() == 1);
-  CHECK(fused.loops[0].find("store out0.slice(dim=0, start=1, end=-1, step=1)"
-                            ".slice(dim=1, start=1, end=-1, step=1) = r2 : f32, the rest of in0\n") !=
+  CHECK(fused.loops()[0].find("store out0.slice(dim=0, start=1, end=-1, step=1)"
+                              ".slice(dim=1, start=1, end=-1, step=1) = r2 : f32, the rest of in0\n") !=
         std::string::npos);
   for (const auto& [n, m] : {std::pair<Dim, Dim>{5, 6}, {3, 3}, {70, 300}, {300, 5}}) {
     for (const bool across : {false, true}) {
