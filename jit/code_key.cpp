@@ -63,10 +63,11 @@ void put(Key& key, const Instruction& step) {
 }
 
 void put(Key& key, const Store& store) {
-  const auto& [value, dtype, output, buffer, per_row, around] = store;
+  const auto& [value, dtype, output, buffer, per_row, around, past_caches] = store;
   key.put(value);
   key.put(dtype);
   key.put(per_row);
+  key.put(past_caches);
 }
 
 void put(Key& key, const Reduction& reduction) {

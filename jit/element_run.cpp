@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "jit/past_caches.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/walk.h"
 
@@ -37,8 +38,8 @@ class Vectors {
 
 ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
                        const cpu::BlockKernel* called, Inputs inputs, std::span<const Generator> draws,
-                       Inputs outputs, bool once)
-    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), once_(once) {
+                       Inputs outputs, Writes writes)
+    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), writes_(writes) {
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
     if (access == Access::Drawn || access == Access::Picked) {
@@ -96,7 +97,9 @@ class ElementRun::Piece {
     for (std::int64_t at = begin; at < end;) {
       const std::int64_t count = length_at(at, end);
       place(at, count);
-      failed |= count < kVector ? short_call(count) : call(count);
+      const bool are_whole = at % kVector == 0 && count % kVector == 0;
+      failed |=
+          count < kVector ? short_call(count) : call(count, are_whole && run_.writes_ == Writes::PastCaches);
       for (StoreWalk& each : store_walks_) scatter(each, count);
       at += count;
     }
@@ -108,8 +111,21 @@ class ElementRun::Piece {
   std::int64_t length_at(std::int64_t at, std::int64_t end) const {
     std::int64_t rest = end - at;
     if (!plan_.all_direct) rest = length_of_block(at, rest);
-    // The last vector of a call computes elements of the one before again.
-    return run_.once_ && rest > kVector ? rest / kVector * kVector : rest;
+    const std::int64_t in_vectors = rest > kVector ? rest / kVector * kVector : rest;
+    switch (run_.writes_) {
+      case Writes::Plainly:
+        break;
+      case Writes::Once:  // the last vector of a call computes elements of the one before again
+        return in_vectors;
+      case Writes::PastCaches:
+        if (!begins_anywhere())
+          return at % kVector == 0 ? in_vectors : std::min(rest, kVector - at % kVector);
+    }
+    return rest;
+  }
+  // Do calls begin where rows or what is picked do, not where vectors could?
+  bool begins_anywhere() const {
+    return !run_.picks_.empty() || (plan_.by_rows && plan_.axes.back() % kVector != 0);
   }
   std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
     if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
@@ -211,13 +227,14 @@ class ElementRun::Piece {
     places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
     if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
-  std::uint64_t call(std::int64_t count) const {
+  std::uint64_t call(std::int64_t count, bool past_caches = false) const {
     KernelCall call{};
     call.places = places_.data();
     call.moves = moves_.data();
     call.numbers = plan_.numbers.data();
     call.called = run_.called_;
     call.count = count;
+    call.past_caches = past_caches ? 1 : 0;
     return run_.function_(&call);
   }
 
@@ -257,7 +274,9 @@ class ElementRun::Piece {
 };
 
 std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
-  return Piece(*this).run(begin, end);
+  const std::uint64_t failed = Piece(*this).run(begin, end);
+  if (writes_ == Writes::PastCaches) settle_past_caches();
+  return failed;
 }
 
 }  // namespace kiln::jit

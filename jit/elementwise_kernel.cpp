@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "jit/past_caches.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/parallel.h"
 
@@ -18,7 +19,9 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   const std::vector<Generator> draws = next_draws();
   Tensors outputs;
   for (std::size_t k = 0; k < nest().stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
-  const ElementRun run(nest(), *plan, functions_[0], called_[0].data(), inputs, draws, outputs);
+  using Writes = ElementRun::Writes;
+  const Writes writes = go_past_caches(lowered_, outputs) ? Writes::PastCaches : Writes::Plainly;
+  const ElementRun run(nest(), *plan, functions_[0], called_[0].data(), inputs, draws, outputs, writes);
   const std::int64_t count = count_elements(plan->sizes);
   if (count == 0) return outputs;
   std::atomic<std::uint64_t> failed{0};
@@ -50,7 +53,8 @@ ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& s
   }
   const KernelPlan& known = *plan;
   return {std::move(plan),
-          ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs, overwrites),
+          ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs,
+                     overwrites ? ElementRun::Writes::Once : ElementRun::Writes::Plainly),
           count_elements(known.sizes)};
 }
 

@@ -8,6 +8,7 @@
 #include "jit/elementwise_kernel.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
+#include "jit/past_caches.h"
 #include "jit/rewrite.h"
 #include "jit/same_code.h"
 
@@ -166,6 +167,23 @@ class Fuser {
   Rewriter rewriter_;
 };
 
+// By value: does a node read it that is not of the kernel which makes it?
+std::vector<bool> read_elsewhere(const Graph& graph, const Fusion& fusion) {
+  const std::vector<int> producers = graph.producers();
+  std::vector<bool> read(graph.values.size(), false);
+  for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
+    const int group = fusion.group_of[place];
+    for (const Operand& each : graph.nodes[place].operands) {
+      if (!each.is_value()) continue;
+      const int maker = producers[static_cast<std::size_t>(each.value)];
+      const bool is_own =
+          group >= 0 && maker >= 0 && fusion.group_of[static_cast<std::size_t>(maker)] == group;
+      if (!is_own) read[static_cast<std::size_t>(each.value)] = true;
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 namespace {
@@ -188,11 +206,15 @@ Design design(const Graph& graph) {
   made.source = std::make_shared<const Graph>(lift_views(narrow_writes(graph)));
   const Graph& source = *made.source;
   made.fusion = find_groups(source);
+  const std::vector<bool> is_read = read_elsewhere(source, made.fusion);
   for (const Group& group : made.fusion.groups) {
     const std::string name = fmt::format("kernel_{}", made.lowered.size());
     Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
     if (lowered.columns.empty() && has_short_rows(group.space, source.hints))
       lowered = side_by_side(std::move(lowered));
+    std::vector<bool> read_later;
+    for (const ValueId id : group.outputs) read_later.push_back(is_read[static_cast<std::size_t>(id)]);
+    mark_past_caches(lowered, read_later, source.hints);
     made.lowered.push_back(std::move(lowered));
   }
   return made;

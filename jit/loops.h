@@ -84,6 +84,7 @@ struct Store {
   int buffer = -1;             // or among what it keeps of the row for a later pass
   bool per_row = false;        // one element for each row
   std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
+  bool past_caches = false;    // asked of each call (jit/past_caches.h)
 };
 
 // All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).

@@ -32,6 +32,7 @@ struct RowRun {
   std::vector<Tensor> copies;
   std::vector<Slot> slots;                         // by row and slot
   std::vector<std::atomic<std::uint64_t>> failed;  // by pass
+  bool past_caches = false;                        // stores that may go past them do
 
   RowRun(const Lowered& lowered, const RowPlan& plan, const std::vector<KernelFn>& functions,
          const std::vector<std::vector<cpu::BlockKernel>>& called, Inputs inputs, const Tensors& results);
@@ -75,6 +76,9 @@ class Worker {
  public:
   // `kept`: where what passes keep of row 0 begins; `kept_rows`: whether every row has its own.
   Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   // Lanes of the pass' reductions are there to be folded afterwards. Where rows follow each other in memory,
   // `end` may lie in a later one.

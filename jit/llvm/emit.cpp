@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
@@ -72,7 +73,8 @@ enum Field : unsigned {
   kValid,
   kOdd,
   kStart,
-  kAhead
+  kAhead,
+  kPastCaches
 };
 
 class Emitter {
@@ -131,8 +133,9 @@ class Emitter {
       if (!nest_.body[i].invariant) instruction(i);
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row) store(k);
+      if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) store(k);
     }
+    if (past_caches_ != nullptr) store_past_caches();
     for (Lanes& each : lanes_) reduce(each);
     for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
     Value* const next = build_.CreateAdd(at, build_.getInt64(kVector));
@@ -243,6 +246,35 @@ class Emitter {
     build_.CreateAlignedStore(value, element_place(stores_[index], store.dtype),
                               llvm::Align(size_of(store.dtype)));
   }
+  // Those that may: one way or the other.
+  void store_past_caches() {
+    llvm::BasicBlock* const past = block("past_caches");
+    llvm::BasicBlock* const plain = block("plain");
+    llvm::BasicBlock* const stored = block("stored");
+    build_.CreateCondBr(past_caches_, past, plain);
+    build_.SetInsertPoint(past);
+    each_past_caches([this](std::size_t k) {
+      const Store& store = nest_.stores[k];
+      constexpr std::uint64_t kLine = 64;
+      Value* const value = registers_[static_cast<std::size_t>(store.value)];
+      const llvm::Align align(std::min(kLine, kVector * size_of(store.dtype)));
+      at_line(store_line(nest_, k));
+      build_.CreateAlignedStore(value, element_place(stores_[k], store.dtype), align)
+          ->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                        llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
+    });
+    build_.CreateBr(stored);
+    build_.SetInsertPoint(plain);
+    each_past_caches([this](std::size_t k) { store(k); });
+    build_.CreateBr(stored);
+    build_.SetInsertPoint(stored);
+  }
+  template <class F>
+  void each_past_caches(F&& f) {
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+      if (nest_.stores[k].past_caches) f(k);
+    }
+  }
   // Of the elements at hand in what goes on with the loop.
   Value* element_place(Value* first, DType dtype) {
     Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(dtype)));
@@ -272,6 +304,9 @@ class Emitter {
       odd_ = field(kOdd, build_.getInt64Ty());
       valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
     }
+    if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
+                    [](const Store& each) { return each.past_caches; }))
+      past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
     for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
       loads_.push_back(element(places, pointer_, k));
       moves_.push_back(nest_.loads[k].invariant ? nullptr : element(moves, build_.getInt64Ty(), k));
@@ -574,6 +609,7 @@ class Emitter {
   Value* odd_ = nullptr;
   Value* ahead_ = nullptr;
   Value* valid_ = nullptr;
+  Value* past_caches_ = nullptr;  // of a nest with stores that may
   std::vector<Lanes> lanes_;
   std::vector<Value*> registers_;
 };
