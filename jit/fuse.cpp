@@ -13,6 +13,7 @@
 #include "jit/lower.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/products.h"
 #include "tensor/ops/random.h"
 
 namespace kiln::jit {
@@ -24,6 +25,8 @@ static_assert(kMostWork / kCostly <= kMostFailures, "each op that may fail has a
 constexpr std::size_t kMostValues = 24;
 // Bytes of memory that are worth another kernel.
 constexpr std::int64_t kWorthAKernel = 32 * 1024;
+// Products from here on do not stay in a near cache until what follows reads them.
+constexpr std::int64_t kLargeProduct = 1 << 20;
 // Fewer elements than this stay in cache between what computes them and a sum down the columns, and the eager
 // one sets up less.
 constexpr std::int64_t kFewForColumns = 1 << 20;
@@ -369,12 +372,31 @@ class Grouper {
     return false;
   }
 
+  // Is it worth a kernel of its own, since that goes through a large product while it is made? As
+  // find_epilogues (jit/epilogue.h) asks.
+  bool takes_product(int place) const {
+    if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
+      return false;
+    int before = place;
+    while (before > 0 && node(before - 1).is_view()) --before;
+    const int product = before - 1;
+    if (product < 0 || node(product).is_constant() || node(product).form != Form::Plain ||
+        !gives_pieces(*node(product).op))
+      return false;
+    const ValueId made = node(product).outputs[0];
+    const bool is_float = type_of(made).dtype == DType::F32 || type_of(made).dtype == DType::F64;
+    const auto& operands = node(place).operands;
+    return is_float && bytes_of(made) >= kLargeProduct && sizes(product) == sizes(place) && !is_kept(made) &&
+           values_read_[static_cast<std::size_t>(product)].size() == 1 &&
+           std::count(operands.begin(), operands.end(), Operand::of(made)) == 1;
+  }
+
   void collect() {
     std::erase_if(fusion_.unfused,
                   [this](const Unfused& each) { return leader(each.producer) == leader(each.consumer); });
     fusion_.group_of.assign(graph_.nodes.size(), -1);
     for (const std::vector<int>& nodes : members_) {
-      if (nodes.size() < 2) continue;
+      if (nodes.empty() || (nodes.size() == 1 && !takes_product(nodes[0]))) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
       fusion_.groups.push_back({nodes, space(nodes.front()), {}, -1});

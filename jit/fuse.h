@@ -25,7 +25,7 @@ struct Unfused {
 };
 
 struct Fusion {
-  std::vector<Group> groups;  // of two nodes and more
+  std::vector<Group> groups;  // of two nodes and more, or of one that a large product can take along
   std::vector<int> group_of;  // by node; -1: runs alone, as in eager
   std::vector<Unfused> unfused;
 };

@@ -218,11 +218,23 @@ void visit(DType dtype, F&& f) {
 
 }  // namespace
 
+namespace {
+
+void hand_out(const Tensor& whole, ResultPieces* pieces) {
+  constexpr std::int64_t kPiece = 1 << 14;
+  if (pieces == nullptr) return;
+  parallel_for(whole.numel(), kPiece,
+               [&](std::int64_t begin, std::int64_t end) { pieces->piece(begin, end); });
+}
+
+}  // namespace
+
 void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, const Tensor& bias,
-              const Tensor& y) {
+              const Tensor& y, ResultPieces* pieces) {
   const DType dtype = y.dtype();
   if (!is_trivial(shape) && through_library(dtype) &&
-      onednn::convolve(shape, dtype, x.raw(), weight.raw(), bias ? bias.raw() : nullptr, y.raw_writable())) {
+      onednn::convolve(shape, dtype, x.raw(), weight.raw(), bias ? bias.raw() : nullptr, y.raw_writable(),
+                       pieces)) {
     return;
   }
   if (dtype == DType::BF16) {
@@ -235,13 +247,18 @@ void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, con
     if (is_trivial(shape)) return fill_planes(shape, add, y.writable<T>());
     Matrices<T>(shape).forward(x.data<T>(), weight.data<T>(), add, y.writable<T>());
   });
+  hand_out(y, pieces);
 }
 
-void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x) {
-  if (is_trivial(shape)) return clear(x);
+void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x,
+                    ResultPieces* pieces) {
+  if (is_trivial(shape)) {
+    clear(x);
+    return hand_out(x, pieces);
+  }
   const DType dtype = x.dtype();
   if (through_library(dtype) &&
-      onednn::convolve_input(shape, dtype, y.raw(), weight.raw(), x.raw_writable())) {
+      onednn::convolve_input(shape, dtype, y.raw(), weight.raw(), x.raw_writable(), pieces)) {
     return;
   }
   if (dtype == DType::BF16) {
@@ -250,6 +267,7 @@ void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weigh
     return copy(x, result);
   }
   visit(dtype, [&]<class T>() { Matrices<T>(shape).input(y.data<T>(), weight.data<T>(), x.writable<T>()); });
+  hand_out(x, pieces);
 }
 
 void convolve_weight(const ConvShape& shape, const Tensor& x, const Tensor& y, const Tensor& weight) {

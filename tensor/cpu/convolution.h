@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tensor/tensor.h"
+#include "tensor/cpu/result_pieces.h"
 
 namespace kiln::cpu {
 
@@ -33,9 +33,11 @@ struct ConvShape {
 // weight sums blocks of images, which its sizes alone determine, and then the blocks in order. Nothing
 // depends on the number of threads. f32 and bf16, which adds up in f32, go through oneDNN where that is
 // installed, else like the other dtypes through a product of matrices; the two round differently.
+// `pieces` are given the result: by images where these are computed so, else when it is whole.
 void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, const Tensor& bias,
-              const Tensor& y);
-void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x);
+              const Tensor& y, ResultPieces* pieces = nullptr);
+void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weight, const Tensor& x,
+                    ResultPieces* pieces = nullptr);
 void convolve_weight(const ConvShape& shape, const Tensor& x, const Tensor& y, const Tensor& weight);
 
 }  // namespace kiln::cpu

@@ -151,6 +151,20 @@ class Cut {
             : n * shape_.groups * shape_.out_channels * shape_.out_plane() + cut.result_row * shape_.out[1];
     return item_ * before;
   }
+  // Hands out what a stripe of an image gives, of an image or of its result: some rows of each channel.
+  void hand_out(std::int64_t n, std::int64_t stripe, ResultPieces* pieces) const {
+    if (pieces == nullptr) return;
+    const bool is_image = piece_.kind == Kind::Input;
+    const std::int64_t channels = shape_.groups * (is_image ? shape_.in_channels : shape_.out_channels);
+    const std::int64_t plane = is_image ? shape_.in_plane() : shape_.out_plane();
+    if (stripes_.size() == 1) return pieces->piece(n * channels * plane, (n + 1) * channels * plane);
+    const std::int64_t width = is_image ? shape_.in[1] : shape_.out[1];
+    const Stripe& cut = stripes_[static_cast<std::size_t>(stripe)];
+    const std::int64_t first = (is_image ? cut.image_row : cut.result_row) * width;
+    const std::int64_t count = (is_image ? cut.shape.in[0] : cut.shape.out[0]) * width;
+    for (std::int64_t c = n * channels; c < (n + 1) * channels; ++c)
+      pieces->piece(c * plane + first, c * plane + first + count);
+  }
 
  private:
   ConvShape shape_;
@@ -174,7 +188,7 @@ std::vector<Bytes> laid_out_weights(const std::vector<std::shared_ptr<const Plan
 // The result of the images, or with Kind::Input their gradient of the result's. One image after another
 // within a stripe, on all threads. False when oneDNN has no such convolution.
 bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::byte* from,
-                     const std::byte* weight, const std::byte* bias, std::byte* into) {
+                     const std::byte* weight, const std::byte* bias, std::byte* into, ResultPieces* pieces) {
   const Cut cut(kind, dtype, shape, bias != nullptr);
   const auto plans = cut.plans(1);
   if (plans.empty()) return false;
@@ -192,6 +206,7 @@ bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::
       }
       runner->load(read, from + cut.at(read, n, stripe));
       runner->run(into + cut.at(written, n, stripe));
+      cut.hand_out(n, stripe, pieces);
     }
   });
   return true;
@@ -200,13 +215,13 @@ bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::
 }  // namespace
 
 bool convolve(const ConvShape& shape, DType dtype, const std::byte* x, const std::byte* weight,
-              const std::byte* bias, std::byte* y) {
-  return through_weights(Kind::Forward, shape, dtype, x, weight, bias, y);
+              const std::byte* bias, std::byte* y, ResultPieces* pieces) {
+  return through_weights(Kind::Forward, shape, dtype, x, weight, bias, y, pieces);
 }
 
 bool convolve_input(const ConvShape& shape, DType dtype, const std::byte* y, const std::byte* weight,
-                    std::byte* x) {
-  return through_weights(Kind::Input, shape, dtype, y, weight, nullptr, x);
+                    std::byte* x, ResultPieces* pieces) {
+  return through_weights(Kind::Input, shape, dtype, y, weight, nullptr, x, pieces);
 }
 
 bool convolve_weight(const ConvShape& shape, DType dtype, const std::byte* x, const std::byte* y,

@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/convolution.h"
 #include "tensor/ops/conv_rules.h"
+#include "tensor/ops/products.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
 
@@ -72,33 +73,39 @@ cpu::ConvShape shape_of(const Dims& x, const Dims& weight, const Dims& y, const 
 
 // Runs `kernel` on dense tensors of a dtype it knows.
 template <class Kernel>
-Tensors run(const TensorType& type, Inputs inputs, Kernel kernel) {
+Tensors run(const TensorType& type, Inputs inputs, cpu::ResultPieces* pieces, Kernel kernel) {
   const DType dtype = type.dtype == DType::F16 ? DType::F32 : type.dtype;
   Tensor dense[3];
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]) dense[i] = ops::dense(inputs[i], dtype);
   const Tensor result = Tensor::empty(type.sizes, dtype, type.device);
+  if (pieces != nullptr) pieces->begin(result);
   kernel(dense, result);
   return {ops::cast(result, type.dtype)};
 }
 
-Tensors convolution(const Op&, Inputs in, const Attrs& attrs) {
+Tensors convolve(Inputs in, const Attrs& attrs, cpu::ResultPieces* pieces) {
   const ConvOptions options = conv_options(attrs, in[0].sizes().size() - 2);
   const TensorType type = ops::convolved_type(in[0].type(), in[1].type(), options, attrs);
   if (in[2]) ops::check_conv_bias(in[2].type(), in[0].type(), in[1].size(0), attrs);
   const cpu::ConvShape shape = shape_of(in[0].sizes(), in[1].sizes(), type.sizes, options);
-  return run(type, in, [&](const Tensor* from, const Tensor& y) {
-    cpu::convolve(shape, from[0], from[1], from[2], y);
+  return run(type, in, pieces, [&](const Tensor* from, const Tensor& y) {
+    cpu::convolve(shape, from[0], from[1], from[2], y, pieces);
   });
 }
+Tensors convolution(const Op&, Inputs in, const Attrs& attrs) { return convolve(in, attrs, nullptr); }
 
-Tensors convolution_input(const Op&, Inputs in, const Attrs& attrs) {
+Tensors convolve_input(Inputs in, const Attrs& attrs, cpu::ResultPieces* pieces) {
   const ConvOptions options = conv_options(attrs, in[0].sizes().size() - 2);
   const TensorType type =
       ops::convolution_input_type(in[0].type(), in[1].type(), attrs.get<Dims>("sizes"), options, attrs);
   const cpu::ConvShape shape = shape_of(type.sizes, in[1].sizes(), in[0].sizes(), options);
-  return run(type, in,
-             [&](const Tensor* from, const Tensor& x) { cpu::convolve_input(shape, from[0], from[1], x); });
+  return run(type, in, pieces, [&](const Tensor* from, const Tensor& x) {
+    cpu::convolve_input(shape, from[0], from[1], x, pieces);
+  });
+}
+Tensors convolution_input(const Op&, Inputs in, const Attrs& attrs) {
+  return convolve_input(in, attrs, nullptr);
 }
 
 Tensors convolution_weight(const Op&, Inputs in, const Attrs& attrs) {
@@ -106,7 +113,7 @@ Tensors convolution_weight(const Op&, Inputs in, const Attrs& attrs) {
   const TensorType types[] = {in[0].type(), in[1].type()};
   const TensorType type = infer_weight(types, attrs)[0];
   const cpu::ConvShape shape = shape_of(in[0].sizes(), type.sizes, in[1].sizes(), options);
-  return run(type, in, [&](const Tensor* from, const Tensor& weight) {
+  return run(type, in, nullptr, [&](const Tensor* from, const Tensor& weight) {
     cpu::convolve_weight(shape, from[0], from[1], weight);
   });
 }
@@ -125,6 +132,16 @@ Op primitive(std::string_view signature, std::string_view documentation, std::st
 }
 
 }  // namespace
+
+PiecesFn pieces_of_convolutions(const Op& op) {
+  if (op.eager == convolution)
+    return [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) { convolve(in, attrs, &to); };
+  if (op.eager == convolution_input)
+    return [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) {
+      convolve_input(in, attrs, &to);
+    };
+  return nullptr;
+}
 
 void add_convolution_ops(OpTable& table) {
   Op forward = primitive(

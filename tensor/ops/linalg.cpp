@@ -340,9 +340,9 @@ void add_linalg_ops(OpTable& table) {
   add_matrix_function_ops(table);
 }
 
-bool gives_pieces(const Op& op) { return op.eager == matmul_eager || op.eager == linear_eager; }
+namespace {
 
-void run_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
+void product_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
   if (op.eager == matmul_eager) {
     cpu::matmul(inputs[0], inputs[1], &pieces);
     return;
@@ -355,6 +355,12 @@ void run_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultP
   check_bias(inputs[2], op.infer(std::array{inputs[0].type(), inputs[1].type()}, attrs)[0]);
   cpu::BiasPieces with_bias(inputs[2], pieces);
   cpu::matmul(inputs[0], right, &with_bias);
+}
+
+}  // namespace
+
+PiecesFn pieces_of_products(const Op& op) {
+  return op.eager == matmul_eager || op.eager == linear_eager ? product_in_pieces : nullptr;
 }
 
 namespace ops {

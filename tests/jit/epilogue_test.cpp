@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "jit/epilogue.h"
+#include "jit/fused_text.h"
 #include "jit/text.h"
 #include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
@@ -93,4 +94,76 @@ TEST_CASE("batches of products, and products that others need", "[jit][epilogue]
       "  return %z, %p\n"
       "}\n",
       {plain({190, 170}, DType::F32, 1), plain({170, 180}, DType::F32, 2)}, 0);
+}
+
+TEST_CASE("a kernel takes a convolution along, image by image", "[jit][epilogue]") {
+  for (const std::string type : {"f32", "f64"}) {
+    const DType dtype = type == "f32" ? DType::F32 : DType::F64;
+    check("graph functional f(%x: " + type + "[n, 3, 12, 11], %w: " + type + "[5, 3, 3, 3], %b: " + type +
+              "[5]) where n = 40 {\n" +
+              "  %p = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1) : " +
+              type + "[n, 5, 12, 11]\n" +                         //
+              "  %y = relu(%p) : " + type + "[n, 5, 12, 11]\n" +  //
+              "  %z = mul(%y, 0.5) : " + type + "[n, 5, 12, 11]\n" + "  return %z\n}\n",
+          {plain({40, 3, 12, 11}, dtype, 1), plain({5, 3, 3, 3}, dtype, 2), values({5}, dtype, 3)});
+  }
+}
+
+TEST_CASE("large images are taken along by stripes, and gradients of images too", "[jit][epilogue]") {
+  check(
+      "graph functional f(%x: f32[2, 64, 80, 70], %w: f32[64, 64, 3, 3]) {\n"
+      "  %p = convolution(%x, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1) : "
+      "f32[2, 64, 80, 70]\n"
+      "  %y = relu(%p) : f32[2, 64, 80, 70]\n"
+      "  %z = mul(%y, 0.5) : f32[2, 64, 80, 70]\n"
+      "  return %z, %y\n"
+      "}\n",
+      {plain({2, 64, 80, 70}, DType::F32, 1), plain({64, 64, 3, 3}, DType::F32, 2)});
+  check(
+      "graph functional f(%g: f32[30, 8, 20, 20], %w: f32[8, 4, 3, 3], %x: f32[30, 4, 20, 20]) {\n"
+      "  %p = convolution_input(%g, %w, sizes=[20, 20], stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+      "groups=1) : f32[30, 4, 20, 20]\n"
+      "  %m = gt(%x, 0) : bool[30, 4, 20, 20]\n"
+      "  %y = mul(%p, %m) : f32[30, 4, 20, 20]\n"
+      "  return %y\n"
+      "}\n",
+      {plain({30, 8, 20, 20}, DType::F32, 1), plain({8, 4, 3, 3}, DType::F32, 2),
+       values({30, 4, 20, 20}, DType::F32, 3)});
+}
+
+TEST_CASE("one op is a kernel where it can take a large product along", "[jit][epilogue]") {
+  const auto layer = [](const std::string& n) {
+    return "graph functional f(%x: f32[" + n + ", 300], %w: f32[1000, 300], %b: f32[1000]) {\n" +
+           "  %p = linear(%x, %w, %b) : f32[" + n + ", 1000]\n" +  //
+           "  %y = relu(%p) : f32[" + n + ", 1000]\n" + "  return %y\n}\n";
+  };
+  const auto arguments = [](Dim n) -> std::vector<Tensor> {
+    return {plain({n, 300}, DType::F32, 1), plain({1000, 300}, DType::F32, 2), values({1000}, DType::F32, 3)};
+  };
+  check(layer("300"), arguments(300));
+  check(layer("20"), arguments(20), 0);
+}
+
+TEST_CASE("what is told of a kernel that takes a product along", "[jit][epilogue]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[8, 6], %w: f32[6, 4], %v: f32[4, 3]) {\n"
+      "  %p = matmul(%x, %w) : f32[8, 4]\n"
+      "  %y = relu(%p) : f32[8, 4]\n"
+      "  %z = mul(%y, %y) : f32[8, 4]\n"
+      "  %q = matmul(%z, %v) : f32[8, 3]\n"
+      "  return %q, %z\n"
+      "}\n");
+  const std::string expected =
+      "kernel 0 over [8, 4]\n"
+      "  in pieces of %p = matmul(%x, %w) : f32[8, 4]\n"
+      "  %y = relu(%p) : f32[8, 4]\n"
+      "  %z = mul(%y, %y) : f32[8, 4]\n"
+      "%z to %q: matmul is a call of a library\n";
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.fusion() == expected);
+  CHECK(fusion_text(graph) == expected);
+  CHECK_THAT(loops_text(fused.graph), Catch::Contains("for [8, 4] in pieces of in0, vectors of 16 {\n"));
+  const std::vector<std::string> why = why_not_fused(graph);
+  REQUIRE(why.size() == 1);
+  CHECK(why[0] == "%z and %q are not one kernel: matmul is a call of a library");
 }
