@@ -33,6 +33,11 @@ std::unique_ptr<const Picked> pick_places(Tensor x, Places places);
 // What `gather` would give: the index is contiguous, i64 and checked.
 std::unique_ptr<const Picked> pick_along(Tensor x, int dim, Tensor index);
 
+// What `flip` would give; `dims` are wrapped.
+std::unique_ptr<const Picked> pick_reversed(Tensor x, std::span<const Dim> dims);
+// What `tril` or `triu` would give.
+std::unique_ptr<const Picked> pick_triangle(Tensor x, Dim diagonal, bool lower);
+
 // Lines of equal length, each of segments that follow one another. `source`: the tensor whose elements,
 // `length` of them together, begin at `offsets` (by line, -1 for none) or at every `stride`-th one; none for
 // a filler.

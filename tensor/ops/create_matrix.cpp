@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 
@@ -82,6 +83,18 @@ Tensors triu_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   return {triangle(inputs[0], diagonal_of(attrs), false)};
 }
 Tensors triangle_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
+
+}  // namespace
+
+PickFn pick_of_triangles(const Op& op) {
+  if (op.eager == &tril_eager)
+    return [](Inputs x, const Attrs& attrs) { return cpu::pick_triangle(x[0], diagonal_of(attrs), true); };
+  if (op.eager == &triu_eager)
+    return [](Inputs x, const Attrs& attrs) { return cpu::pick_triangle(x[0], diagonal_of(attrs), false); };
+  return nullptr;
+}
+
+namespace {
 
 // ---- meshgrid ----
 

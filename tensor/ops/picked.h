@@ -14,6 +14,8 @@ PickFn pick_of(const Op& op);
 
 // Those of one file's ops.
 PickFn pick_of_joining(const Op& op);         // shape.cpp: cat stack
+PickFn pick_of_reversing(const Op& op);       // shape.cpp: flip
+PickFn pick_of_triangles(const Op& op);       // create_matrix.cpp: tril triu
 PickFn pick_of_padding(const Op& op);         // pad.cpp: constant_pad
 PickFn pick_of_indexing(const Op& op);        // index.cpp: gather index_select
 PickFn pick_of_advanced_index(const Op& op);  // index_advanced.cpp: index

@@ -439,6 +439,14 @@ PickFn pick_of_joining(const Op& op) {
   return op.eager == &stack_eager ? pick_joined<stack_infer> : nullptr;
 }
 
+PickFn pick_of_reversing(const Op& op) {
+  if (op.eager != &flip_eager) return nullptr;
+  return [](Inputs inputs, const Attrs& attrs) {
+    const Dims& dims = attrs.get<Dims>("dims");
+    return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
+  };
+}
+
 namespace {
 
 void add_joining(OpTable& table) {

@@ -185,3 +185,43 @@ TEST_CASE("tensors that are converted when they are joined are joined before", "
   const std::vector<Tensor> arguments = {values({4}, DType::F32, 1), values({3}, DType::I32, 2)};
   check_same(graph, fused, arguments);
 }
+
+TEST_CASE("reversed dimensions and triangles are read where they are needed", "[jit][fused]") {
+  const std::string text =
+      "graph functional f(%x: T[b, n, m], %y: T[b, n, m]) where b = 2, m = 300, n = 200 {\n"
+      "  %r = flip(%x, dims=[2]) : T[b, n, m]\n"
+      "  %q = flip(%x, dims=[0, -2]) : T[b, n, m]\n"
+      "  %l = tril(%x, diagonal=1) : T[b, n, m]\n"
+      "  %u = triu(%y, diagonal=-2) : T[b, n, m]\n"
+      "  %a = mul(%r, %y) : T[b, n, m]\n"
+      "  %c = add(%a, %q) : T[b, n, m]\n"
+      "  %d = maximum(%l, %u) : T[b, n, m]\n"
+      "  %s = amax(%d, dim=[2], keepdim=true) : T[b, n, 1]\n"
+      "  %e = sub(%d, %s) : T[b, n, m]\n"
+      "  return %c, %e\n"
+      "}\n";
+  for (const auto& [name, dtype] : kDTypes) {
+    const Graph graph = graph_of(text, name);
+    const FusedGraph fused = fuse(graph);
+    const std::string fused_text = print_graph(fused.graph);
+    for (const char* op : {"flip", "tril", "triu"})
+      CHECK(fused_text.find(std::string("= ") + op + "(") == std::string::npos);
+    for (const auto& [b, n, m] : {std::tuple<Dim, Dim, Dim>{2, 5, 100},
+                                  {1, 1, 1},
+                                  {3, 40, 9},
+                                  {2, 7, 1},
+                                  {1, 3, 2000},
+                                  {1, 700, 17},
+                                  {2, 64, 64}}) {
+      for (const int threads : {1, 3}) {
+        const Threads setting(threads);
+        INFO(name << " " << b << " " << n << " " << m);
+        std::vector<Tensor> arguments = {values({b, n, m}, dtype, 1), values({b, n, m}, dtype, 2)};
+        check_same(graph, fused, arguments);
+        check_same(graph, fused,
+                   std::vector<Tensor>{kiln::testing::backwards(arguments[0]),
+                                       kiln::testing::strided(arguments[1])});
+      }
+    }
+  }
+}
