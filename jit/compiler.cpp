@@ -15,9 +15,9 @@
 namespace kiln::jit {
 namespace {
 
-// One module of LLVM: so many that setting it up weighs little, so few that threads share a graph, and that
-// an interrupt is soon seen.
-constexpr std::size_t kNestsTogether = 4;
+// One module of LLVM, in lines of loop nests: setting it up costs as much as compiling one or two nests does,
+// and between two of them an interrupt is seen.
+constexpr std::size_t kMostLines = 256;
 
 constexpr const char* kName = "libkiln_llvm.so";
 
@@ -66,8 +66,15 @@ std::string make_object(std::span<const LoopNest> nests) {
 
 namespace {
 
+// Empty when code is not kept.
+std::string key_on_disk(std::span<const LoopNest> nests) {
+  const bool is_kept = code_cache_bytes() > 0 && !compiler_id().empty();
+  return is_kept ? code_key(nests, compiler_id(), processor()) : "";
+}
+
 // Null when there is none on disk.
 std::shared_ptr<Code> kept_code(const std::string& key) {
+  if (key.empty()) return nullptr;
   const std::optional<std::string> object = cached_code(key);
   if (!object) return nullptr;
   try {
@@ -77,33 +84,56 @@ std::shared_ptr<Code> kept_code(const std::string& key) {
   }
 }
 
-std::shared_ptr<Code> code_of(std::span<const LoopNest> nests) {
-  if (code_cache_bytes() == 0 || compiler_id().empty()) return Code::load(make_object(nests));
-  const std::string key = code_key(nests, compiler_id(), processor());
-  if (std::shared_ptr<Code> kept = kept_code(key)) return kept;
+std::shared_ptr<Code> made_code(std::span<const LoopNest> nests, const std::string& key) {
   const std::string object = make_object(nests);
-  keep_code(key, object);
+  if (!key.empty()) keep_code(key, object);
   return Code::load(object);
+}
+
+std::size_t lines_of(const LoopNest& nest) {
+  return nest.body.size() + nest.stores.size() + nest.reductions.size() + nest.columns.size();
+}
+
+// Neighbours together, about as much for each thread.
+std::vector<std::span<const LoopNest>> modules_of(std::span<const LoopNest> nests) {
+  std::size_t all = 0;
+  for (const LoopNest& each : nests) all += lines_of(each);
+  const auto threads = static_cast<std::size_t>(num_threads());
+  const std::size_t most = std::min(kMostLines, (all + threads - 1) / threads);
+  std::vector<std::span<const LoopNest>> modules;
+  std::size_t begin = 0, lines = 0;
+  for (std::size_t k = 0; k < nests.size(); ++k) {
+    lines += lines_of(nests[k]);
+    if (lines < most && k + 1 < nests.size()) continue;
+    modules.push_back(nests.subspan(begin, k + 1 - begin));
+    begin = k + 1;
+    lines = 0;
+  }
+  return modules;
 }
 
 }  // namespace
 
 CompiledKernels compile(std::span<const LoopNest> nests) {
-  const std::size_t parts = (nests.size() + kNestsTogether - 1) / kNestsTogether;
-  const auto part = [&](std::size_t k) {
-    const std::size_t begin = k * kNestsTogether;
-    return nests.subspan(begin, std::min(kNestsTogether, nests.size() - begin));
-  };
+  const std::vector<std::span<const LoopNest>> modules = modules_of(nests);
   CompiledKernels made;
-  made.code = std::make_shared<Codes>(parts);
-  parallel_for(static_cast<std::int64_t>(parts), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+  made.code = std::make_shared<Codes>(modules.size());
+  std::vector<std::string> keys;
+  std::vector<std::size_t> missing;
+  for (std::size_t k = 0; k < modules.size(); ++k) {
+    keys.push_back(key_on_disk(modules[k]));
+    (*made.code)[k] = kept_code(keys[k]);
+    if ((*made.code)[k] == nullptr) missing.push_back(k);
+  }
+  parallel_for(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (const std::size_t k :
+         std::span(missing).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
       check_interrupt();
-      (*made.code)[k] = code_of(part(k));
+      (*made.code)[k] = made_code(modules[k], keys[k]);
     }
   });
-  for (std::size_t k = 0; k < parts; ++k) {
-    for (std::size_t i = 0; i < part(k).size(); ++i)
+  for (std::size_t k = 0; k < modules.size(); ++k) {
+    for (std::size_t i = 0; i < modules[k].size(); ++i)
       made.functions.push_back(reinterpret_cast<KernelFn>((*made.code)[k]->find(kernel_symbol(i))));
   }
   return made;
