@@ -77,12 +77,6 @@ bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-bool same_attr(const GraphAttr& a, const GraphAttr& b) {
-  const auto* x = std::get_if<double>(&a);
-  const auto* y = std::get_if<double>(&b);
-  return x != nullptr && y != nullptr ? same_bits(*x, *y) : a == b;
-}
-
 // Constants are contiguous.
 bool same_constant(const Tensor& a, const Tensor& b) {
   if (!a || !b) return !a == !b;
@@ -92,6 +86,12 @@ bool same_constant(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+bool same_attr(const GraphAttr& a, const GraphAttr& b) {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  return x != nullptr && y != nullptr ? same_bits(*x, *y) : a == b;
+}
 
 bool same_number(const Number& a, const Number& b) {
   const auto* x = std::get_if<double>(&a);

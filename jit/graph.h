@@ -39,6 +39,7 @@ using GraphAttr = std::variant<std::monostate, bool, Size, double, std::string, 
 GraphAttr to_graph_attr(const Attr& attr);
 Attr evaluate(const GraphAttr& attr, const SymbolValues& values);
 Attrs evaluate(const Op& op, const std::vector<GraphAttr>& attrs, const SymbolValues& values);
+bool same_attr(const GraphAttr& a, const GraphAttr& b);  // to the bit, as same_number
 std::vector<GraphAttr> to_graph_attrs(const Attrs& attrs);
 
 // ---- Nodes -----------------------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ constexpr std::string_view kBefore[] = {"expand_views"};
 
 std::shared_ptr<const Pair> Pair::make(const Graph& captured, const std::vector<bool>& wanted,
                                        const PairOptions& options) {
-  return std::shared_ptr<const Pair>(
-      new Pair(run_passes(captured, kBefore, false).back().graph, wanted, options));
+  return std::shared_ptr<const Pair>(new Pair(passed(captured, kBefore), wanted, options));
 }
 
 Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOptions& options)

@@ -50,11 +50,11 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
 Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op) {
   if (fused) {
     try {
-      return reinplace(fuse(run_passes(graph, kBeforeKernels, false).back().graph).graph);
+      return reinplace(fuse(passed(graph, kBeforeKernels)).graph);
     } catch (const InternalError&) {  // there is no compiler
     }
   }
-  return run_passes(graph, op_by_op, false).back().graph;
+  return passed(graph, op_by_op);
 }
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,

@@ -9,7 +9,7 @@
 namespace kiln::jit {
 namespace {
 
-Graph functionalize_mutations(const Graph& graph) { return functionalize(graph, Remove::Mutations); }
+Graph functionalize_mutations(Graph graph) { return functionalize(graph, Remove::Mutations); }
 
 constexpr Pass kPasses[] = {
     {"expand_views", "composite ops that give views become the views that they are",
@@ -45,28 +45,47 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+const Pass& pass_named(std::string_view name) {
+  const Pass* pass = find_pass(name);
+  if (pass == nullptr) throw InternalError("there is no pass '" + std::string(name) + "'");
+  return *pass;
+}
+
+std::vector<std::string_view> names_before_kernels() {
+  std::vector<std::string_view> names;
+  for (const Pass& each : kPasses) {
+    if (!each.is_of_ops) names.push_back(each.name);
+  }
+  return names;
+}
+
+}  // namespace
+
 std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::string_view> names,
                                     bool checked) {
   if (checked) verify(graph, "capture");
   std::vector<StageResult> results;
   for (const std::string_view name : names) {
-    const Pass* pass = find_pass(name);
-    if (pass == nullptr) throw InternalError("there is no pass '" + std::string(name) + "'");
+    const Pass& pass = pass_named(name);
     const auto start = std::chrono::steady_clock::now();
-    Graph made = pass->run(results.empty() ? graph : results.back().graph);
+    Graph made = pass.run(results.empty() ? graph : results.back().graph);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     if (checked) verify(made, name);
-    results.push_back({pass, std::move(made), took.count()});
+    results.push_back({&pass, std::move(made), took.count()});
   }
   return results;
 }
 
 std::vector<StageResult> run_pipeline(const Graph& graph, bool checked) {
-  std::vector<std::string_view> names;
-  for (const Pass& each : kPasses) {
-    if (!each.is_of_ops) names.push_back(each.name);
-  }
-  return run_passes(graph, names, checked);
+  return run_passes(graph, names_before_kernels(), checked);
 }
+
+Graph passed(Graph graph, std::span<const std::string_view> names) {
+  for (const std::string_view name : names) graph = pass_named(name).run(std::move(graph));
+  return graph;
+}
+Graph passed_pipeline(Graph graph) { return passed(std::move(graph), names_before_kernels()); }
 
 }  // namespace kiln::jit

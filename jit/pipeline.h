@@ -13,7 +13,7 @@ struct Pass {
   std::string_view name;
   std::string_view summary;  // what it does, for the prompt
   std::string_view why;      // why it sits where it does
-  Graph (*run)(const Graph&);
+  Graph (*run)(Graph);
   bool is_of_ops = false;  // of graphs that run op by op alone
 };
 
@@ -32,5 +32,9 @@ std::vector<StageResult> run_passes(const Graph& graph, std::span<const std::str
                                     bool checked);
 // All of them that graphs go through before kernels are found.
 std::vector<StageResult> run_pipeline(const Graph& graph, bool checked);
+
+// What the last of them gives, for those who only run it.
+Graph passed(Graph graph, std::span<const std::string_view> names);
+Graph passed_pipeline(Graph graph);
 
 }  // namespace kiln::jit

@@ -48,6 +48,16 @@ Graph permute_inputs(const Graph& graph, std::span<const int> order) {
   return made;
 }
 
+bool is_in_order(const Graph& graph) {
+  auto next = static_cast<ValueId>(graph.inputs.size());
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id != next++) return false;
+    }
+  }
+  return next == static_cast<ValueId>(graph.values.size());
+}
+
 Builder::Builder(Graph header) : graph(std::move(header)) {
   for (const Value& value : graph.values) names_.insert(value.name);
 }
@@ -122,6 +132,8 @@ Graph header_of(const Graph& source) {
 Rewriter::Rewriter(const Graph& source) : Builder(header_of(source)), source_(source) {
   map_.assign(source.values.size(), Operand::kAbsent);
   for (std::size_t i = 0; i < source.inputs.size(); ++i) map_[i] = static_cast<ValueId>(i);
+  graph.values.reserve(source.values.size());
+  graph.nodes.reserve(source.nodes.size());
 }
 
 Node Rewriter::mapped(const Node& node) const {
@@ -132,15 +144,15 @@ Node Rewriter::mapped(const Node& node) const {
 }
 
 void Rewriter::copy(const Node& node) {
-  std::vector<Type> types;
-  std::vector<std::string> names;
+  Node made = mapped(node);
   for (const ValueId id : node.outputs) {
     const Value& value = source_.values[static_cast<std::size_t>(id)];
-    types.push_back(value.type);
-    names.push_back(value.name);
+    map(id, static_cast<ValueId>(graph.values.size()));
+    made.outputs.push_back(at(id));
+    graph.values.push_back({fresh(value.name), value.type});
   }
-  const std::vector<ValueId> made = append(mapped(node), std::move(types), names);
-  for (std::size_t k = 0; k < made.size(); ++k) map(node.outputs[k], made[k]);
+  keep_op(graph, made);
+  graph.nodes.push_back(std::move(made));
 }
 
 Graph Rewriter::finish() {

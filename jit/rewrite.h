@@ -19,6 +19,9 @@ void keep_op(Graph& graph, const Node& node);
 // The graph with its inputs in another order: input i is the one that was `order[i]`. It has no bases.
 Graph permute_inputs(const Graph& graph, std::span<const int> order);
 
+// Are values numbered as they are made? Then a copy of all nodes, one by one, is the same graph.
+bool is_in_order(const Graph& graph);
+
 // Appends values and nodes in order; keeps names apart; types come from the rules.
 class Builder {
  public:

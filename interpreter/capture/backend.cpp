@@ -27,8 +27,8 @@ constexpr std::size_t kMostSizes = 1024;  // remembered
 constexpr std::string_view kFunctional[] = {"expand_views", "functionalize", "dce"};
 constexpr std::string_view kOpByOp[] = {"expand_views", "functionalize", "dce", "reinplace"};
 
-Runner run_ops(const jit::Graph& graph) {
-  auto executable = jit::Executable::make(graph);
+Runner run_ops(jit::Graph graph) {
+  auto executable = jit::Executable::make(std::move(graph));
   return [executable](Inputs arguments, const jit::SymbolValues& symbols) {
     return executable->run(arguments, symbols);
   };
@@ -55,13 +55,12 @@ Runner checked(const jit::Graph& captured, Runner run) {
 }
 
 Made run_kernels(const jit::Graph& captured) {
-  const jit::Graph fused = jit::reinplace(jit::fuse(jit::run_pipeline(captured, false).back().graph).graph);
-  return {checked(captured, run_ops(fused)), "", [bytes = jit::code_bytes(fused)] { return bytes; }};
+  jit::Graph fused = jit::reinplace(jit::fuse(jit::passed_pipeline(captured)).graph);
+  const std::size_t bytes = jit::code_bytes(fused);
+  return {checked(captured, run_ops(std::move(fused))), "", [bytes] { return bytes; }};
 }
 
-Runner run_ops_of(const jit::Graph& captured) {
-  return run_ops(jit::run_passes(captured, kOpByOp, false).back().graph);
-}
+Runner run_ops_of(const jit::Graph& captured) { return run_ops(jit::passed(captured, kOpByOp)); }
 
 // Is something written through what was detached, or a view of it? The elements change and the history does
 // not, for which a functional graph has no op.
@@ -122,7 +121,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
     }};
   }
   if (!options.own_backend.is_none()) {
-    const jit::Graph functional = jit::run_passes(captured, kFunctional, false).back().graph;
+    const jit::Graph functional = jit::passed(captured, kFunctional);
     return {checked(captured, run_own(interpreter, options.own_backend, functional))};
   }
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();

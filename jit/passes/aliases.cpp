@@ -142,7 +142,7 @@ void Aliases::check_places(int alias, const Layout& places) const {
 ValueId Aliases::read_view(int alias) {
   if (at(alias).application < 0) return memory_of(alias).value;
   if (at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
-  const Application from = application(alias);
+  const Application& from = application(alias);
   if (counts_places(*from.node.op)) check_places(alias, layout(alias, hints_));
   ValueId source = read_view(from.source);
   if (!fits(from, source)) {

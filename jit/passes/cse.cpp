@@ -1,9 +1,12 @@
 // After decomposition, whose bodies repeat each other's steps.
-#include <map>
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <unordered_map>
 
+#include "jit/custom.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
-#include "jit/text.h"
 
 namespace kiln::jit {
 namespace {
@@ -42,46 +45,115 @@ class Apart {
   std::vector<bool> returned_, seen_;
 };
 
-// The same text is the same computation: operands are named by the values they became.
-std::string key_of(const Rewriter& rewriter, const Node& node, std::span<const std::string> names) {
-  Node mapped = rewriter.mapped(node);
-  std::vector<Operand>& operands = mapped.operands;
-  if (mapped.op->has(kCommutative) && operands.size() == 2 && operands[0].is_value() &&
-      operands[1].is_value() && operands[1].value < operands[0].value) {
-    std::swap(operands[0], operands[1]);
+// Nodes that were met, by what they compute: of operands counts what they became.
+class Met {
+ public:
+  explicit Met(const Graph& graph) : graph_(graph), instead_(graph.values.size()) {
+    std::iota(instead_.begin(), instead_.end(), 0);
   }
-  return print_node(rewriter.graph, mapped, names);
-}
-
-}  // namespace
-
-Graph cse(const Graph& graph) {
-  if (graph.stage == Stage::Captured) return graph;  // a value may be written between two reads
-  const Apart stays_apart(graph);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < graph.values.size(); ++i) names.push_back("%" + std::to_string(i));
   struct Seen {
     const Node* node;
     bool apart;
   };
-  std::map<std::string, Seen> seen;
-  Rewriter rewriter(graph);
-  for (const Node& node : graph.nodes) {
-    if (node.is_constant() || node.op->has(kRandom)) {
-      rewriter.copy(node);
-      continue;
+  // The first that computes the same, which may be the node itself.
+  Seen& first_like(const Node& node, bool apart) {
+    const std::size_t key = hash(node);
+    const auto [begin, end] = seen_.equal_range(key);
+    const auto found =
+        std::find_if(begin, end, [&](const auto& each) { return computes_same(*each.second.node, node); });
+    return found != end ? found->second : seen_.emplace(key, Seen{&node, apart})->second;
+  }
+  void replace(ValueId id, ValueId by) { instead_[static_cast<std::size_t>(id)] = now(by); }
+  ValueId now(ValueId id) const { return id < 0 ? id : instead_[static_cast<std::size_t>(id)]; }
+
+ private:
+  static bool commutes(const Node& node) {
+    return node.op->has(kCommutative) && node.operands.size() == 2 && node.operands[0].is_value() &&
+           node.operands[1].is_value();
+  }
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
+
+  static std::size_t mixed(std::size_t hash, std::size_t item) {
+    hash = (hash ^ item) * 0x9e3779b97f4a7c15U;
+    return hash ^ (hash >> 29);
+  }
+  static std::size_t hash(const Size& size) {
+    return size.is_constant() ? static_cast<std::size_t>(size.constant()) : 0;
+  }
+  static std::size_t hash(const Number& number) {
+    const auto* size = std::get_if<Size>(&number);
+    const auto* real = std::get_if<double>(&number);
+    return size != nullptr ? hash(*size) : real != nullptr ? std::bit_cast<std::size_t>(*real) : 0;
+  }
+  static std::size_t hash(const GraphAttr& attr) {
+    const auto* size = std::get_if<Size>(&attr);
+    if (size != nullptr) return hash(*size);
+    std::size_t all = attr.index();
+    if (const auto* sizes = std::get_if<Sizes>(&attr)) {
+      for (const Size& each : *sizes) all = mixed(all, hash(each));
     }
+    return all;
+  }
+  std::size_t hash(const Node& node) const {
+    std::size_t all = std::hash<std::string_view>()(node.op->name()), operands = 0;
+    for (const Operand& each : node.operands) {
+      std::size_t one = mixed(1, static_cast<std::size_t>(now(each.value)));
+      if (each.is_number()) one = mixed(one, hash(each.number));
+      operands = commutes(node) ? operands + one : mixed(operands, one);
+    }
+    for (const GraphAttr& each : node.attrs) all = mixed(all, hash(each));
+    return mixed(all, operands);
+  }
+  bool same_operand(const Operand& a, const Operand& b) const {
+    return now(a.value) == now(b.value) && (!a.is_number() || same_number(a.number, b.number));
+  }
+  bool computes_same(const Node& a, const Node& b) const {
+    if (!same_op(a.op, b.op) || a.form != b.form || a.outputs.size() != b.outputs.size()) return false;
+    const auto same = [this](const Operand& x, const Operand& y) { return same_operand(x, y); };
+    const bool same_operands =
+        std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(), same) ||
+        (commutes(a) && commutes(b) && same(a.operands[0], b.operands[1]) &&
+         same(a.operands[1], b.operands[0]));
+    return same_operands &&
+           std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same_attr) &&
+           std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
+                      [this](ValueId x, ValueId y) { return type(x) == type(y); });
+  }
+
+  const Graph& graph_;
+  std::vector<ValueId> instead_;
+  std::unordered_multimap<std::size_t, Seen> seen_;
+};
+
+}  // namespace
+
+Graph cse(Graph graph) {
+  if (graph.stage == Stage::Captured) return graph;  // a value may be written between two reads
+  const Apart stays_apart(graph);
+  Met met(graph);
+  std::vector<const Node*> like(graph.nodes.size(), nullptr);  // what stands for a node
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.is_constant() || node.op->has(kRandom)) continue;
     const bool apart = stays_apart(node);
-    const auto [found, is_new] = seen.try_emplace(key_of(rewriter, node, names), Seen{&node, apart});
-    Seen& before = found->second;
-    if (is_new || (apart && before.apart)) {
+    Met::Seen& before = met.first_like(node, apart);
+    if (before.node == &node || (apart && before.apart)) continue;
+    before.apart = before.apart || apart;
+    like[i] = before.node;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      met.replace(node.outputs[k], before.node->outputs[k]);
+  }
+  const bool none = std::all_of(like.begin(), like.end(), [](const Node* each) { return each == nullptr; });
+  if (none && is_in_order(graph)) return graph;
+  Rewriter rewriter(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (like[i] == nullptr) {
       rewriter.copy(node);
       continue;
     }
-    before.apart = before.apart || apart;
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      rewriter.map(node.outputs[k], rewriter.at(before.node->outputs[k]));
-    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      rewriter.map(node.outputs[k], rewriter.at(like[i]->outputs[k]));
   }
   return rewriter.finish();
 }

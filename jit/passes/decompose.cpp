@@ -46,16 +46,32 @@ Operands at_hints(const Operands& operands, const SymbolValues& hints, bool row_
   return result;
 }
 
+bool lie_row_by_row(const Operands& operands, const SymbolValues& hints) {
+  return std::all_of(operands.begin(), operands.end(), [&hints](const TraceOperand& each) {
+    if (!each.operand.is_value()) return true;
+    const Layout layout = each.layout(hints);
+    return layout.offset == 0 && layout.strides == contiguous_strides(layout.sizes);
+  });
+}
+
 // Is the result a view where strides allow it, here or in another layout? What a value's layout is changes
-// with functionalization; whether the op copied was decided in the captured graph.
-bool may_give_views(const Node& node, const Operands& operands, const SymbolValues& hints) {
-  for (const bool row_major : {false, true}) {
-    Node at = node;
-    at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
-    const auto body = body_of(at, at_hints(operands, hints, row_major), {}, differentiates_by_body);
-    if (body && gives_views(*body)) return true;
-  }
-  return false;
+// with functionalization; whether the op copied was decided in the captured graph. `here`: the body at the
+// layouts that the operands have.
+bool may_give_views(const Node& node, const Operands& operands, const SymbolValues& hints,
+                    const std::optional<Fragment>& here) {
+  if (here && gives_views(*here)) return true;
+  if (lie_row_by_row(operands, hints)) return false;
+  Node at = node;
+  at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
+  const auto body = body_of(at, at_hints(operands, hints, true), {}, differentiates_by_body);
+  return body && gives_views(*body);
+}
+
+// Without symbols there is nothing to solve for, and this is the body as it is traced.
+std::optional<Fragment> body_at_hints(const Node& node, const Operands& operands, const SymbolValues& hints) {
+  Node at = node;
+  at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
+  return body_of(at, at_hints(operands, hints, false), {}, differentiates_by_body);
 }
 
 void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
@@ -70,15 +86,21 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
 bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(kMayFail); }
 
 // Composite nodes become the bodies that `choose` gives for them, if any.
+bool has_body(const Node& node) {
+  return !node.is_constant() && node.form == Form::Plain && is_composite(*node.op) && !node.outputs.empty();
+}
+
 template <class F>
-Graph expand(const Graph& graph, const F& choose) {
+Graph expand(Graph graph, const F& choose) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), has_body) && is_in_order(graph)) return graph;
   Rewriter rewriter(graph);
   Producers producers;
   for (const Node& node : graph.nodes) {
     std::optional<Fragment> body;
-    if (!node.is_constant() && node.form == Form::Plain && is_composite(*node.op) && !node.outputs.empty()) {
+    if (has_body(node)) {
       const Node mapped = rewriter.mapped(node);
-      body = choose(mapped, trace_operands(rewriter.graph, producers.of(rewriter.graph), mapped));
+      body =
+          choose(mapped, trace_operands(rewriter.graph, producers.of(rewriter.graph), mapped), graph.hints);
     }
     body ? replace(rewriter, node, *body) : rewriter.copy(node);
   }
@@ -87,32 +109,39 @@ Graph expand(const Graph& graph, const F& choose) {
 
 }  // namespace
 
-Graph expand_views(const Graph& graph) {
-  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
-    if (!may_give_views(node, operands, graph.hints)) return std::nullopt;
+Graph expand_views(Graph graph) {
+  const auto choose = [](const Node& node, const Operands& operands,
+                         const SymbolValues& hints) -> std::optional<Fragment> {
     // No further than the tape does: what derivatives sum up, and in which order, stays as it is.
-    auto body = body_of(node, operands, graph.hints, differentiates_by_body);
+    auto body = body_at_hints(node, operands, hints);
+    if (!may_give_views(node, operands, hints, body)) return std::nullopt;
+    if (!hints.empty()) body = body_of(node, operands, hints, differentiates_by_body);
     if (body && gives_values(*body)) return body;
     throw OpError(
         ErrorKind::Capture,
         fmt::format("{} gives a view or a copy, as sizes that are symbols decide", node.op->name()));
-  });
+  };
+  return expand(std::move(graph), choose);
 }
 
-Graph expand_recorded(const Graph& graph) {
-  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
+Graph expand_recorded(Graph graph) {
+  const auto choose = [](const Node& node, const Operands& operands,
+                         const SymbolValues& hints) -> std::optional<Fragment> {
     if (!differentiates_by_body(*node.op)) return std::nullopt;
-    auto body = body_of(node, operands, graph.hints, differentiates_by_body);
+    auto body = body_of(node, operands, hints, differentiates_by_body);
     return body && gives_values(*body) ? std::move(body) : std::nullopt;
-  });
+  };
+  return expand(std::move(graph), choose);
 }
 
-Graph decompose(const Graph& graph) {
-  return expand(graph, [&graph](const Node& node, const Operands& operands) -> std::optional<Fragment> {
+Graph decompose(Graph graph) {
+  const auto choose = [](const Node& node, const Operands& operands,
+                         const SymbolValues& hints) -> std::optional<Fragment> {
     if (keeps_its_errors(*node.op)) return std::nullopt;
-    auto body = body_of(node, operands, graph.hints, is_composite);
+    auto body = body_of(node, operands, hints, is_composite);
     return body && gives_values(*body) ? std::move(body) : std::nullopt;
-  });
+  };
+  return expand(std::move(graph), choose);
 }
 
 }  // namespace kiln::jit

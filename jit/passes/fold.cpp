@@ -65,26 +65,33 @@ std::optional<Number> uniform(const Tensor& x) {
 
 class Folder {
  public:
-  explicit Folder(const Graph& graph) : rewriter_(graph), known_(graph.values.size()) {}
+  explicit Folder(Graph graph) : graph_(std::move(graph)), known_(graph_.values.size()) {}
 
   Graph run() {
     const NoLevels plain;
-    for (const Node& node : rewriter_.source().nodes) {
-      const Tensors results = evaluated(node);
-      // Views cost nothing, and where they lie matters to what reads them otherwise.
-      if (results.empty() || is_literal(node) || may_share_operand(node) || !lie_row_by_row(results)) {
-        rewriter_.copy(node);
-      } else {
-        put(node, results);
-      }
+    std::vector<Tensors> folded(graph_.nodes.size());
+    bool any = false;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      Tensors results = evaluated(node);
       for (std::size_t k = 0; k < results.size(); ++k)
         known_[static_cast<std::size_t>(node.outputs[k])] = results[k];
+      // Views cost nothing, and where they lie matters to what reads them otherwise.
+      if (results.empty() || is_literal(node) || may_share_operand(node) || !lie_row_by_row(results))
+        continue;
+      folded[i] = std::move(results);
+      any = true;
     }
-    return rewriter_.finish();
+    if (!any && is_in_order(graph_)) return std::move(graph_);
+    Rewriter rewriter(graph_);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      folded[i].empty() ? rewriter.copy(graph_.nodes[i]) : put(rewriter, graph_.nodes[i], folded[i]);
+    }
+    return rewriter.finish();
   }
 
  private:
-  const Type& type(ValueId id) const { return rewriter_.source().values[static_cast<std::size_t>(id)].type; }
+  const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
 
   // As constants do.
   static bool lie_row_by_row(const Tensors& results) {
@@ -100,7 +107,7 @@ class Folder {
   }
 
   bool is_foldable(const Node& node) const {
-    if (node.op->has(kRandom) || must_run(rewriter_.source(), node) || node.writes()) return false;
+    if (node.op->has(kRandom) || must_run(graph_, node) || node.writes()) return false;
     const auto known = [this](const Operand& each) {
       return !each.is_value() || known_[static_cast<std::size_t>(each.value)];
     };
@@ -129,9 +136,9 @@ class Folder {
     }
   }
 
-  void put(const Node& node, const Tensors& results) {
+  void put(Rewriter& rewriter, const Node& node, const Tensors& results) const {
     for (std::size_t k = 0; k < results.size(); ++k) {
-      const Value& old = rewriter_.source().values[static_cast<std::size_t>(node.outputs[k])];
+      const Value& old = graph_.values[static_cast<std::size_t>(node.outputs[k])];
       Type type = old.type;
       type.strides.reset();
       Node made;
@@ -147,19 +154,19 @@ class Folder {
       } else {
         made.constant = elements;
       }
-      rewriter_.map(node.outputs[k], rewriter_.append(std::move(made), std::vector{type}, {&old.name, 1})[0]);
+      rewriter.map(node.outputs[k], rewriter.append(std::move(made), std::vector{type}, {&old.name, 1})[0]);
     }
   }
 
-  Rewriter rewriter_;
-  std::vector<Tensor> known_;  // of the source's values
+  Graph graph_;
+  std::vector<Tensor> known_;  // of its values
 };
 
 }  // namespace
 
-Graph fold(const Graph& graph) {
+Graph fold(Graph graph) {
   if (graph.stage == Stage::Captured) return graph;  // a constant may be written
-  return Folder(graph).run();
+  return Folder(std::move(graph)).run();
 }
 
 }  // namespace kiln::jit

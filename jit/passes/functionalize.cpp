@@ -185,9 +185,9 @@ class Functionalizer {
   void compute(const Node& node) {
     std::vector<Type> types;
     for (const ValueId id : node.outputs) types.push_back(value(id).type);
-    const Node made = node.is_constant() ? node : with_operands(node);
+    Node made = node.is_constant() ? node : with_operands(node);
     const bool is_placed = node.is_constant() || !counts_places(*node.op);
-    nodes_.back().results = out_.append(made, types, names_of(node));
+    nodes_.back().results = out_.append(std::move(made), types, names_of(node));
     for (std::size_t k = 0; k < types.size(); ++k) {
       name(node.outputs[k], aliases_.add_memory(nodes_.back().results[k], -1, as_typed(types[k]), is_placed));
     }
@@ -198,8 +198,7 @@ class Functionalizer {
     const int alias = alias_of(target);
     const TensorType type = evaluate(value(target).type, source_.hints);
     check_writable(*node.op, type, aliases_.layout(alias, source_.hints));
-    const Node made = with_operands(node);
-    ValueId elements = out_.append(made, std::span(&value(target).name, 1))[0];
+    ValueId elements = out_.append(with_operands(node), std::span(&value(target).name, 1))[0];
     nodes_.back().results = {elements};
     if (out_.type(elements).dtype != type.dtype) {
       elements = out_.apply(OpTable::get().at("cast"), {Operand::of(elements)}, {type.dtype}, node)[0];

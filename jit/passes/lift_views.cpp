@@ -3,6 +3,7 @@
 // elementwise ops does not keep them apart.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "jit/layouts.h"
 #include "jit/lower.h"
@@ -37,12 +38,23 @@ class Lifter {
     assignments_.push_back(graph.hints);
   }
 
-  Graph run() {
-    for (const Node& node : graph_.nodes) {
-      rewriter_.copy(node);
-      if (node.is_view() && node.outputs.size() == 1) lift(node);
+  // Nothing where no view moves.
+  std::optional<Graph> run() {
+    std::vector<std::optional<Lift>> lifts(graph_.nodes.size());
+    bool any = false;
+    for (std::size_t n = 0; n < lifts.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.is_view() && node.outputs.size() == 1) lifts[n] = lift_of(node);
+      any = any || lifts[n];
     }
-    return dce(cse(rewriter_.finish()));  // one load of what is viewed alike
+    if (!any) return std::nullopt;
+    for (std::size_t n = 0; n < lifts.size(); ++n) {
+      rewriter_.copy(graph_.nodes[n]);
+      if (!lifts[n]) continue;
+      lifted_.clear();
+      rewriter_.map(graph_.nodes[n].outputs[0], lifted(lifts[n]->base, lifts[n]->chain));
+    }
+    return rewriter_.finish();
   }
 
  private:
@@ -65,18 +77,22 @@ class Lifter {
     return why_not_lowered(graph_, node).empty() && !picks(graph_, node);
   }
 
-  void lift(const Node& view) {
+  // A view as the views of what the base is computed from.
+  struct Lift {
+    ValueId base;
+    Chain chain;
+  };
+  std::optional<Lift> lift_of(const Node& view) const {
     const ValueId shown = view.outputs[0];
     const std::vector<int>& readers = readers_[static_cast<std::size_t>(shown)];
     const bool for_kernels =
         !readers.empty() &&
         std::all_of(readers.begin(), readers.end(), [this](int reader) { return is_lowered(reader); });
-    if (!for_kernels || type(shown).sizes.empty()) return;
+    if (!for_kernels || type(shown).sizes.empty()) return std::nullopt;
     Chain chain;
     const ValueId base = base_of(shown, chain);
-    if (base < 0 || !moves(base) || count(shown) > count(base) || !may_lift(base, chain)) return;
-    lifted_.clear();
-    rewriter_.map(shown, lifted(base, chain));
+    if (base < 0 || !moves(base) || count(shown) > count(base) || !may_lift(base, chain)) return std::nullopt;
+    return Lift{base, std::move(chain)};
   }
 
   // What the views up to `id` show, where nothing else reads them on the way; -1 where something does.
@@ -213,6 +229,9 @@ class Lifter {
 
 }  // namespace
 
-Graph lift_views(const Graph& graph) { return Lifter(graph).run(); }
+Graph lift_views(Graph graph) {
+  std::optional<Graph> made = Lifter(graph).run();
+  return dce(cse(made ? std::move(*made) : std::move(graph)));  // one load of what is viewed alike
+}
 
 }  // namespace kiln::jit

@@ -1,6 +1,7 @@
 // Before kernels are found: what is written to a part of an argument alone need not be put into a copy of all
 // of it. The last pass that changes effects, since the others know arguments as targets, not views of them.
 #include <algorithm>
+#include <optional>
 
 #include "jit/layouts.h"
 #include "jit/lower.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kLargestShare = 2;
 class Narrower {
  public:
   explicit Narrower(const Graph& graph)
-      : graph_(graph), producers_(graph.producers()), reads_(graph.values.size(), 0), rewriter_(graph) {
+      : graph_(graph), producers_(graph.producers()), reads_(graph.values.size(), 0) {
     const auto read = [this](ValueId id) {
       if (id >= 0) ++reads_[static_cast<std::size_t>(id)];
     };
@@ -32,18 +33,28 @@ class Narrower {
     assignments_.push_back(graph.hints);
   }
 
-  Graph run() {
-    for (const Node& node : graph_.nodes) rewriter_.copy(node);
+  // Nothing where all writes stay what they are.
+  std::optional<Graph> run() {
+    std::vector<Part> parts;
+    bool any = false;
+    for (const Effect& each : graph_.effects) {
+      parts.push_back(part_of(each));
+      any = any || !parts.back().scatters.empty();
+    }
+    if (!any) return std::nullopt;
+    Rewriter rewriter(graph_);
+    for (const Node& node : graph_.nodes) rewriter.copy(node);
     std::vector<Effect> effects;
-    for (const Effect& each : graph_.effects) effects.push_back(narrowed(each));
-    Graph made = rewriter_.finish();
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      effects.push_back(narrowed(rewriter, graph_.effects[i], parts[i]));
+    Graph made = rewriter.finish();
     made.effects = std::move(effects);
-    if (narrows_) made.stage = Stage::Fused;  // whose effects may be on views
-    return dce(made);
+    made.stage = Stage::Fused;  // whose effects may be on views
+    return made;
   }
 
  private:
-  // What is put into the argument, by scatters from the outermost one on.
+  // What is put into the argument, by scatters from the outermost one on; none where all of it is.
   struct Part {
     std::vector<const Node*> scatters;
     ValueId value;
@@ -66,14 +77,18 @@ class Narrower {
   }
 
   Part part_of(const Effect& effect) const {
-    Part part{{}, effect.value};
+    const Part whole{{}, effect.value};
+    if (effect.kind != Effect::Kind::Write || effect.member >= 0) return whole;
+    Part part = whole;
     while (const Node* next = scatter(part.value)) {
       const ValueId around = next->operands[0].value;
       if (memory_of(around) != effect.input || !is_view_by(part.scatters, effect.input, around)) break;
       part.scatters.push_back(next);
       part.value = next->operands[1].value;
     }
-    return part;
+    const bool gains = type(part.value).dtype == type(effect.value).dtype &&
+                       count(part.value) * kLargestShare <= count(effect.value);
+    return gains ? part : whole;
   }
   // Is `around` the part of the argument that the scatters so far replace?
   bool is_view_by(const std::vector<const Node*>& scatters, ValueId argument, ValueId around) const {
@@ -94,30 +109,27 @@ class Narrower {
     return node.is_view() && node.operands[0].is_value() ? memory_of(node.operands[0].value) : id;
   }
 
-  Effect narrowed(Effect effect) {
-    const Part part =
-        effect.kind == Effect::Kind::Write && effect.member < 0 ? part_of(effect) : Part{{}, effect.value};
-    const bool gains = !part.scatters.empty() && type(part.value).dtype == type(effect.value).dtype &&
-                       count(part.value) * kLargestShare <= count(effect.value);
-    narrows_ = narrows_ || gains;
-    for (const Node* each : gains ? part.scatters : std::vector<const Node*>()) {
+  static Effect narrowed(Rewriter& rewriter, Effect effect, const Part& part) {
+    for (const Node* each : part.scatters) {
       const Op& view = *view_undone_by(*each->op);
-      effect.input = rewriter_.apply(view, {Operand::of(effect.input)}, each->attrs, *each)[0];
+      effect.input = rewriter.apply(view, {Operand::of(effect.input)}, each->attrs, *each)[0];
     }
-    effect.value = rewriter_.at(gains ? part.value : effect.value);
+    effect.value = rewriter.at(part.value);
     return effect;
   }
 
   const Graph& graph_;
   std::vector<int> producers_;
   std::vector<int> reads_;  // of each value
-  bool narrows_ = false;
   std::vector<SymbolValues> assignments_;
-  Rewriter rewriter_;
 };
 
 }  // namespace
 
-Graph narrow_writes(const Graph& graph) { return Narrower(graph).run(); }
+Graph narrow_writes(Graph graph) {
+  if (graph.effects.empty()) return dce(std::move(graph));
+  std::optional<Graph> made = Narrower(graph).run();
+  return dce(made ? std::move(*made) : std::move(graph));
+}
 
 }  // namespace kiln::jit

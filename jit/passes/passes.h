@@ -1,4 +1,5 @@
-// Owns the names of the passes: each takes a graph and gives a graph, and is one file beside this one.
+// Owns the names of the passes: each takes a graph and gives a graph, and is one file beside this one. One
+// that finds nothing to do gives what it was given, and copies nothing.
 #pragma once
 
 #include "jit/graph.h"
@@ -6,7 +7,7 @@
 namespace kiln::jit {
 
 // Composite ops that give views, as `reshape` where strides allow it, become the views that they are.
-Graph expand_views(const Graph& graph);
+Graph expand_views(Graph graph);
 
 // What functionalization leaves behind: view ops, or only copies.
 enum class Remove : std::uint8_t { Mutations, MutationsAndViews };
@@ -26,23 +27,23 @@ struct Functionalized {
 Functionalized functionalize_values(const Graph& graph);
 
 // Ops that the tape sees as the smaller ops of their bodies become these.
-Graph expand_recorded(const Graph& graph);
+Graph expand_recorded(Graph graph);
 // Composite ops become the smaller ops of their bodies.
-Graph decompose(const Graph& graph);
+Graph decompose(Graph graph);
 // What is known before the graph runs is computed now: constants of constants.
-Graph fold(const Graph& graph);
+Graph fold(Graph graph);
 // Without detours: views that lead back, copies nobody can tell from what they copy, operations with a
 // neutral number. Every result keeps its bits.
-Graph simplify(const Graph& graph);
+Graph simplify(Graph graph);
 // One node of several that compute the same.
-Graph cse(const Graph& graph);
+Graph cse(Graph graph);
 // What is written to a small part of an argument is written to a view of it.
-Graph narrow_writes(const Graph& graph);
+Graph narrow_writes(Graph graph);
 // Views of what is computed, read by what kernels compute, become the computation of views.
-Graph lift_views(const Graph& graph);
+Graph lift_views(Graph graph);
 // Without nodes whose results nothing needs.
-Graph dce(const Graph& graph);
+Graph dce(Graph graph);
 // Ops write over operands that are read for the last time, and parts of arguments are written alone.
-Graph reinplace(const Graph& graph);
+Graph reinplace(Graph graph);
 
 }  // namespace kiln::jit

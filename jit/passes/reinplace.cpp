@@ -5,10 +5,11 @@
 
 namespace kiln::jit {
 
-Graph reinplace(const Graph& graph) {
+Graph reinplace(Graph graph) {
   if (!graph.is_functional()) return graph;
-  Graph made = narrow_writes(graph);
-  made.stage = graph.stage;  // there are no kernels
+  const Stage stage = graph.stage;
+  Graph made = narrow_writes(std::move(graph));
+  made.stage = stage;  // there are no kernels
   const LastReads reads(made);
   std::vector<int> over;
   for (int place = 0; place < static_cast<int>(made.nodes.size()); ++place) {

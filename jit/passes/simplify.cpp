@@ -40,17 +40,17 @@ std::vector<SymbolValues> assignments_for(const Graph& graph) {
   return result;
 }
 
-// Walks the nodes in order; works on a copy of the graph whose values keep their numbers.
+// Walks the nodes in order; works on the graph itself, whose values keep their numbers.
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& graph)
-      : graph_(graph),
-        producers_(graph.producers()),
-        exposure_(graph),
-        assignments_(assignments_for(graph)),
-        layout_matters_(graph.values.size(), false),
-        storage_matters_(graph.values.size(), false),
-        instead_(graph.values.size(), Operand::kAbsent) {
+  explicit Simplifier(Graph graph)
+      : graph_(std::move(graph)),
+        producers_(graph_.producers()),
+        exposure_(graph_),
+        assignments_(assignments_for(graph_)),
+        layout_matters_(graph_.values.size(), false),
+        storage_matters_(graph_.values.size(), false),
+        instead_(graph_.values.size(), Operand::kAbsent) {
     note_layouts();
     note_storages();
   }
@@ -239,6 +239,9 @@ class Simplifier {
     if (view_undone_by(*node.op) != nullptr) node.operands[0] = before->operands[0];
   }
   Graph rebuilt() {
+    const bool none =
+        std::all_of(instead_.begin(), instead_.end(), [](ValueId each) { return each == Operand::kAbsent; });
+    if (none && is_in_order(graph_)) return std::move(graph_);
     Rewriter rewriter(graph_);
     for (const Node& node : graph_.nodes) {
       const bool replaced = node.outputs.size() == 1 && now(node.outputs[0]) != node.outputs[0];
@@ -261,9 +264,9 @@ class Simplifier {
 
 }  // namespace
 
-Graph simplify(const Graph& graph) {
+Graph simplify(Graph graph) {
   if (graph.stage == Stage::Captured) return graph;  // a value may be written between two reads
-  return Simplifier(graph).run();
+  return Simplifier(std::move(graph)).run();
 }
 
 }  // namespace kiln::jit

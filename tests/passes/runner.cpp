@@ -28,15 +28,15 @@ using kiln::Inputs;
 
 constexpr std::string_view kArrow = "=>\n";
 
-Graph without_writes(const Graph& graph) { return dce(functionalize(expand_views(graph))); }
-Graph without_views(const Graph& graph) {
-  return dce(functionalize(expand_views(graph), Remove::MutationsAndViews));
+Graph without_writes(Graph graph) { return dce(functionalize(expand_views(std::move(graph)))); }
+Graph without_views(Graph graph) {
+  return dce(functionalize(expand_views(std::move(graph)), Remove::MutationsAndViews));
 }
-Graph all_passes(const Graph& graph) { return run_pipeline(graph, true).back().graph; }
+Graph all_passes(Graph graph) { return run_pipeline(graph, true).back().graph; }
 
 struct Sequence {
   std::string_view name;
-  Graph (*run)(const Graph&);
+  Graph (*run)(Graph);
 };
 constexpr Sequence kSequences[] = {
     {"mutations", without_writes},           // what functionalize(f) shows
@@ -47,7 +47,7 @@ constexpr Sequence kSequences[] = {
     {"lift_views", lift_views},
 };
 
-using Change = Graph (*)(const Graph&);
+using Change = Graph (*)(Graph);
 
 Change change_named(const std::string& name) {
   if (const Pass* pass = find_pass(name)) return pass->run;
