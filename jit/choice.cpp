@@ -4,6 +4,7 @@
 
 #include "jit/custom.h"
 #include "jit/max_flow.h"
+#include "jit/passes/memories.h"
 
 namespace kiln::jit {
 namespace {
@@ -22,13 +23,6 @@ void each_value(const Node& node, const F& f) {
   for (const Operand& each : node.operands) {
     if (each.is_value()) f(each.value);
   }
-}
-
-// Does the view count from the start of the storage?
-bool counts_places(const Node& view) {
-  const auto& parameters = view.op->signature.parameters;
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const Parameter& each) { return each.name == "storage_offset"; });
 }
 
 // May run again, but for a reason. Random draws and functions of the program never do.
@@ -114,7 +108,7 @@ void JointFacts::find_memory() {
                                                       : static_cast<ValueId>(v));
     const auto base = at(root.back());
     read_by_place.push_back(false);
-    if (node != nullptr && node->is_view() && counts_places(*node)) {
+    if (node != nullptr && node->is_view() && counts_places(*node->op)) {
       read_by_place[at(node->operands[0].value)] = true;
     }
     overwritten.push_back(base < graph.inputs.size() && written[base]);

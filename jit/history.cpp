@@ -8,6 +8,7 @@
 
 #include "jit/custom.h"
 #include "jit/layouts.h"
+#include "jit/passes/memories.h"
 #include "jit/rule.h"
 #include "jit/shape_rules.h"
 
@@ -47,12 +48,6 @@ struct Call {
 };
 
 constexpr int kNone = -1;
-
-// Does the op count from the start of the storage, wherever in it its input begins?
-bool counts_places(const Op& op) {
-  return std::any_of(op.signature.parameters.begin(), op.signature.parameters.end(),
-                     [](const Parameter& each) { return each.name == "storage_offset"; });
-}
 
 // Follows tensor/tape/{record,history,write}.cpp step by step.
 class TapeRecorder {
