@@ -14,8 +14,8 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
+#include "tensor/generator_scope.h"
 #include "tensor/levels/wrapper.h"
-#include "tensor/random.h"
 #include "tensor/storage.h"
 #include "tensor/tape/meta.h"
 
@@ -44,7 +44,7 @@ std::vector<Tensor> copies_of(Inputs tensors) {
 }
 
 Outcome run_on(const RunGraph& run, std::vector<Tensor> arguments) {
-  const Generator before = generator();
+  const GeneratorScope draws_nothing;
   Outcome outcome;
   try {
     const Tensors results = run(arguments);
@@ -53,7 +53,6 @@ Outcome run_on(const RunGraph& run, std::vector<Tensor> arguments) {
     outcome.error = error.message();
     outcome.refused = error.kind() == ErrorKind::Capture;
   }
-  generator() = before;
   outcome.arguments = std::move(arguments);
   return outcome;
 }

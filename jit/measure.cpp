@@ -9,7 +9,7 @@
 #include "jit/fused.h"
 #include "jit/kernel.h"
 #include "tensor/functions.h"
-#include "tensor/random.h"
+#include "tensor/generator_scope.h"
 
 namespace kiln::jit {
 namespace {
@@ -211,10 +211,8 @@ const Machine& machine() {
 }
 
 std::vector<NodeCost> measure(const Graph& graph, Inputs arguments) {
-  const Generator before = generator();
-  std::vector<NodeCost> costs = Measurement(graph, arguments).run();
-  generator() = before;
-  return costs;
+  const GeneratorScope draws_nothing;
+  return Measurement(graph, arguments).run();
 }
 
 }  // namespace kiln::jit

@@ -10,30 +10,16 @@
 #include "repl/terminal.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/generator_scope.h"
 
 namespace kiln::repl {
-namespace {
-
-// While it lives, random numbers are those of the call; afterwards they go on as if nothing had been drawn.
-class SameNumbers {
- public:
-  explicit SameNumbers(const Generator& then) : now_(generator()) { generator() = then; }
-  ~SameNumbers() { generator() = now_; }
-  SameNumbers(const SameNumbers&) = delete;
-  SameNumbers& operator=(const SameNumbers&) = delete;
-
- private:
-  Generator now_;
-};
-
-}  // namespace
 
 Walk::Walk(const interp::host::CapturedCall& call) {
   const GradMode off(false);
   const interp::host::StageRow& functional = interp::host::stage_named("functional");
   for (const interp::CapturedGraph& each : call.parts) {
     if (each.graph.nodes.empty()) continue;
-    const SameNumbers same(each.generator);
+    const GeneratorScope as_in_the_call(each.generator);
     if (interp::host::wants_no_gradient(each)) {
       run(interp::graph_of(interp::host::stage_value(functional, each, call.remove)), each.given, each);
     } else {

@@ -12,7 +12,7 @@
 #include "jit/rewrite.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
-#include "tensor/random.h"
+#include "tensor/generator_scope.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -30,7 +30,7 @@ class BackwardTrace {
   std::optional<jit::Graph> run(std::vector<Tensor>& kept) {
     if (!application_.backward.is(Tag::Function)) return std::nullopt;
     const levels::Below below(recorder_);
-    const Generator before = generator();
+    const GeneratorScope draws_nothing;
     std::optional<jit::Graph> graph;
     try {
       const GradMode recorded(true);
@@ -40,7 +40,6 @@ class BackwardTrace {
     } catch (const lang::UserError& error) {
       if (interrupt_requested.load(std::memory_order_relaxed)) throw;
     }
-    generator() = before;
     return graph;
   }
 

@@ -2,6 +2,7 @@
 
 #include "tensor/autograd.h"
 #include "tensor/error.h"
+#include "tensor/generator_scope.h"
 #include "tensor/levels/level.h"
 
 namespace kiln::tape {
@@ -13,18 +14,6 @@ thread_local constinit Recompute* scope = nullptr;
 std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool).storage()->id(); }
 
 LevelId level_now() { return levels::top == nullptr ? 0 : levels::top->id(); }
-
-// The generator as it was at the first run, for a scope.
-class Replayed {
- public:
-  explicit Replayed(const Generator& state) : before_(generator()) { generator() = state; }
-  ~Replayed() { generator() = before_; }
-  Replayed(const Replayed&) = delete;
-  Replayed& operator=(const Replayed&) = delete;
-
- private:
-  Generator before_;
-};
 
 }  // namespace
 
@@ -85,7 +74,7 @@ std::optional<std::size_t> Recompute::take(const Tensor& value) {
 }
 
 void Recompute::run() {
-  const Replayed random(generator_);
+  const GeneratorScope as_then(generator_);
   const GradMode record(true);
   const AsBefore memory(outside_);
   collecting_ = true;
