@@ -1,5 +1,6 @@
 // Text of every value: as the prompt and containers show it (repr), and as `print` does (str).
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "interpreter/graph_value.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
+#include "interpreter/plain_text.h"
 #include "interpreter/print_tensor.h"
 #include "jit/text.h"
 
@@ -22,17 +24,8 @@ class Printer {
   explicit Printer(Interpreter& interpreter) : interpreter_(interpreter) {}
 
   std::string repr(const Value& v) {
+    if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
     switch (v.tag()) {
-      case Tag::None:
-        return "none";
-      case Tag::Bool:
-        return v.as_bool() ? "true" : "false";
-      case Tag::Int:
-        return std::to_string(v.as_int());
-      case Tag::Float:
-        return repr_of(v.as_float());
-      case Tag::DType:
-        return std::string(kiln::name(v.as_dtype()));
       case Tag::Device:
         return fmt::format("device({})", repr_of(std::string_view(kiln::to_string(v.as_device()))));
       case Tag::Str:
@@ -196,6 +189,23 @@ std::string graph_text(const Value& value) {
 }
 
 }  // namespace
+
+std::optional<std::string> repr_of_plain(const Value& value) {
+  switch (value.tag()) {
+    case Tag::None:
+      return "none";
+    case Tag::Bool:
+      return value.as_bool() ? "true" : "false";
+    case Tag::Int:
+      return std::to_string(value.as_int());
+    case Tag::Float:
+      return repr_of(value.as_float());
+    case Tag::DType:
+      return std::string(kiln::name(value.as_dtype()));
+    default:
+      return std::nullopt;
+  }
+}
 
 std::string repr_of(Interpreter& interpreter, const Value& value) {
   if (value.is(Tag::Tensor)) {

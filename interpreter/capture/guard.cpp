@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/natives.h"
+#include "interpreter/plain_text.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
 
@@ -179,21 +180,12 @@ bool are_apart(const std::vector<SourceId>& objects, Found& found) {
 }
 
 std::string short_text(const Value& v) {
+  if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
   switch (v.tag()) {
-    case Tag::None:
-      return "none";
     case Tag::Unset:
       return "not assigned";
-    case Tag::Bool:
-      return v.as_bool() ? "true" : "false";
-    case Tag::Int:
-      return std::to_string(v.as_int());
-    case Tag::Float:
-      return repr_of(v.as_float());
     case Tag::Str:
       return "\"" + v.as<Str>().text + "\"";
-    case Tag::DType:
-      return std::string(kiln::name(v.as_dtype()));
     case Tag::Function: {
       const std::string& name = v.as<Function>().code->name;
       return name.empty() ? "a function" : "`" + name + "`";

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/code.h"
+#include "interpreter/plain_text.h"
 #include "tensor/autograd.h"
 #include "tests/tensor/tensors.h"
 
@@ -21,12 +22,6 @@ class StateText {
     switch (v.tag()) {
       case Tag::Unset:
         return "unset";
-      case Tag::None:
-        return "none";
-      case Tag::Bool:
-        return v.as_bool() ? "true" : "false";
-      case Tag::Int:
-        return std::to_string(v.as_int());
       case Tag::Float:
         return number(v.as_float());
       case Tag::Str:
@@ -51,7 +46,7 @@ class StateText {
       case Tag::Tensor:
         return tensor(v.tensor());
       default:
-        return interp::describe(v);
+        return interp::repr_of_plain(v).value_or(interp::describe(v));
     }
   }
 
