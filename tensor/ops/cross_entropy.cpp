@@ -69,10 +69,10 @@ struct Targets {
     const auto* data = classes.data<std::int64_t>();
     for (std::int64_t i = 0; i < classes.numel(); ++i) {
       if (data[i] == ignored || (data[i] >= 0 && data[i] < count)) continue;
+      // Without the op's name: what was called may be nll_loss or cross_entropy.
       throw OpError(ErrorKind::Index,
-                    std::string(attrs.op()->name()) + ": target " + std::to_string(data[i]) +
-                        " is no class: there are " + std::to_string(count) + " classes, 0 to " +
-                        std::to_string(count - 1),
+                    "target " + std::to_string(data[i]) + " is no class: there are " + std::to_string(count) +
+                        " classes, 0 to " + std::to_string(count - 1),
                     {1}, "check the targets, or give the value to skip as ignore_index");
     }
   }
