@@ -4,9 +4,9 @@
 #include "jit/epilogue.h"
 #include "jit/fused_text.h"
 #include "jit/text.h"
-#include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
@@ -21,16 +21,14 @@ std::int64_t taken(const Graph& fused) {
 }
 
 // On one thread and on several.
-void check(const std::string& text, std::vector<Tensor> arguments, std::int64_t expected = 1) {
+void check_epilogue(const std::string& text, std::vector<Tensor> arguments, std::int64_t expected = 1) {
   const Graph graph = parse_graph(text);
   const FusedGraph fused = fuse(graph);
   CHECK(taken(fused.graph) == expected);
-  const int threads = num_threads();
   for (const int count : {1, 3}) {
-    set_num_threads(count);
+    const Threads threads(count);
     check_same(graph, fused, arguments);
   }
-  set_num_threads(threads);
 }
 
 Tensor plain(const Dims& sizes, DType dtype, int seed) { return noise(sizes, dtype, seed); }
@@ -48,25 +46,26 @@ TEST_CASE("a kernel takes a product of any size along", "[jit][epilogue]") {
   const Dims sizes[] = {{200, 70, 300}, {700, 64, 1100}, {3, 5, 7},
                         {513, 33, 67},  {150, 2, 1000},  {1, 40, 9000}};
   for (const Dims& each : sizes) {
-    check(text, {plain({each[0], each[1]}, DType::F32, 1), plain({each[1], each[2]}, DType::F32, 2),
-                 values({each[2]}, DType::F32, 3)});
+    check_epilogue(text, {plain({each[0], each[1]}, DType::F32, 1), plain({each[1], each[2]}, DType::F32, 2),
+                          values({each[2]}, DType::F32, 3)});
   }
 }
 
 TEST_CASE("several results of a layer with a bias", "[jit][epilogue]") {
   for (const std::string type : {"f32", "f64"}) {
     const DType dtype = type == "f32" ? DType::F32 : DType::F64;
-    check("graph functional f(%x: " + type + "[300, 130], %w: " + type + "[257, 130], %b: " + type +
-              "[257]) {\n" + "  %p = linear(%x, %w, %b) : " + type + "[300, 257]\n" +  //
-              "  %y = relu(%p) : " + type + "[300, 257]\n" +                           //
-              "  %positive = gt(%y, 0) : bool[300, 257]\n" +
-              "  %half = cast(%y, dtype=f16) : f16[300, 257]\n" + "  return %y, %positive, %half\n}\n",
-          {plain({300, 130}, dtype, 1), plain({257, 130}, dtype, 2), plain({257}, dtype, 3)});
+    check_epilogue("graph functional f(%x: " + type + "[300, 130], %w: " + type + "[257, 130], %b: " + type +
+                       "[257]) {\n" + "  %p = linear(%x, %w, %b) : " + type + "[300, 257]\n" +  //
+                       "  %y = relu(%p) : " + type + "[300, 257]\n" +                           //
+                       "  %positive = gt(%y, 0) : bool[300, 257]\n" +
+                       "  %half = cast(%y, dtype=f16) : f16[300, 257]\n" +
+                       "  return %y, %positive, %half\n}\n",
+                   {plain({300, 130}, dtype, 1), plain({257, 130}, dtype, 2), plain({257}, dtype, 3)});
   }
 }
 
 TEST_CASE("a product that is read across is whole before the kernel runs", "[jit][epilogue]") {
-  check(
+  check_epilogue(
       "graph functional f(%x: f32[160, 130], %w: f32[130, 160], %c: f32[160, 160]) {\n"
       "  %p = matmul(%x, %w) : f32[160, 160]\n"
       "  %t = transpose(%p, dim0=0, dim1=1) : f32[160, 160]\n"
@@ -78,7 +77,7 @@ TEST_CASE("a product that is read across is whole before the kernel runs", "[jit
 }
 
 TEST_CASE("batches of products, and products that others need", "[jit][epilogue]") {
-  check(
+  check_epilogue(
       "graph functional f(%x: f32[5, 90, 70], %w: f32[5, 70, 80]) {\n"
       "  %p = matmul(%x, %w) : f32[5, 90, 80]\n"
       "  %y = mul(%p, 0.125) : f32[5, 90, 80]\n"
@@ -86,7 +85,7 @@ TEST_CASE("batches of products, and products that others need", "[jit][epilogue]
       "  return %z\n"
       "}\n",
       {plain({5, 90, 70}, DType::F32, 1), plain({5, 70, 80}, DType::F32, 2)});
-  check(
+  check_epilogue(
       "graph functional f(%x: f32[190, 170], %w: f32[170, 180]) {\n"
       "  %p = matmul(%x, %w) : f32[190, 180]\n"
       "  %y = mul(%p, 0.125) : f32[190, 180]\n"
@@ -99,18 +98,19 @@ TEST_CASE("batches of products, and products that others need", "[jit][epilogue]
 TEST_CASE("a kernel takes a convolution along, image by image", "[jit][epilogue]") {
   for (const std::string type : {"f32", "f64"}) {
     const DType dtype = type == "f32" ? DType::F32 : DType::F64;
-    check("graph functional f(%x: " + type + "[n, 3, 12, 11], %w: " + type + "[5, 3, 3, 3], %b: " + type +
-              "[5]) where n = 40 {\n" +
-              "  %p = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1) : " +
-              type + "[n, 5, 12, 11]\n" +                         //
-              "  %y = relu(%p) : " + type + "[n, 5, 12, 11]\n" +  //
-              "  %z = mul(%y, 0.5) : " + type + "[n, 5, 12, 11]\n" + "  return %z\n}\n",
-          {plain({40, 3, 12, 11}, dtype, 1), plain({5, 3, 3, 3}, dtype, 2), values({5}, dtype, 3)});
+    check_epilogue(
+        "graph functional f(%x: " + type + "[n, 3, 12, 11], %w: " + type + "[5, 3, 3, 3], %b: " + type +
+            "[5]) where n = 40 {\n" +
+            "  %p = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1) : " +
+            type + "[n, 5, 12, 11]\n" +                         //
+            "  %y = relu(%p) : " + type + "[n, 5, 12, 11]\n" +  //
+            "  %z = mul(%y, 0.5) : " + type + "[n, 5, 12, 11]\n" + "  return %z\n}\n",
+        {plain({40, 3, 12, 11}, dtype, 1), plain({5, 3, 3, 3}, dtype, 2), values({5}, dtype, 3)});
   }
 }
 
 TEST_CASE("large images are taken along by stripes, and gradients of images too", "[jit][epilogue]") {
-  check(
+  check_epilogue(
       "graph functional f(%x: f32[2, 64, 80, 70], %w: f32[64, 64, 3, 3]) {\n"
       "  %p = convolution(%x, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1) : "
       "f32[2, 64, 80, 70]\n"
@@ -119,7 +119,7 @@ TEST_CASE("large images are taken along by stripes, and gradients of images too"
       "  return %z, %y\n"
       "}\n",
       {plain({2, 64, 80, 70}, DType::F32, 1), plain({64, 64, 3, 3}, DType::F32, 2)});
-  check(
+  check_epilogue(
       "graph functional f(%g: f32[30, 8, 20, 20], %w: f32[8, 4, 3, 3], %x: f32[30, 4, 20, 20]) {\n"
       "  %p = convolution_input(%g, %w, sizes=[20, 20], stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
       "groups=1) : f32[30, 4, 20, 20]\n"
@@ -140,8 +140,8 @@ TEST_CASE("one op is a kernel where it can take a large product along", "[jit][e
   const auto arguments = [](Dim n) -> std::vector<Tensor> {
     return {plain({n, 300}, DType::F32, 1), plain({1000, 300}, DType::F32, 2), values({1000}, DType::F32, 3)};
   };
-  check(layer("300"), arguments(300));
-  check(layer("20"), arguments(20), 0);
+  check_epilogue(layer("300"), arguments(300));
+  check_epilogue(layer("20"), arguments(20), 0);
 }
 
 TEST_CASE("what is told of a kernel that takes a product along", "[jit][epilogue]") {

@@ -6,23 +6,16 @@
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/functions.h"
-#include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::check_same;
-using kiln::testing::make;
-using kiln::testing::values;
+using namespace kiln::testing;
 
 namespace {
-
-Graph graph_of(std::string text, std::string_view dtype) {
-  for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, dtype);
-  return parse_graph(text);
-}
 
 constexpr std::pair<const char*, DType> kDTypes[] = {
     {"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"u8", DType::U8}, {"i64", DType::I64}};
@@ -64,15 +57,6 @@ std::vector<Tensor> arguments_of(DType dtype, Dim n, Dim m, Dim k) {
           values({n, 3, m}, dtype, 4)};
 }
 
-class Threads {
- public:
-  explicit Threads(int count) : before_(num_threads()) { set_num_threads(count); }
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
 }  // namespace
 
 TEST_CASE("what is picked from memory is read by the kernel that needs it", "[jit][fused]") {
@@ -94,11 +78,9 @@ TEST_CASE("what is picked from memory is read by the kernel that needs it", "[ji
         INFO(name << " " << n << " " << m << " " << k);
         std::vector<Tensor> arguments = arguments_of(dtype, n, m, k);
         check_same(graph, fused, arguments);
-        for (const std::size_t other : {0, 2, 5})
-          arguments[other] = kiln::testing::backwards(arguments[other]);
+        for (const std::size_t other : {0, 2, 5}) arguments[other] = backwards(arguments[other]);
         check_same(graph, fused, arguments);
-        for (const std::size_t other : {1, 3, 4, 5})
-          arguments[other] = kiln::testing::strided(arguments[other]);
+        for (const std::size_t other : {1, 3, 4, 5}) arguments[other] = strided(arguments[other]);
         check_same(graph, fused, arguments);
       }
     }
@@ -124,9 +106,8 @@ TEST_CASE("loads of what is picked print", "[jit][fused]") {
   CHECK(fused.loops()[1].find("r0 = load index(in0, none, in1) : f32\n") != std::string::npos);
   CHECK(fused.fusion().find("%e to %k: it reads at computed places what the same kernel makes\n") !=
         std::string::npos);
-  const std::vector<Tensor> arguments = {values({3, 8}, DType::F32, 1), values({8, 3}, DType::F32, 2),
-                                         indices({4}, DType::I64, 16)};
-  check_same(graph, fused, arguments);
+  check_same(graph, fused,
+             {values({3, 8}, DType::F32, 1), values({8, 3}, DType::F32, 2), indices({4}, DType::I64, 16)});
 }
 
 TEST_CASE("an index that computed values make is read from memory", "[jit][fused]") {
@@ -143,8 +124,7 @@ TEST_CASE("an index that computed values make is read from memory", "[jit][fused
   const FusedGraph fused = fuse(graph);
   verify(fused.graph, "fuse");
   for (const auto& [n, m] : {std::pair<Dim, Dim>{5, 5}, {30, 70}, {6, 3000}}) {
-    const std::vector<Tensor> arguments = {values({n, m}, DType::F32, 1), indices({n, m}, DType::I64, 900)};
-    check_same(graph, fused, arguments);
+    check_same(graph, fused, {values({n, m}, DType::F32, 1), indices({n, m}, DType::I64, 900)});
   }
 }
 
@@ -182,8 +162,7 @@ TEST_CASE("tensors that are converted when they are joined are joined before", "
       "}\n");
   const FusedGraph fused = fuse(graph);
   CHECK(fused.fusion().ends_with("%c to %d: cat converts what it reads\n"));
-  const std::vector<Tensor> arguments = {values({4}, DType::F32, 1), values({3}, DType::I32, 2)};
-  check_same(graph, fused, arguments);
+  check_same(graph, fused, {values({4}, DType::F32, 1), values({3}, DType::I32, 2)});
 }
 
 TEST_CASE("reversed dimensions and triangles are read where they are needed", "[jit][fused]") {
@@ -218,9 +197,7 @@ TEST_CASE("reversed dimensions and triangles are read where they are needed", "[
         INFO(name << " " << b << " " << n << " " << m);
         std::vector<Tensor> arguments = {values({b, n, m}, dtype, 1), values({b, n, m}, dtype, 2)};
         check_same(graph, fused, arguments);
-        check_same(graph, fused,
-                   std::vector<Tensor>{kiln::testing::backwards(arguments[0]),
-                                       kiln::testing::strided(arguments[1])});
+        check_same(graph, fused, {backwards(arguments[0]), strided(arguments[1])});
       }
     }
   }

@@ -3,29 +3,25 @@
 #include <optional>
 #include <random>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
-#include "tensor/parallel.h"
-#include "tensor/random.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::check_same;
-using kiln::testing::noise;
+using namespace kiln::testing;
 
 namespace {
 
 Graph softmax_of(std::string_view dtype) {
-  std::string text =
+  return graph_of(
       "graph functional softmax(%x: T[n, m]) where m = 100, n = 3 {\n"
       "  %m = amax(%x, dim=[1], keepdim=true) : T[n, 1]\n"
       "  %d = sub(%x, %m) : T[n, m]\n"
@@ -34,19 +30,9 @@ Graph softmax_of(std::string_view dtype) {
       "  %r = reciprocal(%s) : T[n, 1]\n"
       "  %y = mul(%e, %r) : T[n, m]\n"
       "  return %y, %m\n"
-      "}\n";
-  for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, dtype);
-  return parse_graph(text);
+      "}\n",
+      dtype);
 }
-
-class Threads {
- public:
-  explicit Threads(int count) : before_(num_threads()) { set_num_threads(count); }
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 }  // namespace
 
@@ -64,7 +50,7 @@ TEST_CASE("softmax is one kernel of three passes, with the bits of its ops", "[j
           INFO(name << " " << n << " " << m);
           const Tensor x = noise({n, m}, dtype, 3, -9, 9);
           check_same(graph, fused, {&x, 1});
-          const Tensor crossing = kiln::testing::backwards(x);
+          const Tensor crossing = backwards(x);
           check_same(graph, fused, {&crossing, 1});
         }
       }
@@ -129,7 +115,7 @@ namespace {
 
 // As the derivatives of layer_norm: numbers of rows, and sums down the columns of what is computed from them.
 Graph backward_of_norm(std::string_view dtype) {
-  std::string text =
+  return graph_of(
       "graph functional backward(%x: T[n, m], %g: T[n, m], %w: T[m]) where m = 100, n = 20000 {\n"
       "  %s = sum(%x, dim=[1], keepdim=true) : T[n, 1]\n"
       "  %d = sub(%x, %s) : T[n, m]\n"
@@ -144,9 +130,8 @@ Graph backward_of_norm(std::string_view dtype) {
       "  %db = sum(%g, dim=[0], keepdim=true) : T[1, m]\n"
       "  %top = amax(%dx, dim=[0]) : T[m]\n"
       "  return %dx, %half, %db, %top\n"
-      "}\n";
-  for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, dtype);
-  return parse_graph(text);
+      "}\n",
+      dtype);
 }
 
 }  // namespace
@@ -163,9 +148,7 @@ TEST_CASE("reductions of rows and columns are one kernel, with the bits of their
         for (const int threads : {1, 3}) {
           const Threads setting(threads);
           INFO(name << " " << n << " " << m);
-          const std::vector<Tensor> arguments = {noise({n, m}, dtype, 1), noise({n, m}, dtype, 2),
-                                                 noise({m}, dtype, 3)};
-          check_same(graph, fused, arguments);
+          check_same(graph, fused, {noise({n, m}, dtype, 1), noise({n, m}, dtype, 2), noise({m}, dtype, 3)});
         }
       }
     }
@@ -192,9 +175,9 @@ TEST_CASE("columns alone are combined in tiles, several rows at once, and batch 
           const Threads setting(threads);
           INFO(b << " " << n << " " << m);
           const Tensor x = noise({b, n, m}, DType::F32, 1);
-          const std::vector<Tensor> arguments = {(n + m) % 2 == 0 ? x : kiln::testing::backwards(x),
-                                                 noise({m}, DType::I32, 2), noise({n, 1}, DType::F32, 3)};
-          check_same(graph, fused, arguments);
+          check_same(
+              graph, fused,
+              {(n + m) % 2 == 0 ? x : backwards(x), noise({m}, DType::I32, 2), noise({n, 1}, DType::F32, 3)});
         }
       }
     }
@@ -284,21 +267,14 @@ TEST_CASE("random numbers are drawn row by row, those of the ops one by one", "[
       const Threads setting(threads);
       INFO(n << " " << m);
       const Tensor x = noise({n, m}, DType::F32, 1);
-      seed(3);
-      const Tensors expected = evaluate(graph, {&x, 1});
-      const std::uint64_t drawn = generator().offset;
-      seed(3);
-      const Tensors actual = Executable::make(fused.graph)->run({&x, 1}, {{"m", m}, {"n", n}});
-      CHECK(generator().offset == drawn);
-      for (std::size_t k = 0; k < expected.size(); ++k)
-        CHECK(kiln::testing::same_bits(actual[k], expected[k]));
+      check_same_draws(graph, fused, {&x, 1});
     }
   }
 }
 
 TEST_CASE("what is computed of rows reads tensors that broadcast to them", "[jit][fused]") {
   for (const char* length : {"100", "10"}) {
-    std::string text =
+    const std::string text =
         "graph functional f(%x: f32[b, n, M], %u: f32[1], %v: f32[n, 1], %w: f32[n], %z: f32[1, 1, 1])"
         " where b = 3, n = 4 {\n"
         "  %e = exp(%x) : f32[b, n, M]\n"
@@ -312,15 +288,13 @@ TEST_CASE("what is computed of rows reads tensors that broadcast to them", "[jit
         "  %y = div(%e, %sz) : f32[b, n, M]\n"
         "  return %y, %tw\n"
         "}\n";
-    for (std::size_t at; (at = text.find("M]")) != std::string::npos;) text.replace(at, 1, length);
-    const Graph graph = parse_graph(text);
+    const Graph graph = parse_graph(replaced(text, "M]", std::string(length) + "]"));
     const FusedGraph fused = fuse(graph);
     CHECK(fused.loops().size() <= 2);
     for (const auto& [b, n] : {std::pair<Dim, Dim>{3, 4}, {1, 1}, {5, 5}, {2, 40}}) {
-      const std::vector<Tensor> arguments = {noise({b, n, std::stoi(length)}, DType::F32, 1),
-                                             noise({1}, DType::F32, 2), noise({n, 1}, DType::F32, 3),
-                                             noise({n}, DType::F32, 4), noise({1, 1, 1}, DType::F32, 5)};
-      check_same(graph, fused, arguments);
+      check_same(graph, fused,
+                 {noise({b, n, std::stoi(length)}, DType::F32, 1), noise({1}, DType::F32, 2),
+                  noise({n, 1}, DType::F32, 3), noise({n}, DType::F32, 4), noise({1, 1, 1}, DType::F32, 5)});
     }
   }
 }
@@ -341,8 +315,7 @@ TEST_CASE("a reduction of everything is shared among threads block by block", "[
   for (const auto& [n, m] : {std::pair<Dim, Dim>{1, 1}, {5, 3}, {300, 400}, {1, 4096}, {2, 4095}}) {
     for (const int threads : {1, 2, 5}) {
       const Threads setting(threads);
-      const std::vector<Tensor> arguments = {noise({n, m}, DType::F32, 1), noise({m}, DType::F32, 2)};
-      check_same(graph, fused, arguments);
+      check_same(graph, fused, {noise({n, m}, DType::F32, 1), noise({m}, DType::F32, 2)});
     }
   }
 }
@@ -414,7 +387,7 @@ std::vector<Tensor> noise_for(const Graph& graph, const SymbolValues& symbols, u
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const TensorType type = evaluate(graph.values[i].type, symbols);
     const Tensor x = noise(type.sizes, type.dtype, static_cast<int>(i + seed), 0.1, 2.5);
-    arguments.push_back((i + seed) % 3 == 0 ? kiln::testing::backwards(x) : x);
+    arguments.push_back((i + seed) % 3 == 0 ? backwards(x) : x);
   }
   return arguments;
 }

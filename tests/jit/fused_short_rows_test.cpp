@@ -1,32 +1,17 @@
 // Kernels whose rows are short: many of them side by side, with the bits of the ops one by one.
 #include <catch2/catch.hpp>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
 #include "jit/text.h"
-#include "tensor/parallel.h"
-#include "tensor/random.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::check_same;
-using kiln::testing::make;
-using kiln::testing::noise;
-using kiln::testing::same_bits;
+using namespace kiln::testing;
 
 namespace {
-
-Graph graph_of(std::string text, std::string_view dtype, Dim length) {
-  const auto put = [&text](std::string_view what, const std::string& with) {
-    for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.replace(at, what.size(), with);
-  };
-  put("T[", std::string(dtype) + "[");
-  put("M", std::to_string(length));
-  return parse_graph(text);
-}
 
 // As log_softmax and layer_norm: numbers of rows, a tensor for each row and one for all of them.
 const char* const kNormal =
@@ -54,21 +39,19 @@ TEST_CASE("short rows are one kernel, side by side", "[jit][fused]") {
   for (const auto& [name, dtype] :
        {std::pair{"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"bf16", DType::BF16}}) {
     for (const Dim m : {1, 2, 10, 15, 16, 17, 31, 32, 33, 63}) {
-      const Graph graph = graph_of(kNormal, name, m);
+      const Graph graph = graph_of(replaced(kNormal, "M", std::to_string(m)), name);
       const FusedGraph fused = fuse(graph);
       REQUIRE(fused.graph.nodes.size() == 1);
       REQUIRE(fused.loops()[0].find("for rows of [n] in threads, 16 side by side {") != std::string::npos);
       for (const Dim n : {0, 1, 15, 16, 17, 33, 1000}) {
-        const int before = num_threads();
-        set_num_threads(n % 2 + 1);
+        const Threads setting(static_cast<int>(n % 2 + 1));
         INFO(name << " " << n << " " << m);
         std::vector<Tensor> arguments = {noise({n, m}, dtype, 1, -4, 4), noise({m}, dtype, 2),
                                          noise({n, 1}, dtype, 3), noise({}, dtype, 4)};
         check_same(graph, fused, arguments);
-        arguments[0] = kiln::testing::backwards(arguments[0]);
-        arguments[2] = kiln::testing::strided(arguments[2]);
+        arguments[0] = backwards(arguments[0]);
+        arguments[2] = strided(arguments[2]);
         check_same(graph, fused, arguments);
-        set_num_threads(before);
       }
     }
   }
@@ -150,11 +133,7 @@ TEST_CASE("random numbers of short rows are those of the ops", "[jit][fused]") {
   REQUIRE(fused.graph.nodes.size() == 1);
   for (const Dim n : {1, 16, 50, 700}) {
     const Tensor x = noise({n, 9}, DType::F32, 1);
-    seed(3);
-    const Tensors expected = evaluate(graph, {&x, 1});
-    seed(3);
-    const Tensors actual = Executable::make(fused.graph)->run({&x, 1}, {{"n", n}});
-    CHECK(same_bits(actual[0], expected[0]));
+    check_same_draws(graph, fused, {&x, 1});
   }
 }
 

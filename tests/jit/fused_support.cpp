@@ -8,6 +8,7 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/text.h"
+#include "tensor/random.h"
 #include "tests/jit/graphs.h"
 
 namespace kiln::testing {
@@ -24,6 +25,16 @@ Tensor values(const Dims& sizes, DType dtype, int seed) {
     if (!is_float(dtype)) return dtype == DType::U8 ? std::abs(x) : x;
     return (i * 7 + seed) % 5 == 0 ? kSpecial[static_cast<std::size_t>(i + seed) % std::size(kSpecial)] : x;
   });
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+Graph graph_of(std::string_view text, std::string_view dtype) {
+  return parse_graph(replaced(std::string(text), "T[", std::string(dtype) + "["));
 }
 
 namespace {
@@ -58,6 +69,21 @@ void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
                          << "\nnot\n"
                          << describe(expected.results[k]) << "\nfor " << describe(arguments[0]));
   }
+}
+
+void check_same(const Graph& graph, const FusedGraph& fused, std::initializer_list<Tensor> arguments) {
+  check_same(graph, fused, Inputs(arguments.begin(), arguments.size()));
+}
+
+void check_same_draws(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
+  seed(3);
+  const Tensors expected = evaluate(graph, arguments);
+  const std::uint64_t drawn = generator().offset;
+  seed(3);
+  const Tensors actual = Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments));
+  CHECK(generator().offset == drawn);
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) CHECK(same_bits(actual[k], expected[k]));
 }
 
 }  // namespace kiln::testing

@@ -6,8 +6,6 @@
 #include <random>
 #include <set>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
 #include "jit/same_code.h"
@@ -16,17 +14,13 @@
 #include "jit/verify.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/parallel.h"
-#include "tensor/random.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::check_same;
-using kiln::testing::make;
-using kiln::testing::same_bits;
-using kiln::testing::values;
+using namespace kiln::testing;
 
 namespace {
 
@@ -242,9 +236,7 @@ std::vector<Tensor> arguments_of(const Graph& graph, Dim m, Dim n, unsigned seed
     const TensorType type = evaluate(graph.values[i].type, symbols);
     const Tensor x = values(type.sizes, type.dtype, static_cast<int>(i + seed));
     const std::size_t layout = (i + seed) % 3;
-    arguments.push_back(layout == 0   ? x
-                        : layout == 1 ? kiln::testing::strided(x)
-                                      : kiln::testing::backwards(x));
+    arguments.push_back(layout == 0 ? x : layout == 1 ? strided(x) : backwards(x));
   }
   return arguments;
 }
@@ -281,17 +273,15 @@ TEST_CASE("compiled kernels give the same bits on any number of threads and for 
       "  return %b\n"
       "}\n");
   const std::vector<Tensor> arguments = {values({60007, 3}, DType::F32, 1), values({3}, DType::F32, 2)};
-  const int before = num_threads();
   for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
     if (!cpu::has_isa(isa)) continue;
     const Setting setting(isa);
     const FusedGraph fused = fuse(graph);
     for (const int threads : {1, 2, 5}) {
-      set_num_threads(threads);
+      const Threads number(threads);
       check_same(graph, fused, arguments);
     }
   }
-  set_num_threads(before);
 }
 
 TEST_CASE("an element that an op is not defined for is the eager error", "[jit][fused]") {
@@ -307,8 +297,7 @@ TEST_CASE("an element that an op is not defined for is the eager error", "[jit][
   for (const double at_zero : {0.0, 1.0, 70.0}) {
     const Tensor x = make({21}, DType::I64, [](std::int64_t i) { return static_cast<double>(i - 9); });
     const Tensor y = make({21}, DType::I64, [=](std::int64_t i) { return i == 20 ? at_zero : 3.0; });
-    const std::vector<Tensor> arguments = {x, y};
-    check_same(graph, fused, arguments);
+    check_same(graph, fused, {x, y});
   }
 }
 
@@ -339,7 +328,7 @@ TEST_CASE("every value that goes through memory between two nodes has a reason",
 TEST_CASE("random numbers are made where they are read, those of the ops one by one", "[jit][fused]") {
   for (const auto& [name, dtype] :
        {std::pair{"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"bf16", DType::BF16}}) {
-    std::string text =
+    const Graph graph = graph_of(
         "graph functional f(%x: T[n, m], %y: T[m]) where m = 30, n = 20 {\n"
         "  %e = exp(%x) : T[n, m]\n"
         "  %k = bernoulli.p(%e, p=0.3) : T[n, m]\n"
@@ -354,9 +343,8 @@ TEST_CASE("random numbers are made where they are read, those of the ops one by 
         "  %z = mul(%s, %t) : T[n, m]\n"
         "  %h = mul(%z, %y) : T[n, m]\n"
         "  return %h, %k, %p, %w\n"
-        "}\n";
-    for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, name);
-    const Graph graph = parse_graph(text);
+        "}\n",
+        name);
     const FusedGraph fused = fuse(graph);
     std::string loops;
     for (const std::string& each : fused.loops()) loops += each;
@@ -364,18 +352,10 @@ TEST_CASE("random numbers are made where they are read, those of the ops one by 
       CHECK(loops.find(std::string("draw ") + each) != std::string::npos);
     for (const auto& [n, m] : {std::pair<Dim, Dim>{0, 3}, {1, 1}, {3, 5}, {20, 70}, {500, 301}}) {
       for (const int threads : {1, 3}) {
-        const int before = num_threads();
-        set_num_threads(threads);
+        const Threads setting(threads);
         const std::vector<Tensor> arguments = {values({n, m}, dtype, 1), values({m}, dtype, 2)};
         INFO(name << " " << n << " " << m);
-        seed(3);
-        const Tensors expected = evaluate(graph, arguments);
-        const std::uint64_t drawn = generator().offset;
-        seed(3);
-        const Tensors actual = Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments));
-        CHECK(generator().offset == drawn);
-        for (std::size_t k = 0; k < expected.size(); ++k) CHECK(same_bits(actual[k], expected[k]));
-        set_num_threads(before);
+        check_same_draws(graph, fused, arguments);
       }
     }
   }
@@ -421,8 +401,7 @@ TEST_CASE("a tensor of one number is a number within a kernel", "[jit][fused]") 
   const FusedGraph fused = fuse(graph);
   CHECK(fused.graph.nodes.size() == 2);
   CHECK(fused.graph.kernels.size() == 2);
-  const std::vector<Tensor> arguments = {values({5, 100}, DType::F32, 1), values({5}, DType::F16, 2)};
-  check_same(graph, fused, arguments);
+  check_same(graph, fused, {values({5, 100}, DType::F32, 1), values({5}, DType::F16, 2)});
 }
 
 TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[jit][fused]") {

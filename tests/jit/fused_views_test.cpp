@@ -12,10 +12,7 @@
 
 using namespace kiln;
 using namespace kiln::jit;
-using kiln::testing::check_same;
-using kiln::testing::make;
-using kiln::testing::same_bits;
-using kiln::testing::values;
+using namespace kiln::testing;
 
 TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fused]") {
   const Graph graph = parse_graph(
@@ -35,9 +32,9 @@ TEST_CASE("a view between elementwise ops does not keep them apart", "[jit][fuse
   CHECK(fused.graph.nodes.size() == 1);
   CHECK(fused.fusion().starts_with("kernel 0 over [1, n, 4]\n"));
   for (const Dim n : {0, 1, 3, 700}) {
-    const std::vector<Tensor> arguments = {values({n, 4, 6}, DType::F32, 1), values({4, 1}, DType::F32, 2),
-                                           values({n, 6, 2, 2}, DType::F32, 3), values({}, DType::F32, 4)};
-    check_same(graph, fused, arguments);
+    check_same(graph, fused,
+               {values({n, 4, 6}, DType::F32, 1), values({4, 1}, DType::F32, 2),
+                values({n, 6, 2, 2}, DType::F32, 3), values({}, DType::F32, 4)});
   }
 }
 
@@ -56,9 +53,8 @@ TEST_CASE("a reshape of what cannot be viewed so is laid out before", "[jit][fus
   CHECK(fused.graph.nodes.size() == 1);
   for (const Dim n : {1, 3, 700}) {
     const Tensor x = values({n, 4, 6}, DType::F32, 1), w = values({24}, DType::F32, 2);
-    for (const Tensor& each : {x, kiln::testing::strided(x), kiln::testing::backwards(x)}) {
-      const std::vector<Tensor> arguments = {each, w};
-      check_same(graph, fused, arguments);
+    for (const Tensor& each : {x, strided(x), backwards(x)}) {
+      check_same(graph, fused, {each, w});
     }
   }
 }
@@ -123,9 +119,8 @@ TEST_CASE("a part of a part of another dtype is converted on the way", "[jit][fu
       "}\n");
   const FusedGraph fused = fuse(graph);
   for (const Dim n : {2, 5, 9}) {
-    const std::vector<Tensor> arguments = {values({n}, DType::I32, 1), values({n}, DType::Bool, 2),
-                                           values({}, DType::F32, 3)};
-    check_same(graph, fused, arguments);
+    check_same(graph, fused,
+               {values({n}, DType::I32, 1), values({n}, DType::Bool, 2), values({}, DType::F32, 3)});
   }
 }
 

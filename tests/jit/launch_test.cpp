@@ -5,9 +5,9 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/text.h"
-#include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
 using namespace kiln::jit;
@@ -58,14 +58,12 @@ Tensors momentum_arguments(Dim n) {
 
 TEST_CASE("kernels write over arguments with the bits of the ops", "[jit][launch]") {
   const Graph graph = momentum();
-  const int threads = num_threads();
   for (const int count : {1, 3}) {
-    set_num_threads(count);
+    const Threads threads(count);
     for (const Dim n : {2, 3, 15, 16, 17, 31, 33, 1000, 70'001}) {
       check_effects(graph, momentum_arguments(n));
     }
   }
-  set_num_threads(threads);
 }
 
 TEST_CASE("what is written over is the argument's own memory, and counts as a write", "[jit][launch]") {

@@ -7,8 +7,10 @@
 
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/threads.h"
 
 using namespace kiln;
+using kiln::testing::Threads;
 
 namespace {
 
@@ -20,14 +22,6 @@ std::vector<int> visits(std::int64_t count, std::int64_t grain) {
   });
   return seen;
 }
-
-struct Threads {
-  explicit Threads(int count) : before(num_threads()) { set_num_threads(count); }
-  ~Threads() { set_num_threads(before); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  int before;
-};
 
 }  // namespace
 
