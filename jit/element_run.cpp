@@ -266,9 +266,9 @@ class ElementRun::Piece {
   using Places = SmallVector<const void*, 12>;
   Places places_;
   SmallVector<std::int64_t, 12> moves_;
-  Vectors spread_;                                      // by load
-  std::vector<std::pair<std::size_t, cpu::Walker>> walks_;     // of strided loads
-  std::vector<std::unique_ptr<std::byte[]>> gathered_;  // by walk
+  Vectors spread_;                                          // by load
+  std::vector<std::pair<std::size_t, cpu::Walker>> walks_;  // of strided loads
+  std::vector<std::unique_ptr<std::byte[]>> gathered_;      // by walk
   std::vector<StoreWalk> store_walks_;
   std::vector<std::unique_ptr<std::byte[]>> made_;  // by load
 };
