@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/gemm.h"
+#include "tensor/cpu/onednn_product.h"
 #include "tensor/ops/view_layout.h"
 #include "tensor/parallel.h"
 
@@ -66,8 +67,8 @@ std::vector<std::int64_t> starts(const Operand& operand, std::span<const Dim> ba
 }
 
 template <class T>
-void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a, const Operand& b,
-         std::span<const Dim> batch, ResultPieces* pieces) {
+std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a,
+                                    const Operand& b, std::span<const Dim> batch) {
   const std::vector<std::int64_t> left = starts(a, batch);
   const std::vector<std::int64_t> right = starts(b, batch);
   T* out = result.writable<T>();
@@ -78,6 +79,13 @@ void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& 
                         {y.data<T>() + right[i], b.row_stride, b.column_stride},
                         out + static_cast<std::int64_t>(i) * a.rows * b.columns});
   }
+  return products;
+}
+
+template <class T>
+void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a, const Operand& b,
+         std::span<const Dim> batch, ResultPieces* pieces) {
+  const std::vector<Product<T>> products = products_of<T>(result, x, y, a, b, batch);
   if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
   pieces->begin(result);
   const auto done = [pieces](std::int64_t begin, std::int64_t end) { pieces->piece(begin, end); };
@@ -115,6 +123,25 @@ Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) 
   return sizes;
 }
 
+// As the library wants its operands; null when it takes none of this kind.
+Tensor library_product(const Tensor& x, const Tensor& y) {
+  if (x.dtype() != DType::BF16 || x.rank() < 2 || y.rank() < 2) return {};
+  const Tensor left = x.is_contiguous() ? x : contiguous_copy(x, DType::BF16);
+  const Operand laid = right_operand(y.layout());
+  const bool by_row = laid.column_stride == 1 && laid.row_stride >= laid.columns;
+  const bool by_column = laid.row_stride == 1 && laid.column_stride >= laid.rows;
+  const Tensor right = by_row || by_column ? y : contiguous_copy(y, DType::BF16);
+  Operand a = left_operand(left.layout());
+  const Operand b = right_operand(right.layout());
+  const Tensor result = Tensor::empty(result_sizes(left, right, broadcast(a.batch, b.batch, "matmul")),
+                                      DType::BF16, x.device());
+  if (result.numel() == 0) return {};
+  fold_batch(a, b, left.layout());
+  const auto products =
+      products_of<BFloat16>(result, left, right, a, b, broadcast(a.batch, b.batch, "matmul"));
+  return onednn::multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
+}
+
 // To rows [begin, end).
 template <class T>
 void add_rows(const Tensor& product, const Tensor& bias, std::int64_t begin, std::int64_t end) {
@@ -149,6 +176,7 @@ Tensor rows_of(const Tensor& product, const Tensor& bias) {
 
 Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
   if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
+    if (Tensor product = library_product(x, y)) return product;
     return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
   }
   Operand a = left_operand(x.layout());

@@ -6,7 +6,8 @@
 namespace kiln::cpu {
 
 // The matrix product of tensors whose types `matmul`'s shape rule accepted. Half-precision operands are
-// multiplied in f32 and the result rounded once; they are not handed out in pieces.
+// multiplied in f32 and the result rounded once, large ones of bf16 by the library's own products (see
+// tensor/cpu/onednn_product.h); they are not handed out in pieces.
 Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
 
 // Adds `bias`, broadcast, to a contiguous product of the same dtype.

@@ -29,6 +29,7 @@ namespace kiln::cpu::onednn {
   X(primitive_destroy)                           \
   X(primitive_execute)                           \
   X(reorder_primitive_desc_create)               \
+  X(matmul_desc_init)                            \
   X(dilated_convolution_forward_desc_init)       \
   X(dilated_convolution_backward_data_desc_init) \
   X(dilated_convolution_backward_weights_desc_init)

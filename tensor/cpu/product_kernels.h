@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tensor/cpu/isa.h"
+#include "tensor/dtype.h"
 
 namespace kiln::cpu {
 
@@ -41,6 +42,10 @@ struct ProductTable {
   ProductKernels<std::int64_t> i64;
   ProductKernels<float> f32;
   ProductKernels<double> f64;
+  // Whether any of them is neither 0 nor in the range of normal numbers.
+  bool (*has_subnormal)(const BFloat16* x, std::int64_t count);
+  // Two rows into one of pairs: to[2 i] = even[i], to[2 i + 1] = odd[i].
+  void (*pair)(const BFloat16* even, const BFloat16* odd, BFloat16* to, std::int64_t count);
 
   template <class T>
   const ProductKernels<T>& of() const {

@@ -1,0 +1,70 @@
+#include "tensor/cpu/onednn_pairs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cpu/transpose_kernels.h"
+
+namespace kiln::cpu::onednn {
+
+std::optional<PairLayout> pair_layout(const dnnl_memory_desc_t& layout) {
+  const dnnl_blocking_desc_t& blocking = layout.format_desc.blocking;
+  const bool is_plain_2d = layout.format_kind == dnnl_blocked && layout.ndims == 2 && layout.offset0 == 0 &&
+                           layout.extra.flags == dnnl_memory_extra_flag_none &&
+                           layout.padded_offsets[0] == 0 && layout.padded_offsets[1] == 0;
+  if (!is_plain_2d || blocking.inner_nblks != 3) return std::nullopt;
+  const std::int64_t deep = blocking.inner_blks[0], width = blocking.inner_blks[1];
+  const auto& dims = blocking.inner_idxs;
+  if (dims[0] != 0 || dims[1] != 1 || dims[2] != 0 || blocking.inner_blks[2] != 2) return std::nullopt;
+  const std::int64_t pairs = layout.padded_dims[0] / 2, block = pairs * width * 2;
+  // Blocks of rows follow one another within one of columns.
+  if (blocking.strides[0] != deep * width * 2 || blocking.strides[1] != block) return std::nullopt;
+  return PairLayout{layout.dims[0], layout.dims[1], pairs, width, block};
+}
+
+void PairLayout::pack(const MatrixView<BFloat16>& from, BFloat16* to) const {
+  for (std::int64_t i = 0; i < blocks(); ++i, to += block) {
+    const MatrixView<BFloat16> part{from.data + i * width * from.column, from.row, from.column};
+    const std::int64_t some = std::min(width, columns - i * width);
+    if (some < width) std::fill_n(to, block, BFloat16{});
+    if (from.column == 1) {
+      pack_rows(part, to, some);
+    } else {
+      pack_columns(part, to, some);
+    }
+    BFloat16* rest = to + rows / 2 * width * 2;
+    std::fill(rest, to + block, BFloat16{});
+    if (rows % 2 == 0) continue;
+    for (std::int64_t c = 0; c < some; ++c) rest[2 * c] = part.data[(rows - 1) * from.row + c * from.column];
+  }
+}
+
+void PairLayout::pack_rows(const MatrixView<BFloat16>& from, BFloat16* to, std::int64_t some) const {
+  for (std::int64_t p = 0; p < rows / 2; ++p) {
+    const BFloat16* even = from.data + 2 * p * from.row;
+    product_kernels().pair(even, even + from.row, to + p * width * 2, some);
+  }
+}
+
+// A pair is a word: words are transposed.
+void PairLayout::pack_columns(const MatrixView<BFloat16>& from, BFloat16* to, std::int64_t some) const {
+  constexpr std::int64_t kSide = kTransposeBytes / 4;
+  const std::int64_t whole = rows / 2;
+  const bool by_words = from.column % 2 == 0 && reinterpret_cast<std::uintptr_t>(from.data) % 4 == 0;
+  const std::int64_t square_pairs = by_words ? whole / kSide * kSide : 0;
+  const std::int64_t square_columns = some / kSide * kSide;
+  for (std::int64_t c = 0; c < square_columns; c += kSide) {
+    for (std::int64_t p = 0; p < square_pairs; p += kSide) {
+      const BFloat16* corner = from.data + c * from.column + 2 * p;
+      transpose_kernels().words(reinterpret_cast<const std::uint32_t*>(corner), from.column / 2,
+                                reinterpret_cast<std::uint32_t*>(to + (p * width + c) * 2), width, false);
+    }
+  }
+  for (std::int64_t c = 0; c < some; ++c) {
+    const BFloat16* column = from.data + c * from.column;
+    for (std::int64_t p = c < square_columns ? square_pairs : 0; p < whole; ++p)
+      std::memcpy(to + (p * width + c) * 2, column + 2 * p, 2 * sizeof(BFloat16));
+  }
+}
+
+}  // namespace kiln::cpu::onednn
