@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "tensor/fixed_order.h"
 
@@ -53,6 +58,11 @@ struct MaxOf {
   static V apply(V a, V b) {
     return ((a > b) | (a != a)) ? a : b;
   }
+  // The same where none is not-a-number.
+  template <class V>
+  static V apply_numbers(V a, V b) {
+    return a > b ? a : b;
+  }
 };
 struct MinOf {
   static constexpr bool kAssociative = true;
@@ -64,6 +74,10 @@ struct MinOf {
   template <class V>
   static V apply(V a, V b) {
     return ((a < b) | (a != a)) ? a : b;
+  }
+  template <class V>
+  static V apply_numbers(V a, V b) {
+    return a < b ? a : b;
   }
 };
 
@@ -89,7 +103,8 @@ class Lanes {
   void add(const T* from, std::int64_t count) {
     Vector acc[kCount];
     assign(acc, acc_);
-    std::int64_t i = C::kAssociative && kCount <= 2 ? add_quarters(acc, from, count) : 0;
+    std::int64_t i = 0;
+    if constexpr (C::kAssociative && kCount <= 2) i = add_quarters(acc, from, count);
     for (; i + kReductionLanes <= count; i += kReductionLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
@@ -125,16 +140,47 @@ class Lanes {
   // before; then the four in their order. Tells how many elements it took.
   static std::int64_t add_quarters(Vector (&acc)[kCount], const T* from, std::int64_t count) {
     const std::int64_t quarter = count / (4 * kReductionLanes) * kReductionLanes;
-    Vector others[3][kCount];
-    for (auto& other : others)
-      for (Vector& each : other) each = Vector{} + C::template identity<T>();
-    for (std::int64_t i = 0; i < quarter; i += kReductionLanes) {
-      add_group(acc, from + i);
-      for (int q = 0; q < 3; ++q) add_group(others[q], from + (q + 1) * quarter + i);
+    Vector numbers[kCount];
+    assign(numbers, acc);
+    const auto by_one_comparison = [](Vector a, Vector b) { return C::apply_numbers(a, b); };
+    if (!add_stretches<true>(numbers, from, quarter, by_one_comparison)) {
+      assign(acc, numbers);
+    } else {
+      add_stretches<false>(acc, from, quarter, [](Vector a, Vector b) { return C::apply(a, b); });
     }
-    for (const auto& other : others)
-      for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], other[k]);
     return 4 * quarter;
+  }
+  // Tells, when it looks, whether any operand is not a number.
+  template <bool kLooks, class Apply>
+  static bool add_stretches(Vector (&acc)[kCount], const T* from, std::int64_t quarter, const Apply& apply) {
+    Vector stretch[4][kCount];
+    assign(stretch[0], acc);
+    for (int q = 1; q < 4; ++q)
+      for (Vector& each : stretch[q]) each = Vector{} + C::template identity<T>();
+    auto nans = unordered(acc[0], acc[kCount - 1]);
+    for (std::int64_t i = 0; i < quarter; i += kReductionLanes) {
+#pragma GCC unroll 4
+      for (int q = 0; q < 4; ++q) {
+        Vector next[kCount];
+#pragma GCC unroll 2
+        for (int k = 0; k < kCount; ++k) next[k] = load_vector<Vector>(from + q * quarter + i + k * kWidth);
+        if (kLooks) nans |= unordered(next[0], next[kCount - 1]);
+#pragma GCC unroll 2
+        for (int k = 0; k < kCount; ++k) stretch[q][k] = apply(stretch[q][k], next[k]);
+      }
+    }
+    assign(acc, stretch[0]);
+    for (int q = 1; q < 4; ++q)
+      for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], stretch[q][k]);
+    return nans != 0;
+  }
+  // Lanes where either is not a number. Few vectors hold all lanes only where they are so wide.
+  static std::uint32_t unordered([[maybe_unused]] Vector a, [[maybe_unused]] Vector b) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<T, float>)
+      return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_UNORD_Q);
+#endif
+    return ~0U;
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
   static void add_rest(Vector (&acc)[kCount], const T* from, std::int64_t count) {

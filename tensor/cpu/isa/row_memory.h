@@ -37,16 +37,14 @@ class Rows {
     widen_to(from, scratch(k));
     return scratch(k);
   }
-  // Asks for `count` elements from `at` of a row that is next: so memory is at work while this one is
-  // computed. Rows that would push each other out of the cache are left to themselves.
+  // Asks for `count` elements from `at` of a row that is next, and for where its result goes, which is read
+  // before it is written: so memory is at work while this one is computed. Rows that would push each other
+  // out of the cache are left to themselves.
   void prefetch(std::int64_t row, std::int64_t at, std::int64_t count) const {
-    constexpr std::int64_t kLine = sizeof(Line) / sizeof(E), kLongest = (1 << 16) / sizeof(E);
+    constexpr std::int64_t kLongest = (1 << 16) / sizeof(E);
     if (job_.size > kLongest) return;
-    for (int k = 0; k < 2 && job_.in[k] != nullptr; ++k) {
-      const std::byte* next = element(k, row) + at * static_cast<std::int64_t>(sizeof(E));
-      for (std::int64_t i = 0; i < count; i += kLine)
-        __builtin_prefetch(next + i * static_cast<std::int64_t>(sizeof(E)));
-    }
+    for (int k = 0; k < 2 && job_.in[k] != nullptr; ++k) prefetch_bytes(element(k, row), at, count);
+    prefetch_bytes(job_.out + row * job_.size * static_cast<std::int64_t>(sizeof(E)), at, count);
   }
   // What `in` gave for this row last.
   const A* now(int k, std::int64_t row) {
@@ -81,6 +79,11 @@ class Rows {
   // another row would wait for it if both had the same place.
   static constexpr std::int64_t kPage = 4096, kApart = 21 * 64;
 
+  static void prefetch_bytes(const std::byte* row, std::int64_t at, std::int64_t count) {
+    constexpr std::int64_t kBytes = sizeof(E);
+    for (std::int64_t i = at * kBytes; i < (at + count) * kBytes; i += sizeof(Line))
+      __builtin_prefetch(row + i);
+  }
   const std::byte* element(int k, std::int64_t row) const {
     return job_.in[k] + row * job_.size * static_cast<std::int64_t>(sizeof(E));
   }

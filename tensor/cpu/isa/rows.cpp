@@ -13,7 +13,7 @@ namespace {
 
 // y = e^(x - m), in the form for the range of normal results, and again when some are not: the same bits.
 template <class A>
-void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
+[[gnu::always_inline]] inline void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
   using Bits = typename math::Format<A>::SignedBits;  // of values without a sign, in whose order they are
   Bits widest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -26,12 +26,19 @@ void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
 }
 
-// y = e^(x - m) for row r, and its sum, while the next row is fetched.
+// y = e^(x - m) for row r, and its sum, while the next row is fetched: a few lines at a time, since memory
+// answers only so many requests at once.
 template <class E, class A>
 A exp_row(const Rows<E>& rows, std::int64_t r, const A* x, A m, std::int64_t n, A* y) {
+  constexpr std::int64_t kStep = 64;
   return fold_chunks<SumOf, A>(n, [&](std::int64_t at, std::int64_t count) {
-    rows.prefetch(r + 1, at, count);
-    exp_shifted(x + at, m, count, y + at);
+    const std::int64_t end = at + count;
+    std::int64_t i = at;
+    for (; i + kStep <= end; i += kStep) {
+      rows.prefetch(r + 1, i, kStep);
+      exp_shifted(x + i, m, kStep, y + i);
+    }
+    if (i < end) rows.prefetch(r + 1, i, end - i), exp_shifted(x + i, m, end - i, y + i);
     return y + at;
   });
 }
