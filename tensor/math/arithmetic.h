@@ -154,27 +154,38 @@ template <class T>
 KILN_MATH bool shift_in_range(T amount, int bits) {
   return (amount >= 0) & (amount < bits);
 }
-// x 2^amount modulo 2^16, by 1, 2 and 4 places where the amount has those bits: so loops over bytes stay as
-// narrow as 16 bits, which they do not where the amount is no constant.
-KILN_MATH unsigned short shifted_byte(unsigned short x, unsigned char amount) {
-  x = static_cast<unsigned short>((amount & 1) != 0 ? x << 1 : x);
-  x = static_cast<unsigned short>((amount & 2) != 0 ? x << 2 : x);
-  return static_cast<unsigned short>((amount & 4) != 0 ? x << 4 : x);
+// Bytes are moved by 1, 2 and 4 places where the amount has those bits: so loops over bytes stay as narrow,
+// which they do not where the amount is no constant. To the left by additions, of which there are such.
+KILN_MATH unsigned char byte_sum(unsigned char a, unsigned char b) {
+  return static_cast<unsigned char>(a + b);
+}
+KILN_MATH unsigned char byte_left(unsigned char x, unsigned char amount) {
+  const unsigned char by_1 = (amount & 1) != 0 ? byte_sum(x, x) : x;
+  const unsigned char twice = byte_sum(by_1, by_1), by_2 = (amount & 2) != 0 ? byte_sum(twice, twice) : by_1;
+  const unsigned char four = byte_sum(by_2, by_2), eight = byte_sum(four, four);
+  const unsigned char sixteen = byte_sum(eight, eight);
+  return (amount & 4) != 0 ? byte_sum(sixteen, sixteen) : by_2;
+}
+KILN_MATH unsigned char byte_right(unsigned char x, unsigned char amount) {
+  x = static_cast<unsigned char>((amount & 1) != 0 ? x >> 1 : x);
+  x = static_cast<unsigned char>((amount & 2) != 0 ? x >> 2 : x);
+  return static_cast<unsigned char>((amount & 4) != 0 ? x >> 4 : x);
 }
 // In range, the results for bytes are right modulo 2^8: elements wrap.
 template <bool kInRange = false, class T>
 KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
   if (kInRange && bits == 8)
-    return shifted_byte(static_cast<unsigned short>(x), static_cast<unsigned char>(amount));
+    return byte_left(static_cast<unsigned char>(x), static_cast<unsigned char>(amount));
   const bool outside = !shift_in_range(amount, bits);
   if constexpr (!kInRange) bad |= outside ? 1U : 0U;
   return wrap(to_unsigned(x) << (outside ? T(0) : amount));
 }
 template <bool kInRange = false, class T>
 KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
-  if (kInRange && bits == 8) {  // x 2^(8 - amount) has it in its upper byte; 7 - amount is ~amount
-    const auto twice = static_cast<unsigned short>(to_unsigned(x) << 1);
-    return shifted_byte(twice, static_cast<unsigned char>(~amount)) >> 8;
+  if (kInRange && bits == 8) {  // of a negative number the bits that are 0 move
+    const auto flipped = static_cast<unsigned char>(x < 0 ? 0xff : 0);
+    const auto byte = static_cast<unsigned char>(static_cast<unsigned char>(x) ^ flipped);
+    return byte_right(byte, static_cast<unsigned char>(amount)) ^ flipped;
   }
   const bool outside = !shift_in_range(amount, bits);
   if constexpr (!kInRange) bad |= outside ? 1U : 0U;

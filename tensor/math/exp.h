@@ -57,6 +57,11 @@ template <class T>
 KILN_MATH T power_of_two(ExponentOf<T> n) {
   return from_bits(static_cast<ExponentOf<T>>((n << Format<T>::kMantissa) + Format<T>::kOne));
 }
+// x * 2^n where that is a normal number, as x is: an addition to its exponent.
+template <class T>
+KILN_MATH T scale_normal(T x, ExponentOf<T> n) {
+  return from_bits(static_cast<ExponentOf<T>>(to_bits(x) + (n << Format<T>::kMantissa)));
+}
 // x * 2^n in two steps, so that results beyond the range and subnormal ones are rounded once.
 template <class T>
 KILN_MATH T scale(T x, ExponentOf<T> n) {
@@ -113,7 +118,7 @@ KILN_MATH T exp(T x) {
   }
   const ExpReduced<T> e = exp_reduce(x);
   const T value = exp_of_reduced(e.r);
-  return kInRange ? value * power_of_two<T>(e.n) : scale(value, e.n);
+  return kInRange ? scale_normal(value, e.n) : scale(value, e.n);
 }
 
 template <class T>
@@ -130,7 +135,7 @@ KILN_MATH T exp2(T x) {
   const T shifted = x + Format<T>::kMagic;
   const T r = x - (shifted - Format<T>::kMagic);
   const T value = fma(r, exp2_tail(r), T(1));
-  return kInRange ? value * power_of_two<T>(to_bits(shifted)) : scale(value, to_bits(shifted));
+  return kInRange ? scale_normal(value, to_bits(shifted)) : scale(value, to_bits(shifted));
 }
 
 // 2^x in range of double, for results in f32: error 2^-29.
