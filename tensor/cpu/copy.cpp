@@ -143,6 +143,59 @@ class RawCopy {
   const std::byte* from_ = nullptr;
 };
 
+// Elements of one dtype to another, both dense and in the same order: without a block in between where one of
+// the two is what conversions go by.
+class DenseConversion {
+ public:
+  DenseConversion(const Tensor& target, const Tensor& source, Compute compute)
+      : count_(target.numel()),
+        to_item_(static_cast<std::int64_t>(size_of(target.dtype()))),
+        from_item_(static_cast<std::int64_t>(size_of(source.dtype()))),
+        to_(target.raw_writable()),
+        from_(source.raw()) {
+    const auto by = static_cast<std::size_t>(compute);
+    const DType between = element_of(compute);
+    if (target.dtype() != between)
+      store_ = convert_table().store[by][static_cast<std::size_t>(target.dtype())];
+    if (source.dtype() != between) load_ = convert_table().load[static_cast<std::size_t>(source.dtype())][by];
+  }
+
+  void operator()() const {
+    parallel_for(count_, kGrain, [this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t at = begin; at < end; at += kBlock) block(at, std::min(kBlock, end - at));
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 512;
+
+  // The block after the next is on its way while this one is converted.
+  void block(std::int64_t at, std::int64_t count) const {
+    const std::byte* const from = from_ + at * from_item_;
+    std::byte* const to = to_ + at * to_item_;
+    for (std::int64_t i = 0; i < count * from_item_; i += kLine)
+      __builtin_prefetch(from + 2 * kBlock * from_item_ + i);
+    if (store_ == nullptr) return load_(from, 1, to, count);
+    if (load_ == nullptr) return store_(from, to, 1, count);
+    alignas(64) std::byte between[kBlock * 8];
+    load_(from, 1, between, count);
+    store_(between, to, 1, count);
+  }
+
+  std::int64_t count_, to_item_, from_item_;
+  std::byte* to_;
+  const std::byte* from_;
+  LoadFn load_ = nullptr;    // null: the source is what conversions go by
+  StoreFn store_ = nullptr;  // null: so is the target
+};
+
+bool same_dense_order(const Tensor& target, const Tensor& source) {
+  Space space(target.layout());
+  space.add(source.layout());
+  space.simplify();
+  return space.is_dense(0) && space.is_dense(1);
+}
+
 }  // namespace
 
 void copy(const Tensor& target, const Tensor& source) {
@@ -155,8 +208,9 @@ void copy(const Tensor& target, const Tensor& source) {
     if (overlaps(target, source)) return copy(target, contiguous_copy(source, source.dtype()));
   }
   if (target.dtype() == source.dtype()) return RawCopy(target, source)();
-  Params params;
   const Compute compute = compute_of(source.dtype());
+  if (same_dense_order(target, source)) return DenseConversion(target, source, compute)();
+  Params params;
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};
   run_elementwise({.kernel = identity, .compute = compute, .params = &params}, {&operand, 1}, target);

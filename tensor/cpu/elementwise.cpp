@@ -100,10 +100,7 @@ struct Form {
   const BlockKernel* by_values = nullptr;  // of halves: by the operands that are one value, which is f32
 };
 
-Form form_of_compute(const ElementwiseJob& job) {
-  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
-  return {kTypes[static_cast<int>(job.compute)], job.kernel};
-}
+Form form_of_compute(const ElementwiseJob& job) { return {element_of(job.compute), job.kernel}; }
 
 // The dtype of the first operand that is no mask.
 std::optional<DType> first_dtype(std::span<const Operand> operands) {
@@ -399,6 +396,11 @@ Compute compute_of(DType dtype) {
                                                      Compute::I32, Compute::I64, Compute::F32, Compute::F32,
                                                      Compute::F32, Compute::F64};
   return kComputes[static_cast<int>(dtype)];
+}
+
+DType element_of(Compute compute) {
+  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
+  return kTypes[static_cast<int>(compute)];
 }
 
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {

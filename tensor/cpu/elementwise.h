@@ -34,5 +34,6 @@ unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> ope
 std::size_t size_of(Compute compute);
 // The type of arithmetic that holds every value of `dtype`.
 Compute compute_of(DType dtype);
+DType element_of(Compute compute);
 
 }  // namespace kiln::cpu
