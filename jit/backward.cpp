@@ -200,9 +200,7 @@ TraceOperand BackwardWalk::operand(const Operand& value) {
 std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n) {
   const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel);
   if (!fragment) {
-    throw OpError(ErrorKind::Capture,
-                  fmt::format("the derivative of {} depends on elements, or here on sizes that are symbols",
-                              name_of(node_at(n))));
+    throw OpError(ErrorKind::Capture, no_graph_of(name_of(node_at(n)), joint_.graph.hints));
   }
   check_available(*fragment, operands, name_of(node_at(n)));
   std::vector<Operand> given;

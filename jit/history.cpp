@@ -262,9 +262,7 @@ class TapeRecorder {
 
   std::vector<int> run_body(const Call& call) {
     if (call.body == nullptr) {
-      throw OpError(ErrorKind::Capture,
-                    fmt::format("the derivative of {} depends on elements, or here on sizes that are symbols",
-                                call.op->name()));
+      throw OpError(ErrorKind::Capture, no_graph_of(call.op->name(), functional_.hints));
     }
     const auto& [fragment, slots] = *call.body;
     std::vector<int> tensors = call.tensors;

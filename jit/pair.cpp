@@ -83,34 +83,44 @@ void Pair::place_ports() {
 void Pair::refuse_what_differs() const {
   const Graph& functional = derivation_->functional();
   for (const Input& each : functional.inputs) {
-    if (each.role == Role::Base) refuse("arguments share memory, and one of them is written");
+    if (each.role == Role::Base)
+      refuse(
+          "arguments share memory and one of them is written: the gradient of a part of that memory is a "
+          "step "
+          "of its own on the tape");
   }
   for (const Effect& each : functional.effects) {
     const std::vector<int>& constants = derivation_->tape().constants;
     const bool ends = std::find(constants.begin(), constants.end(), each.input) != constants.end();
     if (each.kind == Effect::Kind::Layout && ends)
       refuse("the layout of an argument is changed, and its history ends");
-    if (each.kind == Effect::Kind::Set) refuse("an argument comes to lie elsewhere");
+    if (each.kind == Effect::Kind::Set)
+      refuse("an argument comes to lie elsewhere, with the history of what lies there");
   }
 }
 
 std::size_t Pair::code_bytes() const { return jit::code_bytes(forward_->graph()) + backwards_->code_bytes(); }
 
-bool Pair::holds_for(Inputs arguments) const {
-  if (levels::top != nullptr || !grad_enabled()) return false;
-  // A write through a view is its base's, too.
+std::string_view Pair::obstacle(Inputs arguments) const {
+  if (levels::top != nullptr) return "a transform sees each of its ops";
+  if (!grad_enabled()) return "no gradients are recorded";
   for (const int i : written_) {
     const Tensor& x = arguments[static_cast<std::size_t>(i)];
-    if (x.impl()->origin || (requires_grad(x) && is_leaf(x))) return false;
+    if (x.impl()->origin)
+      return "an argument that is written is a view, and what it is a view of has the write in its history, "
+             "too";
+    if (requires_grad(x) && is_leaf(x)) return "a leaf that requires grad is written";
   }
-  // Two arguments may come from one place, where their gradients are one sum.
   std::vector<std::pair<const tape::Node*, std::uint32_t>> edges;
   for (const int i : joint().wanted) {
     const tape::Edge edge = tape::history(arguments[static_cast<std::size_t>(i)]);
     edges.emplace_back(edge.node.get(), edge.output);
   }
   std::sort(edges.begin(), edges.end());
-  return std::adjacent_find(edges.begin(), edges.end()) == edges.end();
+  const auto same = std::adjacent_find(edges.begin(), edges.end());
+  if (same == edges.end()) return {};
+  return same->first == nullptr ? "its arguments are copies without histories"
+                                : "two of its arguments have one history, where their gradients are one sum";
 }
 
 Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {

@@ -26,8 +26,10 @@ class Pair : public std::enable_shared_from_this<Pair> {
   static std::shared_ptr<const Pair> make(const Graph& captured, const std::vector<bool>& wanted,
                                           const PairOptions& options);
 
-  // Do the nodes stand for what the tape would remember of a call with these arguments, here and now?
-  bool holds_for(Inputs arguments) const;
+  // Why the nodes would not stand for what the tape would remember of a call with these arguments, here and
+  // now; empty: they do.
+  std::string_view obstacle(Inputs arguments) const;
+  bool holds_for(Inputs arguments) const { return obstacle(arguments).empty(); }
   // Runs the forward graph and links what leaves it to the arguments. Only where it holds.
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 

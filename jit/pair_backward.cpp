@@ -45,6 +45,16 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
   return numbers;
 }
 
+// As a person would find it in the graph.
+std::string called(const Graph& graph, ValueId id) {
+  const std::string& name = graph.values[static_cast<std::size_t>(id)].name;
+  if (!name.empty()) return "%" + name;
+  const int made = graph.producers()[static_cast<std::size_t>(id)];
+  const Node* const node = made < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(made)];
+  return node == nullptr || node->is_constant() ? "a value"
+                                                : "the result of " + std::string(node->op->name());
+}
+
 }  // namespace
 
 Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op) {
@@ -121,7 +131,10 @@ void Backwards::find_histories() {
     if (is_new && edge) history_.emplace(id, edge);
     if (is_new || (found->second && !edge)) return;
     if (found->second != !edge || !(history_.at(id) == edge)) {
-      throw OpError(ErrorKind::Capture, "a value comes from more than one place");
+      throw OpError(
+          ErrorKind::Capture,
+          fmt::format("{} is what several steps give: second derivatives could come in at any of them",
+                      called(derivation_->functional(), id)));
     }
   };
   for (std::size_t n = 0; n < tape().nodes.size(); ++n) {
@@ -149,7 +162,12 @@ void Backwards::check_complete() const {
       if (from.kind == TapeNode::Kind::Argument || runs[static_cast<std::size_t>(each.node)]) continue;
       const bool leads = std::any_of(from.edges.begin(), from.edges.end(),
                                      [](const Edge& e) { return static_cast<bool>(e); });
-      if (leads) throw OpError(ErrorKind::Capture, "a step of it has no part in the gradients");
+      if (leads)
+        throw OpError(
+            ErrorKind::Capture,
+            fmt::format("{} has no part in the gradients, but could have one in second derivatives: "
+                        "what is written over leads there",
+                        from.op != nullptr ? from.op->name() : "a write through a view"));
     }
   }
 }

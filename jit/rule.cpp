@@ -56,6 +56,11 @@ Saves saves_of(const Op& op, const std::vector<bool>& has_history) {
   return saves;
 }
 
+std::string no_graph_of(std::string_view name, const SymbolValues& hints) {
+  return fmt::format("the derivative of {} has no graph: which steps it takes depends on elements{}", name,
+                     hints.empty() ? "" : ", or here on sizes that are symbols");
+}
+
 Body rule_of(RuleCall call) {
   return [call = std::move(call)](Inputs given, const SymbolValues& symbols) {
     return run_rule(call, given, symbols);

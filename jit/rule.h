@@ -23,6 +23,9 @@ inline bool has_bit(std::uint32_t bits, std::size_t i) {
   return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0;
 }
 
+// Why the derivative of what has this name is no graph.
+std::string no_graph_of(std::string_view name, const SymbolValues& hints);
+
 // Gives a gradient per input, absent where none is asked for. What is not given of the outputs' gradients is
 // zeros.
 Body rule_of(RuleCall call);

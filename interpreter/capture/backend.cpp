@@ -57,7 +57,7 @@ Runner checked(const jit::Graph& captured, Runner run) {
 Made run_kernels(const jit::Graph& captured) {
   jit::Graph fused = jit::reinplace(jit::fuse(jit::passed_pipeline(captured)).graph);
   const std::size_t bytes = jit::code_bytes(fused);
-  return {checked(captured, run_ops(std::move(fused))), "", [bytes] { return bytes; }};
+  return {checked(captured, run_ops(std::move(fused))), "", {}, [bytes] { return bytes; }};
 }
 
 Runner run_ops_of(const jit::Graph& captured) { return run_ops(jit::passed(captured, kOpByOp)); }
@@ -94,6 +94,16 @@ Runner outside_of_checkpoints(Runner run) {
   };
 }
 
+// Calls that the pair does not stand for, and why the latest was one.
+struct LeftToTheTape {
+  std::int64_t calls = 0;
+  std::string_view why;
+  std::string text() const {
+    if (calls == 0) return "";
+    return fmt::format("the gradients of {} call{} run op by op: {}", calls, calls == 1 ? "" : "s", why);
+  }
+};
+
 // The forward graph, with one node of the tape for its results. Where that would not do the tape sees op by
 // op.
 Made run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const CompileOptions& options) {
@@ -102,11 +112,16 @@ Made run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const
   Runner compiled = checked(pair->joint().graph, [pair](Inputs arguments, const jit::SymbolValues& symbols) {
     return pair->run(arguments, symbols);
   });
-  Runner run = [pair, compiled, op_by_op = run_taped(captured)](Inputs arguments,
-                                                                const jit::SymbolValues& symbols) {
-    return (pair->holds_for(arguments) ? compiled : op_by_op)(arguments, symbols);
+  const auto left = std::make_shared<LeftToTheTape>();
+  Runner run = [pair, compiled, left, op_by_op = run_taped(captured)](Inputs arguments,
+                                                                      const jit::SymbolValues& symbols) {
+    const std::string_view obstacle = pair->obstacle(arguments);
+    if (obstacle.empty()) return compiled(arguments, symbols);
+    ++left->calls;
+    left->why = obstacle;
+    return op_by_op(arguments, symbols);
   };
-  return {std::move(run), "", [pair] { return pair->code_bytes(); }};
+  return {std::move(run), "", [left] { return left->text(); }, [pair] { return pair->code_bytes(); }};
 }
 
 }  // namespace

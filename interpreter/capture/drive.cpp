@@ -413,6 +413,7 @@ class Drive {
     entry.run = std::move(made.run);
     entry.origins = ViewOrigins::of(jit::expand_views(entry.captured));
     entry.note = std::move(made.note);
+    entry.note_of_calls = std::move(made.note_of_calls);
     entry.kernel_bytes = std::move(made.code_bytes);
   }
 

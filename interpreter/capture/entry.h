@@ -91,8 +91,9 @@ struct Entry {
   jit::Graph captured;
   Runner run;  // empty: there is nothing to compute
   ViewOrigins origins;
-  HistoryNames names;  // where writes were recorded
-  std::string note;    // what is to be said of how it runs; mostly empty
+  HistoryNames names;                          // where writes were recorded
+  std::string note;                            // what is to be said of how it runs; mostly empty
+  std::function<std::string()> note_of_calls;  // and of how calls so far did; may be empty
   // Does the tape look on? Not where no result has a history but what a backward leaves of one.
   bool taped = true;
   bool differentiated = false;  // derivatives are part of the graph

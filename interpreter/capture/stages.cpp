@@ -121,6 +121,7 @@ void add_info(const Code& code, CompileInfo& info) {
     ++info.entries;
     info.graphs += entry.captured.nodes.empty() ? 0 : 1;
     add_note(info, entry.note);
+    if (entry.note_of_calls) add_note(info, entry.note_of_calls());
   });
   add_waiting(compiled, info);
   info.compiles += compiled.compiles;
@@ -165,7 +166,8 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
       const Entry& entry = **next;
       if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
       parts.push_back({entry.captured, entry.captured.guards, entry.break_reason, entry.break_file,
-                       entry.break_line, entry.recorded, 1, entry.given, entry.generator});
+                       entry.break_line, entry.recorded, 1, entry.given, entry.generator, entry.taped,
+                       entry.differentiated});
     }
   };
   for (const capture::Stop& stop : compiled.breaks) {
@@ -173,7 +175,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     if (found != end) {
       take_until(found + 1);
     } else {
-      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}, 1, {}, {}});
+      parts.push_back({{}, {}, stop.reason, stop.file, stop.line, {}, 1, {}, {}, true, false});
     }
   }
   take_until(end);

@@ -35,6 +35,8 @@ struct CapturedGraph {
   double memory_budget = 1;       // that `jit` was given with the function
   std::vector<Tensor> given;      // the arguments as the call found them, in memory that no write reaches
   Generator generator;            // of random numbers, before the graph ran
+  bool taped = true;              // the tape looks on where an argument requires a gradient
+  bool differentiated = false;    // gradients are part of the graph
 };
 
 // Runs `function` once with these arguments, capturing what it does; nothing that was compiled before is

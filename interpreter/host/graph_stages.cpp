@@ -14,6 +14,7 @@
 #include "interpreter/print_tensor.h"
 #include "jit/fused.h"
 #include "jit/fused_text.h"
+#include "jit/pair.h"
 #include "jit/pipeline.h"
 #include "jit/rewrite.h"
 #include "lang/diagnostic.h"
@@ -175,9 +176,10 @@ void describe(CapturedGraph& part, const Value& f, const Unbound& unbound) {
 
 namespace {
 
-// By input: those that require gradients.
+// By input: those that require gradients. None do where the graph runs without the tape.
 std::vector<bool> requiring(const CapturedGraph& captured) {
   std::vector<bool> wanted(captured.graph.inputs.size(), false);
+  if (!captured.taped) return wanted;
   for (std::size_t i = 0; i < std::min(captured.arguments.size(), wanted.size()); ++i) {
     wanted[i] = captured.arguments[i] && requires_grad(captured.arguments[i]);
   }
@@ -200,6 +202,18 @@ jit::GradientGraphs gradients_of(const CapturedGraph& captured) {
     }
   }
   return jit::gradient_graphs(captured.graph, wanted, {jit::Strategy::MinimumCut, captured.memory_budget});
+}
+
+std::string left_to_the_tape(const CapturedGraph& captured) {
+  if (wants_no_gradient(captured)) return "";
+  try {
+    const jit::PartitionOptions cut{jit::Strategy::MinimumCut, captured.memory_budget};
+    const auto pair = jit::Pair::make(captured.graph, requiring(captured), {false, cut});
+    return std::string(pair->obstacle(captured.arguments));
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Capture) throw;
+    return error.message();
+  }
 }
 
 std::span<const StageRow> stages() { return kStages; }

@@ -27,6 +27,8 @@ struct StageRow {
 jit::GradientGraphs gradients_of(const CapturedGraph& captured);
 // Is no gradient asked for, so that those of all floats are shown?
 bool wants_no_gradient(const CapturedGraph& captured);
+// Why its gradients run op by op under the tape in this call, rather than as graphs; empty: they do not.
+std::string left_to_the_tape(const CapturedGraph& captured);
 
 // In the order in which they come about.
 std::span<const StageRow> stages();

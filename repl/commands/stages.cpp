@@ -6,7 +6,9 @@
 #include "interpreter/graph_value.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
+#include "interpreter/print_tensor.h"
 #include "jit/fused_text.h"
+#include "repl/columns.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/written_call.h"
@@ -76,25 +78,31 @@ void stage(Session& session, std::string_view text) {
   show_stage(session, kStage.view(), kStage.view(), text, kWhat);
 }
 
-void show_gradients(Session& session, std::string_view command, std::string_view text,
-                    std::string (*view)(Session& session, const jit::Partition& parts)) {
-  for_each_part(session, command, text, [&](const CapturedGraph& each, const CapturedCall&) {
-    say_what_is_shown(session, each);
-    session.write(view(session, interp::host::gradients_of(each).parts));
-  });
-}
-
 // Forward and backward together.
 void grad(Session& session, std::string_view text) {
-  show_gradients(session, "grad", text, [](Session& to, const jit::Partition& parts) {
-    return graph_view(to, parts.forward) + graph_view(to, parts.backward);
+  for_each_part(session, "grad", text, [&](const CapturedGraph& each, const CapturedCall&) {
+    say_what_is_shown(session, each);
+    const jit::Partition parts = interp::host::gradients_of(each).parts;
+    session.write(graph_view(session, parts.forward) + graph_view(session, parts.backward));
   });
 }
 
 // The cut.
 void saved(Session& session, std::string_view text) {
-  show_gradients(session, "saved", text,
-                 [](Session&, const jit::Partition& parts) { return jit::to_string(parts.report); });
+  for_each_part(session, "saved", text, [&](const CapturedGraph& each, const CapturedCall&) {
+    if (each.differentiated) {
+      session.write("nothing is kept: its gradients are part of the graph\n");
+      return;
+    }
+    say_what_is_shown(session, each);
+    if (const std::string why = interp::host::left_to_the_tape(each); !why.empty()) {
+      session.write(wrapped("all that rules read is kept, its gradients run op by op: " + why,
+                            interp::print_options().width) +
+                    "\n");
+      return;
+    }
+    session.write(jit::to_string(interp::host::gradients_of(each).parts.report));
+  });
 }
 
 // Where an argument requires a gradient, forward and backward are what runs.
