@@ -327,8 +327,6 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = tape::Recompute::current() != nullptr;
   if (writes_operands(op, attrs)) {
-    // What it writes cannot be traced: the counts that statistics are scaled by are those of this call.
-    size_trouble_ = "the body of " + std::string(op.name());
     return run_body(op, inputs, attrs);
   }
   if (differentiates_by_body(op) && tape::sees(inputs)) {

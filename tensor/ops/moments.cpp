@@ -77,36 +77,44 @@ Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
   return {ops::to(kRoot ? ops::sqrt(value) : value, in[0].dtype())};
 }
 
-Tensor var_derivative(const Tensor& x, const Attrs& attrs) {
-  const Dims dims = reduced_dims(attrs, x.rank());
-  return (x - ops::mean(x, dims, true)) * (2.0 / degrees(x, attrs));
+// d var / dx = 2 (x - mean) / degrees, d std / dx = d var / dx / (2 std). The factor goes to what has the
+// result's sizes; the two steps it takes there follow the count in graphs that hold for any.
+Tensor apart(const Tensor& x, const Attrs& attrs) {
+  return x - ops::mean(x, reduced_dims(attrs, x.rank()), true);
 }
-
-// d std / dx = d var / dx / (2 std), and 0 where all elements are equal.
-Tensor std_derivative(const Tensor& x, const Tensor& y, const Attrs& attrs) {
-  const Tensor spread = ops::restore_dims(y, x.sizes(), reduced_dims(attrs, x.rank()));
-  const Tensor zero = ops::eq(spread, Tensor::number(0.0));
-  const Tensor safe = ops::masked_fill(spread, zero, Tensor::number(1.0));
-  return ops::masked_fill(var_derivative(x, attrs) / (safe * 2.0), zero, Tensor::number(0.0));
+Tensor var_factor(const Tensor& v, const Tensor& x, const Attrs& attrs) {
+  return v * 2.0 / degrees(x, attrs);
+}
+// 0 where all elements are equal.
+Tensor std_factor(const Tensor& v, const Tensor& x, const Tensor& y, const Attrs& attrs) {
+  const Tensor zero = ops::eq(y, Tensor::number(0.0));
+  const Tensor safe = ops::masked_fill(y, zero, Tensor::number(1.0));
+  return ops::masked_fill(v / safe / degrees(x, attrs), zero, Tensor::number(0.0));
 }
 
 // The two ways a derivative of the input's sizes is used.
-Tensors pull(const VjpArgs& args, const Tensor& derivative) {
+Tensors pull(const VjpArgs& args, const Tensor& grad, const Tensor& derivative) {
   const Tensor& x = args.inputs[0];
-  return {ops::restore_dims(args.grads[0], x.sizes(), reduced_dims(args.attrs, x.rank())) * derivative};
+  return {ops::restore_dims(grad, x.sizes(), reduced_dims(args.attrs, x.rank())) * derivative};
 }
+Tensors pull(const VjpArgs& args, const Tensor& derivative) { return pull(args, args.grads[0], derivative); }
 Tensors push(const JvpArgs& args, const Tensor& derivative) {
   const Dims dims = reduced_dims(args.attrs, args.inputs[0].rank());
   return {ops::sum(args.tangents[0] * derivative, dims, keeps_dims(args.attrs))};
 }
+Tensor pushed_apart(const JvpArgs& args) { return push(args, apart(args.inputs[0], args.attrs))[0]; }
 
-Tensors var_vjp(const VjpArgs& args) { return pull(args, var_derivative(args.inputs[0], args.attrs)); }
-Tensors var_jvp(const JvpArgs& args) { return push(args, var_derivative(args.inputs[0], args.attrs)); }
+Tensors var_vjp(const VjpArgs& args) {
+  const Tensor& x = args.inputs[0];
+  return pull(args, var_factor(args.grads[0], x, args.attrs), apart(x, args.attrs));
+}
+Tensors var_jvp(const JvpArgs& args) { return {var_factor(pushed_apart(args), args.inputs[0], args.attrs)}; }
 Tensors std_vjp(const VjpArgs& args) {
-  return pull(args, std_derivative(args.inputs[0], args.outputs[0], args.attrs));
+  const Tensor& x = args.inputs[0];
+  return pull(args, std_factor(args.grads[0], x, args.outputs[0], args.attrs), apart(x, args.attrs));
 }
 Tensors std_jvp(const JvpArgs& args) {
-  return push(args, std_derivative(args.inputs[0], args.outputs[0], args.attrs));
+  return {std_factor(pushed_apart(args), args.inputs[0], args.outputs[0], args.attrs)};
 }
 
 // ---- norm ------------------------------------------------------------------------------------------------
