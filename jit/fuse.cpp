@@ -33,8 +33,9 @@ constexpr std::int64_t kFewForColumns = 1 << 20;
 
 class Grouper {
  public:
-  explicit Grouper(const Graph& graph)
+  Grouper(const Graph& graph, bool with_reasons)
       : graph_(graph),
+        with_reasons_(with_reasons),
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
         values_read_(graph.nodes.size()),
@@ -134,11 +135,11 @@ class Grouper {
   }
 
   // The reason why the two stay apart; empty when they can be one kernel.
-  std::string why_apart(int from, int to) {
+  std::string_view why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
     if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
-    if (std::string why = why_not_one_space(from, to); !why.empty()) return why;
+    if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
     if (work(from) + work(to) > kMostWork || values_of(from, to) > kMostValues) {
       return "the kernel would be too large";
@@ -157,7 +158,7 @@ class Grouper {
     const auto same = [](int x, int y) { return x == 0 || y == 0 || x == y; };
     return same(a.row_rank, b.row_rank) && same(a.column_rank, b.column_rank);
   }
-  std::string why_not_one_space(int from, int to) const {
+  std::string_view why_not_one_space(int from, int to) {
     const Space &a = space(from), &b = space(to);
     if (a.axes == b.axes && !agree(a, b)) return "they reduce other dimensions";
     const bool for_each_row = a.reduces() && (b.axes == a.kept_rows() || b.axes == a.row_sizes());
@@ -166,13 +167,15 @@ class Grouper {
     const bool on_results = for_each_row || for_each_column;
     if (a.axes != b.axes && on_results && b.reduces()) return "what a reduction gives is reduced again";
     if (a.axes != b.axes && !on_results) {
-      return fmt::format("{} is read over {}: it would be computed again for each of those",
-                         to_string(sizes(from)), to_string(b.axes));
+      if (!with_reasons_) return "it would be computed again";
+      return sentence_ = fmt::format("{} is read over {}: it would be computed again for each of those",
+                                     to_string(sizes(from)), to_string(b.axes));
     }
     const Space both = joined(a, b);
     if (both.column_rank > 0 && (has_short_rows(a, graph_.hints) || has_short_rows(b, graph_.hints)))
       return "short rows are gone through side by side, columns row by row";
-    return both.reduces() ? find_levels(graph_, members_of(from, to), both).why_not : "";
+    if (!both.reduces()) return "";
+    return sentence_ = find_levels(graph_, members_of(from, to), both).why_not;
   }
   template <class F>
   bool any_member(int from, int to, const F& f) const {
@@ -209,21 +212,22 @@ class Grouper {
 
   void join(int from, int to) {
     if (is_lowered(to) && !is_picked(to) && filled_with(node(from))) return;  // a number within the kernel
-    if (std::string reason = join_or_why_not(from, to); !reason.empty())
-      fusion_.unfused.push_back({from, to, std::move(reason)});
+    if (const std::string_view reason = join_or_why_not(from, to); !reason.empty())
+      fusion_.unfused.push_back({from, to, told(reason)});
   }
-  std::string join_or_why_not(int from, int to) {
+  std::string_view join_or_why_not(int from, int to) {
     if (leader(from) == leader(to)) return "";
-    std::string reason = why_apart(from, to);
+    const std::string_view reason = why_apart(from, to);
     if (reason.empty()) merge(from, to, joined(space(from), space(to)));
     return reason;
   }
+  std::string told(std::string_view reason) const { return with_reasons_ ? std::string(reason) : ""; }
   // What lay between two may have joined one of them.
   bool join_again() {
     std::vector<Unfused> apart;
     for (Unfused& each : fusion_.unfused) {
-      each.reason = join_or_why_not(each.producer, each.consumer);
-      if (!each.reason.empty()) apart.push_back(std::move(each));
+      const std::string_view reason = join_or_why_not(each.producer, each.consumer);
+      if (!reason.empty()) apart.push_back({each.producer, each.consumer, told(reason)});
     }
     std::swap(fusion_.unfused, apart);
     return fusion_.unfused.size() < apart.size();
@@ -282,19 +286,30 @@ class Grouper {
   bool is_kept(ValueId id) const { return kept_.contains(id); }
 
   // How many tensors the kernel of both would read and write, at most.
-  std::size_t values_of(int from, int to) const {
-    std::set<ValueId> read, made;
+  std::size_t values_of(int from, int to) {
+    enum : std::uint8_t { kRead = 1, kMade = 2 };
+    uses_.resize(graph_.values.size(), 0);
+    std::vector<ValueId> met;
+    const auto note = [&](ValueId id, std::uint8_t use) {
+      std::uint8_t& all = uses_[static_cast<std::size_t>(id)];
+      if (all == 0) met.push_back(id);
+      all |= use;
+    };
     for (const int each : {from, to}) {
       for (const int member : members(each)) {
-        made.insert(node(member).outputs[0]);
+        note(node(member).outputs[0], kMade);
         for (const Operand& operand : node(member).operands) {
-          if (operand.is_value()) read.insert(operand.value);
+          if (operand.is_value()) note(operand.value, kRead);
         }
       }
     }
     std::size_t count = 0;
-    for (const ValueId id : read) count += made.contains(id) ? 0 : 1;
-    for (const ValueId id : made) count += is_needed_outside(id, from, to) ? 1 : 0;
+    for (const ValueId id : met) {
+      std::uint8_t& all = uses_[static_cast<std::size_t>(id)];
+      const bool is_made = (all & kMade) != 0;
+      count += !is_made || is_needed_outside(id, from, to) ? 1 : 0;
+      all = 0;
+    }
     return count;
   }
   bool is_needed_outside(ValueId id, int from, int to) const {
@@ -415,6 +430,9 @@ class Grouper {
   }
 
   const Graph& graph_;
+  bool with_reasons_;
+  std::string sentence_;            // the latest
+  std::vector<std::uint8_t> uses_;  // by value: of the kernel that is looked at; else 0
   std::vector<int> producers_;
   std::vector<std::vector<int>> readers_;      // what waits for each node
   std::vector<std::vector<int>> values_read_;  // of these, by whom what it makes is read
@@ -430,7 +448,7 @@ class Grouper {
 
 }  // namespace
 
-Fusion find_groups(const Graph& graph) { return Grouper(graph).run(); }
+Fusion find_groups(const Graph& graph, bool with_reasons) { return Grouper(graph, with_reasons).run(); }
 
 std::string print_fusion(const Graph& graph, const Fusion& fusion) {
   const std::vector<std::string> names = value_names(graph);

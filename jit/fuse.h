@@ -29,7 +29,8 @@ struct Fusion {
   std::vector<int> group_of;  // by node; -1: runs alone, as in eager
   std::vector<Unfused> unfused;
 };
-Fusion find_groups(const Graph& graph);
+// Sentences take longer than what they are about: without them `reason` stays empty.
+Fusion find_groups(const Graph& graph, bool with_reasons = true);
 
 // For people: groups with their nodes, then every edge that is not fused with its reason.
 std::string print_fusion(const Graph& graph, const Fusion& fusion);

@@ -39,19 +39,23 @@ std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& a
 
 std::shared_ptr<const Op> op_of(std::unique_ptr<const Kernel> kernel, KernelOp::Origin origin) {
   constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
-  Op row{
-      .signature = Signature::parse(kernel->lowered().passes[0].name + "(inputs: tensors, *, symbols: ints)"),
-      .family = "kernel",
-      .documentation = "Several ops of one graph as one compiled kernel.",
-      .example = "",
-      .infer = infer_kernel,
-      .eager = run_kernel,
-      .vjp = Rule<VjpFn>::none(kNoRule),
-      .jvp = Rule<JvpFn>::none(kNoRule),
-      .batch = Rule<BatchFn>::none(kNoRule),
-      .lowering = Lowering::Library,
-      .traits = kChecksInEager,
-      .outputs = 1};
+  static const std::string kParameters = "(inputs: tensors, *, symbols: ints)";
+  static const Signature kLike = Signature::parse("kernel" + kParameters);
+  Signature signature = kLike;
+  signature.name = kernel->lowered().passes[0].name;
+  signature.text = signature.name + kParameters;
+  Op row{.signature = std::move(signature),
+         .family = "kernel",
+         .documentation = "Several ops of one graph as one compiled kernel.",
+         .example = "",
+         .infer = infer_kernel,
+         .eager = run_kernel,
+         .vjp = Rule<VjpFn>::none(kNoRule),
+         .jvp = Rule<JvpFn>::none(kNoRule),
+         .batch = Rule<BatchFn>::none(kNoRule),
+         .lowering = Lowering::Library,
+         .traits = kChecksInEager,
+         .outputs = 1};
   for (const LoopNest& pass : kernel->lowered().passes) {
     for (const Instruction& each : pass.body) {
       if (each.failure >= 0) row.traits |= kMayFail;
@@ -122,9 +126,10 @@ class Schedule {
 // Puts a node in the place of each group.
 class Fuser {
  public:
-  Fuser(const Graph& graph, const Fusion& fusion, std::span<const Lowered> lowered,
+  // `inputs`: what each kernel is given.
+  Fuser(const Graph& graph, const Fusion& fusion, std::span<const std::vector<ValueId>> inputs,
         std::vector<std::shared_ptr<const Op>> ops)
-      : graph_(graph), fusion_(fusion), lowered_(lowered), rewriter_(graph) {
+      : graph_(graph), fusion_(fusion), inputs_(inputs), rewriter_(graph) {
     rewriter_.graph.stage = Stage::Fused;
     rewriter_.graph.kernels = std::move(ops);
   }
@@ -149,7 +154,7 @@ class Fuser {
     Sizes symbols;
     for (const auto& [symbol, hint] : graph_.hints) symbols.push_back(Size::symbol(symbol));
     node.attrs = {symbols};
-    for (const ValueId id : lowered_[index].inputs) node.operands.push_back(Operand::of(rewriter_.at(id)));
+    for (const ValueId id : inputs_[index]) node.operands.push_back(Operand::of(rewriter_.at(id)));
     node.place = graph_.nodes[static_cast<std::size_t>(group.nodes.back())].place;
     std::vector<Type> types;
     std::vector<std::string> names;
@@ -163,7 +168,7 @@ class Fuser {
 
   const Graph& graph_;
   const Fusion& fusion_;
-  std::span<const Lowered> lowered_;
+  std::span<const std::vector<ValueId>> inputs_;
   Rewriter rewriter_;
 };
 
@@ -194,18 +199,20 @@ struct Design {
   Fusion fusion;
   std::vector<Lowered> lowered;  // by group
 
-  std::vector<LoopNest> nests() const {
-    std::vector<LoopNest> all;
-    for (const Lowered& each : lowered) all.insert(all.end(), each.passes.begin(), each.passes.end());
+  std::vector<const LoopNest*> nests() const {
+    std::vector<const LoopNest*> all;
+    for (const Lowered& each : lowered) {
+      for (const LoopNest& pass : each.passes) all.push_back(&pass);
+    }
     return all;
   }
 };
 
-Design design(const Graph& graph) {
+Design design(Graph graph) {
   Design made;
-  made.source = std::make_shared<const Graph>(lift_views(narrow_writes(graph)));
+  made.source = std::make_shared<const Graph>(lift_views(narrow_writes(std::move(graph))));
   const Graph& source = *made.source;
-  made.fusion = find_groups(source);
+  made.fusion = find_groups(source, false);
   const std::vector<bool> is_read = read_elsewhere(source, made.fusion);
   for (const Group& group : made.fusion.groups) {
     const std::string name = fmt::format("kernel_{}", made.lowered.size());
@@ -221,34 +228,38 @@ Design design(const Graph& graph) {
 }
 
 // `functions`: by pass of all kernels.
-Graph assemble(const Design& design, const CompiledKernels& compiled) {
+Graph assemble(Design design, const CompiledKernels& compiled) {
   const Graph& source = *design.source;
   std::vector<std::string> symbols;
   for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
   std::vector<std::shared_ptr<const Op>> kernels;
+  std::vector<std::vector<ValueId>> inputs;
   auto function = compiled.functions.begin();
   for (std::size_t k = 0; k < design.lowered.size(); ++k) {
     const Group& group = design.fusion.groups[k];
     const auto count = static_cast<std::ptrdiff_t>(design.lowered[k].passes.size());
+    inputs.push_back(design.lowered[k].inputs);
     kernels.push_back(
-        op_of(make_kernel(design.lowered[k], {function, function + count}, compiled.code, symbols),
+        op_of(make_kernel(std::move(design.lowered[k]), {function, function + count}, compiled.code, symbols),
               {design.source, group.nodes, group.outputs, compiled.code}));
     function += count;
   }
-  return Fuser(source, design.fusion, design.lowered, std::move(kernels)).run();
+  return Fuser(source, design.fusion, inputs, std::move(kernels)).run();
 }
 
 }  // namespace
 
-FusedGraph fuse(const Graph& graph) {
-  const Design made = design(graph);
-  const std::vector<LoopNest> nests = made.nests();
-  return {assemble(made, nests.empty() ? CompiledKernels() : compile_each_once(nests))};
+FusedGraph fuse(Graph graph) {
+  Design made = design(std::move(graph));
+  const std::vector<const LoopNest*> nests = made.nests();
+  const CompiledKernels compiled = nests.empty() ? CompiledKernels() : compile_each_once(nests);
+  return {assemble(std::move(made), compiled)};
 }
 
 Graph outline(const Graph& graph) {
-  const Design made = design(graph);
-  return assemble(made, {std::vector<KernelFn>(made.nests().size(), nullptr), std::make_shared<Codes>()});
+  Design made = design(graph);
+  const CompiledKernels none{std::vector<KernelFn>(made.nests().size(), nullptr), std::make_shared<Codes>()};
+  return assemble(std::move(made), none);
 }
 
 const ElementwiseKernel* elementwise_kernel_of(const Op& op) {

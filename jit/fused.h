@@ -1,6 +1,7 @@
 // Owns the last stage before running: a graph in which every kernel is one node, whose op runs compiled code.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ struct FusedGraph {
 
 // Finds groups in a functional graph, compiles each, and puts one node in its place. Views that kernels read
 // through are gone where nothing else needs them. Throws InternalError when there is no compiler.
-FusedGraph fuse(const Graph& graph);
+FusedGraph fuse(Graph graph);
 // The same for those who only look: nothing is compiled, and it cannot run.
 Graph outline(const Graph& graph);
 

@@ -6,13 +6,13 @@
 
 namespace kiln::jit {
 
-CompiledKernels compile_each_once(std::span<const LoopNest> nests) {
+CompiledKernels compile_each_once(std::span<const LoopNest* const> nests) {
   std::map<std::string, std::size_t> known;
   std::vector<LoopNest> distinct;
   std::vector<std::size_t> code_of;
-  for (const LoopNest& each : nests) {
-    const auto [found, is_new] = known.try_emplace(code_key({&each, 1}, "", ""), distinct.size());
-    if (is_new) distinct.push_back(each);
+  for (const LoopNest* const each : nests) {
+    const auto [found, is_new] = known.try_emplace(code_key({each, 1}, "", ""), distinct.size());
+    if (is_new) distinct.push_back(*each);
     code_of.push_back(found->second);
   }
   CompiledKernels compiled = compile(distinct);

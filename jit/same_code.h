@@ -7,6 +7,6 @@
 namespace kiln::jit {
 
 // As `compile`, each code once. Functions are by loop nest, as ever.
-CompiledKernels compile_each_once(std::span<const LoopNest> nests);
+CompiledKernels compile_each_once(std::span<const LoopNest* const> nests);
 
 }  // namespace kiln::jit

@@ -420,7 +420,9 @@ TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[ji
   std::vector<LoopNest> nests;
   for (const Group& each : find_groups(graph).groups) nests.push_back(lower(graph, each, "kernel").passes[0]);
   REQUIRE(nests.size() == 4);
-  const std::vector<KernelFn> functions = compile_each_once(nests).functions;
+  std::vector<const LoopNest*> all;
+  for (const LoopNest& each : nests) all.push_back(&each);
+  const std::vector<KernelFn> functions = compile_each_once(all).functions;
   CHECK(functions[0] == functions[1]);
   CHECK(std::set(functions.begin(), functions.end()).size() == 3);
 }
