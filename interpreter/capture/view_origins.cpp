@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "jit/passes/passes.h"
+#include "jit/trace.h"
 #include "tensor/tape/meta.h"
 #include "tensor/view.h"
 
@@ -31,9 +33,29 @@ std::optional<jit::ValueId> base_of(const jit::Graph& graph, std::span<const int
   }
 }
 
+// Is there an output that a composite op gives, or a view of that? Such an op may give views itself.
+bool may_come_of_bodies(const jit::Graph& captured, std::span<const int> producers) {
+  return std::any_of(captured.outputs.begin(), captured.outputs.end(), [&](const jit::Operand& each) {
+    std::vector<const jit::Node*> views;
+    std::vector<int> places;
+    bool unrecorded = false;
+    const auto base =
+        each.is_value() ? base_of(captured, producers, each.value, views, places, unrecorded) : std::nullopt;
+    if (!base) return false;
+    const jit::Node& maker =
+        captured.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(*base)])];
+    return !maker.is_constant() && jit::is_composite(*maker.op);
+  });
+}
+
 }  // namespace
 
 ViewOrigins ViewOrigins::of(const jit::Graph& captured) {
+  const std::vector<int> producers = captured.producers();
+  return may_come_of_bodies(captured, producers) ? of_views(jit::expand_views(captured)) : of_views(captured);
+}
+
+ViewOrigins ViewOrigins::of_views(const jit::Graph& captured) {
   ViewOrigins made;
   const std::vector<int> producers = captured.producers();
   std::vector<std::pair<jit::ValueId, std::size_t>> bases;  // that are outputs

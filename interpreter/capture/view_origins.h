@@ -11,13 +11,15 @@ namespace kiln::interp::capture {
 class ViewOrigins {
  public:
   ViewOrigins() = default;
-  // Of a captured graph in which composite ops that give views are these views.
   static ViewOrigins of(const jit::Graph& captured);
 
   // Of results without a history: those of others the tape has made. Call when the other results have theirs.
   void give(Inputs outputs, const jit::SymbolValues& symbols) const;
 
  private:
+  // Of a graph in which composite ops that give views are these views.
+  static ViewOrigins of_views(const jit::Graph& captured);
+
   struct Step {
     const Op* op;
     std::vector<jit::GraphAttr> attrs;
