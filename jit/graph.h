@@ -64,8 +64,28 @@ struct Operand {
   }
 };
 
+// A text that many nodes have: copies share it.
+class SharedText {
+ public:
+  SharedText() = default;
+  SharedText(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+  SharedText(const char* text) : SharedText(std::string(text)) {}
+  bool empty() const { return text_ == nullptr; }
+  const std::string& get() const {
+    static const std::string kEmpty;
+    return text_ ? *text_ : kEmpty;
+  }
+  friend bool operator==(const SharedText& a, const SharedText& b) {
+    return a.text_ == b.text_ || a.get() == b.get();
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // null: empty
+};
+
 struct Place {
-  std::string file;  // empty: unknown
+  SharedText file;  // empty: unknown
   int line = 0;
   int column = 0;
   bool in_checkpoint = false;  // what the program does there it would rather do again than keep

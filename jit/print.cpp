@@ -224,7 +224,7 @@ std::string place_text(const Graph& graph, const Node& node) {
   }
   if (!node.place.file.empty()) {
     text += (text.empty() ? "" : ", ") +
-            fmt::format("{}:{}:{}", node.place.file, node.place.line, node.place.column);
+            fmt::format("{}:{}:{}", node.place.file.get(), node.place.line, node.place.column);
   }
   if (node.place.in_checkpoint) text += text.empty() ? "checkpoint" : ", checkpoint";
   return text;

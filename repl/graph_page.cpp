@@ -86,7 +86,7 @@ std::string source_lines(const PageSource& source) {
 
 std::string node_attributes(const jit::Place& place) {
   if (place.file.empty()) return "";
-  const std::string line = fmt::format("{}:{}", place.file, place.line);
+  const std::string line = fmt::format("{}:{}", place.file.get(), place.line);
   return fmt::format(" data-l=\"{}\" data-p=\"{}:{}\"", escaped(line), escaped(line), place.column);
 }
 

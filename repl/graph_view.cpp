@@ -48,10 +48,10 @@ std::string graph_view(Session& session, const jit::Graph& graph) {
     if (is_node) {
       const jit::Place& place = graph.nodes[i - 1].place;
       const bool new_line =
-          !place.file.empty() && (last == nullptr || last->file != place.file || last->line != place.line);
-      const std::string source = new_line ? source_line(session, place.file, place.line) : "";
+          !place.file.empty() && (last == nullptr || !(last->file == place.file) || last->line != place.line);
+      const std::string source = new_line ? source_line(session, place.file.get(), place.line) : "";
       if (!source.empty()) {
-        view += paint(fmt::format("  # {}:{} | {}", place.file, place.line, source), style::kCode,
+        view += paint(fmt::format("  # {}:{} | {}", place.file.get(), place.line, source), style::kCode,
                       session.color()) +
                 "\n";
       }

@@ -76,9 +76,9 @@ std::string Walk::view(Session& session) const {
     view += (style.empty() ? std::string(what) : paint(what, style, session.color())) + "\n";
   };
   if (number == 0) line(text.substr(0, text.find('\n')));
-  const std::string source = source_line(session, node.place.file, node.place.line);
+  const std::string source = source_line(session, node.place.file.get(), node.place.line);
   if (!source.empty())
-    line(fmt::format("  # {}:{} | {}", node.place.file, node.place.line, source), style::kCode);
+    line(fmt::format("  # {}:{} | {}", node.place.file.get(), node.place.line, source), style::kCode);
   const std::string place = jit::place_text(part.graph, node);
   line(fmt::format("{}/{}  {}{}", at_ + 1, stops_.size(), trim(jit::print_node(part.graph, node, names)),
                    place.empty() ? "" : "  # " + place));

@@ -9,7 +9,6 @@
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
 #include "interpreter/interpreter.h"
-#include "jit/passes/passes.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -402,16 +401,23 @@ class Drive {
 
   // Where it can only be done for sizes that are known (inputs in one memory), for those alone.
   void make_run(Place& place, Entry& entry) {
+    const auto made_of = [&](const jit::Graph& graph) {
+      return make_runner(vm_.interpreter(), compiled_.options, graph, entry.wanted_inputs());
+    };
+    // A backend of the program may look at everything.
+    const auto runner = [&] {
+      return compiled_.options.own_backend.is_none() ? made_of(entry.captured) : made_of(entry.with_guards());
+    };
     Made made;
     try {
-      made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
+      made = runner();
     } catch (const OpError& error) {
       if (error.kind() != ErrorKind::Capture || entry.captured.hints.empty()) throw;
       fix_sizes(place, entry);
-      made = make_runner(vm_.interpreter(), compiled_.options, entry.captured, entry.wanted_inputs());
+      made = runner();
     }
     entry.run = std::move(made.run);
-    entry.origins = ViewOrigins::of(jit::expand_views(entry.captured));
+    entry.origins = ViewOrigins::of(entry.captured);
     entry.note = std::move(made.note);
     entry.note_of_calls = std::move(made.note_of_calls);
     entry.kernel_bytes = std::move(made.code_bytes);
@@ -442,9 +448,6 @@ class Drive {
       entry.guards.push_back(std::move(guard));
     }
     entry.captured = at_hints(std::move(entry.captured));
-    entry.captured.guards.clear();
-    for (const Guard& each : entry.guards)
-      entry.captured.guards.push_back(each.text(entry.sources, entry.exprs));
     place.varying.fixed_sizes = true;
   }
 

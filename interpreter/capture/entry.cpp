@@ -19,6 +19,12 @@ bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
   return true;
 }
 
+jit::Graph Entry::with_guards() const {
+  jit::Graph graph = captured;
+  for (const Guard& each : guards) graph.guards.push_back(each.text(sources, exprs));
+  return graph;
+}
+
 std::vector<bool> Entry::wanted_inputs() const {
   std::vector<bool> wanted(arguments.size(), false);
   const bool records = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {

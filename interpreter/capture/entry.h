@@ -88,8 +88,8 @@ struct Entry {
   std::vector<Argument> arguments;  // of the graph
   Varying varying;                  // what was known to vary when it was captured
   Exprs exprs;
-  jit::Graph captured;
-  Runner run;  // empty: there is nothing to compute
+  jit::Graph captured;  // without guards: `with_guards` says them
+  Runner run;           // empty: there is nothing to compute
   ViewOrigins origins;
   HistoryNames names;                          // where writes were recorded
   std::string note;                            // what is to be said of how it runs; mostly empty
@@ -115,6 +115,8 @@ struct Entry {
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
   std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }
 
+  // The graph with its guards in words, for those who look into it.
+  jit::Graph with_guards() const;
   // Which inputs of the graph require gradients, where gradients are recorded.
   std::vector<bool> wanted_inputs() const;
   // Does it begin where `innermost` stands, with nothing of it outside of `base`?

@@ -67,8 +67,9 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
   std::vector<EntryInfo> infos;
   for (const Code* code : compiled_code(interpreter, function)) {
     each_entry(*code->compiled, [&](const Entry& entry) {
-      infos.push_back({place_text(*entry.frames[0].first, entry.frames[0].second), entry.captured.guards,
-                       entry.hits, static_cast<std::int64_t>(entry.code_bytes()), entry.captured});
+      jit::Graph captured = entry.with_guards();
+      infos.push_back({place_text(*entry.frames[0].first, entry.frames[0].second), captured.guards,
+                       entry.hits, static_cast<std::int64_t>(entry.code_bytes()), captured});
     });
   }
   return infos;
@@ -165,9 +166,9 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
     for (; next != last; ++next) {
       const Entry& entry = **next;
       if (entry.captured.nodes.empty() && entry.break_reason.empty()) continue;
-      parts.push_back({entry.captured, entry.captured.guards, entry.break_reason, entry.break_file,
-                       entry.break_line, entry.recorded, 1, entry.given, entry.generator, entry.taped,
-                       entry.differentiated});
+      jit::Graph captured = entry.with_guards();
+      parts.push_back({captured, captured.guards, entry.break_reason, entry.break_file, entry.break_line,
+                       entry.recorded, 1, entry.given, entry.generator, entry.taped, entry.differentiated});
     }
   };
   for (const capture::Stop& stop : compiled.breaks) {

@@ -132,7 +132,9 @@ bool Tracer::before_instruction() {
   const lang::Span span = frame.code->span(pc);
   if (span.file != nullptr) {
     const lang::LineColumn at = span.file->locate(span.begin);
-    recorder_.set_place({span.file->name(), static_cast<int>(at.line), static_cast<int>(at.column), false});
+    if (span.file != file_) file_text_ = span.file->name();
+    file_ = span.file;
+    recorder_.set_place({file_text_, static_cast<int>(at.line), static_cast<int>(at.column), false});
   }
   each_read(*frame.code, pc, [&](std::uint32_t r) { use_register(r); });
   Observer observer(*this, frame);

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -278,6 +280,7 @@ class Tracer {
   int unnamed_symbols_ = 0;
   bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
+  std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // which guards these are
   std::unordered_map<const void*, Known> known_;
   std::unordered_map<const void*, Change> changes_;
   std::vector<const void*> change_order_;
@@ -316,6 +319,8 @@ class Tracer {
   std::string stop_;
   End end_ = End::Break;
   lang::Span stop_span_;
+  const lang::SourceFile* file_ = nullptr;  // the latest that an instruction was of
+  jit::SharedText file_text_;
   const Code* current_code_ = nullptr;  // of the instruction that runs
   std::size_t current_pc_ = 0;
   Value* current_base_ = nullptr;

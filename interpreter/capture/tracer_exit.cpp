@@ -428,7 +428,6 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   add_tensor_guards(*entry);
   add_memory_guard(*entry);
   add_apart_guards(*entry);
-  for (const Guard& each : entry->guards) entry->captured.guards.push_back(each.text(sources_, exprs_));
   entry->exprs = std::move(exprs_);
   entry->sources = std::move(sources_);
   entry->recipes = std::move(finished.recipes);

@@ -48,10 +48,7 @@ const std::vector<Value>* items_in(const Value& v) {
 
 // Guards that came before are not said again: what is guarded of a source never changes within an entry.
 void Tracer::add_guard(Guard guard) {
-  for (const Guard& each : guards_) {
-    if (each.kind == guard.kind && each.source == guard.source && each.other == guard.other) return;
-  }
-  guards_.push_back(std::move(guard));
+  if (guarded_.emplace(guard.kind, guard.source, guard.other).second) guards_.push_back(std::move(guard));
 }
 
 const Tracer::Known* Tracer::known(const Value& v) const {

@@ -167,7 +167,7 @@ void describe(CapturedGraph& part, const Value& f, const Unbound& unbound) {
   if (std::string name = name_of_callee(f); !name.empty()) part.graph.name = std::move(name);
   if (unbound.function.is(Tag::Function)) return;
   for (jit::Node& node : part.graph.nodes) {
-    if (node.place.file == kForwardingFile) node.place = {};
+    if (node.place.file.get() == kForwardingFile) node.place = {};
   }
   if (part.break_file == kForwardingFile) part.break_file.clear();
 }

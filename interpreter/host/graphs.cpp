@@ -129,7 +129,7 @@ Value node_value(const jit::Graph& graph, const jit::Node& node, const Names& na
                                       types.empty() ? Value() : Value(types[0]),
                                       placed ? Value(node.place.line) : Value(),
                                       node.origin.empty() ? Value() : Value(node.origin),
-                                      placed ? Value(node.place.file) : Value(),
+                                      placed ? Value(node.place.file.get()) : Value(),
                                       placed ? Value(node.place.column) : Value(),
                                       strings(outputs),
                                       strings(types),
