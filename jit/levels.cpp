@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
 #include "jit/text.h"
 #include "tensor/ops/picked.h"
@@ -51,7 +51,11 @@ class Finder {
   Finder(const Graph& graph, const Space& space)
       : graph_(graph),
         space_(space),
-        has_batches_(space.axes.size() > static_cast<std::size_t>(space.row_rank + space.column_rank)) {}
+        has_batches_(space.axes.size() > static_cast<std::size_t>(space.row_rank + space.column_rank)),
+        kept_rows_(space.kept_rows()),
+        kept_columns_(space.kept_columns()),
+        column_sizes_(space.column_sizes()),
+        levels_(graph.values.size()) {}
 
   // Empty when the node has a level.
   std::string add(int place) {
@@ -65,10 +69,13 @@ class Finder {
     } else if (sizes(node.outputs[0]) != space_.axes) {
       why = fmt::format("{} gives other elements", node.op->name());
     }
-    levels_.emplace(node.outputs[0], level);
+    levels_[static_cast<std::size_t>(node.outputs[0])] = level;
     return why;
   }
-  Level at(ValueId id) const { return levels_.at(id); }
+  // Nothing for what the kernel does not make.
+  std::optional<Level> at(ValueId id) const {
+    return id < 0 ? std::nullopt : levels_[static_cast<std::size_t>(id)];
+  }
 
  private:
   const Sizes& sizes(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type.sizes; }
@@ -77,8 +84,8 @@ class Finder {
     Space own;
     if (std::string why = space_of_reduction(graph_, node, own); !why.empty()) return why;
     level = own.column_rank > 0 ? Level::Column : Level::Row;
-    const auto found = levels_.find(node.operands[0].value);
-    if (found == levels_.end() || found->second == Level::Element) return "";
+    const std::optional<Level> reduced = at(node.operands[0].value);
+    if (!reduced || *reduced == Level::Element) return "";
     return fmt::format("{} of a reduction is reduced again", to_string(sizes(node.operands[0].value)));
   }
 
@@ -86,27 +93,25 @@ class Finder {
     const Sizes& made = sizes(node.outputs[0]);
     level = level_of(node);
     for (const Operand& each : node.operands) {
-      const auto found = levels_.find(each.value);
-      if (!each.is_value() || found == levels_.end()) continue;
-      if (found->second == Level::Column && level != Level::Column) return kWhenDone;
-      if (!is_read_in_place(each.value, found->second, level, made))
+      const std::optional<Level> read = at(each.value);
+      if (!read) continue;
+      if (*read == Level::Column && level != Level::Column) return kWhenDone;
+      if (!is_read_in_place(each.value, *read, level, made))
         return fmt::format("{} is read across rows", to_string(sizes(each.value)));
     }
     if (level != Level::Column) return "";
     // Beside other tensors it would have to be read with dimensions of size 1.
-    const bool fits = made == space_.kept_columns() || (made == space_.column_sizes() && !has_batches_);
+    const bool fits = made == kept_columns_ || (made == column_sizes_ && !has_batches_);
     return fits ? "" : kWhenDone;
   }
   static constexpr const char* kWhenDone = "it is known when all rows are done, and read for each of them";
 
   Level level_of(const Node& node) const {
     const bool reads_columns =
-        std::any_of(node.operands.begin(), node.operands.end(), [this](const Operand& each) {
-          const auto found = levels_.find(each.value);
-          return each.is_value() && found != levels_.end() && found->second == Level::Column;
-        });
+        std::any_of(node.operands.begin(), node.operands.end(),
+                    [this](const Operand& each) { return at(each.value) == Level::Column; });
     const Sizes& made = sizes(node.outputs[0]);
-    if (reads_columns && (made != space_.axes || made == space_.kept_columns())) return Level::Column;
+    if (reads_columns && (made != space_.axes || made == kept_columns_)) return Level::Column;
     return made == space_.axes ? Level::Element : Level::Row;
   }
 
@@ -117,14 +122,15 @@ class Finder {
     if (from == Level::Element) return to == Level::Element;
     if (read.empty()) return true;
     if (from == Level::Row)
-      return to != Level::Column && (read == space_.kept_rows() || (to == Level::Row && read == made));
-    return read == space_.kept_columns() || read == made || (read == space_.column_sizes() && !has_batches_);
+      return to != Level::Column && (read == kept_rows_ || (to == Level::Row && read == made));
+    return read == kept_columns_ || read == made || (read == column_sizes_ && !has_batches_);
   }
 
   const Graph& graph_;
   const Space& space_;
   bool has_batches_;
-  std::map<ValueId, Level> levels_;  // of what the kernel makes
+  Sizes kept_rows_, kept_columns_, column_sizes_;
+  std::vector<std::optional<Level>> levels_;  // of what the kernel makes
 };
 
 }  // namespace
@@ -134,7 +140,7 @@ Levels find_levels(const Graph& graph, std::span<const int> nodes, const Space& 
   Levels levels;
   for (const int place : nodes) {
     if (levels.why_not = finder.add(place); !levels.why_not.empty()) return levels;
-    levels.of.push_back(finder.at(graph.nodes[static_cast<std::size_t>(place)].outputs[0]));
+    levels.of.push_back(*finder.at(graph.nodes[static_cast<std::size_t>(place)].outputs[0]));
   }
   return levels;
 }

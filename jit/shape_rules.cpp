@@ -77,6 +77,7 @@ void check_not_data_dependent(const Op& op, const std::vector<TensorType>& types
 }  // namespace
 
 std::vector<SymbolValues> other_assignments(const SymbolValues& hints) {
+  if (hints.empty()) return {};
   std::set<SymbolValues> tried{hints};
   std::vector<SymbolValues> result;
   for (SymbolValues& values : drawn_assignments(hints)) {
@@ -91,7 +92,7 @@ Inferred infer_types(const Op& op, std::span<const Type> operands, const std::ve
   check_not_data_dependent(op, at_hints);
   Inferred result;
   for (const TensorType& type : at_hints) result.types.push_back(to_type(type));
-  const std::vector<Size> given = symbolic_sizes(operands, attrs);
+  const std::vector<Size> given = hints.empty() ? std::vector<Size>() : symbolic_sizes(operands, attrs);
   if (given.empty()) return result;
 
   std::set<std::string> symbols;

@@ -21,8 +21,9 @@ struct Unreadable {};  // a body that does what no step says
 // in it as they will, other results are new.
 class TraceLevel final : public levels::Level {
  public:
-  explicit TraceLevel(bool (*expands)(const Op&))
-      : Level(LevelKind::Trace, levels::new_level()), expands_(expands) {}
+  // `solves`: numbers of several traces are compared.
+  TraceLevel(bool (*expands)(const Op&), bool solves)
+      : Level(LevelKind::Trace, levels::new_level()), expands_(expands), solves_(solves) {}
 
   // The operands as tensors of this level; numbers are themselves.
   std::vector<Tensor> enter(std::vector<Tensor> operands) {
@@ -41,7 +42,7 @@ class TraceLevel final : public levels::Level {
     Tensors results = op.view != nullptr ? apply_view(op, levels::value_below(*this, inputs[0]), attrs)
                                          : fresh(op, inputs, attrs);
     step.results = results.size();
-    step.takes_integers = takes_integers(op, inputs, attrs);
+    step.takes_integers = solves_ && takes_integers(op, inputs, attrs);
     fragment.steps.push_back(std::move(step));
     for (Tensor& each : results) {
       each = wrap(std::move(each));
@@ -108,6 +109,7 @@ class TraceLevel final : public levels::Level {
   }
 
   bool (*expands_)(const Op&);
+  bool solves_;
   std::unordered_map<const TensorImpl*, int> slots_;
   std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
 };
@@ -127,7 +129,7 @@ Fragment trace_at(const Body& body, std::span<const TraceOperand> operands, cons
                   bool (*expands)(const Op&)) {
   std::vector<Tensor> tensors;
   for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each, symbols));
-  TraceLevel level(expands);
+  TraceLevel level(expands, !symbols.empty());
   const Tensors results = body(level.enter(std::move(tensors)), symbols);
   for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
   return std::move(level.fragment);

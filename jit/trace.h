@@ -17,7 +17,8 @@ struct Fragment {
     std::vector<Operand> operands;  // values are slots
     std::size_t results = 1;
     Tensor constant;
-    bool takes_integers = false;  // a real number may be given as an integer of the same value
+    // A real number may be given as an integer of the same value; known where there are symbols.
+    bool takes_integers = false;
   };
   std::size_t inputs = 0;
   std::vector<Step> steps;

@@ -33,6 +33,8 @@ class Functionalizer {
     out_.graph.name = source.name;
     out_.graph.hints = source.hints;
     out_.graph.guards = source.guards;
+    out_.graph.values.reserve(source.values.size());
+    out_.graph.nodes.reserve(source.nodes.size());
   }
 
   Functionalized run() {
