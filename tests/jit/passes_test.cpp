@@ -182,6 +182,24 @@ TEST_CASE("without views, views are copies", "[jit][passes]") {
   CHECK(op_text(graph.nodes[0]) == "diagonal_copy");
 }
 
+TEST_CASE("a pass that finds nothing to do copies nothing", "[jit][passes]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[4], %y: f32[4]) {\n"
+      "  %a = exp(%x) : f32[4]\n"
+      "  %b = view(%a, shape=[2, 2]) : f32[2, 2]\n"
+      "  return %b, %a\n"
+      "  write %y <- %a\n"
+      "}\n");
+  for (Graph (*const pass)(Graph) :
+       {expand_views, decompose, fold, simplify, cse, narrow_writes, lift_views, dce, reinplace}) {
+    Graph given = graph;
+    const Node* const nodes = given.nodes.data();
+    const Graph made = pass(std::move(given));
+    CHECK(made == graph);
+    CHECK(made.nodes.data() == nodes);
+  }
+}
+
 TEST_CASE("cse keeps tensors that the caller gets apart", "[jit][passes]") {
   const Graph graph =
       cse(parse_graph("graph functional f(%x: f32[2]) {\n"
