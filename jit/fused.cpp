@@ -210,7 +210,7 @@ struct Design {
 
 Design design(Graph graph) {
   Design made;
-  made.source = std::make_shared<const Graph>(lift_views(narrow_writes(std::move(graph))));
+  made.source = std::make_shared<const Graph>(lift_views(narrow_writes(open_reductions(std::move(graph)))));
   const Graph& source = *made.source;
   made.fusion = find_groups(source, false);
   const std::vector<bool> is_read = read_elsewhere(source, made.fusion);

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "jit/layouts.h"
+#include "jit/lower.h"
 #include "jit/passes/passes.h"
+#include "tensor/ops/reduced.h"
 
 namespace kiln::jit {
 namespace {
@@ -85,13 +87,14 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
 // What an op says of elements it cannot bear is not what the smaller ops would say.
 bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(kMayFail); }
 
-// Composite nodes become the bodies that `choose` gives for them, if any.
-bool has_body(const Node& node) {
-  return !node.is_constant() && node.form == Form::Plain && is_composite(*node.op) && !node.outputs.empty();
+bool is_plain(const Node& node) {
+  return !node.is_constant() && node.form == Form::Plain && !node.outputs.empty();
 }
+bool has_composite_op(const Node& node) { return is_plain(node) && is_composite(*node.op); }
 
-template <class F>
-Graph expand(Graph graph, const F& choose) {
+// Nodes that `has_body` is true of become the bodies that `choose` gives for them, if any.
+template <class P, class F>
+Graph expand(Graph graph, const P& has_body, const F& choose) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), has_body) && is_in_order(graph)) return graph;
   Rewriter rewriter(graph);
   Producers producers;
@@ -107,7 +110,52 @@ Graph expand(Graph graph, const F& choose) {
   return rewriter.finish();
 }
 
+// A reduction that is several combinations.
+bool has_open_body(const Node& node) {
+  return is_plain(node) && node.op->lowering == Lowering::Reduce && node.op->decompose != nullptr;
+}
+
+// Is it of rows that what computes them could go through, if the reduction were its body?
+bool may_join_rows(const Graph& graph, std::span<const int> producers, const Node& node) {
+  if (!node.operands[0].is_value()) return false;
+  const int maker = producers[static_cast<std::size_t>(node.operands[0].value)];
+  if (maker < 0) return false;
+  const Node& computed = graph.nodes[static_cast<std::size_t>(maker)];
+  if (!why_not_lowered(graph, computed).empty() || computed.op->lowering != Lowering::Pointwise) return false;
+  const Sizes& sizes = graph.values[static_cast<std::size_t>(node.operands[0].value)].type.sizes;
+  const int rank = static_cast<int>(sizes.size());
+  const Dims dims = ops::reduced_dims(evaluate(*node.op, node.attrs, {}), rank);
+  const int count = static_cast<int>(dims.size());
+  if (count == 0 || dims.front() != rank - count) return false;
+  return !has_short_rows({sizes, count, 0}, graph.hints);
+}
+
+// Tensors made from nothing are as long as a row: as much again where there are few.
+bool makes_long_tensors(const Graph& graph, const Node& node, const Fragment& body) {
+  constexpr std::int64_t kFewRows = 8;
+  const Sizes& sizes = graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes;
+  const bool makes = std::any_of(body.steps.begin(), body.steps.end(), [](const Fragment::Step& step) {
+    return step.op != nullptr && step.op->lowering == Lowering::Create;
+  });
+  return makes && count_elements(evaluate(sizes, graph.hints)) < kFewRows;
+}
+
 }  // namespace
+
+Graph open_reductions(Graph graph) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), has_open_body)) return graph;
+  const std::vector<int> producers = graph.producers();
+  const auto joins = [&](const Node& node) {
+    return has_open_body(node) && may_join_rows(graph, producers, node);
+  };
+  const auto choose = [&](const Node& node, const Operands& operands,
+                          const SymbolValues& hints) -> std::optional<Fragment> {
+    auto body = body_of(node, operands, hints, is_composite);
+    if (!body || !gives_values(*body) || makes_long_tensors(graph, node, *body)) return std::nullopt;
+    return body;
+  };
+  return expand(graph, joins, choose);
+}
 
 Graph expand_views(Graph graph) {
   const auto choose = [](const Node& node, const Operands& operands,
@@ -121,7 +169,7 @@ Graph expand_views(Graph graph) {
         ErrorKind::Capture,
         fmt::format("{} gives a view or a copy, as sizes that are symbols decide", node.op->name()));
   };
-  return expand(std::move(graph), choose);
+  return expand(std::move(graph), has_composite_op, choose);
 }
 
 Graph expand_recorded(Graph graph) {
@@ -131,7 +179,7 @@ Graph expand_recorded(Graph graph) {
     auto body = body_of(node, operands, hints, differentiates_by_body);
     return body && gives_values(*body) ? std::move(body) : std::nullopt;
   };
-  return expand(std::move(graph), choose);
+  return expand(std::move(graph), has_composite_op, choose);
 }
 
 Graph decompose(Graph graph) {
@@ -141,7 +189,7 @@ Graph decompose(Graph graph) {
     auto body = body_of(node, operands, hints, is_composite);
     return body && gives_values(*body) ? std::move(body) : std::nullopt;
   };
-  return expand(std::move(graph), choose);
+  return expand(std::move(graph), has_composite_op, choose);
 }
 
 }  // namespace kiln::jit

@@ -30,6 +30,9 @@ Functionalized functionalize_values(const Graph& graph);
 Graph expand_recorded(Graph graph);
 // Composite ops become the smaller ops of their bodies.
 Graph decompose(Graph graph);
+// Reductions that are several combinations become these where the kernel that computes their rows can take
+// them in.
+Graph open_reductions(Graph graph);
 // What is known before the graph runs is computed now: constants of constants.
 Graph fold(Graph graph);
 // Without detours: views that lead back, copies nobody can tell from what they copy, operations with a

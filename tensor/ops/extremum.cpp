@@ -96,6 +96,24 @@ Tensors indices(const Op&, Inputs in, const Attrs& attrs) {
   return {ops::with_sizes(indices_along(ops::with_sizes(flat, Dims{x.numel()}), 0, kCombine), sizes)};
 }
 
+// The least of the places where the extremum is found.
+template <Combine kCombine>
+Tensors decompose_indices(const Op&, Inputs in, const Attrs& attrs) {
+  const bool along_one = attrs.has("dim") && in[0].rank() > 0;
+  const Tensor x = along_one ? in[0] : ops::reshape(in[0], Dims{in[0].numel()});
+  const Dims dims = along_one ? ops::reduced_dims(attrs, x.rank()) : Dims{0};
+  const Dim count = x.size(static_cast<int>(dims[0]));
+  const Tensor extrema = kCombine == Combine::Max ? ops::amax(x, dims, true) : ops::amin(x, dims, true);
+  Tensor found = ops::eq(x, extrema);
+  if (is_float(x.dtype())) found = ops::logical_or(found, ops::ne(x, x));
+  Dims along(static_cast<std::size_t>(x.rank()), 1);
+  along[static_cast<std::size_t>(dims[0])] = count;
+  const Tensor places = ops::reshape(ops::arange(0, count), along);
+  const Tensor first = ops::amin(ops::where(found, places, Tensor::number(count)), dims);
+  return {ops::reshape(
+      first, ops::reduced_sizes(in[0].sizes(), ops::reduced_dims(attrs, in[0].rank()), keeps_dims(attrs)))};
+}
+
 // ---- max.dim, min.dim ------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_values(std::span<const TensorType> in, const Attrs& attrs) {
@@ -229,10 +247,11 @@ void add_along(OpTable& table, const Words& words) {
       .example = keep(">>> arg" + name + "(tensor([2, 2, 2])).item()\n0"),
       .infer = infer_indices,
       .eager = indices<kCombine>,
+      .decompose = decompose_indices<kCombine>,
       .vjp = Rule<VjpFn>::none(reason),
       .jvp = Rule<JvpFn>::none(reason),
       .batch = ops::batch_optional_index,
-      .lowering = Lowering::Library,
+      .lowering = Lowering::Reduce,
       .onnx = words.onnx_arg,
   });
 }

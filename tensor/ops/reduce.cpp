@@ -194,12 +194,31 @@ Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
   return {ops::cast(result, truth_dtype(in[0].dtype()))};
 }
 
+// How many elements are not zero, or are, decides.
+Tensors decompose_any(const Op&, Inputs in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  const Tensor zero = Tensor::number(std::int64_t{0});
+  const Tensor found = ops::sum(ops::ne(in[0], zero), dims, keeps_dims(attrs));
+  return {ops::to(ops::gt(found, zero), truth_dtype(in[0].dtype()))};
+}
+Tensors decompose_all(const Op&, Inputs in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  const Tensor zero = Tensor::number(std::int64_t{0});
+  const Tensor missing = ops::sum(ops::eq(in[0], zero), dims, keeps_dims(attrs));
+  return {ops::to(ops::eq(missing, zero), truth_dtype(in[0].dtype()))};
+}
+
 std::vector<TensorType> infer_count(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, DType::I64)};
 }
 
 Tensors count_nonzero(const Op&, Inputs in, const Attrs& attrs) {
   return {fold(in[0], attrs, Combine::Sum, Map::NonZero)};
+}
+
+Tensors decompose_count(const Op&, Inputs in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  return {ops::sum(ops::ne(in[0], Tensor::number(std::int64_t{0})), dims, keeps_dims(attrs))};
 }
 
 const std::string_view kTruth = "its result is true or false";
@@ -213,6 +232,7 @@ void add_truth_ops(OpTable& table) {
       .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
       .infer = infer_truth,
       .eager = truth<Combine::Max>,
+      .decompose = decompose_any,
       .vjp = Rule<VjpFn>::none(kTruth),
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
@@ -227,6 +247,7 @@ void add_truth_ops(OpTable& table) {
       .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
       .infer = infer_truth,
       .eager = truth<Combine::Min>,
+      .decompose = decompose_all,
       .vjp = Rule<VjpFn>::none(kTruth),
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
@@ -241,6 +262,7 @@ void add_truth_ops(OpTable& table) {
       .example = ">>> count_nonzero(tensor([0, 3, 0, -1])).item()\n2",
       .infer = infer_count,
       .eager = count_nonzero,
+      .decompose = decompose_count,
       .vjp = Rule<VjpFn>::none("its result is a count"),
       .jvp = Rule<JvpFn>::none("its result is a count"),
       .batch = ops::batch_reduced_dims,

@@ -433,3 +433,30 @@ TEST_CASE("random programs with reductions compiled give the bits of their ops",
   CHECK(with_rows > 40);
   CHECK(with_columns > 40);
 }
+
+TEST_CASE("what is found along rows is a kernel with what computes it", "[jit][fused]") {
+  for (const std::string op : {"any", "all", "count_nonzero", "argmax", "argmin"}) {
+    const bool finds = op.starts_with("arg");
+    const std::string result = finds || op == "count_nonzero" ? "i64" : "bool";
+    for (const std::string width : {"10", "100", "9000"}) {
+      INFO(op << " of " << width);
+      const Graph graph =
+          parse_graph("graph functional f(%x: f32[300, " + width + "], %b: f32[" + width + "]) {\n" +  //
+                      "  %a = add(%x, %b) : f32[300, " + width + "]\n" +                               //
+                      "  %r = relu(%a) : f32[300, " + width + "]\n" +                                  //
+                      "  %y = " + op + "(%r, dim=" + (finds ? "1" : "[1]") + ", keepdim=false) : " + result +
+                      "[300]\n" + "  return %y\n}\n");
+      const FusedGraph fused = fuse(graph);
+      const bool is_short = width == "10";
+      CHECK(kernels_of(fused.graph).size() == 1);
+      CHECK((fused.loops()[0].find("for rows of") == std::string::npos) == is_short);
+      const Dim n = std::stol(width);
+      for (const int threads : {1, 3}) {
+        const Threads setting(threads);
+        check_same(graph, fused,
+                   std::vector<Tensor>{kiln::testing::values({300, n}, DType::F32, 1),
+                                       kiln::testing::values({n}, DType::F32, 2)});
+      }
+    }
+  }
+}
