@@ -187,6 +187,7 @@ Node BackwardWalk::like(int n) const {
   result.origin = joint_.source().values[static_cast<std::size_t>(id)].name;
   const int made = source_producers_[static_cast<std::size_t>(id)];
   if (made >= 0) result.place = joint_.source().nodes[static_cast<std::size_t>(made)].place;
+  result.place.in_checkpoint = false;  // no derivative is
   return result;
 }
 

@@ -36,7 +36,8 @@ Recorder::Recorder(std::string graph_name, FindInput find_input)
     : Level(LevelKind::Trace, levels::new_level()),
       graph_name_(std::move(graph_name)),
       find_input_(std::move(find_input)),
-      records_gradients_(grad_enabled()) {}
+      records_gradients_(grad_enabled()),
+      began_(Tensor::empty({}, DType::Bool).storage()->id()) {}
 
 bool Recorder::add_input(const Tensor& x) {
   auto found = find_input_(x);
@@ -220,7 +221,7 @@ Operand Recorder::operand_of(const Tensor& x) {
   if (!x) return {};
   if (knows(x) || (!x.is_number() && add_input(x))) return {ids_.at(x.impl()), false};
   if (is_differentiating_) {
-    if (const int id = recall(x); id != Operand::kAbsent) return {id, false};
+    if (const int id = recall(x); id != Operand::kAbsent) return {runs_again_ ? copied(x, id) : id, false};
   }
   if (!x.is_number()) {
     stop_noting("a tensor comes from where it cannot be followed");
@@ -238,7 +239,6 @@ Node Recorder::node_of(const Op& op, Form form, Inputs inputs, const Attrs& attr
   node.attrs = to_graph_attrs(attrs);
   node.place = place_;
   node.place.in_checkpoint = in_checkpoint_;
-  saw_checkpoint_ = saw_checkpoint_ || in_checkpoint_;
   for (const Tensor& each : inputs) node.operands.push_back(operand_of(each));
   return node;
 }
@@ -325,7 +325,7 @@ bool writes_operands(const Op& op, const Attrs& attrs) {
 Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
-  in_checkpoint_ = tape::Recompute::current() != nullptr;
+  in_checkpoint_ = checkpoint() != nullptr;
   if (writes_operands(op, attrs)) {
     return run_body(op, inputs, attrs);
   }
@@ -343,9 +343,11 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const bool nothing_new =
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
+  if (op.has(kRandom) && note_drawn_again(results)) return results;
   Node node = node_of(op, Form::Plain, inputs, attrs);
   follow_factor(node, inputs, attrs);
   note(std::move(node), results);
+  if (op.has(kRandom)) draws(results);
   if (loses_history(inputs)) {
     for (const Tensor& each : results) {
       if (is_float(each.dtype())) cut_history(each);
@@ -434,17 +436,6 @@ void Recorder::forget_nodes(std::size_t from) {
   origins_.resize(from);
 }
 
-void Recorder::differentiates(const tape::Node* node) {
-  const Rule ended = std::exchange(rule_, {});
-  if (ended.node != nullptr) follow_rule(*ended.node, ended.value, ended.begin);
-  is_differentiating_ = node != nullptr;
-  const auto found = made_by_.find(node);
-  origin_ = found == made_by_.end() ? kNoOrigin : found->second;
-  if (node == nullptr || hints_.empty()) return;
-  follow_bodies();
-  rule_ = {node, origin_, nodes_.size()};
-}
-
 // The tape of a transform: it lies above, and gives no history to what is noted here.
 void Recorder::keeps(const Tensor& x) {
   if (is_noting() && !x.is_number()) remember(x);
@@ -513,7 +504,9 @@ bool Recorder::keeps_history(const Tensor& target) const {
 Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const TensorType&) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
-  in_checkpoint_ = tape::Recompute::current() != nullptr;
+  in_checkpoint_ = checkpoint() != nullptr;
+  if (op.has(kRandom) && runs_again_)
+    stop_noting("a checkpoint fills a tensor with random numbers: rand, randn and bernoulli give new ones");
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
   const bool recorded = tape::sees(inputs);

@@ -31,6 +31,7 @@ class Recorder final : public levels::Level {
 
   // Where the nodes to come stand in the source.
   void set_place(Place place) { place_ = std::move(place); }
+  const Place& place() const { return place_; }
 
   bool knows(const Tensor& x) const { return ids_.contains(x.impl()); }
   // The user's name of a value, unless it has one.
@@ -79,8 +80,6 @@ class Recorder final : public levels::Level {
   void begin_walk() { walk_begin_ = nodes_.size(); }
   // Whose sizes in derivatives do not follow symbols; empty: none are known to.
   const std::string& size_trouble() const { return size_trouble_; }
-  // Was some op within a checkpoint?
-  bool saw_checkpoint() const { return saw_checkpoint_; }
   // The tensors of its inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
   // From here on inputs are also kept as they were when they were met, for those who run the graph once more.
@@ -121,6 +120,8 @@ class Recorder final : public levels::Level {
   void stop_noting(std::string_view what) override;
   bool notes_plain() const override { return true; }
   void differentiates(const tape::Node* node) override;
+  void gathers(const tape::Node* node) override;
+  void runs_again(const tape::Recompute* checkpoint) override;
   void keeps(const Tensor& x) override;
 
  private:
@@ -156,6 +157,11 @@ class Recorder final : public levels::Level {
   bool has_sizes(int id, const Sizes& sizes);
   bool take_sizes(const Fragment& fragment, std::span<const TraceOperand> operands,
                   std::span<const Type> types, std::size_t begin, std::size_t end);
+  void draws(Inputs results);
+  const tape::Recompute* checkpoint() const;
+  int copied(const Tensor& x, int value);
+  bool note_drawn_again(Inputs results);
+  int value_made_by(const tape::Node* node) const;
   void follow_bodies();
   void follow_rule(const tape::Node& node, int value, std::size_t begin);
   bool take_rule(const tape::Node& node, std::size_t made, std::size_t begin);
@@ -179,10 +185,10 @@ class Recorder final : public levels::Level {
   std::string graph_name_;
   FindInput find_input_;
   Place place_;
-  bool in_checkpoint_ = false;   // the op that is bound
-  bool saw_checkpoint_ = false;  // some op
+  bool in_checkpoint_ = false;  // the op that is bound
   std::string trouble_;
   bool records_gradients_;
+  std::uint64_t began_;  // the newest storage then
   std::unordered_map<const TensorImpl*, int> ids_;
   std::vector<Tensor> inputs_;
   bool keeps_given_ = false;
@@ -249,6 +255,15 @@ class Recorder final : public levels::Level {
   };
   Rule rule_;  // that runs
   std::string size_trouble_;
+  // ---- Checkpoints ----
+  // What was drawn within one, as it was then: its second run draws the same.
+  struct Drawn {
+    std::vector<Tensor> results;
+    std::size_t next = 0;
+  };
+  std::unordered_map<std::uint64_t, Drawn> drawn_;  // by id
+  Rule interrupted_;                                // by a second run
+  bool runs_again_ = false;
 };
 
 // The strides of a tensor of these sizes that lies in memory as `now`: dimensions in the same order without

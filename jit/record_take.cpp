@@ -104,12 +104,16 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
     for (Operand& each : nodes_[n].operands) {
       if (each.value >= 0) each.value = now.at(each.value);
     }
-    const auto origin = now.find(resolved(origins_[n]));
-    origins_[kept] = origin != now.end() ? origin->second : kNoOrigin;
+    const int differentiated = resolved(origins_[n]);
+    const auto origin = now.find(differentiated);
+    origins_[kept] = differentiated < kNoOrigin ? differentiated
+                     : origin != now.end()      ? origin->second
+                                                : kNoOrigin;
     if (kept != n) nodes_[kept] = std::move(nodes_[n]);
     ++kept;
   }
   nodes_.resize(kept);
+  origins_.resize(kept);
   results_ = std::move(results);
   for (int& each : outputs) {
     each = resolved(each);
@@ -117,7 +121,6 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
   }
 }
 
-// Those of nodes that were cut off.
 // Another tensor over the same memory, which a write copies first.
 Tensor Recorder::as_given(const Tensor& x) {
   Ref<Storage>& storage = given_storages_[x.storage().get()];
@@ -125,6 +128,7 @@ Tensor Recorder::as_given(const Tensor& x) {
   return Tensor::from_storage(storage, x.layout(), x.dtype());
 }
 
+// Those of nodes that were cut off.
 void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   std::vector<bool> used(inputs_.size());
   const auto use = [&](int id) {
@@ -154,6 +158,10 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
     for (Operand& each : node.operands) rename(each.value);
   }
   std::for_each(outputs.begin(), outputs.end(), rename);
+  for (int& each : origins_) {
+    if (each <= -10 && !used[static_cast<std::size_t>(-each - 10)]) each = kNoOrigin;
+    rename(each);
+  }
   inputs_.resize(kept);
   if (keeps_given_) given_.resize(kept);
   input_roles_.resize(kept);
@@ -190,7 +198,8 @@ void Recorder::name_origins(Graph& graph, std::unordered_set<std::string>& names
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (origins_[n] == kNoOrigin) continue;
-    const auto id = static_cast<std::size_t>(origins_[n] + inputs);
+    const int at = origins_[n] < 0 ? -origins_[n] - 10 : origins_[n] + inputs;
+    const auto id = static_cast<std::size_t>(at);
     std::string& name = graph.values[id].name;
     if (name.empty()) name = fresh_name(names, name_after(ops[id]));
     graph.nodes[n].origin = name;

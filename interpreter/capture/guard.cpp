@@ -68,6 +68,7 @@ TensorGuard TensorGuard::of(const Tensor& x) {
   guard.offset = x.offset();
   guard.requires_grad = kiln::requires_grad(x);
   guard.is_number = x.is_number();
+  if (guard.requires_grad) guard.hooks = tape::hooks_of_leaf(x).value_or(std::vector<int>());
   return guard;
 }
 
@@ -88,7 +89,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
       x.device() != device || kiln::requires_grad(x) != requires_grad) {
     return false;
   }
-  if (plain_leaf && !tape::is_plain_leaf(x)) return false;
+  if (plain_leaf && !tape::is_leaf_with(x, hooks)) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
   if (same_strides && impl.layout.strides != strides) return false;
   if (contiguous) return true;
@@ -110,7 +111,8 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   if (needs != requires_grad)
     return {".requires_grad", requires_grad ? "true" : "false", needs ? "true" : "false"};
   if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
-  if (plain_leaf && !tape::is_plain_leaf(x)) return {"", "a leaf without hooks", "none"};
+  if (plain_leaf && !tape::is_leaf_with(x, hooks))
+    return {"", hooks.empty() ? "a leaf without hooks" : "a leaf with other hooks", "none"};
   if (x.is_contiguous() != contiguous || x.strides() != strides)
     return {".stride()", layout_text(contiguous, strides), layout_text(x.is_contiguous(), x.strides())};
   if (x.offset() != offset) return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};

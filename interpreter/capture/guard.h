@@ -24,7 +24,8 @@ struct TensorGuard {
   bool same_strides = false;   // the program asked for them, also of dimensions of size 1
   std::int64_t offset = 0;
   bool requires_grad = false;
-  bool plain_leaf = false;  // nothing hears of its gradient, which comes from nowhere else
+  bool plain_leaf = false;  // nothing hears of its gradient but `hooks`, and it comes from nowhere else
+  std::vector<int> hooks;
   bool is_number = false;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 

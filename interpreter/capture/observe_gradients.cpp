@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/observe.h"
+#include "interpreter/host/hook.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
 
@@ -11,8 +12,6 @@ namespace kiln::interp::capture {
 void Observer::differentiate(const std::string& name, std::span<const Value> arguments) {
   if (!tracer_.recorder_.body_trouble().empty())
     return tracer_.stop("derivatives: " + tracer_.recorder_.body_trouble());
-  if (tracer_.recorder_.saw_checkpoint())
-    return tracer_.stop("backward runs what is within a checkpoint again");
   const bool into_leaves = name == "backward";
   std::vector<Tensor> roots;
   const auto add_root = [&](const Value& v) {
@@ -28,6 +27,12 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
   }
   const tape::Reach reach = tape::reach_of(roots, tracer_.tape_began_);
   if (!reach.obstacle.empty()) return tracer_.stop(std::string(reach.obstacle));
+  // The guard on a leaf names its hooks, so each stands for one function.
+  for (const Hook& each : reach.hooks) {
+    const auto* hook = each.target<host::ProgramHook>();
+    if (hook == nullptr) return tracer_.stop("a hook of the library is called");
+    tracer_.know_constant(hook->function);
+  }
   tracer_.save_checkpoint();
   for (const Tensor& each : reach.leaves) {
     const Value leaf(each);
@@ -44,7 +49,8 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
 // that is known.
 void Observer::hook(const Value& x) {
   if (tracer_.is_apart_ || !x.is(Tag::Tensor) || x.tensor().impl()->wrapper || tracer_.is_outside(x))
-    return tracer_.stop("`register_hook` is called");
+    return tracer_.stop(
+        "a hook is put on a tensor from outside: put it there once, before the function is called");
   tracer_.save_checkpoint();
   tracer_.undo_.emplace_back([tracer = &tracer_, before = tracer_.hooked_] { tracer->hooked_ = before; });
   tracer_.hooked_ = true;
@@ -58,7 +64,14 @@ void Observer::set_gradient(const Value& x, const Value& gradient) {
 
 // ---- Gradients as places ----
 
+// Does a backward that calls back just now add to it, before or after?
+bool Tracer::is_under_way(const Value& gradient_of) const {
+  return std::any_of(gradients_under_way_.begin(), gradients_under_way_.end(),
+                     [&](const Value& each) { return each.object() == gradient_of.object(); });
+}
+
 void Tracer::read_gradient(const Value& x) {
+  if (is_under_way(x)) return;  // it was read before, and is made here since
   const Change* change = changed(x);
   if (change != nullptr && change->gradient) return;
   const Known* outside = known(x);
@@ -93,7 +106,7 @@ bool Tracer::finish_histories(Finished& finished) {
     const Tensor& x = *found->second;
     const bool had = each.tensor.requires_grad;
     if (requires_grad(x) != had) return false;
-    if (had && differentiated && !tape::is_plain_leaf(x)) return false;
+    if (had && differentiated && !tape::is_leaf_with(x, each.tensor.hooks)) return false;
     if (had && recorder_.wrote_history() && !is_leaf(x)) return false;
   }
   auto histories = tape::SpentHistories::of(finished.outputs);

@@ -374,8 +374,11 @@ bool Tracer::observe(Frame* entry) {
           pc(in.current_pc_),
           base(in.current_base_),
           differentiates(in.differentiates_now_),
-          gradients(in.gradients_to_change_) {
+          gradients(in.gradients_to_change_),
+          under_way(in.gradients_under_way_.size()),
+          place(in.recorder_.place()) {
       ++tracer.nested_;
+      in.gradients_under_way_.insert(in.gradients_under_way_.end(), gradients.begin(), gradients.end());
     }
     ~Within() {
       --tracer.nested_;
@@ -384,6 +387,8 @@ bool Tracer::observe(Frame* entry) {
       tracer.current_base_ = base;
       tracer.differentiates_now_ = differentiates;
       tracer.gradients_to_change_ = std::move(gradients);
+      tracer.gradients_under_way_.resize(under_way);
+      tracer.recorder_.set_place(std::move(place));
     }
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
@@ -393,6 +398,8 @@ bool Tracer::observe(Frame* entry) {
     Value* base;
     bool differentiates;
     std::vector<Value> gradients;
+    std::size_t under_way;
+    jit::Place place;
   } within(*this);
   for (;;) {
     if (!is_stopped() && before_instruction()) {

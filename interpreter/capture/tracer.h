@@ -150,6 +150,7 @@ class Tracer {
   void change_contents(const Value& container, bool in_place);
 
   // ---- Gradients (observe_gradients.cpp) ----
+  bool is_under_way(const Value& gradient_of) const;
   void read_gradient(const Value& x);
   void note_gradients();
 
@@ -338,6 +339,7 @@ class Tracer {
   Stop differentiated_at_;                  // where that was last, or a hook was put
   bool differentiates_now_ = false;         // the instruction that runs
   std::vector<Value> gradients_to_change_;  // likewise
+  std::vector<Value> gradients_under_way_;  // of those instructions that call back just now
 };
 
 }  // namespace kiln::interp::capture

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/hook.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/print_tensor.h"
 #include "tensor/autograd.h"
@@ -163,10 +164,7 @@ Value hook_handle(const kiln::Tensor& x, int hook) {
 }
 
 Value register_hook(Interpreter& interpreter, Args a) {
-  const int hook = kiln::add_hook(self(a), [&interpreter, f = a[1]](const kiln::Tensor& gradient) {
-    const Value result = interpreter.call(f, {Value(gradient)});
-    return result.is_none() ? kiln::Tensor() : tensor_argument(result, "the gradient a hook returns");
-  });
+  const int hook = kiln::add_hook(self(a), ProgramHook{&interpreter, a[1]});
   return hook_handle(self(a), hook);
 }
 
@@ -249,6 +247,11 @@ bool set_field(Interpreter&, const Value& object, std::string_view name, const V
     if (name == def.signature) raise("AttributeError", fmt::format("`{}` of a tensor cannot be set", name));
   }
   return false;
+}
+
+kiln::Tensor host::ProgramHook::operator()(const kiln::Tensor& gradient) const {
+  const Value result = interpreter->call(function, {Value(gradient)});
+  return result.is_none() ? kiln::Tensor() : tensor_argument(result, "the gradient a hook returns");
 }
 
 }  // namespace kiln::interp

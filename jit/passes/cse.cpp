@@ -45,6 +45,9 @@ class Apart {
   std::vector<bool> returned_, seen_;
 };
 
+// What backward does once more within a checkpoint stays apart from the first time: kept it shall not be.
+bool runs_again(const Node& node) { return node.place.in_checkpoint && !node.origin.empty(); }
+
 // Nodes that were met, by what they compute: of operands counts what they became.
 class Met {
  public:
@@ -109,6 +112,7 @@ class Met {
   }
   bool computes_same(const Node& a, const Node& b) const {
     if (!same_op(a.op, b.op) || a.form != b.form || a.outputs.size() != b.outputs.size()) return false;
+    if (runs_again(a) != runs_again(b)) return false;
     const auto same = [this](const Operand& x, const Operand& y) { return same_operand(x, y); };
     const bool same_operands =
         std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(), same) ||

@@ -116,6 +116,14 @@ void announce_derivative(const tape::Node* node) {
   for (Level* level = top; level != nullptr; level = level->below()) level->differentiates(node);
 }
 
+void announce_gathering(const tape::Node* node) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->gathers(node);
+}
+
+void announce_again(const tape::Recompute* checkpoint) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->runs_again(checkpoint);
+}
+
 void announce_kept(const Tensor& x) {
   for (Level* level = top; level != nullptr; level = level->below()) level->keeps(x);
 }

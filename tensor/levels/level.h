@@ -7,7 +7,8 @@
 
 namespace kiln::tape {
 class Node;
-}
+class Recompute;
+}  // namespace kiln::tape
 
 namespace kiln::levels {
 
@@ -40,6 +41,12 @@ class Level {
   virtual bool notes_plain() const { return false; }
   // The ops to come are the derivative of this node of the tape; null: no longer.
   virtual void differentiates(const tape::Node*) {}
+  // Likewise, what brings gradients to an output of this node: their sum, what hooks do with it, the gradient
+  // that a backward begins with.
+  virtual void gathers(const tape::Node*) {}
+  // The ops to come are those of a checkpoint that runs again, for what the derivative under way reads; null:
+  // no longer.
+  virtual void runs_again(const tape::Recompute*) {}
   // A tape keeps the value of a plain tensor, and will ask for it by another tensor over the same memory.
   virtual void keeps(const Tensor&) {}
   // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
@@ -108,6 +115,23 @@ Tensor adopt(Tensor made);
 void announce(std::string_view what);
 // As the functions of Level, to all levels under way.
 void announce_derivative(const tape::Node* node);
+void announce_gathering(const tape::Node* node);
+void announce_again(const tape::Recompute* checkpoint);
+// Within its scope what runs is the gradient of an output of this node.
+class Gathering {
+ public:
+  explicit Gathering(const tape::Node& node) : is_seen_(top != nullptr) {
+    if (is_seen_) announce_gathering(&node);
+  }
+  ~Gathering() {
+    if (is_seen_) announce_gathering(nullptr);
+  }
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
+
+ private:
+  bool is_seen_;
+};
 void announce_kept(const Tensor& x);
 // The program reads elements of x. Numbers of its own it has as such.
 inline void announce_read(const Tensor& x) {

@@ -31,6 +31,7 @@ OpError not_on_tape(const std::string& function, const std::string& which, const
 Tensor seed(const std::string& function, const Tensor& output, const Tensor& given) {
   if (!given) {
     const GradMode off(false);
+    const levels::Gathering gathering(*tape::history(output).node);
     if (output.numel() == 1)
       return ops::full(output.sizes(), Tensor::number(1.0), output.dtype(), output.device());
     throw OpError(ErrorKind::Autograd,

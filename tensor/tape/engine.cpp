@@ -160,6 +160,7 @@ class Engine {
 
   // A gradient arrives at an output: brought to the output's type and added to what is there.
   void give(Stop& stop, std::uint32_t output, Tensor grad) {
+    const levels::Gathering gathering(*stop.node);
     const TensorType& type = stop.node->output_types[output];
     if (grad.sizes() != type.sizes) {
       if (!broadcastable_to(type.sizes, grad.sizes())) {
@@ -202,6 +203,7 @@ class Engine {
 
   void run_hooks(Node& node, SmallVector<Tensor, 1>& grads) {
     if (!node.hooks) return;
+    const levels::Gathering gathering(node);
     // By index: a hook may add or remove others.
     for (std::size_t i = 0; i < node.hooks->on_output.size(); ++i) {
       const NodeHooks::OnOutput hook = node.hooks->on_output[i];
@@ -234,6 +236,7 @@ class Engine {
     }
     if (!any) return {};
     if (node.wants_zeros()) {
+      const levels::Gathering gathering(node);
       for (std::size_t i = 0; i < grads.size(); ++i) {
         if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
       }

@@ -34,6 +34,18 @@ Tensor LeafNode::leaf() const {
   return Tensor(Ref<TensorImpl>(leaf_));
 }
 
+void LeafNode::add_to_gradient(const Tensor& x, const Tensor& grad, bool record) {
+  const levels::Gathering gathering(*this);
+  Tensor& sum = meta_of(x)->grad;
+  if (!sum) {
+    sum = own(grad);
+  } else if (record || requires_grad(sum) || has_overlap(sum.layout())) {
+    sum = sum + grad;
+  } else {
+    ops::add_(sum, grad);
+  }
+}
+
 void LeafNode::accumulate(const Tensor& grad, bool record) {
   const Tensor x = leaf();
   if (!x) return;
@@ -49,14 +61,7 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
                       " belongs to a transform inside of which it was not made",
                   {}, "take it as a result: grads(outputs, inputs)");
   }
-  Tensor& sum = meta_of(x)->grad;
-  if (!sum) {
-    sum = own(grad);
-  } else if (record || requires_grad(sum) || has_overlap(sum.layout())) {
-    sum = sum + grad;
-  } else {
-    ops::add_(sum, grad);
-  }
+  add_to_gradient(x, grad, record);
   // By index: a hook may add another.
   for (std::size_t i = 0; i < post_hooks_.size(); ++i) {
     const PostHook hook = post_hooks_[i].run;

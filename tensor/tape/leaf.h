@@ -36,6 +36,8 @@ class LeafNode final : public Node {
   void move_hooks_to(LeafNode& next);
 
  private:
+  void add_to_gradient(const Tensor& x, const Tensor& grad, bool record);
+
   mutable std::mutex mutex_;
   TensorImpl* leaf_;
   struct Numbered {

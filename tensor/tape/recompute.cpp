@@ -13,7 +13,17 @@ thread_local constinit Recompute* scope = nullptr;
 // Storages are numbered as they are made.
 std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool).storage()->id(); }
 
-LevelId level_now() { return levels::top == nullptr ? 0 : levels::top->id(); }
+// What notes plain tensors lets the tape below do as it would without.
+LevelId level_now() { return levels::top == nullptr || levels::top->notes_plain() ? 0 : levels::top->id(); }
+
+// Tells the levels under way, for a scope.
+class Announced {
+ public:
+  explicit Announced(const Recompute* checkpoint) { levels::announce_again(checkpoint); }
+  ~Announced() { levels::announce_again(nullptr); }
+  Announced(const Announced&) = delete;
+  Announced& operator=(const Announced&) = delete;
+};
 
 }  // namespace
 
@@ -23,6 +33,7 @@ class Recompute::AsBefore {
   explicit AsBefore(const std::unordered_map<const Storage*, Outside>& outside) {
     for (const auto& [storage, each] : outside) {
       if (each.storage->buffer() == each.buffer) continue;
+      levels::announce("what a checkpoint reads from outside is written before backward runs it again: give it a copy");
       now_.push_back({each.storage, each.storage->buffer()});
       each.storage->replace(each.buffer);
     }
@@ -81,6 +92,7 @@ void Recompute::run() {
   values_.clear();
   {
     const Scope collect(this);
+    const Announced announced(this);
     again_();
   }
   collecting_ = false;

@@ -38,6 +38,9 @@ class Recompute final : public ValueSource {
   // An op is about to read or write these.
   static void note_use(Inputs inputs);
 
+  // No two have the same.
+  std::uint64_t id() const { return began_; }
+  bool is_running_again() const { return collecting_; }
   // The number of the next value; the second time nothing, as the value is kept here and the nodes are not
   // used.
   std::optional<std::size_t> take(const Tensor& value);

@@ -30,11 +30,26 @@ bool has_listeners(const Node& node) {
                                                [](const auto& hook) { return bool{hook.entry->run}; }));
 }
 
-bool has_listeners(const LeafNode& leaf) {
-  return leaf.has_post_hooks() || has_listeners(static_cast<const Node&>(leaf));
+// Calls f(entry) for each hook that was not taken off.
+template <class F>
+void each_hook(const Node& node, F&& f) {
+  if (node.hooks == nullptr) return;
+  for (const NodeHooks::OnOutput& each : node.hooks->on_output) {
+    if (each.entry->run) f(*each.entry);
+  }
+}
+
+bool is_leaf_for_hooks(const Tensor& x) {
+  const AutogradMeta* meta = meta_of(x);
+  return meta != nullptr && meta->leaf && !meta->retained &&
+         !static_cast<const LeafNode&>(*meta->history.node).has_post_hooks();
 }
 
 }  // namespace
+
+constexpr std::string_view kPostHook =
+    "a hook is called after a gradient was added: what it does can stand behind `backward()`, where it is "
+    "compiled";
 
 Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
   Reach reach;
@@ -45,11 +60,13 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
   walk(std::move(ahead), [&](const Node& node) {
     if (node.is_leaf()) {
       const auto& leaf = static_cast<const LeafNode&>(node);
-      if (has_listeners(leaf)) reach.obstacle = "a hook is called";
+      if (leaf.has_post_hooks()) reach.obstacle = kPostHook;
+      each_hook(leaf, [&reach](const HookEntry& each) { reach.hooks.push_back(each.run); });
       if (Tensor x = leaf.leaf()) reach.leaves.push_back(std::move(x));
       return false;
     }
-    if (node.hooks != nullptr && !node.hooks->retained.empty()) reach.obstacle = "a gradient is retained";
+    if (node.hooks != nullptr && !node.hooks->retained.empty())
+      reach.obstacle = "a gradient is retained: `grads` gives it, or a hook";
     if (node.is_opaque()) reach.obstacle = "the backward of an `autograd` function is called";
     if (node.sequence < since) reach.obstacle = "a gradient flows into what was computed before";
     return reach.obstacle.empty();
@@ -57,10 +74,22 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
   return reach;
 }
 
-bool is_plain_leaf(const Tensor& x) {
-  const AutogradMeta* meta = meta_of(x);
-  return meta != nullptr && meta->leaf && !meta->retained &&
-         !has_listeners(static_cast<const LeafNode&>(*meta->history.node));
+std::optional<std::vector<int>> hooks_of_leaf(const Tensor& x) {
+  if (!is_leaf_for_hooks(x)) return std::nullopt;
+  std::vector<int> hooks;
+  each_hook(*history(x).node, [&hooks](const HookEntry& each) { hooks.push_back(each.id); });
+  return hooks;
+}
+
+bool is_leaf_with(const Tensor& x, std::span<const int> hooks) {
+  if (!is_leaf_for_hooks(x)) return false;
+  std::size_t seen = 0;
+  bool same = true;
+  each_hook(*meta_of(x)->history.node, [&](const HookEntry& each) {
+    same = same && seen < hooks.size() && hooks[seen] == each.id;
+    ++seen;
+  });
+  return same && seen == hooks.size();
 }
 
 // Reads the nodes that are left: up to those whose values were freed, behind which no gradient comes.

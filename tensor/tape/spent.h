@@ -13,13 +13,17 @@ namespace kiln::tape {
 // What a walk from these tensors would come to. Hooks on what was made since are called by it.
 struct Reach {
   std::vector<Tensor> leaves;
+  std::vector<Hook> hooks;    // on leaves
   std::string_view obstacle;  // why what it does cannot be told from ops alone; empty: it can
 };
 // `since`: nodes with smaller numbers were there before.
 Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since);
 
-// A leaf that requires grad, with nobody who listens to its gradient.
-bool is_plain_leaf(const Tensor& x);
+// A leaf that requires grad, to whose gradient nobody listens but hooks that are given it. Nothing: it is
+// none.
+std::optional<std::vector<int>> hooks_of_leaf(const Tensor& x);
+// Is it one with these hooks, in this order?
+bool is_leaf_with(const Tensor& x, std::span<const int> hooks);
 
 class SpentHistories {
  public:

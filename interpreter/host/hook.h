@@ -1,0 +1,14 @@
+// Owns a function of the program as a hook: what is given a gradient, and may give another in its place.
+#pragma once
+
+#include "interpreter/interpreter.h"
+
+namespace kiln::interp::host {
+
+struct ProgramHook {
+  Interpreter* interpreter;
+  Value function;
+  kiln::Tensor operator()(const kiln::Tensor& gradient) const;
+};
+
+}  // namespace kiln::interp::host
