@@ -267,6 +267,9 @@ bool BodyScope::close(const Application& application) {
     recorder.drop_application();
     return false;
   }
+  // The trace of backward has them built in.
+  tracer.fix_numbers_in(application.context);
+  for (const Value& each : application.saved) tracer.fix_numbers_in(each);
   jit::Recorder::Application noted;
   const std::string interpreted = recorder.interpreted();
   if (interpreted.empty()) {

@@ -96,6 +96,8 @@ class Tracer {
   // An error is on its way through the frames.
   void give_up(std::string reason);
   jit::Recorder& recorder() { return recorder_; }
+  // What is made of the numbers in v holds for these alone.
+  void fix_numbers_in(const Value& v) { read_all(v); }
 
  private:
   friend class Observer;

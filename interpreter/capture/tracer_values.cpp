@@ -278,6 +278,7 @@ void Tracer::read_all(const Value& v, int depth) {
         add_guard(std::move(guard));
       }
       for (const Value& each : instance.fields) read_all(each, depth + 1);
+      for (const auto& [name, each] : instance.extra) read_all(each, depth + 1);
       return;
     }
     case Tag::Method:
