@@ -78,7 +78,9 @@ bool Recorder::note_drawn_again(Inputs results) {
   if (!runs_again_) return false;
   const tape::Recompute* const again = checkpoint();
   if (again == nullptr || !again->is_running_again()) {
-    stop_noting("random numbers are drawn by a transform, or another checkpoint, within a checkpoint: draw them before");
+    stop_noting(
+        "random numbers are drawn by a transform, or another checkpoint, within a checkpoint: draw them "
+        "before");
     return true;
   }
   Drawn& drawn = drawn_[again->id()];
@@ -89,7 +91,8 @@ bool Recorder::note_drawn_again(Inputs results) {
       copied(each, id);
       continue;
     }
-    stop_noting("a checkpoint draws other random numbers when backward runs it again: it must do the same each time");
+    stop_noting(
+        "a checkpoint draws other random numbers when backward runs it again: it must do the same each time");
     return true;
   }
   return true;
