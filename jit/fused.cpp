@@ -131,7 +131,7 @@ class Fuser {
         std::vector<std::shared_ptr<const Op>> ops)
       : graph_(graph), fusion_(fusion), inputs_(inputs), rewriter_(graph) {
     rewriter_.graph.stage = Stage::Fused;
-    rewriter_.graph.kernels = std::move(ops);
+    rewriter_.graph.own_ops = std::move(ops);
   }
 
   Graph run() {
@@ -150,7 +150,7 @@ class Fuser {
   void kernel(std::size_t index) {
     const Group& group = fusion_.groups[index];
     Node node;
-    node.op = rewriter_.graph.kernels[index].get();
+    node.op = rewriter_.graph.own_ops[index].get();
     Sizes symbols;
     for (const auto& [symbol, hint] : graph_.hints) symbols.push_back(Size::symbol(symbol));
     node.attrs = {symbols};
@@ -269,7 +269,7 @@ const ElementwiseKernel* elementwise_kernel_of(const Op& op) {
 
 std::vector<FusedKernel> kernels_of(const Graph& fused) {
   std::vector<FusedKernel> kernels;
-  for (const auto& each : fused.kernels) {
+  for (const auto& each : fused.own_ops) {
     if (each->eager != run_kernel) continue;
     const auto& op = static_cast<const KernelOp&>(*each);
     kernels.push_back({&op, &op.kernel->lowered(), op.origin.source.get(), op.origin.nodes, op.origin.outputs,

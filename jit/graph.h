@@ -192,7 +192,7 @@ struct Graph {
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
   // Ops of no table that its nodes are of: kernels, functions with derivatives of their own; likewise.
-  std::vector<std::shared_ptr<const Op>> kernels;
+  std::vector<std::shared_ptr<const Op>> own_ops;
 
   // Do values stay what they are? Writes are left for what nobody reads again.
   bool is_functional() const { return stage != Stage::Captured; }

@@ -19,7 +19,7 @@ std::string fresh_name(std::unordered_set<std::string>& taken, const std::string
 
 void keep_op(Graph& graph, const Node& node) {
   const std::shared_ptr<const Op> owner = node.is_constant() ? nullptr : owner_of(*node.op);
-  std::vector<std::shared_ptr<const Op>>& kept = graph.kernels;
+  std::vector<std::shared_ptr<const Op>>& kept = graph.own_ops;
   if (owner && std::find(kept.begin(), kept.end(), owner) == kept.end()) kept.push_back(owner);
 }
 
@@ -121,7 +121,7 @@ Graph header_of(const Graph& source) {
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;
-  header.kernels = source.kernels;
+  header.own_ops = source.own_ops;
   header.values.assign(source.values.begin(),
                        source.values.begin() + static_cast<std::ptrdiff_t>(source.inputs.size()));
   return header;

@@ -96,7 +96,7 @@ TEST_CASE("every elementwise row compiled gives the bits of its eager kernel", "
       for (const int operands : {1, 2, 3}) {
         const Graph graph = graph_of_rows(dtype, operands, false);
         const FusedGraph fused = fuse(graph);
-        CHECK(fused.graph.kernels.size() == graph.outputs.size() / 2);
+        CHECK(fused.graph.own_ops.size() == graph.outputs.size() / 2);
         for (const Dim n : {0, 1, 15, 16, 17, 33, 4000}) {
           std::vector<Tensor> arguments;
           for (int i = 0; i < operands; ++i) arguments.push_back(values({n}, dtype, 3 * i + 1));
@@ -250,7 +250,7 @@ TEST_CASE("random elementwise programs compiled give the bits of their ops", "[j
     verify(graph, "the test");
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
-    kernels += static_cast<int>(fused.graph.kernels.size());
+    kernels += static_cast<int>(fused.graph.own_ops.size());
     for (const std::string& each : fused.loops())
       placed += each.find("the rest of") != std::string::npos ? 1 : 0;
     INFO("seed " << seed);
@@ -293,7 +293,7 @@ TEST_CASE("an element that an op is not defined for is the eager error", "[jit][
       "  return %c\n"
       "}\n");
   const FusedGraph fused = fuse(graph);
-  REQUIRE(fused.graph.kernels.size() == 1);
+  REQUIRE(fused.graph.own_ops.size() == 1);
   for (const double at_zero : {0.0, 1.0, 70.0}) {
     const Tensor x = make({21}, DType::I64, [](std::int64_t i) { return static_cast<double>(i - 9); });
     const Tensor y = make({21}, DType::I64, [=](std::int64_t i) { return i == 20 ? at_zero : 3.0; });
@@ -400,7 +400,7 @@ TEST_CASE("a tensor of one number is a number within a kernel", "[jit][fused]") 
       "}\n");
   const FusedGraph fused = fuse(graph);
   CHECK(fused.graph.nodes.size() == 2);
-  CHECK(fused.graph.kernels.size() == 2);
+  CHECK(fused.graph.own_ops.size() == 2);
   check_same(graph, fused, {values({5, 100}, DType::F32, 1), values({5}, DType::F16, 2)});
 }
 

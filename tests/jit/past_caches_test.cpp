@@ -34,7 +34,7 @@ void check_on_threads(const std::string& text, const std::vector<Tensor>& argume
   INFO(text);
   const Graph graph = parse_graph(text);
   const FusedGraph fused = fuse(graph);
-  REQUIRE(fused.graph.kernels.size() == 1);
+  REQUIRE(fused.graph.own_ops.size() == 1);
   CHECK(goes_past(fused) == past);
   const SmallCache cache;
   const int before = num_threads();
