@@ -4,7 +4,6 @@
 
 #include "jit/custom.h"
 #include "jit/max_flow.h"
-#include "jit/passes/memories.h"
 
 namespace kiln::jit {
 namespace {
@@ -108,7 +107,7 @@ void JointFacts::find_memory() {
                                                       : static_cast<ValueId>(v));
     const auto base = at(root.back());
     read_by_place.push_back(false);
-    if (node != nullptr && node->is_view() && counts_places(*node->op)) {
+    if (node != nullptr && node->is_view() && node->op->has(kCountsPlaces)) {
       read_by_place[at(node->operands[0].value)] = true;
     }
     overwritten.push_back(base < graph.inputs.size() && written[base]);

@@ -122,7 +122,7 @@ struct Node {
   bool writes_storage() const { return writes() && op->has(kStorageWrite); }
   // Is its first operand another tensor afterwards, by its layout or by where it lies, and no element
   // written?
-  bool rebinds() const { return writes_layout() || writes_storage(); }
+  bool rebinds() const { return writes() && op->rebinds(); }
   // What its result lies in the memory of, if it is a view or writes.
   const Operand& viewed() const { return operands[writes_storage() ? 1 : 0]; }
   friend bool operator==(const Node& a, const Node& b);

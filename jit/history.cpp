@@ -8,7 +8,6 @@
 
 #include "jit/custom.h"
 #include "jit/layouts.h"
-#include "jit/passes/memories.h"
 #include "jit/rule.h"
 #include "jit/shape_rules.h"
 
@@ -223,7 +222,7 @@ class TapeRecorder {
     node.outputs = call.outputs;
     node.output_types = std::move(output_types);
     node.value = call.outputs.empty() ? Operand::kAbsent : call.outputs[0];
-    if (call.op->view != nullptr || counts_places(*call.op)) node.source = at(call.tensors[0]).layout;
+    if (call.op->view != nullptr || call.op->has(kCountsPlaces)) node.source = at(call.tensors[0]).layout;
     return number;
   }
 

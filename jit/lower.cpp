@@ -7,7 +7,6 @@
 
 #include "jit/layouts.h"
 #include "jit/nest_builder.h"
-#include "jit/passes/memories.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "tensor/cpu/elementwise.h"
@@ -122,7 +121,7 @@ std::string why_not_lowered(const Graph& graph, const Node& node) {
 }
 
 const Op* placed_view(const Graph& graph, const Node& node) {
-  if (node.is_constant() || node.form != Form::Plain || counts_places(*node.op)) return nullptr;
+  if (node.is_constant() || node.form != Form::Plain || node.op->has(kCountsPlaces)) return nullptr;
   const bool is_on_cpu = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device == Device{};
   const bool of_values =
       node.operands.size() == 2 && node.operands[0].is_value() && node.operands[1].is_value();

@@ -123,7 +123,7 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (op.has(kMetadataWrite) || op.has(kStorageWrite)) {
+  if (op.rebinds()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }

@@ -214,7 +214,8 @@ enum Trait : std::uint32_t {
   kChecksInEager = 1U << 8,  // `eager` checks its inputs itself, faster than by `infer`
   kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
   kMayFail = 1U << 10,       // raises for some elements of its inputs; if elementwise, of integers only
-  kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: resize_, set_
+  kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: set_
+  kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
 };
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or
@@ -252,6 +253,8 @@ struct Op {
 
   std::string_view name() const { return signature.name; }
   bool has(Trait trait) const { return (traits & trait) != 0; }
+  // Does the `_` form change what its first input is, by its layout or its storage, and no element?
+  bool rebinds() const { return has(kMetadataWrite) || has(kStorageWrite); }
 };
 
 // ---- The table -------------------------------------------------------------------------------------------

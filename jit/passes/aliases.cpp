@@ -45,7 +45,7 @@ bool is_less(const Size& a, const Size& b) { return a.constant() < b.constant();
 
 bool counts_places(const Fragment& fragment) {
   return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& step) {
-    return step.op != nullptr && jit::counts_places(*step.op);
+    return step.op != nullptr && step.op->has(kCountsPlaces);
   });
 }
 
@@ -117,7 +117,7 @@ bool Aliases::is_argument(ValueId id) {
 // there.
 bool Aliases::fits(const Application& from, ValueId source) {
   const Layout now = layout_now(source), captured = layout(from.source, hints_);
-  if (counts_places(*from.node.op)) {
+  if (from.node.op->has(kCountsPlaces)) {
     return lies_as_captured(memory_of(from.source)) && same_places(now, captured);
   }
   if (same_places(now, captured)) return true;
@@ -143,7 +143,7 @@ ValueId Aliases::read_view(int alias) {
   if (at(alias).application < 0) return memory_of(alias).value;
   if (at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
   const Application& from = application(alias);
-  if (counts_places(*from.node.op)) check_places(alias, layout(alias, hints_));
+  if (from.node.op->has(kCountsPlaces)) check_places(alias, layout(alias, hints_));
   ValueId source = read_view(from.source);
   if (!fits(from, source)) {
     copy_base(memory_of(alias));
@@ -230,7 +230,7 @@ void Aliases::write(int alias, ValueId elements, const Node& like) {
 
 bool Aliases::is_made_by_places(int alias) const {
   for (; at(alias).application >= 0; alias = application(alias).source) {
-    if (counts_places(*application(alias).node.op)) return true;
+    if (application(alias).node.op->has(kCountsPlaces)) return true;
   }
   return false;
 }
@@ -241,7 +241,7 @@ bool Aliases::is_scattered_at_once(int alias) const {
   if (hints_.empty() && is_made_by_places(alias)) return true;
   for (; at(alias).application >= 0; alias = application(alias).source) {
     const int from = application(alias).source;
-    const bool counts = counts_places(*application(alias).node.op);
+    const bool counts = application(alias).node.op->has(kCountsPlaces);
     if (has_overlap(layout(from, hints_)) || (counts && at(from).application >= 0)) return true;
   }
   return false;

@@ -7,7 +7,6 @@
 
 #include "jit/layouts.h"
 #include "jit/lower.h"
-#include "jit/passes/memories.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
@@ -101,7 +100,7 @@ class Lifter {
     if (node == nullptr || !node->is_view() || !node->operands[0].is_value()) return id;
     const ValueId source = node->operands[0].value;
     const bool one_reader = readers_[static_cast<std::size_t>(source)].size() == 1;
-    if (!one_reader || node->outputs.size() != 1 || counts_places(*node->op)) return -1;
+    if (!one_reader || node->outputs.size() != 1 || node->op->has(kCountsPlaces)) return -1;
     const ValueId base = base_of(source, chain);
     chain.push_back({node->op, node->attrs, type(id).sizes});
     return base;

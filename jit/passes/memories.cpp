@@ -8,12 +8,6 @@
 
 namespace kiln::jit {
 
-bool counts_places(const Op& op) {
-  const std::vector<Parameter>& parameters = op.signature.parameters;
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const Parameter& each) { return each.name == "storage_offset"; });
-}
-
 // as_strided and the scatter that undoes it have the same attributes.
 Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hints) {
   return OpTable::get().at("as_strided").view(operand, evaluate(*node.op, node.attrs, hints)).front();
@@ -57,7 +51,7 @@ Memories memories_of(const Graph& graph) {
   result.written.assign(count, false);
   result.reach.assign(count, 0);
   for (const Node& node : graph.nodes) {
-    const bool counts = !node.is_constant() && counts_places(*node.op);
+    const bool counts = !node.is_constant() && node.op->has(kCountsPlaces);
     if (!node.is_view() && !node.writes() && !counts) continue;
     if (!node.viewed().is_value()) continue;  // a view of a number has memory of its own
     const ValueId root = result.root[static_cast<std::size_t>(node.viewed().value)];

@@ -5,7 +5,6 @@
 #include "jit/exposure.h"
 #include "jit/layouts.h"
 #include "jit/passes/identities.h"
-#include "jit/passes/memories.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
@@ -167,7 +166,7 @@ class Simplifier {
   using Chain = std::vector<const Node*>;  // the last view first
   static bool keeps_gradient(const Node* node) {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
-           !counts_places(*node->op) && node->operands[0].is_value();
+           !node->op->has(kCountsPlaces) && node->operands[0].is_value();
   }
   // Where the chain leads from a tensor that lies in memory like that.
   Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {

@@ -337,7 +337,7 @@ void add_windows(OpTable& table) {
              .batch = as_strided_batch,
              .saves = saves_input(0),
              .lowering = Lowering::View,
-             .traits = kViewTraits | kInplace | kMetadataWrite});
+             .traits = kViewTraits | kInplace | kMetadataWrite | kCountsPlaces});
   table.add({.signature = Signature::parse("unfold(x: tensor, dimension: index, size: int, step: int)"),
              .family = kFamily,
              .documentation =

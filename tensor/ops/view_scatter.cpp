@@ -191,6 +191,7 @@ void add_view_scatter_ops(OpTable& table) {
   as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
   as_strided.batch = Rule<BatchFn>::none("the storage of one example is not a place of its own in a batch");
   as_strided.saves = saves_input(0);
+  as_strided.traits |= kCountsPlaces;
   as_strided.onnx = "";
   table.add(std::move(as_strided));
 }
