@@ -313,20 +313,14 @@ bool depends_on_data(const Op& op, Inputs inputs, const Attrs& attrs) {
   return false;
 }
 
-// Does the op move running statistics, which are operands? A graph says what is written.
-bool writes_operands(const Op& op, const Attrs& attrs) {
-  const auto& parameters = op.signature.parameters;
-  const auto is_running = [](const Parameter& each) { return each.name.starts_with("running_"); };
-  return std::any_of(parameters.begin(), parameters.end(), is_running) && attrs.get<bool>("training");
-}
-
 }  // namespace
 
 Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = checkpoint() != nullptr;
-  if (writes_operands(op, attrs)) {
+  // A graph says what is written, so the ops of the body are noted.
+  if (op.writes_inputs != nullptr && op.writes_inputs(attrs)) {
     return run_body(op, inputs, attrs);
   }
   if (differentiates_by_body(op) && tape::sees(inputs)) {

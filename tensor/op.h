@@ -190,6 +190,9 @@ constexpr Saves saves_input(int i) { return {1U << i, 0}; }
 constexpr Saves saves_output(int i) { return {0, 1U << i}; }
 constexpr Saves operator|(Saves a, Saves b) { return {a.inputs | b.inputs, a.outputs | b.outputs}; }
 
+// May the body of a composite op write some of its inputs, with these attributes: running statistics?
+using WritesInputsFn = bool (*)(const Attrs& attrs);
+
 // How the compiler sees the op.
 enum class Lowering : std::uint8_t {
   Pointwise,  // one scalar function per element, by name in tensor/math.h
@@ -243,7 +246,8 @@ struct Op {
   Saves saves{};
   // What the gradient of input i alone reads (the last stands for all that follow). Empty: all of `saves`.
   std::vector<Saves> saves_by_input{};
-  const Pointwise* pointwise = nullptr;  // set for Lowering::Pointwise
+  WritesInputsFn writes_inputs = nullptr;  // null: never
+  const Pointwise* pointwise = nullptr;    // set for Lowering::Pointwise
   Lowering lowering = Lowering::Composite;
   std::uint32_t traits = 0;
   int outputs = 1;

@@ -18,8 +18,8 @@ struct Memories {
 };
 Memories memories_of(const Graph& graph);
 
-// The places in the storage that a node of an op with kCountsPlaces reads or writes, if its first operand lies
-// so.
+// The places in the storage that a node of an op with kCountsPlaces reads or writes, if its first operand
+// lies so.
 Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hints);
 
 // Inputs that become views of one flat base, in order of the inputs: those that share elements when one of

@@ -364,13 +364,15 @@ void add_batch_norm_ops(OpTable& table) {
       "estimate without bias of what x is a sample of.",
       ">>> sample_variance(tensor([1.0]), tensor([[1.0], [3.0]])).tolist()\n[2.0]", infer_sample_variance,
       sample_variance));
-  table.add(ops::composite_row(
+  Op row = ops::composite_row(
       "batch_norm(x: tensor, running_mean: tensor? = none, running_var: tensor? = none, weight: tensor? = "
       "none, bias: tensor? = none, training: bool = false, momentum: float = 0.1, eps: float = 1e-5)",
       "Normalizes each channel (dimension 1) by its mean and variance: of this batch when `training`, which "
       "also moves the running ones towards them by `momentum`; else the running ones.",
       ">>> batch_norm(tensor([[1.0], [1.0]]), training=true).tolist()\n[[0.0], [0.0]]", infer_batch_norm,
-      batch_norm, "BatchNormalization"));
+      batch_norm, "BatchNormalization");
+  row.writes_inputs = [](const Attrs& attrs) { return attrs.get<bool>("training"); };
+  table.add(std::move(row));
 }
 
 }  // namespace kiln
