@@ -84,12 +84,10 @@ class RowLowerer {
     all.push_back({-1, *combine_of(*node(place).op), accumulator(place), number});
   }
 
-  // `dtype=` converts before anything is combined, but where the accumulator holds it anyway.
+  // Of bools and integers an accumulator holds the sum as it is.
   DType combined_dtype(int place) const {
     const DType x = type(operand(place)).dtype, result = type(node(place).outputs[0]).dtype;
-    const bool converts =
-        category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x));
-    return converts && !(is_integer(result) && !is_float(x)) ? result : x;
+    return is_integer(result) && !is_float(x) ? x : kiln::combined_dtype(x, result);
   }
   DType accumulator(int place) const { return cpu::accumulator_of(combined_dtype(place)); }
 

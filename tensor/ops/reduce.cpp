@@ -41,12 +41,7 @@ std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs&
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
 }
 
-// `dtype=` converts before anything is added, but for halves, which are added in f32 anyway.
-Tensor converted(const Tensor& x, DType result) {
-  if (category(result) != category(x.dtype()) || size_of(result) > size_of(cpu::accumulator_of(x.dtype())))
-    return ops::cast(x, result);
-  return x;
-}
+Tensor converted(const Tensor& x, DType result) { return ops::to(x, combined_dtype(x.dtype(), result)); }
 
 template <Combine kCombine>
 Tensors total(const Op&, Inputs in, const Attrs& attrs) {
@@ -78,7 +73,7 @@ Tensors mean(const Op&, Inputs in, const Attrs& attrs) {
 Tensors decompose_mean(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype());
   const Dims dims = reduced_dims(attrs, in[0].rank());
-  const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
+  const Tensor x = ops::to(converted(in[0], dtype), ops::compute_dtype(dtype));
   const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
   return {ops::to(ops::sum(x, dims, keeps_dims(attrs)) / count, dtype)};
 }
@@ -353,6 +348,11 @@ std::optional<cpu::Combine> combine_of(const Op& op) {
   if (op.eager == &extremum<Combine::Max>) return Combine::Max;
   if (op.eager == &extremum<Combine::Min>) return Combine::Min;
   return std::nullopt;
+}
+
+DType combined_dtype(DType x, DType result) {
+  if (category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x))) return result;
+  return x == DType::F64 ? result : x;
 }
 
 void add_fold_ops(OpTable& table) {

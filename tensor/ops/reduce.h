@@ -12,6 +12,10 @@ namespace kiln {
 // for other ops.
 std::optional<cpu::Combine> combine_of(const Op& op);
 
+// What elements become before they are combined: `dtype=` converts them first, but for halves and integers
+// whose accumulator holds the result.
+DType combined_dtype(DType x, DType result);
+
 void add_fold_ops(OpTable& table);      // reduce.cpp: sum prod mean amax amin any all count_nonzero
 void add_extremum_ops(OpTable& table);  // extremum.cpp: max min and their forms, argmax argmin
 void add_moment_ops(OpTable& table);    // moments.cpp: var std norm logsumexp

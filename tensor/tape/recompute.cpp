@@ -33,7 +33,8 @@ class Recompute::AsBefore {
   explicit AsBefore(const std::unordered_map<const Storage*, Outside>& outside) {
     for (const auto& [storage, each] : outside) {
       if (each.storage->buffer() == each.buffer) continue;
-      levels::announce("what a checkpoint reads from outside is written before backward runs it again: give it a copy");
+      levels::announce(
+          "what a checkpoint reads from outside is written before backward runs it again: give it a copy");
       now_.push_back({each.storage, each.storage->buffer()});
       each.storage->replace(each.buffer);
     }

@@ -46,6 +46,10 @@ def dtypes():
             yield f"{name}(tensor([2.5, 3.5, 1.0]){extra}, dtype={dtype})"
     yield from ["sum(tensor([true, true, false]))", "sum(tensor([200, 100], dtype=u8))",
         "prod(tensor([200, 2], dtype=u8))", "cumsum(tensor([200, 100], dtype=u8), dim=0)", "mean(tensor([1, 2]))",
+        *[f"{op}(((arange(10, dtype=f64) * 0.37 + 1).sin() * 2).reshape(2, 5), 0, dtype={dtype})"
+          for op, dtypes in [("mean", ["f32"]), ("sum", ["f32", "f16", "bf16"]), ("prod", ["f32", "f16", "bf16"])]
+          for dtype in dtypes],
+        "mean(tensor([2049, 2051]), dtype=f16)",
         "mean(tensor([1, 2]), dtype=f64)", "mean(tensor([true]))", "sum(tensor([1.0, 2.0], dtype=f16))",
         "sum(tensor([60000.0, 60000.0], dtype=f16))",
                 "mean(tensor([60000.0, 60000.0], dtype=f16))", "sum(tensor([1, 2], dtype=i8)).dtype",
