@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "jit/kernel_code.h"
+#include "jit/llvm/scalar_names.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/scalar.h"
 
 namespace kiln::jit {
 namespace {
@@ -17,49 +17,6 @@ namespace {
 using llvm::ConstantInt;
 using llvm::Type;
 using llvm::Value;
-
-const char* const kRowNames[] = {
-#define KILN_UNARY(name, ...) #name,
-#define KILN_BINARY(name, ...) #name,
-#define KILN_TERNARY(name, ...) #name,
-#include "tensor/ops/elementwise.def"
-#undef KILN_UNARY
-#undef KILN_BINARY
-#undef KILN_TERNARY
-};
-const bool kHasRange[] = {
-#define KILN_UNARY(name, ...) scalar::name::kHasRange,
-#define KILN_BINARY(name, ...) scalar::name::kHasRange,
-#define KILN_TERNARY(name, ...) false,
-#include "tensor/ops/elementwise.def"
-#undef KILN_UNARY
-#undef KILN_BINARY
-#undef KILN_TERNARY
-};
-
-constexpr const char* kComputeNames[kComputeCount] = {"f32", "f64", "i32", "i64"};
-constexpr DType kComputeTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
-constexpr const char* kDTypeNames[kDTypeCount] = {"bool", "u8",  "i8",   "i16", "i32",
-                                                  "i64",  "f16", "bf16", "f32", "f64"};
-std::string name_of(Compute compute) { return kComputeNames[static_cast<int>(compute)]; }
-std::string name_of(DType dtype) { return kDTypeNames[static_cast<int>(dtype)]; }
-DType dtype_of(Compute compute) { return kComputeTypes[static_cast<int>(compute)]; }
-
-// The type of the arithmetic that every value of a dtype converts to, as the eager kernels have it.
-Compute compute_of(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return Compute::F64;
-    case DType::I64:
-      return Compute::I64;
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32:
-      return Compute::F32;
-    default:
-      return Compute::I32;
-  }
-}
 
 // Fields of KernelCall, by position.
 enum Field : unsigned {
@@ -464,11 +421,11 @@ class Emitter {
   // the eager kernel on one vector.
   Result row_call(const Instruction& step, std::size_t index, const std::vector<Value*>& operands,
                   DType result) {
-    const std::string name = std::string(kRowNames[row_of(step)]) + "_" + name_of(step.compute);
+    const std::string name = row_name(row_of(step)) + "_" + name_of(step.compute);
     llvm::Function* const body = bodies_.straight_line("apply_" + name);
     Value* const params = parameters(step);
     if (body == nullptr) return eager(index, operands, result, params);
-    if (!kHasRange[row_of(step)]) return inlined(*body, operands, result, params);
+    if (!has_range(row_of(step))) return inlined(*body, operands, result, params);
     Value* const outside = guard("guard_" + name, operands, params);
     llvm::BasicBlock* const fast = block("fast");
     llvm::BasicBlock* const slow = block("slow");

@@ -171,13 +171,6 @@ Tensor source_gradient(const Tensor& picked, const TensorType& source) {
   if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
   return padded_to(picked, source);
 }
-// Of several elements for one place the last stays, and has the gradient: the one whose number is found
-// there.
-Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, int dim, const Tensor& index) {
-  const Tensor numbers = ops::reshape(ops::arange(0, index.numel()), index.sizes());
-  const Tensor left = ops::scatter(ops::zeros(g.sizes(), DType::I64, g.device()), dim, index, numbers);
-  return ops::where(ops::eq(ops::gather(left, dim, index), numbers), picked, Tensor::number(0.0));
-}
 Tensors scatter_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   const Tensor& index = args.inputs[1];

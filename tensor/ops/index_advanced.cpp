@@ -10,6 +10,7 @@
 #include "tensor/cpu/places.h"
 #include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
+#include "tensor/ops/scatter.h"
 
 namespace kiln {
 
@@ -320,39 +321,6 @@ Tensors index_vjp(const VjpArgs& args) {
   return result;
 }
 Tensors index_jvp(const JvpArgs& args) { return {ops::index(args.tangents[0], args.inputs.subspan(1))}; }
-
-// Of several values for one place the last stays, and has the gradient: the one whose number is found there.
-// Places are told apart by the dimensions that have an index, unless a mask is among these.
-Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, Inputs indices) {
-  const auto is_mask = [](const Tensor& each) { return each && each.dtype() == DType::Bool; };
-  const auto is_unique = [&](const Tensor& each) { return !each || is_mask(each) || each.numel() < 2; };
-  if (std::all_of(indices.begin(), indices.end(), is_unique)) return picked;
-  Tensors compact;
-  Dims table, numbered;
-  std::size_t first = indices.size(), last = 0;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (!indices[d]) continue;
-    first = std::min(first, d);
-    last = d;
-    compact.push_back(indices[d]);
-    table.push_back(g.size(static_cast<int>(d)));
-    numbered = broadcast(numbered, indices[d].sizes(), "index_put");
-  }
-  Dims sizes = numbered;
-  if (std::any_of(indices.begin(), indices.end(), is_mask)) {
-    compact = Tensors(indices.begin(), indices.end());
-    table = g.sizes();
-    numbered = sizes = picked.sizes();
-  } else {
-    const bool together = last - first + 1 == compact.size();
-    const std::size_t before = together ? last + 1 : compact.size();
-    for (std::size_t d = before; d < g.sizes().size(); ++d) sizes.push_back(1);
-  }
-  const Tensor numbers = ops::reshape(ops::arange(0, count_elements(numbered)), numbered);
-  const Tensor left = ops::index_put(ops::zeros(table, DType::I64, g.device()), compact, numbers);
-  const Tensor stays = ops::reshape(ops::eq(ops::index(left, compact), numbers), sizes);
-  return ops::where(stays, picked, Tensor::number(0.0));
-}
 
 Tensors index_put_vjp(const VjpArgs& args) {
   const Tensor& g = args.grads[0];

@@ -11,6 +11,11 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
 Tensors scatter_same_rank_batch(const BatchArgs& args);
 // The gradient of a source, known where an index reaches it: zeros around, in its sizes.
 Tensor padded_to(const Tensor& gradient, const TensorType& source);
+// Of several elements that scatter or index_put writes to one place the last stays, and has the gradient.
+// From what was picked of the result's gradient `g`, one for each that was written: 0 for those that did not
+// stay.
+Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, int dim, const Tensor& index);
+Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, Inputs indices);
 
 void add_scatter_reduce_ops(OpTable& table);
 

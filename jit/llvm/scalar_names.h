@@ -1,0 +1,22 @@
+// Owns what the scalar functions in bitcode are called: by row of elementwise.def and the types they compute
+// in.
+#pragma once
+
+#include <string>
+
+#include "tensor/cpu/pointwise_params.h"
+#include "tensor/dtype.h"
+
+namespace kiln::jit {
+
+std::string row_name(int row);
+// Are some elements left to a second function of the row, for what lies outside of the common range?
+bool has_range(int row);
+
+std::string name_of(Compute compute);
+std::string name_of(DType dtype);
+DType dtype_of(Compute compute);
+// The type of the arithmetic that every value of a dtype converts to, as the eager kernels have it.
+Compute compute_of(DType dtype);
+
+}  // namespace kiln::jit
