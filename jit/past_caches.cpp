@@ -1,7 +1,10 @@
 #include "jit/past_caches.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
-#include <atomic>
 
 #include "tensor/cpu/last_cache.h"
 
@@ -46,6 +49,11 @@ bool go_past_caches(const Lowered& kernel, Inputs results) {
   return bytes > 0 && bytes >= cpu::last_cache_bytes();
 }
 
-void settle_past_caches() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+// Elsewhere such stores are in the order of others, which the pool's locks keep.
+void settle_past_caches() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
 
 }  // namespace kiln::jit
