@@ -229,11 +229,12 @@ class TapeRecorder {
   std::vector<int> apply(const Call& call) {
     const bool recorded = any_history(call.tensors);
     if (recorded && differentiates_by_body(*call.op)) return run_body(call);
+    const bool is_view = call.op->view != nullptr && call.tensors[0] != kNone;  // of a number it is no view
     std::vector<int> results;
     std::vector<Type> types;
     for (std::size_t k = 0; k < call.outputs.size(); ++k) {
       types.push_back(functional_type(call.outputs[k]));
-      results.push_back(call.op->view != nullptr ? view(call, static_cast<int>(k)) : make(call.outputs[k]));
+      results.push_back(is_view ? view(call, static_cast<int>(k)) : make(call.outputs[k]));
     }
     const auto is_real = [](const Type& type) { return is_float(type.dtype); };
     if (!recorded || call.op->has(kStopsGradient) || std::none_of(types.begin(), types.end(), is_real)) {
