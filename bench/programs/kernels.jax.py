@@ -1,28 +1,13 @@
-import os
-import time
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 
-runs = 5 if os.environ.get("KILN_BENCH_QUICK") else 25
+import common
+from common import filled_by
 
-
-def timed(name, f, check):
-    for _ in range(3):
-        jax.block_until_ready(f())
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        jax.block_until_ready(f())
-        times.append(time.perf_counter() - started)
-    print(name, f"{sorted(times)[runs // 2]:.9f}", f"{check().item():.6f}")
-
-
-def filled(*shape):
-    n = 1
-    for s in shape:
-        n *= s
-    return ((jnp.arange(n) % 1009 * 7919 % 1009).astype(jnp.float32) / 1009 - 0.5).reshape(shape)
+filled = filled_by(jnp.arange, lambda x: x.astype(jnp.float32))
+timed = partial(common.timed, wait=jax.block_until_ready)
 
 
 def heat_step(u):

@@ -1,25 +1,8 @@
-import os
-import time
-
 import numpy as np
 
-runs = 5 if os.environ.get("KILN_BENCH_QUICK") else 25
+from common import filled_by, timed
 
-
-def timed(name, f, check):
-    for _ in range(3):
-        f()
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - started)
-    print(name, f"{sorted(times)[runs // 2]:.9f}", f"{check():.6f}")
-
-
-def filled(*shape):
-    n = int(np.prod(shape))
-    return ((np.arange(n) * 7919 % 1009).astype(np.float32) / np.float32(1009) - np.float32(0.5)).reshape(shape)
+filled = filled_by(np.arange, lambda x: x.astype(np.float32))
 
 
 def heat(u):

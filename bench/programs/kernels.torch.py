@@ -1,30 +1,12 @@
-import os
-import time
-
 import torch
 import torch.nn.functional as F
 
+from common import filled_by, timed
+
 # kernels.compile.py runs this file with what compiles in the place of what does nothing.
 compiled = globals().get("compiled", lambda f: f)
-runs = 5 if os.environ.get("KILN_BENCH_QUICK") else 25
 
-
-def timed(name, f, check):
-    for _ in range(3):
-        f()
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - started)
-    print(name, f"{sorted(times)[runs // 2]:.9f}", f"{check().item():.6f}")
-
-
-def filled(*shape):
-    n = 1
-    for s in shape:
-        n *= s
-    return ((torch.arange(n) * 7919 % 1009).to(torch.float32) / 1009 - 0.5).reshape(shape)
+filled = filled_by(torch.arange, lambda x: x.to(torch.float32))
 
 
 @compiled

@@ -1,29 +1,8 @@
-import os
-import time
-
 import torch
 
-# sequences.compile.py runs this file with what compiles in the place of what does nothing.
-compiled = globals().get("compiled", lambda f: f)
-runs = 5 if os.environ.get("KILN_BENCH_QUICK") else 25
+from common import filled_by, timed
 
-
-def timed(name, f, check):
-    for _ in range(3):
-        f()
-    times = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - started)
-    print(name, f"{sorted(times)[runs // 2]:.9f}", f"{check().item():.6f}", flush=True)
-
-
-def filled(*shape):
-    n = 1
-    for s in shape:
-        n *= s
-    return ((torch.arange(n) * 7919 % 1009).to(torch.float32) / 1009 - 0.5).reshape(shape)
+filled = filled_by(torch.arange, lambda x: x.to(torch.float32))
 
 
 def with_backward(f, parameters):
@@ -32,7 +11,6 @@ def with_backward(f, parameters):
     f(*parameters).backward()
 
 
-@compiled
 def attended(q, k, v):
     return (((q @ k.transpose(-2, -1)) / 8).softmax(dim=-1) @ v).square().mean()
 
@@ -43,7 +21,6 @@ timed("attention", lambda: with_backward(attended, qkv), lambda: (qkv[0].grad * 
 xs = filled(100, 1, 64)
 
 
-@compiled
 def lstm(w, u):
     h = torch.zeros(1, 64)
     c = torch.zeros(1, 64)
