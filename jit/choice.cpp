@@ -107,7 +107,7 @@ void JointFacts::find_memory() {
                                                       : static_cast<ValueId>(v));
     const auto base = at(root.back());
     read_by_place.push_back(false);
-    if (node != nullptr && node->is_view() && node->op->has(kCountsPlaces)) {
+    if (node != nullptr && node->is_view() && node->counts_places()) {
       read_by_place[at(node->operands[0].value)] = true;
     }
     overwritten.push_back(base < graph.inputs.size() && written[base]);

@@ -174,7 +174,7 @@ class Evaluator {
     const int place = producers_[static_cast<std::size_t>(id)];
     if (place < 0) return at(id);
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    if (!node.is_view() || !node.operands[0].is_value()) return at(id);
+    if (!node.is_view()) return at(id);
     const ValueId source = node.operands[0].value;
     const Tensor base = now(source);
     if (!became_.contains(source)) return at(id);

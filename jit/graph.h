@@ -116,7 +116,12 @@ struct Node {
   const GraphAttr& attr(std::string_view name) const;
   GraphAttr& attr(std::string_view name);
   bool is_constant() const { return op == nullptr; }
-  bool is_view() const { return op != nullptr && op->view != nullptr && form == Form::Plain; }
+  // What a view op makes of a number is a tensor of its own.
+  bool is_view() const {
+    return op != nullptr && op->view != nullptr && form == Form::Plain && operands[0].is_value();
+  }
+  // Places of the storage that its first operand lies in.
+  bool counts_places() const { return op != nullptr && op->has(kCountsPlaces) && operands[0].is_value(); }
   bool writes() const { return form == Form::Write; }
   bool writes_layout() const { return writes() && op->has(kMetadataWrite); }
   bool writes_storage() const { return writes() && op->has(kStorageWrite); }

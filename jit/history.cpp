@@ -222,7 +222,8 @@ class TapeRecorder {
     node.outputs = call.outputs;
     node.output_types = std::move(output_types);
     node.value = call.outputs.empty() ? Operand::kAbsent : call.outputs[0];
-    if (call.op->view != nullptr || call.op->has(kCountsPlaces)) node.source = at(call.tensors[0]).layout;
+    const bool is_placed = call.op->view != nullptr || call.op->has(kCountsPlaces);
+    if (is_placed && call.tensors[0] != kNone) node.source = at(call.tensors[0]).layout;
     return number;
   }
 

@@ -30,7 +30,7 @@ LastReads::LastReads(const Graph& graph)
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     for (const Operand& each : node.operands) read(each.value, static_cast<int>(i));
-    const bool views = node.is_view() && node.operands[0].is_value();
+    const bool views = node.is_view();
     for (const ValueId id : node.outputs) {
       if (views) memory(id) = memory(node.operands[0].value);
       ours_[static_cast<std::size_t>(id)] = !views && !node.is_constant();

@@ -173,8 +173,7 @@ std::optional<Number> NestBuilder::filling(ValueId id) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return std::nullopt;
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  if (!node.is_view()) return filled_with(node);
-  return node.operands[0].is_value() ? filling(node.operands[0].value) : std::nullopt;
+  return node.is_view() ? filling(node.operands[0].value) : filled_with(node);
 }
 
 // The views between a value and the memory it lies in, as steps; gives the value that owns the memory.
@@ -182,7 +181,7 @@ ValueId NestBuilder::views_to(ValueId id, std::vector<IndexStep>& steps) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return id;
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  if (!node.is_view() || !node.operands[0].is_value()) return id;
+  if (!node.is_view()) return id;
   const ValueId base = views_to(node.operands[0].value, steps);
   steps.push_back({node.op, {}, node.attrs, static_cast<int>(id - node.outputs[0])});
   return base;

@@ -304,7 +304,7 @@ class Planner {
     const int place = producers_[static_cast<std::size_t>(id)];
     if (place < 0 || became_.empty()) return at(id);
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    if (!node.is_view() || !node.operands[0].is_value()) return at(id);
+    if (!node.is_view()) return at(id);
     const Source source = now(node.operands[0].value);
     if (source.table != Table::Became) return at(id);
     ViewStep step{node.op, application(*node.op, node.attrs), source.index, {}};

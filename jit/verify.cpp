@@ -151,8 +151,7 @@ class Checker {
   ValueId input_of(ValueId id) const {
     if (id >= 0 && id < static_cast<ValueId>(graph_.inputs.size())) return id;
     for (const Node& node : graph_.nodes) {
-      if (node.is_view() && node.operands[0].is_value() &&
-          std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
+      if (node.is_view() && std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
         return input_of(node.operands[0].value);
     }
     fail("an effect is not on an input");

@@ -174,7 +174,7 @@ class Functionalizer {
     for (Operand& each : made.operands) {
       if (each.is_value()) each = Operand::of(aliases_.read(alias_of(each.value)));
     }
-    if (node.op->has(kCountsPlaces)) {
+    if (node.counts_places()) {
       const int source = alias_of(node.operands[0].value);
       aliases_.check_places(source, places_of(node, aliases_.layout(source, source_.hints), source_.hints));
       aliases_.lay_out(source);
@@ -188,7 +188,7 @@ class Functionalizer {
     std::vector<Type> types;
     for (const ValueId id : node.outputs) types.push_back(value(id).type);
     Node made = node.is_constant() ? node : with_operands(node);
-    const bool is_placed = node.is_constant() || !node.op->has(kCountsPlaces);
+    const bool is_placed = !node.counts_places();
     nodes_.back().results = out_.append(std::move(made), types, names_of(node));
     for (std::size_t k = 0; k < types.size(); ++k) {
       name(node.outputs[k], aliases_.add_memory(nodes_.back().results[k], -1, as_typed(types[k]), is_placed));

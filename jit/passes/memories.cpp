@@ -51,7 +51,7 @@ Memories memories_of(const Graph& graph) {
   result.written.assign(count, false);
   result.reach.assign(count, 0);
   for (const Node& node : graph.nodes) {
-    const bool counts = !node.is_constant() && node.op->has(kCountsPlaces);
+    const bool counts = node.counts_places();
     if (!node.is_view() && !node.writes() && !counts) continue;
     if (!node.viewed().is_value()) continue;  // a view of a number has memory of its own
     const ValueId root = result.root[static_cast<std::size_t>(node.viewed().value)];

@@ -106,7 +106,7 @@ class Narrower {
     const int place = producers_[static_cast<std::size_t>(id)];
     if (place < 0) return id;
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    return node.is_view() && node.operands[0].is_value() ? memory_of(node.operands[0].value) : id;
+    return node.is_view() ? memory_of(node.operands[0].value) : id;
   }
 
   static Effect narrowed(Rewriter& rewriter, Effect effect, const Part& part) {

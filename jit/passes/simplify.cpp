@@ -166,7 +166,7 @@ class Simplifier {
   using Chain = std::vector<const Node*>;  // the last view first
   static bool keeps_gradient(const Node* node) {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
-           !node->op->has(kCountsPlaces) && node->operands[0].is_value();
+           !node->op->has(kCountsPlaces);
   }
   // Where the chain leads from a tensor that lies in memory like that.
   Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
