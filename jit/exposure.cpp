@@ -6,7 +6,7 @@ namespace kiln::jit {
 
 bool may_share_operand(const Node& node) {
   return !node.is_constant() && node.form != Form::Copy &&
-         (node.is_view() || node.writes() || node.op->lowering == Lowering::Composite);
+         (node.applies_view() || node.writes() || node.op->lowering == Lowering::Composite);
 }
 
 Exposure::Exposure(const Graph& graph)

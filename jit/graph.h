@@ -116,10 +116,10 @@ struct Node {
   const GraphAttr& attr(std::string_view name) const;
   GraphAttr& attr(std::string_view name);
   bool is_constant() const { return op == nullptr; }
-  // What a view op makes of a number is a tensor of its own.
-  bool is_view() const {
-    return op != nullptr && op->view != nullptr && form == Form::Plain && operands[0].is_value();
-  }
+  // Does its result lie as the op places it over its operand? That of a number has memory of its own: it is
+  // no view.
+  bool applies_view() const { return op != nullptr && op->view != nullptr && form == Form::Plain; }
+  bool is_view() const { return applies_view() && operands[0].is_value(); }
   // Places of the storage that its first operand lies in.
   bool counts_places() const { return op != nullptr && op->has(kCountsPlaces) && operands[0].is_value(); }
   bool writes() const { return form == Form::Write; }

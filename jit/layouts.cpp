@@ -16,7 +16,7 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
   const int place = producers[static_cast<std::size_t>(id)];
   if (place < 0 || type.strides) return layout_of_type(type, symbols);
   const Node& node = graph.nodes[static_cast<std::size_t>(place)];
-  const bool views = node.is_view() || node.writes_layout();
+  const bool views = node.applies_view() || node.writes_layout();
   if (!views && !node.writes()) return layout_of_type(type, symbols);
   const Operand& viewed = node.viewed();  // which may be a number of the program
   const Layout source = viewed.is_value() ? layout_of(graph, producers, viewed.value, symbols) : Layout{};

@@ -257,7 +257,7 @@ int Recorder::add_result(const Tensor& x, Type type) {
 
 void Recorder::note(Node node, Inputs results) {
   for (const Tensor& each : results) {
-    const bool follow = node.is_view() || node.form == Form::Write;
+    const bool follow = node.applies_view() || node.form == Form::Write;
     node.outputs.push_back(add_result(each, type_of(each, follow)));
   }
   const bool later = in_body_ || rule_.node != nullptr;  // see record_sizes.cpp
