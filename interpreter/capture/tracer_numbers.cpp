@@ -318,7 +318,8 @@ void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId
 }  // namespace
 
 // Tells the recorder which numbers among the arguments of ops are not fixed. A number that is also among them
-// as a plain one cannot be told apart from it, and neither can those that ops have as defaults.
+// as a plain one cannot be told apart from it, and neither can those that ops have as defaults. Transforms
+// see an op before the recorder does: what they keep of it for later has the number as it is.
 void Tracer::expect(std::span<const Value> arguments, const Value* first) {
   if (!has_numbers()) return;
   std::vector<ExprId> numbers;
@@ -336,7 +337,7 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
       return other.expr == each.expr || !identical(other.value, each.value);
     });
     const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;
-    if (!alone || small) {
+    if (!alone || small || levels::top != &recorder_) {
       fix(each.expr, each.value);
       continue;
     }
