@@ -266,7 +266,8 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
       const std::string& scope = receiver.as<Opaque>().name;
       const bool mode = scope == "no_grad()" || scope == "enable_grad()";
       if (!mode || tracer_.is_outside(receiver) || (site.name != "enter" && site.name != "exit"))
-        tracer_.stop("`" + scope + "` is used");
+        tracer_.stop("`" + std::string(site.name) + "` of `" + scope +
+                     "` is called: do so before or after the function");
       return;
     }
     default:
