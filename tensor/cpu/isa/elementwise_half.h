@@ -37,6 +37,20 @@ struct Chunk {
   }
 };
 
+template <class Op, class... Some>
+constexpr bool kIsOneOf = (std::is_same_v<Op, Some> || ...);
+// Of the rows that only floats have, those of few steps.
+template <class Op>
+constexpr bool kIsShort =
+    kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac, scalar::leaky_relu,
+             scalar::div, scalar::copysign, scalar::lerp>;
+// Rows whose result is a half where the operands are: there is nothing to round.
+template <class Op>
+constexpr bool kGivesHalves =
+    kIsOneOf<Op, scalar::neg, scalar::abs, scalar::sign, scalar::relu, scalar::floor, scalar::ceil,
+             scalar::trunc, scalar::maximum, scalar::minimum, scalar::copysign, scalar::where,
+             scalar::masked_fill, scalar::clamp>;
+
 // `kValues` has the bits of the operands that are one value.
 template <class Op, int kOperands, class S, unsigned kValues>
 class HalfKernel {
@@ -64,8 +78,8 @@ class HalfKernel {
     if constexpr (kOperands < 3) return Op::kHasRange;
     return false;
   }();
-  // What only floats have are functions of many steps.
-  static constexpr bool kLong = Op::kTypes == scalar::TypeSet::Floats || kHasRange;
+  static constexpr bool kLong = (Op::kTypes == scalar::TypeSet::Floats || kHasRange) && !kIsShort<Op>;
+  static constexpr bool kRounds = !kGivesHalves<Op> || kValues != 0;  // a value is any f32
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
   static constexpr std::int64_t kStep = kLong ? 128 : kBlock<S>;
 
@@ -172,7 +186,11 @@ class HalfKernel {
   }
   template <class R>
   [[gnu::always_inline]] static void put(const Floats& results, R* to) {
-    store_floats(results, to);
+    if constexpr (!kRounds && std::is_same_v<R, BFloat16>) {
+      store_representable(results, to);
+    } else {
+      store_floats(results, to);
+    }
   }
   [[gnu::always_inline]] static void put(const Words& results, std::uint8_t* to) { store_words(results, to); }
 

@@ -102,6 +102,22 @@ using Words = math::UInt32[kFloats];
   store_words(bits, reinterpret_cast<std::uint16_t*>(to));
 }
 
+// Of numbers that bfloat16 has: their upper halves. What is no number becomes quiet, as by rounding.
+[[gnu::always_inline]] inline void store_representable(const Floats& from, BFloat16* to) {
+#if defined(__AVX512F__)
+  const auto floats = load_vector<__m512>(from);
+  if (_mm512_cmp_ps_mask(floats, floats, _CMP_UNORD_Q) != 0) [[unlikely]] {
+    store_floats(from, to);
+    return;
+  }
+  const __m256i halves =
+      _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_srli_epi32(_mm512_castps_si512(floats), 16));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves);
+#else
+  store_floats(from, to);
+#endif
+}
+
 [[gnu::always_inline]] inline bool any(const Words& words) {
 #if defined(__AVX512F__)
   const auto all = load_vector<__m512i>(words);
