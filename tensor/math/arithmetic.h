@@ -310,11 +310,12 @@ KILN_MATH UInt32 float_to_half(float value) {
   return ((bits >> 16) & 0x8000U) | half;
 }
 KILN_MATH float bfloat16_to_float(UInt32 bits) { return from_bits(bits << 16); }
-KILN_MATH UInt32 float_to_bfloat16(float value) {
+// The bits of f32, of which the upper half is the bfloat16 that is nearest.
+KILN_MATH UInt32 rounded_to_bfloat16(float value) {
   const UInt32 bits = to_bits(value);
-  const UInt32 rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  return isnan(value) ? (bits >> 16) | 0x40U : rounded;
+  return isnan(value) ? bits | 0x400000U : bits + 0x7fffU + ((bits >> 16) & 1U);
 }
+KILN_MATH UInt32 float_to_bfloat16(float value) { return rounded_to_bfloat16(value) >> 16; }
 // Out of range and NaN give the least integer, as x86 converts.
 template <class T>
 KILN_MATH Int32 to_int32(T x) {

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "tensor/cpu/convert.h"
 #include "tensor/cpu/isa/elementwise.h"
 
 #if defined(__F16C__)
@@ -25,15 +26,23 @@ constexpr Read read_of(unsigned values, int operand) {
   return (values >> operand & 1U) != 0 ? Read::Value : Read::Halves;
 }
 
-// kFloats elements of an operand from place i on; `E` is halves, or f32 that they were widened to.
-template <class E, Read kRead>
+// kPair elements of an operand from place i on, in the order of the type S; `E` is S, or f32 that it was
+// widened to.
+template <class S, class E, Read kRead>
 struct Chunk {
-  std::conditional_t<kRead == Read::Mask, Words, Floats> at;
+  std::conditional_t<kRead == Read::Mask, Words, Floats> first, second;
 
+  // What is the same in all of a loop is loaded before it.
+  [[gnu::always_inline]] void prepare(const void* from) {
+    if constexpr (kRead == Read::Value) {
+      load_floats(static_cast<const float*>(from), first);
+      std::memcpy(second, first, sizeof second);
+    }
+  }
   [[gnu::always_inline]] void load(const void* from, std::int64_t i) {
-    if constexpr (kRead == Read::Halves) load_floats(static_cast<const E*>(from) + i, at);
-    if constexpr (kRead == Read::Value) load_floats(static_cast<const float*>(from), at);
-    if constexpr (kRead == Read::Mask) load_words(static_cast<const std::uint8_t*>(from) + i, at);
+    if constexpr (kRead == Read::Halves) load_pair(static_cast<const E*>(from) + i, first, second);
+    if constexpr (kRead == Read::Mask)
+      load_mask_pair<S>(static_cast<const std::uint8_t*>(from) + i, first, second);
   }
 };
 
@@ -41,9 +50,8 @@ template <class Op, class... Some>
 constexpr bool kIsOneOf = (std::is_same_v<Op, Some> || ...);
 // Of the rows that only floats have, those of few steps.
 template <class Op>
-constexpr bool kIsShort =
-    kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac, scalar::leaky_relu,
-             scalar::div, scalar::copysign, scalar::lerp>;
+constexpr bool kIsShort = kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac,
+                                   scalar::leaky_relu, scalar::div, scalar::copysign, scalar::lerp>;
 // Rows whose result is a half where the operands are: there is nothing to round.
 template <class Op>
 constexpr bool kGivesHalves =
@@ -56,9 +64,9 @@ template <class Op, int kOperands, class S, unsigned kValues>
 class HalfKernel {
  public:
   static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
-    const HalfKernel kernel(params);
+    const HalfKernel kernel(in, params);
     auto* const results = static_cast<Result*>(out);
-    const std::int64_t whole = n / kFloats * kFloats;
+    const std::int64_t whole = n / kPair * kPair;
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < whole; begin += kStep) {
       const std::int64_t count = whole - begin < kStep ? whole - begin : kStep;
@@ -79,11 +87,23 @@ class HalfKernel {
     return false;
   }();
   static constexpr bool kLong = (Op::kTypes == scalar::TypeSet::Floats || kHasRange) && !kIsShort<Op>;
-  static constexpr bool kRounds = !kGivesHalves<Op> || kValues != 0;  // a value is any f32
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
   static constexpr std::int64_t kStep = kLong ? 128 : kBlock<S>;
 
-  explicit HalfKernel(const Params& params) : params_(known<S>(params)) {}
+  HalfKernel(const void* const* in, const Params& params)
+      : params_(known<S>(params)), rounds_(has_wide_value(in)) {}
+
+  // Is one of the values no half?
+  static bool has_wide_value(const void* const* in) {
+    bool wide = false;
+    each<kOperands>([&](auto at) {
+      if constexpr (kRead<decltype(at)::value> == Read::Value) {
+        const float value = *static_cast<const float*>(in[decltype(at)::value]);
+        wide = wide || math::to_bits(scalar::widen(scalar::convert<S>(value))) != math::to_bits(value);
+      }
+    });
+    return wide;
+  }
 
   // The operands from an element on.
   static Sources from(const void* const* in, std::int64_t begin) {
@@ -114,8 +134,10 @@ class HalfKernel {
     }
     if constexpr (kLong) {
       return long_block(sources, count, out);
+    } else if constexpr (kGivesHalves<Op>) {
+      return rounds_ ? loop<true, true, S>(sources, count, out) : loop<true, false, S>(sources, count, out);
     } else {
-      return loop<true, S>(sources, count, out);
+      return loop<true, true, S>(sources, count, out);
     }
   }
 
@@ -125,108 +147,135 @@ class HalfKernel {
     alignas(64) float wide[kOperands][kStep];
     Sources widened = sources;
     Words outside = {};
-    for (std::int64_t i = 0; i < count; i += kFloats) {
-      const auto [a, b, c] = chunks<S>(sources, i);
-      if constexpr (kRead<0> == Read::Halves) store_floats(a.at, wide[0] + i), widened[0] = wide[0];
-      if constexpr (kRead<1> == Read::Halves) store_floats(b.at, wide[1] + i), widened[1] = wide[1];
-      if constexpr (kRead<2> == Read::Halves) store_floats(c.at, wide[2] + i), widened[2] = wide[2];
-      if constexpr (kHasRange) {
-        KILN_LANES
-        for (int k = 0; k < kFloats; ++k) {
-          if constexpr (kOperands == 1) outside[k] = Op::in_range(a.at[k], params_) ? outside[k] : 1U;
-          if constexpr (kOperands == 2)
-            outside[k] = Op::in_range(a.at[k], b.at[k], params_) ? outside[k] : 1U;
+    Chunks<S> chunks(sources);
+    for (std::int64_t i = 0; i < count; i += kPair) {
+      chunks.load(sources, i);
+      const auto& [a, b, c] = chunks;
+      const auto keep = [&](auto at, const auto& chunk) __attribute__((always_inline)) {
+        constexpr int kAt = decltype(at)::value;
+        if constexpr (kRead<kAt> == Read::Halves) {
+          store_pair<false>(chunk.first, chunk.second, wide[kAt] + i);
+          widened[kAt] = wide[kAt];
         }
+      };
+      keep(std::integral_constant<int, 0>(), a);
+      keep(std::integral_constant<int, 1>(), b);
+      keep(std::integral_constant<int, 2>(), c);
+      if constexpr (kHasRange) {
+        find_outside(a.first, b.first, outside);
+        find_outside(a.second, b.second, outside);
       }
     }
     if constexpr (Op::kPredicate) {
-      return loop<true, float>(widened, count, out);
+      return loop<true, true, float>(widened, count, out);
     } else {
       float* const results = wide[0];
-      const unsigned bad = kHasRange && any(outside) ? loop<false, float>(widened, count, results)
-                                                     : loop<true, float>(widened, count, results);
-      for (std::int64_t i = 0; i < count; i += kFloats) {
-        Floats chunk;
-        load_floats(results + i, chunk);
-        store_floats(chunk, out + i);
+      const unsigned bad = kHasRange && any(outside) ? loop<false, true, float>(widened, count, results)
+                                                     : loop<true, true, float>(widened, count, results);
+      for (std::int64_t i = 0; i < count; i += kPair) {
+        Floats first, second;
+        load_pair(static_cast<const float*>(results) + i, first, second);
+        store_pair<true>(first, second, out + i);
       }
       return bad;
+    }
+  }
+  template <class A, class B>
+  [[gnu::always_inline]] void find_outside(const A& a, [[maybe_unused]] const B& b, Words& outside) const {
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) {
+      if constexpr (kOperands == 1) outside[k] = Op::in_range(a[k], params_) ? outside[k] : 1U;
+      if constexpr (kOperands == 2) outside[k] = Op::in_range(a[k], b[k], params_) ? outside[k] : 1U;
     }
   }
 
   template <class E>
   struct Chunks {
-    Chunk<E, kRead<0>> a;
-    Chunk<E, kRead<1>> b;
-    Chunk<E, kRead<2>> c;
-  };
-  template <class E>
-  [[gnu::always_inline]] static Chunks<E> chunks(const Sources& sources, std::int64_t i) {
-    Chunks<E> all;
-    all.a.load(sources[0], i), all.b.load(sources[1], i), all.c.load(sources[2], i);
-    return all;
-  }
+    Chunk<S, E, kRead<0>> a;
+    Chunk<S, E, kRead<1>> b;
+    Chunk<S, E, kRead<2>> c;
 
-  template <bool kInRange, class E, class R>
+    [[gnu::always_inline]] explicit Chunks(const Sources& sources) {
+      a.prepare(sources[0]), b.prepare(sources[1]), c.prepare(sources[2]);
+    }
+    [[gnu::always_inline]] void load(const Sources& sources, std::int64_t i) {
+      a.load(sources[0], i), b.load(sources[1], i), c.load(sources[2], i);
+    }
+  };
+
+  using Results = std::conditional_t<Op::kPredicate, Words, Floats>;
+
+  template <bool kInRange, bool kRounds, class E, class R>
   unsigned loop(const Sources& sources, std::int64_t count, R* out) const {
     const Params p = params_;
     unsigned bad = 0;
-    for (std::int64_t i = 0; i < count; i += kFloats) {
-      const auto [a, b, c] = chunks<E>(sources, i);
-      std::conditional_t<Op::kPredicate, Words, Floats> results;
-      KILN_LANES
-      for (int k = 0; k < kFloats; ++k) {
-        if constexpr (kOperands == 1) results[k] = Op::template apply<kInRange>(a.at[k], p, bad);
-        if constexpr (kOperands == 2) results[k] = Op::template apply<kInRange>(a.at[k], b.at[k], p, bad);
-        if constexpr (kOperands == 3) results[k] = Op::apply(a.at[k], b.at[k], c.at[k], p, bad);
-      }
-      put(results, out + i);
+    const auto apply = [&](const auto& a, const auto& b, const auto& c, Results& results)
+                           __attribute__((always_inline)) {
+                             KILN_LANES
+                             for (int k = 0; k < kFloats; ++k) {
+                               if constexpr (kOperands == 1)
+                                 results[k] = Op::template apply<kInRange>(a[k], p, bad);
+                               if constexpr (kOperands == 2)
+                                 results[k] = Op::template apply<kInRange>(a[k], b[k], p, bad);
+                               if constexpr (kOperands == 3) results[k] = Op::apply(a[k], b[k], c[k], p, bad);
+                             }
+                           };
+    Chunks<E> chunks(sources);
+    for (std::int64_t i = 0; i < count; i += kPair) {
+      chunks.load(sources, i);
+      Results first, second;
+      apply(chunks.a.first, chunks.b.first, chunks.c.first, first);
+      apply(chunks.a.second, chunks.b.second, chunks.c.second, second);
+      put<kRounds>(first, second, out + i);
     }
     return bad;
   }
-  template <class R>
-  [[gnu::always_inline]] static void put(const Floats& results, R* to) {
-    if constexpr (!kRounds && std::is_same_v<R, BFloat16>) {
-      store_representable(results, to);
+  template <bool kRounds, class R>
+  [[gnu::always_inline]] static void put(const Results& first, const Results& second, R* to) {
+    if constexpr (Op::kPredicate) {
+      store_truth_pair<S>(first, second, to);
     } else {
-      store_floats(results, to);
+      store_pair<kRounds>(first, second, to);
     }
   }
-  [[gnu::always_inline]] static void put(const Words& results, std::uint8_t* to) { store_words(results, to); }
 
   static bool simple_powers(const Sources& sources, std::int64_t count, Result* out) {
     return with_simple_power(*static_cast<const float*>(sources[1]), [&](auto power) {
-      for (std::int64_t i = 0; i < count; i += kFloats) {
-        const auto [a, b, c] = chunks<S>(sources, i);
-        Floats results;
+      Chunks<S> chunks(sources);
+      for (std::int64_t i = 0; i < count; i += kPair) {
+        chunks.load(sources, i);
+        Floats first, second;
         KILN_LANES
-        for (int k = 0; k < kFloats; ++k) results[k] = power(a.at[k]);
-        put(results, out + i);
+        for (int k = 0; k < kFloats; ++k) first[k] = power(chunks.a.first[k]);
+        KILN_LANES
+        for (int k = 0; k < kFloats; ++k) second[k] = power(chunks.a.second[k]);
+        store_pair<true>(first, second, out + i);
       }
     });
   }
 
-  // Fewer than a vector, filled up with the first of them.
+  // Fewer than two vectors, filled up with the first of them.
   unsigned rest(const Sources& sources, std::int64_t count, Result* out) const {
-    S halves[kOperands][kFloats];
-    std::uint8_t masks[kFloats];
+    S halves[kOperands][kPair];
+    std::uint8_t masks[kPair];
     Sources filled = sources;
     each<kOperands>([&](auto at) {
       constexpr int kAt = decltype(at)::value;
       const auto fill = [&](const auto* some, auto* to) {
-        for (std::int64_t k = 0; k < kFloats; ++k) to[k] = some[k < count ? k : 0];
+        for (std::int64_t k = 0; k < kPair; ++k) to[k] = some[k < count ? k : 0];
         filled[kAt] = to;
       };
       if constexpr (kRead<kAt> == Read::Halves) fill(static_cast<const S*>(sources[kAt]), halves[kAt]);
       if constexpr (kRead<kAt> == Read::Mask) fill(static_cast<const std::uint8_t*>(sources[kAt]), masks);
     });
-    Result results[kFloats];
-    const unsigned bad = block(filled, kFloats, results);
+    Result results[kPair];
+    const unsigned bad = block(filled, kPair, results);
     std::memcpy(out, results, static_cast<std::size_t>(count) * sizeof(Result));
     return bad;
   }
 
   const Params params_;
+  const bool rounds_;
 };
 
 // The kernels of one row, by which operands are values: not all of them, and not a mask.

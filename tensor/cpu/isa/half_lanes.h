@@ -25,15 +25,7 @@ using Words = math::UInt32[kFloats];
 #define KILN_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #endif
 
-// Between 32 bits and the low 16 or 8 of them.
-[[gnu::always_inline]] inline void load_words(const std::uint16_t* from, Words& to) {
-#if defined(__AVX512F__)
-  const __m512i words = _mm512_maskz_cvtepu16_epi32(0xffff, load_vector<__m256i>(from));
-#else
-  const __m256i words = _mm256_cvtepu16_epi32(load_vector<__m128i>(from));
-#endif
-  std::memcpy(to, &words, sizeof words);
-}
+// Between 32 bits and the low 8 of them.
 [[gnu::always_inline]] inline void load_words(const std::uint8_t* from, Words& to) {
 #if defined(__AVX512F__)
   const __m512i words = _mm512_maskz_cvtepu8_epi32(0xffff, load_vector<__m128i>(from));
@@ -41,15 +33,6 @@ using Words = math::UInt32[kFloats];
   const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
 #endif
   std::memcpy(to, &words, sizeof words);
-}
-[[gnu::always_inline]] inline void store_words(const Words& from, std::uint16_t* to) {
-#if defined(__AVX512F__)
-  const __m256i halves = _mm512_maskz_cvtepi32_epi16(0xffff, load_vector<__m512i>(from));
-#else
-  const auto words = load_vector<__m256i>(from);
-  const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-#endif
-  std::memcpy(to, &halves, sizeof halves);
 }
 [[gnu::always_inline]] inline void store_words(const Words& from, std::uint8_t* to) {
 #if defined(__AVX512F__)
@@ -89,33 +72,84 @@ using Words = math::UInt32[kFloats];
 #endif
 }
 
-[[gnu::always_inline]] inline void load_floats(const BFloat16* from, Floats& to) {
-  Words bits;
-  load_words(reinterpret_cast<const std::uint16_t*>(from), bits);
-  KILN_LANES
-  for (int k = 0; k < kFloats; ++k) to[k] = math::bfloat16_to_float(bits[k]);
-}
-[[gnu::always_inline]] inline void store_floats(const Floats& from, BFloat16* to) {
-  Words bits;
-  KILN_LANES
-  for (int k = 0; k < kFloats; ++k) bits[k] = math::float_to_bfloat16(from[k]);
-  store_words(bits, reinterpret_cast<std::uint16_t*>(to));
+// ---- Two vectors at a time ----
+//
+// Of bfloat16 the first vector has the elements at even places and the second the others: each is half of 32
+// bits, so no element leaves its lane. Of other types they are one after the other. Masks and truth values go
+// with the type, `S`.
+
+inline constexpr int kPair = 2 * kFloats;
+
+template <class S>
+[[gnu::always_inline]] inline void load_pair(const S* from, Floats& first, Floats& second) {
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    Words both;
+    std::memcpy(&both, static_cast<const void*>(from), sizeof both);
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) first[k] = math::bfloat16_to_float(both[k]);
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) second[k] = math::from_bits(both[k] & 0xffff0000U);
+  } else {
+    load_floats(from, first), load_floats(from + kFloats, second);
+  }
 }
 
-// Of numbers that bfloat16 has: their upper halves. What is no number becomes quiet, as by rounding.
-[[gnu::always_inline]] inline void store_representable(const Floats& from, BFloat16* to) {
-#if defined(__AVX512F__)
-  const auto floats = load_vector<__m512>(from);
-  if (_mm512_cmp_ps_mask(floats, floats, _CMP_UNORD_Q) != 0) [[unlikely]] {
-    store_floats(from, to);
-    return;
+[[gnu::always_inline]] inline math::UInt32 quiet_bits(float x) {
+  return math::isnan(x) ? math::to_bits(x) | 0x400000U : math::to_bits(x);
+}
+
+// `kRounds`: the elements need not be numbers that S has.
+template <bool kRounds, class S>
+[[gnu::always_inline]] inline void store_pair(const Floats& first, const Floats& second, S* to) {
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    const auto bits = [](float x) __attribute__((always_inline)) {
+      return kRounds ? math::rounded_to_bfloat16(x) : quiet_bits(x);
+    };
+    Words both;
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) both[k] = bits(first[k]) >> 16 | (bits(second[k]) & 0xffff0000U);
+    std::memcpy(static_cast<void*>(to), &both, sizeof both);
+  } else {
+    store_floats(first, to), store_floats(second, to + kFloats);
   }
-  const __m256i halves =
-      _mm512_maskz_cvtepi32_epi16(0xffff, _mm512_srli_epi32(_mm512_castps_si512(floats), 16));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves);
+}
+
+template <class S>
+[[gnu::always_inline]] inline void load_mask_pair(const std::uint8_t* from, Words& first, Words& second) {
+  if constexpr (std::is_same_v<S, BFloat16>) {
+#if defined(__AVX512F__)
+    const __m512i words = _mm512_maskz_cvtepu8_epi16(0xffffffffU, load_vector<__m256i>(from));
 #else
-  store_floats(from, to);
+    const __m256i words = _mm256_cvtepu8_epi16(load_vector<__m128i>(from));
 #endif
+    Words both;
+    std::memcpy(&both, &words, sizeof both);
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) first[k] = both[k] & 0xffffU;
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) second[k] = both[k] >> 16;
+  } else {
+    load_words(from, first), load_words(from + kFloats, second);
+  }
+}
+
+template <class S>
+[[gnu::always_inline]] inline void store_truth_pair(const Words& first, const Words& second,
+                                                    std::uint8_t* to) {
+  if constexpr (std::is_same_v<S, BFloat16>) {
+    Words both;
+    KILN_LANES
+    for (int k = 0; k < kFloats; ++k) both[k] = first[k] | second[k] << 16;
+#if defined(__AVX512F__)
+    const __m256i bytes = _mm512_maskz_cvtepi16_epi8(0xffffffffU, load_vector<__m512i>(both));
+#else
+    const auto words = load_vector<__m256i>(both);
+    const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+#endif
+    std::memcpy(to, &bytes, sizeof bytes);
+  } else {
+    store_words(first, to), store_words(second, to + kFloats);
+  }
 }
 
 [[gnu::always_inline]] inline bool any(const Words& words) {
