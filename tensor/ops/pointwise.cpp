@@ -5,6 +5,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/ops/rules.h"
+#include "tensor/ops/scalar.h"
 
 namespace kiln {
 namespace {
@@ -131,14 +132,29 @@ Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
   return plan;
 }
 
-void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
+// The row of the shortest body that gives the same bits: a bound alone is a maximum or a minimum, and how a
+// quotient is rounded is known here.
+int shortest_row(const Pointwise& row, const Plan& plan, const Params& params) {
+  if (row.row == kRow_clamp && plan.operands[2].tensor == nullptr) return kRow_maximum;
+  if (row.row == kRow_clamp && plan.operands[1].tensor == nullptr) return kRow_minimum;
+  if (row.row != kRow_div_rounded) return row.row;
+  const double mode = params.v[0];
+  return mode == math::kFloorMode ? kRow_floor_div : mode == math::kTruncMode ? kRow_trunc_div : kRow_div;
+}
+
+void run(const Op& op, Plan plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
   const Pointwise& row = row_of(op);
   const Params params = pointwise_params(op, attrs, plan.types.promoted);
+  const int shortest = shortest_row(row, plan, params);
+  if (row.row == kRow_clamp && shortest != row.row) {
+    if (shortest == kRow_minimum) plan.operands[1] = plan.operands[2];
+    count = 2;
+  }
   const cpu::KernelTable& table = cpu::kernel_table();
   const cpu::ElementwiseJob job{
-      .kernel = table.kernels[row.row][static_cast<int>(plan.types.compute)],
-      .narrow = table.narrow[row.row],
-      .halves = table.halves[row.row],
+      .kernel = table.kernels[shortest][static_cast<int>(plan.types.compute)],
+      .narrow = table.narrow[shortest],
+      .halves = table.halves[shortest],
       .compute = plan.types.compute,
       .predicate = row.rule == TypeRule::Predicate,
       .costly = row.rule == TypeRule::Float,

@@ -50,8 +50,9 @@ template <class Op, class... Some>
 constexpr bool kIsOneOf = (std::is_same_v<Op, Some> || ...);
 // Of the rows that only floats have, those of few steps.
 template <class Op>
-constexpr bool kIsShort = kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac,
-                                   scalar::leaky_relu, scalar::div, scalar::copysign, scalar::lerp>;
+constexpr bool kIsShort =
+    kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac, scalar::leaky_relu,
+             scalar::div, scalar::trunc_div, scalar::copysign, scalar::lerp>;
 // Rows whose result is a half where the operands are: there is nothing to round.
 template <class Op>
 constexpr bool kGivesHalves =
