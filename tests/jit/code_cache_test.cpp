@@ -123,6 +123,18 @@ TEST_CASE("the folder is bounded: what was not used for longest goes", "[jit][ca
   CHECK_FALSE(cached_code("large"));
 }
 
+TEST_CASE("the folder is bounded by processes that keep little, of which few look at it", "[jit][cache]") {
+  constexpr std::size_t kMost = 100'000;
+  Cache cache(kMost);
+  const std::string code(900, 'x');
+  for (int process = 0; process < 1000; ++process) {
+    cache.again(kMost);
+    keep_code("key " + std::to_string(process), code);
+  }
+  CHECK(cache.bytes() > kMost / 2);
+  CHECK(cache.bytes() <= 2 * kMost);
+}
+
 TEST_CASE("a folder that is not there keeps nothing and breaks nothing", "[jit][cache]") {
   use_code_cache({[] { return std::string("/dev/null/kernels"); }, kCodeCacheBytes});
   keep_code("a", "code");
