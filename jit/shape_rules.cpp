@@ -12,12 +12,22 @@ namespace kiln::jit {
 namespace {
 
 constexpr int kAssignments = 24;  // of each kind
+// Rules with as many results as a size says, as of `split`, are not asked for more where the sizes are made
+// up.
+constexpr Dim kMostResults = 256;
 
 std::vector<TensorType> run_rule(const Op& op, std::span<const Type> operands,
                                  const std::vector<GraphAttr>& attrs, const SymbolValues& symbols) {
   std::vector<TensorType> types;
   for (const Type& each : operands) types.push_back(evaluate(each, symbols));
   return op.infer(types, evaluate(op, attrs, symbols));
+}
+
+bool may_give_too_many(const Op& op, std::span<const Type> operands, const SymbolValues& symbols) {
+  return op.outputs == kVariadic && std::any_of(operands.begin(), operands.end(), [&](const Type& each) {
+           const Dims sizes = evaluate(each.sizes, symbols);
+           return std::any_of(sizes.begin(), sizes.end(), [](Dim size) { return size > kMostResults; });
+         });
 }
 
 void collect(const GraphAttr& attr, std::vector<Size>& into) {
@@ -101,6 +111,7 @@ Inferred infer_types(const Op& op, std::span<const Type> operands, const std::ve
   for (const std::string& symbol : symbols) here[symbol] = hints.at(symbol);
   std::vector<Run> runs{{here, at_hints}};
   for (const SymbolValues& values : other_assignments(here)) {
+    if (may_give_too_many(op, operands, values)) continue;
     try {
       std::vector<TensorType> types = run_rule(op, operands, attrs, values);
       if (same_kinds(types, at_hints)) runs.push_back({values, std::move(types)});
