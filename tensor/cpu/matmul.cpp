@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "tensor/cpu/convert.h"
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/gemm.h"
+#include "tensor/cpu/kernels.h"
 #include "tensor/cpu/onednn_product.h"
+#include "tensor/ops/scalar.h"
 #include "tensor/ops/view_layout.h"
 #include "tensor/parallel.h"
 
@@ -14,7 +18,7 @@ namespace kiln::cpu {
 namespace {
 
 // An operand as a batch of matrices: sizes and strides of the batch, then those of one matrix.
-struct Operand {
+struct MatrixOperand {
   Dims batch;
   Dims batch_strides;
   std::int64_t rows;
@@ -23,7 +27,7 @@ struct Operand {
   std::int64_t column_stride;
 };
 
-Operand left_operand(const Layout& layout) {
+MatrixOperand left_operand(const Layout& layout) {
   const std::size_t rank = layout.sizes.size();
   if (rank == 1) return {{}, {}, 1, layout.sizes[0], 0, layout.strides[0]};
   return {Dims(layout.sizes.begin(), layout.sizes.end() - 2),
@@ -34,13 +38,13 @@ Operand left_operand(const Layout& layout) {
           layout.strides[rank - 1]};
 }
 
-Operand right_operand(const Layout& layout) {
+MatrixOperand right_operand(const Layout& layout) {
   if (layout.rank() == 1) return {{}, {}, layout.sizes[0], 1, layout.strides[0], 1};
   return left_operand(layout);
 }
 
 // A batch of row blocks times one matrix is one product, when the rows lie evenly.
-void fold_batch(Operand& a, const Operand& b, const Layout& layout) {
+void fold_batch(MatrixOperand& a, const MatrixOperand& b, const Layout& layout) {
   if (!b.batch.empty() || a.batch.empty()) return;
   const std::int64_t rows = count_elements(a.batch) * a.rows;
   const auto strides = view_strides(layout, Dims{rows, a.columns});
@@ -49,7 +53,7 @@ void fold_batch(Operand& a, const Operand& b, const Layout& layout) {
 }
 
 // Where every matrix of the batch starts, relative to the tensor's first element.
-std::vector<std::int64_t> starts(const Operand& operand, std::span<const Dim> batch) {
+std::vector<std::int64_t> starts(const MatrixOperand& operand, std::span<const Dim> batch) {
   const Layout layout = broadcast_layout({operand.batch, operand.batch_strides, 0}, batch);
   std::vector<std::int64_t> result(static_cast<std::size_t>(count_elements(batch)));
   Dims index(batch.size(), 0);
@@ -67,8 +71,9 @@ std::vector<std::int64_t> starts(const Operand& operand, std::span<const Dim> ba
 }
 
 template <class T>
-std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a,
-                                    const Operand& b, std::span<const Dim> batch) {
+std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
+                                    const MatrixOperand& a, const MatrixOperand& b,
+                                    std::span<const Dim> batch) {
   const std::vector<std::int64_t> left = starts(a, batch);
   const std::vector<std::int64_t> right = starts(b, batch);
   T* out = result.writable<T>();
@@ -83,8 +88,8 @@ std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const
 }
 
 template <class T>
-void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& a, const Operand& b,
-         std::span<const Dim> batch, ResultPieces* pieces) {
+void run(const Tensor& result, const Tensor& x, const Tensor& y, const MatrixOperand& a,
+         const MatrixOperand& b, std::span<const Dim> batch, ResultPieces* pieces) {
   const std::vector<Product<T>> products = products_of<T>(result, x, y, a, b, batch);
   if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
   pieces->begin(result);
@@ -93,8 +98,8 @@ void run(const Tensor& result, const Tensor& x, const Tensor& y, const Operand& 
   multiply<T>(products, a.rows, b.columns, a.columns, &each);
 }
 
-using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const Operand&, const Operand&,
-                       std::span<const Dim>, ResultPieces*);
+using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const MatrixOperand&,
+                       const MatrixOperand&, std::span<const Dim>, ResultPieces*);
 RunFn runner(DType dtype) {
   switch (dtype) {
     case DType::U8:
@@ -127,12 +132,12 @@ Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) 
 Tensor library_product(const Tensor& x, const Tensor& y) {
   if (x.dtype() != DType::BF16 || x.rank() < 2 || y.rank() < 2) return {};
   const Tensor left = x.is_contiguous() ? x : contiguous_copy(x, DType::BF16);
-  const Operand laid = right_operand(y.layout());
+  const MatrixOperand laid = right_operand(y.layout());
   const bool by_row = laid.column_stride == 1 && laid.row_stride >= laid.columns;
   const bool by_column = laid.row_stride == 1 && laid.column_stride >= laid.rows;
   const Tensor right = by_row || by_column ? y : contiguous_copy(y, DType::BF16);
-  Operand a = left_operand(left.layout());
-  const Operand b = right_operand(right.layout());
+  MatrixOperand a = left_operand(left.layout());
+  const MatrixOperand b = right_operand(right.layout());
   const Tensor result = Tensor::empty(result_sizes(left, right, broadcast(a.batch, b.batch, "matmul")),
                                       DType::BF16, x.device());
   if (result.numel() == 0) return {};
@@ -142,22 +147,42 @@ Tensor library_product(const Tensor& x, const Tensor& y) {
   return onednn::multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
 }
 
-// To rows [begin, end).
+// What adds elements of a dtype; nothing where the instruction set has none, of halves.
+BlockKernel sum_kernel(DType dtype) {
+  const KernelTable& table = kernel_table();
+  const int at = static_cast<int>(dtype);
+  if (at < kNarrowCount) return table.narrow[kRow_add][at];
+  if (dtype == DType::F16 || dtype == DType::BF16)
+    return table.halves[kRow_add][at - static_cast<int>(DType::F16)][0];
+  return table.kernels[kRow_add][static_cast<int>(compute_of(dtype))];
+}
+
+std::byte* first_element(const Tensor& x) {
+  return x.storage()->data() + static_cast<std::size_t>(x.offset()) * size_of(x.dtype());
+}
+
 template <class T>
+void add_one_by_one(const std::byte* added, std::byte* row, std::int64_t n) {
+  const T* const from = reinterpret_cast<const T*>(added);
+  T* const to = reinterpret_cast<T*>(row);
+  for (std::int64_t i = 0; i < n; ++i)
+    to[i] = scalar::convert<T>(scalar::widen(to[i]) + scalar::widen(from[i]));
+}
+
+// To rows [begin, end).
 void add_rows(const Tensor& product, const Tensor& bias, std::int64_t begin, std::int64_t end) {
-  const std::int64_t columns = bias.numel();
-  T* const out = reinterpret_cast<T*>(product.storage()->data()) + product.offset();
-  const T* const add = bias.data<T>();
+  const BlockKernel kernel = sum_kernel(product.dtype());
+  const std::byte* const added = first_element(bias);
+  const std::size_t bytes = static_cast<std::size_t>(bias.numel()) * size_of(product.dtype());
   for (std::int64_t i = begin; i < end; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      T& value = out[i * columns + j];
-      if constexpr (std::is_same_v<T, Half>) {
-        value = to_half(to_float(value) + to_float(add[j]));
-      } else if constexpr (std::is_same_v<T, BFloat16>) {
-        value = to_bfloat16(to_float(value) + to_float(add[j]));
-      } else {
-        value = static_cast<T>(value + add[j]);
-      }
+    std::byte* const row = first_element(product) + static_cast<std::size_t>(i) * bytes;
+    if (kernel != nullptr) {
+      const void* const operands[] = {row, added};
+      kernel(operands, row, bias.numel(), Params{});
+    } else if (product.dtype() == DType::F16) {
+      add_one_by_one<Half>(added, row, bias.numel());
+    } else {
+      add_one_by_one<BFloat16>(added, row, bias.numel());
     }
   }
 }
@@ -179,8 +204,8 @@ Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
     if (Tensor product = library_product(x, y)) return product;
     return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
   }
-  Operand a = left_operand(x.layout());
-  const Operand b = right_operand(y.layout());
+  MatrixOperand a = left_operand(x.layout());
+  const MatrixOperand b = right_operand(y.layout());
   const Dims result_batch = broadcast(a.batch, b.batch, "matmul");
   const Tensor result = Tensor::empty(result_sizes(x, y, result_batch), x.dtype(), x.device());
   fold_batch(a, b, x.layout());
@@ -192,10 +217,8 @@ void add_bias(const Tensor& product, const Tensor& bias) {
   if (product.numel() == 0) return;
   const Tensor rows = rows_of(product, bias);
   const std::int64_t columns = rows.numel();
-  visit_dtype(product.dtype(), [&]<class T>() {
-    parallel_for(product.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
-                 [&](std::int64_t begin, std::int64_t end) { add_rows<T>(product, rows, begin, end); });
-  });
+  parallel_for(product.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
+               [&](std::int64_t begin, std::int64_t end) { add_rows(product, rows, begin, end); });
 }
 
 void BiasPieces::begin(const Tensor& result) {
@@ -206,12 +229,12 @@ void BiasPieces::begin(const Tensor& result) {
 
 void BiasPieces::piece(std::int64_t begin, std::int64_t end) {
   const std::int64_t columns = rows_.numel();
-  visit_dtype(result_.dtype(), [&]<class T>() {
-    if (begin % columns == 0 && end % columns == 0)
-      return add_rows<T>(result_, rows_, begin / columns, end / columns);
+  if (begin % columns == 0 && end % columns == 0) {
+    add_rows(result_, rows_, begin / columns, end / columns);
+  } else {
     const Tensor part = Tensor::alias(rows_, {Dims{end - begin}, Dims{1}, begin});
-    add_rows<T>(Tensor::alias(result_, {Dims{end - begin}, Dims{1}, begin}), part, 0, 1);
-  });
+    add_rows(Tensor::alias(result_, {Dims{end - begin}, Dims{1}, begin}), part, 0, 1);
+  }
   next_.piece(begin, end);
 }
 
