@@ -65,6 +65,47 @@ void find_targets(const Tape& tape, std::span<const int> part_of, std::vector<Wa
   }
 }
 
+// Numbers the nodes on the way back from `roots` as the engine of the tape does when it explores them.
+std::vector<int> explored(const Tape& tape, std::span<const Edge> roots) {
+  std::vector<int> numbers(tape.nodes.size(), -1);
+  int count = 0;
+  std::vector<std::pair<int, std::size_t>> path;  // nodes, and how many of their edges were followed
+  const auto reach = [&](const Edge& edge) {
+    if (!edge || numbers[at(edge.node)] >= 0) return;
+    numbers[at(edge.node)] = count++;
+    path.emplace_back(edge.node, 0);
+  };
+  for (const Edge& root : roots) {
+    reach(root);
+    while (!path.empty()) {
+      auto& [node, followed] = path.back();
+      const std::vector<Edge>& edges = tape.nodes[at(node)].edges;
+      if (followed == edges.size()) {
+        path.pop_back();
+      } else {
+        reach(edges[followed++]);
+      }
+    }
+  }
+  return numbers;
+}
+
+// The gradients of a part arrive at once. The engine goes on to leaves from the last to the first, so hooks
+// see them in the order of the tape when first is what gets its last contribution last; of two that get it
+// from one step, the one that was explored first.
+void order_targets(const Tape& tape, const std::vector<int>& numbers, WalkPart& part) {
+  std::vector<int> last_step(tape.nodes.size(), -1);
+  for (std::size_t k = 0; k < part.steps.size(); ++k) {
+    for (const Edge& each : tape.nodes[at(part.steps[k])].edges) {
+      if (each) last_step[at(each.node)] = static_cast<int>(k);
+    }
+  }
+  std::stable_sort(part.targets.begin(), part.targets.end(), [&](const Edge& a, const Edge& b) {
+    const int x = last_step[at(a.node)], y = last_step[at(b.node)];
+    return x != y ? x > y : numbers[at(a.node)] < numbers[at(b.node)];
+  });
+}
+
 }  // namespace
 
 std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots) {
@@ -94,6 +135,8 @@ std::vector<WalkPart> cut_walk(const Tape& tape, std::span<const Edge> leaving, 
   }
   for (const Edge& each : leaving) add(parts[at(part_of[at(each.node)])].outputs, each);
   find_targets(tape, part_of, parts);
+  const std::vector<int> numbers = explored(tape, leaving);
+  for (WalkPart& each : parts) order_targets(tape, numbers, each);
   return parts;
 }
 

@@ -18,7 +18,7 @@ std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots);
 struct WalkPart {
   std::vector<int> steps;     // nodes of the tape, in the order of the walk
   std::vector<Edge> outputs;  // what leaves the program, then what steps of earlier parts were computed from
-  std::vector<Edge> targets;  // inputs, and outputs of later parts
+  std::vector<Edge> targets;  // inputs, and outputs of later parts; leaves last that the tape comes to first
 };
 
 // The whole walk back from `leaving`, in parts such that no step of a part lies on the way to one of `seen`
