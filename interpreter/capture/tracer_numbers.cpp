@@ -337,7 +337,10 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
       return other.expr == each.expr || !identical(other.value, each.value);
     });
     const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;
-    if (!alone || small || levels::top != &recorder_) {
+    const bool is_kept = levels::top != &recorder_;
+    if (is_kept && varying_.in_loop)
+      return stop("a number that changes with each trip is kept by a transform: make it a tensor");
+    if (!alone || small || is_kept) {
       fix(each.expr, each.value);
       continue;
     }
