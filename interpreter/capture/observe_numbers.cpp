@@ -181,9 +181,11 @@ void Observer::stored(const Value& object, std::int64_t at, const Value* r) {
   tracer_.keep_number(object, at, tracer_.shadow(r));
 }
 
-// An item of a list, the value of a key.
+// An item of a list, the value of a key. Where its place had to be fixed, what was there is gone all the
+// same.
 void Observer::stored_item(const Value& container, const Value* index, const Value* r) {
-  if (tracer_.shadow(index) >= 0) return fix_all();
+  if (tracer_.shadow(index) >= 0) fix_all();
+  if (tracer_.is_stopped()) return;
   if (container.is(Tag::Dict)) return stored(container, place_of(container.as<Dict>(), *index), r);
   const auto count = static_cast<std::int64_t>(container.as<List>().items.size());
   const std::int64_t at = index->as_int() < 0 ? index->as_int() + count : index->as_int();
