@@ -154,7 +154,8 @@ class Evaluator {
       leave_behind(x);
       bind_inplace(set_op(), inputs, Attrs(set_op()));
     }
-    became_[effect.value] = x;
+    // What is put into a part of an argument is not that part: it lies where it was made, too.
+    if (effect.input < static_cast<ValueId>(graph_.inputs.size())) became_[effect.value] = x;
   }
 
   // What the tensor was until now is a view of it in its old layout.
