@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
 constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
-constexpr std::uint32_t kNoInplace = 1U << 31;  // of the table only
 
 constexpr std::uint32_t kX = 1, kA = 1, kB = 2, kC = 4, kY = 8;
 constexpr Saves saves_of(std::uint32_t reads) { return {reads & 7U, (reads & kY) != 0 ? 1U : 0U}; }
@@ -127,7 +126,7 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .batch = pointwise_batch,
         .pointwise = &row,
         .lowering = Lowering::Pointwise,
-        .traits = (kPointwiseTraits | flags) & ~kNoInplace,
+        .traits = (kPointwiseTraits | flags) & ~kRowFlags,
         .onnx = text.onnx};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
   if (!row.failure.empty()) op.traits |= kMayFail;

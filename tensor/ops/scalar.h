@@ -19,6 +19,12 @@ enum Row : int {
   kRowCount,
 };
 
+// What a row's flags say beside traits. Known of scalar functions by their text: traits are of the host.
+inline constexpr unsigned kNoInplace = 1U << 31;
+inline constexpr unsigned kFewSteps = 1U << 30;  // though only floats have it, or with branches for integers
+inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
+inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision;
+
 namespace scalar {
 
 // Types of the arithmetic that a rule allows.
@@ -39,14 +45,27 @@ constexpr bool same_text(const char* a, const char* b) {
 constexpr bool has_range(const char* guard) { return !same_text(guard, "true"); }
 constexpr bool is_predicate(const char* rule) { return same_text(rule, "Predicate"); }
 
+// Is the flag one of those in the text: "kLinear | kFewSteps"?
+constexpr bool has_flag(const char* flags, const char* flag) {
+  for (const char* at = flags; *at != 0; ++at) {
+    const char* a = at;
+    const char* b = flag;
+    while (*b != 0 && *a == *b) ++a, ++b;
+    if (*b == 0) return true;
+  }
+  return false;
+}
+
 inline constexpr int kNoMask = -1;
 
 // `kInRange` promises that `in_range` holds, of floats and integers alike: where `kHasRange` is set, look
 // before promising.
-#define KILN_UNARY(name, parameters, rule, body, guard, ...)                          \
+#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, ...)        \
   struct name {                                                                       \
     static constexpr TypeSet kTypes = rule;                                           \
     static constexpr bool kPredicate = is_predicate(#rule);                           \
+    static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                  \
+    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");      \
     static constexpr bool kHasRange = has_range(#guard);                              \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \
@@ -58,10 +77,12 @@ inline constexpr int kNoMask = -1;
       return body;                                                                    \
     }                                                                                 \
   };
-#define KILN_BINARY(name, parameters, rule, body, guard, ...)                                               \
+#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, ...)              \
   struct name {                                                                                             \
     static constexpr TypeSet kTypes = rule;                                                                 \
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
+    static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
+    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = has_range(#guard);                                                    \
     template <class T>                                                                                      \
     KILN_MATH bool in_range([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] const Params& p) { \
@@ -72,10 +93,12 @@ inline constexpr int kNoMask = -1;
       return body;                                                                                          \
     }                                                                                                       \
   };
-#define KILN_TERNARY(name, parameters, rule, body, mask, ...)                                               \
+#define KILN_TERNARY(name, parameters, rule, body, mask, da, db, dc, range_a, range_b, range_c, flags, ...) \
   struct name {                                                                                             \
     static constexpr TypeSet kTypes = rule;                                                                 \
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
+    static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
+    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr int kMask = mask;                                                                      \
     template <class A, class B, class C>                                                                    \
     KILN_MATH auto apply(A a, B b, C c, [[maybe_unused]] const Params& p, [[maybe_unused]] unsigned& bad) { \

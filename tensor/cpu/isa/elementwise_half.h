@@ -46,20 +46,6 @@ struct Chunk {
   }
 };
 
-template <class Op, class... Some>
-constexpr bool kIsOneOf = (std::is_same_v<Op, Some> || ...);
-// Of the rows that only floats have, those of few steps.
-template <class Op>
-constexpr bool kIsShort =
-    kIsOneOf<Op, scalar::sqrt, scalar::rsqrt, scalar::reciprocal, scalar::frac, scalar::leaky_relu,
-             scalar::div, scalar::trunc_div, scalar::copysign, scalar::lerp>;
-// Rows whose result is a half where the operands are: there is nothing to round.
-template <class Op>
-constexpr bool kGivesHalves =
-    kIsOneOf<Op, scalar::neg, scalar::abs, scalar::sign, scalar::relu, scalar::floor, scalar::ceil,
-             scalar::trunc, scalar::maximum, scalar::minimum, scalar::copysign, scalar::where,
-             scalar::masked_fill, scalar::clamp>;
-
 // `kValues` has the bits of the operands that are one value.
 template <class Op, int kOperands, class S, unsigned kValues>
 class HalfKernel {
@@ -87,7 +73,7 @@ class HalfKernel {
     if constexpr (kOperands < 3) return Op::kHasRange;
     return false;
   }();
-  static constexpr bool kLong = (Op::kTypes == scalar::TypeSet::Floats || kHasRange) && !kIsShort<Op>;
+  static constexpr bool kLong = (Op::kTypes == scalar::TypeSet::Floats || kHasRange) && !Op::kFewSteps;
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
   static constexpr std::int64_t kStep = kLong ? 128 : kBlock<S>;
 
@@ -135,7 +121,7 @@ class HalfKernel {
     }
     if constexpr (kLong) {
       return long_block(sources, count, out);
-    } else if constexpr (kGivesHalves<Op>) {
+    } else if constexpr (Op::kKeepsPrecision) {
       return rounds_ ? loop<true, true, S>(sources, count, out) : loop<true, false, S>(sources, count, out);
     } else {
       return loop<true, true, S>(sources, count, out);
