@@ -155,7 +155,7 @@ class Evaluator {
       bind_inplace(set_op(), inputs, Attrs(set_op()));
     }
     // What is put into a part of an argument is not that part: it lies where it was made, too.
-    if (effect.input < static_cast<ValueId>(graph_.inputs.size())) became_[effect.value] = x;
+    if (graph_.is_input(effect.input)) became_[effect.value] = x;
   }
 
   // What the tensor was until now is a view of it in its old layout.

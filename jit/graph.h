@@ -199,6 +199,7 @@ struct Graph {
   // Ops of no table that its nodes are of: kernels, functions with derivatives of their own; likewise.
   std::vector<std::shared_ptr<const Op>> own_ops;
 
+  bool is_input(ValueId id) const { return id >= 0 && id < static_cast<ValueId>(inputs.size()); }
   // Do values stay what they are? Writes are left for what nobody reads again.
   bool is_functional() const { return stage != Stage::Captured; }
   int argument_count() const;

@@ -82,8 +82,7 @@ class Finder {
 
   // An input that only this effect and, before it, at most the kernel that makes its elements need.
   void write_over(const Effect& effect) {
-    const auto is_input = effect.input < static_cast<ValueId>(graph_.inputs.size());
-    if (effect.kind != Effect::Kind::Write || effect.member >= 0 || !is_input) return;
+    if (effect.kind != Effect::Kind::Write || effect.member >= 0 || !graph_.is_input(effect.input)) return;
     const Node* const maker = maker_of(effect.value);
     if (maker == nullptr || !graph_.inputs[static_cast<std::size_t>(effect.input)].members.empty()) return;
     const bool reads_it =

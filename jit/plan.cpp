@@ -289,9 +289,8 @@ class Planner {
     step.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
     step.views = range(first_view, plan_.views.size());
     // What is put into a part of an argument is not that part: it lies where it was made, too.
-    const bool is_whole = effect.input < static_cast<ValueId>(graph_.inputs.size());
     const ValueId part = -2 - static_cast<ValueId>(plan_.effects.size());  // stands for no value
-    step.became = became(is_whole ? effect.value : part);
+    step.became = became(graph_.is_input(effect.input) ? effect.value : part);
     step.may_be_over = late_.over[static_cast<std::size_t>(effect.value)] == effect.input;
     if (effect.kind == Effect::Kind::Layout) {
       step.layout = effect.layout;

@@ -149,7 +149,7 @@ class Checker {
 
   // The input that a value is a view of.
   ValueId input_of(ValueId id) const {
-    if (id >= 0 && id < static_cast<ValueId>(graph_.inputs.size())) return id;
+    if (graph_.is_input(id)) return id;
     for (const Node& node : graph_.nodes) {
       if (node.is_view() && std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
         return input_of(node.operands[0].value);

@@ -31,7 +31,7 @@ Layout input_layout(const Graph& graph, int input) {
 
 // Of a value that lies in the memory of an input, counted from where the storage begins.
 Layout layout_in_storage(const Graph& graph, std::span<const int> producers, ValueId id) {
-  if (id < static_cast<ValueId>(graph.inputs.size())) return input_layout(graph, id);
+  if (graph.is_input(id)) return input_layout(graph, id);
   const Node& node = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(id)])];
   const Operand& viewed = node.viewed();
   const Layout source = viewed.is_value() ? layout_in_storage(graph, producers, viewed.value) : Layout{};
