@@ -250,7 +250,7 @@ int Recorder::add_result(const Tensor& x, Type type) {
     renamings_.push_back({nodes_.size(), x.impl(), at->second, id});
     at->second = id;
   }
-  kept_.push_back(x);
+  hold(x);
   results_.push_back({"", std::move(type)});
   return id;
 }
@@ -445,7 +445,7 @@ void Recorder::remember(const Tensor& x) {
   const auto known = ids_.find(x.impl());
   const int id = known != ids_.end() ? known->second : recall(x);
   if (id == Operand::kAbsent) return;
-  std::vector<Kept>& kept = kept_memory_[x.storage()->buffer().get()];
+  std::vector<Kept>& kept = kept_memory_[x.storage()->buffer()->id()];
   for (Kept& each : kept) {
     if (each.layout != layout_of(x) || each.dtype != x.dtype()) continue;
     each.id = id;
@@ -456,7 +456,7 @@ void Recorder::remember(const Tensor& x) {
 
 // The value of a tensor that was made over memory that the tape kept.
 int Recorder::recall(const Tensor& x) const {
-  const auto found = kept_memory_.find(x.storage()->buffer().get());
+  const auto found = kept_memory_.find(x.storage()->buffer()->id());
   if (found == kept_memory_.end()) return Operand::kAbsent;
   for (const Kept& each : found->second) {
     if (each.layout == layout_of(x) && each.dtype == x.dtype()) return each.id;
@@ -466,7 +466,7 @@ int Recorder::recall(const Tensor& x) const {
 
 // Memory was written. When somebody kept it, the tensor has another memory by now; in the graph, where there
 // is one memory, what was there before is copied in front of the write.
-void Recorder::note_overwritten(const Buffer* memory, const Buffer* now) {
+void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
   const auto found = kept_memory_.find(memory);
   if (found == kept_memory_.end()) return;
   if (memory == now) {
@@ -508,7 +508,8 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   if (recorded) remember_all(inputs);
   wrote_history_ = wrote_history_ || recorded;
   const Storage& storage = *inputs[0].storage();
-  const Buffer* const memory = storage.buffer().get();
+  if (storage.buffer()->ref_count() > 1) release_dead();
+  const std::uint64_t memory = storage.buffer()->id();
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (!is_noting()) {
     refuse_write();
@@ -522,7 +523,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
     stop_noting("a tensor is written of which a view was taken within no_grad");
     return result;
   }
-  note_overwritten(memory, storage.buffer().get());
+  note_overwritten(memory, storage.buffer()->id());
   follow_factor(node, inputs, attrs);
   Tensor target = inputs[0];
   if (apart) {
@@ -539,7 +540,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
 
 Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const levels::Below below(*this);
-  if (kept_memory_.contains(inputs[0].storage()->buffer().get()) && body_trouble_.empty())
+  if (kept_memory_.contains(inputs[0].storage()->buffer()->id()) && body_trouble_.empty())
     body_trouble_ = "the layout of a tensor is changed that was kept for backward";
   wrote_history_ = wrote_history_ || tape::sees(inputs);
   Node node = node_of(op, Form::Write, inputs, attrs);

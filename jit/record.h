@@ -16,7 +16,7 @@ namespace kiln::jit {
 
 // The lowest level of the stack: what it sees are plain tensors, and every op of the transforms above it. Ops
 // are computed at once, so that the recorded call is a call like any other. Tensors are known by identity;
-// the recorder holds all it has seen.
+// the recorder holds all it has seen, though not the elements of those that nobody else has.
 class Recorder final : public levels::Level {
  public:
   // `find_input` is asked for the role and name of a tensor that no op made, and for its sizes where these
@@ -136,7 +136,10 @@ class Recorder final : public levels::Level {
   void remember_all(Inputs tensors);
   void forget_nodes(std::size_t from);
   int recall(const Tensor& x) const;
-  void note_overwritten(const Buffer* memory, const Buffer* now);
+  void note_overwritten(std::uint64_t memory, std::uint64_t now);
+  // Of elements that nobody asks for (record_memory.cpp).
+  void hold(const Tensor& x);
+  void release_dead();
   void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void name_origins(Graph& graph, std::unordered_set<std::string>& names, int inputs) const;
@@ -199,7 +202,9 @@ class Recorder final : public levels::Level {
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;
   std::vector<Value> results_;
-  std::vector<Tensor> kept_;  // of results_: so that no two tensors are ever at one address
+  std::vector<Tensor> kept_;                // of results_: so that no two tensors are ever at one address
+  std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not let go of
+  std::size_t bytes_made_ = 0;              // since it was last looked which are dead
   struct Renaming {
     std::size_t nodes;  // how many there were before
     const TensorImpl* tensor;
@@ -225,7 +230,7 @@ class Recorder final : public levels::Level {
     DType dtype;
     int id;
   };
-  std::unordered_map<const Buffer*, std::vector<Kept>> kept_memory_;
+  std::unordered_map<std::uint64_t, std::vector<Kept>> kept_memory_;  // by id of the buffer
   std::vector<std::size_t> copies_;  // nodes: of what was kept and then overwritten
   std::unordered_set<const Storage*>
       unrecorded_views_;                                // what views lie in that were taken without recording

@@ -24,6 +24,9 @@ std::uint64_t next_id() {
 
 }  // namespace
 
+Buffer::Buffer(std::byte* data, std::size_t bytes, Device device)
+    : data_(data), bytes_(bytes), id_(next_id()), device_(device) {}
+
 Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
   if (device.kind != Device::Kind::Cpu) {
     throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here");

@@ -79,12 +79,14 @@ class Buffer final : public RefCounted {
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  std::uint64_t id() const { return id_; }  // unique in this process, as addresses are not
 
  private:
   friend void destroy(Buffer* buffer);
-  Buffer(std::byte* data, std::size_t bytes, Device device) : data_(data), bytes_(bytes), device_(device) {}
+  Buffer(std::byte* data, std::size_t bytes, Device device);
   std::byte* data_;
   std::size_t bytes_;
+  std::uint64_t id_;
   Device device_;
 };
 void destroy(Buffer* buffer);
