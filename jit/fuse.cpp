@@ -50,6 +50,9 @@ class Grouper {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       members_.push_back({static_cast<int>(i)});
       examine(static_cast<int>(i));
+      const int before = i == 0 ? -1 : alone_before_.back();
+      alone_before_.push_back(i > 0 && runs_alone(static_cast<int>(i) - 1) ? static_cast<int>(i) - 1
+                                                                           : before);
     }
   }
 
@@ -146,6 +149,8 @@ class Grouper {
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
     if (keeps_more(from, to)) return "what the first reads would be kept until the second can run";
+    if (gives_early(from, to))
+      return "what the second gives would be kept until it is read, long after the first";
     return "";
   }
 
@@ -323,21 +328,48 @@ class Grouper {
   // summed up, the first would wait with it: what it reads stays in memory, in place of what it gives.
   bool keeps_more(int from, int to) const {
     if (last_awaited(to, from) <= last_awaited(from, from)) return false;
-    std::set<ValueId> held;
     std::int64_t given = 0;
     for (const int member : members(from)) {
-      for (const ValueId read : read_by(member)) {
-        const ValueId id = memory_of(read);
-        const bool is_computed = producer(id) >= 0 && leader(producer(id)) != leader(from);
-        if (is_computed && !is_kept(id) && !is_needed_outside(id, from, from)) held.insert(id);
-      }
       const ValueId made = node(member).outputs[0];
       if (is_needed_outside(made, from, from)) given += bytes_of(made);
     }
-    const std::int64_t kept =
-        std::accumulate(held.begin(), held.end(), std::int64_t{0},
-                        [this](std::int64_t sum, ValueId id) { return sum + bytes_of(id); });
-    return kept - given >= kWorthAKernel;
+    return bytes_let_go(from) - given >= kWorthAKernel;
+  }
+  // Of what others compute, and only this kernel reads.
+  std::int64_t bytes_let_go(int kernel) const {
+    std::set<ValueId> read;
+    for (const int member : members(kernel)) {
+      for (const ValueId each : read_by(member)) {
+        const ValueId id = memory_of(each);
+        const bool is_computed = producer(id) >= 0 && leader(producer(id)) != leader(kernel);
+        if (is_computed && !is_kept(id) && !is_needed_outside(id, kernel, kernel)) read.insert(id);
+      }
+    }
+    return std::accumulate(read.begin(), read.end(), std::int64_t{0},
+                           [this](std::int64_t sum, ValueId id) { return sum + bytes_of(id); });
+  }
+  // Where the second kernel waits for no more than the first does, but products come between, as where a
+  // derivative is computed from what the first gives, the second would run long before it is asked for: what
+  // it gives stays in memory beside what it reads, and is written and read in place of that.
+  bool gives_early(int from, int to) const {
+    if (!runs_between(std::max(members(from).back(), last_awaited(to, from)), members(to).front()))
+      return false;
+    std::int64_t given = 0, passed = 0;
+    for (const int member : members(to)) {
+      const ValueId made = node(member).outputs[0];
+      if (!is_kept(made) && is_needed_outside(made, to, to)) given += bytes_of(made);
+      for (const ValueId read : read_by(member)) {
+        if (leader(producer(read)) == leader(from)) passed += bytes_of(read);
+      }
+    }
+    return given - bytes_let_go(to) >= kWorthAKernel && 2 * given >= passed;
+  }
+  bool runs_alone(int place) const {
+    return !is_lowered(place) && !node(place).is_constant() && !node(place).is_view();
+  }
+  // Is there a node between these places that takes memory or time, and belongs to no kernel?
+  bool runs_between(int first, int last) const {
+    return first < last && alone_before_[static_cast<std::size_t>(last)] > first;
   }
   // The last node that the kernel waits for, of those that belong neither to it nor to the other.
   int last_awaited(int kernel, int other) const {
@@ -438,7 +470,8 @@ class Grouper {
   std::vector<std::vector<int>> values_read_;  // of these, by whom what it makes is read
   std::set<ValueId> kept_;                     // by the caller
   std::vector<std::vector<ValueId>> reads_;    // by each node, of what others make
-  std::vector<std::int64_t> work_;             // by leader
+  std::vector<int> alone_before_;   // the last node before each that belongs to no kernel; -1: none
+  std::vector<std::int64_t> work_;  // by leader
   std::vector<std::string> why_not_;
   std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // of the kernel that a node is in: its first node

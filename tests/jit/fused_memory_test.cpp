@@ -25,6 +25,56 @@ TEST_CASE("sums of products do not wait for the last product", "[jit][fused]") {
              std::vector<Tensor>{values({128, 128}, DType::F32, 1), values({128, 128}, DType::F32, 2)});
 }
 
+TEST_CASE("what derivatives take from a result is computed when they are", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[128, 128], %y: f32[128, 128]) {\n"
+      "  %h = tanh(%x) : f32[128, 128]\n"
+      "  %m = matmul(%h, %y) : f32[128, 128]\n"
+      "  %s = mul(%h, %h) : f32[128, 128]\n"
+      "  %d = sub(1.0, %s) : f32[128, 128]\n"
+      "  %p = matmul(%m, %y) : f32[128, 128]\n"
+      "  %g = mul(%p, %d) : f32[128, 128]\n"
+      "  return %g\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK_THAT(fused.fusion(), Catch::StartsWith("kernel 0 over [128, 128]\n  %s"));
+  check_same(graph, fused,
+             std::vector<Tensor>{values({128, 128}, DType::F32, 1), values({128, 128}, DType::F32, 2)});
+}
+
+TEST_CASE("what is read a product later is computed then", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[128, 128], %y: f32[128, 128]) {\n"
+      "  %h = tanh(%x) : f32[128, 128]\n"
+      "  %m = matmul(%h, %y) : f32[128, 128]\n"
+      "  %s = mul(%h, %h) : f32[128, 128]\n"
+      "  %g = matmul(%m, %s) : f32[128, 128]\n"
+      "  return %g\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK_THAT(fused.fusion(), Catch::StartsWith("%h to %m") &&
+                                 Catch::Contains("%h to %s: what the second gives would be kept until it is "
+                                                 "read, long after the first"));
+  check_same(graph, fused,
+             std::vector<Tensor>{values({128, 128}, DType::F32, 1), values({128, 128}, DType::F32, 2)});
+}
+
+TEST_CASE("masks are computed with what they are masks of", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[512, 128], %y: f32[128, 128]) {\n"
+      "  %h = relu(%x) : f32[512, 128]\n"
+      "  %m = matmul(%h, %y) : f32[512, 128]\n"
+      "  %s = gt(%h, 0.0) : bool[512, 128]\n"
+      "  %p = matmul(%m, %y) : f32[512, 128]\n"
+      "  %g = where(%s, %p, 0.0) : f32[512, 128]\n"
+      "  return %g\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK_THAT(fused.fusion(), Catch::StartsWith("kernel 0 over [512, 128]\n  %h"));
+  check_same(graph, fused,
+             std::vector<Tensor>{values({512, 128}, DType::F32, 1), values({128, 128}, DType::F32, 2)});
+}
+
 TEST_CASE("views are waited for by nobody, and keep nothing", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[130, 128]) {\n"
