@@ -40,6 +40,15 @@ void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs)
     std::fill(outputs.begin(), outputs.end(), true);
     return;
   }
+  const std::vector<bool> needed = needed_steps(needs, outputs);
+  for (std::size_t p = 0; p < outputs.size(); ++p) {
+    outputs[p] = needed[static_cast<std::size_t>(ports_[p].node)];
+  }
+}
+
+// By node of the program's tape: does it lead to inputs or outputs whose gradients are asked for?
+std::vector<bool> PairNode::needed_steps(std::span<const bool> needs, std::span<const bool> outputs) const {
+  const BackwardPart& mine = part();
   std::vector<bool> needed(backwards_->tape().nodes.size(), false);
   for (std::size_t k = 0; k < needs.size(); ++k) {
     if (needs[k]) needed[static_cast<std::size_t>(mine.targets[k].node)] = true;
@@ -52,9 +61,36 @@ void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs)
       if (each && needed[static_cast<std::size_t>(each.node)]) needed[static_cast<std::size_t>(*n)] = true;
     }
   }
+  return needed;
+}
+
+// Step by step, the first first.
+std::optional<OpError> PairNode::freed(std::span<const bool> outputs, std::span<bool> inputs) const {
+  const BackwardPart& mine = part();
+  const std::vector<bool> needed = needed_steps(inputs, {});
+  std::vector<bool> reached(needed.size(), false);
   for (std::size_t p = 0; p < outputs.size(); ++p) {
-    outputs[p] = needed[static_cast<std::size_t>(ports_[p].node)];
+    if (outputs[p]) reached[static_cast<std::size_t>(ports_[p].node)] = true;
   }
+  std::optional<OpError> error;
+  for (const int n : mine.steps) {
+    const auto at = static_cast<std::size_t>(n);
+    if (!reached[at] || !needed[at]) continue;
+    if (freed_[at] && !error) error = freed_error(n);
+    for (const Edge& each : backwards_->tape().nodes[at].edges) {
+      if (each && needed[static_cast<std::size_t>(each.node)])
+        reached[static_cast<std::size_t>(each.node)] = true;
+    }
+  }
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    inputs[k] = inputs[k] && reached[static_cast<std::size_t>(mine.targets[k].node)];
+  }
+  return error;
+}
+
+// As the node would that saved the values.
+OpError PairNode::freed_error(int step) const {
+  return tape::freed_error(*backwards_->tape().nodes[static_cast<std::size_t>(step)].op);
 }
 
 BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const bool> needs) const {
@@ -67,11 +103,9 @@ BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const boo
   return request;
 }
 
-// As the node would that saved the values.
 void PairNode::check_alive(std::span<const int> savers) const {
   for (const int n : savers) {
-    if (!freed_[static_cast<std::size_t>(n)]) continue;
-    throw tape::freed_error(*backwards_->tape().nodes[static_cast<std::size_t>(n)].op);
+    if (freed_[static_cast<std::size_t>(n)]) throw freed_error(n);
   }
 }
 
@@ -145,6 +179,7 @@ Tensors PairNode::recorded(const RecordedBackward& backward, Inputs grads) {
 void PairNode::release_saved() {
   const bool all = frees_all();
   for (const int n : ran_) freed_[static_cast<std::size_t>(n)] = true;
+  spent_ = spent_ || !ran_.empty();
   if (!all) return;
   saved_.clear();
   types_.clear();

@@ -24,6 +24,7 @@ class PairNode final : public tape::Node {
   Tensors backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) override;
   void expect_release() override { is_last_ = true; }
   void release_saved() override;
+  std::optional<OpError> freed(std::span<const bool> outputs, std::span<bool> inputs) const override;
   bool wants_zeros() const override { return false; }
   // As the tape goes through the program.
   bool hooks_first(std::uint32_t a, std::uint32_t b) const override {
@@ -33,6 +34,8 @@ class PairNode final : public tape::Node {
  private:
   const BackwardPart& part() const { return backwards_->parts()[number_]; }
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
+  std::vector<bool> needed_steps(std::span<const bool> needs, std::span<const bool> outputs) const;
+  OpError freed_error(int step) const;
   void check_alive(std::span<const int> savers) const;
   Tensors run(const OverSaved& graph, Inputs before, Tensors after, bool is_last);
   bool frees_all() const;

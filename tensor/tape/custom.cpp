@@ -16,22 +16,26 @@ class CustomNode final : public Node {
 
   std::string name() const override { return derivative_->name(); }
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
-    if (released_) {
-      throw OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
-                    "pass retain_graph=true to the first backward");
-    }
+    if (spent_) throw freed_error();
     return derivative_->backward(*this, grads, needs);
   }
   void release_saved() override {
-    released_ = true;
+    spent_ = true;
     derivative_->release_saved();
+  }
+  std::optional<OpError> freed(std::span<const bool>, std::span<bool>) const override {
+    return spent_ ? std::optional(freed_error()) : std::nullopt;
   }
   bool wants_zeros() const override { return derivative_->wants_zeros(); }
   bool is_opaque() const override { return derivative_->is_opaque(); }
 
  private:
+  OpError freed_error() const {
+    return OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
+                   "pass retain_graph=true to the first backward");
+  }
+
   std::unique_ptr<CustomDerivative> derivative_;
-  bool released_ = false;
   LiveCount count_;
 };
 

@@ -41,6 +41,7 @@ class Engine {
     explore();
     mark_wanted();
     mark_needed();
+    if (some_spent_) expect_values();
     count_pending();
     const GradMode mode(walk_.create_graph);
     start();
@@ -105,19 +106,20 @@ class Engine {
       Stop& stop = stops_[number];
       if (stop.node->has_several_steps()) {
         mark_outputs(stop);
-        continue;
+      } else {
+        stop.needed = stop.wanted != kNone || (walk_.into_leaves && stop.node->is_leaf());
+        for (const Edge& edge : stop.node->edges) {
+          if (stop.needed) break;
+          stop.needed = edge && leads(edge);
+        }
       }
-      stop.needed = stop.wanted != kNone || (walk_.into_leaves && stop.node->is_leaf());
-      for (const Edge& edge : stop.node->edges) {
-        if (stop.needed) break;
-        stop.needed = edge && leads(edge);
-      }
+      some_spent_ |= stop.needed && stop.node->is_spent();
     }
   }
 
   void mark_outputs(Stop& stop) {
-    SmallVector<bool, 8> needs, outputs(stop.node->output_types.size(), false);
-    for (const Edge& edge : stop.node->edges) needs.push_back(edge && leads(edge));
+    const SmallVector<bool, 8> needs = needs_of(*stop.node);
+    SmallVector<bool, 8> outputs(stop.node->output_types.size(), false);
     for (int i = stop.wanted; i != kNone; i = next_wanted_[static_cast<std::size_t>(i)]) {
       outputs[walk_.wanted[static_cast<std::size_t>(i)].output] = true;
     }
@@ -125,6 +127,39 @@ class Engine {
     stop.needed = std::find(outputs.begin(), outputs.end(), true) != outputs.end();
     stop.marks = static_cast<int>(marks_.size());
     marks_.push_back(std::move(outputs));
+  }
+
+  // Throws before any hook has run and any leaf has its gradient if a node on the way has let go of what it
+  // reads: for the first that would be visited.
+  void expect_values() {
+    std::vector<SmallVector<bool, 8>> reached(stops_.size());
+    const auto reach = [&](const Edge& edge) {
+      auto& outputs = reached[index_.find(edge.node.get())];
+      outputs.resize(edge.node->output_types.size(), false);
+      outputs[edge.output] = true;
+    };
+    for (const Edge& root : walk_.roots) reach(root);
+    std::optional<OpError> error;
+    std::uint64_t youngest = 0;
+    for (auto number = order_.rbegin(); number != order_.rend(); ++number) {
+      const Node& node = *stops_[*number].node;
+      SmallVector<bool, 8> inputs = needs_of(node);
+      const bool any = std::find(inputs.begin(), inputs.end(), true) != inputs.end();
+      if (reached[*number].empty() || !any) continue;
+      std::optional<OpError> freed = node.freed(reached[*number], inputs);
+      if (freed && node.sequence > youngest) error = std::move(freed), youngest = node.sequence;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i]) reach(node.edges[i]);
+      }
+    }
+    if (error) throw std::move(*error);
+  }
+
+  // Which inputs lead to what is asked for?
+  SmallVector<bool, 8> needs_of(const Node& node) {
+    SmallVector<bool, 8> needs;
+    for (const Edge& edge : node.edges) needs.push_back(edge && leads(edge));
+    return needs;
   }
 
   void count_pending() {
@@ -228,13 +263,8 @@ class Engine {
 
   // Gradients of the node's inputs; empty when none is needed.
   Tensors differentiate(Node& node, SmallVector<Tensor, 1>& grads) {
-    SmallVector<bool, 4> needs;
-    bool any = false;
-    for (const Edge& edge : node.edges) {
-      needs.push_back(edge && leads(edge));
-      any |= needs.back();
-    }
-    if (!any) return {};
+    const SmallVector<bool, 8> needs = needs_of(node);
+    if (std::find(needs.begin(), needs.end(), true) == needs.end()) return {};
     if (node.wants_zeros()) {
       const levels::Gathering gathering(node);
       for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -292,6 +322,7 @@ class Engine {
   std::vector<SmallVector<bool, 8>> marks_;
   std::vector<int> next_wanted_;  // links the wanted edges of one node
   std::vector<Tensor> results_;
+  bool some_spent_ = false;  // a node that is needed has let go of what it reads
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready_;  // a heap by sequence number
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,8 +80,16 @@ class Node : public RefCounted {
   // The next `backward` is the last: what it reads may be let go of on the way.
   virtual void expect_release() {}
   // Lets go of the values kept for `backward`, which from then on fails with a message that names the way
-  // out.
+  // out (`freed`).
   virtual void release_saved() {}
+  // Was some of what `backward` reads let go of?
+  bool is_spent() const { return spent_; }
+  // What `backward` from these outputs would throw for that. `inputs` are those whose gradients are asked
+  // for; those that no gradient of the outputs comes to are taken out.
+  virtual std::optional<OpError> freed([[maybe_unused]] std::span<const bool> outputs,
+                                       [[maybe_unused]] std::span<bool> inputs) const {
+    return std::nullopt;
+  }
   // Absent gradients of outputs become zeros before `backward`.
   virtual bool wants_zeros() const { return true; }
   virtual bool is_leaf() const { return false; }
@@ -101,6 +110,7 @@ class Node : public RefCounted {
 
  protected:
   explicit Node(std::uint64_t number) : sequence(number) {}
+  bool spent_ = false;
 };
 
 // The next sequence number of this thread.

@@ -41,6 +41,7 @@ class OpNode final : public Node {
   std::string name() const override;
   Tensors backward(Inputs grads, std::span<const bool> needs) override;
   void release_saved() override;
+  std::optional<OpError> freed(std::span<const bool> outputs, std::span<bool> inputs) const override;
 
   static void* operator new(std::size_t bytes);
   static void operator delete(void* memory);
@@ -53,7 +54,6 @@ class OpNode final : public Node {
   SmallVector<TensorType, 2> input_types_;
   SmallVector<Saved, 2> saved_;  // the inputs, then the outputs, in the order of `saves_`'s bits
   Saves saves_;
-  bool released_ = false;
   LiveCount count_;
 };
 
