@@ -234,7 +234,7 @@ void check_bases(Inputs arguments) {
   throw OpError(ErrorKind::Capture, "arguments that share memory, one of them written, with a history");
 }
 
-SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
+SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValues& others) {
   if (static_cast<int>(arguments.size()) != graph.argument_count()) refuse_count(graph, arguments.size());
   const std::vector<int> places = graph.arguments();
   SymbolValues symbols;
@@ -257,6 +257,8 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments) {
     }
   });
   for (const auto& [symbol, hint] : graph.hints) {
+    const auto other = others.find(symbol);
+    if (other != others.end()) symbols.emplace(symbol, other->second);
     if (!symbols.contains(symbol)) {
       throw OpError(ErrorKind::Shape, "graph " + graph.name + ": no input has the size " + symbol);
     }

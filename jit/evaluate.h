@@ -10,8 +10,9 @@ namespace kiln::jit {
 
 // The values of the symbols, from the sizes of the arguments and from numbers that are named like one. Throws
 // OpError (DType, Shape) when an argument does not have the type that its input says, and (Value) when those
-// of a base do not share its memory; its `operands()` index the arguments.
-SymbolValues bind_symbols(const Graph& graph, Inputs arguments);
+// of a base do not share its memory; its `operands()` index the arguments. `others`: the values of symbols
+// that are no argument's, as that of a loop's number.
+SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValues& others = {});
 
 // A number of the host program as an operand.
 Tensor number_tensor(const Number& number, const SymbolValues& symbols);

@@ -15,7 +15,7 @@
 namespace kiln::jit {
 namespace {
 
-constexpr std::size_t kRemembered = 32;  // tuples of symbol values
+constexpr std::size_t kRemembered = 1024;  // tuples of symbol values, as many as a loop may have trips
 constexpr std::size_t kInlineFrame = 32;
 
 // The operands of a step side by side. They are held by the frame or by the caller meanwhile, so they are
@@ -80,6 +80,13 @@ bool is_ours(Inputs operands) {
          !tape::sees(operands);
 }
 
+std::uint64_t hash_of(const SymbolValues& symbols) {
+  std::uint64_t hash = 0;
+  for (const auto& [symbol, value] : symbols)
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15U;
+  return hash;
+}
+
 // One run.
 class Call {
  public:
@@ -120,7 +127,7 @@ class Call {
     return became_[source.index];
   }
   Tensor& slot(std::uint32_t i) { return frame_[plan_.slots[i]]; }
-  const Attrs& attrs(std::uint32_t index) const { return prepared_.attrs[index]; }
+  const Attrs& attrs(std::uint32_t index) const { return *prepared_.attrs[index]; }
 
   static Tensor number_like(const Tensor& x) {
     if (x.dtype() == DType::Bool) return Tensor::number(x.item_bool());
@@ -223,7 +230,6 @@ class Call {
   void launch(std::span<const Step> steps) {
     check_targets();
     Launch together(steps.size());
-    const Dims& symbols = attrs(steps.front().attrs).get<Dims>("symbols");
     for (const Step& step : steps) {
       progress_.node = step.node;
       Borrowed operands(step.operands.end - step.operands.begin);
@@ -235,7 +241,8 @@ class Call {
         const std::optional<Source>& over = plan_.over[step.over.begin + k];
         if (over && may_be_overwritten(at(*over))) results[k] = at(*over);
       }
-      together.add(*step.kernel, operands.get(), symbols, {results.data(), results.size()});
+      together.add(*step.kernel, operands.get(), attrs(step.attrs).get<Dims>("symbols"),
+                   {results.data(), results.size()});
       for (std::size_t k = 0; k < results.size(); ++k)
         slot(step.results.begin + static_cast<std::uint32_t>(k)) = std::move(results[k]);
     }
@@ -330,7 +337,7 @@ class Call {
 Executable::Executable(Graph graph, bool takes_arguments)
     : graph_(std::move(graph)), plan_(make_plan(graph_, takes_arguments)) {
   at_hints_ = std::make_shared<const Prepared>(prepare(graph_.hints));
-  recent_.push_back(at_hints_);
+  latest_ = at_hints_;
 }
 
 std::shared_ptr<const Executable> Executable::make(Graph graph) {
@@ -345,8 +352,15 @@ Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
   made.symbols = symbols;
   made.misfit = check_shapes(graph_, symbols);
   if (!made.misfit.empty()) return made;
-  for (const Application& each : plan_.applications) {
-    made.attrs.push_back(evaluate(*each.op, each.attrs, symbols));
+  const bool shares = at_hints_ && at_hints_->misfit.empty();
+  for (std::size_t k = 0; k < plan_.applications.size(); ++k) {
+    const Application& each = plan_.applications[k];
+    if (shares && !has_symbols(each.attrs)) {
+      made.attrs.push_back(at_hints_->attrs[k]);
+    } else {
+      made.own.push_back(std::make_unique<const Attrs>(evaluate(*each.op, each.attrs, symbols)));
+      made.attrs.push_back(made.own.back().get());
+    }
   }
   for (const Type& type : plan_.bases) made.bases.push_back(evaluate(type.sizes, symbols));
   for (const Plan::Prebuilt& each : plan_.prebuilt) {
@@ -359,15 +373,12 @@ Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
 Executable::Shared Executable::prepared(const SymbolValues& symbols) const {
   if (graph_.hints.empty()) return at_hints_;
   const std::lock_guard lock(mutex_);
-  auto found = std::find_if(recent_.begin(), recent_.end(),
-                            [&symbols](const Shared& each) { return each->symbols == symbols; });
-  if (found == recent_.end()) {
-    Shared made = std::make_shared<const Prepared>(prepare(symbols));
-    if (recent_.size() == kRemembered) recent_.pop_back();
-    found = recent_.insert(recent_.end(), std::move(made));
-  }
-  std::rotate(recent_.begin(), found, found + 1);
-  return recent_.front();
+  if (latest_->symbols == symbols) return latest_;
+  Shared& found = known_[hash_of(symbols)];
+  if (!found || found->symbols != symbols) found = std::make_shared<const Prepared>(prepare(symbols));
+  latest_ = found;
+  if (known_.size() > kRemembered) known_.clear();
+  return latest_;
 }
 
 std::string Executable::misfit(const SymbolValues& symbols) const { return prepared(symbols)->misfit; }

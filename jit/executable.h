@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "jit/plan.h"
@@ -45,7 +46,8 @@ class Executable {
   struct Prepared {
     SymbolValues symbols;
     std::string misfit;
-    std::vector<Attrs> attrs;
+    std::vector<const Attrs*> attrs;                // by application
+    std::vector<std::unique_ptr<const Attrs>> own;  // of those that follow symbols
     std::vector<Tensor> prebuilt;
     std::vector<Dims> bases;
   };
@@ -58,9 +60,10 @@ class Executable {
 
   Graph graph_;
   Plan plan_;
-  Shared at_hints_;  // the only one of a graph without symbols
+  Shared at_hints_;  // the only one of a graph without symbols; has what all others share
   mutable std::mutex mutex_;
-  mutable std::vector<Shared> recent_;  // the last used first
+  mutable std::unordered_map<std::uint64_t, Shared> known_;  // by hash of the values
+  mutable Shared latest_;
 };
 
 }  // namespace kiln::jit

@@ -15,7 +15,7 @@
 namespace kiln::jit {
 namespace {
 
-// A row of no table: the op of one kernel. Its attribute is the values of the graph's symbols.
+// A row of no table: the op of one kernel. Its attribute is the values of the symbols that it follows.
 struct KernelOp : Op {
   // What it was made from, for those who look into it.
   struct Origin {
@@ -126,10 +126,14 @@ class Schedule {
 // Puts a node in the place of each group.
 class Fuser {
  public:
-  // `inputs`: what each kernel is given.
-  Fuser(const Graph& graph, const Fusion& fusion, std::span<const std::vector<ValueId>> inputs,
+  // What a kernel is given.
+  struct Given {
+    std::vector<ValueId> inputs;
+    std::vector<std::string> symbols;
+  };
+  Fuser(const Graph& graph, const Fusion& fusion, std::span<const Given> given,
         std::vector<std::shared_ptr<const Op>> ops)
-      : graph_(graph), fusion_(fusion), inputs_(inputs), rewriter_(graph) {
+      : graph_(graph), fusion_(fusion), given_(given), rewriter_(graph) {
     rewriter_.graph.stage = Stage::Fused;
     rewriter_.graph.own_ops = std::move(ops);
   }
@@ -152,9 +156,9 @@ class Fuser {
     Node node;
     node.op = rewriter_.graph.own_ops[index].get();
     Sizes symbols;
-    for (const auto& [symbol, hint] : graph_.hints) symbols.push_back(Size::symbol(symbol));
+    for (const std::string& each : given_[index].symbols) symbols.push_back(Size::symbol(each));
     node.attrs = {symbols};
-    for (const ValueId id : inputs_[index]) node.operands.push_back(Operand::of(rewriter_.at(id)));
+    for (const ValueId id : given_[index].inputs) node.operands.push_back(Operand::of(rewriter_.at(id)));
     node.place = graph_.nodes[static_cast<std::size_t>(group.nodes.back())].place;
     std::vector<Type> types;
     std::vector<std::string> names;
@@ -168,7 +172,7 @@ class Fuser {
 
   const Graph& graph_;
   const Fusion& fusion_;
-  std::span<const std::vector<ValueId>> inputs_;
+  std::span<const Given> given_;  // by group
   Rewriter rewriter_;
 };
 
@@ -230,21 +234,20 @@ Design design(Graph graph) {
 // `functions`: by pass of all kernels.
 Graph assemble(Design design, const CompiledKernels& compiled) {
   const Graph& source = *design.source;
-  std::vector<std::string> symbols;
-  for (const auto& [symbol, hint] : source.hints) symbols.push_back(symbol);
   std::vector<std::shared_ptr<const Op>> kernels;
-  std::vector<std::vector<ValueId>> inputs;
+  std::vector<Fuser::Given> given;
   auto function = compiled.functions.begin();
   for (std::size_t k = 0; k < design.lowered.size(); ++k) {
     const Group& group = design.fusion.groups[k];
     const auto count = static_cast<std::ptrdiff_t>(design.lowered[k].passes.size());
-    inputs.push_back(design.lowered[k].inputs);
-    kernels.push_back(
-        op_of(make_kernel(std::move(design.lowered[k]), {function, function + count}, compiled.code, symbols),
-              {design.source, group.nodes, group.outputs, compiled.code}));
+    const std::set<std::string> symbols = symbols_of(design.lowered[k]);
+    given.push_back({design.lowered[k].inputs, {symbols.begin(), symbols.end()}});
+    kernels.push_back(op_of(make_kernel(std::move(design.lowered[k]), {function, function + count},
+                                        compiled.code, given.back().symbols),
+                            {design.source, group.nodes, group.outputs, compiled.code}));
     function += count;
   }
-  return Fuser(source, design.fusion, inputs, std::move(kernels)).run();
+  return Fuser(source, design.fusion, given, std::move(kernels)).run();
 }
 
 }  // namespace

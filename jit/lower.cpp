@@ -151,6 +151,40 @@ Store store_of(const Graph& graph, std::span<const int> producers, const Group& 
 
 }  // namespace
 
+namespace {
+
+void collect_symbols(const std::vector<IndexStep>& steps, std::set<std::string>& into) {
+  for (const IndexStep& each : steps) {
+    jit::collect_symbols(each.sizes, into);
+    jit::collect_symbols(each.attrs, into);
+  }
+}
+
+void collect_symbols(const Load& load, std::set<std::string>& into) {
+  jit::collect_symbols(load.attrs, into);
+  collect_symbols(load.steps, into);
+  for (const Load& each : load.operands) collect_symbols(each, into);
+}
+
+}  // namespace
+
+std::set<std::string> symbols_of(const Lowered& kernel) {
+  std::set<std::string> found;
+  for (const KernelOutput& each : kernel.outputs) collect_symbols(each.sizes, found);
+  for (const LoopNest& pass : kernel.passes) {
+    collect_symbols(pass.axes, found);
+    for (const Size& each : pass.numbers) each.collect_symbols(found);
+    for (const Load& each : pass.loads) collect_symbols(each, found);
+    for (const Store& store : pass.stores) {
+      for (const Around& each : store.around) {
+        collect_symbols(each.of, found);
+        collect_symbols({each.view}, found);
+      }
+    }
+  }
+  return found;
+}
+
 Lowered lower(const Graph& graph, const Group& group, std::string name) {
   const std::vector<int> producers = graph.producers();
   Lowered result;

@@ -1,6 +1,7 @@
 // Owns the way from nodes of a graph to a loop nest.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "jit/fuse.h"
@@ -35,6 +36,9 @@ struct Lowered {
     return {passes.data(), passes.size() - (columns.empty() ? 0 : 1)};
   }
 };
+
+// The sizes that vary among those it is computed by.
+std::set<std::string> symbols_of(const Lowered& kernel);
 
 Lowered lower(const Graph& graph, const Group& group, std::string name);
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name);

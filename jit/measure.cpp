@@ -96,7 +96,7 @@ std::optional<std::int64_t> flops_of(const Node& node, Inputs operands, Inputs r
 class Measurement {
  public:
   Measurement(const Graph& graph, Inputs arguments)
-      : graph_(graph), symbols_(bind_symbols(graph, arguments)), kernels_(kernels_of(graph)) {
+      : graph_(graph), symbols_(bind_symbols(graph, arguments, graph.hints)), kernels_(kernels_of(graph)) {
     values_.resize(graph.values.size());
     const std::vector<int> places = graph.arguments();
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {

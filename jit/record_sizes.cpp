@@ -37,9 +37,7 @@ constexpr int kUnknown = -3;  // no value has this id
 
 bool is_id(const Operand& x) { return x.value != Operand::kAbsent && x.value != Operand::kNumber; }
 
-bool has_symbols(const Type& type) {
-  return std::any_of(type.sizes.begin(), type.sizes.end(), [](const Size& s) { return !s.is_constant(); });
-}
+bool is_symbolic(const Type& type) { return has_symbols(type.sizes); }
 
 GraphAttr at_hints(GraphAttr attr, const SymbolValues& hints) {
   if (auto* size = std::get_if<Size>(&attr)) *size = size->evaluate(hints);
@@ -67,7 +65,7 @@ std::optional<TraceOperand> traced(const Type& type, const Layout& now) {
     return strides ? Layout{evaluate(sizes, symbols), evaluate(*strides, symbols), 0}
                    : Layout{now.sizes, now.strides, 0};
   };
-  if (!strides && has_symbols(type)) return std::nullopt;
+  if (!strides && is_symbolic(type)) return std::nullopt;
   return TraceOperand{Operand::of(0), type.dtype, type.device, layout};
 }
 
@@ -165,7 +163,7 @@ void Recorder::follow_bodies() {
     bool known = true, any = symbolic_attrs_.contains(body.whole);
     for (const Operand& each : whole.operands) {
       types.push_back(symbolic_type(each));
-      any = any || has_symbols(types.back());
+      any = any || is_symbolic(types.back());
       auto operand = traced_operand(each);
       known = known && operand;
       if (operand) operands.push_back(std::move(*operand));
@@ -221,8 +219,8 @@ bool Recorder::take_rule(const tape::Node& node, std::size_t made, std::size_t b
   for (const Operand& each : step.operands) call.input_types.push_back(symbolic_type(each));
   for (const int id : step.outputs) call.output_types.push_back(symbolic_type({id, false}));
   const bool constant = !symbolic_attrs_.contains(made) &&
-                        std::none_of(call.input_types.begin(), call.input_types.end(), has_symbols) &&
-                        std::none_of(call.output_types.begin(), call.output_types.end(), has_symbols);
+                        std::none_of(call.input_types.begin(), call.input_types.end(), is_symbolic) &&
+                        std::none_of(call.output_types.begin(), call.output_types.end(), is_symbolic);
   if (constant) return true;
   const std::size_t inputs = call.input_types.size();
   const Saves saves = saves_of(*step.op, call.needs);

@@ -136,8 +136,6 @@ void collect_symbols(const Sizes& sizes, std::set<std::string>& into) {
   for (const Size& each : sizes) each.collect_symbols(into);
 }
 
-namespace {
-
 void collect_symbols(const std::vector<GraphAttr>& attrs, std::set<std::string>& into) {
   for (const GraphAttr& each : attrs) {
     if (const auto* size = std::get_if<Size>(&each)) size->collect_symbols(into);
@@ -145,7 +143,17 @@ void collect_symbols(const std::vector<GraphAttr>& attrs, std::set<std::string>&
   }
 }
 
-}  // namespace
+bool has_symbols(const Sizes& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const Size& each) { return !each.is_constant(); });
+}
+
+bool has_symbols(const std::vector<GraphAttr>& attrs) {
+  return std::any_of(attrs.begin(), attrs.end(), [](const GraphAttr& each) {
+    if (const auto* size = std::get_if<Size>(&each)) return !size->is_constant();
+    const auto* sizes = std::get_if<Sizes>(&each);
+    return sizes != nullptr && has_symbols(*sizes);
+  });
+}
 
 std::set<std::string> symbols_of(const Graph& graph, const Node& node) {
   std::set<std::string> found;
@@ -191,33 +199,52 @@ Inferred infer_types(const Graph& graph, const Node& node) {
   return result;
 }
 
-std::string check_shapes(const Graph& graph, const SymbolValues& values) {
-  const std::vector<std::string> names = value_names(graph);
-  for (const Node& node : graph.nodes) {
-    if (node.is_constant()) continue;
-    std::vector<Type> operands;
-    for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
-    try {
-      std::vector<TensorType> types = run_rule(*node.op, operands, node.attrs, values);
-      if (node.writes() && !node.rebinds()) {
-        if (types[0].sizes != evaluate(operands[0].sizes, values)) {
-          return print_node(graph, node, names) + ": the result has sizes " + to_string(types[0].sizes);
-        }
-        continue;
-      }
-      if (types.size() != node.outputs.size()) {
-        return print_node(graph, node, names) + ": " + std::to_string(types.size()) + " results";
-      }
-      for (std::size_t k = 0; k < types.size(); ++k) {
-        const Type& stated = graph.values[static_cast<std::size_t>(node.outputs[k])].type;
-        if (types[k] == evaluate(stated, values)) continue;
-        return fmt::format("{}: {} is {}, not {}", print_node(graph, node, names),
-                           names[static_cast<std::size_t>(node.outputs[k])], to_string(types[k]),
-                           to_string(evaluate(stated, values)));
-      }
-    } catch (const OpError& error) {
-      return print_node(graph, node, names) + ": " + error.message();
+namespace {
+
+// Does what the rule is given or gives follow symbols?
+bool has_symbols(const Graph& graph, const Node& node) {
+  const auto of_value = [&graph](ValueId id) {
+    return has_symbols(graph.values[static_cast<std::size_t>(id)].type.sizes);
+  };
+  return has_symbols(node.attrs) || std::any_of(node.outputs.begin(), node.outputs.end(), of_value) ||
+         std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
+           if (each.is_value()) return of_value(each.value);
+           const auto* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
+           return size != nullptr && !size->is_constant();
+         });
+}
+
+// Of one node; empty where it holds.
+std::string check_shapes(const Graph& graph, const Node& node, const SymbolValues& values) {
+  const auto told = [&] { return print_node(graph, node, value_names(graph)); };
+  std::vector<Type> operands;
+  for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
+  try {
+    const std::vector<TensorType> types = run_rule(*node.op, operands, node.attrs, values);
+    if (node.writes() && !node.rebinds()) {
+      if (types[0].sizes == evaluate(operands[0].sizes, values)) return {};
+      return told() + ": the result has sizes " + to_string(types[0].sizes);
     }
+    if (types.size() != node.outputs.size()) return told() + ": " + std::to_string(types.size()) + " results";
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      const auto id = static_cast<std::size_t>(node.outputs[k]);
+      const TensorType stated = evaluate(graph.values[id].type, values);
+      if (types[k] == stated) continue;
+      return fmt::format("{}: {} is {}, not {}", told(), value_names(graph)[id], to_string(types[k]),
+                         to_string(stated));
+    }
+  } catch (const OpError& error) {
+    return told() + ": " + error.message();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string check_shapes(const Graph& graph, const SymbolValues& values) {
+  for (const Node& node : graph.nodes) {
+    if (node.is_constant() || !has_symbols(graph, node)) continue;
+    if (std::string misfit = check_shapes(graph, node, values); !misfit.empty()) return misfit;
   }
   return {};
 }

@@ -28,6 +28,9 @@ std::vector<SymbolValues> other_assignments(const SymbolValues& hints);
 Type operand_type(const Graph& graph, const Operand& operand);
 // The symbols that sizes, a node with its results, or a graph are written with.
 void collect_symbols(const Sizes& sizes, std::set<std::string>& into);
+void collect_symbols(const std::vector<GraphAttr>& attrs, std::set<std::string>& into);
+bool has_symbols(const Sizes& sizes);
+bool has_symbols(const std::vector<GraphAttr>& attrs);
 std::set<std::string> symbols_of(const Graph& graph, const Node& node);
 std::set<std::string> symbols_of(const Graph& graph);
 // The types of a node's results from those of its operands.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/generalize.h"
 #include "interpreter/graph_value.h"
 #include "jit/evaluate.h"
 #include "jit/text.h"
@@ -29,7 +30,7 @@ Walk::Walk(const interp::host::CapturedCall& call) {
 }
 
 std::vector<Tensor> Walk::run(jit::Graph graph, Inputs arguments, const interp::CapturedGraph& ending) {
-  parts_.push_back({std::move(graph), stops_.size(), {}});
+  parts_.push_back({interp::capture::at_hints(std::move(graph)), stops_.size(), {}});
   Part& part = parts_.back();
   part.ending.break_reason = ending.break_reason;
   part.ending.break_file = ending.break_file;
@@ -47,7 +48,7 @@ void Walk::run_pair(const interp::CapturedGraph& captured) {
   const std::vector<Tensor> made = run(std::move(forward), captured.given, {});
   parts_.back().graph = pair.forward;
   std::vector<Tensor> given;
-  const jit::SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given);
+  const jit::SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given, pair.forward.hints);
   for (const std::string& each : pair.report.sizes) given.push_back(Tensor::number(symbols.at(each)));
   given.insert(given.end(), made.begin() + static_cast<std::ptrdiff_t>(pair.forward.outputs.size()),
                made.end());
