@@ -192,6 +192,13 @@ class TapeRecorder {
 
   // ---- Applications ----
 
+  // Those that gradients may go to: what an `autograd` function reads from outside is no argument of it.
+  static std::span<const int> arguments(const Call& call) {
+    const std::span<const int> all = call.tensors;
+    const CustomFunction* const function = custom_function(*call.op);
+    return function == nullptr ? all : all.first(function->argument_count());
+  }
+
   // Will the tape keep input `i` of a node for these inputs?
   bool keeps_input(const Call& call, std::size_t i) {
     Saves saves = call.op->saves;
@@ -211,7 +218,8 @@ class TapeRecorder {
     const int number = static_cast<int>(tape_.nodes.size());
     tape_.nodes.emplace_back();
     std::vector<Edge> edges;
-    for (const int x : call.tensors) edges.push_back(x == kNone ? Edge{} : history(x));
+    for (const int x : arguments(call)) edges.push_back(x == kNone ? Edge{} : history(x));
+    edges.resize(call.tensors.size());
     TapeNode& node = tape_.nodes[static_cast<std::size_t>(number)];
     node.kind = TapeNode::Kind::Op;
     node.op = call.op;
@@ -228,7 +236,7 @@ class TapeRecorder {
   }
 
   std::vector<int> apply(const Call& call) {
-    const bool recorded = any_history(call.tensors);
+    const bool recorded = any_history(arguments(call));
     if (recorded && differentiates_by_body(*call.op)) return run_body(call);
     const bool is_view = call.op->view != nullptr && call.tensors[0] != kNone;  // of a number it is no view
     std::vector<int> results;
