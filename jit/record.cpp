@@ -192,8 +192,7 @@ void Recorder::infer_symbolic(const Node& node, std::size_t at) {
   const std::vector<Type> types =
       infer_types(*node.op, operands, in_attrs ? symbolic_attrs_.at(at) : node.attrs, hints_).types;
   for (std::size_t k = 0; k < node.outputs.size() && k < types.size(); ++k) {
-    const Sizes& sizes = types[k].sizes;
-    if (std::all_of(sizes.begin(), sizes.end(), [](const Size& s) { return s.is_constant(); })) continue;
+    if (!has_symbols(types[k].sizes)) continue;
     symbolic_types_[node.outputs[k]] = types[k];
   }
 }

@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/observe.h"
 #include "interpreter/host/hook.h"
+#include "jit/shape_rules.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/spent.h"
 
@@ -125,9 +126,7 @@ bool Tracer::derivatives_follow_sizes(const Finished& finished) const {
   if (!recorder_.size_trouble().empty()) return false;
   std::vector<bool> varies;
   for (const Tensor& each : finished.outputs) {
-    const jit::Sizes sizes = recorder_.sizes_of(each);
-    varies.push_back(
-        std::any_of(sizes.begin(), sizes.end(), [](const jit::Size& s) { return !s.is_constant(); }));
+    varies.push_back(jit::has_symbols(recorder_.sizes_of(each)));
   }
   return !finished.histories.keep_sizes(varies);
 }

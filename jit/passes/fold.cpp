@@ -6,6 +6,7 @@
 #include "jit/exposure.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
+#include "jit/shape_rules.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
@@ -41,8 +42,7 @@ bool is_small(const Type& type) {
 bool is_symbolic(const GraphAttr& attr) {
   if (const auto* size = std::get_if<Size>(&attr)) return !size->is_constant();
   const auto* sizes = std::get_if<Sizes>(&attr);
-  return sizes != nullptr &&
-         !std::all_of(sizes->begin(), sizes->end(), [](const Size& each) { return each.is_constant(); });
+  return sizes != nullptr && has_symbols(*sizes);
 }
 bool is_symbolic(const Operand& operand) {
   const Size* size = operand.is_number() ? std::get_if<Size>(&operand.number) : nullptr;

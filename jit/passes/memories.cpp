@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "jit/layouts.h"
+#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 
@@ -184,10 +185,7 @@ class Grouping {
     for (const int i : inputs) reach = std::max(reach, memories_.reach[static_cast<std::size_t>(i)]);
     return reach;
   }
-  bool is_symbolic(int input) const {
-    const Sizes& sizes = type(input).sizes;
-    return std::any_of(sizes.begin(), sizes.end(), [](const Size& each) { return !each.is_constant(); });
-  }
+  bool is_symbolic(int input) const { return has_symbols(type(input).sizes); }
   std::vector<std::vector<int>> clusters(const std::vector<int>& inputs) const {
     if (inputs.size() == 1) return {inputs};
     for (const int each : inputs) {
