@@ -12,7 +12,7 @@ namespace {
 
 // Elements that are worth waking a thread for.
 inline constexpr std::int64_t kGrain = 32768;
-// A row this short is folded across neighbouring rows instead.
+// A row this short, of elements that lie apart, is folded across neighbouring rows instead.
 inline constexpr std::int64_t kShortRow = 24;
 
 void append(FoldDims& dims, Dim size, Dim stride) {
@@ -33,7 +33,8 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 
 bool goes_by_columns(const FoldJob& job) {
   if (job.outputs.rank == 0) return false;
-  if (innermost_stride(job.outputs) == 1) return innermost_stride(job.reduced) != 1;
+  if (innermost_stride(job.reduced) == 1) return false;
+  if (innermost_stride(job.outputs) == 1) return true;
   return job.count <= kShortRow && job.outputs.sizes[job.outputs.rank - 1] >= 8;
 }
 
@@ -46,19 +47,38 @@ Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
     const T values[kCombineCount] = {T(0), T(1), lowest, highest};
     std::fill_n(result.writable<T>(), result.numel(), values[static_cast<int>(combine)]);
   };
-  if (dtype == DType::I64) fill.operator()<std::int64_t>();
-  if (dtype == DType::F32) fill.operator()<float>();
-  if (dtype == DType::F64) fill.operator()<double>();
+  switch (dtype) {
+    case DType::Bool:
+      fill.operator()<bool>();
+      break;
+    case DType::U8:
+      fill.operator()<std::uint8_t>();
+      break;
+    case DType::I8:
+      fill.operator()<std::int8_t>();
+      break;
+    case DType::I16:
+      fill.operator()<std::int16_t>();
+      break;
+    case DType::I32:
+      fill.operator()<std::int32_t>();
+      break;
+    case DType::I64:
+      fill.operator()<std::int64_t>();
+      break;
+    case DType::F64:
+      fill.operator()<double>();
+      break;
+    default:
+      fill.operator()<float>();
+      break;
+  }
   return result;
 }
 
 // Sequences that jump through memory element by element are laid out first.
 bool is_scattered(const FoldJob& job) {
   return !goes_by_columns(job) && innermost_stride(job.reduced) >= 8 && job.count >= 1024;
-}
-
-Accumulator accumulator_kind(DType dtype) {
-  return dtype == DType::I64 ? Accumulator::I64 : dtype == DType::F32 ? Accumulator::F32 : Accumulator::F64;
 }
 
 // Tiles wide enough to stream along rows, narrow enough that every thread gets some.
@@ -97,7 +117,12 @@ DType accumulator_of(DType dtype) {
   return dtype == DType::F64 ? DType::F64 : DType::F32;
 }
 
-DType fold_result(DType dtype, Map map) { return map == Map::NonZero ? DType::I64 : accumulator_of(dtype); }
+DType fold_result(DType dtype, Combine combine, Map map) {
+  if (map == Map::NonZero) return DType::I64;
+  if (map == Map::Truth) return DType::Bool;
+  const bool extremum = combine == Combine::Max || combine == Combine::Min;
+  return extremum && !is_float(dtype) ? dtype : accumulator_of(dtype);
+}
 
 Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
   FoldJob job;
@@ -114,7 +139,7 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
       sizes.push_back(x.size(d));
     }
   }
-  const DType dtype = fold_result(x.dtype(), map);
+  const DType dtype = fold_result(x.dtype(), combine, map);
   if (job.count == 0) return identity(sizes, dtype, combine);
   if (is_scattered(job)) return fold(contiguous_copy(x, x.dtype()), dims, combine, map, centers);
   Tensor result = Tensor::empty(sizes, dtype, x.device());
@@ -124,12 +149,16 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   job.blocks = reduction_blocks(job.count);
   job.input = x.raw();
   job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
-  job.direct = map == Map::Identity && dtype == x.dtype();
+  const bool is_half = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
+  job.direct =
+      map == Map::Identity ? dtype == x.dtype() || is_half : map == Map::Truth && x.dtype() == DType::Bool;
   if (centers) job.centers = centers.raw();
   const FoldKernels& kernels = fold_kernels();
-  job.load = kernels.load[static_cast<int>(map)][static_cast<int>(x.dtype())];
+  const auto read = static_cast<std::size_t>(x.dtype());
+  const bool kept = map == Map::Identity && dtype == x.dtype() && !is_float(dtype);
+  job.load = kept ? kernels.kept[read] : kernels.load[static_cast<int>(map)][read];
   const FoldKernel& kernel =
-      kernels.fold[static_cast<int>(combine)][static_cast<int>(accumulator_kind(dtype))];
+      kernels.fold[static_cast<int>(combine)][static_cast<int>(job.direct ? x.dtype() : dtype)];
   if (job.blocks == 1) {
     job.results = result.raw_writable();
     run(job, kernel, outputs);
@@ -150,8 +179,8 @@ Tensor sum_blocks(const Tensor& partials) {
   sizes.pop_back();
   const Tensor result = Tensor::empty(sizes, partials.dtype(), partials.device());
   job.results = partials.raw_writable();
-  const Accumulator kind = accumulator_kind(partials.dtype());
-  combine_blocks(job, fold_kernels().fold[static_cast<int>(Combine::Sum)][static_cast<int>(kind)], result);
+  const auto kind = static_cast<int>(partials.dtype());
+  combine_blocks(job, fold_kernels().fold[static_cast<int>(Combine::Sum)][kind], result);
   return result;
 }
 

@@ -9,8 +9,9 @@ namespace kiln::cpu {
 // The dtype in which elements of `dtype` are combined: i64 for bools and integers, f32 for halves, else
 // itself.
 DType accumulator_of(DType dtype);
-// The dtype of a fold's result: the accumulator, but i64 where the map counts.
-DType fold_result(DType dtype, Map map);
+// The dtype of a fold's result: that of integers themselves for their extrema, i64 where the map counts, bool
+// where it asks for truth, else the accumulator.
+DType fold_result(DType dtype, Combine combine, Map map);
 
 // Combines map(x) over `dims` (sorted, unique, not negative) in the fixed order. Gives a contiguous tensor of
 // dtype `fold_result` whose sizes are those of the other dimensions. An empty sequence gives the identity: 0

@@ -16,11 +16,13 @@ enum class Map : std::uint8_t {
   Identity,
   Square,
   Abs,
-  NonZero,
-  CenteredSquare,
-  CenteredExp
-};  // (x-c)^2, exp(x-c)
-inline constexpr int kMapCount = 6;
+  NonZero,  // 0 or 1, to be counted
+  Truth,    // false or true, of which the extrema tell about any and all
+  NanToZero,
+  CenteredSquare,  // (x-c)^2
+  CenteredExp,     // exp(x-c)
+};
+inline constexpr int kMapCount = 8;
 
 inline constexpr int kFoldMaxRank = 64;
 
@@ -42,7 +44,7 @@ struct FoldJob {
   const std::byte* input = nullptr;  // the first element
   std::int64_t element_size = 0;
   LoadFn load = nullptr;
-  bool direct = false;     // elements are accumulators already: contiguous runs need no load
+  bool direct = false;     // the kernel reads elements as they are: contiguous runs need no load
   FoldDims outputs;        // which output
   FoldDims reduced;        // which element of an output's sequence
   std::int64_t count = 0;  // elements of each sequence, >= 1
@@ -52,7 +54,7 @@ struct FoldJob {
   std::byte* results = nullptr;        // accumulators [outputs, blocks]
 };
 
-// One combination for one accumulator type. Units are independent of each other.
+// One combination of elements of one type. Units are independent of each other.
 struct FoldKernel {
   // Unit: one block of one output, output * blocks + block.
   void (*rows)(const FoldJob& job, std::int64_t begin, std::int64_t end);
@@ -62,12 +64,12 @@ struct FoldKernel {
   void (*blocks)(const FoldJob& job, std::byte* to, std::int64_t begin, std::int64_t end);
 };
 
-enum class Accumulator : std::uint8_t { I64, F32, F64 };
-inline constexpr int kAccumulatorCount = 3;
-
 struct FoldKernels {
-  FoldKernel fold[kCombineCount][kAccumulatorCount];
+  // By the dtype of what is read: elements where those are combined as they are, else what `load` makes. Sums
+  // and products of integers are of I64 alone.
+  FoldKernel fold[kCombineCount][kDTypeCount];
   LoadFn load[kMapCount][kDTypeCount];
+  LoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
 };
 
 }  // namespace kiln::cpu

@@ -42,7 +42,7 @@ std::int64_t find(const T* row, std::int64_t count, T extremum) {
 // Indices of the extrema along `dim`, i64, in the order of the other dimensions.
 Tensor indices_along(const Tensor& x, int dim, Combine combine) {
   const Dims dims = x.rank() == 0 ? Dims{} : Dims{dim};
-  const Tensor extrema = cpu::fold(x, dims, combine);
+  const Tensor extrema = ops::cast(cpu::fold(x, dims, combine), cpu::accumulator_of(x.dtype()));
   Tensor rows = ops::rows_along(x, dim);
   if (rows.dtype() != extrema.dtype()) rows = ops::cast(rows, extrema.dtype());
   const Tensor indices = Tensor::empty(extrema.sizes(), DType::I64, x.device());

@@ -15,17 +15,6 @@ using ops::keeps_dims;
 using ops::reduced_dims;
 using ops::reduced_sizes;
 
-// Writes f(element) over a fresh f32 or f64 tensor.
-template <class T, class F>
-void update_as(const Tensor& x, const F& f) {
-  T* data = x.writable<T>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) data[i] = f(data[i]);
-}
-template <class F>
-void update(const Tensor& x, const F& f) {
-  x.dtype() == DType::F64 ? update_as<double>(x, f) : update_as<float>(x, f);
-}
-
 std::vector<TensorType> infer_float(std::span<const TensorType> in, const Attrs& attrs) {
   ops::need_float(in[0], attrs);
   const Dims dims = reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
@@ -53,10 +42,10 @@ Tensors variance(const Op&, Inputs in, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, x.rank());
   const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
   const Tensor means = cpu::fold(x, dims, Combine::Sum);
-  update(means, [&]<class T>(T total) { return total / static_cast<T>(count); });
+  ops::update(means, [&]<class T>(T total) { return total / static_cast<T>(count); });
   const Tensor squares = cpu::fold(x, dims, Combine::Sum, Map::CenteredSquare, means);
   const double divisor = degrees(x, attrs);
-  update(squares, [&]<class T>(T total) {
+  ops::update(squares, [&]<class T>(T total) {
     const T value = total / static_cast<T>(divisor);
     return kRoot ? std::sqrt(value) : value;
   });
@@ -155,7 +144,7 @@ Tensors norm(const Op& op, Inputs in, const Attrs& attrs) {
   const Tensor x = ops::cast(in[0], dtype);
   const Tensor result =
       cpu::fold(x, reduced_dims(attrs, x.rank()), Combine::Sum, p == 2.0 ? Map::Square : Map::Abs);
-  if (p == 2.0) update(result, [](auto total) { return std::sqrt(total); });
+  if (p == 2.0) ops::update(result, [](auto total) { return std::sqrt(total); });
   return {finished(result, x, attrs, dtype)};
 }
 
@@ -202,7 +191,7 @@ Tensors logsumexp(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor x = ops::cast(in[0], dtype);
   const Dims dims = reduced_dims(attrs, x.rank());
   const Tensor m = cpu::fold(x, dims, Combine::Max);
-  update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
+  ops::update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
   const Tensor totals = cpu::fold(x, dims, Combine::Sum, Map::CenteredExp, m);
   return {finished(ops::log(totals) + m, x, attrs, dtype)};
 }

@@ -55,18 +55,11 @@ std::vector<TensorType> infer_mean(std::span<const TensorType> in, const Attrs& 
   return {reduced_type(in[0], attrs, dtype)};
 }
 
-void divide(const Tensor& totals, std::int64_t count) {
-  const auto each = [&]<class T>() {
-    T* data = totals.writable<T>();
-    for (std::int64_t i = 0; i < totals.numel(); ++i) data[i] /= static_cast<T>(count);
-  };
-  totals.dtype() == DType::F64 ? each.operator()<double>() : each.operator()<float>();
-}
-
 Tensors mean(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype());
   const Tensor totals = fold(converted(in[0], dtype), attrs, Combine::Sum);
-  divide(totals, ops::reduced_count(in[0].sizes(), reduced_dims(attrs, in[0].rank())));
+  const std::int64_t count = ops::reduced_count(in[0].sizes(), reduced_dims(attrs, in[0].rank()));
+  ops::update(totals, [&]<class T>(T total) { return total / static_cast<T>(count); });
   return {ops::cast(totals, dtype)};
 }
 
@@ -178,15 +171,10 @@ std::vector<TensorType> infer_truth(std::span<const TensorType> in, const Attrs&
   return {reduced_type(in[0], attrs, truth_dtype(in[0].dtype))};
 }
 
-// The identities of Max and Min, what an empty sequence gives, are below and above zero: false and true.
+// The identities of Max and Min of truth values, what an empty sequence gives, are false and true.
 template <Combine kCombine>
 Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor found = fold(in[0], attrs, kCombine, Map::NonZero);
-  const Tensor result = Tensor::empty(found.sizes(), DType::Bool, found.device());
-  const auto* from = found.data<std::int64_t>();
-  bool* to = result.writable<bool>();
-  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = from[i] > 0;
-  return {ops::cast(result, truth_dtype(in[0].dtype()))};
+  return {ops::cast(fold(in[0], attrs, kCombine, Map::Truth), truth_dtype(in[0].dtype()))};
 }
 
 // How many elements are not zero, or are, decides.
@@ -370,6 +358,7 @@ void add_fold_ops(OpTable& table) {
 
 void add_reduce_ops(OpTable& table) {
   add_fold_ops(table);
+  add_nan_sum_op(table);
   add_extremum_ops(table);
   add_moment_ops(table);
   add_scan_ops(table);

@@ -17,6 +17,7 @@ std::optional<cpu::Combine> combine_of(const Op& op);
 DType combined_dtype(DType x, DType result);
 
 void add_fold_ops(OpTable& table);      // reduce.cpp: sum prod mean amax amin any all count_nonzero
+void add_nan_sum_op(OpTable& table);    // nan_sum.cpp: nansum
 void add_extremum_ops(OpTable& table);  // extremum.cpp: max min and their forms, argmax argmin
 void add_moment_ops(OpTable& table);    // moments.cpp: var std norm logsumexp
 void add_scan_ops(OpTable& table);      // scan.cpp: cumsum cumprod

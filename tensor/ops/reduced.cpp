@@ -152,7 +152,7 @@ Tensors linear_jvp(const JvpArgs& args) { return bind(args.op, args.tangents, ar
 Tensors apply(const Op& op, Inputs inputs, std::initializer_list<Named> named) {
   Attrs attrs(op);
   for (const Named& each : named) attrs.set(each.name, each.value);
-  return bind(op, inputs, attrs);
+  return kiln::bind(op, inputs, attrs);
 }
 
 }  // namespace kiln::ops

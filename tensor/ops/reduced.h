@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tensor/functions.h"
+#include "tensor/parallel.h"
 
 namespace kiln::ops {
 
@@ -26,6 +27,19 @@ Tensor cast(const Tensor& x, DType dtype);
 Tensor dense(const Tensor& x, DType dtype);
 // f32 for halves, else `dtype`: what float kernels compute in.
 DType compute_dtype(DType dtype);
+
+// Writes f(element) over a fresh contiguous f32 or f64 tensor.
+template <class F>
+void update(const Tensor& x, const F& f) {
+  constexpr std::int64_t kGrain = 16384;
+  const auto each = [&]<class T>() {
+    T* data = x.writable<T>();
+    parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) data[i] = f(data[i]);
+    });
+  };
+  x.dtype() == DType::F64 ? each.template operator()<double>() : each.template operator()<float>();
+}
 
 // The dtype named by attribute `dtype`, or `otherwise`.
 DType dtype_or(const Attrs& attrs, DType otherwise);

@@ -91,6 +91,54 @@ TEST_CASE("sums follow the documented order", "[reduce][order]") {
   }
 }
 
+// Short rows are folded several at a time, and the first lanes of few rows while they are in registers.
+TEST_CASE("sums of few elements follow the documented order", "[reduce][order]") {
+  const Settings restore;
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    cpu::set_isa(isa);
+    for (const Dim count :
+         {1, 2, 5, 8, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 257}) {
+      for (const Dim outputs : {1, 3, 16, 37}) {
+        const Tensor x = noise({outputs, count, 1}, DType::F32, 7);
+        const Tensor wide = noise({outputs, count, 1}, DType::F64, 8);
+        const Tensor columns = noise({2, count, outputs}, DType::F32, 9);
+        INFO(outputs << " of " << count << " on " << name(isa));
+        CHECK(same_bits(cpu::fold(x, {1}, cpu::Combine::Sum), reference<float>(x, {1})));
+        CHECK(same_bits(cpu::fold(wide, {1}, cpu::Combine::Sum), reference<double>(wide, {1})));
+        CHECK(same_bits(cpu::fold(columns, {1}, cpu::Combine::Sum), reference<float>(columns, {1})));
+      }
+    }
+  }
+}
+
+// Maps read elements in chunks, halves in registers: what the composition gives, to the bit.
+TEST_CASE("mapped reductions of few elements are those of their compositions", "[reduce][order]") {
+  const Settings restore;
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    for (const Dim count : {1, 3, 16, 33, 100, 128, 129, 300}) {
+      Tensor x = noise({40, count}, dtype, 10, -3.0, 3.0);
+      set_element(x, 0, NAN);
+      for (const Tensor& each :
+           {x, strided(x), ops::transpose(cpu::contiguous_copy(ops::transpose(x, 0, 1), dtype), 0, 1)}) {
+        for (const std::string_view name :
+             {"nansum", "norm", "var", "logsumexp", "any", "all", "count_nonzero"}) {
+          const Op& op = OpTable::get().at(name);
+          Attrs attrs(op);
+          attrs.set("dim", Dims{1});
+          const Tensor body = op.decompose(op, Inputs(&each, 1), attrs)[0];
+          for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+            if (!cpu::has_isa(isa)) continue;
+            cpu::set_isa(isa);
+            INFO(name << " of " << to_string(each.type()) << " on " << kiln::cpu::name(isa));
+            CHECK(same_bits(op.eager(op, Inputs(&each, 1), attrs)[0], body));
+          }
+        }
+      }
+    }
+  }
+}
+
 // They may be combined in any groups, as the last of equals and the first that is no number stay the same.
 TEST_CASE("maxima and minima are the zero and the nan of the documented order", "[reduce][order]") {
   const Settings restore;
@@ -121,8 +169,9 @@ TEST_CASE("layout, threads and instruction set leave the bits of a reduction alo
   const Settings restore;
   const Dims shapes[] = {{64, 70, 33}, {3, 9000, 10}, {200, 3, 300}};
   for (const Dims& shape : shapes) {
-    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::Bool}) {
-      const Tensor x = noise(shape, dtype, 3, -3.0, 3.0);
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16, DType::U8, DType::I8,
+                              DType::I16, DType::I32, DType::I64, DType::Bool}) {
+      const Tensor x = noise(shape, dtype, 3, dtype == DType::U8 ? 0.0 : -3.0, 3.0);
       const Tensor layouts[] = {strided(x), backwards(x)};
       for (const Dims& dims : kSubsets) {
         for (const cpu::Combine combine :

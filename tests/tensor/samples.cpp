@@ -311,6 +311,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"clamp", clamp_samples},
     {"div.rounded", rounded_quotients},
     {"sum", over_dims},
+    {"nansum", over_dims},
     {"mean", over_dims},
     {"prod", prod_samples},
     {"amax", over_dims},

@@ -1,80 +1,13 @@
-// Owns the kernels of folds, compiled once per instruction set: rows, columns, and the maps before them.
+// Owns the kernels of folds, compiled once per instruction set: rows and columns.
 #include <algorithm>
 
 #include "tensor/cpu/fold_job.h"
 #include "tensor/cpu/isa/columns.h"
-#include "tensor/cpu/isa/elements.h"
+#include "tensor/cpu/isa/fold_loads.h"
 #include "tensor/cpu/isa/lanes.h"
-#include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
-
-// ---- Maps ------------------------------------------------------------------------------------------------
-
-struct Identity {
-  template <class T>
-  static T apply(T x, T) {
-    return x;
-  }
-};
-struct Square {
-  template <class T>
-  static T apply(T x, T) {
-    return x * x;
-  }
-};
-struct Abs {
-  template <class T>
-  static T apply(T x, T) {
-    return x < T(0) ? T(0) - x : x;
-  }
-};
-struct NonZero {
-  template <class T>
-  static T apply(T x, T) {
-    return x != T(0) ? T(1) : T(0);
-  }
-};
-struct CenteredSquare {
-  template <class T>
-  static T apply(T x, T c) {
-    return (x - c) * (x - c);
-  }
-};
-struct CenteredExp {
-  // A call per element would keep the loops from becoming vector code.
-  template <class T>
-  [[gnu::always_inline]] static T apply(T x, T c) {
-    return math::exp(x - c);
-  }
-};
-
-// What a map computes in: the accumulator, but counts of floats are integers.
-template <class M, class In>
-using MapResult = std::conditional_t<std::is_same_v<M, NonZero>, std::uint64_t, AccumulatorOf<In>>;
-
-template <class M, class In>
-void load(const std::byte* from, std::int64_t stride, std::int64_t count, const std::byte* centers,
-          std::int64_t center_stride, std::byte* to) {
-  using Acc = AccumulatorOf<In>;
-  const In* in = reinterpret_cast<const In*>(from);
-  const Acc* center = reinterpret_cast<const Acc*>(centers);
-  auto* out = reinterpret_cast<MapResult<M, In>*>(to);
-  if (center_stride != 0) {
-    for (std::int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<MapResult<M, In>>(M::apply(widen(in[i * stride]), center[i]));
-    return;
-  }
-  const Acc c = center != nullptr ? *center : Acc(0);
-  if (stride == 1) {
-    for (std::int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<MapResult<M, In>>(M::apply(widen(in[i]), c));
-  } else {
-    for (std::int64_t i = 0; i < count; ++i)
-      out[i] = static_cast<MapResult<M, In>>(M::apply(widen(in[i * stride]), c));
-  }
-}
 
 // ---- Walking ---------------------------------------------------------------------------------------------
 
@@ -119,16 +52,13 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 
-// Elements [first, first + count) of the sequence at `base`, one block.
-template <class C, class T>
-T fold_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
-             std::int64_t count) {
-  Lanes<C, T> lanes;
+// The lanes of elements [first, first + count) of the sequence at `base`, one block.
+template <class C, class T, class In>
+void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
+               std::int64_t count, Lanes<C, T>& lanes) {
   const std::int64_t stride = innermost_stride(job.reduced);
-  if (job.direct && job.reduced.rank <= 1 && (stride == 1 || count == 1)) {
-    lanes.add(reinterpret_cast<const T*>(base) + first * stride, count);
-    return lanes.result();
-  }
+  if (job.direct && job.reduced.rank <= 1 && (stride == 1 || count == 1))
+    return lanes.add(reinterpret_cast<const In*>(base) + first * stride, count);
   const FoldDims& reduced = job.reduced;
   const bool in_place = job.direct && stride == 1 && reduced.sizes[reduced.rank - 1] >= 4 * kReductionLanes;
   const std::int64_t wanted = in_place ? kReductionLanes : kChunk;
@@ -137,7 +67,7 @@ T fold_block(const FoldJob& job, const std::byte* base, const std::byte* center,
   while (count > 0) {
     const std::int64_t whole = std::min(cursor.run(), count) / kReductionLanes * kReductionLanes;
     if (in_place && whole > 0) {
-      lanes.add(reinterpret_cast<const T*>(base) + cursor.offset(), whole);
+      lanes.add(reinterpret_cast<const In*>(base) + cursor.offset(), whole);
       cursor.advance(whole);
       count -= whole;
       continue;
@@ -153,12 +83,95 @@ T fold_block(const FoldJob& job, const std::byte* base, const std::byte* center,
     lanes.add(chunk, size);
     count -= size;
   }
-  return lanes.result();
 }
 
-template <class C, class T>
+// The results of units one after the other, folded several at a time.
+template <class C, class T, class Out>
+class Results {
+ public:
+  using All = Lanes<C, T>;
+  using Vector = typename All::Vector;
+  explicit Results(Out* to) : to_(to) {}
+  ~Results() {
+    for (int k = 0; k < pending_; ++k) *to_++ = static_cast<Out>(All::fold_vector(vectors_[k]));
+  }
+  void add(const Vector& lanes) {
+    vectors_[pending_++] = lanes;
+    if (pending_ < All::kWidth) return;
+    pending_ = 0;
+    T results[All::kWidth];
+    if constexpr (sizeof(T) >= 4) {
+      const Vector all = All::fold_vectors(vectors_);
+      std::memcpy(results, &all, sizeof all);
+    } else {
+      for (int k = 0; k < All::kWidth; ++k) results[k] = All::fold_vector(vectors_[k]);
+    }
+    for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
+    to_ += All::kWidth;
+  }
+
+ private:
+  Out* to_;
+  int pending_ = 0;
+  Vector vectors_[All::kWidth];
+};
+
+// Rows of one block each with nothing between them.
+bool is_dense(const FoldJob& job) {
+  return job.blocks == 1 && job.centers == nullptr && job.reduced.rank == 1 && job.reduced.strides[0] == 1 &&
+         job.outputs.rank == 1 && job.outputs.strides[0] == job.count;
+}
+
+// Rows [begin, end) of elements as they lie: few, which kVectors vectors hold, or any number.
+template <class C, class T, int kVectors, class In, class Out>
+void fold_dense_few(const In* from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+  constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
+  if constexpr (kVectors < std::min(4, Lanes<C, T>::kCount)) {
+    if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
+  }
+  const std::int64_t last = size - (kVectors - 1) * kWidth;
+  Results<C, T, Out> results(to + begin);
+  for (std::int64_t row = begin; row < end; ++row)
+    results.add(Lanes<C, T>::template fold_few<kVectors>(from + row * size, last));
+}
+template <class C, class T, class In, class Out>
+void fold_dense(const In* from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+  if constexpr (sizeof(T) < 4) {
+    // A vector of them would hold several short rows: as wider elements fewer lanes are left to fold.
+    constexpr std::int64_t kShort = 64;
+    if (size <= kShort) return fold_dense<C, std::int32_t>(from, size, begin, end, to);
+  } else {
+    constexpr std::int64_t kFew = std::min(4, Lanes<C, T>::kCount) * Lanes<C, T>::kWidth;
+    if (size <= kFew) return fold_dense_few<C, T, 1>(from, size, begin, end, to);
+  }
+  Results<C, T, Out> results(to + begin);
+  for (std::int64_t row = begin; row < end; ++row) {
+    Lanes<C, T> lanes;
+    lanes.add(from + row * size, size);
+    results.add(lanes.folded());
+  }
+}
+
+// Likewise, of short rows whose elements are mapped: as many rows at a time as a chunk holds.
+template <class C, class T, class Out>
+void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
+  alignas(64) T chunk[kChunk];
+  const std::int64_t together = kChunk / job.count;
+  for (std::int64_t row = begin; row < end; row += together) {
+    const std::int64_t rows = std::min(together, end - row);
+    job.load(job.input + row * job.count * job.element_size, 1, rows * job.count, nullptr, 0,
+             reinterpret_cast<std::byte*>(chunk));
+    fold_dense<C, T>(static_cast<const T*>(chunk), job.count, 0, rows, to + row);
+  }
+}
+
+template <class C, class T, class In, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
-  T* results = reinterpret_cast<T*>(job.results);
+  Out* to = reinterpret_cast<Out*>(job.results);
+  if (is_dense(job) && job.direct)
+    return fold_dense<C, T>(reinterpret_cast<const In*>(job.input), job.count, begin, end, to);
+  if (is_dense(job) && job.count <= kChunk / 2) return fold_dense_chunks<C, T>(job, begin, end, to);
+  Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;
   std::int64_t block = begin % job.blocks;
   Cursor cursor(job.outputs, output);
@@ -166,8 +179,10 @@ void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::int64_t first = block * kReductionBlock;
     const std::byte* center =
         job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
-    results[unit] = fold_block<C, T>(job, job.input + cursor.offset() * job.element_size, center, first,
-                                     std::min(kReductionBlock, job.count - first));
+    Lanes<C, T> lanes;
+    add_block<C, T, In>(job, job.input + cursor.offset() * job.element_size, center, first,
+                        std::min(kReductionBlock, job.count - first), lanes);
+    results.add(lanes.folded());
     if (++block == job.blocks) {
       block = 0;
       ++output;
@@ -178,48 +193,55 @@ void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
 
 // ---- Columns: neighbouring outputs are combined as vectors -----------------------------------------------
 
-// Neighbouring outputs of a job and where one block of their sequences lies.
-template <class T>
-class TileSource {
+// Where one block of the sequences of neighbouring outputs lies.
+class TilePlaces {
  public:
-  TileSource(const FoldJob& job, const std::byte* input, std::int64_t stride, std::int64_t width,
-             const std::byte* centers)
-      : job_(job), input_(input), stride_(stride), width_(width), centers_(centers) {}
-
-  void start_block(std::int64_t first, std::int64_t count) {
-    first_ = first;
-    if (job_.reduced.rank <= 1) return;
-    Cursor cursor(job_.reduced, first);
+  TilePlaces(const FoldJob& job, const std::byte* input, std::int64_t first, std::int64_t count)
+      : job_(job), input_(input), first_(first) {
+    if (job.reduced.rank <= 1) return;
+    Cursor cursor(job.reduced, first);
     for (std::int64_t r = 0; r < count; ++r, cursor.advance(1)) offsets_[r] = cursor.offset();
   }
-  bool in_place() const { return job_.direct && stride_ == 1; }
-
-  const T* row(std::int64_t r, T* buffer) const {
-    const std::byte* from = input_ + offset(r) * job_.element_size;
-    if (in_place()) return reinterpret_cast<const T*>(from);
-    job_.load(from, stride_, width_, centers_, centers_ != nullptr, reinterpret_cast<std::byte*>(buffer));
-    return buffer;
-  }
-  std::int64_t ahead(std::int64_t r, std::int64_t s) const { return in_place() ? offset(s) - offset(r) : 0; }
-
- private:
   std::int64_t offset(std::int64_t r) const {
     return job_.reduced.rank > 1 ? offsets_[r] : (first_ + r) * innermost_stride(job_.reduced);
   }
+  const std::byte* row(std::int64_t r) const { return input_ + offset(r) * job_.element_size; }
+
+ private:
   const FoldJob& job_;
   const std::byte* input_;  // the first output's first element
-  std::int64_t stride_;     // between outputs
-  std::int64_t width_;
-  const std::byte* centers_;  // the first output's center
-  std::int64_t first_ = 0;
+  std::int64_t first_;
   std::int64_t offsets_[kReductionBlock];  // when no one stride tells
+};
+
+template <class In>
+struct TileInPlace {
+  static constexpr bool kInPlace = true;
+  const TilePlaces& places;
+  const In* row(std::int64_t r, void*) const { return reinterpret_cast<const In*>(places.row(r)); }
+  std::int64_t ahead(std::int64_t r, std::int64_t s) const { return places.offset(s) - places.offset(r); }
+};
+
+template <class T>
+struct LoadedTile {
+  static constexpr bool kInPlace = false;
+  const TilePlaces& places;
+  const FoldJob& job;
+  std::int64_t stride;  // between outputs
+  std::int64_t width;
+  const std::byte* centers;  // the first output's center
+  const T* row(std::int64_t r, T* buffer) const {
+    job.load(places.row(r), stride, width, centers, centers != nullptr, reinterpret_cast<std::byte*>(buffer));
+    return buffer;
+  }
+  std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
 };
 
 // Rows this narrow and without gaps are taken a whole group of lanes at a time.
 inline constexpr std::int64_t kFlatWidth = 128;
 
-template <class C, class T>
-void fold_flat(const T* from, std::int64_t count, std::int64_t width, T* acc) {
+template <class C, class T, class In>
+void fold_flat(const In* from, std::int64_t count, std::int64_t width, T* acc) {
   const std::int64_t used = std::min<std::int64_t>(kReductionLanes, count);
   const std::int64_t group = kReductionLanes * width;
   std::fill(acc, acc + used * width, C::template identity<T>());
@@ -234,17 +256,18 @@ void fold_flat(const T* from, std::int64_t count, std::int64_t width, T* acc) {
   }
 }
 
-template <class C, class T>
+template <class C, class T, class In, class Out>
 void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   FoldDims outer = job.outputs;
   const int last = --outer.rank;
   const std::int64_t size = outer.sizes[last];
   const std::int64_t stride = outer.strides[last];
   const std::int64_t tiles = (size + job.tile - 1) / job.tile;
-  T* results = reinterpret_cast<T*>(job.results);
+  Out* results = reinterpret_cast<Out*>(job.results);
   alignas(64) T memory[kReductionLanes * kFlatWidth];
   alignas(64) T buffers[4 * kMaxColumnTile];
   static_assert(6 * kMaxColumnTile <= kReductionLanes * kFlatWidth);
+  const bool in_place = job.direct && stride == 1;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles % job.blocks;
@@ -252,18 +275,25 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::int64_t output = row * size + column;
     const std::int64_t width = std::min(job.tile, size - column);
     const std::byte* input = job.input + (Cursor(outer, row).offset() + column * stride) * job.element_size;
-    const auto bytes = static_cast<std::int64_t>(sizeof(T));
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
-    TileSource<T> source(job, input, stride, width, job.centers ? job.centers + output * bytes : nullptr);
-    source.start_block(first, count);
     const FoldDims& reduced = job.reduced;
-    if (source.in_place() && reduced.rank == 1 && reduced.strides[0] == width && width <= kFlatWidth) {
-      fold_flat<C>(reinterpret_cast<const T*>(input) + first * width, count, width, memory);
+    if (in_place && reduced.rank == 1 && reduced.strides[0] == width && width <= kFlatWidth) {
+      fold_flat<C>(reinterpret_cast<const In*>(input) + first * width, count, width, memory);
     } else {
-      ColumnBlock<C, T, TileSource<T>>(source, count, width, memory, buffers).fold();
+      const TilePlaces places(job, input, first, count);
+      if (in_place) {
+        const TileInPlace<In> tile{places};
+        ColumnBlock<C, T, TileInPlace<In>>(tile, count, width, memory, buffers).fold();
+      } else {
+        const std::byte* centers =
+            job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
+        const LoadedTile<T> tile{places, job, stride, width, centers};
+        ColumnBlock<C, T, LoadedTile<T>>(tile, count, width, memory, buffers).fold();
+      }
     }
-    for (std::int64_t w = 0; w < width; ++w) results[(output + w) * job.blocks + block] = memory[w];
+    for (std::int64_t w = 0; w < width; ++w)
+      results[(output + w) * job.blocks + block] = static_cast<Out>(memory[w]);
   }
 }
 
@@ -280,42 +310,88 @@ void fold_blocks(const FoldJob& job, std::byte* to, std::int64_t begin, std::int
 
 // ---- The table -------------------------------------------------------------------------------------------
 
-template <class C, class T>
+// Elements of type In are combined as T and give results of type Out.
+template <class C, class T, class In = T, class Out = T>
 constexpr FoldKernel kernel() {
-  return {&fold_rows<C, T>, &fold_columns<C, T>, &fold_blocks<C, T>};
+  return {&fold_rows<C, T, In, Out>, &fold_columns<C, T, In, Out>, &fold_blocks<C, Out>};
 }
 
-template <class M>
-void fill_loads(LoadFn (&loads)[kDTypeCount]) {
-  const LoadFn all[kDTypeCount] = {&load<M, bool>,         &load<M, std::uint8_t>, &load<M, std::int8_t>,
-                                   &load<M, std::int16_t>, &load<M, std::int32_t>, &load<M, std::int64_t>,
-                                   &load<M, Half>,         &load<M, BFloat16>,     &load<M, float>,
-                                   &load<M, double>};
-  std::copy(all, all + kDTypeCount, loads);
+template <class C>
+void add_float_kernels(FoldKernel (&kernels)[kDTypeCount]) {
+  kernels[static_cast<int>(DType::F16)] = kernel<C, float, Half>();
+  kernels[static_cast<int>(DType::BF16)] = kernel<C, float, BFloat16>();
+  kernels[static_cast<int>(DType::F32)] = kernel<C, float>();
+  kernels[static_cast<int>(DType::F64)] = kernel<C, double>();
+}
+// Sums and products of integers wrap: unsigned arithmetic.
+template <class C>
+void add_total_kernels(FoldKernel (&kernels)[kDTypeCount]) {
+  add_float_kernels<C>(kernels);
+  kernels[static_cast<int>(DType::I64)] = kernel<C, std::uint64_t>();
+}
+template <class C>
+void add_extremum_kernels(FoldKernel (&kernels)[kDTypeCount]) {
+  add_float_kernels<C>(kernels);
+  kernels[static_cast<int>(DType::Bool)] = kernel<C, std::uint8_t>();
+  kernels[static_cast<int>(DType::U8)] = kernel<C, std::uint8_t>();
+  kernels[static_cast<int>(DType::I8)] = kernel<C, std::int8_t>();
+  kernels[static_cast<int>(DType::I16)] = kernel<C, std::int16_t>();
+  kernels[static_cast<int>(DType::I32)] = kernel<C, std::int32_t>();
+  kernels[static_cast<int>(DType::I64)] = kernel<C, std::int64_t>();
 }
 
 // Maps that only floats have.
 template <class M>
-void fill_float_loads(LoadFn (&loads)[kDTypeCount]) {
+void add_float_loads(LoadFn (&loads)[kDTypeCount]) {
   loads[static_cast<int>(DType::F16)] = &load<M, Half>;
   loads[static_cast<int>(DType::BF16)] = &load<M, BFloat16>;
   loads[static_cast<int>(DType::F32)] = &load<M, float>;
   loads[static_cast<int>(DType::F64)] = &load<M, double>;
 }
+void add_identity_loads(LoadFn (&loads)[kDTypeCount]) {
+  add_float_loads<Identity>(loads);
+  loads[static_cast<int>(DType::Bool)] = &load<Identity, bool>;
+  loads[static_cast<int>(DType::U8)] = &load<Identity, std::uint8_t>;
+  loads[static_cast<int>(DType::I8)] = &load<Identity, std::int8_t>;
+  loads[static_cast<int>(DType::I16)] = &load<Identity, std::int16_t>;
+  loads[static_cast<int>(DType::I32)] = &load<Identity, std::int32_t>;
+  loads[static_cast<int>(DType::I64)] = &load<Identity, std::int64_t>;
+}
+void add_kept_loads(LoadFn (&loads)[kDTypeCount]) {
+  loads[static_cast<int>(DType::Bool)] = &load_kept<std::uint8_t>;
+  loads[static_cast<int>(DType::U8)] = &load_kept<std::uint8_t>;
+  loads[static_cast<int>(DType::I8)] = &load_kept<std::int8_t>;
+  loads[static_cast<int>(DType::I16)] = &load_kept<std::int16_t>;
+  loads[static_cast<int>(DType::I32)] = &load_kept<std::int32_t>;
+  loads[static_cast<int>(DType::I64)] = &load_kept<std::int64_t>;
+}
+template <class Out>
+void add_nonzero_loads(LoadFn (&loads)[kDTypeCount]) {
+  const LoadFn all[kDTypeCount] = {&load_nonzero<Out, bool>,         &load_nonzero<Out, std::uint8_t>,
+                                   &load_nonzero<Out, std::int8_t>,  &load_nonzero<Out, std::int16_t>,
+                                   &load_nonzero<Out, std::int32_t>, &load_nonzero<Out, std::int64_t>,
+                                   &load_nonzero<Out, Half>,         &load_nonzero<Out, BFloat16>,
+                                   &load_nonzero<Out, float>,        &load_nonzero<Out, double>};
+  std::copy(all, all + kDTypeCount, loads);
+}
 
 FoldKernels build() {
-  // Sums and products of integers wrap: unsigned arithmetic.
-  FoldKernels kernels{{{kernel<SumOf, std::uint64_t>(), kernel<SumOf, float>(), kernel<SumOf, double>()},
-                       {kernel<ProdOf, std::uint64_t>(), kernel<ProdOf, float>(), kernel<ProdOf, double>()},
-                       {kernel<MaxOf, std::int64_t>(), kernel<MaxOf, float>(), kernel<MaxOf, double>()},
-                       {kernel<MinOf, std::int64_t>(), kernel<MinOf, float>(), kernel<MinOf, double>()}},
-                      {}};
-  fill_loads<Identity>(kernels.load[static_cast<int>(Map::Identity)]);
-  fill_loads<NonZero>(kernels.load[static_cast<int>(Map::NonZero)]);
-  fill_float_loads<Square>(kernels.load[static_cast<int>(Map::Square)]);
-  fill_float_loads<Abs>(kernels.load[static_cast<int>(Map::Abs)]);
-  fill_float_loads<CenteredSquare>(kernels.load[static_cast<int>(Map::CenteredSquare)]);
-  fill_float_loads<CenteredExp>(kernels.load[static_cast<int>(Map::CenteredExp)]);
+  FoldKernels kernels{};
+  const auto of = [&](Combine combine) -> auto& { return kernels.fold[static_cast<int>(combine)]; };
+  add_total_kernels<SumOf>(of(Combine::Sum));
+  add_total_kernels<ProdOf>(of(Combine::Prod));
+  add_extremum_kernels<MaxOf>(of(Combine::Max));
+  add_extremum_kernels<MinOf>(of(Combine::Min));
+  const auto loads = [&](Map map) -> auto& { return kernels.load[static_cast<int>(map)]; };
+  add_identity_loads(loads(Map::Identity));
+  add_kept_loads(kernels.kept);
+  add_nonzero_loads<std::uint64_t>(loads(Map::NonZero));
+  add_nonzero_loads<std::uint8_t>(loads(Map::Truth));
+  add_float_loads<Square>(loads(Map::Square));
+  add_float_loads<Abs>(loads(Map::Abs));
+  add_float_loads<NanToZero>(loads(Map::NanToZero));
+  add_float_loads<CenteredSquare>(loads(Map::CenteredSquare));
+  add_float_loads<CenteredExp>(loads(Map::CenteredExp));
   return kernels;
 }
 

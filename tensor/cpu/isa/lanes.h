@@ -2,26 +2,16 @@
 // trees. Included only by files that are compiled once per instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
+#include "tensor/cpu/isa/wide_load.h"
 #include "tensor/fixed_order.h"
 
 namespace kiln::cpu::KILN_ISA {
-
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
 
 // Each works on scalars and on vectors alike.
 struct SumOf {
@@ -81,69 +71,126 @@ struct MinOf {
   }
 };
 
-template <class Vector, class T>
-inline Vector load_vector(const T* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
+// Integers give the same bits in whatever order they are combined.
+template <class T>
+inline constexpr bool kAnyOrder = std::is_integral_v<T>;
 
 // The lanes of one block, in registers. Chunks are multiples of the lanes but for the last.
 template <class C, class T>
 class Lanes {
  public:
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int kCount = kReductionLanes / kWidth;
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  static constexpr int kLanes = std::max(kReductionLanes, kWidth);  // more than the order has: integers
+  static constexpr int kCount = kLanes / kWidth;
+  using Vector = WideVector<T>;
 
   Lanes() {
-    for (int k = 0; k < kCount; ++k) acc_[k] = Vector{} + C::template identity<T>();
+    for (int k = 0; k < kCount; ++k) acc_[k] = identity();
   }
 
-  void add(const T* from, std::int64_t count) {
+  // Elements of T, or narrower ones that widen to it.
+  template <class In>
+  void add(const In* from, std::int64_t count) {
     Vector acc[kCount];
     assign(acc, acc_);
     std::int64_t i = 0;
-    if constexpr (C::kAssociative && kCount <= 2) i = add_quarters(acc, from, count);
-    for (; i + kReductionLanes <= count; i += kReductionLanes) add_group(acc, from + i);
+    if constexpr (C::kAssociative && kCount <= 2) {
+      if (count >= 4 * kLanes) i = add_quarters(acc, from, count);
+    }
+    for (; i + kLanes <= count; i += kLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
   }
 
-  T result() const {
+  // The lanes folded in halves until one vector is left.
+  Vector folded() const {
     Vector acc[kCount];
     assign(acc, acc_);
 #pragma GCC unroll 8
     for (int half = kCount / 2; half >= 1; half /= 2)
       for (int k = 0; k < half; ++k) acc[k] = C::apply(acc[k], acc[k + half]);
+    return acc[0];
+  }
+  T result() const { return fold_vector(folded()); }
+
+  // The same of at most kVectors vectors of elements, the last of which has `last` of them.
+  template <int kVectors, class In>
+  [[gnu::always_inline]] static Vector fold_few(const In* from, std::int64_t last) {
+    static_assert(kVectors <= kCount);
+    Vector acc[kVectors];
+#pragma GCC unroll 4
+    for (int k = 0; k < kVectors; ++k) {
+      const In* each = from + k * kWidth;
+      acc[k] = C::apply(identity(), k + 1 < kVectors || last == kWidth
+                                        ? load_wide<T>(each)
+                                        : load_some<T>(each, last, C::template identity<T>()));
+    }
+#pragma GCC unroll 8
+    for (int half = kCount / 2; half >= 1; half /= 2)
+      for (int k = 0; k < half && k + half < kVectors; ++k) acc[k] = C::apply(acc[k], acc[k + half]);
+    return acc[0];
+  }
+
+  // The rest of the way, of one vector or of as many as a vector holds: result k is that of vectors[k].
+  static T fold_vector(const Vector& vector) {
     T lane[kWidth];
-    std::memcpy(lane, &acc[0], sizeof lane);
+    std::memcpy(lane, &vector, sizeof lane);
 #pragma GCC unroll 8
     for (int half = kWidth / 2; half >= 1; half /= 2)
       for (int j = 0; j < half; ++j) lane[j] = C::apply(lane[j], lane[j + half]);
     return lane[0];
   }
+  static Vector fold_vectors(Vector (&vectors)[kWidth]) {
+    fold_pairs<kWidth>(vectors);
+    return vectors[0];
+  }
+  static Vector identity() { return Vector{} + C::template identity<T>(); }
 
  private:
+  // Each vector holds kWidth / kBlock stretches of kBlock lanes. Halves of the stretches are combined, those
+  // of two vectors at a time, so that half as many full vectors are left.
+  template <int kBlock>
+  static void fold_pairs(Vector (&vectors)[kWidth]) {
+    constexpr int kLeft = kBlock / 2;
+#pragma GCC unroll 32
+    for (int k = 0; k < kLeft; ++k) {
+      const Vector low = pick_halves<kBlock>(vectors[2 * k], vectors[2 * k + 1], 0);
+      const Vector high = pick_halves<kBlock>(vectors[2 * k], vectors[2 * k + 1], kLeft);
+      vectors[k] = C::apply(low, high);
+    }
+    if constexpr (kLeft > 1) fold_pairs<kLeft>(vectors);
+  }
+  // The lower halves (or those from `offset`) of the stretches of a, then of b.
+  template <int kBlock>
+  [[gnu::always_inline]] static Vector pick_halves(Vector a, Vector b, int offset) {
+    using Lane = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    typedef Lane Mask __attribute__((vector_size(kVectorBytes)));
+    constexpr int kHalf = kBlock / 2;
+    Mask mask{};
+#pragma GCC unroll 32
+    for (int j = 0; j < kWidth; ++j) mask[j] = j / kHalf * kBlock + j % kHalf + offset;
+    return __builtin_shuffle(a, b, mask);
+  }
+
   // Vector by vector: a copy of the whole array would go through narrower registers and stall.
   static void assign(Vector (&to)[kCount], const Vector (&from)[kCount]) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) to[k] = from[k];
   }
-  static void add_group(Vector (&acc)[kCount], const T* from) {
+  template <class In>
+  static void add_group(Vector (&acc)[kCount], const In* from) {
 #pragma GCC unroll 16
-    for (int k = 0; k < kCount; ++k) {
-      acc[k] = C::apply(acc[k], load_vector<Vector>(from + k * kWidth));
-    }
+    for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], load_wide<T>(from + k * kWidth));
   }
   // Where few vectors hold the lanes: four stretches side by side, so that one step need not wait for the one
   // before; then the four in their order. Tells how many elements it took.
-  static std::int64_t add_quarters(Vector (&acc)[kCount], const T* from, std::int64_t count) {
-    const std::int64_t quarter = count / (4 * kReductionLanes) * kReductionLanes;
+  template <class In>
+  static std::int64_t add_quarters(Vector (&acc)[kCount], const In* from, std::int64_t count) {
+    const std::int64_t quarter = count / (4 * kLanes) * kLanes;
     Vector numbers[kCount];
     assign(numbers, acc);
     const auto by_one_comparison = [](Vector a, Vector b) { return C::apply_numbers(a, b); };
-    if (!add_stretches<true>(numbers, from, quarter, by_one_comparison)) {
+    if (!add_stretches<!kAnyOrder<T>>(numbers, from, quarter, by_one_comparison)) {
       assign(acc, numbers);
     } else {
       add_stretches<false>(acc, from, quarter, [](Vector a, Vector b) { return C::apply(a, b); });
@@ -151,19 +198,19 @@ class Lanes {
     return 4 * quarter;
   }
   // Tells, when it looks, whether any operand is not a number.
-  template <bool kLooks, class Apply>
-  static bool add_stretches(Vector (&acc)[kCount], const T* from, std::int64_t quarter, const Apply& apply) {
+  template <bool kLooks, class In, class Apply>
+  static bool add_stretches(Vector (&acc)[kCount], const In* from, std::int64_t quarter, const Apply& apply) {
     Vector stretch[4][kCount];
     assign(stretch[0], acc);
     for (int q = 1; q < 4; ++q)
-      for (Vector& each : stretch[q]) each = Vector{} + C::template identity<T>();
-    auto nans = unordered(acc[0], acc[kCount - 1]);
-    for (std::int64_t i = 0; i < quarter; i += kReductionLanes) {
+      for (Vector& each : stretch[q]) each = identity();
+    std::uint32_t nans = kLooks ? unordered(acc[0], acc[kCount - 1]) : 0;
+    for (std::int64_t i = 0; i < quarter; i += kLanes) {
 #pragma GCC unroll 4
       for (int q = 0; q < 4; ++q) {
         Vector next[kCount];
 #pragma GCC unroll 2
-        for (int k = 0; k < kCount; ++k) next[k] = load_vector<Vector>(from + q * quarter + i + k * kWidth);
+        for (int k = 0; k < kCount; ++k) next[k] = load_wide<T>(from + q * quarter + i + k * kWidth);
         if (kLooks) nans |= unordered(next[0], next[kCount - 1]);
 #pragma GCC unroll 2
         for (int k = 0; k < kCount; ++k) stretch[q][k] = apply(stretch[q][k], next[k]);
@@ -174,7 +221,7 @@ class Lanes {
       for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], stretch[q][k]);
     return nans != 0;
   }
-  // Lanes where either is not a number. Few vectors hold all lanes only where they are so wide.
+  // Lanes where either is not a number. Few vectors hold all lanes of floats only where they are so wide.
   static std::uint32_t unordered([[maybe_unused]] Vector a, [[maybe_unused]] Vector b) {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<T, float>)
@@ -183,18 +230,15 @@ class Lanes {
     return ~0U;
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
-  static void add_rest(Vector (&acc)[kCount], const T* from, std::int64_t count) {
+  template <class In>
+  static void add_rest(Vector (&acc)[kCount], const In* from, std::int64_t count) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) {
       const std::int64_t left = count - k * kWidth;
       if (left <= 0) return;
-      if (left >= kWidth) {
-        acc[k] = C::apply(acc[k], load_vector<Vector>(from + k * kWidth));
-        continue;
-      }
-      T rest[kWidth];
-      for (int j = 0; j < kWidth; ++j) rest[j] = j < left ? from[k * kWidth + j] : C::template identity<T>();
-      acc[k] = C::apply(acc[k], load_vector<Vector>(rest));
+      acc[k] =
+          C::apply(acc[k], left >= kWidth ? load_wide<T>(from + k * kWidth)
+                                          : load_some<T>(from + k * kWidth, left, C::template identity<T>()));
     }
   }
   Vector acc_[kCount];

@@ -130,6 +130,7 @@ void fold_lanes(const NormLanesJob& job, std::int64_t begin, std::int64_t end) {
 template <class E>
 class NormTile {
  public:
+  static constexpr bool kInPlace = false;
   using A = AccumulatorOf<E>;
   NormTile(const NormColumnsJob& job, std::int64_t first, std::int64_t column, std::int64_t width)
       : job_(job), first_(first), column_(column), width_(width) {}
