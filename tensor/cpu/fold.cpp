@@ -110,6 +110,23 @@ void combine_blocks(const FoldJob& job, const FoldKernel& kernel, const Tensor& 
                [&](std::int64_t begin, std::int64_t end) { kernel.blocks(job, to, begin, end); });
 }
 
+// The kernel for elements of a dtype and how it gets them: as they are, mapped as it reads, or by `load`.
+const FoldKernel& choose(DType read, DType result, Combine combine, Map map, FoldJob& job) {
+  const FoldKernels& kernels = fold_kernels();
+  const auto from = static_cast<std::size_t>(read);
+  const auto& folds = kernels.fold[static_cast<std::size_t>(combine)];
+  job.load = kernels.load[static_cast<std::size_t>(map)][from];
+  const FoldKernel& mapped = kernels.mapped_sum[static_cast<std::size_t>(map)][from];
+  job.direct = true;
+  if (combine == Combine::Sum && mapped.rows != nullptr) return mapped;
+  const bool is_half = read == DType::F16 || read == DType::BF16;
+  const bool as_they_are = read == result && (map == Map::Identity || map == Map::Truth);
+  if (as_they_are && map == Map::Identity && !is_float(read)) job.load = kernels.kept[from];
+  if (as_they_are || (map == Map::Identity && is_half)) return folds[from];
+  job.direct = false;
+  return folds[static_cast<std::size_t>(result)];
+}
+
 }  // namespace
 
 DType accumulator_of(DType dtype) {
@@ -149,16 +166,8 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   job.blocks = reduction_blocks(job.count);
   job.input = x.raw();
   job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
-  const bool is_half = x.dtype() == DType::F16 || x.dtype() == DType::BF16;
-  job.direct =
-      map == Map::Identity ? dtype == x.dtype() || is_half : map == Map::Truth && x.dtype() == DType::Bool;
   if (centers) job.centers = centers.raw();
-  const FoldKernels& kernels = fold_kernels();
-  const auto read = static_cast<std::size_t>(x.dtype());
-  const bool kept = map == Map::Identity && dtype == x.dtype() && !is_float(dtype);
-  job.load = kept ? kernels.kept[read] : kernels.load[static_cast<int>(map)][read];
-  const FoldKernel& kernel =
-      kernels.fold[static_cast<int>(combine)][static_cast<int>(job.direct ? x.dtype() : dtype)];
+  const FoldKernel& kernel = choose(x.dtype(), dtype, combine, map, job);
   if (job.blocks == 1) {
     job.results = result.raw_writable();
     run(job, kernel, outputs);

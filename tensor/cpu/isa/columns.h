@@ -9,8 +9,8 @@
 namespace kiln::cpu::KILN_ISA {
 
 // acc[i] takes rows[0][i], rows[1][i], … in turn. What will be wanted next lies `ahead` elements further.
-template <class C, int kRows, class T, class In>
-void combine(T* __restrict acc, const In* const (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
+template <class C, int kRows, class T, class P>
+void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
   using Vector = WideVector<T>;
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   std::int64_t i = 0;
@@ -18,7 +18,7 @@ void combine(T* __restrict acc, const In* const (&rows)[kRows], std::int64_t cou
     Vector a = load_vector<Vector>(acc + i);
 #pragma GCC unroll 4
     for (int k = 0; k < kRows; ++k) {
-      __builtin_prefetch(rows[k] + i + ahead);
+      __builtin_prefetch(address(rows[k] + (i + ahead)));
       a = C::apply(a, load_wide<T>(rows[k] + i));
     }
     std::memcpy(acc + i, &a, sizeof a);
@@ -27,9 +27,10 @@ void combine(T* __restrict acc, const In* const (&rows)[kRows], std::int64_t cou
     for (int k = 0; k < kRows; ++k) acc[i] = C::apply(acc[i], static_cast<T>(widen(rows[k][i])));
 }
 
-template <class C, class T, class In>
-void combine(T* __restrict acc, const In* from, std::int64_t count) {
-  combine<C, 1>(acc, {from}, count);
+template <class C, class T, class P>
+void combine(T* __restrict acc, P from, std::int64_t count) {
+  const P rows[] = {from};
+  combine<C, 1>(acc, rows, count);
 }
 
 // One block of the sequences of `width` outputs. `source.row(r, buffer)` gives the r-th elements of all of

@@ -53,12 +53,12 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 
 // The lanes of elements [first, first + count) of the sequence at `base`, one block.
-template <class C, class T, class In>
+template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
                std::int64_t count, Lanes<C, T>& lanes) {
   const std::int64_t stride = innermost_stride(job.reduced);
   if (job.direct && job.reduced.rank <= 1 && (stride == 1 || count == 1))
-    return lanes.add(reinterpret_cast<const In*>(base) + first * stride, count);
+    return lanes.add(pointer_at<P>(base) + first * stride, count);
   const FoldDims& reduced = job.reduced;
   const bool in_place = job.direct && stride == 1 && reduced.sizes[reduced.rank - 1] >= 4 * kReductionLanes;
   const std::int64_t wanted = in_place ? kReductionLanes : kChunk;
@@ -67,7 +67,7 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
   while (count > 0) {
     const std::int64_t whole = std::min(cursor.run(), count) / kReductionLanes * kReductionLanes;
     if (in_place && whole > 0) {
-      lanes.add(reinterpret_cast<const In*>(base) + cursor.offset(), whole);
+      lanes.add(pointer_at<P>(base) + cursor.offset(), whole);
       cursor.advance(whole);
       count -= whole;
       continue;
@@ -123,8 +123,8 @@ bool is_dense(const FoldJob& job) {
 }
 
 // Rows [begin, end) of elements as they lie: few, which kVectors vectors hold, or any number.
-template <class C, class T, int kVectors, class In, class Out>
-void fold_dense_few(const In* from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+template <class C, class T, int kVectors, class P, class Out>
+void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   if constexpr (kVectors < std::min(4, Lanes<C, T>::kCount)) {
     if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
@@ -134,8 +134,8 @@ void fold_dense_few(const In* from, std::int64_t size, std::int64_t begin, std::
   for (std::int64_t row = begin; row < end; ++row)
     results.add(Lanes<C, T>::template fold_few<kVectors>(from + row * size, last));
 }
-template <class C, class T, class In, class Out>
-void fold_dense(const In* from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+template <class C, class T, class P, class Out>
+void fold_dense(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
   if constexpr (sizeof(T) < 4) {
     // A vector of them would hold several short rows: as wider elements fewer lanes are left to fold.
     constexpr std::int64_t kShort = 64;
@@ -165,11 +165,11 @@ void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end,
   }
 }
 
-template <class C, class T, class In, class Out>
+template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
   if (is_dense(job) && job.direct)
-    return fold_dense<C, T>(reinterpret_cast<const In*>(job.input), job.count, begin, end, to);
+    return fold_dense<C, T>(pointer_at<P>(job.input), job.count, begin, end, to);
   if (is_dense(job) && job.count <= kChunk / 2) return fold_dense_chunks<C, T>(job, begin, end, to);
   Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;
@@ -180,8 +180,8 @@ void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::byte* center =
         job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
     Lanes<C, T> lanes;
-    add_block<C, T, In>(job, job.input + cursor.offset() * job.element_size, center, first,
-                        std::min(kReductionBlock, job.count - first), lanes);
+    add_block<C, T, P>(job, job.input + cursor.offset() * job.element_size, center, first,
+                       std::min(kReductionBlock, job.count - first), lanes);
     results.add(lanes.folded());
     if (++block == job.blocks) {
       block = 0;
@@ -214,11 +214,11 @@ class TilePlaces {
   std::int64_t offsets_[kReductionBlock];  // when no one stride tells
 };
 
-template <class In>
+template <class P>
 struct TileInPlace {
   static constexpr bool kInPlace = true;
   const TilePlaces& places;
-  const In* row(std::int64_t r, void*) const { return reinterpret_cast<const In*>(places.row(r)); }
+  P row(std::int64_t r, void*) const { return pointer_at<P>(places.row(r)); }
   std::int64_t ahead(std::int64_t r, std::int64_t s) const { return places.offset(s) - places.offset(r); }
 };
 
@@ -240,15 +240,15 @@ struct LoadedTile {
 // Rows this narrow and without gaps are taken a whole group of lanes at a time.
 inline constexpr std::int64_t kFlatWidth = 128;
 
-template <class C, class T, class In>
-void fold_flat(const In* from, std::int64_t count, std::int64_t width, T* acc) {
+template <class C, class T, class P>
+void fold_flat(P from, std::int64_t count, std::int64_t width, T* acc) {
   const std::int64_t used = std::min<std::int64_t>(kReductionLanes, count);
   const std::int64_t group = kReductionLanes * width;
   std::fill(acc, acc + used * width, C::template identity<T>());
   std::int64_t r = 0;
-  for (; r + 4 * kReductionLanes <= count; r += 4 * kReductionLanes, from += 4 * group)
+  for (; r + 4 * kReductionLanes <= count; r += 4 * kReductionLanes, from = from + 4 * group)
     combine<C, 4>(acc, {from, from + group, from + 2 * group, from + 3 * group}, group);
-  for (; r < count; r += kReductionLanes, from += group)
+  for (; r < count; r += kReductionLanes, from = from + group)
     combine<C>(acc, from, std::min<std::int64_t>(kReductionLanes, count - r) * width);
   for (std::int64_t half = kReductionLanes / 2, left = used; half >= 1;
        left = std::min(left, half), half /= 2) {
@@ -256,7 +256,7 @@ void fold_flat(const In* from, std::int64_t count, std::int64_t width, T* acc) {
   }
 }
 
-template <class C, class T, class In, class Out>
+template <class C, class T, class P, class Out>
 void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   FoldDims outer = job.outputs;
   const int last = --outer.rank;
@@ -279,12 +279,12 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
     const FoldDims& reduced = job.reduced;
     if (in_place && reduced.rank == 1 && reduced.strides[0] == width && width <= kFlatWidth) {
-      fold_flat<C>(reinterpret_cast<const In*>(input) + first * width, count, width, memory);
+      fold_flat<C>(pointer_at<P>(input) + first * width, count, width, memory);
     } else {
       const TilePlaces places(job, input, first, count);
       if (in_place) {
-        const TileInPlace<In> tile{places};
-        ColumnBlock<C, T, TileInPlace<In>>(tile, count, width, memory, buffers).fold();
+        const TileInPlace<P> tile{places};
+        ColumnBlock<C, T, TileInPlace<P>>(tile, count, width, memory, buffers).fold();
       } else {
         const std::byte* centers =
             job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
@@ -310,16 +310,16 @@ void fold_blocks(const FoldJob& job, std::byte* to, std::int64_t begin, std::int
 
 // ---- The table -------------------------------------------------------------------------------------------
 
-// Elements of type In are combined as T and give results of type Out.
-template <class C, class T, class In = T, class Out = T>
+// What pointers P lead to is combined as T and gives results of type Out.
+template <class C, class T, class P = const T*, class Out = T>
 constexpr FoldKernel kernel() {
-  return {&fold_rows<C, T, In, Out>, &fold_columns<C, T, In, Out>, &fold_blocks<C, Out>};
+  return {&fold_rows<C, T, P, Out>, &fold_columns<C, T, P, Out>, &fold_blocks<C, Out>};
 }
 
 template <class C>
 void add_float_kernels(FoldKernel (&kernels)[kDTypeCount]) {
-  kernels[static_cast<int>(DType::F16)] = kernel<C, float, Half>();
-  kernels[static_cast<int>(DType::BF16)] = kernel<C, float, BFloat16>();
+  kernels[static_cast<int>(DType::F16)] = kernel<C, float, const Half*>();
+  kernels[static_cast<int>(DType::BF16)] = kernel<C, float, const BFloat16*>();
   kernels[static_cast<int>(DType::F32)] = kernel<C, float>();
   kernels[static_cast<int>(DType::F64)] = kernel<C, double>();
 }
@@ -375,6 +375,14 @@ void add_nonzero_loads(LoadFn (&loads)[kDTypeCount]) {
   std::copy(all, all + kDTypeCount, loads);
 }
 
+template <class M>
+void add_mapped_sums(FoldKernel (&kernels)[kDTypeCount]) {
+  kernels[static_cast<int>(DType::F16)] = kernel<SumOf, float, Mapped<M, Half>>();
+  kernels[static_cast<int>(DType::BF16)] = kernel<SumOf, float, Mapped<M, BFloat16>>();
+  kernels[static_cast<int>(DType::F32)] = kernel<SumOf, float, Mapped<M, float>>();
+  kernels[static_cast<int>(DType::F64)] = kernel<SumOf, double, Mapped<M, double>>();
+}
+
 FoldKernels build() {
   FoldKernels kernels{};
   const auto of = [&](Combine combine) -> auto& { return kernels.fold[static_cast<int>(combine)]; };
@@ -382,6 +390,10 @@ FoldKernels build() {
   add_total_kernels<ProdOf>(of(Combine::Prod));
   add_extremum_kernels<MaxOf>(of(Combine::Max));
   add_extremum_kernels<MinOf>(of(Combine::Min));
+  const auto sums = [&](Map map) -> auto& { return kernels.mapped_sum[static_cast<int>(map)]; };
+  add_mapped_sums<Square>(sums(Map::Square));
+  add_mapped_sums<Abs>(sums(Map::Abs));
+  add_mapped_sums<NanToZero>(sums(Map::NanToZero));
   const auto loads = [&](Map map) -> auto& { return kernels.load[static_cast<int>(map)]; };
   add_identity_loads(loads(Map::Identity));
   add_kept_loads(kernels.kept);

@@ -23,13 +23,13 @@ struct Square {
 struct Abs {
   template <class T>
   static T apply(T x, T) {
-    return x < T(0) ? T(0) - x : x;
+    return x < T{} ? T{} - x : x;
   }
 };
 struct NanToZero {
   template <class T>
   static T apply(T x, T) {
-    return x != x ? T(0) : x;
+    return x != x ? T{} : x;
   }
 };
 struct CenteredSquare {
@@ -45,6 +45,40 @@ struct CenteredExp {
     return math::exp(x - c);
   }
 };
+
+// Floats that are mapped in registers on their way from memory, as a pointer to what is combined. The map
+// leaves 0 what it is, and what is read beyond the end is 0.
+template <class M, class In>
+struct Mapped {
+  using T = AccumulatorOf<In>;
+  const In* from;
+  T operator[](std::int64_t i) const { return M::apply(T(widen(from[i])), T{}); }
+};
+template <class M, class In>
+Mapped<M, In> operator+(Mapped<M, In> p, std::int64_t n) {
+  return {p.from + n};
+}
+template <class M, class In>
+const void* address(Mapped<M, In> p) {
+  return p.from;
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_wide(Mapped<M, In> p) {
+  return M::apply(load_wide<T>(p.from), WideVector<T>{});
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_some(Mapped<M, In> p, std::int64_t count, T) {
+  return M::apply(load_some<T>(p.from, count, T{}), WideVector<T>{});
+}
+
+// A pointer to elements, whether they are mapped or not.
+template <class P>
+P pointer_at(const std::byte* from) {
+  if constexpr (std::is_pointer_v<P>)
+    return reinterpret_cast<P>(from);
+  else
+    return {reinterpret_cast<decltype(P::from)>(from)};
+}
 
 template <class In>
 inline constexpr bool kIsHalf = std::is_same_v<In, Half> || std::is_same_v<In, BFloat16>;

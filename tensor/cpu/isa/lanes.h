@@ -88,9 +88,9 @@ class Lanes {
     for (int k = 0; k < kCount; ++k) acc_[k] = identity();
   }
 
-  // Elements of T, or narrower ones that widen to it.
-  template <class In>
-  void add(const In* from, std::int64_t count) {
+  // From a pointer to elements of T, or to narrower ones that widen to it.
+  template <class P>
+  void add(P from, std::int64_t count) {
     Vector acc[kCount];
     assign(acc, acc_);
     std::int64_t i = 0;
@@ -114,13 +114,13 @@ class Lanes {
   T result() const { return fold_vector(folded()); }
 
   // The same of at most kVectors vectors of elements, the last of which has `last` of them.
-  template <int kVectors, class In>
-  [[gnu::always_inline]] static Vector fold_few(const In* from, std::int64_t last) {
+  template <int kVectors, class P>
+  [[gnu::always_inline]] static Vector fold_few(P from, std::int64_t last) {
     static_assert(kVectors <= kCount);
     Vector acc[kVectors];
 #pragma GCC unroll 4
     for (int k = 0; k < kVectors; ++k) {
-      const In* each = from + k * kWidth;
+      const P each = from + k * kWidth;
       acc[k] = C::apply(identity(), k + 1 < kVectors || last == kWidth
                                         ? load_wide<T>(each)
                                         : load_some<T>(each, last, C::template identity<T>()));
@@ -177,15 +177,15 @@ class Lanes {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) to[k] = from[k];
   }
-  template <class In>
-  static void add_group(Vector (&acc)[kCount], const In* from) {
+  template <class P>
+  static void add_group(Vector (&acc)[kCount], P from) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], load_wide<T>(from + k * kWidth));
   }
   // Where few vectors hold the lanes: four stretches side by side, so that one step need not wait for the one
   // before; then the four in their order. Tells how many elements it took.
-  template <class In>
-  static std::int64_t add_quarters(Vector (&acc)[kCount], const In* from, std::int64_t count) {
+  template <class P>
+  static std::int64_t add_quarters(Vector (&acc)[kCount], P from, std::int64_t count) {
     const std::int64_t quarter = count / (4 * kLanes) * kLanes;
     Vector numbers[kCount];
     assign(numbers, acc);
@@ -198,8 +198,8 @@ class Lanes {
     return 4 * quarter;
   }
   // Tells, when it looks, whether any operand is not a number.
-  template <bool kLooks, class In, class Apply>
-  static bool add_stretches(Vector (&acc)[kCount], const In* from, std::int64_t quarter, const Apply& apply) {
+  template <bool kLooks, class P, class Apply>
+  static bool add_stretches(Vector (&acc)[kCount], P from, std::int64_t quarter, const Apply& apply) {
     Vector stretch[4][kCount];
     assign(stretch[0], acc);
     for (int q = 1; q < 4; ++q)
@@ -230,8 +230,8 @@ class Lanes {
     return ~0U;
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
-  template <class In>
-  static void add_rest(Vector (&acc)[kCount], const In* from, std::int64_t count) {
+  template <class P>
+  static void add_rest(Vector (&acc)[kCount], P from, std::int64_t count) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) {
       const std::int64_t left = count - k * kWidth;

@@ -25,6 +25,11 @@ inline constexpr int kVectorBytes = 16;
 template <class T>
 using WideVector [[gnu::vector_size(kVectorBytes)]] = T;
 
+template <class T>
+const void* address(const T* p) {
+  return p;
+}
+
 template <class Vector, class T>
 inline Vector load_vector(const T* from) {
   Vector v;
