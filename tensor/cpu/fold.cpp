@@ -116,15 +116,27 @@ const FoldKernel& choose(DType read, DType result, Combine combine, Map map, Fol
   const auto from = static_cast<std::size_t>(read);
   const auto& folds = kernels.fold[static_cast<std::size_t>(combine)];
   job.load = kernels.load[static_cast<std::size_t>(map)][from];
+  if (map == Map::Truth) {
+    job.direct = size_of(read) == 1;  // a byte that is not zero will do for true
+    return folds[static_cast<std::size_t>(DType::Bool)];
+  }
   const FoldKernel& mapped = kernels.mapped_sum[static_cast<std::size_t>(map)][from];
-  job.direct = true;
-  if (combine == Combine::Sum && mapped.rows != nullptr) return mapped;
   const bool is_half = read == DType::F16 || read == DType::BF16;
-  const bool as_they_are = read == result && (map == Map::Identity || map == Map::Truth);
-  if (as_they_are && map == Map::Identity && !is_float(read)) job.load = kernels.kept[from];
-  if (as_they_are || (map == Map::Identity && is_half)) return folds[from];
-  job.direct = false;
-  return folds[static_cast<std::size_t>(result)];
+  const bool as_they_are = map == Map::Identity && (read == result || is_half);
+  const bool as_it_reads = combine == Combine::Sum && mapped.rows != nullptr;
+  job.direct = as_they_are || as_it_reads;
+  if (as_it_reads) return mapped;
+  if (!as_they_are) return folds[static_cast<std::size_t>(result)];
+  if (!is_float(read)) job.load = kernels.kept[from];
+  return folds[from];
+}
+
+// Bytes that are not zero are true.
+void make_truth(const Tensor& x) {
+  auto* bytes = reinterpret_cast<std::uint8_t*>(x.raw_writable());
+  parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) bytes[i] = bytes[i] != 0;
+  });
 }
 
 }  // namespace
@@ -171,13 +183,14 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   if (job.blocks == 1) {
     job.results = result.raw_writable();
     run(job, kernel, outputs);
-    return result;
+  } else {
+    const Dim partial[] = {outputs, job.blocks};
+    Tensor partials = Tensor::empty(partial, dtype, x.device());
+    job.results = partials.raw_writable();
+    run(job, kernel, outputs);
+    combine_blocks(job, kernel, result);
   }
-  const Dim partial[] = {outputs, job.blocks};
-  Tensor partials = Tensor::empty(partial, dtype, x.device());
-  job.results = partials.raw_writable();
-  run(job, kernel, outputs);
-  combine_blocks(job, kernel, result);
+  if (map == Map::Truth && x.dtype() != DType::Bool) make_truth(result);
   return result;
 }
 

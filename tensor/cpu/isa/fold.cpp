@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/fold_job.h"
 #include "tensor/cpu/isa/columns.h"
+#include "tensor/cpu/isa/dense_rows.h"
 #include "tensor/cpu/isa/fold_loads.h"
 #include "tensor/cpu/isa/lanes.h"
 
@@ -85,74 +86,13 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
   }
 }
 
-// The results of units one after the other, folded several at a time.
-template <class C, class T, class Out>
-class Results {
- public:
-  using All = Lanes<C, T>;
-  using Vector = typename All::Vector;
-  explicit Results(Out* to) : to_(to) {}
-  ~Results() {
-    for (int k = 0; k < pending_; ++k) *to_++ = static_cast<Out>(All::fold_vector(vectors_[k]));
-  }
-  void add(const Vector& lanes) {
-    vectors_[pending_++] = lanes;
-    if (pending_ < All::kWidth) return;
-    pending_ = 0;
-    T results[All::kWidth];
-    if constexpr (sizeof(T) >= 4) {
-      const Vector all = All::fold_vectors(vectors_);
-      std::memcpy(results, &all, sizeof all);
-    } else {
-      for (int k = 0; k < All::kWidth; ++k) results[k] = All::fold_vector(vectors_[k]);
-    }
-    for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
-    to_ += All::kWidth;
-  }
-
- private:
-  Out* to_;
-  int pending_ = 0;
-  Vector vectors_[All::kWidth];
-};
-
 // Rows of one block each with nothing between them.
 bool is_dense(const FoldJob& job) {
   return job.blocks == 1 && job.centers == nullptr && job.reduced.rank == 1 && job.reduced.strides[0] == 1 &&
          job.outputs.rank == 1 && job.outputs.strides[0] == job.count;
 }
 
-// Rows [begin, end) of elements as they lie: few, which kVectors vectors hold, or any number.
-template <class C, class T, int kVectors, class P, class Out>
-void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
-  constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
-  if constexpr (kVectors < std::min(4, Lanes<C, T>::kCount)) {
-    if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
-  }
-  const std::int64_t last = size - (kVectors - 1) * kWidth;
-  Results<C, T, Out> results(to + begin);
-  for (std::int64_t row = begin; row < end; ++row)
-    results.add(Lanes<C, T>::template fold_few<kVectors>(from + row * size, last));
-}
-template <class C, class T, class P, class Out>
-void fold_dense(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
-  if constexpr (sizeof(T) < 4) {
-    // A vector of them would hold several short rows: as wider elements fewer lanes are left to fold.
-    constexpr std::int64_t kShort = 64;
-    if (size <= kShort) return fold_dense<C, std::int32_t>(from, size, begin, end, to);
-  } else {
-    constexpr std::int64_t kFew = std::min(4, Lanes<C, T>::kCount) * Lanes<C, T>::kWidth;
-    if (size <= kFew) return fold_dense_few<C, T, 1>(from, size, begin, end, to);
-  }
-  Results<C, T, Out> results(to + begin);
-  for (std::int64_t row = begin; row < end; ++row) {
-    Lanes<C, T> lanes;
-    lanes.add(from + row * size, size);
-    results.add(lanes.folded());
-  }
-}
-
-// Likewise, of short rows whose elements are mapped: as many rows at a time as a chunk holds.
+// Rows [begin, end), short ones, of elements that are mapped: as many rows at a time as a chunk holds.
 template <class C, class T, class Out>
 void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
   alignas(64) T chunk[kChunk];

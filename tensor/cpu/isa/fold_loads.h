@@ -80,20 +80,6 @@ P pointer_at(const std::byte* from) {
     return {reinterpret_cast<decltype(P::from)>(from)};
 }
 
-template <class In>
-inline constexpr bool kIsHalf = std::is_same_v<In, Half> || std::is_same_v<In, BFloat16>;
-
-template <class In>
-void widen_all(const In* in, std::int64_t count, float* out) {
-  constexpr std::int64_t kWidth = kVectorBytes / static_cast<int>(sizeof(float));
-  std::int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) {
-    const auto wide = load_wide<float>(in + i);
-    std::memcpy(out + i, &wide, sizeof wide);
-  }
-  for (; i < count; ++i) out[i] = widen(in[i]);
-}
-
 // As `LoadFn` states it.
 template <class M, class In>
 void load(const std::byte* from, std::int64_t stride, std::int64_t count, const std::byte* centers,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "tensor/cpu/isa/elements.h"
+#include "tensor/cpu/isa/wide_load.h"
 #include "tensor/cpu/row_job.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -64,7 +64,10 @@ class Rows {
     if (!copies_) return;
     E* to = reinterpret_cast<E*>(job_.out) + row * job_.size;
     const A* from = scratch(2);
-    for (std::int64_t i = 0; i < job_.size; ++i) to[i] = narrow<E>(from[i]);
+    if constexpr (kIsHalf<E>)
+      narrow_all(from, job_.size, to);
+    else
+      std::copy_n(from, job_.size, to);
   }
 
  private:
@@ -90,7 +93,10 @@ class Rows {
   A* scratch(int k) { return reinterpret_cast<A*>(scratch_.get()) + k * stride_; }
   void widen_to(const std::byte* from, A* to) const {
     const E* elements = reinterpret_cast<const E*>(from);
-    for (std::int64_t i = 0; i < job_.size; ++i) to[i] = widen(elements[i]);
+    if constexpr (kIsHalf<E>)
+      widen_all(elements, job_.size, to);
+    else
+      std::copy_n(elements, job_.size, to);
   }
   const RowJob& job_;
   bool copies_;

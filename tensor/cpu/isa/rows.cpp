@@ -2,29 +2,16 @@
 // passes. Each program is, to the bit, the composition its op's `decompose` states.
 #include <algorithm>
 
+#include "tensor/cpu/isa/exp_rows.h"
 #include "tensor/cpu/isa/norm_rows.h"
 #include "tensor/cpu/isa/row_memory.h"
 #include "tensor/cpu/isa/row_stats.h"
+#include "tensor/cpu/isa/short_rows.h"
 #include "tensor/cpu/row_job.h"
 #include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
-
-// y = e^(x - m), in the form for the range of normal results, and again when some are not: the same bits.
-template <class A>
-[[gnu::always_inline]] inline void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
-  using Bits = typename math::Format<A>::SignedBits;  // of values without a sign, in whose order they are
-  Bits widest = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const A shifted = x[i] - m;
-    const Bits size = static_cast<Bits>(math::to_bits(math::abs(shifted)));
-    widest = widest > size ? widest : size;
-    y[i] = math::exp<true>(shifted);
-  }
-  if (widest <= static_cast<Bits>(math::to_bits(math::ExpConstants<A>::kRange))) return;
-  for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
-}
 
 // y = e^(x - m) for row r, and its sum, while the next row is fetched: a few lines at a time, since memory
 // answers only so many requests at once.
@@ -47,6 +34,10 @@ A exp_row(const Rows<E>& rows, std::int64_t r, const A* x, A m, std::int64_t n, 
 template <class E>
 void softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
+  if (job.size <= kShortRow) {
+    return ShortRows<E>(job).run(
+        begin, end, [](A total) { return A(1) / total; }, [](A, A power, A scale) { return power * scale; });
+  }
   Rows<E> rows(job, MaxOf::identity<A>());
   const std::int64_t n = rows.count();
   for (std::int64_t r = begin; r < end; ++r) {
@@ -79,6 +70,11 @@ void causal_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
 template <class E>
 void log_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
+  if (job.size <= kShortRow) {
+    return ShortRows<E>(job).run(
+        begin, end, [](A total) { return math::log(total); },
+        [](A shifted, A, A log_total) { return shifted - log_total; });
+  }
   Rows<E> rows(job, MaxOf::identity<A>());
   const std::int64_t n = rows.count();
   for (std::int64_t r = begin; r < end; ++r) {

@@ -109,4 +109,41 @@ template <class T, class In>
 #endif
 }
 
+template <class In>
+inline constexpr bool kIsHalf = std::is_same_v<In, Half> || std::is_same_v<In, BFloat16>;
+
+template <class In>
+void widen_all(const In* in, std::int64_t count, float* out) {
+  constexpr std::int64_t kWidth = kVectorBytes / static_cast<int>(sizeof(float));
+  std::int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const auto wide = load_wide<float>(in + i);
+    std::memcpy(out + i, &wide, sizeof wide);
+  }
+  for (; i < count; ++i) out[i] = widen(in[i]);
+}
+
+// Halves of f32, rounded to the nearest, ties to even.
+template <class Out>
+void narrow_all(const float* in, std::int64_t count, Out* out) {
+  std::int64_t i = 0;
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<Out, Half>) {
+    for (; i + 16 <= count; i += 16) {
+      const __m256i halves =
+          _mm512_maskz_cvtps_ph(0xffff, load_vector<__m512>(in + i), _MM_FROUND_TO_NEAREST_INT);
+      std::memcpy(static_cast<void*>(out + i), &halves, sizeof halves);
+    }
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<Out, Half>) {
+    for (; i + 8 <= count; i += 8) {
+      const __m128i halves = _mm256_cvtps_ph(load_vector<__m256>(in + i), _MM_FROUND_TO_NEAREST_INT);
+      std::memcpy(static_cast<void*>(out + i), &halves, sizeof halves);
+    }
+  }
+#endif
+  for (; i < count; ++i) out[i] = narrow<Out>(in[i]);
+}
+
 }  // namespace kiln::cpu::KILN_ISA

@@ -1,0 +1,72 @@
+// Owns folding rows that lie one behind the other, several at a time. Included only by files that are
+// compiled once per instruction set.
+#pragma once
+
+#include <algorithm>
+
+#include "tensor/cpu/isa/lanes.h"
+
+namespace kiln::cpu::KILN_ISA {
+
+// The results of units one after the other, folded several at a time.
+template <class C, class T, class Out>
+class Results {
+ public:
+  using All = Lanes<C, T>;
+  using Vector = typename All::Vector;
+  explicit Results(Out* to) : to_(to) {}
+  ~Results() {
+    for (int k = 0; k < pending_; ++k) *to_++ = static_cast<Out>(All::fold_vector(vectors_[k]));
+  }
+  void add(const Vector& lanes) {
+    vectors_[pending_++] = lanes;
+    if (pending_ < All::kWidth) return;
+    pending_ = 0;
+    T results[All::kWidth];
+    if constexpr (sizeof(T) >= 4) {
+      const Vector all = All::fold_vectors(vectors_);
+      std::memcpy(results, &all, sizeof all);
+    } else {
+      for (int k = 0; k < All::kWidth; ++k) results[k] = All::fold_vector(vectors_[k]);
+    }
+    for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
+    to_ += All::kWidth;
+  }
+
+ private:
+  Out* to_;
+  int pending_ = 0;
+  Vector vectors_[All::kWidth];
+};
+
+// Rows [begin, end) of elements as they lie: few, which kVectors vectors hold, or any number.
+template <class C, class T, int kVectors, class P, class Out>
+void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+  constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
+  if constexpr (kVectors < std::min(4, Lanes<C, T>::kCount)) {
+    if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
+  }
+  const std::int64_t last = size - (kVectors - 1) * kWidth;
+  Results<C, T, Out> results(to + begin);
+  for (std::int64_t row = begin; row < end; ++row)
+    results.add(Lanes<C, T>::template fold_few<kVectors>(from + row * size, last));
+}
+template <class C, class T, class P, class Out>
+void fold_dense(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+  if constexpr (sizeof(T) < 4) {
+    // A vector of them would hold several short rows: as wider elements fewer lanes are left to fold.
+    constexpr std::int64_t kShort = 64;
+    if (size <= kShort) return fold_dense<C, std::int32_t>(from, size, begin, end, to);
+  } else {
+    constexpr std::int64_t kFew = std::min(4, Lanes<C, T>::kCount) * Lanes<C, T>::kWidth;
+    if (size <= kFew) return fold_dense_few<C, T, 1>(from, size, begin, end, to);
+  }
+  Results<C, T, Out> results(to + begin);
+  for (std::int64_t row = begin; row < end; ++row) {
+    Lanes<C, T> lanes;
+    lanes.add(from + row * size, size);
+    results.add(lanes.folded());
+  }
+}
+
+}  // namespace kiln::cpu::KILN_ISA
