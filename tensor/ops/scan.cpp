@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/kernels.h"
+#include "tensor/cpu/pointwise_params.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -34,9 +36,91 @@ struct ScanShape {
   std::int64_t outer = 1, count = 1, inner = 1;
 };
 
+// The next elements of sequences that lie side by side.
 template <class C, class T, class Carry>
-void scan(const T* from, T* to, const ScanShape& shape, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kStrip = 256;
+void step(const T* from, T* to, Carry* carry, std::int64_t width) {
+  for (std::int64_t w = 0; w < width; ++w) {
+    carry[w] = C::apply(carry[w], static_cast<Carry>(from[w]));
+    to[w] = static_cast<T>(carry[w]);
+  }
+}
+
+inline constexpr std::int64_t kTogether = 4;  // rows: each step of one waits for the one before
+
+template <class C, class T, class Carry, std::int64_t kRows>
+void run_rows(const T* const (&from)[kRows], T* const (&to)[kRows], Carry (&carry)[kRows],
+              std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      carry[r] = C::apply(carry[r], static_cast<Carry>(from[r][i]));
+      to[r][i] = static_cast<T>(carry[r]);
+    }
+  }
+}
+
+// Elements as they lie.
+template <class T, class Carry>
+struct Direct {
+  const T* from;
+  T* to;
+
+  template <class C>
+  void strip(std::int64_t at, Carry* carry, std::int64_t width) const {
+    step<C>(from + at, to + at, carry, width);
+  }
+  template <class C, std::int64_t kRows>
+  void rows(std::int64_t at, std::int64_t count) const {
+    const T* in[kRows];
+    T* out[kRows];
+    Carry carry[kRows];
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      in[r] = from + at + r * count;
+      out[r] = to + at + r * count;
+      carry[r] = C::template kStart<Carry>;
+    }
+    run_rows<C>(in, out, carry, count);
+  }
+};
+
+// Halves, which become f32 a chunk at a time.
+struct ByChunks {
+  using Carry = double;
+  const std::byte* from;
+  std::byte* to;
+  cpu::LoadFn load;
+  cpu::StoreFn store;
+  static constexpr std::int64_t kChunk = 256;
+
+  template <class C>
+  void strip(std::int64_t at, Carry* carry, std::int64_t width) const {
+    float chunk[kChunk];
+    load(from + 2 * at, 1, chunk, width);
+    step<C>(static_cast<const float*>(chunk), chunk, carry, width);
+    store(chunk, to + 2 * at, 1, width);
+  }
+  template <class C, std::int64_t kRows>
+  void rows(std::int64_t at, std::int64_t count) const {
+    float chunks[kRows][kChunk];
+    const float* in[kRows];
+    float* out[kRows];
+    Carry carry[kRows];
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      in[r] = out[r] = chunks[r];
+      carry[r] = C::template kStart<Carry>;
+    }
+    for (std::int64_t i = 0; i < count; i += kChunk) {
+      const std::int64_t size = std::min(kChunk, count - i);
+      for (std::int64_t r = 0; r < kRows; ++r) load(from + 2 * (at + r * count + i), 1, chunks[r], size);
+      run_rows<C>(in, out, carry, size);
+      for (std::int64_t r = 0; r < kRows; ++r) store(chunks[r], to + 2 * (at + r * count + i), 1, size);
+    }
+  }
+};
+
+inline constexpr std::int64_t kStrip = 256;
+
+template <class C, class Carry, class Elements>
+void scan(const Elements& elements, const ScanShape& shape, std::int64_t begin, std::int64_t end) {
   const std::int64_t strips = (shape.inner + kStrip - 1) / kStrip;
   Carry carry[kStrip];
   for (std::int64_t unit = begin; unit < end; ++unit) {
@@ -44,41 +128,30 @@ void scan(const T* from, T* to, const ScanShape& shape, std::int64_t begin, std:
     const std::int64_t width = std::min(kStrip, shape.inner - first);
     std::fill_n(carry, width, C::template kStart<Carry>);
     std::int64_t at = unit / strips * shape.count * shape.inner + first;
-    for (std::int64_t i = 0; i < shape.count; ++i, at += shape.inner) {
-      for (std::int64_t w = 0; w < width; ++w) {
-        carry[w] = C::apply(carry[w], static_cast<Carry>(from[at + w]));
-        to[at + w] = static_cast<T>(carry[w]);
-      }
-    }
+    for (std::int64_t i = 0; i < shape.count; ++i, at += shape.inner)
+      elements.template strip<C>(at, carry, width);
   }
 }
 
-// Rows [begin, end) along memory, several side by side: each step of one waits for the one before.
-template <class C, class T, class Carry>
-void scan_rows(const T* from, T* to, std::int64_t count, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kTogether = 4;
+// Rows [begin, end) along memory, several side by side.
+template <class C, class Elements>
+void scan_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   std::int64_t row = begin;
-  for (; row + kTogether <= end; row += kTogether) {
-    const T* in = from + row * count;
-    T* out = to + row * count;
-    Carry carry[kTogether];
-    std::fill_n(carry, kTogether, C::template kStart<Carry>);
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t r = 0; r < kTogether; ++r) {
-        carry[r] = C::apply(carry[r], static_cast<Carry>(in[r * count + i]));
-        out[r * count + i] = static_cast<T>(carry[r]);
-      }
-    }
-  }
-  for (; row < end; ++row) {
-    Carry carry = C::template kStart<Carry>;
-    for (std::int64_t i = row * count; i < (row + 1) * count; ++i) {
-      carry = C::apply(carry, static_cast<Carry>(from[i]));
-      to[i] = static_cast<T>(carry);
-    }
-  }
+  for (; row + kTogether <= end; row += kTogether) elements.template rows<C, kTogether>(row * count, count);
+  for (; row < end; ++row) elements.template rows<C, 1>(row * count, count);
 }
 
+template <class C, class Carry, class Elements>
+void scan_all(const Elements& elements, const ScanShape& shape) {
+  const std::int64_t units = shape.outer * ((shape.inner + kStrip - 1) / kStrip);
+  const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
+  parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
+    if (shape.inner == 1) return scan_rows<C>(elements, shape.count, begin, end);
+    scan<C, Carry>(elements, shape, begin, end);
+  });
+}
+
+// Of i64 or of floats.
 template <class C>
 Tensor scan_along(const Tensor& x, int dim) {
   const Tensor rows = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
@@ -88,18 +161,27 @@ Tensor scan_along(const Tensor& x, int dim) {
   for (int d = 0; d < x.rank(); ++d)
     (d < dim ? shape.outer : d == dim ? shape.count : shape.inner) *= x.size(d);
   const auto run = [&]<class T, class Carry>() {
-    const T* from = rows.data<T>();
-    T* to = result.writable<T>();
-    const std::int64_t units = shape.outer * ((shape.inner + 255) / 256);
-    const std::int64_t work = shape.count * std::min<std::int64_t>(shape.inner, 256);
-    parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
-      if (shape.inner == 1) return scan_rows<C, T, Carry>(from, to, shape.count, begin, end);
-      scan<C, T, Carry>(from, to, shape, begin, end);
-    });
+    scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>()}, shape);
   };
-  if (x.dtype() == DType::I64) run.template operator()<std::int64_t, std::uint64_t>();
-  if (x.dtype() == DType::F32) run.template operator()<float, double>();
-  if (x.dtype() == DType::F64) run.template operator()<double, double>();
+  switch (x.dtype()) {
+    case DType::I64:
+      run.template operator()<std::int64_t, std::uint64_t>();
+      break;
+    case DType::F32:
+      run.template operator()<float, double>();
+      break;
+    case DType::F64:
+      run.template operator()<double, double>();
+      break;
+    default: {
+      const cpu::ConvertTable& table = cpu::convert_table();
+      const auto half = static_cast<std::size_t>(x.dtype());
+      constexpr auto kF32 = static_cast<std::size_t>(Compute::F32);
+      scan_all<C, double>(
+          ByChunks{rows.raw(), result.raw_writable(), table.load[half][kF32], table.store[kF32][half]},
+          shape);
+    }
+  }
   return result;
 }
 
@@ -119,8 +201,7 @@ std::vector<TensorType> infer_scan(std::span<const TensorType> in, const Attrs& 
 template <class C>
 Tensors scan_eager(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = scan_dtype(in[0].dtype(), attrs);
-  const DType computed = is_float(dtype) ? ops::compute_dtype(dtype) : DType::I64;
-  const Tensor x = ops::cast(ops::cast(in[0], dtype), computed);
+  const Tensor x = ops::cast(ops::cast(in[0], dtype), is_float(dtype) ? dtype : DType::I64);
   return {ops::cast(scan_along<C>(x, dim_of(attrs, x.rank())), dtype)};
 }
 

@@ -89,15 +89,15 @@ void plain_inplace(const char* name, std::initializer_list<Tensor> inputs) {
 
 Tensor by_columns(RowProgram program, const Tensor& x, int dim) {
   const Dims dims{dim}, kept = ops::reduced_sizes(x.sizes(), dims, true);
-  const Tensor wide = ops::cast(x, ops::compute_dtype(x.dtype()));
-  const Tensor highest = ops::with_sizes(cpu::fold(wide, dims, cpu::Combine::Max), kept);
-  const Tensor shifted = plain("sub", {wide, highest});
+  const Tensor highest = cpu::fold(x, dims, cpu::Combine::Max);
+  const Tensor shifted =
+      plain("sub", {ops::cast(x, ops::compute_dtype(x.dtype())), ops::with_sizes(highest, kept)});
   if (program == RowProgram::Softmax) {
     plain_inplace("exp", {shifted});
     const Tensor total = ops::with_sizes(cpu::fold(shifted, dims, cpu::Combine::Sum), kept);
     plain_inplace("mul", {shifted, plain("reciprocal", {total})});
   } else {
-    const Tensor total = cpu::fold(plain("exp", {shifted}), dims, cpu::Combine::Sum);
+    const Tensor total = cpu::fold(x, dims, cpu::Combine::Sum, cpu::Map::CenteredExp, highest);
     plain_inplace("sub", {shifted, ops::with_sizes(plain("log", {total}), kept)});
   }
   return ops::cast(shifted, x.dtype());
