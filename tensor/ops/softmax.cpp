@@ -107,7 +107,10 @@ template <RowProgram kProgram>
 Tensors run(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor x = ops::cast(in[0], ops::dtype_or(attrs, in[0].dtype()));
   const int dim = dim_of(attrs, x.rank());
-  return {goes_by_columns(x, dim) ? by_columns(kProgram, x, dim) : along(kProgram, {&x, 1}, dim)};
+  if (!goes_by_columns(x, dim)) return {along(kProgram, {&x, 1}, dim)};
+  const std::int64_t count = x.size(dim), columns = x.strides()[static_cast<std::size_t>(dim)];
+  if (ops::softmax_tile(x, count, columns) <= 0) return {by_columns(kProgram, x, dim)};
+  return {ops::run_softmax_columns(x, count, columns, kProgram == RowProgram::LogSoftmax)};
 }
 
 Tensors backward_of(const char* name, const VjpArgs& args) {
