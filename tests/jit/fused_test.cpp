@@ -261,7 +261,7 @@ TEST_CASE("random elementwise programs compiled give the bits of their ops", "[j
     }
   }
   CHECK(kernels > 150);
-  CHECK(placed > 30);
+  CHECK(placed > 15);
 }
 
 TEST_CASE("compiled kernels give the same bits on any number of threads and for any instruction set",
