@@ -1,13 +1,11 @@
 // Owns max and min in their forms (all, along a dimension with indices, of two tensors), argmax and argmin.
 #include <deque>
+#include <utility>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/fold.h"
-#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/extremum.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"
-#include "tensor/parallel.h"
 
 namespace kiln {
 namespace {
@@ -17,59 +15,19 @@ using ops::keeps_dims;
 
 // ---- Finding ---------------------------------------------------------------------------------------------
 
-template <class T>
-bool is_found(T x, T extremum) {
-  return x == extremum || x != x;
-}
-
-// The first place that holds the extremum; nan counts as one. Looks at a stretch at a time without branches,
-// with flags as wide as the elements: vector code.
-template <class T>
-std::int64_t find(const T* row, std::int64_t count, T extremum) {
-  using Flag = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr std::int64_t kStretch = 128;
-  std::int64_t i = 0;
-  for (; i + kStretch <= count; i += kStretch) {
-    Flag any = 0;
-    for (std::int64_t j = 0; j < kStretch; ++j)
-      any |= static_cast<Flag>(row[i + j] == extremum) | static_cast<Flag>(row[i + j] != row[i + j]);
-    if (any != 0) break;
+// Sequences that run along memory, and those of too few neighbours for vectors, are laid out as rows; others
+// are searched side by side.
+cpu::Extrema find_along(const Tensor& x, int dim, bool greatest, bool wants_values) {
+  cpu::SequenceShape shape;
+  for (int d = 0; d < x.rank(); ++d)
+    (d < dim ? shape.outer : d == dim ? shape.count : shape.inner) *= x.size(d);
+  const std::int64_t bytes = shape.inner * static_cast<std::int64_t>(size_of(x.dtype()));
+  const bool along_memory = x.rank() > 0 && x.strides()[static_cast<std::size_t>(dim)] == 1;
+  if (along_memory || bytes < cpu::kNarrowestColumns) {
+    shape.outer *= std::exchange(shape.inner, 1);
+    return cpu::find_extrema(ops::rows_along(x, dim), shape, greatest, wants_values);
   }
-  while (!is_found(row[i], extremum)) ++i;
-  return i;
-}
-
-// Indices of the extrema along `dim`, i64, in the order of the other dimensions.
-Tensor indices_along(const Tensor& x, int dim, Combine combine) {
-  const Dims dims = x.rank() == 0 ? Dims{} : Dims{dim};
-  const Tensor extrema = ops::cast(cpu::fold(x, dims, combine), cpu::accumulator_of(x.dtype()));
-  Tensor rows = ops::rows_along(x, dim);
-  if (rows.dtype() != extrema.dtype()) rows = ops::cast(rows, extrema.dtype());
-  const Tensor indices = Tensor::empty(extrema.sizes(), DType::I64, x.device());
-  const std::int64_t count = x.rank() == 0 ? 1 : x.size(dim);
-  const auto search = [&]<class T>() {
-    const T* extremum = extrema.data<T>();
-    const T* row = rows.data<T>();
-    auto* index = indices.writable<std::int64_t>();
-    parallel_for(indices.numel(), std::max<std::int64_t>(1, 32768 / count),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t r = begin; r < end; ++r)
-                     index[r] = find(row + r * count, count, extremum[r]);
-                 });
-  };
-  if (extrema.dtype() == DType::F32) search.operator()<float>();
-  if (extrema.dtype() == DType::F64) search.operator()<double>();
-  if (extrema.dtype() == DType::I64) search.operator()<std::int64_t>();
-  return indices;
-}
-
-// The elements of x at the indices along `dim`, bit by bit.
-Tensor pick(const Tensor& x, int dim, const Tensor& indices) {
-  const Dims dims = x.rank() == 0 ? Dims{} : Dims{dim};
-  const Dims kept = ops::reduced_sizes(x.sizes(), dims, true);
-  const Tensor values = Tensor::empty(kept, x.dtype(), x.device());
-  cpu::gather(values, x, dim, ops::with_sizes(indices, kept));
-  return values;
+  return cpu::find_extrema(ops::dense(x, x.dtype()), shape, greatest, wants_values);
 }
 
 // ---- argmax, argmin --------------------------------------------------------------------------------------
@@ -90,10 +48,10 @@ Tensors indices(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor& x = in[0];
   const Dims dims = ops::reduced_dims(attrs, x.rank());
   const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
-  if (attrs.has("dim") || x.rank() == 0)
-    return {ops::with_sizes(indices_along(x, dims.empty() ? 0 : static_cast<int>(dims[0]), kCombine), sizes)};
-  const Tensor flat = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
-  return {ops::with_sizes(indices_along(ops::with_sizes(flat, Dims{x.numel()}), 0, kCombine), sizes)};
+  const bool along_one = attrs.has("dim") || x.rank() == 0;
+  const Tensor from = along_one ? x : ops::with_sizes(ops::dense(x, x.dtype()), Dims{x.numel()});
+  const int dim = along_one && !dims.empty() ? static_cast<int>(dims[0]) : 0;
+  return {ops::with_sizes(find_along(from, dim, kCombine == Combine::Max, false).places, sizes)};
 }
 
 // The least of the places where the extremum is found.
@@ -127,9 +85,9 @@ Tensors values(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor& x = in[0];
   const Dims dims = ops::reduced_dims(attrs, x.rank());
   const int dim = dims.empty() ? 0 : static_cast<int>(dims[0]);
-  const Tensor places = indices_along(x, dim, kCombine);
+  const cpu::Extrema found = find_along(x, dim, kCombine == Combine::Max, true);
   const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
-  return {ops::with_sizes(pick(x, dim, places), sizes), ops::with_sizes(places, sizes)};
+  return {ops::with_sizes(found.values, sizes), ops::with_sizes(found.places, sizes)};
 }
 
 // The gradient of the values goes to where they came from.
