@@ -8,6 +8,10 @@
 #include <limits>
 #include <type_traits>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/fixed_order.h"
 
@@ -15,7 +19,7 @@ namespace kiln::cpu::KILN_ISA {
 
 // Each works on scalars and on vectors alike.
 struct SumOf {
-  static constexpr bool kAssociative = false;
+  static constexpr bool kExtremum = false;
   template <class T>
   static constexpr T identity() {
     return T(0);
@@ -26,7 +30,7 @@ struct SumOf {
   }
 };
 struct ProdOf {
-  static constexpr bool kAssociative = false;
+  static constexpr bool kExtremum = false;
   template <class T>
   static constexpr T identity() {
     return T(1);
@@ -36,9 +40,10 @@ struct ProdOf {
     return a * b;
   }
 };
-// Not-a-number wins, from either side.
+// The last of equals, or the first that is not a number.
 struct MaxOf {
-  static constexpr bool kAssociative = true;  // the last of equals, the first that is no number
+  static constexpr bool kExtremum = true;
+  static constexpr bool kGreatest = true;
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -48,14 +53,10 @@ struct MaxOf {
   static V apply(V a, V b) {
     return ((a > b) | (a != a)) ? a : b;
   }
-  // The same where none is not-a-number.
-  template <class V>
-  static V apply_numbers(V a, V b) {
-    return a > b ? a : b;
-  }
 };
 struct MinOf {
-  static constexpr bool kAssociative = true;
+  static constexpr bool kExtremum = true;
+  static constexpr bool kGreatest = false;
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -64,10 +65,6 @@ struct MinOf {
   template <class V>
   static V apply(V a, V b) {
     return ((a < b) | (a != a)) ? a : b;
-  }
-  template <class V>
-  static V apply_numbers(V a, V b) {
-    return a < b ? a : b;
   }
 };
 
@@ -94,9 +91,7 @@ class Lanes {
     Vector acc[kCount];
     assign(acc, acc_);
     std::int64_t i = 0;
-    if constexpr (C::kAssociative && kCount <= 2) {
-      if (count >= 4 * kLanes) i = add_quarters(acc, from, count);
-    }
+    if constexpr (kOneInstruction) i = add_numbers(acc, from, count);
     for (; i + kLanes <= count; i += kLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
@@ -182,52 +177,44 @@ class Lanes {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], load_wide<T>(from + k * kWidth));
   }
-  // Where few vectors hold the lanes: four stretches side by side, so that one step need not wait for the one
-  // before; then the four in their order. Tells how many elements it took.
-  template <class P>
-  static std::int64_t add_quarters(Vector (&acc)[kCount], P from, std::int64_t count) {
-    const std::int64_t quarter = count / (4 * kLanes) * kLanes;
-    Vector numbers[kCount];
-    assign(numbers, acc);
-    const auto by_one_comparison = [](Vector a, Vector b) { return C::apply_numbers(a, b); };
-    if (!add_stretches<!kAnyOrder<T>>(numbers, from, quarter, by_one_comparison)) {
-      assign(acc, numbers);
-    } else {
-      add_stretches<false>(acc, from, quarter, [](Vector a, Vector b) { return C::apply(a, b); });
-    }
-    return 4 * quarter;
-  }
-  // Tells, when it looks, whether any operand is not a number.
-  template <bool kLooks, class P, class Apply>
-  static bool add_stretches(Vector (&acc)[kCount], P from, std::int64_t quarter, const Apply& apply) {
-    Vector stretch[4][kCount];
-    assign(stretch[0], acc);
-    for (int q = 1; q < 4; ++q)
-      for (Vector& each : stretch[q]) each = identity();
-    std::uint32_t nans = kLooks ? unordered(acc[0], acc[kCount - 1]) : 0;
-    for (std::int64_t i = 0; i < quarter; i += kLanes) {
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) {
-        Vector next[kCount];
-#pragma GCC unroll 2
-        for (int k = 0; k < kCount; ++k) next[k] = load_wide<T>(from + q * quarter + i + k * kWidth);
-        if (kLooks) nans |= unordered(next[0], next[kCount - 1]);
-#pragma GCC unroll 2
-        for (int k = 0; k < kCount; ++k) stretch[q][k] = apply(stretch[q][k], next[k]);
-      }
-    }
-    assign(acc, stretch[0]);
-    for (int q = 1; q < 4; ++q)
-      for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], stretch[q][k]);
-    return nans != 0;
-  }
-  // Lanes where either is not a number. Few vectors hold all lanes of floats only where they are so wide.
-  static std::uint32_t unordered([[maybe_unused]] Vector a, [[maybe_unused]] Vector b) {
+  // Extrema for which there is an instruction, as long as no operand is nan: it gives the second where
+  // neither is greater, or less, as `apply` does.
 #if defined(__AVX512F__)
-    if constexpr (std::is_same_v<T, float>)
-      return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_UNORD_Q);
+  static constexpr bool kOneInstruction = C::kExtremum && std::is_same_v<T, float>;
+#else
+  static constexpr bool kOneInstruction = false;
 #endif
-    return ~0U;
+  // Whole groups of lanes up to the first that has a nan. Tells how many elements it took.
+  template <class P>
+  static std::int64_t add_numbers([[maybe_unused]] Vector (&acc)[kCount], [[maybe_unused]] P from,
+                                  [[maybe_unused]] std::int64_t count) {
+#if defined(__AVX512F__)
+    static_assert(kCount == 2);
+    constexpr std::int64_t kStretch = 16 * kLanes;  // that is looked at as a whole
+    std::int64_t i = 0;
+    auto first = reinterpret_cast<__m512>(acc[0]), second = reinterpret_cast<__m512>(acc[1]);
+    while (i + kLanes <= count) {
+      const std::int64_t end = std::min(i + kStretch, count / kLanes * kLanes);
+      __m512 a = first, b = second;
+      std::uint32_t nans = _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+      for (std::int64_t k = i; k < end; k += kLanes) {
+        const auto x = reinterpret_cast<__m512>(load_wide<T>(from + k));
+        const auto y = reinterpret_cast<__m512>(load_wide<T>(from + k + kWidth));
+        nans |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q);
+        a = C::kGreatest ? _mm512_maskz_max_ps(0xffff, a, x) : _mm512_maskz_min_ps(0xffff, a, x);
+        b = C::kGreatest ? _mm512_maskz_max_ps(0xffff, b, y) : _mm512_maskz_min_ps(0xffff, b, y);
+      }
+      if (nans != 0) break;
+      first = a;
+      second = b;
+      i = end;
+    }
+    acc[0] = reinterpret_cast<Vector>(first);
+    acc[1] = reinterpret_cast<Vector>(second);
+    return i;
+#else
+    return 0;
+#endif
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
   template <class P>
