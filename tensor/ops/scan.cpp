@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/sequence_shape.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -29,13 +30,9 @@ struct Multiply {
   }
 };
 
-// [outer, count, inner] read in place and written contiguously; integers wrap.
-struct ScanShape {
-  std::int64_t outer = 1, count = 1, inner = 1;
-};
-
+// Integers wrap.
 template <class C, class T, class Carry>
-void scan(const T* from, T* to, const ScanShape& shape, std::int64_t begin, std::int64_t end) {
+void scan(const T* from, T* to, const cpu::SequenceShape& shape, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kStrip = 256;
   const std::int64_t strips = (shape.inner + kStrip - 1) / kStrip;
   Carry carry[kStrip];
@@ -84,9 +81,7 @@ Tensor scan_along(const Tensor& x, int dim) {
   const Tensor rows = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
   const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
   if (x.numel() == 0) return result;
-  ScanShape shape;
-  for (int d = 0; d < x.rank(); ++d)
-    (d < dim ? shape.outer : d == dim ? shape.count : shape.inner) *= x.size(d);
+  const cpu::SequenceShape shape(x, dim);
   const auto run = [&]<class T, class Carry>() {
     const T* from = rows.data<T>();
     T* to = result.writable<T>();
