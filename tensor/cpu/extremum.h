@@ -1,14 +1,9 @@
 // Owns finding the first extremum along a dimension.
 #pragma once
 
-#include "tensor/tensor.h"
+#include "tensor/cpu/sequence_shape.h"
 
 namespace kiln::cpu {
-
-// How a contiguous tensor is read: sequences of `count` elements, `inner` apart.
-struct SequenceShape {
-  std::int64_t outer = 1, count = 1, inner = 1;
-};
 
 struct Extrema {
   Tensor places;  // i64 [outer, inner]

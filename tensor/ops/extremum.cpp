@@ -18,9 +18,7 @@ using ops::keeps_dims;
 // Sequences that run along memory, and those of too few neighbours for vectors, are laid out as rows; others
 // are searched side by side.
 cpu::Extrema find_along(const Tensor& x, int dim, bool greatest, bool wants_values) {
-  cpu::SequenceShape shape;
-  for (int d = 0; d < x.rank(); ++d)
-    (d < dim ? shape.outer : d == dim ? shape.count : shape.inner) *= x.size(d);
+  cpu::SequenceShape shape(x, dim);
   const std::int64_t bytes = shape.inner * static_cast<std::int64_t>(size_of(x.dtype()));
   const bool along_memory = x.rank() > 0 && x.strides()[static_cast<std::size_t>(dim)] == 1;
   if (along_memory || bytes < cpu::kNarrowestColumns) {

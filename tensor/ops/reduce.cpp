@@ -362,6 +362,7 @@ void add_reduce_ops(OpTable& table) {
   add_extremum_ops(table);
   add_moment_ops(table);
   add_scan_ops(table);
+  add_running_extremum_ops(table);
   add_softmax_ops(table);
 }
 

@@ -16,12 +16,13 @@ std::optional<cpu::Combine> combine_of(const Op& op);
 // whose accumulator holds the result.
 DType combined_dtype(DType x, DType result);
 
-void add_fold_ops(OpTable& table);      // reduce.cpp: sum prod mean amax amin any all count_nonzero
-void add_nan_sum_op(OpTable& table);    // nan_sum.cpp: nansum
-void add_extremum_ops(OpTable& table);  // extremum.cpp: max min and their forms, argmax argmin
-void add_moment_ops(OpTable& table);    // moments.cpp: var std norm logsumexp
-void add_scan_ops(OpTable& table);      // scan.cpp: cumsum cumprod
-void add_softmax_ops(OpTable& table);   // softmax.cpp: softmax log_softmax and their derivatives' kernels
+void add_fold_ops(OpTable& table);              // reduce.cpp: sum prod mean amax amin any all count_nonzero
+void add_nan_sum_op(OpTable& table);            // nan_sum.cpp: nansum
+void add_extremum_ops(OpTable& table);          // extremum.cpp: max min and their forms, argmax argmin
+void add_moment_ops(OpTable& table);            // moments.cpp: var std norm logsumexp
+void add_scan_ops(OpTable& table);              // scan.cpp: cumsum cumprod
+void add_running_extremum_ops(OpTable& table);  // running_extremum.cpp: cummax cummin
+void add_softmax_ops(OpTable& table);  // softmax.cpp: softmax log_softmax and their derivatives' kernels
 
 // The parts of the nn family.
 void add_loss_ops(OpTable& table);            // losses.cpp: losses of numbers against numbers

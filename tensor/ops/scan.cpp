@@ -4,6 +4,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/cpu/pointwise_params.h"
+#include "tensor/cpu/sequence_shape.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -31,12 +32,7 @@ struct Multiply {
   }
 };
 
-// [outer, count, inner] read in place and written contiguously; integers wrap.
-struct ScanShape {
-  std::int64_t outer = 1, count = 1, inner = 1;
-};
-
-// The next elements of sequences that lie side by side.
+// The next elements of sequences that lie side by side; integers wrap.
 template <class C, class T, class Carry>
 void step(const T* from, T* to, Carry* carry, std::int64_t width) {
   for (std::int64_t w = 0; w < width; ++w) {
@@ -120,7 +116,7 @@ struct ByChunks {
 inline constexpr std::int64_t kStrip = 256;
 
 template <class C, class Carry, class Elements>
-void scan(const Elements& elements, const ScanShape& shape, std::int64_t begin, std::int64_t end) {
+void scan(const Elements& elements, const cpu::SequenceShape& shape, std::int64_t begin, std::int64_t end) {
   const std::int64_t strips = (shape.inner + kStrip - 1) / kStrip;
   Carry carry[kStrip];
   for (std::int64_t unit = begin; unit < end; ++unit) {
@@ -142,7 +138,7 @@ void scan_rows(const Elements& elements, std::int64_t count, std::int64_t begin,
 }
 
 template <class C, class Carry, class Elements>
-void scan_all(const Elements& elements, const ScanShape& shape) {
+void scan_all(const Elements& elements, const cpu::SequenceShape& shape) {
   const std::int64_t units = shape.outer * ((shape.inner + kStrip - 1) / kStrip);
   const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
   parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
@@ -157,9 +153,7 @@ Tensor scan_along(const Tensor& x, int dim) {
   const Tensor rows = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
   const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
   if (x.numel() == 0) return result;
-  ScanShape shape;
-  for (int d = 0; d < x.rank(); ++d)
-    (d < dim ? shape.outer : d == dim ? shape.count : shape.inner) *= x.size(d);
+  const cpu::SequenceShape shape(x, dim);
   const auto run = [&]<class T, class Carry>() {
     scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>()}, shape);
   };

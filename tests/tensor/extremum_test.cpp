@@ -1,5 +1,6 @@
-// First extrema along every dimension against a search one by one: every dtype and instruction set, lengths
-// about those of vectors, ties, nan, zeros of both signs; and sequences that are cut among threads.
+// First and running extrema along every dimension against a search one by one: every dtype and instruction
+// set, lengths about those of vectors, ties, nan, zeros of both signs; and sequences that are cut among
+// threads.
 #include <catch2/catch.hpp>
 
 #include <limits>
@@ -16,7 +17,7 @@ namespace {
 constexpr DType kAll[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
                           DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
 
-// Few values, so that most are there many times, the least and the greatest of the dtype among them.
+// Few values, so that most are there many times.
 Tensor with_ties(const Dims& sizes, DType dtype, int seed) {
   const double low = dtype == DType::U8 || dtype == DType::Bool ? 0.0 : -3.0;
   return ops::to(ops::floor(noise(sizes, DType::F64, seed, low, 4.0)), dtype);
@@ -60,6 +61,34 @@ void check_extrema(const Tensor& x, const Tensor& layout, std::int64_t dim) {
       const std::byte* wanted = x.raw() + static_cast<std::size_t>(shape.at(i, place)) * size;
       wrong += places.data<std::int64_t>()[i] != place ? 1 : 0;
       wrong += std::memcmp(found[0].raw() + static_cast<std::size_t>(i) * size, wanted, size) != 0 ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+// The same of running extrema, of which the last of equals counts.
+void check_running(const Tensor& x, const Tensor& layout, std::int64_t dim) {
+  const Shape shape(x, dim);
+  const std::size_t size = size_of(x.dtype());
+  for (const bool greatest : {false, true}) {
+    const Tensors found = call(greatest ? "cummax" : "cummin", {layout}, {{"dim", dim}});
+    INFO((greatest ? "cummax of " : "cummin of ") << to_string(x.type()) << " along " << dim);
+    REQUIRE(found[0].sizes() == x.sizes());
+    REQUIRE(found[0].dtype() == x.dtype());
+    REQUIRE(found[1].dtype() == DType::I64);
+    std::int64_t wrong = 0;
+    for (std::int64_t output = 0; output < shape.outer * shape.inner; ++output) {
+      std::int64_t best = 0;
+      for (std::int64_t i = 0; i < shape.count; ++i) {
+        const long double value = element(x, shape.at(output, i)),
+                          before = element(x, shape.at(output, best));
+        const bool reaches = greatest ? value >= before : value <= before;
+        if (std::isnan(value) || (!std::isnan(before) && reaches)) best = i;
+        const std::int64_t here = shape.at(output, i);
+        const std::byte* wanted = x.raw() + static_cast<std::size_t>(shape.at(output, best)) * size;
+        const std::byte* given = found[0].raw() + static_cast<std::size_t>(here) * size;
+        wrong += found[1].data<std::int64_t>()[here] != best || std::memcmp(given, wanted, size) != 0 ? 1 : 0;
+      }
     }
     CHECK(wrong == 0);
   }
@@ -125,6 +154,29 @@ TEST_CASE("extrema of every layout", "[extremum]") {
   }
 }
 
+TEST_CASE("running extrema of every dtype and layout", "[extremum]") {
+  for (const DType dtype : kAll) {
+    const Tensor x = with_ties({5, 70, 9}, dtype, 12), wide = with_ties({7, 600}, dtype, 13);
+    for (const Tensor& layout : {x, strided(x), backwards(x)})
+      for (const std::int64_t dim : {0, 1, 2}) check_running(x, layout, dim);
+    for (const std::int64_t dim : {0, 1}) check_running(wide, wide, dim);
+    const Tensor expanded = ops::expand(with_ties({1, 70, 1}, dtype, 14), Dims{4, 70, 20});
+    for (const std::int64_t dim : {0, 1, 2}) check_running(ops::clone(expanded), expanded, dim);
+    for (const Dims& sizes : {Dims{}, Dims{1}, Dims{0}, Dims{3, 0}}) {
+      const Tensor few = with_ties(sizes, dtype, 15);
+      check_running(few, few, 0);
+    }
+  }
+}
+
+TEST_CASE("running extrema on several threads", "[extremum]") {
+  for (const int threads : {1, 3}) {
+    const Threads set(threads);
+    const Tensor x = with_ties({66, 1001}, DType::I16, 16);
+    for (const std::int64_t dim : {0, 1}) check_running(x, x, dim);
+  }
+}
+
 TEST_CASE("the least and the greatest elements of a dtype are extrema like others", "[extremum]") {
   test::every_isa([] {
     for (const DType dtype : {DType::U8, DType::I8, DType::I16, DType::I32, DType::I64}) {
@@ -136,9 +188,11 @@ TEST_CASE("the least and the greatest elements of a dtype are extrema like other
         for (std::int64_t i = 0; i < x.numel(); ++i) set_element(x, i, value);
         check_extrema(x, x, 0);
         check_extrema(x, x, 1);
+        check_running(x, x, 1);
         set_element(x, 700, 3);
         check_extrema(x, x, 0);
         check_extrema(x, x, 1);
+        check_running(x, x, 0);
       }
     }
   });
@@ -156,6 +210,8 @@ TEST_CASE("the first nan wins, infinities and zeros are in order", "[extremum]")
                               [&](std::int64_t i) { return special[static_cast<int>(element(which, i))]; });
         check_extrema(x, x, 0);
         check_extrema(x, x, 1);
+        check_running(x, x, 0);
+        check_running(x, x, 1);
       }
       const Tensor rare = make({60, 33}, dtype, [=](std::int64_t i) { return i % 97 == 96 ? nan : -inf; });
       check_extrema(rare, rare, 0);

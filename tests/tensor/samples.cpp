@@ -334,6 +334,8 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"max.dim", dim_forms},
     {"min.dim", dim_forms},
     {"cumsum", along_index},
+    {"cummax", along_index},
+    {"cummin", along_index},
     {"cumprod", cumprod_samples},
     {"softmax", along_index},
     {"log_softmax", along_index},
