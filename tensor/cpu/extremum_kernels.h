@@ -27,7 +27,7 @@ struct ExtremumKernel {
   void (*columns)(const ExtremumJob& job, std::int64_t begin, std::int64_t end) = nullptr;
 };
 inline constexpr std::int64_t kExtremumTileBytes = 4096;
-// The tiles of neighbouring outputs.
+// How many tiles so many neighbouring outputs make.
 inline std::int64_t extremum_tiles(std::int64_t inner, std::int64_t element_size) {
   return (inner * element_size + kExtremumTileBytes - 1) / kExtremumTileBytes;
 }

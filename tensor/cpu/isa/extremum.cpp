@@ -15,7 +15,7 @@ namespace {
 template <class Key, class Order, int kBytes>
 class RowSearch {
  public:
-  RowSearch(const Order& order) : order_(order) {}
+  explicit RowSearch(const Order& order) : order_(order) {}
 
   std::int64_t operator()(const Key* row, std::int64_t count) const {
     Vector greatest = greatest_lane<Key>(greatest_of(row, std::min(count, kStretch)));
