@@ -25,7 +25,7 @@ Functionalized functional_form(const Graph& program) {
 }
 
 // A write by an op that the tape sees as the smaller ops of its body computes these, then writes.
-Forward with_bodies(Functionalized functional) {
+Forward with_bodies(const Graph& program, Functionalized functional) {
   std::map<ValueId, std::size_t> node_of;  // of the program, by its first result
   for (std::size_t k = 0; k < functional.nodes.size(); ++k) {
     if (!functional.nodes[k].results.empty()) node_of[functional.nodes[k].results[0]] = k;
@@ -35,7 +35,8 @@ Forward with_bodies(Functionalized functional) {
   Producers producers;
   for (const Node& node : functional.graph.nodes) {
     const auto found = node.outputs.empty() ? node_of.end() : node_of.find(node.outputs[0]);
-    const bool by_body = !node.is_constant() && differentiates_by_body(*node.op) && found != node_of.end();
+    const bool by_body = !node.is_constant() && differentiates_by_body(*node.op) && found != node_of.end() &&
+                         program.nodes[found->second].writes();
     const Node here = rewriter.mapped(node);
     const Body body = [&here](Inputs given, const SymbolValues& symbols) {
       return run_body(*here.op, given, evaluate(*here.op, here.attrs, symbols));
@@ -105,8 +106,8 @@ void compute_masks_once(Joint& joint) {
 // ---- Derivation ----
 
 Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
-    : program_(expand_recorded(graph)) {
-  Forward forward = with_bodies(functional_form(program_));
+    : program_(expand_recorded(graph, wanted)) {
+  Forward forward = with_bodies(program_, functional_form(program_));
   functional_ = std::move(forward.graph);
   values_ = std::move(forward.values);
   tape_ = record_tape(program_, functional_, values_, wanted);

@@ -106,6 +106,15 @@ Case second_case_of(const Case& first, Joint joint) {
   return {std::move(joint), arguments, std::move(grads), run};
 }
 
+bool raises(const Graph& program, const std::vector<Tensor>& arguments) {
+  try {
+    evaluate(program, arguments);
+    return false;
+  } catch (const OpError&) {
+    return true;
+  }
+}
+
 bool tape_refuses(const Graph& program, std::vector<Tensor> arguments) {
   std::vector<int> wanted;
   std::vector<Result> results;

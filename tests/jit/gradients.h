@@ -26,6 +26,10 @@ Case second_case_of(const Case& first, Joint joint);
 
 Outcome by_graph(const Joint& joint, std::vector<Tensor> arguments, const std::vector<Tensor>& grads);
 
+// Does the program raise for these arguments? Its derivative does, too, where no gradient goes through what
+// raises; a level, which sees all values, may not.
+bool raises(const Graph& program, const std::vector<Tensor>& arguments);
+
 // What differs between the tape, as eager code has it, and the joint graph; empty when nothing does to the
 // bit. Both start from the same random state.
 std::string difference(const Case& each);
