@@ -77,7 +77,8 @@ template <class C, class T>
 class Lanes {
  public:
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int kLanes = std::max(kReductionLanes, kWidth);  // more than the order has: integers
+  // More than the order has of integers: four vectors, which need not wait for each other.
+  static constexpr int kLanes = kAnyOrder<T> ? std::max(kReductionLanes, 4 * kWidth) : kReductionLanes;
   static constexpr int kCount = kLanes / kWidth;
   using Vector = WideVector<T>;
 
