@@ -165,8 +165,7 @@ Factored svd(const Tensor& a, bool vectors) {
     with_svd<T>(m, n, vectors, [&]<class Svd>() {
       const bool turn = Svd::kOnlyTall && n > m;
       each_matrix(matrices.count(), 10.0 * m * n * (k + 1), [&](Scratch& memory) {
-        return [&, m, n, k, turn,
-                svd = Svd(turn ? n : m, turn ? m : n, vectors, memory)](std::int64_t i) mutable {
+        return [&, m, n, k, svd = Svd(turn ? n : m, turn ? m : n, vectors, memory)](std::int64_t i) mutable {
           int& info = infos[static_cast<std::size_t>(i)];
           info = svd.factorize(turn ? turned(matrices.view(i)) : matrices.view(i));
           if (info != 0) return;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -148,24 +149,20 @@ class Lanes {
   template <int kBlock>
   static void fold_pairs(Vector (&vectors)[kWidth]) {
     constexpr int kLeft = kBlock / 2;
+    constexpr std::make_integer_sequence<int, kWidth> kAll;
 #pragma GCC unroll 32
     for (int k = 0; k < kLeft; ++k) {
-      const Vector low = pick_halves<kBlock>(vectors[2 * k], vectors[2 * k + 1], 0);
-      const Vector high = pick_halves<kBlock>(vectors[2 * k], vectors[2 * k + 1], kLeft);
+      const Vector low = pick_halves<kBlock, 0>(vectors[2 * k], vectors[2 * k + 1], kAll);
+      const Vector high = pick_halves<kBlock, kLeft>(vectors[2 * k], vectors[2 * k + 1], kAll);
       vectors[k] = C::apply(low, high);
     }
     if constexpr (kLeft > 1) fold_pairs<kLeft>(vectors);
   }
-  // The lower halves (or those from `offset`) of the stretches of a, then of b.
-  template <int kBlock>
-  [[gnu::always_inline]] static Vector pick_halves(Vector a, Vector b, int offset) {
-    using Lane = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-    typedef Lane Mask __attribute__((vector_size(kVectorBytes)));
+  // The lower halves (or those from kOffset) of the stretches of a, then of b.
+  template <int kBlock, int kOffset, int... kAt>
+  [[gnu::always_inline]] static Vector pick_halves(Vector a, Vector b, std::integer_sequence<int, kAt...>) {
     constexpr int kHalf = kBlock / 2;
-    Mask mask{};
-#pragma GCC unroll 32
-    for (int j = 0; j < kWidth; ++j) mask[j] = j / kHalf * kBlock + j % kHalf + offset;
-    return __builtin_shuffle(a, b, mask);
+    return __builtin_shufflevector(a, b, (kAt / kHalf * kBlock + kAt % kHalf + kOffset)...);
   }
 
   // Vector by vector: a copy of the whole array would go through narrower registers and stall.

@@ -46,10 +46,12 @@ class ShortRows {
   }
   const A* read(std::int64_t row, std::int64_t rows) {
     const E* from = reinterpret_cast<const E*>(job_.in[0]) + row * job_.size;
-    if constexpr (std::is_same_v<E, A>)
+    if constexpr (std::is_same_v<E, A>) {
       return from;
-    else
-      return widen_all(from, rows * job_.size, wide_), wide_;
+    } else {
+      widen_all(from, rows * job_.size, wide_);
+      return wide_;
+    }
   }
   void write(std::int64_t row, std::int64_t rows) {
     E* to = reinterpret_cast<E*>(job_.out) + row * job_.size;
