@@ -6,14 +6,6 @@
 namespace kiln {
 namespace {
 
-DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
-
-std::vector<TensorType> infer(std::span<const TensorType> in, const Attrs& attrs) {
-  const Dims dims = ops::reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
-  return {{total_dtype(in[0].dtype, attrs), in[0].device,
-           ops::reduced_sizes(in[0].sizes, dims, ops::keeps_dims(attrs)), false}};
-}
-
 Tensors decompose(const Op&, Inputs in, const Attrs& attrs) {
   static const Op& sum = OpTable::get().at("sum");
   const Tensor numbers =
@@ -42,7 +34,7 @@ void add_nan_sum_op(OpTable& table) {
       .family = "reduce",
       .documentation = "The sum along `dim` (of all elements when none) where nan counts as 0.",
       .example = ">>> nansum(tensor([1.0, nan, 2.0])).item()\n3.0",
-      .infer = infer,
+      .infer = infer_total,
       .eager = eager,
       .decompose = decompose,
       .vjp = Rule<VjpFn>::none(kComposite),

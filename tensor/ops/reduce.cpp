@@ -34,13 +34,6 @@ Tensor spread(const VjpArgs& args, const Tensor& reduced) {
 
 // ---- sum, prod, mean -------------------------------------------------------------------------------------
 
-// Sums and products of bools and integers are i64 unless asked otherwise.
-DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
-
-std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
-  return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
-}
-
 Tensor converted(const Tensor& x, DType result) { return ops::to(x, combined_dtype(x.dtype(), result)); }
 
 template <Combine kCombine>
@@ -329,6 +322,12 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
 }
 
 }  // namespace
+
+DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
+
+std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
+  return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
+}
 
 std::optional<cpu::Combine> combine_of(const Op& op) {
   if (op.eager == &total<Combine::Sum>) return Combine::Sum;

@@ -16,6 +16,11 @@ std::optional<cpu::Combine> combine_of(const Op& op);
 // whose accumulator holds the result.
 DType combined_dtype(DType x, DType result);
 
+// The dtype of sums, products and scans: bools and integers become i64 unless `dtype=` asks otherwise.
+DType total_dtype(DType x, const Attrs& attrs);
+// The type of a sum: its dtype, and the sizes that `dim` and `keepdim` leave.
+std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs);
+
 void add_fold_ops(OpTable& table);              // reduce.cpp: sum prod mean amax amin any all count_nonzero
 void add_nan_sum_op(OpTable& table);            // nan_sum.cpp: nansum
 void add_extremum_ops(OpTable& table);          // extremum.cpp: max min and their forms, argmax argmin

@@ -181,20 +181,18 @@ Tensor scan_along(const Tensor& x, int dim) {
 
 // ---- Rules -----------------------------------------------------------------------------------------------
 
-DType scan_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
-
 int dim_of(const Attrs& attrs, int rank) {
   return wrap_dim(attrs.get<std::int64_t>("dim"), rank, attrs.op()->name());
 }
 
 std::vector<TensorType> infer_scan(std::span<const TensorType> in, const Attrs& attrs) {
   dim_of(attrs, static_cast<int>(in[0].sizes.size()));
-  return {{scan_dtype(in[0].dtype, attrs), in[0].device, in[0].sizes, false}};
+  return {{total_dtype(in[0].dtype, attrs), in[0].device, in[0].sizes, false}};
 }
 
 template <class C>
 Tensors scan_eager(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = scan_dtype(in[0].dtype(), attrs);
+  const DType dtype = total_dtype(in[0].dtype(), attrs);
   const Tensor x = ops::cast(ops::cast(in[0], dtype), is_float(dtype) ? dtype : DType::I64);
   return {ops::cast(scan_along<C>(x, dim_of(attrs, x.rank())), dtype)};
 }
