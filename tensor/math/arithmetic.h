@@ -289,12 +289,13 @@ KILN_MATH T lerp(T a, T b, T weight) {
 }
 
 // ---- Dtypes narrower than the arithmetic ----
+// What is no number becomes quiet, as the processors' own conversions make it.
 KILN_MATH float half_to_float(UInt32 half) {
   const UInt32 sign = (half & 0x8000U) << 16;
   const UInt32 magnitude = half & 0x7fffU;
   // One exact multiplication moves the exponent and makes subnormals normal.
   const UInt32 finite = to_bits(from_bits(magnitude << 13) * 0x1p112F);
-  const UInt32 special = 0x7f800000U | (magnitude << 13);
+  const UInt32 special = 0x7f800000U | (magnitude << 13) | (magnitude > 0x7c00U ? 0x400000U : 0U);
   return from_bits(sign | (magnitude >= 0x7c00U ? special : finite));
 }
 KILN_MATH UInt32 float_to_half(float value) {

@@ -15,6 +15,8 @@ struct ExpConstants<float> {
   static constexpr float kLeast = -104.0F, kMost = 89.0F;     // exp is 0 below, infinite above
   static constexpr float kLeast2 = -151.0F, kMost2 = 129.0F;  // likewise exp2
   static constexpr float kRange = 87.0F, kRange2 = 126.0F;    // within, results are normal
+  // Up to kSmall, 2^kLift e^x is normal. An even lift leaves ties as they are.
+  static constexpr float kSmall = 69.0F, kLift = 26.0F, kDown = 0x1p-26F;
   static constexpr float kLeastM1 = -18.0F;                   // expm1 is -1 below
   static constexpr float kTanhMost = 10.0F;                   // tanh is 1 above
 };
@@ -25,6 +27,7 @@ struct ExpConstants<double> {
   static constexpr double kLeast = -746.0, kMost = 710.0;
   static constexpr double kLeast2 = -1076.0, kMost2 = 1025.0;
   static constexpr double kRange = 708.0, kRange2 = 1022.0;
+  static constexpr double kSmall = 660.0, kLift = 64.0, kDown = 0x1p-64;
   static constexpr double kLeastM1 = -38.0;
   static constexpr double kTanhMost = 22.0;
 };
@@ -81,11 +84,14 @@ struct ExpReduced {
   T r;
 };
 template <class T>
-KILN_MATH ExpReduced<T> exp_reduce(T x) {
+KILN_MATH T exp_rest(T x, T n) {
   using C = ExpConstants<T>;
-  const T shifted = fma(x, C::kInvLn2, Format<T>::kMagic);
-  const T n = shifted - Format<T>::kMagic;
-  return {to_bits(shifted), fma(-n, C::kLn2Lo, fma(-n, C::kLn2Hi, x))};
+  return fma(-n, C::kLn2Lo, fma(-n, C::kLn2Hi, x));
+}
+template <class T>
+KILN_MATH ExpReduced<T> exp_reduce(T x) {
+  const T shifted = fma(x, ExpConstants<T>::kInvLn2, Format<T>::kMagic);
+  return {to_bits(shifted), exp_rest(x, shifted - Format<T>::kMagic)};
 }
 // e^x = 2^n * (1 + p).
 template <class T>
@@ -109,16 +115,29 @@ template <class T>
 KILN_MATH bool exp_in_range(T x) {
   return abs(x) <= ExpConstants<T>::kRange;
 }
-template <bool kInRange = false, class T>
+// Where exp<true> may be called: not for nan, nor for what is large.
+template <class T>
+KILN_MATH bool exp_is_small(T x) {
+  return x <= ExpConstants<T>::kSmall;
+}
+// The exponent is lifted, so that results are normal; the way back rounds those once that are not.
+template <class T>
+KILN_MATH T exp_small(T x) {
+  using C = ExpConstants<T>;
+  constexpr T kLifted = Format<T>::kMagic + C::kLift;
+  x = x < C::kLeast ? C::kLeast : x;
+  const T shifted = fma(x, C::kInvLn2, kLifted);
+  const T value = exp_of_reduced(exp_rest(x, shifted - kLifted));
+  return scale_normal(value, to_bits(shifted)) * C::kDown;
+}
+template <bool kSmall = false, class T>
 KILN_MATH T exp(T x) {
   using C = ExpConstants<T>;
-  if constexpr (!kInRange) {
-    x = x > C::kMost ? C::kMost : x;
-    x = x < C::kLeast ? C::kLeast : x;
-  }
+  if constexpr (kSmall) return exp_small(x);
+  x = x > C::kMost ? C::kMost : x;
+  x = x < C::kLeast ? C::kLeast : x;
   const ExpReduced<T> e = exp_reduce(x);
-  const T value = exp_of_reduced(e.r);
-  return kInRange ? scale_normal(value, e.n) : scale(value, e.n);
+  return scale(exp_of_reduced(e.r), e.n);
 }
 
 template <class T>

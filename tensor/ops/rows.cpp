@@ -63,13 +63,14 @@ Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
   return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
 }
 
-std::int64_t softmax_tile(const Tensor& x, std::int64_t count, std::int64_t columns) {
-  constexpr std::int64_t kBytes = 1 << 18;  // of a second-level cache
-  constexpr std::int64_t kLeast = 64, kMost = 512;
+std::int64_t softmax_tile(const Tensor& x, std::int64_t count) {
+  constexpr std::int64_t kBytes = 1 << 20;  // of a second-level cache
+  constexpr std::int64_t kMost = 512;
+  const std::int64_t line = cpu::kSoftmaxLine / static_cast<std::int64_t>(size_of(x.dtype()));
   const auto item = static_cast<std::int64_t>(size_of(cpu::accumulator_of(x.dtype())));
   const std::int64_t share = x.numel() / count / (2 * num_threads());  // so that every thread gets some
-  const std::int64_t tile = std::min({kBytes / (count * item), share, kMost}) / kLeast * kLeast;
-  return columns < kLeast ? 0 : tile;
+  const std::int64_t tile = std::min({kBytes / (count * item), share, kMost});
+  return std::max<std::int64_t>(1, tile / line) * line;
 }
 
 Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t columns, bool log) {
@@ -78,7 +79,7 @@ Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t col
                                    .out = result.raw_writable(),
                                    .count = count,
                                    .columns = columns,
-                                   .tile = softmax_tile(x, count, columns),
+                                   .tile = softmax_tile(x, count),
                                    .log = log};
   const std::int64_t tiles = (columns + job.tile - 1) / job.tile;
   const auto kernel = cpu::row_kernels().softmax_columns[float_index(x.dtype())];

@@ -15,9 +15,8 @@ Tensor rows_back(const Tensor& rows, int dim);
 void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job, std::int64_t rows);
 // softmax (or its logarithm) along the middle of a contiguous float tensor, as it were [matrices, count,
 // columns].
-// `softmax_tile`: the columns that are computed together, at most 0 where there are too many rows for that or
-// too few columns.
-std::int64_t softmax_tile(const Tensor& x, std::int64_t count, std::int64_t columns);
+// `softmax_tile`: the columns that are computed together.
+std::int64_t softmax_tile(const Tensor& x, std::int64_t count);
 Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t columns, bool log);
 // Results of so many bytes are written past the caches: they would not stay until they are read.
 bool streams(std::int64_t bytes);

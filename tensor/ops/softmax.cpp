@@ -109,7 +109,7 @@ Tensors run(const Op&, Inputs in, const Attrs& attrs) {
   const int dim = dim_of(attrs, x.rank());
   if (!goes_by_columns(x, dim)) return {along(kProgram, {&x, 1}, dim)};
   const std::int64_t count = x.size(dim), columns = x.strides()[static_cast<std::size_t>(dim)];
-  if (ops::softmax_tile(x, count, columns) <= 0) return {by_columns(kProgram, x, dim)};
+  if (count > kReductionBlock) return {by_columns(kProgram, x, dim)};
   return {ops::run_softmax_columns(x, count, columns, kProgram == RowProgram::LogSoftmax)};
 }
 

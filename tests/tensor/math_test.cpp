@@ -184,6 +184,30 @@ TEST_CASE("sines of huge arguments are reduced by all of pi", "[math]") {
         Approx(-4.68716592425462761112e-19L).epsilon(1e-12));  // the double nearest to a multiple of pi/2
 }
 
+// Results that are normal, subnormal and 0; the forms differ in how they move the exponent only.
+TEST_CASE("both forms of exp give the same bits wherever both may be called", "[math]") {
+  const auto check = []<class T>(T, T least) {
+    using Bits = typename math::Format<T>::Bits;
+    const auto same = [](T x) {
+      if (math::exp_is_small(x)) CHECK(math::to_bits(math::exp<true>(x)) == math::to_bits(math::exp<false>(x)));
+    };
+    const T most = math::ExpConstants<T>::kSmall;
+    CHECK(math::exp_is_small(most));
+    CHECK_FALSE(math::exp_is_small(std::nextafter(most, T(1000))));
+    CHECK_FALSE(math::exp_is_small(std::numeric_limits<T>::quiet_NaN()));
+    for (const T edge : kEdges<T>) same(edge);
+    constexpr int kSteps = 400'000;
+    for (int i = 0; i <= kSteps; ++i) same(least + (most - least) * static_cast<T>(i) / kSteps);
+    // Where the power of two changes: an argument's neighbours, too.
+    for (T n = std::floor(least * T(1.4427)); n < T(1.4427) * most; ++n) {
+      const Bits at = math::to_bits(static_cast<T>((n + T(0.5)) * T(0.6931471805599453)));
+      for (Bits k = 0; k < 16; ++k) same(math::from_bits(static_cast<Bits>(at - 8 + k)));
+    }
+  };
+  check(float(), -106.0F);
+  check(double(), -750.0);
+}
+
 TEST_CASE("one argument out of range leaves the others of its block as they were", "[math]") {
   struct Case {
     const char* op;

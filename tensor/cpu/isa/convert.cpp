@@ -17,28 +17,18 @@ using math::Int64;
 using scalar::convert;
 using scalar::widen;
 
-// The processor's own conversion, of whole vectors, tells how many elements it took. It makes quiet what is
-// no number: vectors that have one are widened as everywhere, so that the bits are the same.
+// The processor's own conversion, of whole vectors, tells how many elements it took.
 std::int64_t widen_vectors([[maybe_unused]] const Half* from, [[maybe_unused]] float* to,
                            [[maybe_unused]] std::int64_t n) {
   std::int64_t i = 0;
 #if defined(__AVX512F__)
   for (; i + 16 <= n; i += 16) {
     const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
-    const __m512 wide = _mm512_maskz_cvtph_ps(0xffff, halves);
-    _mm512_storeu_ps(to + i, wide);
-    if (_mm512_cmp_ps_mask(wide, wide, _CMP_UNORD_Q) == 0) [[likely]]
-      continue;
-    for (std::int64_t k = i; k < i + 16; ++k) to[k] = widen(from[k]);
+    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, halves));
   }
 #elif defined(__F16C__)
-  for (; i + 8 <= n; i += 8) {
-    const __m256 wide = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-    _mm256_storeu_ps(to + i, wide);
-    if (_mm256_movemask_ps(_mm256_cmp_ps(wide, wide, _CMP_UNORD_Q)) == 0) [[likely]]
-      continue;
-    for (std::int64_t k = i; k < i + 8; ++k) to[k] = widen(from[k]);
-  }
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
 #endif
   return i;
 }
@@ -63,7 +53,6 @@ void load(const void* source, std::int64_t stride, void* block, std::int64_t n) 
   }
 }
 
-// Likewise; all of its bits are the same.
 std::int64_t narrow_vectors([[maybe_unused]] const float* from, [[maybe_unused]] Half* to,
                             [[maybe_unused]] std::int64_t n) {
   std::int64_t i = 0;

@@ -1,26 +1,41 @@
-// Owns the exponentials of a row less its maximum. Included only by files that are compiled once per
-// instruction set.
+// Owns the exponentials of elements less the greatest of them. Included only by files that are compiled once
+// per instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {
 
-// y = e^(x - m), in the form for the range of normal results, and again when some are not: the same bits.
+// Differences from a finite maximum are 0 or less; from another one, some are no numbers.
+template <class A>
+[[gnu::always_inline]] inline bool is_finite(A m) {
+  return math::abs(m) <= math::Format<A>::kMax;
+}
+
+// y = e^(x - m), where m is the greatest of all x.
 template <class A>
 [[gnu::always_inline]] inline void exp_shifted(const A* __restrict x, A m, std::int64_t n, A* __restrict y) {
-  using Bits = typename math::Format<A>::SignedBits;  // of values without a sign, in whose order they are
-  Bits widest = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const A shifted = x[i] - m;
-    const Bits size = static_cast<Bits>(math::to_bits(math::abs(shifted)));
-    widest = widest > size ? widest : size;
-    y[i] = math::exp<true>(shifted);
+  if (is_finite(m)) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp<true>(x[i] - m);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
   }
-  if (widest <= static_cast<Bits>(math::to_bits(math::ExpConstants<A>::kRange))) return;
-  for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
+}
+// Rows of kWidth elements, each less its column's m.
+template <int kWidth, class A>
+[[gnu::always_inline]] inline void exp_lines(const A* __restrict x, const A* __restrict m, std::int64_t rows,
+                                             A* __restrict y) {
+  bool finite = true;
+  for (int w = 0; w < kWidth; ++w) finite &= is_finite(m[w]);
+  if (finite) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (int w = 0; w < kWidth; ++w) y[r * kWidth + w] = math::exp<true>(x[r * kWidth + w] - m[w]);
+  } else {
+    for (std::int64_t i = 0; i < rows * kWidth; ++i) y[i] = math::exp(x[i] - m[i % kWidth]);
+  }
 }
 
 }  // namespace kiln::cpu::KILN_ISA

@@ -29,7 +29,8 @@ class ShortRows {
       each_row(rows, [&](std::int64_t at, A m) {
         for (std::int64_t i = at; i < at + job_.size; ++i) shifted_[i] = x[i] - m;
       });
-      exp_shifted(static_cast<const A*>(shifted_), A(0), rows * job_.size, powers_);
+      const bool finite = std::all_of(numbers_, numbers_ + rows, is_finite<A>);
+      make_powers(finite, rows * job_.size);
       fold_dense<SumOf, A>(static_cast<const A*>(powers_), job_.size, 0, rows, numbers_);
       for (std::int64_t r = 0; r < kRows; ++r) numbers_[r] = number(numbers_[r]);
       each_row(rows, [&](std::int64_t at, A n) {
@@ -40,6 +41,13 @@ class ShortRows {
   }
 
  private:
+  void make_powers(bool finite, std::int64_t count) {
+    if (finite) {
+      for (std::int64_t i = 0; i < count; ++i) powers_[i] = math::exp<true>(shifted_[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) powers_[i] = math::exp(shifted_[i]);
+    }
+  }
   template <class F>
   void each_row(std::int64_t rows, const F& f) const {
     for (std::int64_t r = 0; r < rows; ++r) f(r * job_.size, numbers_[r]);

@@ -1,4 +1,4 @@
-// Owns softmax along columns: as many neighbouring ones at a time as stay in a cache with all of their rows.
+// Owns softmax along columns: a few neighbouring ones are copied to where they lie together, and stay there.
 // Included only by files that are compiled once per instruction set.
 #pragma once
 
@@ -10,106 +10,155 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-template <class A>
-struct TileRows {
-  static constexpr bool kInPlace = true;
-  const A* at;
-  std::int64_t stride;
-  const A* row(std::int64_t r, A*) const { return at + r * stride; }
-  std::int64_t ahead(std::int64_t r, std::int64_t s) const { return (s - r) * stride; }
-};
-// e to the elements.
-template <class A>
-struct TilePowers {
-  static constexpr bool kInPlace = false;
-  const A* at;
-  std::int64_t width;
-  const A* row(std::int64_t r, A* buffer) const {
-    exp_shifted(at + r * width, A(0), width, buffer);
-    return buffer;
-  }
-  std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
-};
-
-template <class E>
-class SoftmaxTile {
+// Folds rows of kWidth elements, each column in the fixed order.
+template <class C, class A, int kWidth>
+class StripLanes {
  public:
-  using A = AccumulatorOf<E>;
-  explicit SoftmaxTile(const SoftmaxColumnsJob& job)
-      : job_(job),
-        elements_(new A[static_cast<std::size_t>(job.count * job.tile)]),
-        memory_(new A[static_cast<std::size_t>(kMemoryRows * job.tile)]) {}
-
-  // Columns [first, first + width) of a matrix.
-  void run(std::int64_t matrix, std::int64_t first, std::int64_t width) {
-    start_ = matrix * job_.count * job_.columns + first;
-    width_ = width;
-    const TileRows<A> x = read();
-    const A* highest = fold<MaxOf>(x);
-    job_.log ? finish_log(x, highest) : finish(x, highest);
+  // The next rows: as many as a multiple of the lanes, or the last ones.
+  void add(const A* x, std::int64_t rows) {
+    for (std::int64_t lane = 0; lane < std::min<std::int64_t>(rows, kReductionLanes); ++lane) {
+      for (int w = 0; w < kWidth; w += kVector) {
+        A* const at = lanes_ + lane * kWidth + w;
+        Vector a = lane < used_ ? load_vector<Vector>(at) : Vector{} + C::template identity<A>();
+        for (std::int64_t r = lane; r < rows; r += kReductionLanes)
+          a = C::apply(a, load_vector<Vector>(x + r * kWidth + w));
+        std::memcpy(at, &a, sizeof a);
+      }
+    }
+    used_ = std::max(used_, std::min<std::int64_t>(rows, kReductionLanes));
+  }
+  const A* result() {
+    for (std::int64_t half = kReductionLanes / 2; half >= 1; half /= 2) {
+      if (used_ <= half) continue;
+      combine<C>(lanes_, static_cast<const A*>(lanes_ + half * kWidth), (used_ - half) * kWidth);
+      used_ = half;
+    }
+    return lanes_;
   }
 
  private:
-  using Block = ColumnBlock<SumOf, A, TileRows<A>>;
-  static constexpr std::int64_t kMemoryRows = Block::kNodes + Block::kBuffers;
+  using Vector = WideVector<A>;
+  static constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(A));
+  alignas(64) A lanes_[kReductionLanes * kWidth];
+  std::int64_t used_ = 0;  // lanes that have elements
+};
 
-  void finish(const TileRows<A>& x, const A* highest) {
-    A* shifted = buffers();
-    each_row([&](std::int64_t r, A* power) {
-      shift(x.row(r, nullptr), highest, shifted);
-      exp_shifted(static_cast<const A*>(shifted), A(0), width_, power);
-    });
-    A* scale = fold<SumOf>(TileRows<A>{elements_.get(), width_});
-    for (std::int64_t w = 0; w < width_; ++w) scale[w] = A(1) / scale[w];
-    each_row([&](std::int64_t r, A* y) {
-      for (std::int64_t w = 0; w < width_; ++w) y[w] *= scale[w];
-      write(r, y);
-    });
-  }
-  void finish_log(const TileRows<A>& x, const A* highest) {
-    each_row([&](std::int64_t r, A* shifted) { shift(x.row(r, nullptr), highest, shifted); });
-    A* total = fold<SumOf>(TilePowers<A>{elements_.get(), width_});
-    for (std::int64_t w = 0; w < width_; ++w) total[w] = math::log(total[w]);
-    each_row([&](std::int64_t r, A* y) {
-      for (std::int64_t w = 0; w < width_; ++w) y[w] -= total[w];
-      write(r, y);
-    });
-  }
-  void shift(const A* x, const A* highest, A* to) const {
-    for (std::int64_t w = 0; w < width_; ++w) to[w] = x[w] - highest[w];
-  }
-  // Into memory that the next fold writes again.
-  template <class C, class Source>
-  A* fold(const Source& source) {
-    ColumnBlock<C, A, Source>(source, job_.count, width_, memory_.get(), buffers()).fold();
-    return memory_.get();
-  }
-  A* buffers() { return memory_.get() + Block::kNodes * width_; }
-  template <class F>
-  void each_row(const F& f) {
-    for (std::int64_t r = 0; r < job_.count; ++r) f(r, elements_.get() + r * width_);
-  }
-  // Where they lie, or widened.
-  TileRows<A> read() {
-    const E* from = reinterpret_cast<const E*>(job_.in) + start_;
-    if constexpr (kIsHalf<E>) {
-      each_row([&](std::int64_t r, A* x) { widen_all(from + r * job_.columns, width_, x); });
-      return {elements_.get(), width_};
-    } else {
-      return {from, job_.columns};
+// A tile is made of strips, a line of a cache wide: rows of a strip follow each other, and what is known of
+// its columns stays in registers.
+template <class E>
+class SoftmaxTile {
+ public:
+  explicit SoftmaxTile(const SoftmaxColumnsJob& job)
+      : job_(job),
+        strips_(new Line[static_cast<std::size_t>((job.count + 1) * (job.tile / kWidth))]) {}
+
+  // Columns [first, first + width) of a matrix.
+  void run(std::int64_t matrix, std::int64_t first, std::int64_t width) {
+    const std::int64_t start = matrix * job_.count * job_.columns + first;
+    read(reinterpret_cast<const E*>(job_.in) + start, width);
+    E* to = reinterpret_cast<E*>(job_.out) + start;
+    for (std::int64_t w = 0; w < width; w += kWidth) {
+      A* x = strip(w / kWidth);
+      job_.log ? finish_log(x) : finish(x);
+      write(x, std::min<std::int64_t>(kWidth, width - w), to + w);
     }
   }
-  void write(std::int64_t r, const A* y) {
-    E* to = reinterpret_cast<E*>(job_.out) + start_ + r * job_.columns;
-    if constexpr (kIsHalf<E>)
-      narrow_all(y, width_, to);
-    else
-      std::copy_n(y, width_, to);
+
+ private:
+  using A = AccumulatorOf<E>;
+  static constexpr int kWidth = kSoftmaxLine / static_cast<int>(sizeof(E));
+  static constexpr std::int64_t kAhead = 8;  // rows that are asked for before they are wanted
+  static constexpr std::int64_t kChunk = 2 * kReductionLanes;  // rows whose powers are made together
+  using MaxLanes = StripLanes<MaxOf, A, kWidth>;
+  using SumLanes = StripLanes<SumOf, A, kWidth>;
+  struct alignas(64) Line {
+    A elements[kWidth];
+  };
+
+  A* strip(std::int64_t s) { return strips_[static_cast<std::size_t>(s * (job_.count + 1))].elements; }
+
+  void read(const E* from, std::int64_t width) {
+    for (std::int64_t r = 0; r < job_.count; ++r, from += job_.columns) {
+      for (std::int64_t w = 0; w < width; w += kWidth) {
+        if (r + kAhead < job_.count) __builtin_prefetch(from + kAhead * job_.columns + w);
+        A* x = strip(w / kWidth) + r * kWidth;
+        if (width - w >= kWidth) {
+          copy_line(from + w, x);
+        } else {
+          for (std::int64_t i = 0; i < kWidth; ++i) x[i] = w + i < width ? static_cast<A>(widen(from[w + i])) : A(0);
+        }
+      }
+    }
   }
+  void write(const A* y, std::int64_t width, E* to) const {
+    for (std::int64_t r = 0; r < job_.count; ++r, y += kWidth, to += job_.columns) {
+      if (r + kAhead < job_.count) __builtin_prefetch(to + kAhead * job_.columns, 1);
+      if (width == kWidth) {
+        copy_line(y, to);
+      } else {
+        for (std::int64_t i = 0; i < width; ++i) to[i] = narrow<E>(y[i]);
+      }
+    }
+  }
+  template <class From, class To>
+  static void copy_line(const From* from, To* to) {
+    if constexpr (kIsHalf<To>) {
+      narrow_all(from, kWidth, to);
+    } else {
+      constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(To));
+      for (int w = 0; w < kWidth; w += kVector) {
+        const auto wide = load_wide<To>(from + w);
+        std::memcpy(to + w, &wide, sizeof wide);
+      }
+    }
+  }
+
+  void finish(A* x) const {
+    MaxLanes lanes;
+    SumLanes sums;
+    const A* const highest = find_highest(x, lanes);
+    each_chunk([&](std::int64_t first, std::int64_t rows) {
+      alignas(64) A powers[kChunk * kWidth];
+      exp_lines<kWidth>(x + first * kWidth, highest, rows, powers);
+      sums.add(powers, rows);
+      std::copy_n(powers, rows * kWidth, x + first * kWidth);
+    });
+    A scale[kWidth];
+    for (int w = 0; w < kWidth; ++w) scale[w] = A(1) / sums.result()[w];
+    each_row(x, [&](A* y) {
+      for (int w = 0; w < kWidth; ++w) y[w] *= scale[w];
+    });
+  }
+  void finish_log(A* x) const {
+    MaxLanes lanes;
+    SumLanes sums;
+    const A* const highest = find_highest(x, lanes);
+    each_chunk([&](std::int64_t first, std::int64_t rows) {
+      alignas(64) A powers[kChunk * kWidth];
+      exp_lines<kWidth>(x + first * kWidth, highest, rows, powers);
+      sums.add(powers, rows);
+    });
+    A total[kWidth];
+    for (int w = 0; w < kWidth; ++w) total[w] = math::log(sums.result()[w]);
+    each_row(x, [&](A* y) {
+      for (int w = 0; w < kWidth; ++w) y[w] = (y[w] - highest[w]) - total[w];
+    });
+  }
+  const A* find_highest(const A* x, MaxLanes& lanes) const {
+    each_chunk([&](std::int64_t first, std::int64_t rows) { lanes.add(x + first * kWidth, rows); });
+    return lanes.result();
+  }
+  template <class F>
+  void each_chunk(const F& f) const {
+    for (std::int64_t r = 0; r < job_.count; r += kChunk) f(r, std::min(kChunk, job_.count - r));
+  }
+  template <class F>
+  void each_row(A* x, const F& f) const {
+    for (std::int64_t r = 0; r < job_.count; ++r) f(x + r * kWidth);
+  }
+
   const SoftmaxColumnsJob& job_;
-  std::unique_ptr<A[]> elements_;  // [count, width]
-  std::unique_ptr<A[]> memory_;
-  std::int64_t start_ = 0, width_ = 0;
+  std::unique_ptr<Line[]> strips_;  // [strips, count]
 };
 
 template <class E>

@@ -125,7 +125,7 @@ void widen_all(const In* in, std::int64_t count, float* out) {
 
 // Halves of f32, rounded to the nearest, ties to even.
 template <class Out>
-void narrow_all(const float* in, std::int64_t count, Out* out) {
+[[gnu::always_inline]] inline void narrow_all(const float* in, std::int64_t count, Out* out) {
   std::int64_t i = 0;
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<Out, Half>) {
