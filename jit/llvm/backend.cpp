@@ -1,6 +1,7 @@
 // Owns the way from loop nests to an object of machine code: LLVM's module, passes and code generator.
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -79,7 +80,7 @@ std::string made_of(const CompileRequest& request) {
   std::unique_ptr<llvm::Module> module = check(llvm::getLazyBitcodeModule({bitcode, "bodies"}, context));
   module->setTargetTriple(machine->getTargetTriple().str());
   module->setDataLayout(machine->createDataLayout());
-  Bodies bodies(*module);
+  Bodies bodies(*module, machine->getMCSubtargetInfo()->checkFeatures("+f16c"));
   std::unique_ptr<LineNotes> notes;
   if (is_text) notes = std::make_unique<LineNotes>(*module);
   std::vector<llvm::Function*> kernels;

@@ -376,6 +376,8 @@ class Emitter {
     Value* const value = registers_[static_cast<std::size_t>(from)];
     if (dtype(from) == dtype_of(compute)) return value;
     if (dtype(from) == DType::Bool && chooses(dtype_of(compute))) return one_or_zero(from, dtype_of(compute));
+    if (dtype(from) == DType::F16 && compute == Compute::F32 && bodies_.converts_f16())
+      return build_.CreateFPExt(build_.CreateBitCast(value, f16_vector()), vector_type(DType::F32));
     return call("load_" + name_of(dtype(from)) + "_" + name_of(compute), {value}, dtype_of(compute));
   }
   // The outcome of a comparison as a float is a choice: it need not become an integer first.
@@ -388,6 +390,8 @@ class Emitter {
   // What the arithmetic gives as it lies in memory.
   Value* stored(Value* value, Compute compute, DType dtype) {
     if (dtype == dtype_of(compute)) return value;
+    if (dtype == DType::F16 && compute == Compute::F32 && bodies_.converts_f16())
+      return build_.CreateBitCast(build_.CreateFPTrunc(value, f16_vector()), vector_type(DType::F16));
     return call("store_" + name_of(compute) + "_" + name_of(dtype), {value}, dtype);
   }
 
@@ -541,6 +545,7 @@ class Emitter {
     return build_.getIntNTy(static_cast<unsigned>(size_of(dtype) * 8));
   }
   Type* vector_type(DType dtype) { return llvm::FixedVectorType::get(scalar_type(dtype), kVector); }
+  Type* f16_vector() { return llvm::FixedVectorType::get(build_.getHalfTy(), kVector); }
   static std::uint64_t size_of(DType dtype) {
     return visit_dtype(dtype, []<class T>() { return sizeof(T); });
   }

@@ -13,6 +13,7 @@
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/cpu/isa.h"
+#include "tensor/math.h"
 #include "tensor/ops/pointwise.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
@@ -281,6 +282,34 @@ TEST_CASE("compiled kernels give the same bits on any number of threads and for 
       const Threads number(threads);
       check_same(graph, fused, arguments);
     }
+  }
+}
+
+// Whatever converts them: the processor in a kernel, code of ours where it cannot.
+TEST_CASE("every f16 is read and rounded as by the ops", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%h: f16[n], %x: f32[n]) where n = 8 {\n"
+      "  %a = cast(%h, dtype=f32) : f32[n]\n"
+      "  %b = neg(%a) : f32[n]\n"
+      "  %c = cast(%x, dtype=f16) : f16[n]\n"
+      "  %d = add(%c, %h) : f16[n]\n"
+      "  return %a, %b, %c, %d\n"
+      "}\n");
+  constexpr Dim kAll = 65536;
+  Tensor halves = Tensor::empty(Dims{kAll}, DType::F16), floats = Tensor::empty(Dims{kAll}, DType::F32);
+  for (Dim i = 0; i < kAll; ++i) {
+    const auto bits = static_cast<std::uint32_t>(i);
+    halves.writable<Half>()[i] = {static_cast<std::uint16_t>(bits)};
+    // Beside each half and halfway to the next one; all exponents; what is no number, of either kind.
+    const float half = math::half_to_float(bits);
+    const std::uint32_t near = math::to_bits(half) + (bits % 3 == 0 ? 0x1000U : bits % 3 == 1 ? 0xfffU : 1U);
+    floats.writable<float>()[i] = math::from_bits(i % 2 == 0 ? near : bits << 16 | bits % 7);
+  }
+  for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
+    if (!cpu::has_isa(isa)) continue;
+    const Setting setting(isa);
+    INFO(cpu::name(isa));
+    check_same(graph, fuse(graph), {halves, floats});
   }
 }
 
