@@ -70,6 +70,12 @@ void drop_unused(llvm::Module& module) {
   }
 }
 
+HalfVectors halves_of(const llvm::TargetMachine& machine) {
+  const llvm::MCSubtargetInfo& processor = *machine.getMCSubtargetInfo();
+  if (processor.checkFeatures("+avx512f")) return HalfVectors::Of16;
+  return processor.checkFeatures("+f16c") ? HalfVectors::Of8 : HalfVectors::None;
+}
+
 std::string made_of(const CompileRequest& request) {
   llvm::LLVMContext context;
   const bool is_text = request.product != Product::Object;
@@ -80,7 +86,7 @@ std::string made_of(const CompileRequest& request) {
   std::unique_ptr<llvm::Module> module = check(llvm::getLazyBitcodeModule({bitcode, "bodies"}, context));
   module->setTargetTriple(machine->getTargetTriple().str());
   module->setDataLayout(machine->createDataLayout());
-  Bodies bodies(*module, machine->getMCSubtargetInfo()->checkFeatures("+f16c"));
+  Bodies bodies(*module, halves_of(*machine));
   std::unique_ptr<LineNotes> notes;
   if (is_text) notes = std::make_unique<LineNotes>(*module);
   std::vector<llvm::Function*> kernels;

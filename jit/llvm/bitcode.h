@@ -3,19 +3,22 @@
 
 #include <llvm/IR/Module.h>
 
+#include <cstdint>
 #include <string>
 
 namespace kiln::jit {
 
+// How many f32 the processor itself makes of f16, and f16 of f32, by one instruction.
+enum class HalfVectors : std::uint8_t { None, Of8, Of16 };
+
 // The bitcode of bodies.cpp, read function by function as they are needed.
 class Bodies {
  public:
-  // Kernels are made in `module`, which is that of the bodies, for a processor that has conversions between
-  // f16 and f32, or not.
-  Bodies(llvm::Module& module, bool converts_f16) : module_(module), converts_f16_(converts_f16) {}
+  // Kernels are made in `module`, which is that of the bodies, for a processor that has these conversions.
+  Bodies(llvm::Module& module, HalfVectors halves) : module_(module), halves_(halves) {}
 
   llvm::Module& module() { return module_; }
-  bool converts_f16() const { return converts_f16_; }
+  HalfVectors halves() const { return halves_; }
   // Null when it is not worth having in a kernel: loops, calls, divisions of integers, which no vector
   // instruction does.
   llvm::Function* straight_line(const std::string& name);
@@ -23,7 +26,7 @@ class Bodies {
 
  private:
   llvm::Module& module_;
-  bool converts_f16_;
+  HalfVectors halves_;
 };
 
 }  // namespace kiln::jit

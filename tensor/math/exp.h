@@ -17,8 +17,8 @@ struct ExpConstants<float> {
   static constexpr float kRange = 87.0F, kRange2 = 126.0F;    // within, results are normal
   // Up to kSmall, 2^kLift e^x is normal. An even lift leaves ties as they are.
   static constexpr float kSmall = 69.0F, kLift = 26.0F, kDown = 0x1p-26F;
-  static constexpr float kLeastM1 = -18.0F;                   // expm1 is -1 below
-  static constexpr float kTanhMost = 10.0F;                   // tanh is 1 above
+  static constexpr float kLeastM1 = -18.0F;  // expm1 is -1 below
+  static constexpr float kTanhMost = 10.0F;  // tanh is 1 above
 };
 template <>
 struct ExpConstants<double> {

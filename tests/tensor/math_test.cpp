@@ -189,7 +189,8 @@ TEST_CASE("both forms of exp give the same bits wherever both may be called", "[
   const auto check = []<class T>(T, T least) {
     using Bits = typename math::Format<T>::Bits;
     const auto same = [](T x) {
-      if (math::exp_is_small(x)) CHECK(math::to_bits(math::exp<true>(x)) == math::to_bits(math::exp<false>(x)));
+      if (math::exp_is_small(x))
+        CHECK(math::to_bits(math::exp<true>(x)) == math::to_bits(math::exp<false>(x)));
     };
     const T most = math::ExpConstants<T>::kSmall;
     CHECK(math::exp_is_small(most));

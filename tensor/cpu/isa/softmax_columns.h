@@ -49,8 +49,7 @@ template <class E>
 class SoftmaxTile {
  public:
   explicit SoftmaxTile(const SoftmaxColumnsJob& job)
-      : job_(job),
-        strips_(new Line[static_cast<std::size_t>((job.count + 1) * (job.tile / kWidth))]) {}
+      : job_(job), strips_(new Line[static_cast<std::size_t>((job.count + 1) * (job.tile / kWidth))]) {}
 
   // Columns [first, first + width) of a matrix.
   void run(std::int64_t matrix, std::int64_t first, std::int64_t width) {
@@ -85,7 +84,8 @@ class SoftmaxTile {
         if (width - w >= kWidth) {
           copy_line(from + w, x);
         } else {
-          for (std::int64_t i = 0; i < kWidth; ++i) x[i] = w + i < width ? static_cast<A>(widen(from[w + i])) : A(0);
+          for (std::int64_t i = 0; i < kWidth; ++i)
+            x[i] = w + i < width ? static_cast<A>(widen(from[w + i])) : A(0);
         }
       }
     }
