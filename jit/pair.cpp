@@ -59,7 +59,7 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   // As outputs they are kept apart from what the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
-  forward_ = Executable::make(prepared_part(forward, options.fused));
+  forward_ = late_part(std::move(forward), options.fused);
 }
 
 void Pair::find_bases() {
@@ -99,7 +99,9 @@ void Pair::refuse_what_differs() const {
   }
 }
 
-std::size_t Pair::code_bytes() const { return jit::code_bytes(forward_->graph()) + backwards_->code_bytes(); }
+std::size_t Pair::code_bytes() const {
+  return jit::code_bytes(forward_->get().graph()) + backwards_->code_bytes();
+}
 
 std::string_view Pair::obstacle(Inputs arguments) const {
   if (levels::top != nullptr) return "a transform sees each of its ops";
@@ -129,7 +131,7 @@ Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
   Tensors made;
   {
     const GradMode off(false);
-    made = forward_->run(arguments, symbols);
+    made = forward_->get().run(arguments, symbols);
   }
   const auto outputs = static_cast<std::size_t>(joint().outputs);
   const auto nodes = make_nodes(histories, symbols, Inputs(made).subspan(outputs));

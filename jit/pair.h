@@ -34,7 +34,8 @@ class Pair : public std::enable_shared_from_this<Pair> {
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 
   const Joint& joint() const { return backwards_->joint(); }
-  // Of the kernels that there are so far: those of backward are made when it is first needed.
+  // Of the kernels that there are so far: those of backward are made when it is first needed. Waits for those
+  // of forward.
   std::size_t code_bytes() const;
 
  private:
@@ -50,7 +51,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
   std::vector<Port> ports_;
   std::vector<int> written_;  // inputs
   std::shared_ptr<const Backwards> backwards_;
-  std::shared_ptr<const Executable> forward_;
+  std::unique_ptr<const LateExecutable> forward_;
 };
 
 }  // namespace kiln::jit

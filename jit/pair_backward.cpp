@@ -17,7 +17,6 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
-constexpr std::string_view kBeforeKernels[] = {"decompose", "fold", "simplify", "cse", "dce"};
 // A gradient that is a view of what nobody else has could not be added to in place.
 constexpr std::string_view kBeforeBackward[] = {"simplify", "dce", "reinplace"};
 
@@ -60,11 +59,18 @@ std::string called(const Graph& graph, ValueId id) {
 Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op) {
   if (fused) {
     try {
-      return reinplace(fuse(passed(graph, kBeforeKernels)).graph);
+      return reinplace(fuse(before_kernels(graph)).graph);
     } catch (const InternalError&) {  // there is no compiler
     }
   }
   return passed(graph, op_by_op);
+}
+
+std::unique_ptr<const LateExecutable> late_part(Graph graph, bool fused) {
+  const bool behind = fused && graph.own_ops.empty();
+  return late(behind, [graph = std::make_shared<const Graph>(std::move(graph)), fused] {
+    return Executable::make(prepared_part(*graph, fused));
+  });
 }
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,

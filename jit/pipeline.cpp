@@ -86,6 +86,22 @@ Graph passed(Graph graph, std::span<const std::string_view> names) {
   for (const std::string_view name : names) graph = pass_named(name).run(std::move(graph));
   return graph;
 }
-Graph passed_pipeline(Graph graph) { return passed(std::move(graph), names_before_kernels()); }
+
+namespace {
+
+// Of the passes, those up to "functionalize".
+constexpr std::size_t kUntilFunctional = 2;
+static_assert(kPasses[kUntilFunctional - 1].name == "functionalize");
+
+}  // namespace
+
+Graph without_writes(Graph captured) {
+  const std::vector<std::string_view> names = names_before_kernels();
+  return passed(std::move(captured), std::span(names).first(kUntilFunctional));
+}
+Graph before_kernels(Graph functional) {
+  const std::vector<std::string_view> names = names_before_kernels();
+  return passed(std::move(functional), std::span(names).subspan(kUntilFunctional));
+}
 
 }  // namespace kiln::jit

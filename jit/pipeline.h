@@ -35,6 +35,9 @@ std::vector<StageResult> run_pipeline(const Graph& graph, bool checked);
 
 // What the last of them gives, for those who only run it.
 Graph passed(Graph graph, std::span<const std::string_view> names);
-Graph passed_pipeline(Graph graph);
+// All of them before kernels, in two: up to the graph without writes, which throws OpError (Capture) where
+// there is none, and what computes the same in fewer steps.
+Graph without_writes(Graph captured);
+Graph before_kernels(Graph functional);
 
 }  // namespace kiln::jit

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "repl/terminal.h"
+#include "tensor/held_signals.h"
 
 namespace kiln::repl {
 namespace {
@@ -30,11 +30,8 @@ struct WorkNote::State {
     session.options().out = [this](std::string_view text) { pass(out, text); };
     session.options().err = [this](std::string_view text) { pass(err, text); };
     // Ctrl-C is for the thread that runs the program: it may be inside a blocking call.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const HeldSignals held;
     watcher = std::thread([this] { watch(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   ~State() {

@@ -1,11 +1,12 @@
 #include "tensor/thread_pool.h"
 
-#include <csignal>
 #include <thread>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "tensor/held_signals.h"
 
 namespace kiln {
 namespace {
@@ -50,14 +51,11 @@ ThreadPool& ThreadPool::get() {
 // Signals are for the threads of the program: these have no stack of their own for handlers.
 void ThreadPool::grow(std::size_t count) {
   if (workers_.size() >= count) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const HeldSignals held;
   while (workers_.size() < count) {
     workers_.push_back(std::make_unique<Worker>());
     std::thread([this, worker = workers_.back().get()] { serve(*worker); }).detach();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void ThreadPool::serve(Worker& worker) {

@@ -9,9 +9,9 @@
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
 #include "jit/evaluate.h"
-#include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/fused_text.h"
+#include "jit/late_executable.h"
 #include "jit/pair.h"
 #include "jit/passes/passes.h"
 #include "jit/pipeline.h"
@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::size_t kMostSizes = 1024;  // remembered
 
-// Up to the graph without writes; what computes the same in fewer steps is the fused backend's.
-constexpr std::string_view kFunctional[] = {"expand_views", "functionalize", "dce"};
-constexpr std::string_view kOpByOp[] = {"expand_views", "functionalize", "dce", "reinplace"};
+// After those to the graph without writes; what computes the same in fewer steps is the fused backend's.
+constexpr std::string_view kOwn[] = {"dce"};
+constexpr std::string_view kOpByOp[] = {"dce", "reinplace"};
 
 Runner run_ops(jit::Graph graph) {
   auto executable = jit::Executable::make(std::move(graph));
@@ -54,13 +54,56 @@ Runner checked(const jit::Graph& captured, Runner run) {
   };
 }
 
-Made run_kernels(const jit::Graph& captured) {
-  jit::Graph fused = jit::reinplace(jit::fuse(jit::passed_pipeline(captured)).graph);
-  const std::size_t bytes = jit::code_bytes(fused);
-  return {checked(captured, run_ops(std::move(fused))), "", {}, [bytes] { return bytes; }};
+void tell_of_no_compiler(Interpreter& interpreter, const std::string& why) {
+  static bool told = false;
+  if (!told) interpreter.write_error(fmt::format("warning: kernels are not compiled: {}\n", why));
+  told = true;
 }
 
-Runner run_ops_of(const jit::Graph& captured) { return run_ops(jit::passed(captured, kOpByOp)); }
+// Kernels, or the ops one by one where there is no compiler.
+struct Kernels {
+  jit::Graph functional;
+  std::string obstacle;  // why there is no compiler
+  std::unique_ptr<const jit::LateExecutable> made;
+
+  std::shared_ptr<const jit::Executable> make() {
+    try {
+      return jit::Executable::make(jit::reinplace(jit::fuse(jit::before_kernels(functional)).graph));
+    } catch (const InternalError& error) {
+      obstacle = error.what();
+      return jit::Executable::make(jit::passed(functional, kOpByOp));
+    }
+  }
+};
+
+// The first call was recorded as it ran: what comes is made behind it. Not for ops that are functions of the
+// program.
+Made run_kernels(Interpreter& interpreter, const jit::Graph& captured) {
+  const auto kernels = std::make_shared<Kernels>(Kernels{jit::without_writes(captured), {}, {}});
+  const bool behind = captured.own_ops.empty();
+  kernels->made = jit::late(behind, [raw = kernels.get()] { return raw->make(); });
+  Made made;
+  made.run = checked(captured, [kernels](Inputs arguments, const jit::SymbolValues& symbols) {
+    return kernels->made->get().run(arguments, symbols);
+  });
+  made.wait = [kernels, &interpreter] {
+    kernels->made->get();
+    kernels->functional = {};
+    if (!kernels->obstacle.empty()) tell_of_no_compiler(interpreter, kernels->obstacle);
+  };
+  made.code_bytes = [kernels]() -> std::size_t {
+    try {
+      return jit::code_bytes(kernels->made->get().graph());
+    } catch (const OpError&) {  // the next call says why
+      return 0;
+    }
+  };
+  return made;
+}
+
+Runner run_ops_of(const jit::Graph& captured) {
+  return run_ops(jit::passed(jit::without_writes(captured), kOpByOp));
+}
 
 // Is something written through what was detached, or a view of it? The elements change and the history does
 // not, for which a functional graph has no op.
@@ -136,7 +179,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
     }};
   }
   if (!options.own_backend.is_none()) {
-    const jit::Graph functional = jit::passed(captured, kFunctional);
+    const jit::Graph functional = jit::passed(jit::without_writes(captured), kOwn);
     return {checked(captured, run_own(interpreter, options.own_backend, functional))};
   }
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
@@ -151,16 +194,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
     made.run = outside_of_checkpoints(checked(captured, made.run ? made.run : run_taped(captured)));
     return made;
   }
-  if (options.backend == "fused") {
-    try {
-      return run_kernels(captured);
-    } catch (const InternalError& error) {
-      static bool told = false;
-      if (!told)
-        interpreter.write_error(fmt::format("warning: kernels are not compiled: {}\n", error.what()));
-      told = true;
-    }
-  }
+  if (options.backend == "fused") return run_kernels(interpreter, captured);
   return {checked(captured, run_ops_of(captured))};
 }
 

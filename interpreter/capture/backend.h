@@ -10,6 +10,8 @@ struct Made {
   std::string note{};                            // what is to be said of it: why gradients are not compiled
   std::function<std::string()> note_of_calls{};  // likewise of those there were so far
   std::function<std::size_t()> code_bytes{};     // of machine code that was made for it so far; empty: none
+  // What is made behind the interpreter is waited for; throws as make_runner does. Empty: it is made.
+  std::function<void()> wait{};
 };
 // `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
 // no functional form, and (Interrupted) when compiling was to stop.

@@ -43,8 +43,9 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
     jit::Graph captured = graph;
     captured.stage = jit::Stage::Captured;
     try {
-      Runner run = make_runner(interpreter, options, captured, wanted).run;
-      return [run = std::move(run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
+      Made made = make_runner(interpreter, options, captured, wanted);
+      if (made.wait) made.wait();
+      return [run = std::move(made.run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
     } catch (const lang::UserError& error) {  // of a backend of the program
       if (error.diagnostic().kind == "Interrupted") throw;
       throw OpError(ErrorKind::Capture, error.diagnostic().message);

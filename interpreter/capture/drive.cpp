@@ -56,6 +56,7 @@ class Drive {
         compile_late(*place, *entry);
         return Next::Interpret;
       }
+      if (entry->wait && !settle(*place, *entry)) return Next::Interpret;
       if (checking()) {
         if (const auto next = checked(*entry, found, numbers)) return *next;
       }
@@ -380,8 +381,12 @@ class Drive {
 
   // What runs the graph. False: there is nothing that could, or not now.
   bool compile(Place& place, Entry& entry) {
+    return tried(place, entry, [&] { make_run(place, entry); });
+  }
+  template <class F>
+  bool tried(Place& place, const Entry& entry, const F& f) {
     try {
-      make_run(place, entry);
+      f();
       return true;
     } catch (const OpError& error) {
       if (error.kind() == ErrorKind::Interrupted)
@@ -394,7 +399,18 @@ class Drive {
 
   // Likewise of an entry that waited, for the calls after this one. One that cannot be run is none.
   void compile_late(Place& place, Entry& entry) {
-    if (compile(place, entry) || !place.is_full) return;
+    if (!compile(place, entry) && place.is_full) drop(place, entry);
+  }
+  // What is made behind the interpreter is there now. False: it is not.
+  bool settle(Place& place, Entry& entry) {
+    const bool done = tried(place, entry, [&] {
+      entry.wait();
+      entry.wait = nullptr;
+    });
+    if (!done && place.is_full) drop(place, entry);
+    return done;
+  }
+  void drop(Place& place, Entry& entry) {
     std::erase(compiled_.in_order, &entry);
     std::erase_if(place.entries, [&](const auto& each) { return each.get() == &entry; });
   }
@@ -421,6 +437,7 @@ class Drive {
     entry.note = std::move(made.note);
     entry.note_of_calls = std::move(made.note_of_calls);
     entry.kernel_bytes = std::move(made.code_bytes);
+    entry.wait = std::move(made.wait);
   }
 
   // What earlier entries, made at other sizes, say of the symbols.

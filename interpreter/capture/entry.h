@@ -112,6 +112,7 @@ struct Entry {
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::int64_t hits = 0;
+  std::function<void()> wait;                 // for `run`, before its first call; empty: it is there
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
   std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }
 

@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/shared_library.h"
 #include "tensor/error.h"
+#include "tensor/held_signals.h"
 
 namespace kiln::cpu::onednn {
 
@@ -56,6 +57,8 @@ Primitive::Primitive(const Description& description) {
 
 void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const {
   const OneThread one;
+  // Version 2.6 keeps values below the stack pointer, where a handler's frame is put, and goes on with what
+  // that left there.
   const HeldSignals held;
   std::vector<dnnl_exec_arg_t> all(arguments.begin(), arguments.end());
   Memory memory;

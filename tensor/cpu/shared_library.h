@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <omp.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <initializer_list>
 
@@ -37,28 +35,6 @@ class OneThread {
 
  private:
   int before_;
-};
-
-// No signal is handled by this thread while oneDNN runs in it: version 2.6 keeps values below the stack
-// pointer, where a handler's frame is put, and goes on with what that left there. Those of our own faults
-// stay.
-class HeldSignals {
- public:
-  HeldSignals() {
-    static const sigset_t all = [] {
-      sigset_t set;
-      sigfillset(&set);
-      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&set, fault);
-      return set;
-    }();
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 }  // namespace kiln::cpu

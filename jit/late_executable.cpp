@@ -1,0 +1,51 @@
+#include "jit/late_executable.h"
+
+#include <chrono>
+#include <system_error>
+
+#include "tensor/device.h"
+#include "tensor/error.h"
+#include "tensor/held_signals.h"
+#include "tensor/parallel.h"
+
+namespace kiln::jit {
+
+LateExecutable::LateExecutable(Make make) : make_(std::move(make)) {
+  const HeldSignals held;  // a signal is the interpreter's, whose calls it is to end
+  try {
+    coming_ = std::async(std::launch::async, [make = make_, device = default_device()] {
+      set_default_device(device);
+      return make();
+    });
+  } catch (const std::system_error&) {  // there are no more threads
+  }
+}
+
+const Executable& LateExecutable::wait() const {
+  const std::lock_guard lock(mutex_);
+  if (!made_) {
+    made_ = ask();
+    make_ = nullptr;
+    ready_.store(made_.get(), std::memory_order_release);
+  }
+  return *made_;
+}
+
+LateExecutable::Made LateExecutable::ask() const {
+  if (!coming_.valid()) return make_();
+  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();
+  try {
+    return coming_.get();
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
+    return make_();  // what was interrupted then was something else
+  }
+}
+
+std::unique_ptr<const LateExecutable> late(bool behind, LateExecutable::Make make) {
+  if (behind) return std::make_unique<const LateExecutable>(std::move(make));
+  return std::make_unique<const LateExecutable>(make());
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,99 @@
+// What is made behind the caller: waited for once, made again after an interrupt, and never left behind.
+#include "jit/late_executable.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "jit/text.h"
+#include "tensor/device.h"
+#include "tensor/parallel.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+
+namespace {
+
+std::shared_ptr<const Executable> doubling() {
+  return Executable::make(
+      parse_graph("graph functional f(%x: f32[2]) {\n"
+                  "  %y = mul(%x, 2.0) : f32[2]\n"
+                  "  return %y\n"
+                  "}\n"));
+}
+
+}  // namespace
+
+TEST_CASE("an executable is made behind the caller, once, and all who ask get the same", "[jit][late]") {
+  std::atomic<int> times{0};
+  std::thread::id made_by;
+  const LateExecutable late([&] {
+    ++times;
+    made_by = std::this_thread::get_id();
+    return doubling();
+  });
+  std::vector<const Executable*> got(4);
+  std::vector<std::thread> threads;
+  for (const Executable*& each : got) threads.emplace_back([&] { each = &late.get(); });
+  for (std::thread& each : threads) each.join();
+  for (const Executable* const each : got) CHECK(each == &late.get());
+  CHECK(times == 1);
+  CHECK(made_by != std::this_thread::get_id());
+  const Tensor x = testing::make({2}, DType::F32, [](std::int64_t) { return 3.0; });
+  CHECK(late.get().run({&x, 1})[0].data<float>()[1] == 6.0F);
+}
+
+TEST_CASE("what making throws is thrown to who asks", "[jit][late]") {
+  const LateExecutable late(
+      []() -> std::shared_ptr<const Executable> { throw OpError(ErrorKind::Capture, "no such graph"); });
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH(late.get(), "no such graph");
+}
+
+TEST_CASE("making that was interrupted is done by the next to ask", "[jit][late]") {
+  std::atomic<int> times{0};
+  const LateExecutable late([&] {
+    if (++times == 1) throw OpError(ErrorKind::Interrupted, "interrupted");
+    return doubling();
+  });
+  CHECK(late.get().graph().nodes.size() == 1);
+  CHECK(times == 2);
+}
+
+TEST_CASE("who waits can be interrupted, and may ask again", "[jit][late]") {
+  std::atomic<bool> may_go{false};
+  const LateExecutable late([&] {
+    may_go.wait(false);
+    return doubling();
+  });
+  interrupt_requested = true;
+  CHECK_THROWS_WITH(late.get(), "interrupted");
+  interrupt_requested = false;
+  may_go = true;
+  may_go.notify_all();
+  CHECK(late.get().graph().nodes.size() == 1);
+}
+
+TEST_CASE("the last owner waits for what is being made", "[jit][late]") {
+  std::atomic<bool> done{false};
+  {
+    const LateExecutable late([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      done = true;
+      return doubling();
+    });
+  }
+  CHECK(done);
+}
+
+TEST_CASE("new tensors lie on the caller's device behind it, too", "[jit][late]") {
+  Device seen{Device::Kind::Cuda, 7};
+  const LateExecutable late([&] {
+    seen = default_device();
+    return doubling();
+  });
+  late.get();
+  CHECK(seen == default_device());
+}
