@@ -357,6 +357,9 @@ class Drive {
       entry.recorded = std::move(outcome.inputs);
       entry.given = std::move(outcome.given);
     }
+    // The code that it is an entry of outlives it: the two would keep each other for ever.
+    std::erase_if(entry.owners,
+                  [&](const auto& owner) { return owner && owner->compiled.get() == &compiled_; });
     ++compiled_.compiles;
     compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));

@@ -44,7 +44,14 @@ void make_compiled(const Code& code, CompileOptions options) {
   if (code.compiled) return;
   code.compiled = std::make_shared<Compiled>();
   code.compiled->options = std::move(options);
-  compiled_code().push_back(code.compiled);
+  // What is gone is forgotten each time that there is twice as much.
+  static std::size_t most = 64;
+  std::vector<std::weak_ptr<Compiled>>& all = compiled_code();
+  if (all.size() >= most) {
+    std::erase_if(all, [](const std::weak_ptr<Compiled>& each) { return each.expired(); });
+    most = std::max<std::size_t>(64, 2 * all.size());
+  }
+  all.push_back(code.compiled);
 }
 
 }  // namespace

@@ -130,5 +130,16 @@ TEST_CASE("a million objects that hold one another in a row end without recursio
   CHECK(Collector::live_containers() == before);
 }
 
+TEST_CASE_METHOD(Fixture, "the code of a compiled function ends with it", "[collector]") {
+  for (const char* const backend : {"eager", "fused"}) {
+    run(std::string("make = () => jit(fn(x) { return x.exp() * 2 + x }, backend=\"") + backend + "\"); none");
+    run("f = make(); f(ones(3)); f(ones(3)); none");
+    const std::weak_ptr<const Code> code = run("f").as<Function>().owner;
+    CHECK_FALSE(code.expired());
+    run("f = none; none");
+    CHECK(code.expired());
+  }
+}
+
 }  // namespace
 }  // namespace kiln::interp
