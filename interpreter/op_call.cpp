@@ -336,7 +336,9 @@ class Binder {
     for (const auto& [theirs, ours] : kElsewhere) {
       if (theirs == name && std::find(names.begin(), names.end(), ours) != names.end()) near = ours;
     }
-    return fail(fmt::format("{} has no argument `{}`", name_, name), argument,
+    const std::string what = fmt::format("{} has no argument `{}`", name_, name);
+    if (name == "requires_grad") return fail(what, argument, "ask it of the result: `.requires_grad_()`");
+    return fail(what, argument,
                 near.empty() ? form_.op->signature.text : fmt::format("did you mean `{}`?", near));
   }
 
