@@ -78,7 +78,7 @@ struct Varying {
 
 struct Entry {
   std::vector<std::pair<const Code*, std::size_t>> frames;  // innermost first: where they must stand
-  std::vector<std::shared_ptr<const Code>> owners;  // of other code that it looks at
+  std::vector<std::shared_ptr<const Code>> owners;          // of other code that it looks at
   Sources sources;
   std::vector<Guard> guards;
   struct Argument {
