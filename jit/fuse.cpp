@@ -419,6 +419,19 @@ class Grouper {
     return false;
   }
 
+  // Is it what an input becomes, made of that input? A kernel computes it where the input lies, after all
+  // else (jit/late_kernels.h); an op takes memory for it.
+  bool updates(int place) const {
+    if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
+      return false;
+    const ValueId made = node(place).outputs[0];
+    const auto& operands = node(place).operands;
+    return std::any_of(graph_.effects.begin(), graph_.effects.end(), [&](const Effect& each) {
+      return each.kind == Effect::Kind::Write && each.value == made && each.member < 0 &&
+             graph_.is_input(each.input) && type_of(each.input) == type_of(made) &&
+             std::count(operands.begin(), operands.end(), Operand::of(each.input)) > 0;
+    });
+  }
   // Is it worth a kernel of its own, since that goes through a large product while it is made? As
   // find_epilogues (jit/epilogue.h) asks.
   bool takes_product(int place) const {
@@ -443,7 +456,7 @@ class Grouper {
                   [this](const Unfused& each) { return leader(each.producer) == leader(each.consumer); });
     fusion_.group_of.assign(graph_.nodes.size(), -1);
     for (const std::vector<int>& nodes : members_) {
-      if (nodes.empty() || (nodes.size() == 1 && !takes_product(nodes[0]))) continue;
+      if (nodes.empty() || (nodes.size() == 1 && !takes_product(nodes[0]) && !updates(nodes[0]))) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
       fusion_.groups.push_back({nodes, space(nodes.front()), {}, -1});

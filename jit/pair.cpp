@@ -59,7 +59,7 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   // As outputs they are kept apart from what the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
-  forward_ = late_part(std::move(forward), options.fused);
+  forward_ = pending_part(std::move(forward), options.fused);
 }
 
 void Pair::find_bases() {

@@ -51,7 +51,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
   std::vector<Port> ports_;
   std::vector<int> written_;  // inputs
   std::shared_ptr<const Backwards> backwards_;
-  std::unique_ptr<const LateExecutable> forward_;
+  std::unique_ptr<const PendingExecutable> forward_;
 };
 
 }  // namespace kiln::jit

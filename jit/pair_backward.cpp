@@ -66,9 +66,9 @@ Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_
   return passed(graph, op_by_op);
 }
 
-std::unique_ptr<const LateExecutable> late_part(Graph graph, bool fused) {
+std::unique_ptr<const PendingExecutable> pending_part(Graph graph, bool fused) {
   const bool behind = fused && graph.own_ops.empty();
-  return late(behind, [graph = std::make_shared<const Graph>(std::move(graph)), fused] {
+  return pending(behind, [graph = std::make_shared<const Graph>(std::move(graph)), fused] {
     return Executable::make(prepared_part(*graph, fused));
   });
 }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <mutex>
 
-#include "jit/late_executable.h"
 #include "jit/partition.h"
+#include "jit/pending_executable.h"
 #include "jit/walk_parts.h"
 
 namespace kiln::jit {
@@ -20,7 +20,7 @@ inline constexpr std::string_view kBeforeOps[] = {"dce", "reinplace"};
 // As kernels, where that is asked for and can be; else op by op, after those passes.
 Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op = kBeforeOps);
 // Likewise of a graph that does not run at once.
-std::unique_ptr<const LateExecutable> late_part(Graph graph, bool fused);
+std::unique_ptr<const PendingExecutable> pending_part(Graph graph, bool fused);
 
 // A part of the walk back, which is one node of the tape.
 struct BackwardPart : WalkPart {

@@ -11,9 +11,9 @@
 #include "jit/evaluate.h"
 #include "jit/fused.h"
 #include "jit/fused_text.h"
-#include "jit/late_executable.h"
 #include "jit/pair.h"
 #include "jit/passes/passes.h"
+#include "jit/pending_executable.h"
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
 #include "tensor/tape/recompute.h"
@@ -64,7 +64,7 @@ void tell_of_no_compiler(Interpreter& interpreter, const std::string& why) {
 struct Kernels {
   jit::Graph functional;
   std::string obstacle;  // why there is no compiler
-  std::unique_ptr<const jit::LateExecutable> made;
+  std::unique_ptr<const jit::PendingExecutable> made;
 
   std::shared_ptr<const jit::Executable> make() {
     try {
@@ -81,7 +81,7 @@ struct Kernels {
 Made run_kernels(Interpreter& interpreter, const jit::Graph& captured) {
   const auto kernels = std::make_shared<Kernels>(Kernels{jit::without_writes(captured), {}, {}});
   const bool behind = captured.own_ops.empty();
-  kernels->made = jit::late(behind, [raw = kernels.get()] { return raw->make(); });
+  kernels->made = jit::pending(behind, [raw = kernels.get()] { return raw->make(); });
   Made made;
   made.run = checked(captured, [kernels](Inputs arguments, const jit::SymbolValues& symbols) {
     return kernels->made->get().run(arguments, symbols);

@@ -81,6 +81,37 @@ TEST_CASE("what is written over is the argument's own memory, and counts as a wr
   CHECK(arguments[0].storage()->version() == version + 1);
 }
 
+TEST_CASE("an update of one op takes no memory of its own", "[jit][launch]") {
+  // As a step of plain gradient descent: the gradient is a product, and stays.
+  const Graph graph = parse_graph(
+      "graph functional f(%p: f32[300, 200], %x: f32[300, 8], %y: f32[8, 200], %b: f32[300]) {\n"
+      "  %g = matmul(%x, %y) : f32[300, 200]\n"
+      "  %p_1 = add.alpha(%p, %g, alpha=-0.5) : f32[300, 200]\n"
+      "  %b_1 = mul(%b, 0.5) : f32[300]\n"
+      "  return %g\n"
+      "  write %p <- %p_1\n"
+      "  write %b <- %b_1\n"
+      "}\n");
+  const Tensors arguments = {values({300, 200}, DType::F32, 1), values({300, 8}, DType::F32, 2),
+                             values({8, 200}, DType::F32, 3), values({300}, DType::F32, 4)};
+  check_effects(graph, arguments);
+  const auto executable = Executable::make(fuse(graph).graph);
+  const std::byte* const memory = arguments[0].storage()->data();
+  reset_peak(Device{});
+  const std::size_t live = memory_use(Device{}).live_bytes;
+  const Tensors results = executable->run(arguments);
+  CHECK(arguments[0].storage()->data() == memory);
+  CHECK(memory_use(Device{}).peak_bytes < live + 3 * 300 * 200 * sizeof(float) / 2);
+  // What is read as it was once more is no such update.
+  check_effects(parse_graph("graph functional f(%p: f32[40], %g: f32[40]) {\n"
+                            "  %p_1 = add(%p, %g) : f32[40]\n"
+                            "  %q = sum(%p, dim=[0], keepdim=false) : f32[]\n"
+                            "  return %q, %p\n"
+                            "  write %p <- %p_1\n"
+                            "}\n"),
+                Tensors{values({40}, DType::F32, 1), values({40}, DType::F32, 2)});
+}
+
 TEST_CASE("memory that somebody else holds keeps what it was", "[jit][launch]") {
   const Graph graph = momentum();
   const Tensors arguments = momentum_arguments(40), before = copies_of(arguments);

@@ -1,5 +1,5 @@
 // What is made behind the caller: waited for once, made again after an interrupt, and never left behind.
-#include "jit/late_executable.h"
+#include "jit/pending_executable.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -27,59 +27,59 @@ std::shared_ptr<const Executable> doubling() {
 
 }  // namespace
 
-TEST_CASE("an executable is made behind the caller, once, and all who ask get the same", "[jit][late]") {
+TEST_CASE("an executable is made behind the caller, once, and all who ask get the same", "[jit][pending]") {
   std::atomic<int> times{0};
   std::thread::id made_by;
-  const LateExecutable late([&] {
+  const PendingExecutable pending([&] {
     ++times;
     made_by = std::this_thread::get_id();
     return doubling();
   });
   std::vector<const Executable*> got(4);
   std::vector<std::thread> threads;
-  for (const Executable*& each : got) threads.emplace_back([&] { each = &late.get(); });
+  for (const Executable*& each : got) threads.emplace_back([&] { each = &pending.get(); });
   for (std::thread& each : threads) each.join();
-  for (const Executable* const each : got) CHECK(each == &late.get());
+  for (const Executable* const each : got) CHECK(each == &pending.get());
   CHECK(times == 1);
   CHECK(made_by != std::this_thread::get_id());
   const Tensor x = testing::make({2}, DType::F32, [](std::int64_t) { return 3.0; });
-  CHECK(late.get().run({&x, 1})[0].data<float>()[1] == 6.0F);
+  CHECK(pending.get().run({&x, 1})[0].data<float>()[1] == 6.0F);
 }
 
-TEST_CASE("what making throws is thrown to who asks", "[jit][late]") {
-  const LateExecutable late(
+TEST_CASE("what making throws is thrown to who asks", "[jit][pending]") {
+  const PendingExecutable pending(
       []() -> std::shared_ptr<const Executable> { throw OpError(ErrorKind::Capture, "no such graph"); });
-  for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH(late.get(), "no such graph");
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH(pending.get(), "no such graph");
 }
 
-TEST_CASE("making that was interrupted is done by the next to ask", "[jit][late]") {
+TEST_CASE("making that was interrupted is done by the next to ask", "[jit][pending]") {
   std::atomic<int> times{0};
-  const LateExecutable late([&] {
+  const PendingExecutable pending([&] {
     if (++times == 1) throw OpError(ErrorKind::Interrupted, "interrupted");
     return doubling();
   });
-  CHECK(late.get().graph().nodes.size() == 1);
+  CHECK(pending.get().graph().nodes.size() == 1);
   CHECK(times == 2);
 }
 
-TEST_CASE("who waits can be interrupted, and may ask again", "[jit][late]") {
+TEST_CASE("who waits can be interrupted, and may ask again", "[jit][pending]") {
   std::atomic<bool> may_go{false};
-  const LateExecutable late([&] {
+  const PendingExecutable pending([&] {
     may_go.wait(false);
     return doubling();
   });
   interrupt_requested = true;
-  CHECK_THROWS_WITH(late.get(), "interrupted");
+  CHECK_THROWS_WITH(pending.get(), "interrupted");
   interrupt_requested = false;
   may_go = true;
   may_go.notify_all();
-  CHECK(late.get().graph().nodes.size() == 1);
+  CHECK(pending.get().graph().nodes.size() == 1);
 }
 
-TEST_CASE("the last owner waits for what is being made", "[jit][late]") {
+TEST_CASE("the last owner waits for what is being made", "[jit][pending]") {
   std::atomic<bool> done{false};
   {
-    const LateExecutable late([&] {
+    const PendingExecutable pending([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       done = true;
       return doubling();
@@ -88,12 +88,12 @@ TEST_CASE("the last owner waits for what is being made", "[jit][late]") {
   CHECK(done);
 }
 
-TEST_CASE("new tensors lie on the caller's device behind it, too", "[jit][late]") {
+TEST_CASE("new tensors lie on the caller's device behind it, too", "[jit][pending]") {
   Device seen{Device::Kind::Cuda, 7};
-  const LateExecutable late([&] {
+  const PendingExecutable pending([&] {
     seen = default_device();
     return doubling();
   });
-  late.get();
+  pending.get();
   CHECK(seen == default_device());
 }

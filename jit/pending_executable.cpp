@@ -1,4 +1,4 @@
-#include "jit/late_executable.h"
+#include "jit/pending_executable.h"
 
 #include <chrono>
 #include <system_error>
@@ -10,7 +10,7 @@
 
 namespace kiln::jit {
 
-LateExecutable::LateExecutable(Make make) : make_(std::move(make)) {
+PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
   const HeldSignals held;  // a signal is the interpreter's, whose calls it is to end
   try {
     coming_ = std::async(std::launch::async, [make = make_, device = default_device()] {
@@ -21,7 +21,7 @@ LateExecutable::LateExecutable(Make make) : make_(std::move(make)) {
   }
 }
 
-const Executable& LateExecutable::wait() const {
+const Executable& PendingExecutable::wait() const {
   const std::lock_guard lock(mutex_);
   if (!made_) {
     made_ = ask();
@@ -31,7 +31,7 @@ const Executable& LateExecutable::wait() const {
   return *made_;
 }
 
-LateExecutable::Made LateExecutable::ask() const {
+PendingExecutable::Made PendingExecutable::ask() const {
   if (!coming_.valid()) return make_();
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();
@@ -43,9 +43,9 @@ LateExecutable::Made LateExecutable::ask() const {
   }
 }
 
-std::unique_ptr<const LateExecutable> late(bool behind, LateExecutable::Make make) {
-  if (behind) return std::make_unique<const LateExecutable>(std::move(make));
-  return std::make_unique<const LateExecutable>(make());
+std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make) {
+  if (behind) return std::make_unique<const PendingExecutable>(std::move(make));
+  return std::make_unique<const PendingExecutable>(make());
 }
 
 }  // namespace kiln::jit

@@ -11,13 +11,13 @@
 
 namespace kiln::jit {
 
-class LateExecutable {
+class PendingExecutable {
  public:
   using Make = std::function<std::shared_ptr<const Executable>()>;
   // Calls `make` on a thread of its own, or later where there can be none. What `make` holds is let go of by
   // threads that ask, or by the last owner, who waits for it.
-  explicit LateExecutable(Make make);
-  explicit LateExecutable(std::shared_ptr<const Executable> made)
+  explicit PendingExecutable(Make make);
+  explicit PendingExecutable(std::shared_ptr<const Executable> made)
       : made_(std::move(made)), ready_(made_.get()) {}
 
   // Waits until it is made. Throws what `make` threw, each time, and OpError (Interrupted), after which the
@@ -40,6 +40,6 @@ class LateExecutable {
 };
 
 // Made at once, unless it may be made behind the caller: where nothing asks the interpreter.
-std::unique_ptr<const LateExecutable> late(bool behind, LateExecutable::Make make);
+std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make);
 
 }  // namespace kiln::jit
