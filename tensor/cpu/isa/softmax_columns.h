@@ -116,13 +116,7 @@ class SoftmaxTile {
   void finish(A* x) const {
     MaxLanes lanes;
     SumLanes sums;
-    const A* const highest = find_highest(x, lanes);
-    each_chunk([&](std::int64_t first, std::int64_t rows) {
-      alignas(64) A powers[kChunk * kWidth];
-      exp_lines<kWidth>(x + first * kWidth, highest, rows, powers);
-      sums.add(powers, rows);
-      std::copy_n(powers, rows * kWidth, x + first * kWidth);
-    });
+    add_powers<true>(x, find_highest(x, lanes), sums);
     A scale[kWidth];
     for (int w = 0; w < kWidth; ++w) scale[w] = A(1) / sums.result()[w];
     each_row(x, [&](A* y) {
@@ -133,15 +127,21 @@ class SoftmaxTile {
     MaxLanes lanes;
     SumLanes sums;
     const A* const highest = find_highest(x, lanes);
-    each_chunk([&](std::int64_t first, std::int64_t rows) {
-      alignas(64) A powers[kChunk * kWidth];
-      exp_lines<kWidth>(x + first * kWidth, highest, rows, powers);
-      sums.add(powers, rows);
-    });
+    add_powers<false>(x, highest, sums);
     A total[kWidth];
     for (int w = 0; w < kWidth; ++w) total[w] = math::log(sums.result()[w]);
     each_row(x, [&](A* y) {
       for (int w = 0; w < kWidth; ++w) y[w] = (y[w] - highest[w]) - total[w];
+    });
+  }
+  // e to the elements less the highest of their column; `kKept` where those were.
+  template <bool kKept>
+  void add_powers(A* x, const A* highest, SumLanes& sums) const {
+    each_chunk([&](std::int64_t first, std::int64_t rows) {
+      alignas(64) A powers[kChunk * kWidth];
+      exp_lines<kWidth>(x + first * kWidth, highest, rows, powers);
+      sums.add(powers, rows);
+      if constexpr (kKept) std::copy_n(powers, rows * kWidth, x + first * kWidth);
     });
   }
   const A* find_highest(const A* x, MaxLanes& lanes) const {
