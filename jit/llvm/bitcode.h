@@ -3,13 +3,11 @@
 
 #include <llvm/IR/Module.h>
 
-#include <cstdint>
 #include <string>
 
-namespace kiln::jit {
+#include "jit/llvm/half_vectors.h"
 
-// How many f32 the processor itself makes of f16, and f16 of f32, by one instruction.
-enum class HalfVectors : std::uint8_t { None, Of8, Of16 };
+namespace kiln::jit {
 
 // The bitcode of bodies.cpp, read function by function as they are needed.
 class Bodies {

@@ -1,7 +1,6 @@
 #include "jit/llvm/emit.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "jit/kernel_code.h"
+#include "jit/llvm/half_vectors.h"
 #include "jit/llvm/scalar_names.h"
 #include "tensor/ops/pointwise.h"
 
@@ -378,7 +378,7 @@ class Emitter {
     if (dtype(from) == dtype_of(compute)) return value;
     if (dtype(from) == DType::Bool && chooses(dtype_of(compute))) return one_or_zero(from, dtype_of(compute));
     if (dtype(from) == DType::F16 && compute == Compute::F32 && bodies_.halves() == HalfVectors::Of16)
-      return widened(value);
+      return widened(build_, value);
     return call("load_" + name_of(dtype(from)) + "_" + name_of(compute), {value}, dtype_of(compute));
   }
   // The outcome of a comparison as a float is a choice: it need not become an integer first.
@@ -392,35 +392,9 @@ class Emitter {
   Value* stored(Value* value, Compute compute, DType dtype) {
     if (dtype == dtype_of(compute)) return value;
     if (dtype == DType::F16 && compute == Compute::F32 && bodies_.halves() != HalfVectors::None)
-      return narrowed(value);
+      return narrowed(build_, bodies_.halves(), value);
     return call("store_" + name_of(compute) + "_" + name_of(dtype), {value}, dtype);
   }
-
-  // By the processor's own instructions, not as LLVM's `half`: comparing and rounding that, it goes through
-  // scalar calls. There is no such thing for widening 8 of them.
-  Value* widened(Value* halves) {
-    Type* const type = vector_type(DType::F32);
-    return build_.CreateIntrinsic(
-        type, llvm::Intrinsic::x86_avx512_mask_vcvtph2ps_512,
-        {halves, llvm::Constant::getNullValue(type), build_.getInt16(0xffff), build_.getInt32(kRoundAsSet)});
-  }
-  Value* narrowed(Value* floats) {
-    Type* const type = vector_type(DType::F16);
-    if (bodies_.halves() == HalfVectors::Of16) {
-      return build_.CreateIntrinsic(type, llvm::Intrinsic::x86_avx512_mask_vcvtps2ph_512,
-                                    {floats, build_.getInt32(kRoundToEven),
-                                     llvm::Constant::getNullValue(type), build_.getInt16(0xffff)});
-    }
-    constexpr int kLow[] = {0, 1, 2, 3, 4, 5, 6, 7}, kHigh[] = {8, 9, 10, 11, 12, 13, 14, 15};
-    constexpr int kBoth[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const auto part = [&](llvm::ArrayRef<int> which) {
-      return build_.CreateIntrinsic(
-          llvm::FixedVectorType::get(build_.getInt16Ty(), kVector / 2), llvm::Intrinsic::x86_vcvtps2ph_256,
-          {build_.CreateShuffleVector(floats, which), build_.getInt32(kRoundToEven)});
-    };
-    return build_.CreateShuffleVector(part(kLow), part(kHigh), kBoth);
-  }
-  static constexpr std::uint32_t kRoundToEven = 0, kRoundAsSet = 4;  // as the instructions have it
 
   Value* apply(const Instruction& step, std::size_t index) {
     const Pointwise& row = *step.op->pointwise;
