@@ -17,8 +17,8 @@ namespace {
 
 struct Unreadable {};  // a body that does what no step says
 
-// Notes what goes through `bind`. Its tensors stand for plain ones with memory that nobody fills: views lie
-// in it as they will, other results are new.
+// Notes what goes through `bind`. Its tensors stand for plain ones without elements: views lie as they will,
+// other results are new.
 class TraceLevel final : public levels::Level {
  public:
   // `solves`: numbers of several traces are compared.
@@ -66,6 +66,7 @@ class TraceLevel final : public levels::Level {
       if (is_float(x.dtype())) return Operand::of_number(x.item_float());
       return Operand::of_number(Size(x.item_int()));
     }
+    if (!x.has_elements()) throw Unreadable{};  // what lies below a tensor of this level: it asks for elements
     fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
     return Operand::of(add_slot(x));
   }
@@ -102,7 +103,7 @@ class TraceLevel final : public levels::Level {
     Tensors results;
     for (const TensorType& type : op.infer(types_of(inputs), attrs)) {
       if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) throw Unreadable{};
-      results.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
+      results.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
       results.back().impl()->is_number = type.is_number;
     }
     return results;
@@ -118,7 +119,8 @@ Tensor operand_tensor(const TraceOperand& operand, const SymbolValues& symbols) 
   if (operand.operand.is_value()) {
     const Layout layout = operand.layout(symbols);
     const auto [begin, end] = extent(layout);
-    const Tensor memory = Tensor::empty(Dims{std::max<Dim>(end, 1)}, operand.dtype, operand.device);
+    const Tensor memory =
+        Tensor::without_elements(Dims{std::max<Dim>(end, 1)}, operand.dtype, operand.device);
     return Tensor::alias(memory, layout);
   }
   if (!operand.operand.is_number()) return {};

@@ -43,9 +43,15 @@ Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
   return Ref<Buffer>::made(new (block) Buffer(data, bytes, device));
 }
 
+Ref<Buffer> Buffer::without_memory(std::size_t bytes, Device device) {
+  return Ref<Buffer>::made(new (memory::take_block(kHeader)) Buffer(nullptr, bytes, device));
+}
+
 void destroy(Buffer* buffer) {
+  const bool has_memory = buffer->data_ != nullptr;
   const std::size_t bytes = buffer->bytes_;
   buffer->~Buffer();
+  if (!has_memory) return memory::give_block(buffer, kHeader);
   memory::uncount_buffer(bytes);
   memory::give_block(buffer, kHeader + bytes);
 }

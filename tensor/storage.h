@@ -75,6 +75,9 @@ class Buffer final : public RefCounted {
  public:
   // Uninitialized. Throws OpError (OutOfMemory) that says how much was asked for and how much is in use.
   static Ref<Buffer> allocate(std::size_t bytes, Device device);
+  // One that says it has so many bytes, of which there are none: for tensors whose elements nobody reads or
+  // writes. Its data is null.
+  static Ref<Buffer> without_memory(std::size_t bytes, Device device);
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }

@@ -14,6 +14,18 @@ Ref<TensorImpl> new_impl() {
   return Ref<TensorImpl>::made(new (memory) TensorImpl);
 }
 
+template <class MakeBuffer>
+Tensor make_contiguous(std::span<const Dim> sizes, DType dtype, const MakeBuffer& make_buffer) {
+  const std::int64_t numel = count_elements(sizes);
+  Ref<TensorImpl> impl = new_impl();
+  impl->storage = Storage::create(make_buffer(static_cast<std::size_t>(numel) * size_of(dtype)));
+  impl->layout.sizes.append(sizes.begin(), sizes.end());
+  impl->layout.strides = contiguous_strides(sizes);
+  impl->numel = numel;
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
 template <class T>
 Tensor new_number(T value, DType dtype) {
   Ref<TensorImpl> impl = new_impl();
@@ -51,14 +63,11 @@ void destroy(TensorImpl* impl) {
 std::string to_string(const TensorType& type) { return type_string(type.dtype, type.sizes); }
 
 Tensor Tensor::empty(std::span<const Dim> sizes, DType dtype, Device device) {
-  const std::int64_t numel = count_elements(sizes);
-  Ref<TensorImpl> impl = new_impl();
-  impl->storage = Storage::create(Buffer::allocate(static_cast<std::size_t>(numel) * size_of(dtype), device));
-  impl->layout.sizes.append(sizes.begin(), sizes.end());
-  impl->layout.strides = contiguous_strides(sizes);
-  impl->numel = numel;
-  impl->dtype = dtype;
-  return Tensor(std::move(impl));
+  return make_contiguous(sizes, dtype, [&](std::size_t bytes) { return Buffer::allocate(bytes, device); });
+}
+Tensor Tensor::without_elements(std::span<const Dim> sizes, DType dtype, Device device) {
+  return make_contiguous(sizes, dtype,
+                         [&](std::size_t bytes) { return Buffer::without_memory(bytes, device); });
 }
 
 Tensor Tensor::alias(const Tensor& of, Layout layout) {

@@ -62,6 +62,9 @@ class Tensor {
 
   // New contiguous memory, uninitialized. Throws OpError (OutOfMemory, Overflow, Value).
   static Tensor empty(std::span<const Dim> sizes, DType dtype, Device device = default_device());
+  // Likewise without the memory: it has a type, a layout and views, and its elements must not be asked for.
+  static Tensor without_elements(std::span<const Dim> sizes, DType dtype, Device device);
+  bool has_elements() const { return impl_->storage->data() != nullptr; }
   // Another view of the storage of `of`; no history, no origin.
   static Tensor alias(const Tensor& of, Layout layout);
   static Tensor from_storage(Ref<Storage> storage, Layout layout, DType dtype);

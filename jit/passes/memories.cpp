@@ -114,7 +114,7 @@ class Clusters {
   // looking at each element costs less.
   bool compare_pairs() {
     if (members_.size() < 2) return true;
-    const Tensor memory = Tensor::empty(Dims{end_}, DType::U8);
+    const Tensor memory = Tensor::without_elements(Dims{end_}, DType::U8, Device{});
     std::int64_t left = (end_ - members_[0].begin) / kPairCost + static_cast<std::int64_t>(members_.size());
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -23,6 +23,22 @@ TEST_CASE("live bytes count what tensors asked for, to the byte", "[memory]") {
   CHECK(after.peak_bytes - before.live_bytes == 500 + 800'000);
 }
 
+TEST_CASE("a tensor without elements has all but those, and takes no memory", "[memory]") {
+  const MemoryUse before = memory_use(Device{});
+  {
+    const Tensor x = Tensor::without_elements(Dims{1'000'000, 1'000'000}, DType::F64, Device{});
+    CHECK_FALSE(x.has_elements());
+    CHECK(x.type() == TensorType{DType::F64, Device{}, Dims{1'000'000, 1'000'000}, false});
+    CHECK(x.storage()->bytes() == 8'000'000'000'000);
+    const Tensor view = Tensor::alias(x, {Dims{2, 3}, Dims{1, 5}, 7});
+    CHECK(view.storage() == x.storage());
+    CHECK(memory_use(Device{}).live_bytes == before.live_bytes);
+    CHECK(memory_use(Device{}).live_buffers == before.live_buffers);
+  }
+  CHECK(memory_use(Device{}).live_bytes == before.live_bytes);
+  CHECK(Tensor::empty(Dims{0}, DType::F32).has_elements());
+}
+
 TEST_CASE("a tensor may end in another thread than it began in", "[memory]") {
   const MemoryUse before = memory_use(Device{});
   std::vector<Tensor> made;
