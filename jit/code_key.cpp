@@ -63,11 +63,12 @@ void put(Key& key, const Instruction& step) {
 }
 
 void put(Key& key, const Store& store) {
-  const auto& [value, dtype, output, buffer, per_row, around, past_caches] = store;
+  const auto& [value, dtype, output, buffer, per_row, around, past_caches, ahead] = store;
   key.put(value);
   key.put(dtype);
   key.put(per_row);
   key.put(past_caches);
+  key.put(ahead);
 }
 
 void put(Key& key, const Reduction& reduction) {

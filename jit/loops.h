@@ -85,6 +85,7 @@ struct Store {
   bool per_row = false;        // one element for each row
   std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
   bool past_caches = false;    // asked of each call (jit/past_caches.h)
+  bool ahead = false;          // where the next row goes is fetched meanwhile
 };
 
 // All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).

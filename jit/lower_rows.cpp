@@ -234,6 +234,7 @@ class RowLowerer {
 
   // The next row is fetched while this one is gone through, by passes that read it, the more by those that
   // compute more: one that does little else than read would wait for both. What broadcasts is there already.
+  // Where its results go is read before it is written, too.
   void fetch_ahead() {
     std::map<int, std::vector<std::pair<std::size_t, Load*>>> readers;  // by input: passes and their loads
     std::vector<std::int64_t> work, fetched(result_.passes.size(), 0);
@@ -251,6 +252,9 @@ class RowLowerer {
       const auto& [pass, load] = *std::min_element(loads.begin(), loads.end(), waits_less);
       ++fetched[pass];
       load->ahead = true;
+    }
+    for (LoopNest& pass : result_.passes) {
+      for (Store& each : pass.stores) each.ahead = each.output >= 0 && !each.per_row && each.around.empty();
     }
   }
 

@@ -35,6 +35,7 @@ class Splitter {
       LoopNest& nest = each.per_row ? row_ : elements_;
       Store made = each;
       made.per_row = false;
+      made.ahead = false;
       made.value = each.per_row ? in_row(each.value) : in_elements(each.value);
       nest.stores.push_back(std::move(made));
     }

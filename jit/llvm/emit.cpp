@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "jit/kernel_code.h"
+#include "jit/llvm/combine.h"
 #include "jit/llvm/half_vectors.h"
 #include "jit/llvm/scalar_names.h"
 #include "tensor/ops/pointwise.h"
@@ -78,15 +79,85 @@ class Emitter {
     llvm::BasicBlock* const before = build_.GetInsertBlock();
     llvm::BasicBlock* const top = block("loop");
     llvm::BasicBlock* const after = block("done");
-    Value* const last = build_.CreateSub(count_, build_.getInt64(kVector));
+    // Elements behind the last whole vector: there are none where each is to be combined once.
+    Value* const rest = nest_.combines() ? nullptr : build_.CreateAnd(count_, kVector - 1);
+    Value* const whole = nest_.combines() ? count_ : build_.CreateSub(count_, rest);
+    for (Place& each : places_) each.step = each.goes_on ? bytes_of(each, build_.getInt64(kVector)) : nullptr;
     build_.CreateBr(top);
     build_.SetInsertPoint(top);
-    auto* const at = build_.CreatePHI(build_.getInt64Ty(), 2);
-    auto* const failed = build_.CreatePHI(build_.getInt64Ty(), 2);
-    failed->addIncoming(failed_, before);
-    failed_ = failed;
+    Loop loop{before, top, after, number(), number(), rest == nullptr ? nullptr : number(), {}};
+    for (Place& each : places_) {
+      if (each.goes_on) each.at = loop.begin(build_.CreatePHI(pointer_, 3), each.first);
+    }
+    loop.begin(loop.left, whole);
+    failed_ = loop.begin(loop.failed, failed_);
+    if (rest != nullptr) loop.begin(loop.rest, rest);
     start_reductions(before);
-    at_ = nest_.combines() ? at : build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, last);
+    body();
+    go_on(loop);
+    build_.SetInsertPoint(after);
+    for (const Lanes& each : lanes_) {
+      build_.CreateStore(each.later, each.final_later);
+      build_.CreateStore(each.now, each.final_now);
+    }
+    build_.CreateRet(failed_);
+  }
+
+  struct Loop {
+    llvm::BasicBlock *before, *top, *after;
+    llvm::PHINode *left, *failed;  // elements, in whole vectors
+    llvm::PHINode* rest;           // null: there are none
+    std::vector<Value*> next;      // of the places that go on
+
+    llvm::PHINode* begin(llvm::PHINode* phi, Value* value) const {
+      phi->addIncoming(value, before);
+      return phi;
+    }
+  };
+  llvm::PHINode* number() { return build_.CreatePHI(build_.getInt64Ty(), 3); }
+
+  void go_on(Loop& loop) {
+    Value* const left = build_.CreateSub(loop.left, build_.getInt64(kVector));
+    for (const Place& each : places_) {
+      if (each.goes_on) loop.next.push_back(build_.CreateGEP(build_.getInt8Ty(), each.at, each.step));
+    }
+    llvm::BasicBlock* const end = build_.GetInsertBlock();
+    llvm::BasicBlock* const last = loop.rest == nullptr ? loop.after : block("last");
+    build_.CreateCondBr(build_.CreateIsNotNull(left), loop.top, last);
+    come_back(loop, end, left, loop.rest, loop.next);
+    for (Lanes& each : lanes_) {  // the halves take turns
+      each.next->addIncoming(each.later, end);
+      each.after->addIncoming(each.now, end);
+    }
+    if (loop.rest != nullptr) take_rest(loop, last);
+  }
+  // One more vector, which ends where the elements do and lies over the one before.
+  void take_rest(const Loop& loop, llvm::BasicBlock* last) {
+    llvm::BasicBlock* const again = block("again");
+    build_.SetInsertPoint(last);
+    build_.CreateCondBr(build_.CreateIsNotNull(loop.rest), again, loop.after);
+    build_.SetInsertPoint(again);
+    Value* const back = build_.CreateSub(loop.rest, build_.getInt64(kVector));
+    std::vector<Value*> places;
+    for (const Place& each : places_) {
+      if (each.goes_on)
+        places.push_back(
+            build_.CreateGEP(build_.getInt8Ty(), loop.next[places.size()], bytes_of(each, back)));
+    }
+    build_.CreateBr(loop.top);
+    come_back(loop, again, build_.getInt64(kVector), build_.getInt64(0), places);
+  }
+  void come_back(const Loop& loop, llvm::BasicBlock* from, Value* left, Value* rest,
+                 const std::vector<Value*>& places) {
+    loop.left->addIncoming(left, from);
+    loop.failed->addIncoming(failed_, from);
+    if (loop.rest != nullptr) loop.rest->addIncoming(rest, from);
+    std::size_t next = 0;
+    for (const Place& each : places_) {
+      if (each.goes_on) llvm::cast<llvm::PHINode>(each.at)->addIncoming(places[next++], from);
+    }
+  }
+  void body() {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
       if (!nest_.body[i].invariant) instruction(i);
     }
@@ -96,23 +167,7 @@ class Emitter {
     if (past_caches_ != nullptr) store_past_caches();
     for (Lanes& each : lanes_) reduce(each);
     for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
-    Value* const next = build_.CreateAdd(at, build_.getInt64(kVector));
-    build_.CreateCondBr(build_.CreateICmpULT(next, count_), top, after);
-    at->addIncoming(build_.getInt64(0), before);
-    at->addIncoming(next, build_.GetInsertBlock());
-    failed->addIncoming(failed_, build_.GetInsertBlock());
-    for (Lanes& each : lanes_) {  // the halves take turns
-      each.next->addIncoming(each.later, build_.GetInsertBlock());
-      each.after->addIncoming(each.now, build_.GetInsertBlock());
-    }
-    build_.SetInsertPoint(after);
-    for (const Lanes& each : lanes_) {
-      build_.CreateStore(each.later, each.final_later);
-      build_.CreateStore(each.now, each.final_now);
-    }
-    build_.CreateRet(failed_);
   }
-
   // ---- Reductions ----
 
   // Half of the lanes is one vector. `next` takes the vector at hand, then it is `after`'s turn.
@@ -155,8 +210,8 @@ class Emitter {
     const Reduction& reduction = *lanes.reduction;
     at_line(reduction_line(nest_, static_cast<std::size_t>(&reduction - nest_.reductions.data())));
     Value* const x = in(reduction.value, compute_of(reduction.accumulator));
-    Value* const combined = combine(reduction, lanes.next, x);
-    lanes.now = build_.CreateSelect(valid_, combined, lanes.next);
+    Value* const taken = combined(build_, reduction, lanes.next, x);
+    lanes.now = build_.CreateSelect(valid_, taken, lanes.next);
     lanes.later = lanes.after;
   }
 
@@ -164,36 +219,17 @@ class Emitter {
     const Reduction& reduction = nest_.columns[index];
     at_line(column_line(nest_, index));
     Value* const x = in(reduction.value, compute_of(reduction.accumulator));
-    Value* const place = element_place(columns_[index], reduction.accumulator);
+    Value* const place = places_[nest_.loads.size() + nest_.stores.size() + index].at;
     const llvm::Align align(size_of(reduction.accumulator));
     Value* const before = build_.CreateAlignedLoad(vector_type(reduction.accumulator), place, align);
-    build_.CreateAlignedStore(combine(reduction, before, x), place, align);
-  }
-
-  // As SumOf, ProdOf, MaxOf and MinOf of the eager kernels (tensor/cpu/isa/lanes.h).
-  Value* combine(const Reduction& reduction, Value* a, Value* b) {
-    const bool floating = reduction.accumulator != DType::I64;
-    switch (reduction.combine) {
-      case cpu::Combine::Sum:
-        return floating ? build_.CreateFAdd(a, b) : build_.CreateAdd(a, b);
-      case cpu::Combine::Prod:
-        return floating ? build_.CreateFMul(a, b) : build_.CreateMul(a, b);
-      case cpu::Combine::Max:
-      case cpu::Combine::Min:
-        break;
-    }
-    const bool max = reduction.combine == cpu::Combine::Max;
-    if (!floating)
-      return build_.CreateSelect(max ? build_.CreateICmpSGT(a, b) : build_.CreateICmpSLT(a, b), a, b);
-    Value* const wins = max ? build_.CreateFCmpOGT(a, b) : build_.CreateFCmpOLT(a, b);
-    return build_.CreateSelect(build_.CreateOr(wins, build_.CreateFCmpUNO(a, a)), a, b);
+    build_.CreateAlignedStore(combined(build_, reduction, before, x), place, align);
   }
 
   void store_for_row(std::size_t index) {
     const Store& store = nest_.stores[index];
     at_line(store_line(nest_, index));
     Value* const value = registers_[static_cast<std::size_t>(store.value)];
-    build_.CreateAlignedStore(build_.CreateExtractElement(value, std::uint64_t{0}), stores_[index],
+    build_.CreateAlignedStore(build_.CreateExtractElement(value, std::uint64_t{0}), place_of_store(index),
                               llvm::Align(size_of(store.dtype)));
   }
 
@@ -201,8 +237,9 @@ class Emitter {
     const Store& store = nest_.stores[index];
     at_line(store_line(nest_, index));
     Value* const value = registers_[static_cast<std::size_t>(store.value)];
-    build_.CreateAlignedStore(value, element_place(stores_[index], store.dtype),
-                              llvm::Align(size_of(store.dtype)));
+    Value* const place = place_of_store(index);
+    if (store.ahead) fetch_ahead(place, store.dtype);
+    build_.CreateAlignedStore(value, place, llvm::Align(size_of(store.dtype)));
   }
   // Those that may: one way or the other.
   void store_past_caches() {
@@ -217,7 +254,7 @@ class Emitter {
       Value* const value = registers_[static_cast<std::size_t>(store.value)];
       const llvm::Align align(std::min(kLine, kVector * size_of(store.dtype)));
       at_line(store_line(nest_, k));
-      build_.CreateAlignedStore(value, element_place(stores_[k], store.dtype), align)
+      build_.CreateAlignedStore(value, place_of_store(k), align)
           ->setMetadata(llvm::LLVMContext::MD_nontemporal,
                         llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
     });
@@ -233,11 +270,7 @@ class Emitter {
       if (nest_.stores[k].past_caches) f(k);
     }
   }
-  // Of the elements at hand in what goes on with the loop.
-  Value* element_place(Value* first, DType dtype) {
-    Value* const bytes = build_.CreateMul(at_, build_.getInt64(size_of(dtype)));
-    return build_.CreateGEP(build_.getInt8Ty(), first, bytes);
-  }
+  Value* place_of_store(std::size_t index) const { return places_[nest_.loads.size() + index].at; }
 
   // ---- What the kernel is given ----
 
@@ -265,16 +298,16 @@ class Emitter {
     if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
                     [](const Store& each) { return each.past_caches; }))
       past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
+    const auto add = [&](DType dtype, bool goes_on, Value* mask) {
+      Value* const first = element(places, pointer_, places_.size());
+      places_.push_back({first, mask, size_of(dtype), goes_on, nullptr, first});
+    };
     for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
-      loads_.push_back(element(places, pointer_, k));
-      moves_.push_back(nest_.loads[k].invariant ? nullptr : element(moves, build_.getInt64Ty(), k));
+      const Load& load = nest_.loads[k];
+      add(load.dtype, !load.invariant, load.invariant ? nullptr : element(moves, build_.getInt64Ty(), k));
     }
-    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      stores_.push_back(element(places, pointer_, nest_.loads.size() + k));
-    }
-    for (std::size_t k = 0; k < nest_.columns.size(); ++k) {
-      columns_.push_back(element(places, pointer_, nest_.loads.size() + nest_.stores.size() + k));
-    }
+    for (const Store& each : nest_.stores) add(each.dtype, !each.per_row, nullptr);
+    for (const Reduction& each : nest_.columns) add(each.accumulator, true, nullptr);
   }
   // Bit j: element j counts.
   Value* valid_lanes(Value* count) {
@@ -328,12 +361,10 @@ class Emitter {
   Value* load(const Instruction& step) {
     const auto index = static_cast<std::size_t>(step.index);
     const llvm::Align align(size_of(step.dtype));
-    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), loads_[index], align));
-    Value* const bytes =
-        build_.CreateAnd(build_.CreateMul(at_, build_.getInt64(size_of(step.dtype))), moves_[index]);
-    Value* const place = build_.CreateGEP(build_.getInt8Ty(), loads_[index], bytes);
+    Value* const place = places_[index].at;
+    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
-    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, moves_[index]);
+    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_[index].moves);
     return build_.CreateAlignedLoad(vector_type(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
@@ -351,10 +382,7 @@ class Emitter {
     Value* const vector = build_.CreateAlignedLoad(vector_type(dtype), place, align);
     build_.CreateBr(both);
     build_.SetInsertPoint(both);
-    auto* const value = build_.CreatePHI(vector_type(dtype), 2);
-    value->addIncoming(element, one);
-    value->addIncoming(vector, many);
-    return value;
+    return joined(build_, element, one, vector, many);
   }
   // The processor itself does not see that rows follow each other, one page after the other.
   void fetch_ahead(Value* place, DType dtype) {
@@ -444,13 +472,8 @@ class Emitter {
     const Result full = eager(index, operands, result, params);
     build_.CreateBr(both);
     build_.SetInsertPoint(both);
-    const auto join = [&](Value* a, Value* b) {
-      auto* const phi = build_.CreatePHI(a->getType(), 2);
-      phi->addIncoming(a, quick_end);
-      phi->addIncoming(b, slow);
-      return phi;
-    };
-    return {join(quick.value, full.value), join(quick.bad, full.bad)};
+    return {joined(build_, quick.value, quick_end, full.value, slow),
+            joined(build_, quick.bad, quick_end, full.bad, slow)};
   }
 
   static int row_of(const Instruction& step) { return step.op->pointwise->row; }
@@ -559,11 +582,23 @@ class Emitter {
   llvm::PointerType* pointer_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  std::vector<Value*> loads_, moves_, stores_, columns_;
+  // Where a load, a store or a column is at, in this order.
+  struct Place {
+    Value* first;
+    Value* moves;        // all bits, or none: it stays where it is; null: it is not asked
+    std::uint64_t item;  // bytes
+    bool goes_on;        // with the loop
+    Value* step;         // by a vector
+    Value* at;
+  };
+  Value* bytes_of(const Place& place, Value* elements) {
+    Value* const bytes = build_.CreateMul(elements, build_.getInt64(place.item));
+    return place.moves == nullptr ? bytes : build_.CreateAnd(bytes, place.moves);
+  }
+  std::vector<Place> places_;
   Value* numbers_ = nullptr;
   Value* called_ = nullptr;
   Value* count_ = nullptr;
-  Value* at_ = nullptr;
   Value* failed_ = nullptr;
   Value* reduced_ = nullptr;
   Value* lanes_place_ = nullptr;
