@@ -66,7 +66,7 @@ class TraceLevel final : public levels::Level {
       if (is_float(x.dtype())) return Operand::of_number(x.item_float());
       return Operand::of_number(Size(x.item_int()));
     }
-    if (!x.has_elements()) throw Unreadable{};  // what lies below a tensor of this level: it asks for elements
+    if (!x.has_elements()) throw Unreadable{};  // it lies below a tensor of this level, for its elements
     fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
     return Operand::of(add_slot(x));
   }
