@@ -90,17 +90,35 @@ bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(k
 bool is_plain(const Node& node) {
   return !node.is_constant() && node.form == Form::Plain && !node.outputs.empty();
 }
-bool has_composite_op(const Node& node) { return is_plain(node) && is_composite(*node.op); }
+bool is_one(const Size& size) { return size.is_constant() && size.constant() == 1; }
+
+// A call that may be elementwise at such sizes, as its body says: a matrix product without sums.
+bool may_be_elementwise(const Graph& graph, const Node& node) {
+  if (!is_plain(node) || node.op->lowering != Lowering::Library || node.op->decompose == nullptr) return false;
+  return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
+    if (!each.is_value()) return false;
+    const Sizes& sizes = graph.values[static_cast<std::size_t>(each.value)].type.sizes;
+    return std::any_of(sizes.begin(), sizes.end(), is_one);
+  });
+}
+bool is_elementwise(const Fragment& body) {
+  return std::all_of(body.steps.begin(), body.steps.end(), [](const Fragment::Step& step) {
+    return step.op != nullptr &&
+           (step.op->lowering == Lowering::Pointwise || step.op->lowering == Lowering::View);
+  });
+}
+bool has_composite_op(const Graph&, const Node& node) { return is_plain(node) && is_composite(*node.op); }
 
 // Nodes that `has_body` is true of become the bodies that `choose` gives for them, if any.
 template <class P, class F>
 Graph expand(Graph graph, const P& has_body, const F& choose) {
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), has_body) && is_in_order(graph)) return graph;
+  const auto opens = [&](const Node& node) { return has_body(graph, node); };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), opens) && is_in_order(graph)) return graph;
   Rewriter rewriter(graph);
   Producers producers;
   for (const Node& node : graph.nodes) {
     std::optional<Fragment> body;
-    if (has_body(node)) {
+    if (opens(node)) {
       const Node mapped = rewriter.mapped(node);
       body =
           choose(mapped, trace_operands(rewriter.graph, producers.of(rewriter.graph), mapped), graph.hints);
@@ -164,7 +182,7 @@ std::vector<bool> may_have_gradients(const Graph& graph, const std::vector<bool>
 Graph open_reductions(Graph graph) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), has_open_body)) return graph;
   const std::vector<int> producers = graph.producers();
-  const auto joins = [&](const Node& node) {
+  const auto joins = [&](const Graph&, const Node& node) {
     return has_open_body(node) && may_join_rows(graph, producers, node);
   };
   const auto choose = [&](const Node& node, const Operands& operands,
@@ -193,8 +211,8 @@ Graph expand_views(Graph graph) {
 
 Graph expand_recorded(Graph graph, const std::vector<bool>& wanted) {
   const std::vector<bool> followed = may_have_gradients(graph, wanted);
-  const auto is_recorded = [&](const Node& node) {
-    if (!has_composite_op(node) || !differentiates_by_body(*node.op)) return false;
+  const auto is_recorded = [&](const Graph& source, const Node& node) {
+    if (!has_composite_op(source, node) || !differentiates_by_body(*node.op)) return false;
     return !keeps_its_errors(*node.op) || reads_any(node, followed);
   };
   const auto choose = [](const Node& node, const Operands& operands,
@@ -210,9 +228,13 @@ Graph decompose(Graph graph) {
                          const SymbolValues& hints) -> std::optional<Fragment> {
     if (keeps_its_errors(*node.op)) return std::nullopt;
     auto body = body_of(node, operands, hints, is_composite);
-    return body && gives_values(*body) ? std::move(body) : std::nullopt;
+    if (!body || !gives_values(*body)) return std::nullopt;
+    return is_composite(*node.op) || is_elementwise(*body) ? std::move(body) : std::nullopt;
   };
-  return expand(std::move(graph), has_composite_op, choose);
+  const auto opens = [](const Graph& source, const Node& node) {
+    return has_composite_op(source, node) || may_be_elementwise(source, node);
+  };
+  return expand(std::move(graph), opens, choose);
 }
 
 }  // namespace kiln::jit

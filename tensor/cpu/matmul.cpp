@@ -147,6 +147,30 @@ Tensor library_product(const Tensor& x, const Tensor& y) {
   return onednn::multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
 }
 
+// Columns times rows: each element of the result is one product, rounded once in all dtypes.
+Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
+  const Dims batch = broadcast(left_operand(x.layout()).batch, right_operand(y.layout()).batch, "matmul");
+  const Tensor result = Tensor::empty(result_sizes(x, y, batch), x.dtype(), x.device());
+  if (pieces != nullptr) pieces->begin(result);
+  const KernelTable& table = kernel_table();
+  const Compute compute = compute_of(x.dtype());
+  const Params params{};
+  const Operand operands[] = {{&x}, {&y}};
+  run_elementwise({.kernel = table.kernels[kRow_mul][static_cast<int>(compute)],
+                   .narrow = table.narrow[kRow_mul],
+                   .halves = table.halves[kRow_mul],
+                   .compute = compute,
+                   .params = &params},
+                  operands, result);
+  if (pieces != nullptr) {
+    constexpr std::int64_t kGrain = 1 << 14;
+    const std::int64_t columns = std::max<std::int64_t>(1, result.size(result.rank() - 1));
+    parallel_for(result.numel() / columns, std::max<std::int64_t>(1, kGrain / columns),
+                 [&](std::int64_t begin, std::int64_t end) { pieces->piece(begin * columns, end * columns); });
+  }
+  return result;
+}
+
 // What adds elements of a dtype; nothing where the instruction set has none, of halves.
 BlockKernel sum_kernel(DType dtype) {
   const KernelTable& table = kernel_table();
@@ -199,7 +223,12 @@ Tensor rows_of(const Tensor& product, const Tensor& bias) {
 
 }  // namespace
 
+bool multiplies_pairs(std::span<const Dim> x, std::span<const Dim> y) {
+  return x.size() > 1 && y.size() > 1 && x.back() == 1;
+}
+
 Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
+  if (multiplies_pairs(x.sizes(), y.sizes())) return products_of_pairs(x, y, pieces);
   if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
     if (Tensor product = library_product(x, y)) return product;
     return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());

@@ -10,6 +10,10 @@ namespace kiln::cpu {
 // tensor/cpu/onednn_product.h); they are not handed out in pieces.
 Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
 
+// Whether operands of these sizes are columns and rows, whose products `matmul` gives one by one: as `mul`
+// does, to the bit.
+bool multiplies_pairs(std::span<const Dim> a, std::span<const Dim> b);
+
 // Adds `bias`, broadcast, to a contiguous product of the same dtype.
 void add_bias(const Tensor& product, const Tensor& bias);
 

@@ -130,6 +130,12 @@ void check_bias(const Tensor& bias, const TensorType& result) {
 
 Tensors matmul_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::matmul(inputs[0], inputs[1])}; }
 
+// Where it says more than the op: what has no sums is elementwise.
+Tensor product_body(const Tensor& a, const Tensor& b) {
+  return cpu::multiplies_pairs(a.sizes(), b.sizes()) ? a * b : ops::matmul(a, b);
+}
+Tensors matmul_body(const Op&, Inputs inputs, const Attrs&) { return {product_body(inputs[0], inputs[1])}; }
+
 // The weight of `linear` as the right matrix.
 Tensor right_matrix(const Tensor& weight) {
   Layout transposed = weight.layout();
@@ -146,7 +152,7 @@ Tensors linear_eager(const Op&, Inputs inputs, const Attrs&) {
 }
 Tensors linear_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensor product =
-      ops::matmul(inputs[0], inputs[1].rank() == 2 ? ops::transpose(inputs[1], 0, 1) : inputs[1]);
+      product_body(inputs[0], inputs[1].rank() == 2 ? ops::transpose(inputs[1], 0, 1) : inputs[1]);
   if (inputs.size() < 3 || !inputs[2]) return {product};
   check_bias(inputs[2], product.type());
   return {product + inputs[2]};
@@ -264,6 +270,7 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .example = example,
           .infer = infer,
           .eager = matmul_eager,
+          .decompose = matmul_body,
           .vjp = matmul_vjp,
           .jvp = matmul_jvp,
           .batch = matmul_batch,
