@@ -186,6 +186,7 @@ class Call {
           slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
           return;
         }
+        if (step.over.begin != step.over.end && wrote_over(step, operands.get())) return;
         return keep(step, kiln::bind(*step.op, operands.get(), attrs(step.attrs)));
       case Step::Kind::Write:
         slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
@@ -204,6 +205,25 @@ class Call {
       case Step::Kind::FreshNumber:
         slot(step.results.begin) = number_like(operands.get()[0]);
     }
+  }
+
+  // A kernel whose results may lie where operands did that nobody reads any more. False: there are none.
+  bool wrote_over(const Step& step, Inputs operands) {
+    SmallVector<Tensor, 4> results(step.results.end - step.results.begin);
+    bool any = false;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const std::optional<Source>& over = plan_.over[step.over.begin + k];
+      if (!over || over->table != Table::Frame || !is_ours({&at(*over), 1})) continue;
+      results[k] = at(*over);
+      any = true;
+    }
+    if (!any || !is_plain({&step, 1})) return false;
+    Launch alone(1);
+    alone.add(*step.kernel, operands, attrs(step.attrs).get<Dims>("symbols"),
+              {results.data(), results.size()});
+    alone.run();
+    for (std::uint32_t k = 0; k < results.size(); ++k) slot(step.results.begin + k) = std::move(results[k]);
+    return true;
   }
 
   void keep(const Step& step, Tensors results) {
@@ -239,7 +259,7 @@ class Call {
       SmallVector<Tensor, 4> results(step.results.end - step.results.begin);
       for (std::size_t k = 0; k < results.size(); ++k) {
         const std::optional<Source>& over = plan_.over[step.over.begin + k];
-        if (over && may_be_overwritten(at(*over))) results[k] = at(*over);
+        if (over && may_go_over(*over)) results[k] = at(*over);
       }
       together.add(*step.kernel, operands.get(), attrs(step.attrs).get<Dims>("symbols"),
                    {results.data(), results.size()});
@@ -248,8 +268,10 @@ class Call {
     }
     together.run();
   }
-  // Nobody else holds its memory, as what is saved for backward does.
-  static bool may_be_overwritten(const Tensor& x) {
+  // Of what the caller has, too, nobody else holds the memory, as what is saved for backward does.
+  bool may_go_over(Source source) const {
+    const Tensor& x = at(source);
+    if (source.table == Table::Frame) return is_ours({&x, 1});
     return is_plain_write(x, x) && x.storage()->buffer()->ref_count() == 1;
   }
 

@@ -87,6 +87,15 @@ class Planner {
           read(each, when_[i]);
       }
     }
+    late_readers_.assign(graph_.values.size(), 0);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (late_.kernels[i] == nullptr) continue;
+      const std::vector<Operand>& operands = graph_.nodes[i].operands;
+      for (auto each = operands.begin(); each != operands.end(); ++each) {
+        const bool is_first = std::find(operands.begin(), each, *each) == each;
+        if (each->is_value() && is_first) ++late_readers_[static_cast<std::size_t>(each->value)];
+      }
+    }
     for (const Effect& each : graph_.effects) {
       read(Operand::of(each.value), kAfterSteps);
       read(Operand::of(each.input), kAfterSteps);
@@ -208,18 +217,37 @@ class Planner {
       step.product = static_cast<std::int32_t>(plan_.products.size()) - 1;
       step.made = static_cast<std::uint32_t>(found - node.operands.begin());
       step.kernel = elementwise_kernel_of(*node.op);
-    } else if (late_.kernels[static_cast<std::size_t>(place)] != nullptr) {
-      step.kernel = late_.kernels[static_cast<std::size_t>(place)];
-      step.over = written_over(node);
+    } else if (const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
+               kernel != nullptr && kernel->is_plain()) {
+      step.kernel = kernel;
+      step.over = written_over(place, node);
     }
   }
-  Range written_over(const Node& node) {
+  // For each output the input that it becomes, or an operand of its type that nothing reads later.
+  Range written_over(int place, const Node& node) {
     const std::size_t begin = plan_.over.size();
+    std::vector<bool> taken(node.operands.size(), false);
     for (const ValueId id : node.outputs) {
       const ValueId input = late_.over[static_cast<std::size_t>(id)];
-      plan_.over.push_back(input == Operand::kAbsent ? std::nullopt : std::optional(at(input)));
+      std::size_t k = 0;
+      while (k < taken.size() && (taken[k] || !may_go_over(place, node.operands[k], id))) ++k;
+      if (input != Operand::kAbsent) {
+        plan_.over.push_back(at(input));
+      } else if (k < taken.size()) {
+        plan_.over.push_back(at(node.operands[k].value));
+        taken[k] = true;
+      } else {
+        plan_.over.push_back(std::nullopt);
+      }
     }
     return range(begin, plan_.over.size());
+  }
+  bool may_go_over(int place, const Operand& operand, ValueId output) {
+    if (!operand.is_value() || at(operand.value).table != Table::Frame) return false;
+    const auto id = static_cast<std::size_t>(operand.value);
+    const bool alone = late_.kernels[static_cast<std::size_t>(place)] == nullptr || late_readers_[id] == 1;
+    return alone && last_read_[id] == when_[static_cast<std::size_t>(place)] &&
+           graph_.values[id].type == graph_.values[static_cast<std::size_t>(output)].type;
   }
 
   void constant(int place, const Node& node) {
@@ -328,9 +356,10 @@ class Planner {
   LateKernels late_;
   std::vector<Source> sources_;  // of each value
   std::vector<int> producers_;
-  std::vector<int> last_read_;   // by node
-  std::vector<int> when_;        // each node runs: at which place
-  std::vector<int> product_of_;  // by node: what runs right before it, as one with it
+  std::vector<int> last_read_;     // by node
+  std::vector<int> late_readers_;  // how many of the kernels that run together
+  std::vector<int> when_;          // each node runs: at which place
+  std::vector<int> product_of_;    // by node: what runs right before it, as one with it
   std::vector<std::uint32_t> free_;
   std::map<ValueId, std::uint32_t> became_;
 };

@@ -46,7 +46,7 @@ struct Step {
   Range results;               // of Plan::slots
   Range last_read;             // of Plan::slots: values that no later step reads
   bool may_overwrite = false;  // the first operand, if nobody else holds its memory
-  // Of a step of the launch: its kernel, and what its results may be written over.
+  // Of a kernel in the launch or one that may write over what it reads last: the kernel, and over what.
   const ElementwiseKernel* kernel = nullptr;
   Range over;  // of Plan::over
   // Of a kernel that takes one of its operands piece by piece as that is made.

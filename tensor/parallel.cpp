@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <string>
 #include <utility>
@@ -16,14 +17,43 @@ namespace {
 constinit std::atomic<int> threads{0};        // 0: as many as the machine has
 thread_local constinit bool working = false;  // on pieces
 
-// Pieces are handed out one at a time: a thread that the machine slows down takes fewer.
+// Pieces [begin, end), taken from either side.
+class alignas(64) Share {
+ public:
+  void fill(std::uint32_t begin, std::uint32_t end) { left_.store(packed(begin, end)); }
+  // The first that is left, or the last; -1: there is none.
+  std::int64_t take(bool first) {
+    std::uint64_t left = left_.load(std::memory_order_relaxed);
+    for (;;) {
+      const auto begin = static_cast<std::uint32_t>(left >> 32U), end = static_cast<std::uint32_t>(left);
+      if (begin == end) return -1;
+      const std::uint64_t rest = first ? packed(begin + 1, end) : packed(begin, end - 1);
+      if (left_.compare_exchange_weak(left, rest, std::memory_order_relaxed)) return first ? begin : end - 1;
+    }
+  }
+
+ private:
+  static std::uint64_t packed(std::uint32_t begin, std::uint32_t end) {
+    return std::uint64_t{begin} << 32U | end;
+  }
+  std::atomic<std::uint64_t> left_{0};
+};
+
+// Each thread has a share of its own, the same part of every loop: what it made of a tensor is still in its
+// caches when the next op reads that. When it is done it takes from the ends of the others' shares: a thread
+// that the machine slows down does less.
 class Pieces final : public Job {
  public:
-  Pieces(std::int64_t count, std::int64_t piece, RangeFn f) : count_(count), piece_(piece), f_(f) {}
+  Pieces(std::int64_t count, std::int64_t piece, int workers, RangeFn f)
+      : count_(count), piece_(piece), shares_count_(std::min(workers, kMostShares)), f_(f) {
+    const std::int64_t pieces = (count + piece - 1) / piece;
+    const auto first_of = [&](int k) { return static_cast<std::uint32_t>(pieces * k / shares_count_); };
+    for (int k = 0; k < shares_count_; ++k) share(k).fill(first_of(k), first_of(k + 1));
+  }
 
-  void work() override {
+  void work(int thread) override {
     const bool before = std::exchange(working, true);
-    take();
+    for (int k = 0; k < shares_count_; ++k) take(share(thread + k), k == 0);
     working = before;
   }
   void rethrow() const {
@@ -31,13 +61,17 @@ class Pieces final : public Job {
   }
 
  private:
-  void take() {
+  static constexpr int kMostShares = 16;  // more threads have some in common
+
+  Share& share(int k) { return shares_[static_cast<std::size_t>(k % shares_count_)]; }
+
+  void take(Share& from, bool is_own) {
     while (!stopped_.load(std::memory_order_relaxed)) {
-      const std::int64_t begin = next_.fetch_add(piece_, std::memory_order_relaxed);
-      if (begin >= count_) return;
+      const std::int64_t piece = from.take(is_own);
+      if (piece < 0) return;
       try {
         check_interrupt();
-        f_(begin, std::min(begin + piece_, count_));
+        f_(piece * piece_, std::min((piece + 1) * piece_, count_));
       } catch (...) {
         if (!stopped_.exchange(true)) error_ = std::current_exception();
       }
@@ -45,8 +79,9 @@ class Pieces final : public Job {
   }
 
   std::int64_t count_, piece_;
+  int shares_count_;
   RangeFn f_;
-  std::atomic<std::int64_t> next_{0};
+  std::array<Share, kMostShares> shares_;
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;
 };
@@ -84,8 +119,8 @@ void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f) {
   const int workers = static_cast<int>(std::min<std::int64_t>(num_threads(), (count + grain - 1) / grain));
   // A few pieces per thread even out the work; never so long that an interrupt has to wait.
   const std::int64_t share = count / (std::int64_t{workers} * 4);
-  Pieces pieces(count, std::clamp(share, grain, std::max<std::int64_t>(grain, 1 << 20)), f);
-  if (workers == 1 || !ThreadPool::get().run(pieces, workers)) pieces.work();
+  Pieces pieces(count, std::clamp(share, grain, std::max<std::int64_t>(grain, 1 << 20)), workers, f);
+  if (workers == 1 || !ThreadPool::get().run(pieces, workers)) pieces.work(0);
   pieces.rethrow();
 }
 

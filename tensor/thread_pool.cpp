@@ -39,7 +39,9 @@ T wait_while(const std::atomic<T>& value, T old) {
 
 // Each sleeps on a call of its own, so that a small job wakes no more threads than it needs.
 struct alignas(64) ThreadPool::Worker {
+  explicit Worker(int its_thread) : thread(its_thread) {}
   std::atomic<std::uint32_t> call{0};  // number of the job it was last called to
+  const int thread;
 };
 
 // Never destroyed: at the end of the process its threads may still be about to fall asleep.
@@ -53,7 +55,7 @@ void ThreadPool::grow(std::size_t count) {
   if (workers_.size() >= count) return;
   const HeldSignals held;
   while (workers_.size() < count) {
-    workers_.push_back(std::make_unique<Worker>());
+    workers_.push_back(std::make_unique<Worker>(static_cast<int>(workers_.size()) + 1));
     std::thread([this, worker = workers_.back().get()] { serve(*worker); }).detach();
   }
 }
@@ -62,7 +64,7 @@ void ThreadPool::serve(Worker& worker) {
   for (std::uint32_t last = 0;;) {
     last = wait_while(worker.call, last);
     if (!join(last)) continue;
-    job_->work();
+    job_->work(worker.thread);
     leave();
   }
 }
@@ -93,7 +95,7 @@ bool ThreadPool::run(Job& job, int threads) {
     workers_[i]->call.store(number_, std::memory_order_release);
     workers_[i]->call.notify_one();
   }
-  job.work();
+  job.work(0);
   std::uint64_t inside = gate_.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
   while ((inside & kCount) != 0) inside = wait_while(gate_, inside);
   return true;

@@ -13,7 +13,8 @@ namespace kiln {
 // take.
 class Job {
  public:
-  virtual void work() = 0;
+  // `thread`: 0 for the one that brought the job, and for each of the others the same in every job.
+  virtual void work(int thread) = 0;
 
  protected:
   ~Job() = default;
@@ -27,7 +28,7 @@ class ThreadPool {
  public:
   static ThreadPool& get();
 
-  // Runs `job.work()` in this thread and in up to `threads` - 1 others. False, with nothing done, when
+  // Runs `job.work` in this thread and in up to `threads` - 1 others. False, with nothing done, when
   // another thread has its job here already.
   bool run(Job& job, int threads);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/custom.h"
 #include "jit/layouts.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
@@ -94,7 +95,9 @@ bool is_one(const Size& size) { return size.is_constant() && size.constant() == 
 
 // A call that may be elementwise at such sizes, as its body says: a matrix product without sums.
 bool may_be_elementwise(const Graph& graph, const Node& node) {
-  if (!is_plain(node) || node.op->lowering != Lowering::Library || node.op->decompose == nullptr) return false;
+  if (!is_plain(node) || node.op->lowering != Lowering::Library || node.op->decompose == nullptr ||
+      custom_function(*node.op))
+    return false;
   return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
     if (!each.is_value()) return false;
     const Sizes& sizes = graph.values[static_cast<std::size_t>(each.value)].type.sizes;

@@ -1,6 +1,7 @@
 // Kernels that run together as the last of a graph, and write over the arguments: the bits of the ops one by
 // one, whatever else holds or reads that memory.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
@@ -52,6 +53,20 @@ Graph momentum() {
 Tensors momentum_arguments(Dim n) {
   return {values({n}, DType::F32, 1), values({n}, DType::F32, 2), values({n}, DType::F32, 3),
           values({n, 3}, DType::F32, 4), values({n, 3}, DType::F32, 5)};
+}
+
+// The peak of a call, in tensors of its size, and that its results are those of the ops.
+std::int64_t tensors_at_once(const std::string& body, Dim n) {
+  const Graph graph = parse_graph("graph functional f(%x: f32[s]) where s = 1000 {\n" + body + "}\n");
+  const Tensors arguments = {values({n}, DType::F32, 1)};
+  check_effects(graph, arguments);
+  const auto executable = Executable::make(fuse(graph).graph);
+  const SymbolValues symbols = bind_symbols(graph, arguments);
+  reset_peak(Device{});
+  const std::size_t live = memory_use(Device{}).live_bytes;
+  const Tensors results = executable->run(arguments, symbols);
+  const auto bytes = static_cast<double>(memory_use(Device{}).peak_bytes - live);
+  return std::llround(bytes / (4.0 * static_cast<double>(n)));
 }
 
 }  // namespace
@@ -163,4 +178,36 @@ TEST_CASE("an interrupt finds all of a launch done", "[jit][launch]") {
   CHECK_NOTHROW(executable->run(arguments, bind_symbols(graph, arguments)));
   CHECK(interrupt_requested.exchange(false));
   for (std::size_t k = 0; k < arguments.size(); ++k) CHECK(same_bits(arguments[k], expected[k]));
+}
+
+TEST_CASE("a kernel writes over what it is the last to read", "[jit][launch]") {
+  for (const Dim n : {1000, 100'000}) {  // small results are made together in the end
+    INFO(n);
+    CHECK(tensors_at_once("  %a = cumsum(%x, dim=0) : f32[s]\n"
+                          "  %b = exp(%a) : f32[s]\n"
+                          "  %c = mul(%b, %x) : f32[s]\n"
+                          "  return %c\n",
+                          n) == 1);
+    // Not what is read once more, or is handed out.
+    CHECK(tensors_at_once("  %a = cumsum(%x, dim=0) : f32[s]\n"
+                          "  %b = exp(%a) : f32[s]\n"
+                          "  %c = mul(%b, %x) : f32[s]\n"
+                          "  return %a, %c\n",
+                          n) == 2);
+    CHECK(tensors_at_once("  %a = cumsum(%x, dim=0) : f32[s]\n"
+                          "  %b = exp(%a) : f32[s]\n"
+                          "  %c = mul(%b, %x) : f32[s]\n"
+                          "  %d = cumsum(%c, dim=0) : f32[s]\n"
+                          "  %e = sin(%a) : f32[s]\n"
+                          "  %g = mul(%e, %d) : f32[s]\n"
+                          "  return %g\n",
+                          n) == 3);
+    // Nor where elements are read in another order.
+    CHECK(tensors_at_once("  %a = cumsum(%x, dim=0) : f32[s]\n"
+                          "  %b = flip(%a, dims=[0]) : f32[s]\n"
+                          "  %c = exp(%b) : f32[s]\n"
+                          "  %d = mul(%c, %a) : f32[s]\n"
+                          "  return %d\n",
+                          n) == 2);
+  }
 }
