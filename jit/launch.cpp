@@ -12,6 +12,7 @@ void Launch::add(const ElementwiseKernel& kernel, Inputs inputs, const Dims& sym
                  std::span<Tensor> outputs) {
   calls_.push_back({kernel.prepare(inputs, symbols, outputs), kernel.grain()});
   work_ += static_cast<double>(calls_.back().ready.count) / static_cast<double>(kernel.grain());
+  elements_ += calls_.back().ready.count;
 }
 
 // None longer than is worth a thread, and all but the last of a call whole vectors.
@@ -27,8 +28,15 @@ std::vector<Launch::Piece> Launch::pieces() const {
 }
 
 void Launch::run() {
+  // There is one launch in a call, whose threads are asleep by then: waking them takes longer than little
+  // work.
+  constexpr double kLittleWork = 32;
+  constexpr std::int64_t kFewElements = 1 << 17;
   const std::vector<Piece> all = pieces();
   const auto count = static_cast<std::int64_t>(all.size());
+  const bool alone = work_ < kLittleWork && elements_ < kFewElements;
+  const std::int64_t grain =
+      alone ? count : static_cast<std::int64_t>(std::ceil(static_cast<double>(count) / std::max(work_, 1.0)));
   std::vector<std::uint8_t> done(all.size(), 0);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -37,8 +45,7 @@ void Launch::run() {
     }
   };
   try {
-    parallel_for(
-        count, static_cast<std::int64_t>(std::ceil(static_cast<double>(count) / std::max(work_, 1.0))), run);
+    parallel_for(count, grain, run);
   } catch (const OpError&) {  // Ctrl-C: some tensors are written over already, so all must be
     run(0, count);
   }

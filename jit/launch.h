@@ -28,7 +28,8 @@ class Launch {
   std::vector<Piece> pieces() const;
 
   std::vector<Call> calls_;
-  double work_ = 0;  // in pieces that are worth a thread
+  double work_ = 0;  // in pieces that are worth a thread which is awake
+  std::int64_t elements_ = 0;
 };
 
 }  // namespace kiln::jit

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
-constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
+constexpr std::size_t kMostUnrolled = 1'500;           // nodes of one loop
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
