@@ -165,8 +165,9 @@ Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces)
   if (pieces != nullptr) {
     constexpr std::int64_t kGrain = 1 << 14;
     const std::int64_t columns = std::max<std::int64_t>(1, result.size(result.rank() - 1));
-    parallel_for(result.numel() / columns, std::max<std::int64_t>(1, kGrain / columns),
-                 [&](std::int64_t begin, std::int64_t end) { pieces->piece(begin * columns, end * columns); });
+    parallel_for(
+        result.numel() / columns, std::max<std::int64_t>(1, kGrain / columns),
+        [&](std::int64_t begin, std::int64_t end) { pieces->piece(begin * columns, end * columns); });
   }
   return result;
 }
