@@ -20,7 +20,9 @@ thread_local constinit bool working = false;  // on pieces
 // Pieces [begin, end), taken from either side.
 class alignas(64) Share {
  public:
-  void fill(std::uint32_t begin, std::uint32_t end) { left_.store(packed(begin, end)); }
+  void fill(std::uint32_t begin, std::uint32_t end) {
+    left_.store(packed(begin, end), std::memory_order_relaxed);
+  }
   // The first that is left, or the last; -1: there is none.
   std::int64_t take(bool first) {
     std::uint64_t left = left_.load(std::memory_order_relaxed);
