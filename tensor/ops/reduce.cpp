@@ -167,7 +167,8 @@ std::vector<TensorType> infer_truth(std::span<const TensorType> in, const Attrs&
 // The identities of Max and Min of truth values, what an empty sequence gives, are false and true.
 template <Combine kCombine>
 Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
-  return {ops::cast(fold(in[0], attrs, kCombine, Map::Truth), truth_dtype(in[0].dtype()))};
+  const Tensor found = fold(in[0], attrs, kCombine, Map::Truth);  // bytes that are 0 or 1, as u8 has them
+  return {Tensor::from_storage(found.storage(), found.layout(), truth_dtype(in[0].dtype()))};
 }
 
 // How many elements are not zero, or are, decides.
