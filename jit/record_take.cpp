@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "jit/record.h"
@@ -204,6 +205,20 @@ void Recorder::name_origins(Graph& graph, std::unordered_set<std::string>& names
     if (name.empty()) name = fresh_name(names, name_after(ops[id]));
     graph.nodes[n].origin = name;
   }
+}
+
+bool Recorder::trips_follow(std::span<const std::size_t> trips) const {
+  std::unordered_map<ValueId, std::size_t> made;  // in which trip
+  for (std::size_t i = trips[0]; i < nodes_.size(); ++i) {
+    const auto trip =
+        static_cast<std::size_t>(std::upper_bound(trips.begin(), trips.end(), i) - trips.begin());
+    for (const Operand& each : nodes_[i].operands) {
+      const auto found = each.is_value() ? made.find(each.value) : made.end();
+      if (found != made.end() && found->second != trip) return true;
+    }
+    for (const ValueId id : nodes_[i].outputs) made.emplace(id, trip);
+  }
+  return false;
 }
 
 Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
-constexpr std::size_t kMostUnrolled = 1'500;           // nodes of one loop
+constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
+constexpr std::size_t kMostSideBySide = 1'500;         // likewise, of trips whose kernels may run together
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -166,15 +167,18 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   if (loop == nullptr || instructions_ == 1) return true;
   const std::size_t nodes = recorder_.mark().nodes;
   if (unrolled_.empty() || unrolled_.back().frame != &frame || unrolled_.back().loop.top != pc) {
-    unrolled_.push_back({&frame, *loop, nodes, instructions_, false, finish(take_snapshot())});
+    unrolled_.push_back({&frame, *loop, {nodes}, instructions_, false, {}, finish(take_snapshot())});
     return true;
   }
   unrolled_.back().came_around = true;
-  const auto is_too_long = [&](const Unrolled& each) {
-    const std::size_t unrolled = nodes - each.nodes;
-    return each.came_around &&
-           (unrolled > kMostUnrolled ||
-            (unrolled == 0 && instructions_ - each.instructions > kMostHostInstructions / 2));
+  unrolled_.back().trips.push_back(nodes);
+  const auto is_too_long = [&](Unrolled& each) {
+    if (!each.came_around) return false;
+    const std::size_t unrolled = nodes - each.trips[0];
+    if (unrolled == 0) return instructions_ - each.instructions > kMostHostInstructions / 2;
+    if (unrolled <= kMostUnrolled) return false;
+    if (!each.follow) each.follow = recorder_.trips_follow(each.trips);
+    return *each.follow || unrolled > kMostSideBySide;
   };
   const auto found = std::find_if(unrolled_.begin(), unrolled_.end(), is_too_long);
   if (found == unrolled_.end()) return true;

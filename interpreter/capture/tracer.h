@@ -312,9 +312,10 @@ class Tracer {
   struct Unrolled {
     const Frame* frame;
     Loop loop;
-    std::size_t nodes;  // before it began
+    std::vector<std::size_t> trips;  // how many nodes there were before each
     std::size_t instructions;
     bool came_around = false;
+    std::optional<bool> follow{};   // whether its trips do, once that is asked
     std::optional<Finished> start;  // what the entry is without it; nothing when that cannot be made again
   };
   std::vector<Unrolled> unrolled_;
