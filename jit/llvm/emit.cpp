@@ -168,6 +168,7 @@ class Emitter {
     for (Lanes& each : lanes_) reduce(each);
     for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
   }
+
   // ---- Reductions ----
 
   // Half of the lanes is one vector. `next` takes the vector at hand, then it is `after`'s turn.
