@@ -10,6 +10,7 @@
 #include "jit/kernel_code.h"
 #include "jit/llvm/combine.h"
 #include "jit/llvm/half_vectors.h"
+#include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "tensor/ops/pointwise.h"
 
@@ -82,13 +83,11 @@ class Emitter {
     // Elements behind the last whole vector: there are none where each is to be combined once.
     Value* const rest = nest_.combines() ? nullptr : build_.CreateAnd(count_, kVector - 1);
     Value* const whole = nest_.combines() ? count_ : build_.CreateSub(count_, rest);
-    for (Place& each : places_) each.step = each.goes_on ? bytes_of(each, build_.getInt64(kVector)) : nullptr;
+    places_.find_steps();
     build_.CreateBr(top);
     build_.SetInsertPoint(top);
-    Loop loop{before, top, after, number(), number(), rest == nullptr ? nullptr : number(), {}};
-    for (Place& each : places_) {
-      if (each.goes_on) each.at = loop.begin(build_.CreatePHI(pointer_, 3), each.first);
-    }
+    const Loop loop{before, top, after, number(), number(), rest == nullptr ? nullptr : number()};
+    places_.enter(before);
     loop.begin(loop.left, whole);
     failed_ = loop.begin(loop.failed, failed_);
     if (rest != nullptr) loop.begin(loop.rest, rest);
@@ -107,7 +106,6 @@ class Emitter {
     llvm::BasicBlock *before, *top, *after;
     llvm::PHINode *left, *failed;  // elements, in whole vectors
     llvm::PHINode* rest;           // null: there are none
-    std::vector<Value*> next;      // of the places that go on
 
     llvm::PHINode* begin(llvm::PHINode* phi, Value* value) const {
       phi->addIncoming(value, before);
@@ -116,34 +114,27 @@ class Emitter {
   };
   llvm::PHINode* number() { return build_.CreatePHI(build_.getInt64Ty(), 3); }
 
-  void go_on(Loop& loop) {
+  void go_on(const Loop& loop) {
     Value* const left = build_.CreateSub(loop.left, build_.getInt64(kVector));
-    for (const Place& each : places_) {
-      if (each.goes_on) loop.next.push_back(build_.CreateGEP(build_.getInt8Ty(), each.at, each.step));
-    }
+    const std::vector<Value*> next = places_.next();
     llvm::BasicBlock* const end = build_.GetInsertBlock();
     llvm::BasicBlock* const last = loop.rest == nullptr ? loop.after : block("last");
     build_.CreateCondBr(build_.CreateIsNotNull(left), loop.top, last);
-    come_back(loop, end, left, loop.rest, loop.next);
+    come_back(loop, end, left, loop.rest, next);
     for (Lanes& each : lanes_) {  // the halves take turns
       each.next->addIncoming(each.later, end);
       each.after->addIncoming(each.now, end);
     }
-    if (loop.rest != nullptr) take_rest(loop, last);
+    if (loop.rest != nullptr) take_rest(loop, last, next);
   }
   // One more vector, which ends where the elements do and lies over the one before.
-  void take_rest(const Loop& loop, llvm::BasicBlock* last) {
+  void take_rest(const Loop& loop, llvm::BasicBlock* last, const std::vector<Value*>& next) {
     llvm::BasicBlock* const again = block("again");
     build_.SetInsertPoint(last);
     build_.CreateCondBr(build_.CreateIsNotNull(loop.rest), again, loop.after);
     build_.SetInsertPoint(again);
     Value* const back = build_.CreateSub(loop.rest, build_.getInt64(kVector));
-    std::vector<Value*> places;
-    for (const Place& each : places_) {
-      if (each.goes_on)
-        places.push_back(
-            build_.CreateGEP(build_.getInt8Ty(), loop.next[places.size()], bytes_of(each, back)));
-    }
+    const std::vector<Value*> places = places_.moved(next, back);
     build_.CreateBr(loop.top);
     come_back(loop, again, build_.getInt64(kVector), build_.getInt64(0), places);
   }
@@ -152,10 +143,7 @@ class Emitter {
     loop.left->addIncoming(left, from);
     loop.failed->addIncoming(failed_, from);
     if (loop.rest != nullptr) loop.rest->addIncoming(rest, from);
-    std::size_t next = 0;
-    for (const Place& each : places_) {
-      if (each.goes_on) llvm::cast<llvm::PHINode>(each.at)->addIncoming(places[next++], from);
-    }
+    places_.come_back(from, places);
   }
   void body() {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
@@ -220,7 +208,7 @@ class Emitter {
     const Reduction& reduction = nest_.columns[index];
     at_line(column_line(nest_, index));
     Value* const x = in(reduction.value, compute_of(reduction.accumulator));
-    Value* const place = places_[nest_.loads.size() + nest_.stores.size() + index].at;
+    Value* const place = places_.at(nest_.loads.size() + nest_.stores.size() + index);
     const llvm::Align align(size_of(reduction.accumulator));
     Value* const before = build_.CreateAlignedLoad(vector_type(reduction.accumulator), place, align);
     build_.CreateAlignedStore(combined(build_, reduction, before, x), place, align);
@@ -271,7 +259,7 @@ class Emitter {
       if (nest_.stores[k].past_caches) f(k);
     }
   }
-  Value* place_of_store(std::size_t index) const { return places_[nest_.loads.size() + index].at; }
+  Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index); }
 
   // ---- What the kernel is given ----
 
@@ -300,8 +288,7 @@ class Emitter {
                     [](const Store& each) { return each.past_caches; }))
       past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
-      Value* const first = element(places, pointer_, places_.size());
-      places_.push_back({first, mask, size_of(dtype), goes_on, nullptr, first});
+      places_.add(element(places, pointer_, places_.count()), mask, size_of(dtype), goes_on);
     };
     for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
       const Load& load = nest_.loads[k];
@@ -362,10 +349,10 @@ class Emitter {
   Value* load(const Instruction& step) {
     const auto index = static_cast<std::size_t>(step.index);
     const llvm::Align align(size_of(step.dtype));
-    Value* const place = places_[index].at;
+    Value* const place = places_.at(index);
     if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
-    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_[index].moves);
+    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_.moves(index));
     return build_.CreateAlignedLoad(vector_type(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
@@ -583,20 +570,7 @@ class Emitter {
   llvm::PointerType* pointer_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  // Where a load, a store or a column is at, in this order.
-  struct Place {
-    Value* first;
-    Value* moves;        // all bits, or none: it stays where it is; null: it is not asked
-    std::uint64_t item;  // bytes
-    bool goes_on;        // with the loop
-    Value* step;         // by a vector
-    Value* at;
-  };
-  Value* bytes_of(const Place& place, Value* elements) {
-    Value* const bytes = build_.CreateMul(elements, build_.getInt64(place.item));
-    return place.moves == nullptr ? bytes : build_.CreateAnd(bytes, place.moves);
-  }
-  std::vector<Place> places_;
+  LoopPlaces places_{build_};  // of loads, stores and columns, in this order
   Value* numbers_ = nullptr;
   Value* called_ = nullptr;
   Value* count_ = nullptr;
