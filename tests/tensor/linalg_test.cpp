@@ -1,7 +1,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "every_isa.h"
 #include "nd.h"
+#include "tensor/cpu/product_kernels.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;
@@ -97,6 +99,66 @@ TEST_CASE("matmul of all ranks, dtypes and layouts", "[linalg]") {
       }
     }
   }
+}
+
+namespace {
+
+// Each element in the order that products with vectors have: lanes, a tree, blocks one after the other.
+template <class T>
+std::vector<T> in_fixed_order(const T* a, const T* x, std::int64_t m, std::int64_t k) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < m; ++i) {
+    Sum total = 0;
+    for (std::int64_t block = 0; block < k; block += cpu::kDotBlock) {
+      Sum lanes[cpu::kDotLanes] = {};
+      for (std::int64_t p = block; p < std::min(k, block + cpu::kDotBlock); ++p) {
+        const Sum term = static_cast<Sum>(a[i * k + p]) * static_cast<Sum>(x[p]);
+        lanes[(p - block) % cpu::kDotLanes] += term;
+      }
+      for (int half = cpu::kDotLanes / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+      total += lanes[0];
+    }
+    result.push_back(static_cast<T>(total));
+  }
+  return result;
+}
+
+template <class T>
+void check_vector_products(DType dtype) {
+  for (const Dim m : {1, 2, 15, 16, 17, 63, 64, 65, 150}) {
+    for (const Dim k : {1, 2, 31, 32, 33, 64, 100, 8225}) {
+      const bool is_whole = std::is_integral_v<T>;
+      const Tensor a = is_whole ? ops::to(tensor_of(sample({m, k}, 1)), dtype) : noise({m, k}, dtype, 1);
+      const Tensor x = is_whole ? ops::to(tensor_of(sample({k}, 2)), dtype) : noise({k}, dtype, 2);
+      const std::vector<T> expected = in_fixed_order(a.data<T>(), x.data<T>(), m, k);
+      for (const Lay lay : kLays) {
+        CAPTURE(name(dtype), m, k, static_cast<int>(lay));
+        const Tensor matrix = laid_out(a, lay);
+        for (const Tensor& y :
+             {ops::matmul(matrix, laid_out(x, lay)), ops::matmul(x, ops::transpose(matrix, 0, 1))}) {
+          REQUIRE(y.numel() == m);
+          CHECK(std::memcmp(y.raw(), expected.data(), expected.size() * sizeof(T)) == 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("products with vectors have one order of adding, whatever the layout and the processor",
+          "[linalg]") {
+  every_isa([] {
+    check_vector_products<float>(DType::F32);
+    check_vector_products<double>(DType::F64);
+    check_vector_products<std::int8_t>(DType::I8);
+    check_vector_products<std::uint8_t>(DType::U8);
+    check_vector_products<std::int16_t>(DType::I16);
+    check_vector_products<std::int32_t>(DType::I32);
+    check_vector_products<std::int64_t>(DType::I64);
+  });
 }
 
 TEST_CASE("matmul of odd sizes is close to a long double reference", "[linalg]") {
