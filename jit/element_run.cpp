@@ -13,8 +13,7 @@ namespace {
 
 using Access = KernelPlan::LoadPlan::Access;
 
-constexpr std::int64_t kLongRow = 64;  // worth a call
-constexpr std::int64_t kWidest = 8;    // bytes of an element
+constexpr std::int64_t kWidest = 8;  // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
 
 // As many vectors, without values at first; few of them need no memory.
@@ -74,6 +73,8 @@ class ElementRun::Piece {
   explicit Piece(const ElementRun& run)
       : run_(run),
         plan_(run.plan_),
+        by_steps_(plan_.by_steps && plan_.by_rows && !leaves_rests()),
+        by_rows_(by_steps_ || (plan_.by_rows && plan_.axes.back() >= kLongRow)),
         places_(run.loads_.size() + run.outputs_.size(), nullptr),
         moves_(run.loads_.size(), ~std::int64_t{0}),
         spread_(run.loads_.size()) {
@@ -88,13 +89,17 @@ class ElementRun::Piece {
       if (plan_.loads[k].access != Access::Strided) continue;
       walks_.emplace_back(k, cpu::Walker(plan_.axes, plan_.loads[k].strides, begin));
     }
-    if (!walks_.empty()) gathered_.resize(walks_.size());
     for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
       if (plan_.stores[k].is_direct) continue;
       store_walks_.push_back({k, cpu::Walker(plan_.axes, plan_.stores[k].strides, begin), nullptr});
     }
     std::uint64_t failed = 0;
     for (std::int64_t at = begin; at < end;) {
+      if (const std::int64_t rows = by_steps_ ? rows_at(at, end) : 0; rows > 1) {
+        failed |= run_rows(at, rows);
+        at += rows * plan_.axes.back();
+        continue;
+      }
       const std::int64_t count = length_at(at, end);
       place(at, count);
       const bool are_whole = at % kVector == 0 && count % kVector == 0;
@@ -107,6 +112,40 @@ class ElementRun::Piece {
   }
 
  private:
+  // Whole rows from here on that lie in one plane; none within a row.
+  std::int64_t rows_at(std::int64_t at, std::int64_t end) const {
+    const std::int64_t length = plan_.axes.back();
+    if (at % length != 0) return 0;
+    const std::int64_t plane = plan_.axes[plan_.axes.size() - 2];
+    return std::min((end - at) / length, plane - at / length % plane);
+  }
+  std::uint64_t run_rows(std::int64_t at, std::int64_t rows) {
+    const std::int64_t length = plan_.axes.back();
+    place(at, length);
+    SmallVector<std::int64_t, 12> steps(places_.size(), 0);
+    const std::size_t plane = plan_.axes.size() - 2;
+    for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
+      const auto& load = plan_.loads[k];
+      if (load.access == Access::Direct && !run_.nest_.loads[k].invariant)
+        steps[k] = length * run_.loads_[k].item;
+      if (load.access == Access::Strided) steps[k] = load.strides[plane] * run_.loads_[k].item;
+    }
+    for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
+      const auto& each = plan_.stores[k];
+      steps[run_.loads_.size() + k] = (each.is_direct ? length : each.strides[plane]) * run_.outputs_[k].item;
+    }
+    KernelCall with = call_of(length, run_.writes_ == Writes::PastCaches && length % kVector == 0);
+    std::uint64_t failed = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      failed |= run_.function_(&with);
+      for (std::size_t k = 0; k < places_.size(); ++k)
+        places_[k] = static_cast<const std::byte*>(places_[k]) + steps[k];
+    }
+    for (auto& each : walks_) each.second.move_to(at + rows * length);
+    for (StoreWalk& each : store_walks_) each.walk.move_to(at + rows * length);
+    return failed;
+  }
+
   // As much as one call can take; no remainder shorter than a vector.
   std::int64_t length_at(std::int64_t at, std::int64_t end) const {
     std::int64_t rest = end - at;
@@ -123,12 +162,14 @@ class ElementRun::Piece {
     }
     return rest;
   }
+  // Must the last elements of a row be computed on their own, as no element is computed twice?
+  bool leaves_rests() const { return run_.writes_ == Writes::Once && plan_.axes.back() % kVector != 0; }
   // Do calls begin where rows or what is picked do, not where vectors could?
   bool begins_anywhere() const {
-    return !run_.picks_.empty() || (plan_.by_rows && plan_.axes.back() % kVector != 0);
+    return !run_.picks_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
   }
   std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
-    if (plan_.by_rows) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
+    if (by_rows_) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
     for (const auto& each : run_.picks_) {  // what lies together need not be copied
       const std::int64_t together = each == nullptr ? 0 : each->together(at);
       if (together >= kLongRow) rest = std::min(rest, together);
@@ -176,7 +217,7 @@ class ElementRun::Piece {
     std::unique_ptr<std::byte[]> block;
   };
   bool is_scattered(const StoreWalk& each) const {
-    return !plan_.by_rows || plan_.stores[each.store].strides.back() != 1;
+    return !by_rows_ || plan_.stores[each.store].strides.back() != 1;
   }
   std::byte* place_of(StoreWalk& each) {
     if (!is_scattered(each)) {
@@ -202,7 +243,7 @@ class ElementRun::Piece {
     auto& [k, walk] = walks_[w];
     const Place& load = run_.loads_[k];
     const Dim stride = plan_.loads[k].strides.back();
-    if (plan_.by_rows && stride <= 1) {
+    if (by_rows_ && stride <= 1) {
       const std::byte* const row = load.data + walk.offset() * load.item;
       walk.advance(count, [](std::int64_t, std::int64_t) {});
       if (stride == 0) return constant(k, row);
@@ -210,6 +251,7 @@ class ElementRun::Piece {
       places_[k] = row;
       return;
     }
+    if (gathered_.empty()) gathered_.resize(walks_.size());
     if (gathered_[w] == nullptr) gathered_[w] = std::make_unique<std::byte[]>(kBlock * kWidest);
     std::byte* to = gathered_[w].get();
     places_[k] = to;
@@ -227,7 +269,7 @@ class ElementRun::Piece {
     places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
     if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
-  std::uint64_t call(std::int64_t count, bool past_caches = false) const {
+  KernelCall call_of(std::int64_t count, bool past_caches) const {
     KernelCall call{};
     call.places = places_.data();
     call.moves = moves_.data();
@@ -235,7 +277,11 @@ class ElementRun::Piece {
     call.called = run_.called_;
     call.count = count;
     call.past_caches = past_caches ? 1 : 0;
-    return run_.function_(&call);
+    return call;
+  }
+  std::uint64_t call(std::int64_t count, bool past_caches = false) const {
+    KernelCall with = call_of(count, past_caches);
+    return run_.function_(&with);
   }
 
   // Fewer elements than a vector has: the last one stands on the other places, where nothing can go wrong
@@ -263,13 +309,15 @@ class ElementRun::Piece {
 
   const ElementRun& run_;
   const KernelPlan& plan_;
+  const bool by_steps_;
+  const bool by_rows_;
   using Places = SmallVector<const void*, 12>;
   Places places_;
   SmallVector<std::int64_t, 12> moves_;
-  Vectors spread_;                                          // by load
-  std::vector<std::pair<std::size_t, cpu::Walker>> walks_;  // of strided loads
-  std::vector<std::unique_ptr<std::byte[]>> gathered_;      // by walk
-  std::vector<StoreWalk> store_walks_;
+  Vectors spread_;                                             // by load
+  SmallVector<std::pair<std::size_t, cpu::Walker>, 4> walks_;  // of strided loads
+  std::vector<std::unique_ptr<std::byte[]>> gathered_;         // by walk
+  SmallVector<StoreWalk, 2> store_walks_;
   std::vector<std::unique_ptr<std::byte[]>> made_;  // by load
 };
 

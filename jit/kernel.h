@@ -71,7 +71,8 @@ struct KernelPlan {
   std::vector<StorePlan> stores;
   std::vector<std::int64_t> numbers;
   bool all_direct = false;  // loads and stores; or constant
-  bool by_rows = false;     // rows are long enough for a call each
+  bool by_steps = false;  // whatever is read or made moves by one number of bytes from row to row of a plane
+  bool by_rows = false;   // rows are long enough for a call each
 };
 
 class Kernel {
@@ -108,6 +109,7 @@ std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<Kerne
 std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                                std::shared_ptr<void> code, std::vector<std::string> symbols);
 
+inline constexpr std::int64_t kLongRow = 64;  // worth a call, whatever has to be done for it
 inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 // Elements that are worth a thread: fewer where a nest does more for each.
 std::int64_t grain_of(const LoopNest& nest);

@@ -12,9 +12,22 @@ namespace {
 
 using Access = KernelPlan::LoadPlan::Access;
 
-constexpr Dim kLongRow = 64;
+constexpr Dim kShortestRow = 16;  // where only places move between calls
 // From here on, a load with a stride along the last axis costs more than to copy it in tiles first.
 constexpr std::int64_t kWorthCopying = 1 << 14;
+
+bool goes_by_steps(const LoopNest& nest, const KernelPlan& plan) {
+  if (plan.axes.size() < 2 || plan.all_direct) return false;
+  for (std::size_t k = 0; k < plan.loads.size(); ++k) {
+    const Access access = plan.loads[k].access;
+    if (access == Access::Drawn || access == Access::Picked) return false;
+    if (access != Access::Strided) continue;
+    const Dim stride = plan.loads[k].strides.back();
+    if (stride != 1 && !(stride == 0 && nest.loads[k].repeats)) return false;
+  }
+  return std::all_of(plan.stores.begin(), plan.stores.end(),
+                     [](const auto& store) { return store.strides.back() == 1; });
+}
 
 // Merges axes that all loads and stores step through as one.
 void simplify(KernelPlan& plan) {
@@ -230,7 +243,8 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
                                                     : access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }
-  plan.by_rows = plan.axes.back() >= kLongRow;
+  plan.by_steps = goes_by_steps(nest, plan);
+  plan.by_rows = plan.axes.back() >= (plan.by_steps ? kShortestRow : kLongRow);
   return plan;
 }
 

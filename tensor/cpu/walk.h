@@ -55,16 +55,21 @@ class Walker {
  public:
   Walker(const Dims& sizes, const Dims& strides, std::int64_t index)
       : sizes_(sizes), strides_(strides), places_(sizes.size(), 0) {
+    move_to(index);
+  }
+  Walker(const Space& space, int operand, std::int64_t index)
+      : Walker(space.sizes(), space.strides(operand), index) {}
+  void move_to(std::int64_t index) {
+    offset_ = 0;
     for (std::size_t i = sizes_.size(); i-- > 0;) {
       places_[i] = index % sizes_[i];
       index /= sizes_[i];
       offset_ += places_[i] * strides_[i];
     }
   }
-  Walker(const Space& space, int operand, std::int64_t index)
-      : Walker(space.sizes(), space.strides(operand), index) {}
   Dim inner_stride() const { return strides_.back(); }
   std::int64_t offset() const { return offset_; }
+  std::int64_t place(std::size_t dim) const { return places_[dim]; }
 
   // Calls f(offset, length) for each run of the next `count` elements along the inner dimension.
   template <class F>
