@@ -216,6 +216,26 @@ void copy(const Tensor& target, const Tensor& source) {
   run_elementwise({.kernel = identity, .compute = compute, .params = &params}, {&operand, 1}, target);
 }
 
+// Stretches of bytes, without a plan for each tensor.
+bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size_t dim) {
+  constexpr std::int64_t kFew = 1 << 16;
+  if (target.numel() == 0 || target.numel() > kFew) return false;
+  for (const Tensor& source : sources)
+    if (source.dtype() != target.dtype() || !source.is_contiguous()) return false;
+  const auto item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const std::int64_t outer = count_elements(std::span(target.sizes()).first(dim));
+  const std::int64_t row = target.numel() / outer * item;
+  std::byte* to = target.raw_writable();
+  for (const Tensor& source : sources) {
+    const std::int64_t stretch = source.numel() / outer * item;
+    const std::byte* from = source.raw();
+    for (std::int64_t i = 0; i < outer && stretch > 0; ++i)
+      std::memcpy(to + i * row, from + i * stretch, static_cast<std::size_t>(stretch));
+    to += stretch;
+  }
+  return true;
+}
+
 void fill(const Tensor& target, const Tensor& number) {
   copy(target, number.dtype() == target.dtype() ? number : contiguous_copy(number, target.dtype()));
 }

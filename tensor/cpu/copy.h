@@ -9,6 +9,10 @@ namespace kiln::cpu {
 // into `target`. The two may overlap: all of `source` is read first.
 void copy(const Tensor& target, const Tensor& source);
 
+// Writes small contiguous tensors of one dtype one behind the other along `dim` of the contiguous `target`;
+// tells whether they are such.
+bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size_t dim);
+
 // Writes one number, cast, into every element.
 void fill(const Tensor& target, const Tensor& number);
 

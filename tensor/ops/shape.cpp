@@ -95,11 +95,12 @@ Tensors cat_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const TensorType type = cat_type(types_of(inputs), attrs);
   const std::size_t dim = at(dim_attr(attrs, "dim", static_cast<int>(type.sizes.size())));
   const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
+  if (cpu::join_bytes(result, inputs, dim)) return {result};
   Layout piece = result.layout();
   for (const Tensor& input : inputs) {
-    if (skipped(input.sizes())) continue;
+    if (input.numel() == 0) continue;
     piece.sizes[dim] = input.sizes()[dim];
-    if (input.numel() > 0) cpu::copy(Tensor::alias(result, piece), input);
+    cpu::copy(Tensor::alias(result, piece), input);
     piece.offset += piece.sizes[dim] * piece.strides[dim];
   }
   return {result};
@@ -157,6 +158,7 @@ Tensors stack_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const TensorType type = stack_type(types_of(inputs), attrs);
   const int dim = dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
   const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
+  if (cpu::join_bytes(result, inputs, at(dim))) return {result};
   Layout piece = result.layout();
   const Dim stride = piece.strides[at(dim)];
   piece.sizes.erase(piece.sizes.begin() + dim);

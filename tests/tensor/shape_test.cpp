@@ -41,6 +41,17 @@ TEST_CASE("cat and stack, of every dtype and layout", "[shape]") {
   });
 }
 
+TEST_CASE("cat and stack of long tensors, which are copied one by one", "[shape]") {
+  const Nd array = sample({70, 130}, 5);
+  const Tensor parts[] = {tensor_of(array), laid_out(tensor_of(array), Lay::Reversed)};
+  check_equal(ops::cat(parts, 0),
+              build({140, 130}, [&](const Dims& i) { return array.at({i[0] % 70, i[1]}); }));
+  check_equal(ops::cat(parts, 1),
+              build({70, 260}, [&](const Dims& i) { return array.at({i[0], i[1] % 130}); }));
+  check_equal(ops::stack(parts, 1),
+              build({70, 2, 130}, [&](const Dims& i) { return array.at({i[0], i[2]}); }));
+}
+
 TEST_CASE("cat promotes, skips empty vectors and says what differs", "[shape]") {
   const Tensor mixed = call("cat", {vector_of({1}), vector_of({0.5}, DType::F32), vector_of({}, DType::F32)});
   CHECK(mixed.dtype() == DType::F32);
