@@ -3,6 +3,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -29,8 +30,17 @@ T check(llvm::Expected<T> value) {
   return static_cast<T&&>(*value);
 }
 
+// Kernels step their places along as they are emitted (jit/llvm/loop_places.h). The code generator's search
+// for better ones took a fifth of a compile and made no kernel faster; only this option leaves it out.
+void leave_places() {
+  const auto& options = llvm::cl::getRegisteredOptions();
+  if (const auto found = options.find("disable-lsr"); found != options.end())
+    found->second->addOccurrence(0, "disable-lsr", "true");
+}
+
 std::unique_ptr<llvm::TargetMachine> target_for(const std::string& processor) {
   static const llvm::Target* const target = [] {
+    leave_places();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     std::string error;
