@@ -16,8 +16,8 @@ void Launch::add(const ElementwiseKernel& kernel, Inputs inputs, const Dims& sym
 }
 
 // None longer than is worth a thread, and all but the last of a call whole vectors.
-std::vector<Launch::Piece> Launch::pieces() const {
-  std::vector<Piece> pieces;
+SmallVector<Launch::Piece, 8> Launch::pieces() const {
+  SmallVector<Piece, 8> pieces;
   pieces.reserve(calls_.size());
   for (const Call& each : calls_) {
     const std::int64_t length = each.grain / kVector * kVector;
@@ -32,12 +32,12 @@ void Launch::run() {
   // work.
   constexpr double kLittleWork = 32;
   constexpr std::int64_t kFewElements = 1 << 17;
-  const std::vector<Piece> all = pieces();
+  const SmallVector<Piece, 8> all = pieces();
   const auto count = static_cast<std::int64_t>(all.size());
   const bool alone = work_ < kLittleWork && elements_ < kFewElements;
   const std::int64_t grain =
       alone ? count : static_cast<std::int64_t>(std::ceil(static_cast<double>(count) / std::max(work_, 1.0)));
-  std::vector<std::uint8_t> done(all.size(), 0);
+  SmallVector<std::uint8_t, 64> done(all.size(), 0);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       if (done[i] == 0) all[i].of->run.piece(all[i].begin, all[i].end);

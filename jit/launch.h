@@ -25,7 +25,7 @@ class Launch {
     const ElementwiseKernel::Ready* of;
     std::int64_t begin, end;
   };
-  std::vector<Piece> pieces() const;
+  SmallVector<Piece, 8> pieces() const;
 
   std::vector<Call> calls_;
   double work_ = 0;  // in pieces that are worth a thread which is awake

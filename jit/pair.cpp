@@ -113,7 +113,7 @@ std::string_view Pair::obstacle(Inputs arguments) const {
              "too";
     if (requires_grad(x) && is_leaf(x)) return "a leaf that requires grad is written";
   }
-  std::vector<std::pair<const tape::Node*, std::uint32_t>> edges;
+  SmallVector<std::pair<const tape::Node*, std::uint32_t>, 8> edges;
   for (const int i : joint().wanted) {
     const tape::Edge edge = tape::history(arguments[static_cast<std::size_t>(i)]);
     edges.emplace_back(edge.node.get(), edge.output);
@@ -126,7 +126,7 @@ std::string_view Pair::obstacle(Inputs arguments) const {
 }
 
 Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
-  std::vector<tape::Edge> histories;  // before the layout of an argument changes
+  SmallVector<tape::Edge, 8> histories;  // before the layout of an argument changes
   for (const Tensor& each : arguments) histories.push_back(tape::history(each));
   Tensors made;
   {
@@ -148,6 +148,7 @@ std::vector<Ref<tape::Node>> Pair::make_nodes(std::span<const tape::Edge> histor
   std::vector<Ref<tape::Node>> nodes(parts.size());
   for (std::size_t p = parts.size(); p-- > 0;) {
     SmallVector<tape::Edge, 2> next;
+    next.reserve(parts[p].targets.size());
     for (const Edge& each : parts[p].targets) {
       if (derivation_->is_input(each)) {
         const auto input = std::find(inputs.begin(), inputs.end(), each) - inputs.begin();

@@ -121,8 +121,8 @@ std::vector<std::size_t> Backwards::saved_for(std::size_t p) const {
   if (parts_.size() == 1) return numbers;
   BackwardRequest all{p, {}, {}, {}};
   for (const Edge& each : parts_[p].outputs) all.incoming.emplace_back(each.node, each.output);
-  all.wanted.assign(parts_[p].targets.size(), true);
-  all.onto.assign(parts_[p].targets.size(), false);
+  all.wanted.resize(parts_[p].targets.size(), true);
+  all.onto.resize(parts_[p].targets.size(), false);
   const Joint joint = joint_for(all);
   const std::vector<ValueId> kept = kept_in(joint);
   std::vector<ValueId> read = present(kept);

@@ -34,10 +34,16 @@ struct BackwardPart : WalkPart {
 // sum that is under way, by `WalkPart::targets`.
 struct BackwardRequest {
   std::size_t part = 0;
-  std::vector<std::pair<int, int>> incoming;  // node and output of the program's tape
-  std::vector<bool> wanted, onto;
+  SmallVector<std::pair<int, int>, 4> incoming;  // node and output of the program's tape
+  SmallVector<bool, 16> wanted, onto;
   friend bool operator<(const BackwardRequest& a, const BackwardRequest& b) {
-    return std::tie(a.part, a.incoming, a.wanted, a.onto) < std::tie(b.part, b.incoming, b.wanted, b.onto);
+    if (a.part != b.part) return a.part < b.part;
+    const auto order = [](const auto& x, const auto& y) {
+      return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
+    };
+    if (const auto by = order(a.incoming, b.incoming); by != 0) return by < 0;
+    if (const auto by = order(a.wanted, b.wanted); by != 0) return by < 0;
+    return order(a.onto, b.onto) < 0;
   }
 };
 

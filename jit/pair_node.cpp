@@ -17,15 +17,11 @@ PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part,
     : Node(tape::next_sequence()), backwards_(std::move(backwards)), number_(part), symbols_(symbols) {
   const BackwardPart& mine = this->part();
   edges = std::move(next);
-  ports_ = mine.outputs;
+  ports_.append(mine.outputs.begin(), mine.outputs.end());
+  output_types.reserve(mine.types.size());
   for (const Type& each : mine.types) output_types.push_back(evaluate(each, symbols_));
-  saved_.resize(saved.size());
-  types_.resize(saved.size());
-  for (const std::size_t k : mine.saved) {
-    saved_[k] = tape::Saved(saved[k]);
-    types_[k] = saved[k].type();
-  }
-  freed_.resize(backwards_->tape().nodes.size(), false);
+  kept_.resize(saved.size());
+  for (const std::size_t k : mine.saved) kept_[k] = {tape::Saved(saved[k]), saved[k].type()};
 }
 
 std::string PairNode::name_of_output(std::uint32_t output) const {
@@ -76,7 +72,7 @@ std::optional<OpError> PairNode::freed(std::span<const bool> outputs, std::span<
   for (const int n : mine.steps) {
     const auto at = static_cast<std::size_t>(n);
     if (!reached[at] || !needed[at]) continue;
-    if (freed_[at] && !error) error = freed_error(n);
+    if (is_freed(n) && !error) error = freed_error(n);
     for (const Edge& each : backwards_->tape().nodes[at].edges) {
       if (each && needed[static_cast<std::size_t>(each.node)])
         reached[static_cast<std::size_t>(each.node)] = true;
@@ -98,14 +94,14 @@ BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const boo
   for (std::size_t p = 0; p < grads.size(); ++p) {
     if (grads[p]) request.incoming.emplace_back(ports_[p].node, ports_[p].output);
   }
-  request.wanted.assign(needs.begin(), needs.end());
+  request.wanted.append(needs.begin(), needs.end());
   for (const Tensor& each : sums) request.onto.push_back(static_cast<bool>(each));
   return request;
 }
 
 void PairNode::check_alive(std::span<const int> savers) const {
   for (const int n : savers) {
-    if (freed_[static_cast<std::size_t>(n)]) throw freed_error(n);
+    if (is_freed(n)) throw freed_error(n);
   }
 }
 
@@ -113,6 +109,7 @@ Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const boo
   const bool is_last = std::exchange(is_last_, false);  // also where this throws
   const BackwardRequest wanted = request(grads, sums, needs);
   Tensors given;
+  given.reserve(grads.size() + sums.size());
   for (Tensors* arrived : {&grads, &sums}) {
     for (Tensor& each : *arrived) {
       if (each) given.push_back(ops::contiguous(std::exchange(each, Tensor())));
@@ -130,7 +127,7 @@ Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const boo
 bool PairNode::frees_all() const {
   const std::vector<int>& all = part().savers;
   return std::all_of(all.begin(), all.end(), [this](int n) {
-    return freed_[static_cast<std::size_t>(n)] || std::find(ran_.begin(), ran_.end(), n) != ran_.end();
+    return is_freed(n) || std::find(ran_.begin(), ran_.end(), n) != ran_.end();
   });
 }
 
@@ -138,8 +135,9 @@ bool PairNode::frees_all() const {
 // graph's alone.
 Tensors PairNode::run(const OverSaved& graph, Inputs before, Tensors after, bool is_last) {
   Tensors given;
+  given.reserve(graph.sizes.size() + graph.saved.size() + before.size() + after.size());
   for (const std::string& each : graph.sizes) given.push_back(Tensor::number(symbols_.at(each)));
-  for (const std::size_t k : graph.saved) given.push_back(saved_[k].unpack(types_[k]));
+  for (const std::size_t k : graph.saved) given.push_back(kept_[k].value.unpack(kept_[k].type));
   for (const Tensor& x : before) given.push_back(x);
   for (Tensor& x : after) given.push_back(std::move(x));
   after.clear();
@@ -178,11 +176,11 @@ Tensors PairNode::recorded(const RecordedBackward& backward, Inputs grads) {
 
 void PairNode::release_saved() {
   const bool all = frees_all();
+  freed_.resize(backwards_->tape().nodes.size(), false);
   for (const int n : ran_) freed_[static_cast<std::size_t>(n)] = true;
   spent_ = spent_ || !ran_.empty();
   if (!all) return;
-  saved_.clear();
-  types_.clear();
+  kept_.clear();
 }
 
 }  // namespace kiln::jit

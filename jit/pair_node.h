@@ -32,6 +32,7 @@ class PairNode final : public tape::Node {
   }
 
  private:
+  bool is_freed(int n) const { return !freed_.empty() && freed_[static_cast<std::size_t>(n)]; }
   const BackwardPart& part() const { return backwards_->parts()[number_]; }
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
   std::vector<bool> needed_steps(std::span<const bool> needs, std::span<const bool> outputs) const;
@@ -45,12 +46,15 @@ class PairNode final : public tape::Node {
   std::shared_ptr<const Backwards> backwards_;
   std::size_t number_;  // of the part
   SymbolValues symbols_;
-  std::vector<Edge> ports_;         // where on the tape of the program the outputs are
-  std::vector<tape::Saved> saved_;  // by number; nothing of what the part does not read
-  std::vector<TensorType> types_;   // of what is saved
-  std::vector<int> ran_;            // nodes of the program's tape that the last backward went through
-  std::vector<bool> freed_;         // those whose saved values the tape would have freed
-  bool is_last_ = false;            // the backward that comes is
+  SmallVector<Edge, 4> ports_;  // where on the tape of the program the outputs are
+  struct Kept {
+    tape::Saved value;
+    TensorType type;
+  };
+  std::vector<Kept> kept_;   // by number; nothing of what the part does not read
+  std::vector<int> ran_;     // nodes of the program's tape that the last backward went through
+  std::vector<bool> freed_;  // those whose saved values the tape would have freed; none yet: empty
+  bool is_last_ = false;     // the backward that comes is
   tape::LiveCount count_;
 };
 

@@ -11,11 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/symbol_values.h"
 #include "tensor/shape.h"
 
 namespace kiln::jit {
-
-using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
 
 // A sum of products of atoms with integer coefficients. An atom is a symbol, or a floor division, remainder,
 // minimum or maximum that no rule could take apart. Arithmetic throws OpError (Overflow).

@@ -13,8 +13,8 @@ namespace {
 // An absent input promotes nothing: a bool number.
 const TensorType kAbsent{DType::Bool, Device{}, {}, true};
 
-std::vector<TensorType> types_of(Inputs inputs) {
-  std::vector<TensorType> types;
+SmallVector<TensorType, 4> types_of(Inputs inputs) {
+  SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());
   for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
   return types;

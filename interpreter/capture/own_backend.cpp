@@ -47,7 +47,7 @@ jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {
     for (const jit::Size& size : value.type.sizes) told.insert(size.text());
   }
   const std::set<std::string> read = jit::symbols_of(graph);
-  std::erase_if(graph.hints, [&](const auto& each) { return !read.contains(each.first); });
+  graph.hints.erase_if([&](const auto& each) { return !read.contains(each.first); });
   jit::Rewriter rewriter(graph);
   for (const auto& [symbol, hint] : graph.hints) {
     if (told.contains(symbol)) continue;

@@ -53,9 +53,10 @@ void fold_batch(MatrixOperand& a, const MatrixOperand& b, const Layout& layout) 
 }
 
 // Where every matrix of the batch starts, relative to the tensor's first element.
-std::vector<std::int64_t> starts(const MatrixOperand& operand, std::span<const Dim> batch) {
+SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<const Dim> batch) {
+  if (batch.empty()) return {0};
   const Layout layout = broadcast_layout({operand.batch, operand.batch_strides, 0}, batch);
-  std::vector<std::int64_t> result(static_cast<std::size_t>(count_elements(batch)));
+  SmallVector<std::int64_t, 1> result(static_cast<std::size_t>(count_elements(batch)));
   Dims index(batch.size(), 0);
   std::int64_t at = 0;
   for (std::int64_t& start : result) {
@@ -71,13 +72,13 @@ std::vector<std::int64_t> starts(const MatrixOperand& operand, std::span<const D
 }
 
 template <class T>
-std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
+SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
                                     const MatrixOperand& a, const MatrixOperand& b,
                                     std::span<const Dim> batch) {
-  const std::vector<std::int64_t> left = starts(a, batch);
-  const std::vector<std::int64_t> right = starts(b, batch);
+  const SmallVector<std::int64_t, 1> left = starts(a, batch);
+  const SmallVector<std::int64_t, 1> right = starts(b, batch);
   T* out = result.writable<T>();
-  std::vector<Product<T>> products;
+  SmallVector<Product<T>, 1> products;
   products.reserve(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     products.push_back({{x.data<T>() + left[i], a.row_stride, a.column_stride},
@@ -90,7 +91,7 @@ std::vector<Product<T>> products_of(const Tensor& result, const Tensor& x, const
 template <class T>
 void run(const Tensor& result, const Tensor& x, const Tensor& y, const MatrixOperand& a,
          const MatrixOperand& b, std::span<const Dim> batch, ResultPieces* pieces) {
-  const std::vector<Product<T>> products = products_of<T>(result, x, y, a, b, batch);
+  const SmallVector<Product<T>, 1> products = products_of<T>(result, x, y, a, b, batch);
   if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
   pieces->begin(result);
   const auto done = [pieces](std::int64_t begin, std::int64_t end) { pieces->piece(begin, end); };
