@@ -21,6 +21,7 @@ constexpr std::int64_t kFloatBlock = 256;
 constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 constexpr int kMostOperands = 3;
+constexpr std::int64_t kVectorBytes = 64;  // that may be written behind rows that are spread
 
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
@@ -28,6 +29,8 @@ enum class Access : std::uint8_t {
   Constant,  // one value, spread over a block once, or over as much as a kernel of halves reads
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
+  Periodic,  // the same short stretch over and over, laid out once
+  Spread,    // one element for each short row
 };
 
 struct Stream {
@@ -35,6 +38,7 @@ struct Stream {
   const std::byte* data = nullptr;
   std::int64_t item = 0;   // bytes of an element in memory
   std::int64_t width = 0;  // bytes of an element in a block
+  std::int64_t period = 0;
   bool same_type = false;
   LoadFn load = nullptr;
   StoreFn store = nullptr;
@@ -159,8 +163,7 @@ class Run {
     all_direct_ = output_.access == Access::Direct;
     for (std::size_t i = 0; i < operands.size(); ++i)
       all_direct_ = all_direct_ && inputs_[i].access == Access::Direct;
-    // Blocks of long rows end with the row: most of them need no gathering then.
-    by_rows_ = space_.inner() >= block_ / 4;
+    choose_rows();
   }
 
   unsigned operator()() {
@@ -222,6 +225,46 @@ class Run {
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
   }
 
+  // Blocks of long rows end with the row: most of them need no gathering then. Blocks of short ones are
+  // longer, and what is spread over them is laid out without a look at each row.
+  void choose_rows() {
+    const std::int64_t most = kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
+    by_rows_ = space_.inner() >= (reads_rows(most) ? block_ / 4 : most);
+    if (by_rows_) return;
+    std::int64_t longest = 0;
+    bool any = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Stream& input = inputs_[i];
+      if (input.access != Access::Strided) continue;
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (const std::int64_t period = period_of(strides); period <= most / 2) {
+        input.access = Access::Periodic;
+        input.period = period;
+        longest = std::max(longest, period);
+      } else if (strides.back() == 0) {
+        input.access = Access::Spread;
+      }
+      any = any || input.access != Access::Strided;
+    }
+    if (any) block_ = most - longest;
+  }
+  // After how many elements an operand begins anew.
+  std::int64_t period_of(const Dims& strides) const {
+    std::size_t outer = 0;
+    while (outer < strides.size() && strides[outer] == 0) ++outer;
+    return count_elements(std::span(space_.sizes()).subspan(outer));
+  }
+  // Is there an operand whose rows can be read where they lie, and only once?
+  bool reads_rows(std::int64_t most) const {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (inputs_[i].access == Access::Strided && inputs_[i].same_type && strides.back() == 1 &&
+          period_of(strides) > most / 2)
+        return true;
+    }
+    return false;
+  }
+
   unsigned piece(std::int64_t begin, std::int64_t end) {
     if (all_direct_) {
       const void* in[kMostOperands];
@@ -233,7 +276,7 @@ class Run {
   }
 
   struct Scratch {
-    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes];
+    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes + kVectorBytes];
   };
 
   unsigned blocks(std::int64_t begin, std::int64_t end) {
@@ -243,6 +286,7 @@ class Run {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (inputs_[i].access == Access::Strided) walkers[i].emplace(space_, static_cast<int>(i) + 1, begin);
       if (inputs_[i].access == Access::Constant) spread(i, scratch.bytes[i], widest);
+      if (inputs_[i].access == Access::Periodic) lay_out(i, scratch.bytes[i], widest + inputs_[i].period);
     }
     if (output_.access == Access::Strided) out_walker.emplace(space_, 0, begin);
     unsigned bad = 0;
@@ -282,6 +326,48 @@ class Run {
     table_.load[dtype][static_cast<std::size_t>(Compute::F32)](operand.tensor->raw(), 0, block, kValueFloats);
   }
 
+  // The first elements, from which on a block may begin anywhere in the period.
+  void lay_out(std::size_t index, std::byte* block, std::int64_t count) const {
+    const Stream& input = inputs_[index];
+    Walker walker(space_, static_cast<int>(index) + 1, 0);
+    std::byte* to = block;
+    const Dim stride = walker.inner_stride();
+    walker.advance(std::min(count, input.period), [&](std::int64_t offset, std::int64_t length) {
+      input.load(input.data + offset * input.item, stride, to, length);
+      to += length * input.width;
+    });
+    std::byte* const end = block + count * input.width;
+    while (to < end) {
+      const std::int64_t some = std::min(to - block, end - to);
+      std::memcpy(to, block, static_cast<std::size_t>(some));
+      to += some;
+    }
+  }
+
+  // Elements [at, at + count), which are one for each row.
+  void spread_rows(std::size_t index, std::int64_t at, std::int64_t count, std::byte* to) const {
+    const Stream& input = inputs_[index];
+    const RepeatFn repeat = table_.repeat[std::countr_zero(static_cast<unsigned>(input.width))];
+    const std::int64_t inner = space_.inner();
+    const std::size_t outer = space_.sizes().size() - 2;
+    alignas(64) std::byte values[kBlockBytes];
+    for (const std::int64_t end = at + count; at < end;) {
+      const Walker place(space_, static_cast<int>(index) + 1, at);
+      const std::byte* const from = input.data + place.offset() * input.item;
+      std::int64_t length = std::min(end - at, inner - place.place(outer + 1));
+      if (length < inner) {
+        input.load(from, 0, to, length);
+      } else {
+        const std::int64_t rows = std::min((end - at) / inner, space_.sizes()[outer] - place.place(outer));
+        input.load(from, space_.strides(static_cast<int>(index) + 1)[outer], values, rows);
+        repeat(values, rows, inner, to);
+        length = rows * inner;
+      }
+      at += length;
+      to += length * input.width;
+    }
+  }
+
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
                     std::byte* block) const {
     const Stream& input = inputs_[index];
@@ -295,6 +381,11 @@ class Run {
         for (std::int64_t i = 0; i < count * input.item; i += kLine)
           __builtin_prefetch(input.data + (at + 2 * block_) * input.item + i);
         input.load(input.data + at * input.item, 1, block, count);
+        return block;
+      case Access::Periodic:
+        return block + at % input.period * input.width;
+      case Access::Spread:
+        spread_rows(index, at, count, block);
         return block;
       case Access::Strided:
         break;
