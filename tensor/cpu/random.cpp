@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tensor/cpu/random_kernels.h"
 #include "tensor/parallel.h"
@@ -129,18 +130,37 @@ void normal_part(const Distribution& of, const Generator& draw, std::int64_t fir
   }
 }
 
-// `probability(i)` is that of element i.
-template <class T, class F>
-void bernoulli_part(const F& probability, const Generator& draw, std::int64_t first, std::int64_t count,
-                    T* to) {
-  const T no = store<T>(0), yes = store<T>(1);
+// `probabilities` from element `first` on. No branch: nobody can foresee these.
+template <class T>
+void bernoulli_part(const double* probabilities, const Generator& draw, std::int64_t first,
+                    std::int64_t count, T* to) {
   for_words(draw, first, count, kNarrowPerBlock,
             [&](const std::uint32_t* words, std::int64_t, std::int64_t skipped, std::int64_t at,
                 std::int64_t some) {
+              const T result[] = {store<T>(0), store<T>(1)};
               for (std::int64_t i = 0; i < some; ++i) {
                 const double u = static_cast<double>(words[skipped + i]) * 0x1p-32;
-                to[at - first + i] = u < probability(at + i) ? yes : no;
+                to[at - first + i] = result[u < probabilities[at - first + i] ? 1 : 0];
               }
+            });
+}
+
+// The same of one probability: words below it as a share of all words.
+template <class T>
+void bernoulli_part(double probability, const Generator& draw, std::int64_t first, std::int64_t count,
+                    T* to) {
+  if (!(probability > 0) || probability >= 1) {
+    std::fill_n(to, count, store<T>(probability >= 1 ? 1 : 0));
+    return;
+  }
+  const double share = std::ceil(probability * 0x1p32);
+  const auto last = static_cast<std::uint32_t>(static_cast<std::uint64_t>(share) - 1);
+  for_words(draw, first, count, kNarrowPerBlock,
+            [=](const std::uint32_t* words, std::int64_t, std::int64_t skipped, std::int64_t at,
+                std::int64_t some) {
+              const T no = store<T>(0), yes = store<T>(1);
+              for (std::int64_t i = 0; i < some; ++i)
+                to[at - first + i] = words[skipped + i] <= last ? yes : no;
             });
 }
 
@@ -168,7 +188,7 @@ void fill_part(DType dtype, const Distribution& of, const Generator& draw, std::
       case Distribution::Kind::Bernoulli:
         break;
     }
-    bernoulli_part([p = of.a](std::int64_t) { return p; }, draw, first, count, out);
+    bernoulli_part(of.a, draw, first, count, out);
   });
 }
 
@@ -204,7 +224,8 @@ void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& prob
   visit_dtype(out.dtype(), [&]<class T>() {
     T* const to = out.writable<T>();
     for_all(out.numel(), kNarrowPerBlock, [&](std::int64_t first, std::int64_t count) {
-      bernoulli_part([=](std::int64_t i) { return p[i * step]; }, draw, first, count, to + first);
+      if (step == 0) return bernoulli_part(*p, draw, first, count, to + first);
+      bernoulli_part(p + first, draw, first, count, to + first);
     });
   });
 }

@@ -90,19 +90,22 @@ void uniform_f64(const std::uint32_t* words, std::int64_t blocks, double* out) {
   for (std::int64_t i = 0; i < blocks * kWidePerBlock; ++i) out[i] = unit_double(wide(words, i));
 }
 
-// Pairs: the first number gives the radius, the second the angle.
+constexpr std::int64_t kPairs = 256;
+
+// At most kPairs of them: the first number gives the radius, the second the angle. Loops short enough to
+// become vector code.
 template <class T>
 void pairs_to_normal(const T* positive, const T* unit, std::int64_t count, T* out) {
   constexpr T kTwoPi = static_cast<T>(6.283185307179586476925);
+  T radius[kPairs], across[kPairs], up[kPairs];
+  for (std::int64_t i = 0; i < count; ++i) radius[i] = math::sqrt(T(-2) * math::log(positive[i]));
+  for (std::int64_t i = 0; i < count; ++i) across[i] = radius[i] * math::cos<true>(kTwoPi * unit[i]);
+  for (std::int64_t i = 0; i < count; ++i) up[i] = radius[i] * math::sin<true>(kTwoPi * unit[i]);
   for (std::int64_t i = 0; i < count; ++i) {
-    const T radius = math::sqrt(T(-2) * math::log(positive[i]));
-    const T angle = kTwoPi * unit[i];
-    out[2 * i] = radius * math::cos<true>(angle);
-    out[2 * i + 1] = radius * math::sin<true>(angle);
+    out[2 * i] = across[i];
+    out[2 * i + 1] = up[i];
   }
 }
-
-constexpr std::int64_t kPairs = 256;
 
 void normal_f32(const std::uint32_t* words, std::int64_t blocks, float* out) {
   float positive[kPairs], unit[kPairs];
