@@ -348,6 +348,7 @@ void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& 
   const Tensor values =
       source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
+  if (x.rank() == 1) return cpu::scatter(output, dim, away_from(index, output), values, cpu::Put::Add);
   cpu::put(output, values, cpu::places_along(output, dim, index), cpu::Put::Add);
 }
 Tensors index_add_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
