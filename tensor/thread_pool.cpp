@@ -1,5 +1,6 @@
 #include "tensor/thread_pool.h"
 
+#include <chrono>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -13,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t kOpen = 1U << 31;
 constexpr std::uint64_t kCount = kOpen - 1;
-constexpr int kSpins = 1000;  // some 10 to 40 microseconds
+// To wake a thread that sleeps takes tens of microseconds, as long as many an op: threads stay awake over
+// what lies between two ops of a program, and no longer.
+constexpr auto kAwake = std::chrono::microseconds(200);
 
 void pause() {
 #if defined(__x86_64__)
@@ -26,11 +29,15 @@ void pause() {
 // Waits until `value` is no longer `old`; gives what it is.
 template <class T>
 T wait_while(const std::atomic<T>& value, T old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const T now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause();
-  }
+  constexpr int kLooks = 32;  // for each look at the clock
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  do {
+    for (int i = 0; i < kLooks; ++i) {
+      const T now = value.load(std::memory_order_acquire);
+      if (now != old) return now;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }
@@ -56,7 +63,10 @@ void ThreadPool::grow(std::size_t count) {
   const HeldSignals held;
   while (workers_.size() < count) {
     workers_.push_back(std::make_unique<Worker>(static_cast<int>(workers_.size()) + 1));
-    std::thread([this, worker = workers_.back().get()] { serve(*worker); }).detach();
+    std::thread([this, worker = workers_.back().get()] {
+      const HeldSignals for_good;
+      serve(*worker);
+    }).detach();
   }
 }
 
