@@ -55,18 +55,23 @@ Primitive::Primitive(const Description& description) {
   scratch = *api()->primitive_desc_query_md(description.get(), dnnl_query_scratchpad_md, 0);
 }
 
-void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const {
+void Primitive::execute(std::span<const dnnl_exec_arg_t> arguments) const {
   const OneThread one;
   // Version 2.6 keeps values below the stack pointer, where a handler's frame is put, and goes on with what
   // that left there.
   const HeldSignals held;
+  check(api()->primitive_execute(handle.get(), api()->stream, static_cast<int>(arguments.size()),
+                                 arguments.data()));
+}
+
+void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const {
   std::vector<dnnl_exec_arg_t> all(arguments.begin(), arguments.end());
   Memory memory;
   if (scratch_bytes() > 0) {
     memory = make_memory(scratch, scratchpad);
     all.push_back({DNNL_ARG_SCRATCHPAD, memory.get()});
   }
-  check(api()->primitive_execute(handle.get(), api()->stream, static_cast<int>(all.size()), all.data()));
+  execute(all);
 }
 
 }  // namespace kiln::cpu::onednn

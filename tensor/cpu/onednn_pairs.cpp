@@ -22,21 +22,20 @@ std::optional<PairLayout> pair_layout(const dnnl_memory_desc_t& layout) {
   return PairLayout{layout.dims[0], layout.dims[1], pairs, width, block};
 }
 
-void PairLayout::pack(const MatrixView<BFloat16>& from, BFloat16* to) const {
-  for (std::int64_t i = 0; i < blocks(); ++i, to += block) {
-    const MatrixView<BFloat16> part{from.data + i * width * from.column, from.row, from.column};
-    const std::int64_t some = std::min(width, columns - i * width);
-    if (some < width) std::fill_n(to, block, BFloat16{});
-    if (from.column == 1) {
-      pack_rows(part, to, some);
-    } else {
-      pack_columns(part, to, some);
-    }
-    BFloat16* rest = to + rows / 2 * width * 2;
-    std::fill(rest, to + block, BFloat16{});
-    if (rows % 2 == 0) continue;
-    for (std::int64_t c = 0; c < some; ++c) rest[2 * c] = part.data[(rows - 1) * from.row + c * from.column];
+void PairLayout::pack(std::int64_t number, const MatrixView<BFloat16>& from, BFloat16* to) const {
+  const MatrixView<BFloat16> part{from.data + number * width * from.column, from.row, from.column};
+  const std::int64_t some = std::min(width, columns - number * width);
+  to += number * block;
+  if (some < width) std::fill_n(to, block, BFloat16{});
+  if (from.column == 1) {
+    pack_rows(part, to, some);
+  } else {
+    pack_columns(part, to, some);
   }
+  BFloat16* rest = to + rows / 2 * width * 2;
+  std::fill(rest, to + block, BFloat16{});
+  if (rows % 2 == 0) return;
+  for (std::int64_t c = 0; c < some; ++c) rest[2 * c] = part.data[(rows - 1) * from.row + c * from.column];
 }
 
 void PairLayout::pack_rows(const MatrixView<BFloat16>& from, BFloat16* to, std::int64_t some) const {

@@ -13,6 +13,7 @@
 #include "tensor/cpu/onednn_pairs.h"
 #include "tensor/cpu/onednn_plan.h"
 #include "tensor/cpu/shared_library.h"
+#include "tensor/held_signals.h"
 #include "tensor/memory.h"
 #include "tensor/parallel.h"
 
@@ -109,13 +110,15 @@ struct Parts {
   bool is_last(std::int64_t i) const { return i + 1 == count; }
 };
 
+constexpr std::int64_t kMany = 16;  // products of one call: each thread does several, whole
+
 // The cut of a product by its sizes: blocks of `b` that stay in cache, several tiles for each thread.
 struct Cut {
   Parts rows, columns;
   TilePlanRef plans[2][2];  // of tiles [in the last rows][in the last columns]
 
-  Cut(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView<BFloat16>& b)
-      : rows(m, std::clamp<std::int64_t>(m / 4, 64, 256), 16), columns(n, 256, 64) {
+  Cut(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView<BFloat16>& b, bool is_one_of_many)
+      : rows(m, is_one_of_many ? 256 : std::clamp<std::int64_t>(m / 4, 64, 256), 16), columns(n, 256, 64) {
     for (const bool last_row : {false, true}) {
       for (const bool last_column : {false, true}) {
         const std::int64_t height = rows.length_of(last_row ? rows.count - 1 : 0);
@@ -162,8 +165,7 @@ bool has_subnormal(const MatrixView<BFloat16>& part, std::int64_t rows, std::int
 }
 
 // The library's own way into its layouts takes a third of the time of a product of 256.
-void pack(const TilePlan& plan, const MatrixView<BFloat16>& from, std::byte* to) {
-  if (plan.pairs) return plan.pairs->pack(from, reinterpret_cast<BFloat16*>(to));
+void reorder(const TilePlan& plan, const MatrixView<BFloat16>& from, std::byte* to) {
   const Bytes scratch = allocate(static_cast<std::int64_t>(plan.right.scratch_bytes()));
   const Memory plain = make_memory(plan.right.plain), wanted = make_memory(plan.right.wanted);
   point(plain, from.data);
@@ -172,17 +174,45 @@ void pack(const TilePlan& plan, const MatrixView<BFloat16>& from, std::byte* to)
   plan.right.reorder->run(arguments, scratch->data());
 }
 
-void run_tile(const TilePlan& plan, const BFloat16* a, const std::byte* b, BFloat16* c) {
-  const Bytes scratch = allocate(static_cast<std::int64_t>(plan.product.scratch_bytes()));
-  const Memory left = make_memory(plan.left), right = make_memory(plan.right.wanted);
-  const Memory result = make_memory(plan.result);
-  point(left, a);
-  point(right, b);
-  point(result, c);
-  const dnnl_exec_arg_t arguments[] = {
-      {DNNL_ARG_SRC, left.get()}, {DNNL_ARG_WEIGHTS, right.get()}, {DNNL_ARG_DST, result.get()}};
-  plan.product.run(arguments, scratch->data());
-}
+// Runs tiles one after the other on one thread: what does not change from tile to tile is made once.
+class TileRunner {
+ public:
+  void run(const TilePlan& plan, const BFloat16* a, const std::byte* b, BFloat16* c) {
+    if (plan_ != &plan) prepare(plan);
+    point(left_, a);
+    point(right_, b);
+    point(result_, c);
+    plan.product.execute(arguments_);
+  }
+  // For a tile that is not as wide as the result.
+  BFloat16* beside(std::int64_t elements) {
+    if (elements > beside_size_) beside_ = allocate(elements * static_cast<std::int64_t>(sizeof(BFloat16)));
+    beside_size_ = std::max(beside_size_, elements);
+    return reinterpret_cast<BFloat16*>(beside_->data());
+  }
+
+ private:
+  void prepare(const TilePlan& plan) {
+    plan_ = &plan;
+    left_ = make_memory(plan.left);
+    right_ = make_memory(plan.right.wanted);
+    result_ = make_memory(plan.result);
+    arguments_ = {
+        {DNNL_ARG_SRC, left_.get()}, {DNNL_ARG_WEIGHTS, right_.get()}, {DNNL_ARG_DST, result_.get()}};
+    const std::size_t bytes = plan.product.scratch_bytes();
+    if (bytes == 0) return;
+    scratch_ = allocate(static_cast<std::int64_t>(bytes));
+    scratch_memory_ = make_memory(plan.product.scratch, scratch_->data());
+    arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratch_memory_.get()});
+  }
+
+  const HeldSignals held_;
+  const TilePlan* plan_ = nullptr;
+  Memory left_, right_, result_, scratch_memory_;
+  Bytes scratch_, beside_;
+  std::int64_t beside_size_ = 0;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
 
 // What the products of a call share.
 class Job {
@@ -193,47 +223,81 @@ class Job {
         depth_(depth),
         count_(static_cast<std::int64_t>(products.size())),
         bytes_(cut.block_bytes()),
-        packed_(allocate(count_ * cut.columns.count * bytes_)) {}
+        strips_(strips_of(cut)),
+        parts_(cut.columns.count * strips_ + cut.rows.count) {}
 
-  // Looks at all operands, and lays blocks of `b` out. False when there is a subnormal number.
-  bool prepare() {
-    constexpr std::int64_t kGrain = 1 << 17;  // elements that are worth waking a thread
-    const std::int64_t parts = cut_.columns.count + cut_.rows.count;
-    const std::int64_t each = depth_ * (cut_.columns.size + cut_.rows.size) / parts;
-    std::atomic<bool> is_normal = true;
-    parallel_for(count_ * parts, ceil_divide(kGrain, each), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end && is_normal; ++task) {
-        const std::int64_t which = task / parts, part = task % parts;
-        const bool good = part < cut_.columns.count ? prepare_columns(which, part)
-                                                    : look_at_rows(which, part - cut_.columns.count);
-        if (!good) is_normal = false;
-      }
-    });
-    return is_normal;
-  }
-
-  void multiply() const {
-    parallel_for(count_ * cut_.tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t tile = task % cut_.tiles();
-        multiply_tile(task / cut_.tiles(), tile / cut_.columns.count, tile % cut_.columns.count);
-      }
-    });
-  }
+  // False when there is a subnormal number in an operand; some results are computed then, and wrong.
+  bool multiply() { return count_ < kMany ? in_two_steps() : one_by_one(); }
 
  private:
   const Product<BFloat16>& product(std::int64_t which) const {
     return products_[static_cast<std::size_t>(which)];
   }
-  std::byte* block(std::int64_t which, std::int64_t j) const {
-    return packed_->data() + (which * cut_.columns.count + j) * bytes_;
+
+  // All operands are looked at and laid out, then there are tiles for all threads.
+  bool in_two_steps() {
+    constexpr std::int64_t kGrain = 1 << 15;  // elements that are worth another thread
+    const Bytes packed = allocate(count_ * cut_.columns.count * bytes_);
+    const auto blocks_of = [&](std::int64_t which) {
+      return packed->data() + which * cut_.columns.count * bytes_;
+    };
+    const std::int64_t each = depth_ * (cut_.columns.size + cut_.rows.size) / parts_;
+    std::atomic<bool> is_normal = true;
+    parallel_for(count_ * parts_, ceil_divide(kGrain, each), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end && is_normal; ++task)
+        if (!prepare_part(task / parts_, task % parts_, blocks_of(task / parts_))) is_normal = false;
+    });
+    if (!is_normal) return false;
+    parallel_for(count_ * cut_.tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
+      TileRunner runner;
+      for (std::int64_t task = begin; task < end; ++task)
+        multiply_tile(task / cut_.tiles(), task % cut_.tiles(), blocks_of(task / cut_.tiles()), runner);
+    });
+    return true;
   }
 
-  bool prepare_columns(std::int64_t which, std::int64_t j) const {
+  // What is laid out is multiplied at once, while it is in the caches.
+  bool one_by_one() {
+    std::atomic<bool> is_normal = true;
+    parallel_for(count_, 1, [&](std::int64_t begin, std::int64_t end) {
+      const Bytes blocks = allocate(cut_.columns.count * bytes_);
+      TileRunner runner;
+      for (std::int64_t which = begin; which < end && is_normal; ++which) {
+        for (std::int64_t part = 0; part < parts_; ++part)
+          if (!prepare_part(which, part, blocks->data())) is_normal = false;
+        for (std::int64_t tile = 0; tile < cut_.tiles() && is_normal; ++tile)
+          multiply_tile(which, tile, blocks->data(), runner);
+      }
+    });
+    return is_normal;
+  }
+
+  // Into how many strips a block of columns is laid out, each on its own.
+  static std::int64_t strips_of(const Cut& cut) {
+    std::int64_t most = 1;
+    for (const std::int64_t j : {std::int64_t{0}, cut.columns.count - 1})
+      if (const auto& pairs = cut.plan(0, j).pairs) most = std::max(most, pairs->blocks());
+    return most;
+  }
+  // Looks at a part of the operands, and lays strips of columns out. False: there is a subnormal number.
+  bool prepare_part(std::int64_t which, std::int64_t part, std::byte* blocks) const {
+    const std::int64_t all = cut_.columns.count * strips_;
+    if (part >= all) return look_at_rows(which, part - all);
+    return prepare_columns(which, part / strips_, part % strips_, blocks + part / strips_ * bytes_);
+  }
+  bool prepare_columns(std::int64_t which, std::int64_t j, std::int64_t strip, std::byte* block) const {
     const MatrixView<BFloat16>& b = product(which).b;
-    const MatrixView<BFloat16> part{b.data + cut_.columns.begin(j) * b.column, b.row, b.column};
-    if (has_subnormal(part, depth_, cut_.columns.length_of(j))) return false;
-    pack(cut_.plan(0, j), part, block(which, j));
+    const MatrixView<BFloat16> columns{b.data + cut_.columns.begin(j) * b.column, b.row, b.column};
+    const TilePlan& plan = cut_.plan(0, j);
+    const std::int64_t width = plan.pairs ? plan.pairs->width : cut_.columns.length_of(j);
+    const std::int64_t some = std::min(width, cut_.columns.length_of(j) - strip * width);
+    if (some <= 0) return true;
+    if (has_subnormal({columns.data + strip * width * b.column, b.row, b.column}, depth_, some)) return false;
+    if (plan.pairs) {
+      plan.pairs->pack(strip, columns, reinterpret_cast<BFloat16*>(block));
+    } else {
+      reorder(plan, columns, block);
+    }
     return true;
   }
   bool look_at_rows(std::int64_t which, std::int64_t i) const {
@@ -242,34 +306,33 @@ class Job {
   }
 
   // Made where it belongs when it is as wide as the result, else beside it.
-  void multiply_tile(std::int64_t which, std::int64_t i, std::int64_t j) const {
+  void multiply_tile(std::int64_t which, std::int64_t tile, const std::byte* blocks,
+                     TileRunner& runner) const {
+    const std::int64_t i = tile / cut_.columns.count, j = tile % cut_.columns.count;
     const std::int64_t n = cut_.columns.size;
     const std::int64_t width = cut_.columns.length_of(j), height = cut_.rows.length_of(i);
     const BFloat16* a = product(which).a.data + cut_.rows.begin(i) * depth_;
     BFloat16* c = product(which).c + cut_.rows.begin(i) * n + cut_.columns.begin(j);
-    if (width == n) return run_tile(cut_.plan(i, j), a, block(which, j), c);
-    const Bytes tile = allocate(height * width * static_cast<std::int64_t>(sizeof(BFloat16)));
-    auto* made = reinterpret_cast<BFloat16*>(tile->data());
-    run_tile(cut_.plan(i, j), a, block(which, j), made);
+    const std::byte* block = blocks + j * bytes_;
+    if (width == n) return runner.run(cut_.plan(i, j), a, block, c);
+    BFloat16* made = runner.beside(height * width);
+    runner.run(cut_.plan(i, j), a, block, made);
     for (std::int64_t row = 0; row < height; ++row) std::copy_n(made + row * width, width, c + row * n);
   }
 
   std::span<const Product<BFloat16>> products_;
   const Cut& cut_;
   std::int64_t depth_, count_, bytes_;
-  Bytes packed_;
+  std::int64_t strips_, parts_;
 };
 
 }  // namespace
 
 bool multiply(std::span<const Product<BFloat16>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m * n * k < kLeastWork || k < kLeastDepth || api() == nullptr) return false;
-  const Cut cut(m, n, k, products[0].b);
+  const Cut cut(m, n, k, products[0].b, static_cast<std::int64_t>(products.size()) >= kMany);
   if (!cut.is_possible()) return false;
-  Job job(products, cut, k);
-  if (!job.prepare()) return false;
-  job.multiply();
-  return true;
+  return Job(products, cut, k).multiply();
 }
 
 }  // namespace kiln::cpu::onednn
