@@ -145,7 +145,8 @@ void write_matrix(const T* from, std::int64_t leading, std::int64_t rows, std::i
 // f = worker(memory).
 template <class Worker>
 void each_matrix(std::int64_t count, double work, const Worker& worker) {
-  const auto grain = static_cast<std::int64_t>(std::max(1.0, 32768.0 / std::max(work, 1.0)));
+  constexpr double kEach = 200;  // what the smallest matrix takes beside
+  const auto grain = static_cast<std::int64_t>(std::max(1.0, 32768.0 / (work + kEach)));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     Scratch memory;
     auto f = worker(memory);

@@ -10,7 +10,7 @@ namespace kiln::cpu {
 
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;  // elements worth another thread
+constexpr std::int64_t kGrain = 1 << 13;  // elements worth another thread
 
 // Calls f(plane number) for all planes, threads taking some each.
 template <class F>
