@@ -14,8 +14,8 @@ namespace kiln::cpu {
 namespace {
 
 // Multiply-adds below which a library call costs more than it saves, and below which another thread does.
-constexpr std::int64_t kSmallProduct = 12 * 12 * 12;
-constexpr std::int64_t kThreadGrain = 1 << 17;
+constexpr std::int64_t kSmallProduct = 32 * 32 * 32;
+constexpr std::int64_t kThreadGrain = 1 << 16;
 constexpr std::int64_t kDoneGrain = 1 << 14;  // elements of a result that are worth a thread
 // Pieces of a large product: wide enough for the library, many enough for threads.
 constexpr std::int64_t kTileRows = 256;

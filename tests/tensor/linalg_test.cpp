@@ -161,6 +161,69 @@ TEST_CASE("products with vectors have one order of adding, whatever the layout a
   });
 }
 
+namespace {
+
+// Each element added up in the order of k, as small products are.
+template <class T>
+std::vector<T> in_turn(const T* a, const T* b, std::int64_t m, std::int64_t n, std::int64_t k) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      Sum sum = 0;
+      for (std::int64_t p = 0; p < k; ++p) {
+        const Sum term = static_cast<Sum>(a[i * k + p]) * static_cast<Sum>(b[p * n + j]);
+        sum += term;
+      }
+      result.push_back(static_cast<T>(sum));
+    }
+  }
+  return result;
+}
+
+template <class T>
+void check_small_products(DType dtype) {
+  for (const auto& [m, k, n] : {std::tuple<Dim, Dim, Dim>{2, 2, 2},
+                                {3, 5, 7},
+                                {8, 8, 8},
+                                {9, 16, 16},
+                                {11, 3, 17},
+                                {16, 20, 33},
+                                {17, 31, 40},
+                                {2, 150, 90},
+                                {25, 70, 15},
+                                {7, 129, 31}}) {
+    const bool is_whole = std::is_integral_v<T>;
+    const auto filled = [&](const Dims& sizes, unsigned seed) {
+      return is_whole ? ops::to(tensor_of(sample(sizes, seed)), dtype) : noise(sizes, dtype, seed);
+    };
+    const Tensor a = filled({m, k}, 1), b = filled({k, n}, 2);
+    const std::vector<T> expected = in_turn(a.data<T>(), b.data<T>(), m, n, k);
+    for (const Lay left : kLays) {
+      for (const Lay right : kLays) {
+        CAPTURE(name(dtype), m, k, n, static_cast<int>(left), static_cast<int>(right));
+        const Tensor c = ops::matmul(laid_out(a, left), laid_out(b, right));
+        REQUIRE(c.numel() == m * n);
+        CHECK(std::memcmp(c.raw(), expected.data(), expected.size() * sizeof(T)) == 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small products are added up in turn, whatever the layout and the processor", "[linalg]") {
+  every_isa([] {
+    check_small_products<float>(DType::F32);
+    check_small_products<double>(DType::F64);
+    check_small_products<std::int8_t>(DType::I8);
+    check_small_products<std::uint8_t>(DType::U8);
+    check_small_products<std::int16_t>(DType::I16);
+    check_small_products<std::int32_t>(DType::I32);
+    check_small_products<std::int64_t>(DType::I64);
+  });
+}
+
 TEST_CASE("matmul of odd sizes is close to a long double reference", "[linalg]") {
   for (const auto& [m, k, n] :
        {std::tuple<Dim, Dim, Dim>{65, 130, 71}, {1, 500, 300}, {200, 700, 1}, {128, 31, 257}}) {

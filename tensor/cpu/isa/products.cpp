@@ -1,5 +1,6 @@
 // Owns our own matrix kernels, compiled once per instruction set.
 #include <algorithm>
+#include <cstring>
 
 #include "tensor/cpu/isa/vector_products.h"
 #include "tensor/cpu/product_kernels.h"
@@ -7,34 +8,110 @@
 namespace kiln::cpu::KILN_ISA {
 namespace {
 
-constexpr int kColumns = 16;
+// ---- Small products: each element is added up in the order of k ----
 
-template <class T, bool kWhole>
-void row_piece(const T* a, std::int64_t step, const T* b, std::int64_t ldb, T* c, int width, std::int64_t k,
-               bool accumulate) {
+// Sums that stay in registers: so many rows by so many vectors of columns.
+#if defined(__AVX512F__)
+constexpr int kTileRows = 8;
+#else
+constexpr int kTileRows = 4;
+#endif
+constexpr int kTileVectors = 2;
+
+// What a tile reads and writes.
+template <class T>
+struct TileOf {
+  const T* a;
+  std::int64_t a_row, a_column;
+  const T* b;
+  std::int64_t ldb;
+  T* c;
+  std::int64_t ldc, depth;
+  bool accumulate;
+};
+
+// The columns of the last vector that are there; the whole vector where kWhole.
+template <bool kWhole, class T>
+[[gnu::always_inline]] inline auto columns_from(const T* from, std::int64_t width) {
   using Sum = ProductSum<T>;
-  Sum sum[kColumns] = {};
-  if (accumulate) std::copy_n(c, width, sum);
-  const int count = kWhole ? kColumns : width;
-  for (std::int64_t p = 0; p < k; ++p) {
-    const Sum left = static_cast<Sum>(a[p * step]);
-    for (int lane = 0; lane < count; ++lane) sum[lane] += left * static_cast<Sum>(b[p * ldb + lane]);
+  if constexpr (kWhole) return load_wide<Sum>(factors(from));
+  return load_some<Sum>(factors(from), width, Sum{});
+}
+
+// The first of them.
+template <class T>
+[[gnu::always_inline]] inline void store_sums(T* to, const VectorOf<ProductSum<T>>& sums,
+                                              std::int64_t count) {
+  constexpr int kOne = kWidth<ProductSum<T>>;
+  if constexpr (sizeof(T) == sizeof(ProductSum<T>)) {
+    if (count == kOne) return store(to, sums);
+#if defined(__AVX512F__)
+    const std::uint32_t mask = (1U << count) - 1;
+    if constexpr (sizeof(T) == 4)
+      return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), reinterpret_cast<__m512i>(sums));
+    if constexpr (sizeof(T) == 8)
+      return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), reinterpret_cast<__m512i>(sums));
+#endif
   }
-  for (int lane = 0; lane < width; ++lane) c[lane] = static_cast<T>(sum[lane]);
+  for (int i = 0; i < count; ++i) to[i] = static_cast<T>(sums[i]);
+}
+
+template <int kRows, int kCount, bool kWhole, class T>
+void multiply_tile(const TileOf<T>& of, std::int64_t last) {
+  using Sum = ProductSum<T>;
+  constexpr int kOne = kWidth<Sum>;
+  const auto column = [&](const T* row, int v) __attribute__((always_inline)) {
+    const T* const from = row + v * kOne;
+    return v + 1 < kCount ? load_wide<Sum>(factors(from)) : columns_from<kWhole>(from, last);
+  };
+  VectorOf<Sum> sums[kRows][kCount];
+  each<kRows>([&](auto r) {
+    each<kCount>(
+        [&](auto v) { sums[r][v] = of.accumulate ? column(of.c + r * of.ldc, v) : VectorOf<Sum>{}; });
+  });
+  for (std::int64_t p = 0; p < of.depth; ++p) {
+    const T* const row = of.b + p * of.ldb;
+    VectorOf<Sum> right[kCount];
+    each<kCount>([&](auto v) { right[v] = column(row, v); });
+    each<kRows>([&](auto r) {
+      const auto left = static_cast<Sum>(of.a[r * of.a_row + p * of.a_column]);
+      each<kCount>([&](auto v) { sums[r][v] += right[v] * left; });
+    });
+  }
+  each<kRows>([&](auto r) {
+    each<kCount>([&](auto v) {
+      T* const to = of.c + r * of.ldc + v * kOne;
+      store_sums<T>(to, sums[r][v], kWhole || v + 1 < kCount ? kOne : last);
+    });
+  });
+}
+
+// kRows rows of the result.
+template <int kRows, class T>
+void multiply_rows(const TileOf<T>& all, std::int64_t n) {
+  constexpr std::int64_t kOne = kWidth<ProductSum<T>>;
+  const auto from = [&](std::int64_t j) {
+    TileOf<T> of = all;
+    of.b += j, of.c += j;
+    return of;
+  };
+  std::int64_t j = 0;
+  for (; n - j >= kTileVectors * kOne; j += kTileVectors * kOne)
+    multiply_tile<kRows, kTileVectors, true>(from(j), 0);
+  for (; n - j >= kOne; j += kOne) multiply_tile<kRows, 1, true>(from(j), 0);
+  if (n > j) multiply_tile<kRows, 1, false>(from(j), n - j);
 }
 
 template <class T>
 void rows(const MatrixView<T>& a, const T* b, std::int64_t ldb, T* c, std::int64_t ldc, std::int64_t m,
           std::int64_t n, std::int64_t k, bool accumulate) {
-  for (std::int64_t i = 0; i < m; ++i) {
-    const T* row = a.data + i * a.row;
-    std::int64_t j = 0;
-    for (; j + kColumns <= n; j += kColumns) {
-      row_piece<T, true>(row, a.column, b + j, ldb, c + i * ldc + j, kColumns, k, accumulate);
-    }
-    if (j < n)
-      row_piece<T, false>(row, a.column, b + j, ldb, c + i * ldc + j, static_cast<int>(n - j), k, accumulate);
-  }
+  std::int64_t i = 0;
+  const auto of = [&] {
+    return TileOf<T>{a.data + i * a.row, a.row, a.column, b, ldb, c + i * ldc, ldc, k, accumulate};
+  };
+  for (; i + kTileRows <= m; i += kTileRows) multiply_rows<kTileRows>(of(), n);
+  for (; i + 2 <= m; i += 2) multiply_rows<2>(of(), n);
+  if (i < m) multiply_rows<1>(of(), n);
 }
 
 // Without their sign, subnormal numbers are those from 1 to the largest fraction.
