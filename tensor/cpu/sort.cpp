@@ -125,6 +125,52 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
                });
 }
 
+// The first `count`, in order, of the entries of a line: nearly all elements are left out by one comparison
+// with the last of those found so far. Equal ones come in the order they lie.
+template <class T, class Key = KeyOf<T>>
+void find_best(const T* from, Dim step, Dim size, bool greatest, Entry<Key>* best, std::int64_t count) {
+  const auto entry_of = [&](Dim i) {
+    const Key key = key_of(from[i * step]);
+    return Entry<Key>{greatest ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
+  };
+  const auto comparable = [](T value) {
+    if constexpr (requires { to_float(value); }) return to_float(value);
+    if constexpr (!requires { to_float(value); }) return value;
+  };
+  for (std::int64_t i = 0; i < count; ++i) best[i] = entry_of(i);
+  std::sort(best, best + count);
+  auto last = comparable(from[best[count - 1].index * step]);
+  for (Dim i = count; i < size; ++i) {
+    const auto value = comparable(from[i * step]);
+    if (greatest ? value <= last : value >= last) continue;  // where one is nan, the keys decide
+    const Entry<Key> entry = entry_of(i);
+    if (!(entry < best[count - 1])) continue;
+    std::int64_t place = count - 1;
+    for (; place > 0 && entry < best[place - 1]; --place) best[place] = best[place - 1];
+    best[place] = entry;
+    last = comparable(from[best[count - 1].index * step]);
+  }
+}
+
+// Indices of the `count` best of every line.
+template <class T>
+void best_of_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t count, bool greatest) {
+  const Lines lines(x, dim, result);
+  const T* in = x.data<T>();
+  auto* out = result.writable<std::int64_t>();
+  parallel_for(
+      static_cast<std::int64_t>(lines.from.size()),
+      std::max<Dim>(1, (1 << 14) / std::max<Dim>(lines.size, 1)), [&](std::int64_t begin, std::int64_t end) {
+        SmallVector<Entry<KeyOf<T>>, 32> best(static_cast<std::size_t>(count));
+        for (auto line = static_cast<std::size_t>(begin); line < static_cast<std::size_t>(end); ++line) {
+          find_best(in + lines.from[line], lines.from_step, lines.size, greatest, best.data(), count);
+          std::int64_t* to = out + lines.to[line];
+          for (std::int64_t i = 0; i < count; ++i)
+            to[i * lines.to_step] = best[static_cast<std::size_t>(i)].index;
+        }
+      });
+}
+
 void check_length(Dim length) {
   if (length <= Dim{0xffffffff}) return;
   throw OpError(ErrorKind::Value, "lines of more than 2^32 - 1 elements cannot be sorted", {0});
@@ -183,7 +229,9 @@ Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest) {
   const Tensor result = Tensor::empty(sizes, DType::I64, x.device());
   if (result.numel() == 0 || k == 0) return result;
   check_length(x.rank() == 0 ? 1 : x.size(dim));
+  constexpr std::int64_t kFew = 32;  // are put where they belong one by one
   visit_dtype(x.dtype(), [&]<class T>() {
+    if (k <= kFew) return best_of_lines<T>(x, dim, result, k, largest);
     const Dim size = x.rank() == 0 ? 1 : x.size(dim);
     order_lines<T>(x, dim, result, k, largest, [=](auto* entries, auto*) -> decltype(entries) {
       std::partial_sort(entries, entries + k, entries + size);
