@@ -229,10 +229,12 @@ template <class T>
 KILN_MATH T minimum(T a, T b) {
   return nan_if(unordered(a, b), smaller_of(a, b));
 }
-// As minimum(maximum(x, low), high): of one choice that reads another GCC makes many comparisons.
+// The bound that is crossed, `high` of both; zeros stay what they are at a bound of the other sign, as in
+// PyTorch.
 template <class T>
 KILN_MATH T clamp(T x, T low, T high) {
-  return nan_if(unordered(x, low) | unordered(high, high), smaller_of(larger_of(x, low), high));
+  const T raised = low > x ? low : x;
+  return nan_if(unordered(low, high), high < raised ? high : raised);
 }
 
 // ---- Signs and pieces ----

@@ -132,24 +132,17 @@ Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
   return plan;
 }
 
-// The row of the shortest body that gives the same bits: a bound alone is a maximum or a minimum, and how a
-// quotient is rounded is known here.
-int shortest_row(const Pointwise& row, const Plan& plan, const Params& params) {
-  if (row.row == kRow_clamp && plan.operands[2].tensor == nullptr) return kRow_maximum;
-  if (row.row == kRow_clamp && plan.operands[1].tensor == nullptr) return kRow_minimum;
+// The row of the shortest body that gives the same bits: how a quotient is rounded is known here.
+int shortest_row(const Pointwise& row, const Params& params) {
   if (row.row != kRow_div_rounded) return row.row;
   const double mode = params.v[0];
   return mode == math::kFloorMode ? kRow_floor_div : mode == math::kTruncMode ? kRow_trunc_div : kRow_div;
 }
 
-void run(const Op& op, Plan plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
+void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
   const Pointwise& row = row_of(op);
   const Params params = pointwise_params(op, attrs, plan.types.promoted);
-  const int shortest = shortest_row(row, plan, params);
-  if (row.row == kRow_clamp && shortest != row.row) {
-    if (shortest == kRow_minimum) plan.operands[1] = plan.operands[2];
-    count = 2;
-  }
+  const int shortest = shortest_row(row, params);
   const cpu::KernelTable& table = cpu::kernel_table();
   const cpu::ElementwiseJob job{
       .kernel = table.kernels[shortest][static_cast<int>(plan.types.compute)],

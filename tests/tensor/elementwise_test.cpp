@@ -411,4 +411,13 @@ TEST_CASE("clamp takes either bound, numbers or tensors, and passes nan on", "[e
   CHECK(ops::clamp(ops::slice(x, 0, 0, 3), bounds, Tensor()).sizes() == Dims{2, 3});
 }
 
+TEST_CASE("clamp keeps the sign of a zero at a bound of the other sign", "[elementwise]") {
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    const Tensor zeros = make({40}, dtype, [](auto i) { return i % 2 == 0 ? -0.0 : 0.0; });
+    for (const Tensor& kept : {ops::clamp(zeros, 0.0, std::nullopt), ops::clamp(zeros, -0.0, 0.0),
+                               ops::clamp(zeros, std::nullopt, -0.0), ops::clamp(zeros, 0.0, 1.0)})
+      CHECK(same_bits(kept, zeros));
+  }
+}
+
 }  // namespace kiln::testing

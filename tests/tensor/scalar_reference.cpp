@@ -29,6 +29,12 @@ L larger(L a, L b) {
 L smaller(L a, L b) {
   return std::isnan(a) || std::isnan(b) ? kNan : a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
 }
+// Keeps zeros at a bound of the other sign.
+L clamped(L x, L low, L high) {
+  if (std::isnan(x) || std::isnan(low) || std::isnan(high)) return kNan;
+  const L raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
 L sign(L x) { return static_cast<L>((x > 0) - (x < 0)); }
 // By recurrence and the asymptotic series.
 L digamma(L x) {
@@ -125,7 +131,7 @@ const ScalarReference kReferences[] = {
     {"bitwise_right_shift", nullptr, WHOLE(a >> static_cast<int>(b))},
     {"where", REAL(a != 0 ? b : c), WHOLE(a != 0 ? b : c)},
     {"masked_fill", REAL(b != 0 ? c : a), WHOLE(b != 0 ? c : a)},
-    {"clamp", REAL(smaller(larger(a, b), c)), WHOLE(std::min(std::max(a, b), c))},
+    {"clamp", REAL(clamped(a, b, c)), WHOLE(std::min(std::max(a, b), c))},
     // By formulas that round on the way: bounds are relative to their terms, checked by ranges in the tests.
     {"polygamma", nullptr, nullptr},
     {"gelu", nullptr, nullptr},
