@@ -73,8 +73,8 @@ SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<cons
 
 template <class T>
 SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
-                                    const MatrixOperand& a, const MatrixOperand& b,
-                                    std::span<const Dim> batch) {
+                                       const MatrixOperand& a, const MatrixOperand& b,
+                                       std::span<const Dim> batch) {
   const SmallVector<std::int64_t, 1> left = starts(a, batch);
   const SmallVector<std::int64_t, 1> right = starts(b, batch);
   T* out = result.writable<T>();

@@ -16,7 +16,8 @@ struct PairLayout {
   std::int64_t pairs, width, block;  // pairs of rows, with the padding; columns and elements of a block
   std::int64_t blocks() const { return (columns + width - 1) / width; }
 
-  // Brings a block of the columns of a matrix, whose rows or columns are contiguous, into the layout of it all.
+  // Brings a block of the columns of a matrix, whose rows or columns are contiguous, into the layout of it
+  // all.
   void pack(std::int64_t number, const MatrixView<BFloat16>& from, BFloat16* to) const;
 
  private:
