@@ -2,6 +2,7 @@
 // compiled when it is first needed.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
