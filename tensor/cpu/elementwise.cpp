@@ -168,11 +168,15 @@ class Run {
 
   unsigned operator()() {
     const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
-    const std::int64_t count = space_.numel();
-    if (count <= grain) return piece(0, count);
+    const int value = value_of_rows();
+    const std::int64_t unit = value < 0 ? 1 : space_.inner(), count = space_.numel() / unit;
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      return value < 0 ? piece(begin, end) : rows(begin, end, job_.by_value[value]);
+    };
+    if (space_.numel() <= grain) return part(0, count);
     std::atomic<unsigned> bad{0};
-    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
-      if (const unsigned found = piece(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
+    parallel_for(count, std::max<std::int64_t>(1, grain / unit), [&](std::int64_t begin, std::int64_t end) {
+      if (const unsigned found = part(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
     });
     return bad.load();
   }
@@ -223,6 +227,46 @@ class Run {
     input.load = input.same_type
                      ? table_.load_raw[std::countr_zero(size_of(dtype))]
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
+  }
+
+  // Of two operands of f32 the one that is one element for each long row, while the other lies in memory as
+  // rows; else -1.
+  int value_of_rows() const {
+    constexpr Dim kLongRow = 128;  // shorter ones take less when they are spread
+    if (job_.by_value == nullptr || form_.element != DType::F32 || operands_.size() != 2) return -1;
+    if (space_.sizes().size() < 2 || space_.inner() < kLongRow || output_.access != Access::Direct) return -1;
+    int value = -1;
+    for (int i = 0; i < 2; ++i) {
+      if (!inputs_[static_cast<std::size_t>(i)].same_type || operands_[static_cast<std::size_t>(i)].as_bool)
+        return -1;
+      const Dim stride = space_.strides(i + 1).back();
+      if (stride == 0) value = value == -1 ? i : -2;
+      if (stride != 0 && stride != 1) return -1;
+    }
+    return value >= 0 && job_.by_value[value] != nullptr ? value : -1;
+  }
+  // Rows [begin, end): from row to row of a plane places move by steps.
+  unsigned rows(std::int64_t begin, std::int64_t end, BlockKernel kernel) const {
+    const std::int64_t inner = space_.inner();
+    const std::size_t outer = space_.sizes().size() - 2;
+    std::byte* out = const_cast<std::byte*>(output_.data) + begin * inner * output_.item;
+    unsigned bad = 0;
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t plane = space_.sizes()[outer];
+      const std::int64_t last = std::min(end, row + plane - row % plane);
+      const std::byte* from[2];
+      for (int i = 0; i < 2; ++i) {
+        const Stream& input = inputs_[static_cast<std::size_t>(i)];
+        from[i] = input.data + Walker(space_, i + 1, row * inner).offset() * input.item;
+      }
+      for (; row < last; ++row, out += inner * output_.item) {
+        const void* const in[] = {from[0], from[1]};
+        bad |= kernel(in, out, inner, *job_.params);
+        for (int i = 0; i < 2; ++i)
+          from[i] += space_.strides(i + 1)[outer] * inputs_[static_cast<std::size_t>(i)].item;
+      }
+    }
+    return bad;
   }
 
   // Blocks of long rows end with the row: most of them need no gathering then. Blocks of short ones are

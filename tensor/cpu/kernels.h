@@ -24,7 +24,10 @@ inline constexpr int kValueSets = 1 << 3;  // of which operands are one value
 inline constexpr int kValueFloats = 16;    // as often it stands in memory, as f32: a vector's worth
 struct KernelTable {
   BlockKernel kernels[kMaxRows][kComputeCount] = {};  // by row and Compute; null where the rule refuses
-  BlockKernel narrow[kMaxRows][kNarrowCount] = {};    // by row and DType: what I32 gives, without conversions
+  // Of two operands of f32, one of which is one element: by row and the number of that one; null where a
+  // range is looked at.
+  BlockKernel by_value[kMaxRows][2] = {};
+  BlockKernel narrow[kMaxRows][kNarrowCount] = {};  // by row and DType: what I32 gives, without conversions
   // By row, dtype and the bits of the operands that are values: what F32 gives, converting in registers. Null
   // where nothing but values would be read, and where the instruction set has no conversions.
   BlockKernel halves[kMaxRows][kHalfCount][kValueSets] = {};

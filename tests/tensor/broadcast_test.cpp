@@ -58,6 +58,8 @@ TEST_CASE("operands that are spread give what they give written out", "[elementw
                                   {40, 129},
                                   {20, 513},
                                   {9, 1030},
+                                  {3, 5, 200},
+                                  {2, 3, 4, 140},
                                   {3, 5000},
                                   {7, 11, 17},
                                   {5, 64, 3, 3},
@@ -70,7 +72,7 @@ TEST_CASE("operands that are spread give what they give written out", "[elementw
 
 TEST_CASE("operands spread over large tensors, from wherever threads begin", "[elementwise][broadcast]") {
   const Threads threads(3);
-  for (const Dims& sizes : {Dims{70'001, 3}, {3000, 63}, {700, 300}, {64, 33, 80}})
+  for (const Dims& sizes : {Dims{70'001, 3}, {3000, 63}, {700, 300}, {64, 33, 80}, {40, 33, 260}})
     check_sizes(sizes, DType::F32);
 }
 

@@ -194,6 +194,23 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
   }
 }
 
+// Operand kValue is one element.
+template <class Op, class S, int kValue>
+unsigned value_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+  using R = StoredOf<Op, S>;
+  const auto value = loaded<S>(*static_cast<const Raw<S>*>(in[kValue]));
+  const auto* x = static_cast<const Raw<S>*>(in[1 - kValue]);
+  auto* out = static_cast<Raw<R>*>(result);
+  const Params p = known<S>(params);
+  unsigned bad = 0;
+  KILN_VECTORIZE
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto other = loaded<S>(x[i]);
+    out[i] = stored<R>(kValue == 0 ? Op::apply(value, other, p, bad) : Op::apply(other, value, p, bad));
+  }
+  return bad;
+}
+
 // A mask is a byte; it is not of the arithmetic.
 template <class S, bool kIsMask>
 using OperandRaw = std::conditional_t<kIsMask, unsigned char, Raw<S>>;
@@ -250,6 +267,13 @@ void add_binary(KernelTable& table, int row) {
     if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &binary_kernel<Op, E>;
   };
   (add(S()), ...);
+}
+template <class Op, class S>
+void add_by_value(KernelTable& table, int row) {
+  if constexpr (scalar::allowed<ArithmeticOf<S>>(Op::kTypes) && !Op::kHasRange) {
+    table.by_value[row][0] = &value_kernel<Op, S, 0>;
+    table.by_value[row][1] = &value_kernel<Op, S, 1>;
+  }
 }
 template <class Op, class... S>
 void add_ternary(KernelTable& table, int row) {
