@@ -169,13 +169,13 @@ class Run {
   unsigned operator()() {
     const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
     const int value = value_of_rows();
-    const std::int64_t unit = value < 0 ? 1 : space_.inner(), count = space_.numel() / unit;
+    const std::int64_t count = space_.numel();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       return value < 0 ? piece(begin, end) : rows(begin, end, job_.by_value[value]);
     };
-    if (space_.numel() <= grain) return part(0, count);
+    if (count <= grain) return part(0, count);
     std::atomic<unsigned> bad{0};
-    parallel_for(count, std::max<std::int64_t>(1, grain / unit), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
       if (const unsigned found = part(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
     });
     return bad.load();
@@ -245,25 +245,29 @@ class Run {
     }
     return value >= 0 && job_.by_value[value] != nullptr ? value : -1;
   }
-  // Rows [begin, end): from row to row of a plane places move by steps.
+  // A call for each row, or for what of it lies in the piece: from row to row of a plane places move by
+  // steps.
   unsigned rows(std::int64_t begin, std::int64_t end, BlockKernel kernel) const {
     const std::int64_t inner = space_.inner();
     const std::size_t outer = space_.sizes().size() - 2;
-    std::byte* out = const_cast<std::byte*>(output_.data) + begin * inner * output_.item;
+    std::byte* out = const_cast<std::byte*>(output_.data) + begin * output_.item;
     unsigned bad = 0;
-    for (std::int64_t row = begin; row < end;) {
-      const std::int64_t plane = space_.sizes()[outer];
-      const std::int64_t last = std::min(end, row + plane - row % plane);
+    for (std::int64_t at = begin; at < end;) {
       const std::byte* from[2];
+      std::int64_t step[2];
       for (int i = 0; i < 2; ++i) {
         const Stream& input = inputs_[static_cast<std::size_t>(i)];
-        from[i] = input.data + Walker(space_, i + 1, row * inner).offset() * input.item;
+        from[i] = input.data + Walker(space_, i + 1, at).offset() * input.item;
+        step[i] = space_.strides(i + 1)[outer] * input.item;
       }
-      for (; row < last; ++row, out += inner * output_.item) {
+      const std::int64_t count = std::min(inner - at % inner, end - at);
+      const std::int64_t plane = space_.sizes()[outer];
+      std::int64_t left = count < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
+      for (; left > 0; --left, at += count, out += count * output_.item) {
         const void* const in[] = {from[0], from[1]};
-        bad |= kernel(in, out, inner, *job_.params);
-        for (int i = 0; i < 2; ++i)
-          from[i] += space_.strides(i + 1)[outer] * inputs_[static_cast<std::size_t>(i)].item;
+        bad |= kernel(in, out, count, *job_.params);
+        from[0] += step[0];
+        from[1] += step[1];
       }
     }
     return bad;

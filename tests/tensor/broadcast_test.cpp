@@ -72,7 +72,8 @@ TEST_CASE("operands that are spread give what they give written out", "[elementw
 
 TEST_CASE("operands spread over large tensors, from wherever threads begin", "[elementwise][broadcast]") {
   const Threads threads(3);
-  for (const Dims& sizes : {Dims{70'001, 3}, {3000, 63}, {700, 300}, {64, 33, 80}, {40, 33, 260}})
+  for (const Dims& sizes :
+       {Dims{70'001, 3}, {3000, 63}, {700, 300}, {64, 33, 80}, {40, 33, 260}, {2, 150001}})
     check_sizes(sizes, DType::F32);
 }
 
