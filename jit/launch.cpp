@@ -28,7 +28,7 @@ SmallVector<Launch::Piece, 8> Launch::pieces() const {
 }
 
 void Launch::run() {
-  // There is one launch in a call, whose threads are asleep by then: waking them takes longer than little
+  // There is one launch in a call, whose threads may be asleep by then: waking them takes longer than little
   // work.
   constexpr double kLittleWork = 32;
   constexpr std::int64_t kFewElements = 1 << 17;

@@ -21,7 +21,6 @@ constexpr std::int64_t kFloatBlock = 256;
 constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 constexpr int kMostOperands = 3;
-constexpr std::int64_t kVectorBytes = 64;  // that may be written behind rows that are spread
 
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
@@ -324,7 +323,7 @@ class Run {
   }
 
   struct Scratch {
-    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes + kVectorBytes];
+    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes + kWidestVector];
   };
 
   unsigned blocks(std::int64_t begin, std::int64_t end) {

@@ -36,6 +36,7 @@ struct KernelTable {
 // Moves n elements between places `stride` elements apart and a contiguous block.
 using LoadFn = void (*)(const void* from, std::int64_t stride, void* block, std::int64_t n);
 using StoreFn = void (*)(const void* block, void* to, std::int64_t stride, std::int64_t n);
+inline constexpr std::int64_t kWidestVector = 64;  // bytes, of any instruction set
 // Each of so many elements `length` times; may write another vector behind them.
 using RepeatFn = void (*)(const void* values, std::int64_t count, std::int64_t length, void* block);
 struct ConvertTable {

@@ -103,6 +103,24 @@ TEST_CASE("matmul of all ranks, dtypes and layouts", "[linalg]") {
 
 namespace {
 
+// Calls f<T>(dtype) for the dtypes that our own kernels multiply, with every instruction set.
+template <class F>
+void every_own_product(const F& f) {
+  every_isa([&] {
+    f.template operator()<float>(DType::F32);
+    f.template operator()<double>(DType::F64);
+    f.template operator()<std::int8_t>(DType::I8);
+    f.template operator()<std::uint8_t>(DType::U8);
+    f.template operator()<std::int16_t>(DType::I16);
+    f.template operator()<std::int32_t>(DType::I32);
+    f.template operator()<std::int64_t>(DType::I64);
+  });
+}
+template <class T>
+Tensor filled(const Dims& sizes, DType dtype, unsigned seed) {
+  return std::is_integral_v<T> ? ops::to(tensor_of(sample(sizes, seed)), dtype) : noise(sizes, dtype, seed);
+}
+
 // Each element in the order that products with vectors have: lanes, a tree, blocks one after the other.
 template <class T>
 std::vector<T> in_fixed_order(const T* a, const T* x, std::int64_t m, std::int64_t k) {
@@ -129,9 +147,7 @@ template <class T>
 void check_vector_products(DType dtype) {
   for (const Dim m : {1, 2, 15, 16, 17, 63, 64, 65, 150}) {
     for (const Dim k : {1, 2, 31, 32, 33, 64, 100, 8225}) {
-      const bool is_whole = std::is_integral_v<T>;
-      const Tensor a = is_whole ? ops::to(tensor_of(sample({m, k}, 1)), dtype) : noise({m, k}, dtype, 1);
-      const Tensor x = is_whole ? ops::to(tensor_of(sample({k}, 2)), dtype) : noise({k}, dtype, 2);
+      const Tensor a = filled<T>({m, k}, dtype, 1), x = filled<T>({k}, dtype, 2);
       const std::vector<T> expected = in_fixed_order(a.data<T>(), x.data<T>(), m, k);
       for (const Lay lay : kLays) {
         CAPTURE(name(dtype), m, k, static_cast<int>(lay));
@@ -150,15 +166,7 @@ void check_vector_products(DType dtype) {
 
 TEST_CASE("products with vectors have one order of adding, whatever the layout and the processor",
           "[linalg]") {
-  every_isa([] {
-    check_vector_products<float>(DType::F32);
-    check_vector_products<double>(DType::F64);
-    check_vector_products<std::int8_t>(DType::I8);
-    check_vector_products<std::uint8_t>(DType::U8);
-    check_vector_products<std::int16_t>(DType::I16);
-    check_vector_products<std::int32_t>(DType::I32);
-    check_vector_products<std::int64_t>(DType::I64);
-  });
+  every_own_product([]<class T>(DType dtype) { check_vector_products<T>(dtype); });
 }
 
 namespace {
@@ -193,11 +201,7 @@ void check_small_products(DType dtype) {
                                 {2, 150, 90},
                                 {25, 70, 15},
                                 {7, 129, 31}}) {
-    const bool is_whole = std::is_integral_v<T>;
-    const auto filled = [&](const Dims& sizes, unsigned seed) {
-      return is_whole ? ops::to(tensor_of(sample(sizes, seed)), dtype) : noise(sizes, dtype, seed);
-    };
-    const Tensor a = filled({m, k}, 1), b = filled({k, n}, 2);
+    const Tensor a = filled<T>({m, k}, dtype, 1), b = filled<T>({k, n}, dtype, 2);
     const std::vector<T> expected = in_turn(a.data<T>(), b.data<T>(), m, n, k);
     for (const Lay left : kLays) {
       for (const Lay right : kLays) {
@@ -213,15 +217,7 @@ void check_small_products(DType dtype) {
 }  // namespace
 
 TEST_CASE("small products are added up in turn, whatever the layout and the processor", "[linalg]") {
-  every_isa([] {
-    check_small_products<float>(DType::F32);
-    check_small_products<double>(DType::F64);
-    check_small_products<std::int8_t>(DType::I8);
-    check_small_products<std::uint8_t>(DType::U8);
-    check_small_products<std::int16_t>(DType::I16);
-    check_small_products<std::int32_t>(DType::I32);
-    check_small_products<std::int64_t>(DType::I64);
-  });
+  every_own_product([]<class T>(DType dtype) { check_small_products<T>(dtype); });
 }
 
 TEST_CASE("matmul of odd sizes is close to a long double reference", "[linalg]") {

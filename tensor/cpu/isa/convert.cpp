@@ -87,6 +87,8 @@ void store(const void* block, void* target, std::int64_t stride, std::int64_t n)
   }
 }
 
+static_assert(kVectorBytes <= kWidestVector);
+
 // Whole vectors, whose rests the next row writes over.
 template <int kVectorsOfRow, class T>
 void repeat_short(const T* from, std::int64_t rows, std::int64_t length, T* to) {

@@ -11,12 +11,7 @@ namespace {
 // ---- Small products: each element is added up in the order of k ----
 
 // Sums that stay in registers: so many rows by so many vectors of columns.
-#if defined(__AVX512F__)
-constexpr int kTileRows = 8;
-#else
-constexpr int kTileRows = 4;
-#endif
-constexpr int kTileVectors = 2;
+constexpr int kTileRows = kGroup, kTileVectors = 2;
 
 // What a tile reads and writes.
 template <class T>

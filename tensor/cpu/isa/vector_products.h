@@ -39,13 +39,8 @@ inline const auto* factors(const T* from) {
 template <class Sum>
 inline constexpr int kRowVectors = kDotLanes / kWidth<Sum>;
 // Rows side by side, so that no sum waits for another; half of the registers hold sums.
-#if defined(__AVX512F__)
-inline constexpr int kSumRegisters = 16;
-#else
-inline constexpr int kSumRegisters = 8;
-#endif
 template <class Sum>
-inline constexpr int kRowsAtOnce = std::max(1, kSumRegisters / kRowVectors<Sum>);
+inline constexpr int kRowsAtOnce = std::max(1, 2 * kGroup / kRowVectors<Sum>);
 
 // Of each row and `x`, at most a block: its lanes, folded until one vector is left.
 template <int kRows, class T>
