@@ -525,9 +525,13 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   note_overwritten(memory, storage.buffer()->id());
   follow_factor(node, inputs, attrs);
   Tensor target = inputs[0];
-  if (apart) {
-    target = without_history(inputs[0]);
-    node.operands[0] = {ids_.at(target.impl()), false};
+  std::vector<Tensor> detached;  // noted by identity
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool loses = i == 0 ? apart : !inputs[i].is_same(inputs[0]) && loses_history({&inputs[i], 1});
+    if (!loses) continue;
+    detached.push_back(without_history(inputs[i]));
+    node.operands[i] = {ids_.at(detached.back().impl()), false};
+    if (i == 0) target = detached.back();
   }
   note(std::move(node), {&target, 1});
   if (recorded && requires_grad(target)) {
