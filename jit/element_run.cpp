@@ -16,19 +16,22 @@ using Access = KernelPlan::LoadPlan::Access;
 constexpr std::int64_t kWidest = 8;  // bytes of an element
 constexpr std::int64_t kVectorBytes = kVector * kWidest;
 
-// As many vectors, without values at first; few of them need no memory.
+// As many vectors, without values at first; few of them need no memory, nor do those that nobody asks for.
 class Vectors {
  public:
-  explicit Vectors(std::size_t count) {
-    if (count > kFew) many_ = std::make_unique_for_overwrite<Vector[]>(count);
+  explicit Vectors(std::size_t count) : count_(count) {}
+  std::byte* operator[](std::size_t k) {
+    if (count_ <= kFew) return few_[k].bytes;
+    if (many_ == nullptr) many_ = std::make_unique_for_overwrite<Vector[]>(count_);
+    return many_[k].bytes;
   }
-  std::byte* operator[](std::size_t k) { return (many_ != nullptr ? many_.get() : few_)[k].bytes; }
 
  private:
   struct alignas(64) Vector {
     std::byte bytes[kVectorBytes];
   };
   static constexpr std::size_t kFew = 6;
+  std::size_t count_;
   Vector few_[kFew];
   std::unique_ptr<Vector[]> many_;
 };
@@ -65,6 +68,76 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
     const auto item = static_cast<std::int64_t>(size_of(outputs[k].dtype()));
     outputs_.push_back({outputs[k].raw_writable() + plan.stores[k].offset * item, item});
   }
+  if (writes == Writes::Plainly && picks_.empty() && draws.empty()) find_moves();
+}
+
+ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
+                       const cpu::BlockKernel* called)
+    : nest_(nest), plan_(plan), function_(function), called_(called), writes_(Writes::Plainly) {
+  for (const Load& each : nest.loads)
+    loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(each.dtype))});
+  for (const Store& each : nest.stores)
+    outputs_.push_back({nullptr, static_cast<std::int64_t>(size_of(each.dtype))});
+  find_moves();
+}
+
+// Where all loads and stores move on with the elements, or by one number of bytes from row to row, nothing
+// else has to be known of them.
+void ElementRun::find_moves() {
+  bool is_in_place = true;
+  row_ = plan_.axes.back();
+  const bool is_plane = plan_.by_steps && plan_.by_rows && plan_.axes.size() == 2 && row_ >= kVector;
+  for (std::size_t k = 0; k < loads_.size(); ++k) {
+    const Load& load = nest_.loads[k];
+    const KernelPlan::LoadPlan& plan = plan_.loads[k];
+    const bool is_one =
+        plan.access == Access::Constant || (plan.access == Access::Strided && plan.strides.back() == 0);
+    is_in_place = is_in_place && (!is_one || load.invariant || load.repeats);
+    moves_.push_back(is_one && !load.invariant ? 0 : ~std::int64_t{0});
+    const bool goes_on = plan.access == Access::Direct && !load.invariant;
+    steps_.push_back(loads_[k].item * (goes_on                                      ? row_
+                                       : is_plane && plan.access == Access::Strided ? plan.strides[0]
+                                                                                    : 0));
+  }
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const KernelPlan::StorePlan& plan = plan_.stores[k];
+    steps_.push_back(outputs_[k].item * (plan.is_direct || !is_plane ? row_ : plan.strides[0]));
+  }
+  is_one_call_ = is_in_place && plan_.all_direct;
+  is_rows_ = is_in_place && is_plane;
+}
+
+KernelCall ElementRun::call_at(const void* const* places, std::int64_t count) const {
+  KernelCall call{};
+  call.places = places;
+  call.moves = moves_.data();
+  call.numbers = plan_.numbers.data();
+  call.called = called_;
+  call.count = count;
+  return call;
+}
+
+std::uint64_t ElementRun::one_call(std::int64_t begin, std::int64_t end) const {
+  SmallVector<const void*, 16> places;
+  for (std::size_t k = 0; k < loads_.size(); ++k)
+    places.push_back(loads_[k].data + (steps_[k] != 0 ? begin * loads_[k].item : 0));
+  for (const Target& each : outputs_) places.push_back(each.data + begin * each.item);
+  KernelCall call = call_at(places.data(), end - begin);
+  return function_(&call);
+}
+
+std::uint64_t ElementRun::rows(std::int64_t begin, std::int64_t end) const {
+  SmallVector<const std::byte*, 16> places;
+  for (const Place& each : loads_) places.push_back(each.data);
+  for (const Target& each : outputs_) places.push_back(each.data);
+  for (std::size_t k = 0; k < places.size(); ++k) places[k] += begin * steps_[k];
+  KernelCall call = call_at(reinterpret_cast<const void* const*>(places.data()), row_);
+  std::uint64_t failed = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    failed |= function_(&call);
+    for (std::size_t k = 0; k < places.size(); ++k) places[k] += steps_[k];
+  }
+  return failed;
 }
 
 // What one thread does: a call for each block, with what cannot be read in place gathered before.
@@ -322,6 +395,8 @@ class ElementRun::Piece {
 };
 
 std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
+  if (is_one_call_ && end - begin >= kVector) return one_call(begin, end);
+  if (is_rows_ && begin % row_ == 0 && end % row_ == 0) return rows(begin / row_, end / row_);
   const std::uint64_t failed = Piece(*this).run(begin, end);
   if (writes_ == Writes::PastCaches) settle_past_caches();
   return failed;

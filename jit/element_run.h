@@ -21,6 +21,18 @@ class ElementRun {
              Inputs inputs, std::span<const Generator> draws, Inputs outputs,
              Writes writes = Writes::Plainly);
 
+  // Of a plan that copies nothing and picks nothing: places come later.
+  ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called);
+  void place_load(std::size_t k, const std::byte* first) { loads_[k].data = first; }
+  void place_output(std::size_t k, std::byte* first) { outputs_[k].data = first; }
+  // How far these are from where the memory of the operand or the output begins.
+  std::ptrdiff_t load_bytes(std::size_t k) const { return plan_.loads[k].offset * loads_[k].item; }
+  std::ptrdiff_t output_bytes(std::size_t k) const { return plan_.stores[k].offset * outputs_[k].item; }
+
+  // Pieces are best multiples of so many elements: rows that are gone through without looking for their
+  // places. So long as they are few enough to be a piece of `grain`.
+  std::int64_t unit(std::int64_t grain) const { return is_rows_ && row_ <= grain / 4 ? row_ : 1; }
+
   // Computes elements [begin, end): bits of the instructions that met one they are not defined for.
   std::uint64_t piece(std::int64_t begin, std::int64_t end) const;
 
@@ -34,6 +46,10 @@ class ElementRun {
     std::int64_t item;
   };
   class Piece;
+  void find_moves();
+  KernelCall call_at(const void* const* places, std::int64_t count) const;
+  std::uint64_t one_call(std::int64_t begin, std::int64_t end) const;
+  std::uint64_t rows(std::int64_t begin, std::int64_t end) const;
 
   const LoopNest& nest_;
   const KernelPlan& plan_;
@@ -41,6 +57,11 @@ class ElementRun {
   const cpu::BlockKernel* called_;
   std::span<const Generator> draws_;
   Writes writes_;
+  bool is_one_call_ = false;  // computes any range that is no shorter than a vector
+  bool is_rows_ = false;      // a call for each row does, whose places are steps apart
+  std::int64_t row_ = 1;
+  SmallVector<std::int64_t, 12> moves_;  // by load, as in KernelCall
+  SmallVector<std::int64_t, 16> steps_;  // by load and output: bytes from row to row
   Tensors copies_;
   std::vector<std::unique_ptr<const cpu::Picked>> picks_;  // by load; none when nothing is picked
   SmallVector<Place, 8> loads_;

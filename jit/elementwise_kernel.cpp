@@ -25,8 +25,10 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   const std::int64_t count = count_elements(plan->sizes);
   if (count == 0) return outputs;
   std::atomic<std::uint64_t> failed{0};
-  parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
-    if (const std::uint64_t found = run.piece(begin, end)) failed.fetch_or(found, std::memory_order_relaxed);
+  const std::int64_t unit = run.unit(grain_);
+  parallel_for(count / unit, grain_ / unit, [&](std::int64_t begin, std::int64_t end) {
+    const std::uint64_t found = run.piece(begin * unit, end * unit);
+    if (found != 0) failed.fetch_or(found, std::memory_order_relaxed);
   });
   if (const std::uint64_t found = failed.load()) fail(nest(), found);
   return outputs;
@@ -56,6 +58,19 @@ ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& s
           ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs,
                      overwrites ? ElementRun::Writes::Once : ElementRun::Writes::Plainly),
           count_elements(known.sizes)};
+}
+
+std::optional<ElementwiseKernel::Unplaced> ElementwiseKernel::unplaced(Inputs inputs,
+                                                                       const Dims& symbols) const {
+  auto plan = this->plan(inputs, symbols);
+  const bool copies = std::any_of(plan->loads.begin(), plan->loads.end(),
+                                  [](const auto& load) { return load.copied || !load.laid_out.empty(); }) ||
+                      std::any_of(plan->stores.begin(), plan->stores.end(),
+                                  [](const auto& store) { return !store.around.empty(); });
+  if (copies) return std::nullopt;
+  const KernelPlan& known = *plan;
+  return Unplaced{std::move(plan), ElementRun(nest(), known, functions_[0], called_[0].data()),
+                  count_elements(known.sizes)};
 }
 
 bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "jit/element_run.h"
 #include "jit/recent_plans.h"
@@ -29,6 +30,15 @@ class ElementwiseKernel final : public Kernel {
   // Where that cannot be, since the kernel reads its elements in another order, a new one is put there. Of a
   // plain kernel.
   Ready prepare(Inputs inputs, const Dims& symbols, std::span<Tensor> outputs) const;
+
+  // A call with operands that lie like these, to be placed (ElementRun::place_load) and run any number of
+  // times. The outputs are contiguous. Of a plain kernel. Nothing: some operand would have to be copied.
+  struct Unplaced {
+    std::shared_ptr<const KernelPlan> plan;
+    ElementRun run;
+    std::int64_t count;  // of elements
+  };
+  std::optional<Unplaced> unplaced(Inputs inputs, const Dims& symbols) const;
 
   // Is each element of that input read in the place of the output's, and from its own memory?
   bool reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/plan.h"
+#include "jit/replay.h"
 
 namespace kiln::jit {
 
@@ -41,6 +42,8 @@ class Executable {
   Tensors run_taking(Tensors arguments, const SymbolValues& symbols = {}) const;
 
   const Graph& graph() const { return graph_; }
+  // How many calls were replayed (jit/replay.h).
+  std::int64_t replays() const { return replays_.count(); }
 
   // What depends on nothing but the values of the symbols.
   struct Prepared {
@@ -64,6 +67,7 @@ class Executable {
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint64_t, Shared> known_;  // by hash of the values
   mutable Shared latest_;
+  mutable Replays replays_;
 };
 
 }  // namespace kiln::jit

@@ -20,7 +20,8 @@ SmallVector<Launch::Piece, 8> Launch::pieces() const {
   SmallVector<Piece, 8> pieces;
   pieces.reserve(calls_.size());
   for (const Call& each : calls_) {
-    const std::int64_t length = each.grain / kVector * kVector;
+    const std::int64_t unit = std::max(each.ready.run.unit(each.grain), kVector);
+    const std::int64_t length = each.grain / unit * unit;
     for (std::int64_t begin = 0; begin < each.ready.count; begin += length)
       pieces.push_back({&each.ready, begin, std::min(begin + length, each.ready.count)});
   }

@@ -126,6 +126,7 @@ Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const boo
 // Do the nodes that run now, with those that ran before, need all that is saved?
 bool PairNode::frees_all() const {
   const std::vector<int>& all = part().savers;
+  if (ran_ == all) return true;
   return std::all_of(all.begin(), all.end(), [this](int n) {
     return is_freed(n) || std::find(ran_.begin(), ran_.end(), n) != ran_.end();
   });

@@ -244,6 +244,42 @@ Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
   return result;
 }
 
+std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y) {
+  const bool is_known = x.dtype() == y.dtype() && (x.dtype() == DType::F32 || x.dtype() == DType::F64);
+  if (!is_known || multiplies_pairs(x.sizes(), y.sizes())) return std::nullopt;
+  MatrixOperand a = left_operand(x.layout());
+  const MatrixOperand b = right_operand(y.layout());
+  if (x.numel() == 0 || y.numel() == 0) return std::nullopt;
+  fold_batch(a, b, x.layout());
+  const Dims batch = broadcast(a.batch, b.batch, "matmul");
+  PlacedProduct product;
+  product.dtype_ = x.dtype();
+  product.rows_ = a.rows;
+  product.columns_ = b.columns;
+  product.depth_ = a.columns;
+  product.a_ = {a.row_stride, a.column_stride};
+  product.b_ = {b.row_stride, b.column_stride};
+  product.left_ = starts(a, batch);
+  product.right_ = starts(b, batch);
+  return product;
+}
+
+template <class T>
+void PlacedProduct::multiply_at(const std::byte* a, const std::byte* b, std::byte* result) const {
+  SmallVector<Product<T>, 1> products;
+  products.reserve(left_.size());
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    products.push_back({{reinterpret_cast<const T*>(a) + left_[i], a_.row, a_.column},
+                        {reinterpret_cast<const T*>(b) + right_[i], b_.row, b_.column},
+                        reinterpret_cast<T*>(result) + static_cast<std::int64_t>(i) * rows_ * columns_});
+  }
+  multiply<T>(products, rows_, columns_, depth_);
+}
+
+void PlacedProduct::run(const std::byte* a, const std::byte* b, std::byte* result) const {
+  dtype_ == DType::F32 ? multiply_at<float>(a, b, result) : multiply_at<double>(a, b, result);
+}
+
 void add_bias(const Tensor& product, const Tensor& bias) {
   if (product.numel() == 0) return;
   const Tensor rows = rows_of(product, bias);

@@ -1,6 +1,8 @@
 // Owns products of tensors on the CPU: batches, broadcasting and half precision, on top of gemm.
 #pragma once
 
+#include <optional>
+
 #include "tensor/cpu/result_pieces.h"
 
 namespace kiln::cpu {
@@ -9,6 +11,29 @@ namespace kiln::cpu {
 // multiplied in f32 and the result rounded once, large ones of bf16 by the library's own products (see
 // tensor/cpu/onednn_product.h); they are not handed out in pieces.
 Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
+
+// A product of operands that lie alike in every call, wherever that is: what `matmul` finds out of their
+// layouts is known.
+class PlacedProduct {
+ public:
+  // Of f32 and f64, as `matmul` computes them. Nothing: of other dtypes, of columns and rows, and where there
+  // are no elements.
+  static std::optional<PlacedProduct> of(const Tensor& a, const Tensor& b);
+  // From the first elements of the operands on to those of the result, which is contiguous.
+  void run(const std::byte* a, const std::byte* b, std::byte* result) const;
+
+ private:
+  template <class T>
+  void multiply_at(const std::byte* a, const std::byte* b, std::byte* result) const;
+
+  DType dtype_ = DType::F32;
+  std::int64_t rows_ = 0, columns_ = 0, depth_ = 0;
+  struct Strides {
+    std::int64_t row = 0, column = 0;
+  };
+  Strides a_, b_;
+  SmallVector<std::int64_t, 1> left_, right_;  // where matrices start, in elements
+};
 
 // Whether operands of these sizes are columns and rows, whose products `matmul` gives one by one: as `mul`
 // does, to the bit.

@@ -1,0 +1,141 @@
+#include "jit/replay.h"
+
+#include <algorithm>
+
+#include "tensor/cpu/copy.h"
+#include "tensor/levels/level.h"
+#include "tensor/parallel.h"
+#include "tensor/tape/recompute.h"
+#include "tensor/tape/record.h"
+
+namespace kiln::jit {
+namespace {
+
+std::atomic<int> calls_before = 3;
+
+}  // namespace
+
+int replays_after() { return calls_before; }
+void set_replays_after(int calls) { calls_before = calls; }
+
+bool Replay::fits(Inputs arguments, Given given) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& x = arguments[i];
+    const TensorType& type = types_[i];
+    if (x.impl()->wrapper || x.strides() != strides_[i] || x.sizes() != type.sizes ||
+        x.dtype() != type.dtype || x.is_number() != type.is_number)
+      return false;
+  }
+  return std::all_of(moving_.begin(), moving_.end(), [&given](Moving& each) {
+    const Layout to = std::move(each.op->view(each.from, *given.attrs[each.attrs]).front());
+    each.bytes = to.offset * each.item;
+    return to.sizes == each.to.sizes && to.strides == each.to.strides;
+  });
+}
+
+Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
+  struct Ended {
+    ~Ended() { replay.end(); }
+    Replay& replay;
+  } const ended{*this};
+  begin(arguments, given);
+  if (taken != nullptr) taken->clear();
+  for (Timed& each : operations_) {
+    for (std::uint32_t i = each.begins.begin; i < each.begins.end; ++i) {
+      const Fresh& fresh = fresh_[i];
+      tensors_[fresh.tensor] = Tensor::empty(fresh.type.sizes, fresh.type.dtype, fresh.type.device);
+      bases_[fresh.memory] = tensors_[fresh.tensor].storage()->data();
+    }
+    carry_out(each.operation, given);
+    for (std::uint32_t i = each.lets_go.begin; i < each.lets_go.end; ++i) tensors_[let_go_[i]] = Tensor();
+  }
+  return operands(outputs_);
+}
+
+void Replay::begin(Inputs arguments, Given given) {
+  for (const Arriving& each : arriving_) {
+    const Tensor& x = each.source.table == Table::Argument ? arguments[each.source.index]
+                                                           : given.prebuilt[each.source.index];
+    tensors_[each.tensor] = x;
+    bases_[each.memory] = x ? const_cast<std::byte*>(x.raw()) : nullptr;
+  }
+}
+
+void Replay::end() {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!is_kept_[i]) tensors_[i] = Tensor();
+  }
+  laid_out_.clear();
+}
+
+Tensors Replay::operands(std::span<const std::uint32_t> numbers) const {
+  Tensors found;
+  found.reserve(numbers.size());
+  for (const std::uint32_t each : numbers) found.push_back(tensors_[each]);
+  return found;
+}
+
+void Replay::carry_out(Operation& operation, Given given) {
+  if (auto* const kernel = std::get_if<KernelOp>(&operation)) {
+    run(*kernel);
+  } else if (const auto* const product = std::get_if<ProductOp>(&operation)) {
+    product->product.run(at(product->a), at(product->b), at(product->result));
+  } else if (const auto* const view = std::get_if<ViewOp>(&operation)) {
+    bases_[view->memory] = at(view->of) + moving_[view->moving].bytes;
+  } else if (const auto* const into = std::get_if<IntoOp>(&operation)) {
+    into->op->into(*into->op, operands(into->operands), *given.attrs[into->attrs], tensors_[into->result]);
+  } else {
+    run(std::get<BindOp>(operation), given);
+  }
+}
+
+void Replay::run(KernelOp& op) {
+  ElementRun& run = op.kernel.run;
+  for (std::size_t k = 0; k < op.loads.size(); ++k) run.place_load(k, at(op.loads[k]));
+  for (std::size_t k = 0; k < op.stores.size(); ++k) run.place_output(k, at(op.stores[k]));
+  const std::int64_t count = op.kernel.count;
+  if (count <= op.grain) {
+    run.piece(0, count);
+    return;
+  }
+  const std::int64_t unit = run.unit(op.grain);
+  parallel_for(count / unit, op.grain / unit,
+               [&](std::int64_t begin, std::int64_t end) { run.piece(begin * unit, end * unit); });
+}
+
+void Replay::run(const BindOp& op, Given given) {
+  Tensors made = kiln::bind(*op.op, operands(op.operands), *given.attrs[op.attrs]);
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    const BindOp::Result& result = op.results[k];
+    if (result.memory && !made[k].is_contiguous()) {
+      laid_out_.push_back(cpu::contiguous_copy(made[k], made[k].dtype()));
+      bases_[*result.memory] = const_cast<std::byte*>(laid_out_.back().raw());
+    } else if (result.memory) {
+      bases_[*result.memory] = const_cast<std::byte*>(made[k].raw());
+    }
+    tensors_[result.tensor] = std::move(made[k]);
+  }
+}
+
+std::optional<Tensors> Replays::run(const Graph& graph, const Plan& plan, Given given, Inputs arguments,
+                                    Tensors* taken) {
+  if (!is_possible_.load(std::memory_order_relaxed) || levels::top != nullptr || tape::Recompute::is_near())
+    return std::nullopt;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || tape::sees(arguments)) return std::nullopt;
+  if (!latest_ || !latest_->fits(arguments, given)) {
+    const bool is_due = ++calls_ > (latest_ ? kMostMisfits : replays_after());
+    if (!is_due || made_ == kMostMade) return std::nullopt;
+    ++made_;
+    latest_ = Replay::make(graph, plan, given, arguments);
+    if (!latest_ || !latest_->fits(arguments, given)) {
+      is_possible_ = false;
+      return std::nullopt;
+    }
+  }
+  calls_ = 0;
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return latest_->run(arguments, taken, given);
+}
+
+}  // namespace kiln::jit

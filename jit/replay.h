@@ -1,0 +1,153 @@
+// Owns replays: calls of small graphs that were done before with operands that lay alike. What such a call
+// needs to know beside its elements is worked out once; what is left are its kernels, with other addresses.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "jit/elementwise_kernel.h"
+#include "jit/plan.h"
+#include "tensor/cpu/matmul.h"
+
+namespace kiln::jit {
+
+// What a plan is given for the values of its symbols: attributes by application, and what is the same in
+// every call.
+struct Given {
+  std::span<const Attrs* const> attrs;
+  std::span<const Tensor> prebuilt;
+};
+
+class Replay {
+ public:
+  // May calls of this plan be replayed? They have results of known sizes and no effects, and only views
+  // follow its symbols.
+  static bool is_possible(const Graph& graph, const Plan& plan);
+  // For calls with arguments that lie as these do. Null: it is too large to keep memory for.
+  static std::unique_ptr<Replay> make(const Graph& graph, const Plan& plan, Given given, Inputs arguments);
+
+  // Do they lie as those that it was made for, and what is seen through views of them as well?
+  bool fits(Inputs arguments, Given given);
+  // Of arguments that fit, with what that found out. Lets go of them, if they are `taken`, when all is read.
+  Tensors run(Inputs arguments, Tensors* taken, Given given);
+
+ private:
+  friend class ReplayMaker;
+
+  // Memory that values lie in. Addresses are counted from the first element of the value that it was made
+  // for.
+  struct Place {
+    std::uint32_t memory = 0;
+    std::ptrdiff_t bytes = 0;
+  };
+  struct KernelOp {
+    ElementwiseKernel::Unplaced kernel;
+    std::int64_t grain = 1;
+    SmallVector<Place, 8> loads;
+    SmallVector<Place, 4> stores;
+  };
+  struct ProductOp {
+    cpu::PlacedProduct product;
+    Place a, b, result;
+  };
+  // Ops with tensors as operands, by their numbers: into one of them, or with results of their own.
+  struct IntoOp {
+    const Op* op = nullptr;
+    std::uint32_t attrs = 0;
+    SmallVector<std::uint32_t, 4> operands;
+    std::uint32_t result = 0;
+  };
+  struct BindOp {
+    const Op* op = nullptr;
+    std::uint32_t attrs = 0;
+    SmallVector<std::uint32_t, 4> operands;
+    struct Result {
+      std::uint32_t tensor = 0;
+      std::optional<std::uint32_t> memory{};  // contiguous; none: nobody asks where it lies
+    };
+    SmallVector<Result, 2> results;
+  };
+  // A view that lies elsewhere in each call.
+  struct ViewOp {
+    std::uint32_t moving = 0;  // of `moving_`
+    Place of;
+    std::uint32_t memory = 0;
+  };
+  using Operation = std::variant<KernelOp, ProductOp, IntoOp, BindOp, ViewOp>;
+  struct Timed {
+    Operation operation;
+    Range begins;   // of `fresh_`: what is made for its results
+    Range lets_go;  // of `let_go_`
+  };
+  // A view that follows symbols, from the first elements of its operand on.
+  struct Moving {
+    const Op* op = nullptr;
+    std::uint32_t attrs = 0;
+    Layout from, to;
+    std::ptrdiff_t item = 1;
+    std::ptrdiff_t bytes = 0;  // where it begins in the call under way
+  };
+  struct Arriving {
+    Source source;  // an argument, or prebuilt
+    std::uint32_t tensor = 0, memory = 0;
+  };
+  struct Fresh {
+    TensorType type;
+    std::uint32_t tensor = 0, memory = 0;
+  };
+
+  std::byte* at(Place place) const { return bases_[place.memory] + place.bytes; }
+  void begin(Inputs arguments, Given given);
+  void end();
+  void carry_out(Operation& operation, Given given);
+  void run(KernelOp& op);
+  void run(const BindOp& op, Given given);
+  Tensors operands(std::span<const std::uint32_t> numbers) const;
+
+  std::vector<TensorType> types_;  // of the arguments
+  std::vector<Dims> strides_;
+  std::vector<Timed> operations_;
+  std::vector<Moving> moving_;
+  std::vector<Arriving> arriving_;
+  std::vector<Fresh> fresh_;
+  std::vector<std::uint32_t> let_go_;   // tensors
+  std::vector<std::uint32_t> outputs_;  // likewise
+  std::vector<Tensor> tensors_;         // by number: what is kept, and what a call has put there
+  std::vector<bool> is_kept_;
+  std::vector<std::byte*> bases_;  // by memory
+  Tensors laid_out_;               // results that lie otherwise, row by row
+};
+
+// The replays of an executable: one is made when it has been called a few times, and used by one thread at a
+// time.
+class Replays {
+ public:
+  Replays(const Graph& graph, const Plan& plan) : is_possible_(Replay::is_possible(graph, plan)) {}
+  // Nothing: the call is to be done as ever. `taken`: the arguments, if they are the callee's to let go of.
+  std::optional<Tensors> run(const Graph& graph, const Plan& plan, Given given, Inputs arguments,
+                             Tensors* taken);
+  std::int64_t count() const {
+    return count_.load(std::memory_order_relaxed);
+  }  // of calls that were replayed
+
+ private:
+  static constexpr int kMostMisfits = 64;  // in a row, before another is made
+  static constexpr int kMostMade = 4;
+
+  std::atomic<bool> is_possible_;
+  std::mutex mutex_;
+  std::unique_ptr<Replay> latest_;
+  int calls_ = 0;  // since one fitted
+  int made_ = 0;
+  std::atomic<std::int64_t> count_{0};
+};
+
+// How many calls are done as ever before one is replayed: fewer in tests.
+int replays_after();
+void set_replays_after(int calls);
+
+}  // namespace kiln::jit

@@ -1,0 +1,451 @@
+// How it is worked out what a replay does: types and layouts go through the plan, no elements do.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "jit/custom.h"
+#include "jit/evaluate.h"
+#include "jit/exposure.h"
+#include "jit/fused.h"
+#include "jit/replay.h"
+#include "jit/shape_rules.h"
+#include "tensor/ops/pointwise.h"
+
+namespace kiln::jit {
+namespace {
+
+constexpr std::ptrdiff_t kMostBytes = 1 << 20;  // of all values that a call makes
+
+bool is_view(const Step& step) { return step.node->is_view(); }
+
+bool follows_symbols(const Plan& plan, const Step& step) {
+  return has_symbols(plan.applications[step.attrs].attrs);
+}
+
+bool is_repeatable(const Plan& plan, const Step& step) {
+  if (step.kind != Step::Kind::Apply || step.node == nullptr) return false;
+  const Node& node = *step.node;
+  if (is_view(step)) return true;
+  // What shares an operand's memory here and there, or is a function of the program, may be kept by somebody.
+  const bool is_fresh = node.form == Form::Write ? !node.rebinds() : !may_share_operand(node);
+  return is_fresh && !follows_symbols(plan, step) && custom_function(*step.op) == nullptr;
+}
+
+}  // namespace
+
+bool Replay::is_possible(const Graph& graph, const Plan& plan) {
+  const auto is_known = [](const jit::Value& each) { return !has_symbols(each.type.sizes); };
+  const auto repeatable = [&plan](const Step& step) { return is_repeatable(plan, step); };
+  return plan.effects.empty() && plan.bases.empty() && !plan.steps.empty() &&
+         std::all_of(plan.steps.begin(), plan.steps.end(), repeatable) &&
+         std::all_of(plan.products.begin(), plan.products.end(), repeatable) &&
+         std::all_of(graph.values.begin(), graph.values.end(), is_known) &&
+         std::none_of(plan.outputs.begin(), plan.outputs.end(),
+                      [](const Output& each) { return each.is_number; });
+}
+
+class ReplayMaker {
+ public:
+  ReplayMaker(const Graph& graph, const Plan& plan, Given given, Inputs arguments)
+      : graph_(graph), plan_(plan), given_(given), arguments_(arguments), frame_(plan.frame_size, kNone) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::size_t id = value_of({Table::Argument, static_cast<std::uint32_t>(i)});
+      if (i < plan.taken.size()) frame_[plan.taken[i]] = id;
+    }
+  }
+
+  std::unique_ptr<Replay> run() {
+    for (const Step& step : plan_.steps) {
+      if (step.product >= 0) note(plan_.products[static_cast<std::size_t>(step.product)]);
+      note(step);
+    }
+    for (const Output& each : plan_.outputs) results_.push_back(value_of(each.source));
+    if (bytes_ > kMostBytes) return nullptr;
+    choose();
+    for (std::size_t n = 0; n < noted_.size(); ++n) emit(n);
+    return finish();
+  }
+
+ private:
+  using Place = Replay::Place;
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  // Where a value lies: as an argument, what is prebuilt, or for each call anew; as its own part of a
+  // replay's memory; or in that of another value.
+  enum class Home : std::uint8_t { Arriving, Fresh, Kept, Bound };
+  struct Value {
+    Tensor tensor;               // without elements, unless it arrives
+    std::size_t root;            // whose memory it lies in: itself, unless a view
+    std::size_t joined = kNone;  // of a root: what it is a part of from the start, and where there
+    std::ptrdiff_t shift = 0;    // in bytes
+    Home home = Home::Kept;
+    bool as_tensor = false;    // some op or the caller is given it as a tensor
+    std::size_t last_use = 0;  // of the memory of a root
+    bool is_given_back = false;
+    Source source{};             // of what arrives
+    std::size_t number = kNone;  // as a tensor of the replay
+    std::size_t memory = kNone;
+  };
+  // Alias, Join: there is nothing to do, of what lies in another's memory and of what others lie in.
+  enum class How : std::uint8_t { Alias, Kernel, Product, Into, Join, View, Bind };
+  struct Noted {
+    const Step* step;
+    std::vector<std::size_t> operands, results;
+    How how = How::Bind;
+  };
+
+  // ---- The values ----
+
+  std::size_t value_of(Source source) {
+    if (source.table == Table::Frame) return frame_[source.index];
+    const std::pair key{source.table, source.index};
+    const auto [found, is_new] = arriving_.try_emplace(key, values_.size());
+    if (is_new) {
+      Value value;
+      value.tensor =
+          source.table == Table::Argument ? arguments_[source.index] : given_.prebuilt[source.index];
+      value.root = values_.size();
+      value.home = Home::Arriving;
+      value.source = source;
+      values_.push_back(std::move(value));
+    }
+    return found->second;
+  }
+
+  void note(const Step& step) {
+    Noted noted{&step, {}, {}};
+    for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i)
+      noted.operands.push_back(value_of(plan_.operands[i]));
+    const Tensors made = results_of(step, noted.operands);
+    const bool is_alias = is_view(step) && !follows_symbols(plan_, step);
+    for (std::uint32_t k = 0; k < made.size(); ++k) {
+      Value value;
+      value.tensor = made[k];
+      value.root = is_alias ? values_[noted.operands[0]].root : values_.size();
+      if (is_view(step)) value.home = Home::Bound;
+      noted.results.push_back(values_.size());
+      frame_[plan_.slots[step.results.begin + k]] = values_.size();
+      values_.push_back(std::move(value));
+      if (!is_view(step)) bytes_ += bytes_of(noted.results.back());
+    }
+    noted.how = is_alias ? How::Alias : is_view(step) ? How::View : way_of(noted);
+    noted_.push_back(std::move(noted));
+  }
+  Tensors results_of(const Step& step, const std::vector<std::size_t>& operands) const {
+    if (is_view(step))
+      return kiln::bind(*step.op, {&values_[operands[0]].tensor, 1}, *given_.attrs[step.attrs]);
+    Tensors made;
+    for (const ValueId id : step.node->outputs) {
+      const TensorType type = evaluate(graph_.values[static_cast<std::size_t>(id)].type, {});
+      made.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
+    }
+    return made;
+  }
+
+  How way_of(const Noted& noted) {
+    const Op& op = *noted.step->op;
+    const auto tensor = [this](std::size_t id) -> const Tensor& { return values_[id].tensor; };
+    const auto is_empty = [&](std::size_t id) { return tensor(id).numel() == 0; };
+    if (std::any_of(noted.results.begin(), noted.results.end(), is_empty)) return How::Bind;
+    if (const ElementwiseKernel* const kernel = elementwise_kernel_of(op))
+      return kernel->is_plain() && unplaced(*kernel, noted) ? How::Kernel : How::Bind;
+    if (op.name() == "matmul" && cpu::PlacedProduct::of(tensor(noted.operands[0]), tensor(noted.operands[1])))
+      return How::Product;
+    if (op.name() == "cat" && may_join(noted)) return How::Join;
+    return op.pointwise != nullptr && op.into != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
+  }
+
+  // Is one operand after the other a block of the result, so that each could be made there?
+  bool may_join(const Noted& noted) const {
+    const Tensor& whole = values_[noted.results[0]].tensor;
+    const auto dim = static_cast<std::size_t>(
+        wrap_dim(given_.attrs[noted.step->attrs]->get<std::int64_t>("dim"), whole.rank(), "cat"));
+    const auto around = std::span(whole.sizes()).first(dim);
+    bool fits = std::all_of(around.begin(), around.end(), [](Dim d) { return d == 1; });
+    std::ptrdiff_t bytes = 0;
+    for (auto id = noted.operands.begin(); id != noted.operands.end(); ++id) {
+      fits = fits && values_[*id].tensor.dtype() == whole.dtype() && values_[*id].tensor.is_contiguous() &&
+             std::find(noted.operands.begin(), id, *id) == id;
+      bytes += bytes_of(*id);
+    }
+    return fits && bytes == bytes_of(noted.results[0]);
+  }
+
+  std::optional<ElementwiseKernel::Unplaced> unplaced(const ElementwiseKernel& kernel,
+                                                      const Noted& noted) const {
+    std::vector<Tensor> inputs;
+    for (const std::size_t id : noted.operands) inputs.push_back(values_[id].tensor);
+    return kernel.unplaced(inputs, given_.attrs[noted.step->attrs]->get<Dims>("symbols"));
+  }
+
+  // ---- Where values lie ----
+
+  // What leaves the call is made anew each time, and what ops and the caller are given are tensors.
+  void choose() {
+    for (const std::size_t id : results_) {
+      Value& root = values_[values_[id].root];
+      if (root.home == Home::Kept) root.home = Home::Fresh;
+      values_[id].as_tensor = true;
+    }
+    do {
+      find_tensors();
+    } while (!join_all());
+    for (std::size_t n = 0; n < noted_.size(); ++n) {
+      for (const std::size_t id : noted_[n].operands) values_[home_of(id)].last_use = n;
+      for (const std::size_t id : noted_[n].results) values_[home_of(id)].last_use = n;
+    }
+    // What lies elsewhere in each call lies in the memory of its operand all the same.
+    for (auto each = noted_.rbegin(); each != noted_.rend(); ++each) {
+      if (!is_view(*each->step)) continue;
+      std::size_t& last = values_[home_of(each->operands[0])].last_use;
+      for (const std::size_t id : each->results) last = std::max(last, values_[home_of(id)].last_use);
+    }
+  }
+
+  // The last first: a view that is a tensor is of a tensor.
+  void find_tensors() {
+    for (auto each = noted_.rbegin(); each != noted_.rend(); ++each) {
+      const bool as_tensors = std::any_of(each->results.begin(), each->results.end(),
+                                          [this](std::size_t id) { return values_[id].as_tensor; });
+      if (as_tensors && (each->how == How::Alias || each->how == How::View)) each->how = How::Bind;
+      if (each->how == How::Bind && !is_view(*each->step)) {
+        for (const std::size_t id : each->results) values_[id].home = Home::Bound;
+      }
+      if (each->how != How::Into && each->how != How::Bind) continue;
+      for (const std::size_t id : each->operands) values_[id].as_tensor = true;
+      for (const std::size_t id : each->results) values_[id].as_tensor = true;
+    }
+  }
+
+  // False: some operands are tensors of their own, leave the call, or are in another block: these are joined
+  // as ever.
+  bool join_all() {
+    bool all = true;
+    std::set<std::size_t> parts;
+    for (Noted& each : noted_) {
+      if (each.how != How::Join) continue;
+      const bool fits = std::all_of(each.operands.begin(), each.operands.end(), [&](std::size_t id) {
+        const Value& part = values_[id];
+        return part.root == id && part.home == Home::Kept && !part.as_tensor && parts.insert(id).second;
+      });
+      if (fits) continue;
+      each.how = How::Bind;
+      all = false;
+    }
+    if (!all) return false;
+    for (const Noted& each : noted_) {
+      if (each.how == How::Join) join(each);
+    }
+    return true;
+  }
+  void join(const Noted& noted) {
+    std::ptrdiff_t shift = 0;
+    for (const std::size_t id : noted.operands) {
+      values_[id].joined = noted.results[0];
+      values_[id].shift = shift;
+      shift += bytes_of(id);
+    }
+  }
+  std::ptrdiff_t bytes_of(std::size_t id) const {
+    const Tensor& x = values_[id].tensor;
+    return x.numel() * static_cast<std::ptrdiff_t>(size_of(x.dtype()));
+  }
+  // Whose memory a value lies in, in the end.
+  std::size_t home_of(std::size_t id) const {
+    std::size_t home = values_[id].root;
+    while (values_[home].joined != kNone) home = values_[home].joined;
+    return home;
+  }
+
+  std::uint32_t number(std::size_t id) {
+    Value& value = values_[id];
+    if (value.number == kNone) {
+      value.number = replay_->tensors_.size();
+      replay_->tensors_.emplace_back();
+      replay_->is_kept_.push_back(false);
+    }
+    return static_cast<std::uint32_t>(value.number);
+  }
+  std::uint32_t memory(std::size_t root) {
+    Value& value = values_[root];
+    if (value.memory == kNone) {
+      value.memory = replay_->bases_.size();
+      replay_->bases_.push_back(nullptr);
+      if (value.home == Home::Arriving)
+        replay_->arriving_.push_back({value.source, number(root), narrow(value.memory)});
+      if (value.home == Home::Fresh)
+        replay_->fresh_.push_back({value.tensor.type(), number(root), narrow(value.memory)});
+    }
+    return narrow(value.memory);
+  }
+  static std::uint32_t narrow(std::size_t n) { return static_cast<std::uint32_t>(n); }
+
+  // Where a tensor's first element lies, or what is so many bytes from where its memory begins.
+  Place place_of(std::size_t id) { return place_at(id, first_byte(id)); }
+  Place place_at(std::size_t id, std::ptrdiff_t bytes) {
+    std::size_t home = values_[id].root;
+    bytes -= first_byte(home);
+    for (; values_[home].joined != kNone; home = values_[home].joined) bytes += values_[home].shift;
+    return {memory(home), bytes};
+  }
+  std::ptrdiff_t first_byte(std::size_t id) const {
+    const Tensor& x = values_[id].tensor;
+    return x.offset() * static_cast<std::ptrdiff_t>(size_of(x.dtype()));
+  }
+
+  // Memory of the replay's own: what earlier values had, of which all is read, where it is as much.
+  void keep(std::size_t id) {
+    Value& value = values_[id];
+    if (value.home != Home::Kept || value.number != kNone) return;
+    std::vector<Tensor>& free = free_[bytes_of(id)];
+    const TensorType type = value.tensor.type();
+    Tensor kept;
+    if (free.empty()) {
+      kept = Tensor::empty(type.sizes, type.dtype, type.device);
+    } else {
+      kept = Tensor::from_storage(free.back().storage(), value.tensor.layout(), type.dtype);
+      free.pop_back();
+    }
+    replay_->bases_[memory(id)] = kept.storage()->data();
+    const std::uint32_t at = number(id);
+    replay_->tensors_[at] = std::move(kept);
+    replay_->is_kept_[at] = true;
+  }
+  // What all has been read of: its memory is free for others, or whoever has it may be let go of.
+  void let_go(std::size_t n) {
+    const auto give = [&](std::size_t id) {
+      const std::size_t home = home_of(id);
+      if (values_[home].last_use != n) return;
+      const bool leaves = std::any_of(results_.begin(), results_.end(),
+                                      [&](std::size_t each) { return home_of(each) == home; });
+      if (leaves) return;
+      for (const std::size_t each : {id, home}) {
+        const std::size_t at = values_[each].number;
+        if (at != kNone && !replay_->is_kept_[at]) replay_->let_go_.push_back(narrow(at));
+      }
+      Value& value = values_[home];
+      if (value.home != Home::Kept || value.number == kNone || value.is_given_back) return;
+      free_[bytes_of(home)].push_back(replay_->tensors_[value.number]);
+      value.is_given_back = true;
+    };
+    for (const std::size_t id : noted_[n].operands) give(id);
+    for (const std::size_t id : noted_[n].results) give(id);
+  }
+
+  // ---- What the replay does ----
+
+  void emit(std::size_t n) {
+    const Noted& noted = noted_[n];
+    const std::size_t fresh = replay_->fresh_.size(), gone = replay_->let_go_.size();
+    for (const std::size_t id : noted.results) keep(home_of(id));
+    std::optional<Replay::Operation> operation = operation_of(noted);
+    let_go(n);
+    // What comes to an end where there is nothing to do does so with the operation before.
+    if (!operation && !replay_->operations_.empty())
+      replay_->operations_.back().lets_go.end = narrow(replay_->let_go_.size());
+    if (operation) {
+      replay_->operations_.push_back({std::move(*operation),
+                                      {narrow(fresh), narrow(replay_->fresh_.size())},
+                                      {narrow(gone), narrow(replay_->let_go_.size())}});
+    }
+  }
+
+  std::optional<Replay::Operation> operation_of(const Noted& noted) {
+    switch (noted.how) {
+      case How::Alias:
+      case How::Join:
+        return std::nullopt;
+      case How::Kernel:
+        return kernel(noted);
+      case How::Product:
+        return product(noted);
+      case How::Into:
+        return into(noted);
+      case How::View:
+        return view(noted);
+      case How::Bind:
+        break;
+    }
+    return bound(noted);
+  }
+
+  Replay::KernelOp kernel(const Noted& noted) {
+    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
+    Replay::KernelOp op{*unplaced(kernel, noted), kernel.grain(), {}, {}};
+    const ElementRun& run = op.kernel.run;
+    const std::vector<Load>& loads = kernel.lowered().passes[0].loads;
+    for (std::size_t k = 0; k < loads.size(); ++k)
+      op.loads.push_back(
+          place_at(noted.operands[static_cast<std::size_t>(loads[k].input)], run.load_bytes(k)));
+    for (std::size_t k = 0; k < noted.results.size(); ++k)
+      op.stores.push_back(place_at(noted.results[k], run.output_bytes(k)));
+    return op;
+  }
+  Replay::ProductOp product(const Noted& noted) {
+    const std::size_t a = noted.operands[0], b = noted.operands[1];
+    return {*cpu::PlacedProduct::of(values_[a].tensor, values_[b].tensor), place_of(a), place_of(b),
+            place_of(noted.results[0])};
+  }
+  Replay::IntoOp into(const Noted& noted) {
+    Replay::IntoOp op{noted.step->op, noted.step->attrs, {}, 0};
+    for (const std::size_t id : noted.operands) op.operands.push_back(given(id));
+    memory(noted.results[0]);
+    op.result = number(noted.results[0]);
+    return op;
+  }
+  Replay::ViewOp view(const Noted& noted) {
+    return {moving(noted), place_of(noted.operands[0]), memory(noted.results[0])};
+  }
+  Replay::BindOp bound(const Noted& noted) {
+    Replay::BindOp op{noted.step->op, noted.step->attrs, {}, {}};
+    for (const std::size_t id : noted.operands) op.operands.push_back(given(id));
+    for (const std::size_t id : noted.results) {
+      op.results.push_back({number(id)});
+      if (values_[id].root == id) op.results.back().memory = memory(id);
+    }
+    if (is_view(*noted.step) && follows_symbols(plan_, *noted.step)) moving(noted);
+    return op;
+  }
+  // That it lies as it does now is seen to before each call.
+  std::uint32_t moving(const Noted& noted) {
+    const Tensor& from = values_[noted.operands[0]].tensor;
+    const Tensor& to = values_[noted.results[0]].tensor;
+    Replay::Moving made{noted.step->op, noted.step->attrs, from.layout(), to.layout(),
+                        static_cast<std::ptrdiff_t>(size_of(to.dtype()))};
+    made.from.offset = 0;
+    replay_->moving_.push_back(std::move(made));
+    return narrow(replay_->moving_.size() - 1);
+  }
+  // The tensor of an operand: of what arrives, too.
+  std::uint32_t given(std::size_t id) {
+    if (values_[id].root == id) memory(id);
+    return number(id);
+  }
+  std::unique_ptr<Replay> finish() {
+    for (const std::size_t id : results_) replay_->outputs_.push_back(given(id));
+    for (const Tensor& each : arguments_) {
+      replay_->types_.push_back(each.type());
+      replay_->strides_.push_back(each.strides());
+    }
+    return std::move(replay_);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Given given_;
+  const Inputs arguments_;
+  std::vector<std::size_t> frame_;  // values, by slot
+  std::map<std::pair<Table, std::uint32_t>, std::size_t> arriving_;
+  std::vector<Value> values_;
+  std::vector<Noted> noted_;
+  std::vector<std::size_t> results_;
+  std::ptrdiff_t bytes_ = 0;
+  std::map<std::ptrdiff_t, std::vector<Tensor>> free_;  // by bytes
+  std::unique_ptr<Replay> replay_ = std::make_unique<Replay>();
+};
+
+std::unique_ptr<Replay> Replay::make(const Graph& graph, const Plan& plan, Given given, Inputs arguments) {
+  return ReplayMaker(graph, plan, given, arguments).run();
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,302 @@
+// Calls that are replayed give what other calls give: random programs, every op, operands that lie otherwise,
+// memory that is kept from call to call.
+#include "jit/replay.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "jit/evaluate.h"
+#include "jit/executable.h"
+#include "jit/passes/passes.h"
+#include "jit/pipeline.h"
+#include "jit/text.h"
+#include "tensor/levels/grad_level.h"
+#include "tensor/memory.h"
+#include "tests/jit/fused_support.h"
+#include "tests/jit/graphs.h"
+#include "tests/jit/programs.h"
+#include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::testing;
+
+namespace {
+
+// From the first call on, for a scope.
+class AtOnce {
+ public:
+  AtOnce() { set_replays_after(0); }
+  ~AtOnce() { set_replays_after(before_); }
+  AtOnce(const AtOnce&) = delete;
+  AtOnce& operator=(const AtOnce&) = delete;
+
+ private:
+  int before_ = replays_after();
+};
+
+Graph kernels_of_graph(const Graph& graph) { return reinplace(fuse(before_kernels(graph)).graph); }
+
+// Each call on other elements; what earlier calls gave stays what it was.
+std::int64_t check_calls(const Graph& graph, const std::vector<Tensors>& calls) {
+  const AtOnce at_once;
+  const auto executable = Executable::make(kernels_of_graph(graph));
+  std::vector<Tensors> expected, found;
+  for (const Tensors& each : calls) {
+    expected.push_back(evaluate(graph, each));
+    found.push_back(executable->run(each));
+  }
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    REQUIRE(found[c].size() == expected[c].size());
+    for (std::size_t k = 0; k < found[c].size(); ++k) {
+      INFO("call " << c << ", result " << k << "\n" << print_graph(executable->graph()));
+      CHECK(same_bits(found[c][k], expected[c][k]));
+      CHECK((found[c][k].strides() == expected[c][k].strides() || found[c][k].numel() == 0));
+    }
+  }
+  return executable->replays();
+}
+
+Tensors filled(std::initializer_list<Dims> sizes, int seed, DType dtype = DType::F32) {
+  Tensors made;
+  for (const Dims& each : sizes) made.push_back(values(each, dtype, seed++));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("random programs replayed", "[jit][replay]") {
+  const AtOnce at_once;
+  std::int64_t replays = 0;
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    const Graph program = jit::testing::random_program(seed);
+    INFO("seed " << seed);
+    try {
+      const Graph functional = functionalize(expand_views(program));
+      for (const Graph& each : {functional, reinplace(functional)}) {
+        const auto executable = Executable::make(each);
+        const auto run = [&](Inputs arguments) { return executable->run(arguments); };
+        for (int call = 0; call < 3; ++call) {
+          const std::string difference = jit::testing::difference(program, run);
+          INFO(difference << " in call " << call << "\n" << print_graph(each));
+          REQUIRE(difference.empty());
+        }
+        replays += executable->replays();
+      }
+    } catch (const OpError& error) {
+      if (error.kind() != ErrorKind::Capture) throw;
+    }
+  }
+  CHECK(replays > 300);
+}
+
+TEST_CASE("random graphs of all ops replayed as kernels", "[jit][replay]") {
+  const AtOnce at_once;
+  std::int64_t replays = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Graph graph = jit::testing::random_graph(seed, 8);
+    const bool is_chance = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& each) {
+      return !each.is_constant() && each.op->name().find("empty") != std::string_view::npos;
+    });
+    if (is_chance) continue;
+    const std::vector<Tensor> arguments = jit::testing::arguments_of(graph);
+    const auto executable = Executable::make(kernels_of_graph(graph));
+    const auto outcome = [&](const jit::testing::Run& run) -> std::pair<std::string, Tensors> {
+      kiln::seed(seed);
+      try {
+        return {"", run(arguments)};
+      } catch (const OpError& error) {
+        return {error.message(), {}};
+      }
+    };
+    const auto expected = outcome([&](Inputs given) { return evaluate(graph, given); });
+    for (int call = 0; call < 3; ++call) {
+      const auto found = outcome([&](Inputs given) { return executable->run(given); });
+      INFO("seed " << seed << " call " << call << "\n" << print_graph(executable->graph()));
+      CHECK(found.first.empty() ==
+            expected.first.empty());  // kernels are of the steps of ops, which say it otherwise
+      REQUIRE(found.second.size() == expected.second.size());
+      for (std::size_t k = 0; k < found.second.size(); ++k)
+        CHECK(same_bits(found.second[k], expected.second[k]));
+    }
+    replays += executable->replays();
+  }
+  CHECK(replays > 100);
+}
+
+TEST_CASE("every op replayed, absent operands and all", "[jit][replay]") {
+  const AtOnce at_once;
+  std::int64_t replays = 0;
+  jit::testing::for_each_sample([&](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
+    if (op.name().find("empty") != std::string_view::npos) return;
+    INFO(print_graph(graph));
+    const std::vector<Tensor> arguments = jit::testing::present(inputs);
+    kiln::seed(1);
+    const Tensors expected = evaluate(graph, arguments);
+    const auto executable = Executable::make(graph);
+    for (int call = 0; call < 2; ++call) {
+      kiln::seed(1);
+      const Tensors found = executable->run(arguments);
+      REQUIRE(found.size() == expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        CHECK(same_bits(found[k], expected[k]));
+        CHECK((found[k].numel() == 0 || found[k].strides() == expected[k].strides()));
+      }
+    }
+    replays += executable->replays();
+  });
+  CHECK(replays > 500);
+}
+
+TEST_CASE("what is joined is made in one block, unless somebody else has a part", "[jit][replay]") {
+  const auto graph = [](std::string_view last) {
+    return parse_graph(
+        "graph functional f(%x: f32[1, 32], %y: f32[1, 32], %w: f32[64, 16]) {\n"
+        "  %a = mul(%x, %y) : f32[1, 32]\n"
+        "  %b = sin(%a) : f32[1, 32]\n"
+        "  %c = add(%x, 2.0) : f32[1, 32]\n"
+        "  %d = mul(%c, %c) : f32[1, 32]\n" +
+        std::string(last) + "}\n");
+  };
+  for (const std::string_view last :
+       {"  %e = cat([%b, %d], dim=1) : f32[1, 64]\n  %f = matmul(%e, %w) : f32[1, 16]\n  return %f\n",
+        "  %e = cat([%b, %d], dim=1) : f32[1, 64]\n  return %e\n",
+        "  %e = cat([%b, %d], dim=-1) : f32[1, 64]\n  return %e, %b\n",
+        "  %e = cat([%b, %d], dim=0) : f32[2, 32]\n  %f = cat([%e, %e], dim=0) : f32[4, 32]\n  return %f\n",
+        "  %e = cat([%b, %b], dim=1) : f32[1, 64]\n  return %e\n",
+        "  %e = cat([%b, %d], dim=1) : f32[1, 64]\n  %f = cat([%d, %b], dim=1) : f32[1, 64]\n  return %e, "
+        "%f\n",
+        "  %e = cat([%b, %d], dim=0) : f32[2, 32]\n  %f = cat([%e, %d], dim=0) : f32[3, 32]\n"
+        "  %g = exp(%e) : f32[2, 32]\n  return %f, %g\n",
+        "  %e = cat([%b, %d], dim=1) : f32[1, 64]\n  %f = view(%e, shape=[2, 32]) : f32[2, 32]\n"
+        "  %g = transpose(%f, dim0=0, dim1=1) : f32[32, 2]\n  %h = cos(%b) : f32[1, 32]\n  return %g, %h\n",
+        "  %e = cat([%x, %d], dim=1) : f32[1, 64]\n  return %e\n"}) {
+    CAPTURE(last);
+    std::vector<Tensors> calls;
+    for (int seed = 1; seed < 5; ++seed) calls.push_back(filled({{1, 32}, {1, 32}, {64, 16}}, seed));
+    CHECK(check_calls(graph(last), calls) == 4);
+  }
+}
+
+TEST_CASE("operands that lie otherwise are not replayed as if they did not", "[jit][replay]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[8, 16], %y: f32[16, 8]) {\n"
+      "  %0 = matmul(%x, %y) : f32[8, 8]\n"
+      "  %1 = transpose(%0, dim0=0, dim1=1) : f32[8, 8]\n"
+      "  %2 = exp(%1) : f32[8, 8]\n"
+      "  %3 = add(%2, %0) : f32[8, 8]\n"
+      "  %4 = sum(%3, dim=[1], keepdim=false) : f32[8]\n"
+      "  return %3, %4, %1\n"
+      "}\n");
+  const Tensor x = noise({8, 16}, DType::F32, 1), y = noise({16, 8}, DType::F32, 2);
+  const Tensor wide = noise({20, 16}, DType::F32, 3);
+  const Tensor part = Tensor::alias(wide, {Dims{8, 16}, Dims{16, 1}, 5 * 16});
+  std::vector<Tensors> calls = {{x, y}, {part, y}, {strided(x), y}, {x, backwards(y)},
+                                {x, y}, {part, y}, {x, y}};
+  CHECK(check_calls(graph, calls) >= 4);
+}
+
+TEST_CASE("views that follow symbols move", "[jit][replay]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[10, 1, 24], %w: f32[24, 32], %h: f32[1, 32]) "
+      "where s0 = 3 {\n"
+      "  %0 = select(%x, dim=0, index=s0) : f32[1, 24]\n"
+      "  %1 = matmul(%0, %w) : f32[1, 32]\n"
+      "  %2 = select(%x, dim=0, index=s0 + 1) : f32[1, 24]\n"
+      "  %3 = matmul(%2, %w) : f32[1, 32]\n"
+      "  %4 = add(%1, %h) : f32[1, 32]\n"
+      "  %5 = mul(%4, %3) : f32[1, 32]\n"
+      "  return %5, %2\n"
+      "}\n");
+  const auto executable = Executable::make(kernels_of_graph(graph));
+  const Tensors given = filled({{10, 1, 24}, {24, 32}, {1, 32}}, 7);
+  for (const std::int64_t at : {3, 4, 0, 8, 3}) {
+    Graph fixed = graph;
+    fixed.hints = {{"s0", at}};
+    const SymbolValues symbols{{"s0", at}};
+    const Tensors found = executable->run(given, symbols);
+    const Tensor a = call(
+        "matmul", {call("select", {given[0]}, {{"dim", std::int64_t{0}}, {"index", at}})[0], given[1]})[0];
+    const Tensor row = call("select", {given[0]}, {{"dim", std::int64_t{0}}, {"index", at + 1}})[0];
+    const Tensor b = call("matmul", {row, given[1]})[0];
+    CHECK(same_bits(found[0], call("mul", {call("add", {a, given[2]})[0], b})[0]));
+    CHECK(same_bits(found[1], row));
+    CHECK(shares_storage(found[1], given[0]));
+  }
+  CHECK(executable->replays() == 5);
+  CHECK_THROWS_AS(executable->run(given, {{"s0", 9}}), OpError);
+}
+
+TEST_CASE("an error in a replayed call leaves the next one as it should be", "[jit][replay]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[2, 2], %y: f32[2, 2]) {\n"
+      "  %0 = add(%x, %y) : f32[2, 2]\n"
+      "  %1 = cholesky(%0, upper=false) : f32[2, 2]\n"
+      "  %2 = mul(%1, %y) : f32[2, 2]\n"
+      "  return %2\n"
+      "}\n");
+  const auto executable = Executable::make(graph);
+  const Tensor good = make({2, 2}, DType::F32, [](std::int64_t i) { return i % 3 == 0 ? 4 : 1; });
+  const Tensor bad = make({2, 2}, DType::F32, [](std::int64_t) { return -4; });
+  const Tensor y = make({2, 2}, DType::F32, [](std::int64_t) { return 1; });
+  const Tensors arguments{good, y}, failing{bad, y};
+  const Tensor expected = evaluate(graph, arguments)[0];
+  for (int call = 0; call < 3; ++call) {
+    CHECK(same_bits(executable->run(arguments)[0], expected));
+    CHECK_THROWS_AS(executable->run(failing), OpError);
+  }
+  CHECK(executable->replays() == 6);
+}
+
+TEST_CASE("a replay lets go of what it was given, when all of it is read", "[jit][replay]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[4096], %y: f32[4096]) {\n"
+      "  %0 = sum(%x, keepdim=false) : f32[]\n"
+      "  %1 = sum(%y, keepdim=false) : f32[]\n"
+      "  %2 = mul(%0, %1) : f32[]\n"
+      "  return %2\n"
+      "}\n");
+  const auto executable = Executable::make_taking(kernels_of_graph(graph));
+  for (int call = 0; call < 3; ++call) {
+    Tensors given = filled({{4096}, {4096}}, call);
+    const Tensor expected = evaluate(graph, given)[0];
+    Tensor x = given[0];
+    const Tensor found = executable->run_taking(std::move(given))[0];
+    CHECK(same_bits(found, expected));
+    CHECK(x.impl()->ref_count() == 1);
+  }
+  CHECK(executable->replays() == 3);
+}
+
+TEST_CASE("many threads call one executable", "[jit][replay]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[64]) {\n"
+      "  %0 = sin(%x) : f32[64]\n"
+      "  %1 = add(%0, %x) : f32[64]\n"
+      "  %2 = cumsum(%1, dim=0) : f32[64]\n"
+      "  %3 = exp(%2) : f32[64]\n"
+      "  %4 = mul(%3, %1) : f32[64]\n"
+      "  return %4\n"
+      "}\n");
+  const auto executable = Executable::make(kernels_of_graph(graph));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor x = noise({64}, DType::F32, t);
+      const Tensor expected = evaluate(graph, {&x, 1})[0];
+      for (int call = 0; call < 200; ++call)
+        wrong += same_bits(executable->run({&x, 1})[0], expected) ? 0 : 1;
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  CHECK(wrong == 0);
+  CHECK(executable->replays() > 0);
+}
