@@ -45,6 +45,8 @@ struct Place {
   int failures = 0;      // captures of which nothing came
   int hollow = 0;        // captures in which no tensor op ran
   bool is_full = false;  // no more entries: new cases run in the interpreter
+  // Where a loop's body begins: entries that do several trips at once, tried before the others.
+  std::vector<std::unique_ptr<Entry>> several;
 };
 
 struct Compiled {

@@ -8,6 +8,7 @@
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
+#include "interpreter/capture/trips.h"
 #include "interpreter/interpreter.h"
 
 namespace kiln::interp::capture {
@@ -47,20 +48,10 @@ class Drive {
     if (!known) known = std::make_shared<Place>();
     if (++known->reached < known->due) return Next::Interpret;
     const std::shared_ptr<Place> place = known;
-    for (const auto& entry : place->entries) {
-      if (!entry->begins_at(frame, base_)) continue;
-      Found found(entry->sources, frame);
-      Numbers numbers(vm_.interpreter(), entry->exprs, found);
-      if (entry->failing(found, numbers) != nullptr) continue;
-      if (!entry->run && computes(*entry)) {
-        compile_late(*place, *entry);
-        return Next::Interpret;
+    for (const auto* entries : {&place->several, &place->entries}) {
+      for (const auto& entry : *entries) {
+        if (const auto next = entered(*place, *entry)) return *next;
       }
-      if (entry->wait && !settle(*place, *entry)) return Next::Interpret;
-      if (checking()) {
-        if (const auto next = checked(*entry, found, numbers)) return *next;
-      }
-      if (const auto next = hit(*entry, found, numbers)) return *next;
     }
     if (is_closed(*place)) {
       leave_alone(*frame);
@@ -79,6 +70,29 @@ class Drive {
     return place.hollow > kMostTries && !any_computes(place);
   }
 
+  // Nothing: the entry does not hold here and now.
+  std::optional<Next> entered(Place& place, Entry& entry) {
+    Frame* const frame = vm_.frame();
+    if (!entry.begins_at(frame, base_)) return std::nullopt;
+    Found found(entry.sources, frame);
+    Numbers numbers(vm_.interpreter(), entry.exprs, found);
+    if (entry.failing(found, numbers) != nullptr) return std::nullopt;
+    if (!entry.run && computes(entry)) {
+      compile_late(place, entry);
+      return Next::Interpret;
+    }
+    if (entry.wait && !settle(place, entry)) return Next::Interpret;
+    if (const int trips = several_worth(place, entry); trips > 1) return capture_trips(place, entry, trips);
+    if (checking()) {
+      if (const auto next = checked(place, entry, found, numbers)) return next;
+    }
+    return hit(place, entry, found, numbers);
+  }
+  int several_worth(const Place& place, const Entry& entry) const {
+    const bool may = compiled_.options.backend != kAsCaptured && place.several.size() < kMostEntries;
+    return may ? worth_trips(entry, *vm_.frame()) : 1;
+  }
+
   // Where nothing at all can be compiled, calls and loops no longer ask.
   void leave_alone(const Frame& frame) const {
     if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
@@ -91,13 +105,12 @@ class Drive {
 
   // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
   // is nothing to compare.
-  std::optional<Next> checked(Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
     const std::optional<Check> check = Check::begin(entry, found, numbers);
     if (!check) return std::nullopt;
     const Tracer::Outcome recorded = Tracer(vm_, region_, entry.varying).run();
     const Next next = next_after(recorded);
-    ++entry.hits;
-    ++compiled_.hits;
+    count_hit(place, entry);
     const std::string difference = entry.told ? "" : check->difference(entry, recorded);
     if (!difference.empty()) {
       entry.told = true;
@@ -122,15 +135,20 @@ class Drive {
     if (next == Next::Returned) at->take(result);
   }
 
+  void count_hit(Place& place, Entry& entry) {
+    ++entry.hits;
+    ++compiled_.hits;
+    place.reached += entry.varying.trips - 1;
+  }
+
   // Nothing: it does not hold after all.
-  std::optional<Next> hit(Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> hit(Place& place, Entry& entry, Found& found, Numbers& numbers) {
     for (std::size_t k = 0; k < entry.exprs.all.size(); ++k) {
       if (numbers[static_cast<ExprId>(k)].is_unset()) return std::nullopt;
     }
     // When the graph meets an error, the interpreter does it again, and raises it where it belongs.
     if (!apply(entry, found, numbers)) return Next::Interpret;
-    ++entry.hits;
-    ++compiled_.hits;
+    count_hit(place, entry);
     // What the program asked for stays a call of its own in what becomes hot: nothing is gained there.
     if (!compiled_.options.asked_for) vm_.count_ops(base_ - 1, entry.captured.nodes.size());
     if (entry.exit.returns) return Next::Returned;
@@ -301,6 +319,27 @@ class Drive {
     return next;
   }
 
+  // An entry for as many trips of a loop beside that for one. When one of the recorded trips went another way
+  // it is not worth another try.
+  Next capture_trips(Place& place, Entry& single, int trips) {
+    single.is_trip_by_trip = true;
+    Varying varying = place.varying;
+    varying.trips = trips;
+    Tracer::Outcome outcome = Tracer(vm_, region_, varying).run();
+    const Next next = next_after(outcome);
+    if (!outcome.entry || !outcome.all_trips) return next;
+    outcome.entry->varying = std::move(varying);
+    outcome.entry->is_trip_by_trip = true;
+    keeping_result(next, [&] {
+      Entry& entry = *outcome.entry;
+      if (!compile(place, entry)) return;
+      ++compiled_.compiles;
+      compiled_.in_order.push_back(&entry);
+      place.several.push_back(std::move(outcome.entry));
+    });
+    return next;
+  }
+
   // Where the next entries begin.
   void mark_end(const Tracer::Outcome& outcome) {
     if (outcome.lost.is_break() && outcome.entry) {
@@ -415,7 +454,8 @@ class Drive {
   }
   void drop(Place& place, Entry& entry) {
     std::erase(compiled_.in_order, &entry);
-    std::erase_if(place.entries, [&](const auto& each) { return each.get() == &entry; });
+    for (auto* entries : {&place.several, &place.entries})
+      std::erase_if(*entries, [&](const auto& each) { return each.get() == &entry; });
   }
 
   // Where it can only be done for sizes that are known (inputs in one memory), for those alone.

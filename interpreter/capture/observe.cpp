@@ -274,7 +274,10 @@ void Observer::begin_for() {
 
 void Observer::next_for() {
   const Value& state = r_[i_.a];
-  if (tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
+  const bool is_own = tracer_.is_own_step(frame_);
+  if (is_own && tracer_.may_step(frame_)) return;
+  tracer_.all_trips_ = is_own && tracer_.is_last_trip();
+  if (is_own || tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
   if (state.is(Tag::List) || state.is(Tag::Tuple)) {
     ExprId number = -1;
     tracer_.read_item(state, r_[i_.a + 1].as_int(), &number);

@@ -411,6 +411,9 @@ void Observer::follow_numbers() {
     case Opcode::CheckResult:
       tracer_.fix_sizes_of(*a);
       break;
+    case Opcode::NextFor:
+      if (tracer_.is_own_step(frame_)) return tracer_.follow_step(frame_);
+      break;
     case Opcode::BeginFor:
     case Opcode::Unpack:
     case Opcode::UnpackStar:

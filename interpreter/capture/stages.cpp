@@ -58,6 +58,7 @@ template <class F>
 void each_entry(const Compiled& compiled, F&& f) {
   for (const auto& [where, place] : compiled.places) {
     for (const auto& entry : place->entries) f(*entry);
+    for (const auto& entry : place->several) f(*entry);
   }
 }
 
@@ -85,9 +86,10 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     hot.place = place_text(code, loop.end - 1);
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
-      hot.entries += static_cast<std::int64_t>(place->entries.size());
-      for (const auto& entry : place->entries)
-        hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes());
+      for (const auto* entries : {&place->several, &place->entries}) {
+        hot.entries += static_cast<std::int64_t>(entries->size());
+        for (const auto& entry : *entries) hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes());
+      }
       if (where.second == top) hot.trips = place->reached;
     }
     into.push_back(std::move(hot));

@@ -150,8 +150,9 @@ bool Tracer::before_instruction() {
 
 // False when capture ends for the sake of a loop.
 bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
-  if (instructions_ > 1 && &frame == innermost_ && pc == entry_frames_[0].second &&
-      frame.code == entry_frames_[0].first && lowest_ == innermost_) {
+  const bool comes_around = instructions_ > 1 && is_own_top(frame, pc);
+  if (comes_around && is_last_trip()) {
+    all_trips_ = true;
     stop("a loop came around", End::CameAround);
     return false;
   }
@@ -163,6 +164,10 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
     return each.frame > &frame || (each.frame == &frame && !each.loop.contains(pc));
   };
   while (!unrolled_.empty() && is_done(unrolled_.back())) unrolled_.pop_back();
+  if (comes_around) {
+    ++trip_;
+    return true;
+  }
   const Loop* loop = frame.code->loops().at(pc);
   if (loop == nullptr || instructions_ == 1) return true;
   const std::size_t nodes = recorder_.mark().nodes;
@@ -282,6 +287,7 @@ bool Tracer::may_stop() const {
 Tracer::Outcome Tracer::run() {
   Outcome outcome;
   const Watch watch(vm_, this);
+  if (varying_.trips > 1) begin_trips();
   for (;;) {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
@@ -311,6 +317,7 @@ Tracer::Outcome Tracer::run() {
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   }
   outcome.whole = finished.has_value();
+  outcome.all_trips = outcome.whole && all_trips_;
   if (!outcome.whole) finished = std::move(checkpoint_);
   if (finished) {
     make_entry(outcome, std::move(*finished), outcome.stop);

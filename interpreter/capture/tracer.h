@@ -67,9 +67,10 @@ class Tracer {
     std::unique_ptr<Entry> entry;  // null: nothing was captured
     Stop stop;
     bool returned = false;
-    bool overrun = false;  // the machine is beyond what was captured
-    Stop lost;             // why what was noted to the end could not be kept
-    bool whole = true;     // the entry goes as far as capture did
+    bool overrun = false;    // the machine is beyond what was captured
+    Stop lost;               // why what was noted to the end could not be kept
+    bool whole = true;       // the entry goes as far as capture did
+    bool all_trips = false;  // and holds as many trips of the loop as were asked for
     // The instruction at which capture ended; of a long loop, its first.
     const Code* code = nullptr;
     std::size_t place = 0;
@@ -174,6 +175,7 @@ class Tracer {
   void fix_kept(const Value& object);
   void fix_all_kept();
   std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
+  std::optional<jit::Size> size_beside(const Expr& sum, std::int64_t value);
   ExprId size_expr(const jit::Size& size);  // -1: a constant
   std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
@@ -188,6 +190,14 @@ class Tracer {
     Value held;
     std::vector<ExprId> parts;
   };
+
+  // ---- Several trips of the loop that capture began in (tracer_trips.cpp) ----
+  void begin_trips();
+  bool is_own_top(const Frame& frame, std::size_t pc) const;
+  bool is_own_step(const Frame& frame) const;
+  bool is_last_trip() const { return trip_ == varying_.trips; }
+  bool may_step(const Frame& frame) const;
+  void follow_step(const Frame& frame);
 
   // ---- Ends (tracer_exit.cpp) ----
   // The state of the frames before an instruction.
@@ -320,6 +330,13 @@ class Tracer {
   };
   std::vector<Unrolled> unrolled_;
   std::optional<std::size_t> long_loop_;  // the one that is too long, among them
+  int trip_ = 1;                          // of the loop that capture began in
+  bool all_trips_ = false;                // it ends behind the last of those that were asked for
+  struct OwnRange {                       // that this loop goes over
+    ExprId next = -1, left = -1;          // as the entry finds them
+    std::int64_t step = 0;
+  };
+  std::optional<OwnRange> own_range_;
   std::string stop_;
   End end_ = End::Break;
   lang::Span stop_span_;

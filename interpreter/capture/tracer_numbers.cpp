@@ -275,12 +275,29 @@ std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b
   }
 }
 
+// What a constant is added to or taken from: as far from a symbol as that, so that neighbours share one.
+std::optional<jit::Size> Tracer::size_beside(const Expr& sum, std::int64_t value) {
+  const bool adds = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Add;
+  const bool takes = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Sub;
+  if (!adds && !takes) return std::nullopt;
+  const Expr& other = exprs_[sum.b];
+  if (other.kind != Expr::Kind::Constant || !other.constant.is(Tag::Int)) return std::nullopt;
+  const std::int64_t by = other.constant.as_int();
+  std::int64_t before = 0;
+  const bool overflows =
+      adds ? __builtin_sub_overflow(value, by, &before) : __builtin_add_overflow(value, by, &before);
+  if (overflows) return std::nullopt;
+  const jit::Size of = *size_of(sum.a, before);
+  return adds ? of + jit::Size(by) : of - jit::Size(by);
+}
+
 // A whole number as an expression of sizes: what no rule of these knows becomes a symbol of its own.
 std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
   const Expr expr = exprs_[id];
   if (expr.kind == Expr::Kind::Size) return expr.size;
   if (expr.kind == Expr::Kind::Constant && expr.constant.is(Tag::Int))
     return jit::Size(expr.constant.as_int());
+  if (const auto size = size_beside(expr, hint)) return size;
   for (const Symbol& each : exprs_.symbols) {
     if (each.expr == id) return jit::Size::symbol(each.name);
   }

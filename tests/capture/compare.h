@@ -19,7 +19,7 @@ struct Shown {
 
 // What became of a program when it was compiled: how much there was to be compared.
 struct Seen {
-  enum Kind : std::uint8_t { Graphs, Hits, Breaks, Loops, Gradients, Symbols, Recompiles, kKinds };
+  enum Kind : std::uint8_t { Graphs, Hits, Breaks, Loops, Trips, Gradients, Symbols, Recompiles, kKinds };
   std::array<std::int64_t, kKinds> counts{};
   void add(const Seen& other) {
     for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += other.counts[k];

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/trips.h"
+#include "jit/replay.h"
 #include "tests/capture/shrink.h"
 #include "tests/capture/workers.h"
 
@@ -98,8 +100,8 @@ void print(const std::map<std::string, Tally>& kinds) {
     }
     std::printf("%s\n", text.c_str());
   };
-  std::printf("%-12s %8s %10s %10s %10s %10s %10s %10s %10s\n", "kind", "programs", "graphs", "hits",
-              "breaks", "loops", "gradients", "symbols", "recompiled");
+  std::printf("%-12s %8s %10s %10s %10s %10s %10s %10s %10s %10s\n", "kind", "programs", "graphs", "hits",
+              "breaks", "loops", "trips", "gradients", "symbols", "recompiled");
   for (const auto& [kind, tally] : kinds) {
     row(kind, tally);
     all.programs += tally.programs;
@@ -113,6 +115,9 @@ void print(const std::map<std::string, Tally>& kinds) {
 
 int main(int argc, char** argv) {
   const Settings settings = settings_of(argc, argv);
+  // Programs are short: what comes after many calls or trips comes early here.
+  kiln::interp::capture::trip_limits() = {2, 3, 2};
+  kiln::jit::set_replays_after(1);
   if (settings.show) {
     show(settings.seeds);
     return 0;

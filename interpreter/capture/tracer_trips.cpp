@@ -1,0 +1,83 @@
+// Several trips of a loop in one entry: it begins with the body's first instruction and is captured until it
+// has come around so many times. The trips are what an unrolled loop's would be; only that the loop goes over
+// a range, or asks a condition, was known before it began.
+#include "interpreter/capture/registers.h"
+#include "interpreter/capture/tracer.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+std::size_t step_of(const Frame& frame, std::size_t top) { return frame.code->loops().at(top)->end - 1; }
+
+}  // namespace
+
+bool Tracer::is_own_top(const Frame& frame, std::size_t pc) const {
+  return &frame == innermost_ && lowest_ == innermost_ && frame.code == entry_frames_[0].first &&
+         pc == entry_frames_[0].second;
+}
+
+// Does the frame stand where this loop takes its next item?
+bool Tracer::is_own_step(const Frame& frame) const {
+  if (varying_.trips == 1 || nested_ > 0) return false;
+  const std::size_t top = entry_frames_[0].second;
+  return is_own_top(frame, top) && frame.place() == step_of(frame, top);
+}
+
+bool Tracer::may_step(const Frame& frame) const {
+  return own_range_ && !is_last_trip() && frame.base[frame.pc->a].is(Tag::Int);
+}
+
+// A range is its next number, how many are left, and the step. That enough are left is guarded once, and
+// before all else: it is what most often does not hold.
+void Tracer::begin_trips() {
+  const Frame& frame = *innermost_;
+  const std::size_t at = step_of(frame, entry_frames_[0].second);
+  const Instruction& step = frame.code->instructions[at];
+  const Value* const state = frame.base + step.a;
+  if (frame.code->opcode_at(at) != Opcode::NextFor || !state->is(Tag::Int)) return;
+  const Value* const item = frame.base + step.b;
+  for (const std::uint32_t r : {step.a + 0U, step.a + 1U, step.a + 2U, step.b + 0U}) use_register(r);
+  OwnRange range{shadow(state), shadow(state + 1), state[2].as_int()};
+  if (range.next < 0 || range.left < 0) return;
+  fix_register(state + 2);
+  Expr enough;
+  enough.kind = Expr::Kind::Compare;
+  enough.compare = lang::CompareOp::Ge;
+  enough.a = range.left;
+  enough.b = add_constant(Value(std::int64_t{varying_.trips - 1}));
+  fix(add_expr(std::move(enough)), Value(true));
+  own_range_ = range;
+  if (shadow(item) < 0 || !item->is(Tag::Int) || item->as_int() != state->as_int() - range.step) return;
+  // What the first trip has is told by the next number, too, so that all are told by one.
+  Expr first;
+  first.kind = Expr::Kind::Binary;
+  first.binary = lang::BinaryOp::Sub;
+  first.a = range.next;
+  first.b = add_constant(Value(range.step));
+  const ExprId told = add_expr(std::move(first));
+  Expr same;
+  same.kind = Expr::Kind::Compare;
+  same.compare = lang::CompareOp::Eq;
+  same.a = shadow(item);
+  same.b = told;
+  fix(add_expr(std::move(same)), Value(true));
+  shadows_[item] = told;
+}
+
+// The instruction that takes the next item: what its registers hold then.
+void Tracer::follow_step(const Frame& frame) {
+  const Value* const state = frame.base + frame.pc->a;
+  const auto beside = [this](lang::BinaryOp op, ExprId from, std::int64_t by) {
+    Expr expr;
+    expr.kind = Expr::Kind::Binary;
+    expr.binary = op;
+    expr.a = from;
+    expr.b = add_constant(Value(by));
+    return add_expr(std::move(expr));
+  };
+  set_later(frame.base + frame.pc->b, shadow(state));
+  set_later(state, beside(lang::BinaryOp::Add, own_range_->next, own_range_->step * trip_));
+  set_later(state + 1, beside(lang::BinaryOp::Sub, own_range_->left, trip_));
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,20 @@
+// Owns whether a loop that is compiled by trips gets an entry for several of them.
+#pragma once
+
+#include "interpreter/capture/entry.h"
+
+namespace kiln::interp::capture {
+
+struct TripLimits {
+  std::int64_t after = 200;  // trips that ran compiled: a longer graph is worth compiling then
+  int most = 16;             // in one entry
+  int fewest = 4;
+};
+// Of the process: tests ask for fewer.
+TripLimits& trip_limits();
+
+// How many trips one would hold beside `entry`, which fits where the frame stands now; 1: there is to be
+// none, or not yet.
+int worth_trips(const Entry& entry, const Frame& frame);
+
+}  // namespace kiln::interp::capture
