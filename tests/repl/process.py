@@ -1,4 +1,4 @@
-"""The real binary from outside: streams, exit codes, signals, colour. Usage: process.py path/to/kiln"""
+"""The real binary from outside: streams, exit codes, signals, colour. Usage: process.py path/to/kiln path/to/no_compiler"""
 
 import json
 import os
@@ -12,6 +12,7 @@ import time
 import unittest
 
 KILN = os.path.abspath(sys.argv.pop(1))
+NO_COMPILER = os.path.abspath(sys.argv.pop(1))
 
 
 def environment(**changes):
@@ -58,6 +59,22 @@ class Running(unittest.TestCase):
             self.assertEqual(kiln("-e", "1 + 1", XDG_CACHE_HOME=folder + "/other"), (0, "2\n", ""))
             self.assertFalse(os.path.exists(folder + "/other"))
             self.assertEqual(kiln("-e", program, XDG_CACHE_HOME="/dev/null"), (0, "[2.0, 2.0, 2.0]\n", ""))
+
+    def test_a_compiler_that_is_not_there_is_told_once(self):
+        program = """
+f = jit((x, w) => (x @ w).relu().exp() * 2 + 1)
+g = jit(x => x.sin().sum() - x.cos().mean())
+w = (arange(12.).reshape(3, 4) * 0.1).requires_grad_()
+for _ in range(3) { w.grad = none; y = f(ones(2, 3), w); y.sum().backward(); print(y.sum().item(), w.grad.sum().item(), g(w.detach()).item()) }
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            # A runtime that has to be the first to be loaded would complain.
+            without = {"XDG_CACHE_HOME": folder, "LD_PRELOAD": NO_COMPILER, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+            code, out, err = kiln("--no-hot", "-e", program, **without)
+            expected = kiln("--no-hot", "-e", program.replace("jit(", "eager("))
+            self.assertEqual((code, out, ""), expected)
+            self.assertEqual(err.count("warning: kernels are not compiled: kernels cannot be compiled: libkiln_llvm.so"), 1, err)
+            self.assertEqual(len(err.splitlines()), 1, err)
 
     def test_checked_calls_that_differ_are_an_error(self):
         text = "f = jit(x => x.exp() + 1, backend={})\nf(ones(2)); f(ones(2))"
