@@ -206,4 +206,42 @@ std::string gradient_difference(const Graph& graph, const RunGraph& compiled, In
   return first_difference(found, expected, names);
 }
 
+Requiring requiring(Inputs results, Inputs arguments) {
+  Requiring found;
+  for (const Tensor& each : results) found.results.push_back(each && requires_grad(each));
+  for (const Tensor& each : arguments) found.arguments.push_back(each && requires_grad(each));
+  return found;
+}
+
+std::optional<Requiring> requiring_after(const Graph& graph, const RunGraph& run, Inputs arguments,
+                                         const std::vector<bool>& wanted) {
+  if (!custom_ops(graph).empty()) return std::nullopt;
+  std::vector<Tensor> copies = copies_of(arguments);
+  if (copies.size() != arguments.size()) return std::nullopt;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (!wanted[i]) continue;
+    const Tensor leaf = copies[i];
+    set_requires_grad(leaf, true);
+    copies[i] = ops::clone(leaf);  // one that may be written
+  }
+  const Outcome outcome = run_on(run, std::move(copies));
+  if (!outcome.error.empty()) return std::nullopt;
+  return requiring(outcome.results, outcome.arguments);
+}
+
+std::string requiring_difference(const Requiring& compiled, const Requiring& interpreted,
+                                 const OutcomeNames& names) {
+  const auto first = [](const std::vector<bool>& a, const std::vector<bool>& b,
+                        const std::vector<std::string>& of) {
+    for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
+      if (a[k] != b[k])
+        return fmt::format("{} {} a gradient, in the interpreter it does{}", of[k],
+                           a[k] ? "requires" : "requires no", a[k] ? " not" : "");
+    }
+    return std::string();
+  };
+  const std::string found = first(compiled.results, interpreted.results, names.results);
+  return found.empty() ? first(compiled.arguments, interpreted.arguments, names.arguments) : found;
+}
+
 }  // namespace kiln::jit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,19 @@ OutcomeNames names_of(const Graph& graph);
 // and are not run twice.
 std::string gradient_difference(const Graph& graph, const RunGraph& compiled, Inputs arguments,
                                 const std::vector<bool>& wanted);
+
+// Which of the results, and of the arguments afterwards, require gradients, where those `wanted` did before.
+// On copies that are no leaves. Nothing where the call fails or functions with derivatives of their own are
+// in the graph.
+struct Requiring {
+  std::vector<bool> results, arguments;
+};
+std::optional<Requiring> requiring_after(const Graph& graph, const RunGraph& run, Inputs arguments,
+                                         const std::vector<bool>& wanted);
+Requiring requiring(Inputs results, Inputs arguments);
+// The first difference as a sentence, empty when there is none.
+std::string requiring_difference(const Requiring& compiled, const Requiring& interpreted,
+                                 const OutcomeNames& names);
 
 // The first difference as a sentence, empty when there is none: dtypes, sizes, elements (nans are equal), who
 // shares memory with whom, writes.

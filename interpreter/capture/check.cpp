@@ -84,6 +84,12 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
   const jit::RunGraph again = [&](Inputs arguments) {
     return run_or_refuse(entry.run, arguments, check.symbols_);
   };
+  // Histories that a backward leaves of results come after the graph.
+  if (grad_enabled() && entry.histories.empty()) {
+    std::vector<bool> wanted;
+    for (const Tensor& each : check.given_) wanted.push_back(requires_grad(each));
+    check.requiring_ = jit::requiring_after(entry.captured, run, check.given_, wanted);
+  }
   check.gradients_ = jit::gradient_difference(entry.captured, again, check.given_, entry.wanted_inputs());
   return check;
 }
@@ -101,8 +107,12 @@ std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorde
     return "the interpreter runs other ops than were compiled, under the same guards";
   if (!ends_alike) return "";
   const jit::Outcome interpreted{recorded.outputs, {given_.begin(), given_.end()}, "", false};
-  const std::string found = jit::first_difference(compiled_, interpreted, jit::names_of(entry.captured));
-  return found.empty() ? gradients_ : found;
+  const jit::OutcomeNames names = jit::names_of(entry.captured);
+  const std::string found = jit::first_difference(compiled_, interpreted, names);
+  if (!found.empty() || !requiring_) return found.empty() ? gradients_ : found;
+  const std::string apart = jit::requiring_difference(
+      *requiring_, jit::requiring(recorded.outputs, {given_.data(), given_.size()}), names);
+  return apart.empty() ? gradients_ : apart;
 }
 
 void Check::tell(Interpreter& interpreter, const CompileOptions& options, const Entry& entry,

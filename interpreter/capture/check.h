@@ -28,6 +28,7 @@ class Check {
   std::vector<Tensor> before_;  // copies of it as it was
   jit::SymbolValues symbols_;
   jit::Outcome compiled_;
+  std::optional<jit::Requiring> requiring_;  // what requires gradients after the compiled call
   std::string
       gradients_;  // how those of the entry differ from those of its graph op by op; empty: they do not
 };
