@@ -52,11 +52,11 @@ std::string processor() { return std::string(cpu::name(cpu::isa())); }
 
 CompileFn compile_function_of(const std::string& path) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw InternalError(std::string("kernels cannot be compiled: ") + dlerror());
+  if (library == nullptr) throw NoCompiler(std::string("kernels cannot be compiled: ") + dlerror());
   void* const found = dlsym(library, KILN_COMPILE_SYMBOL);
   if (found == nullptr)
-    throw InternalError("kernels cannot be compiled: " + path +
-                        " belongs to another build of Kiln; build it again");
+    throw NoCompiler("kernels cannot be compiled: " + path +
+                     " belongs to another build of Kiln; build it again");
   return reinterpret_cast<CompileFn>(found);
 }
 

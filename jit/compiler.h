@@ -53,8 +53,13 @@ struct CompileAnswer {
 };
 using CompileFn = void (*)(const CompileRequest& request, CompileAnswer& answer);
 
+// There is no library around LLVM, or it is not ours: nothing that the program did.
+class NoCompiler : public InternalError {
+  using InternalError::InternalError;
+};
+
 // The function of the library in the file `path` (or found by that name). Its symbol names the headers that
-// both sides were built from: throws InternalError when there is no such file, or when it belongs to another
+// both sides were built from: throws NoCompiler when there is no such file, or when it belongs to another
 // build.
 CompileFn compile_function_of(const std::string& path);
 

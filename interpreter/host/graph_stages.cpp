@@ -35,15 +35,28 @@ Value joint(const StageInput& input) { return make_graph(gradients_of(input.capt
 Value forward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.forward); }
 Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
 
-// The same passes as compiled functions go through (capture/backend.cpp), then kernels.
-jit::Graph with_kernels(const StageInput& input) {
+// The same passes as compiled functions go through (capture/backend.cpp), before there are kernels.
+jit::Graph before_fusion(const StageInput& input) {
   static constexpr std::string_view kWithoutWrites[] = {"decompose", "fold", "simplify", "cse", "dce"};
   const jit::Graph& graph = input.captured.graph;
-  if (graph.stage == jit::Stage::Fused) return graph;
   const bool has_writes = graph.stage == jit::Stage::Captured;
   const auto made =
       has_writes ? jit::run_pipeline(graph, false) : jit::run_passes(graph, kWithoutWrites, false);
-  return jit::fuse(made.back().graph).graph;
+  return made.back().graph;
+}
+
+jit::Graph with_kernels(const StageInput& input) {
+  if (input.captured.graph.stage == jit::Stage::Fused) return input.captured.graph;
+  try {
+    return jit::fuse(before_fusion(input)).graph;
+  } catch (const jit::NoCompiler& none) {
+    raise("CaptureError", none.what(), "the loops that would be compiled can be seen all the same: `:loops`");
+  }
+}
+// For those who only look at their loops: nothing is compiled.
+jit::Graph with_outlines(const StageInput& input) {
+  const jit::Graph& graph = input.captured.graph;
+  return graph.stage == jit::Stage::Fused ? graph : jit::outline(before_fusion(input));
 }
 
 Value text_value(std::string text) {
@@ -52,7 +65,7 @@ Value text_value(std::string text) {
 }
 
 Value fused(const StageInput& input) { return make_graph(with_kernels(input)); }
-Value loops(const StageInput& input) { return text_value(jit::loops_text(with_kernels(input))); }
+Value loops(const StageInput& input) { return text_value(jit::loops_text(with_outlines(input))); }
 Value llvm(const StageInput& input) {
   return text_value(jit::code_text(with_kernels(input), jit::Product::Llvm));
 }

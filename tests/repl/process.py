@@ -75,6 +75,11 @@ for _ in range(3) { w.grad = none; y = f(ones(2, 3), w); y.sum().backward(); pri
             self.assertEqual((code, out, ""), expected)
             self.assertEqual(err.count("warning: kernels are not compiled: kernels cannot be compiled: libkiln_llvm.so"), 1, err)
             self.assertEqual(len(err.splitlines()), 1, err)
+            code, out, err = kiln(stdin=":loops (x => x.exp() + 1)(ones(3))\n:asm (x => x.exp() + 1)(ones(3))\n1 + 1\n", **without)
+            self.assertIn("r1 = exp r0 : f32", out)
+            self.assertTrue(out.endswith("}\nat most 12 B of tensors at once beside the arguments\n2\n"), out)
+            self.assertIn("CaptureError: kernels cannot be compiled: libkiln_llvm.so", err)
+            self.assertNotIn("InternalError", err)
 
     def test_checked_calls_that_differ_are_an_error(self):
         text = "f = jit(x => x.exp() + 1, backend={})\nf(ones(2)); f(ones(2))"
