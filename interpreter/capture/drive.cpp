@@ -322,14 +322,13 @@ class Drive {
   // An entry for as many trips of a loop beside that for one. When one of the recorded trips went another way
   // it is not worth another try.
   Next capture_trips(Place& place, Entry& single, int trips) {
-    single.is_trip_by_trip = true;
+    single.several.push_back(trips);
     Varying varying = place.varying;
     varying.trips = trips;
     Tracer::Outcome outcome = Tracer(vm_, region_, varying).run();
     const Next next = next_after(outcome);
     if (!outcome.entry || !outcome.all_trips) return next;
     outcome.entry->varying = std::move(varying);
-    outcome.entry->is_trip_by_trip = true;
     keeping_result(next, [&] {
       Entry& entry = *outcome.entry;
       if (!compile(place, entry)) return;

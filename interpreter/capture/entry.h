@@ -112,7 +112,7 @@ struct Entry {
   const Code* last_code = nullptr;  // of the innermost frame in the end
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
-  bool is_trip_by_trip = false;     // of a loop: one for several trips was asked for
+  std::vector<int> several;         // of a loop: entries for so many trips were asked for beside it
   std::int64_t hits = 0;
   std::function<void()> wait;                 // for `run`, before its first call; empty: it is there
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels

@@ -56,13 +56,17 @@ TripLimits& trip_limits() {
 
 int worth_trips(const Entry& entry, const Frame& frame) {
   const TripLimits& limits = trip_limits();
-  if (entry.is_trip_by_trip || entry.hits < limits.after || !entry.varying.in_loop) return 1;
+  const auto asked = static_cast<std::int64_t>(entry.several.size());
+  if (!entry.varying.in_loop || entry.varying.trips > 1 || asked > 1 ||
+      entry.hits < limits.after * (asked + 1))
+    return 1;
   const std::size_t top = frame.place();
   const std::size_t nodes = entry.captured.nodes.size();
   if (frame.code->loops().at(top) == nullptr || nodes == 0 || !comes_around(entry, *frame.code, top) ||
       !is_small(entry))
     return 1;
-  const int trips = static_cast<int>(std::min(static_cast<std::size_t>(limits.most), kMostNodes / nodes));
+  const auto most = static_cast<int>(std::min(static_cast<std::size_t>(limits.most), kMostNodes / nodes));
+  const int trips = entry.several.empty() ? most : limits.fewest;
   const std::size_t step = frame.code->loops().at(top)->end - 1;
   return trips >= limits.fewest && range_lasts(frame, step, trips) ? trips : 1;
 }

@@ -7,7 +7,8 @@ namespace kiln::interp::capture {
 
 struct TripLimits {
   std::int64_t after = 200;  // trips that ran compiled: a longer graph is worth compiling then
-  int most = 16;             // in one entry
+  // In one entry; and in another for what is left then, after as many again.
+  int most = 16;
   int fewest = 4;
 };
 // Of the process: tests ask for fewer.

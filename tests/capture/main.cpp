@@ -116,7 +116,7 @@ void print(const std::map<std::string, Tally>& kinds) {
 int main(int argc, char** argv) {
   const Settings settings = settings_of(argc, argv);
   // Programs are short: what comes after many calls or trips comes early here.
-  kiln::interp::capture::trip_limits() = {2, 3, 2};
+  kiln::interp::capture::trip_limits() = {2, 5, 2};
   kiln::jit::set_replays_after(1);
   if (settings.show) {
     show(settings.seeds);
