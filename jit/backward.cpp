@@ -93,7 +93,7 @@ void BackwardWalk::give(const Edge& edge, Operand grad) {
       const Tensor sum = operands[0].sizes() == sizes ? operands[0] : ops::sum_to(operands[0], sizes);
       return Tensors{ops::to(sum, type.dtype)};
     };
-    grad = apply(fit, {operand(grad)}, edge.node)[0];
+    grad = apply(fit, {operand(grad)}, edge.node, has_symbols(type.sizes))[0];
   }
   std::vector<Operand>& grads = stop(edge.node).grads;
   grads.resize(node_at(edge.node).output_types.size());
@@ -102,7 +102,7 @@ void BackwardWalk::give(const Edge& edge, Operand grad) {
     sum = grad;
   } else {
     const Body add = [](Inputs operands, const SymbolValues&) { return Tensors{operands[0] + operands[1]}; };
-    sum = apply(add, {operand(sum), operand(grad)}, edge.node)[0];
+    sum = apply(add, {operand(sum), operand(grad)}, edge.node, false)[0];
   }
 }
 
@@ -135,7 +135,7 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
       const Type& type = node.input_types[i];
       const bool known = !is_absent(node.inputs[i]);
       hand({known ? joint_.at(node.inputs[i]) : Operand::of(kLayoutOnly), type.dtype, type.device,
-            node.source},
+            node.source, source_follows(node)},
            i);
     } else if (!is_absent(node.inputs[i])) {
       hand(operand(joint_.at(node.inputs[i])), i);
@@ -147,7 +147,28 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
   }
   RuleCall call{node.op, node.attrs, node.input_types, node.output_types, {}, std::move(places)};
   for (const Edge& each : node.edges) call.needs.push_back(leads(each));
-  return apply(rule_of(std::move(call)), operands, n);
+  const auto has_symbolic = [](const std::vector<Type>& types) {
+    return std::any_of(types.begin(), types.end(), [](const Type& each) { return has_symbols(each.sizes); });
+  };
+  const bool follows =
+      has_symbols(node.attrs) || has_symbolic(node.input_types) || has_symbolic(node.output_types);
+  return apply(rule_of(std::move(call)), operands, n, follows);
+}
+
+// What a view is of lies as the program has it: seen by looking.
+bool BackwardWalk::source_follows(const TapeNode& node) const {
+  const SymbolValues& hints = joint_.graph.hints;
+  if (hints.empty()) return false;
+  const Layout here = node.source(hints);
+  for (const SymbolValues& each : other_assignments(hints)) {
+    try {
+      const Layout there = node.source(each);
+      if (there.sizes != here.sizes || there.strides != here.strides) return true;
+    } catch (const OpError&) {  // nor does it hold there
+      return true;
+    }
+  }
+  return false;
 }
 
 // Gradient goes to what the base was outside of the view, inside of it to what was written.
@@ -193,13 +214,18 @@ Node BackwardWalk::like(int n) const {
 
 TraceOperand BackwardWalk::operand(const Operand& value) {
   const Type type = operand_type(joint_.graph, value);
-  return {value, type.dtype, type.device, [this, id = value.value](const SymbolValues& symbols) {
+  const bool follows =
+      value.is_value() && follows_symbols(joint_.graph, producers_.of(joint_.graph), value.value);
+  return {value, type.dtype, type.device,
+          [this, id = value.value](const SymbolValues& symbols) {
             return layout_of(joint_.graph, producers_.of(joint_.graph), id, symbols);
-          }};
+          },
+          follows};
 }
 
-std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n) {
-  const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel);
+std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n,
+                                         bool follows) {
+  const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel, follows);
   if (!fragment) {
     throw OpError(ErrorKind::Capture, no_graph_of(name_of(node_at(n)), joint_.graph.hints));
   }

@@ -44,7 +44,10 @@ class BackwardWalk {
 
   Node like(int n) const;
   TraceOperand operand(const Operand& value);
-  std::vector<Operand> apply(const Body& rule, const std::vector<TraceOperand>& operands, int n);
+  bool source_follows(const TapeNode& node) const;
+  // `follows`: the rule may look at symbols.
+  std::vector<Operand> apply(const Body& rule, const std::vector<TraceOperand>& operands, int n,
+                             bool follows = true);
 
   const Tape& tape_;
   WalkBounds bounds_;

@@ -25,6 +25,20 @@ Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
                         static_cast<std::size_t>(id - node.outputs[0]));
 }
 
+bool follows_symbols(const Graph& graph, std::span<const int> producers, ValueId id) {
+  const Type& type = graph.values[static_cast<std::size_t>(id)].type;
+  if (has_symbols(type.sizes) || (type.strides && has_symbols(*type.strides))) return true;
+  const int place = producers[static_cast<std::size_t>(id)];
+  if (place < 0 || type.strides) return false;
+  const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+  const bool views = node.applies_view() || node.writes_layout();
+  if (!views && !node.writes()) return false;
+  const bool only_begins = node.op->name() == "select" || node.op->name() == "narrow";
+  if (views && has_symbols(node.attrs) && !only_begins) return true;
+  const Operand& viewed = node.viewed();
+  return viewed.is_value() && follows_symbols(graph, producers, viewed.value);
+}
+
 Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, std::size_t output) {
   const std::vector<Layout> views = op.view(source, attrs);
   if (output < views.size()) return views[output];
@@ -58,6 +72,7 @@ std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int
         {each, type.dtype, type.device, [&graph, producers, id = each.value](const SymbolValues& symbols) {
            return layout_of(graph, producers, id, symbols);
          }});
+    result.back().follows = each.is_value() && follows_symbols(graph, producers, each.value);
   }
   return result;
 }

@@ -7,6 +7,8 @@ namespace kiln::jit {
 
 // The layout of a value at these symbols: of a view as its op says, else as the type says, else row-major.
 Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id, const SymbolValues& symbols);
+// May symbols change its sizes or strides? Where it begins is another matter.
+bool follows_symbols(const Graph& graph, std::span<const int> producers, ValueId id);
 // Of one result of a view. Throws OpError (Capture) where there are fewer, as of `chunk` for small sizes.
 Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, std::size_t output);
 Layout layout_of_type(const Type& type, const SymbolValues& symbols);

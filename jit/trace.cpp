@@ -254,11 +254,29 @@ bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite 
 bool expands_nothing(const Op&) { return false; }
 bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && op.decompose == nullptr; }
 
+namespace {
+
+bool any_follows(std::span<const TraceOperand> operands) {
+  return std::any_of(operands.begin(), operands.end(), [](const TraceOperand& each) {
+    if (each.operand.is_value()) return each.follows;
+    const Size* const size = each.operand.is_number() ? std::get_if<Size>(&each.operand.number) : nullptr;
+    return size != nullptr && !size->is_constant();
+  });
+}
+bool counts_places(const Fragment& fragment) {
+  return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& each) {
+    return each.op != nullptr && each.op->has(kCountsPlaces);
+  });
+}
+
+}  // namespace
+
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
-                              const SymbolValues& hints, bool (*expands)(const Op&)) {
+                              const SymbolValues& hints, bool (*expands)(const Op&), bool follows) {
   try {
     std::vector<At> runs{{hints, trace_at(body, operands, hints, expands)}};
-    if (hints.empty()) return std::move(runs[0].fragment);
+    const bool is_same_for_all = !follows && !any_follows(operands) && !counts_places(runs[0].fragment);
+    if (hints.empty() || is_same_for_all) return std::move(runs[0].fragment);
     for (const SymbolValues& symbols : other_assignments(hints)) {
       try {
         Fragment fragment = trace_at(body, operands, symbols, expands);

@@ -34,15 +34,16 @@ struct TraceOperand {
   DType dtype = DType::F32;
   Device device;
   std::function<Layout(const SymbolValues&)> layout;  // of a value
+  bool follows = true;                                // may symbols change its sizes or strides?
 };
 using Body = std::function<Tensors(Inputs operands, const SymbolValues& symbols)>;
 
 // Runs `body` at the hints and, when there are symbols, at other assignments; attributes that differ become
 // expressions of the symbols. Nothing when there are no such expressions, the steps differ, or the body asks
-// for elements. `expands` says
-// which ops are replaced by their bodies.
+// for elements. `expands` says which ops are replaced by their bodies. `follows`: the body itself may look at
+// symbols. Where neither it nor an operand follows any, the steps at the hints are those at all values.
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
-                              const SymbolValues& hints, bool (*expands)(const Op&));
+                              const SymbolValues& hints, bool (*expands)(const Op&), bool follows = true);
 
 bool is_composite(const Op& op);            // has a body over smaller ops
 bool differentiates_by_body(const Op& op);  // is recorded by the tape as the smaller ops of its body

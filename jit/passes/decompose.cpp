@@ -8,6 +8,7 @@
 #include "jit/layouts.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
+#include "jit/shape_rules.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln::jit {
@@ -20,7 +21,7 @@ std::optional<Fragment> body_of(const Node& node, const Operands& operands, cons
   const Body body = [&node](Inputs given, const SymbolValues& symbols) {
     return run_body(*node.op, given, evaluate(*node.op, node.attrs, symbols));
   };
-  return trace(body, operands, hints, expands);
+  return trace(body, operands, hints, expands, has_symbols(node.attrs));
 }
 
 bool gives_values(const Fragment& fragment) {
