@@ -73,6 +73,18 @@ std::optional<ElementwiseKernel::Unplaced> ElementwiseKernel::unplaced(Inputs in
                   count_elements(known.sizes)};
 }
 
+bool ElementwiseKernel::may_write_over(const Unplaced& call, std::size_t output, std::size_t input) const {
+  using Access = KernelPlan::LoadPlan::Access;
+  const KernelPlan& plan = *call.plan;
+  if (!plan.stores[output].is_direct || !call.run.computes_once()) return false;
+  for (std::size_t k = 0; k < nest().loads.size(); ++k) {
+    if (nest().loads[k].input != static_cast<int>(input)) continue;
+    if (plan.loads[k].access != Access::Direct || plan.loads[k].offset != plan.inputs[input].offset)
+      return false;
+  }
+  return true;
+}
+
 bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const {
   const auto plan = this->plan(inputs, symbols);
   for (std::size_t k = 0; k < nest().loads.size(); ++k) {

@@ -39,6 +39,8 @@ class ElementwiseKernel final : public Kernel {
     std::int64_t count;  // of elements
   };
   std::optional<Unplaced> unplaced(Inputs inputs, const Dims& symbols) const;
+  // May that output be written where that input lies, which no other operand lies in?
+  bool may_write_over(const Unplaced& call, std::size_t output, std::size_t input) const;
 
   // Is each element of that input read in the place of the output's, and from its own memory?
   bool reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const;

@@ -5,6 +5,7 @@
 #include "jit/epilogue.h"
 #include "jit/evaluate.h"
 #include "jit/launch.h"
+#include "jit/ownership.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
@@ -69,15 +70,6 @@ void write(const Tensor& x, const Tensor& value) {
   } else {
     ops::copy_(x, value);
   }
-}
-
-// Does nobody but the frame hold the first of them, nor anything of its memory? Nor will anybody ask what it
-// was.
-bool is_ours(Inputs operands) {
-  const Tensor& x = operands[0];
-  return x.impl()->ref_count() == 1 && !x.impl()->wrapper && x.is_contiguous() &&
-         x.storage()->ref_count() == 1 && x.storage()->buffer()->ref_count() == 1 && levels::top == nullptr &&
-         !tape::sees(operands);
 }
 
 std::uint64_t hash_of(const SymbolValues& symbols) {
@@ -182,7 +174,7 @@ class Call {
     }
     switch (step.kind) {
       case Step::Kind::Apply:
-        if (step.may_overwrite && is_ours(operands.get())) {
+        if (step.may_overwrite && holds_alone(operands.get())) {
           slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
           return;
         }
@@ -213,7 +205,7 @@ class Call {
     bool any = false;
     for (std::size_t k = 0; k < results.size(); ++k) {
       const std::optional<Source>& over = plan_.over[step.over.begin + k];
-      if (!over || over->table != Table::Frame || !is_ours({&at(*over), 1})) continue;
+      if (!over || over->table != Table::Frame || !holds_alone({&at(*over), 1})) continue;
       results[k] = at(*over);
       any = true;
     }
@@ -271,7 +263,7 @@ class Call {
   // Of what the caller has, too, nobody else holds the memory, as what is saved for backward does.
   bool may_go_over(Source source) const {
     const Tensor& x = at(source);
-    if (source.table == Table::Frame) return is_ours({&x, 1});
+    if (source.table == Table::Frame) return holds_alone({&x, 1});
     return is_plain_write(x, x) && x.storage()->buffer()->ref_count() == 1;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/ownership.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
@@ -41,11 +42,7 @@ Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
   begin(arguments, given);
   if (taken != nullptr) taken->clear();
   for (Timed& each : operations_) {
-    for (std::uint32_t i = each.begins.begin; i < each.begins.end; ++i) {
-      const Fresh& fresh = fresh_[i];
-      tensors_[fresh.tensor] = Tensor::empty(fresh.type.sizes, fresh.type.dtype, fresh.type.device);
-      bases_[fresh.memory] = tensors_[fresh.tensor].storage()->data();
-    }
+    for (std::uint32_t i = each.begins.begin; i < each.begins.end; ++i) make(fresh_[i], taken != nullptr);
     carry_out(each.operation, given);
     for (std::uint32_t i = each.lets_go.begin; i < each.lets_go.end; ++i) tensors_[let_go_[i]] = Tensor();
   }
@@ -59,6 +56,13 @@ void Replay::begin(Inputs arguments, Given given) {
     tensors_[each.tensor] = x;
     bases_[each.memory] = x ? const_cast<std::byte*>(x.raw()) : nullptr;
   }
+}
+
+void Replay::make(const Fresh& fresh, bool takes) {
+  const bool is_over = takes && fresh.over && holds_alone({&tensors_[*fresh.over], 1});
+  tensors_[fresh.tensor] =
+      is_over ? tensors_[*fresh.over] : Tensor::empty(fresh.type.sizes, fresh.type.dtype, fresh.type.device);
+  bases_[fresh.memory] = tensors_[fresh.tensor].raw_writable();
 }
 
 void Replay::end() {
@@ -98,7 +102,7 @@ void Replay::run(KernelOp& op) {
     run.piece(0, count);
     return;
   }
-  const std::int64_t unit = run.unit(op.grain);
+  const std::int64_t unit = op.writes_over ? run.unit_computed_once() : run.unit(op.grain);
   parallel_for(count / unit, op.grain / unit,
                [&](std::int64_t begin, std::int64_t end) { run.piece(begin * unit, end * unit); });
 }

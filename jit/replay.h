@@ -49,6 +49,7 @@ class Replay {
     std::int64_t grain = 1;
     SmallVector<Place, 8> loads;
     SmallVector<Place, 4> stores;
+    bool writes_over = false;  // may be, some operand
   };
   struct ProductOp {
     cpu::PlacedProduct product;
@@ -98,10 +99,12 @@ class Replay {
   struct Fresh {
     TensorType type;
     std::uint32_t tensor = 0, memory = 0;
+    std::optional<std::uint32_t> over{};  // an argument that may become it, if it is taken
   };
 
   std::byte* at(Place place) const { return bases_[place.memory] + place.bytes; }
   void begin(Inputs arguments, Given given);
+  void make(const Fresh& fresh, bool takes);
   void end();
   void carry_out(Operation& operation, Given given);
   void run(KernelOp& op);

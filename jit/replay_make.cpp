@@ -83,6 +83,7 @@ class ReplayMaker {
     std::size_t last_use = 0;  // of the memory of a root
     bool is_given_back = false;
     Source source{};             // of what arrives
+    std::size_t over = kNone;    // of a result: the operand that it may be written over
     std::size_t number = kNone;  // as a tensor of the replay
     std::size_t memory = kNone;
   };
@@ -118,11 +119,13 @@ class ReplayMaker {
       noted.operands.push_back(value_of(plan_.operands[i]));
     const Tensors made = results_of(step, noted.operands);
     const bool is_alias = is_view(step) && !follows_symbols(plan_, step);
+    const std::vector<std::size_t> over = overs_of(step, noted.operands);
     for (std::uint32_t k = 0; k < made.size(); ++k) {
       Value value;
       value.tensor = made[k];
       value.root = is_alias ? values_[noted.operands[0]].root : values_.size();
       if (is_view(step)) value.home = Home::Bound;
+      if (k < over.size()) value.over = over[k];
       noted.results.push_back(values_.size());
       frame_[plan_.slots[step.results.begin + k]] = values_.size();
       values_.push_back(std::move(value));
@@ -130,6 +133,16 @@ class ReplayMaker {
     }
     noted.how = is_alias ? How::Alias : is_view(step) ? How::View : way_of(noted);
     noted_.push_back(std::move(noted));
+  }
+  // By result: what the plan would write it over.
+  std::vector<std::size_t> overs_of(const Step& step, const std::vector<std::size_t>& operands) const {
+    std::vector<std::size_t> values;
+    if (step.may_overwrite) values.push_back(operands[0]);
+    for (std::uint32_t i = step.over.begin; i < step.over.end; ++i) {
+      const bool is_there = plan_.over[i] && plan_.over[i]->table == Table::Frame;
+      values.push_back(is_there ? frame_[plan_.over[i]->index] : kNone);
+    }
+    return values;
   }
   Tensors results_of(const Step& step, const std::vector<std::size_t>& operands) const {
     if (is_view(step))
@@ -200,6 +213,7 @@ class ReplayMaker {
       std::size_t& last = values_[home_of(each->operands[0])].last_use;
       for (const std::size_t id : each->results) last = std::max(last, values_[home_of(id)].last_use);
     }
+    choose_overs();
   }
 
   // The last first: a view that is a tensor is of a tensor.
@@ -215,6 +229,34 @@ class ReplayMaker {
       for (const std::size_t id : each->operands) values_[id].as_tensor = true;
       for (const std::size_t id : each->results) values_[id].as_tensor = true;
     }
+  }
+
+  // An argument that nobody reads later, and of which nothing else is read where it is written.
+  void choose_overs() {
+    for (std::size_t n = 0; n < noted_.size(); ++n) {
+      const Noted& noted = noted_[n];
+      for (std::size_t k = 0; k < noted.results.size(); ++k) {
+        Value& result = values_[noted.results[k]];
+        if (result.over != kNone && !may_go_over(noted, n, k)) result.over = kNone;
+      }
+    }
+  }
+  bool may_go_over(const Noted& noted, std::size_t n, std::size_t k) const {
+    const Value& result = values_[noted.results[k]];
+    const Value& over = values_[result.over];
+    if (over.home != Home::Arriving || over.root != result.over || over.last_use != n ||
+        result.home != Home::Fresh || result.joined != kNone || over.tensor.type() != result.tensor.type() ||
+        !over.tensor.is_contiguous())
+      return false;
+    const auto lies_there = [&](std::size_t id) { return values_[id].root == result.over; };
+    if (std::count_if(noted.operands.begin(), noted.operands.end(), lies_there) != 1) return false;
+    const auto operand =
+        std::find(noted.operands.begin(), noted.operands.end(), result.over) - noted.operands.begin();
+    if (noted.how == How::Into) return operand < static_cast<std::ptrdiff_t>(noted.operands.size());
+    if (noted.how != How::Kernel) return false;
+    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
+    return operand < static_cast<std::ptrdiff_t>(noted.operands.size()) &&
+           kernel.may_write_over(*unplaced(kernel, noted), k, static_cast<std::size_t>(operand));
   }
 
   // False: some operands are tensors of their own, leave the call, or are in another block: these are joined
@@ -273,8 +315,11 @@ class ReplayMaker {
       replay_->bases_.push_back(nullptr);
       if (value.home == Home::Arriving)
         replay_->arriving_.push_back({value.source, number(root), narrow(value.memory)});
-      if (value.home == Home::Fresh)
+      if (value.home == Home::Fresh) {
+        const std::size_t over = value.over;
         replay_->fresh_.push_back({value.tensor.type(), number(root), narrow(value.memory)});
+        if (over != kNone) replay_->fresh_.back().over = number(over);
+      }
     }
     return narrow(value.memory);
   }
@@ -372,6 +417,8 @@ class ReplayMaker {
   Replay::KernelOp kernel(const Noted& noted) {
     const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
     Replay::KernelOp op{*unplaced(kernel, noted), kernel.grain(), {}, {}};
+    op.writes_over = std::any_of(noted.results.begin(), noted.results.end(),
+                                 [this](std::size_t id) { return values_[id].over != kNone; });
     const ElementRun& run = op.kernel.run;
     const std::vector<Load>& loads = kernel.lowered().passes[0].loads;
     for (std::size_t k = 0; k < loads.size(); ++k)

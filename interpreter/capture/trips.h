@@ -6,7 +6,7 @@
 namespace kiln::interp::capture {
 
 struct TripLimits {
-  std::int64_t after = 200;  // trips that ran compiled: a longer graph is worth compiling then
+  std::int64_t after = 1000;  // trips that ran compiled: a longer graph is worth compiling then
   // In one entry; and in another for what is left then, after as many again.
   int most = 16;
   int fewest = 4;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include "jit/evaluate.h"
@@ -272,6 +273,38 @@ TEST_CASE("a replay lets go of what it was given, when all of it is read", "[jit
     CHECK(x.impl()->ref_count() == 1);
   }
   CHECK(executable->replays() == 3);
+}
+
+TEST_CASE("what is given last is written over, if nobody else holds it", "[jit][replay]") {
+  const AtOnce at_once;
+  for (const int count : {1, 4}) {
+    const Threads threads(count);
+    for (const Dim columns : {32, 48, 31}) {
+      const Graph graph = parse_graph(
+          fmt::format("graph functional f(%s: f32[200, {0}], %a: f32[200, 1], %b: f32[1, {0}]) {{\n"
+                      "  %0 = mul(%a, %b) : f32[200, {0}]\n"
+                      "  %1 = add(%s, %0) : f32[200, {0}]\n"
+                      "  %2 = mul(%1, 0.5) : f32[200, {0}]\n"
+                      "  return %2\n"
+                      "}}\n",
+                      columns));
+      const auto executable = Executable::make_taking(kernels_of_graph(graph));
+      for (int call = 0; call < 4; ++call) {
+        CAPTURE(count, columns, call);
+        Tensors given = filled({{200, columns}, {200, 1}, {1, columns}}, call);
+        const Tensor before = ops::clone(given[0]);
+        const Tensor expected = evaluate(graph, given)[0];
+        const bool is_held = call % 2 == 1;
+        const Tensor held = is_held ? given[0] : Tensor();
+        const std::byte* const memory = given[0].storage()->data();
+        const Tensor found = executable->run_taking(std::move(given))[0];
+        CHECK(same_bits(found, expected));
+        if (is_held) CHECK(same_bits(held, before));
+        if (columns % 16 == 0) CHECK((found.storage()->data() == memory) == !is_held);
+      }
+      CHECK(executable->replays() == 4);
+    }
+  }
 }
 
 TEST_CASE("many threads call one executable", "[jit][replay]") {
