@@ -31,6 +31,34 @@ void keep_selections_apart(llvm::Function& function) {
   }
 }
 
+// Arithmetic that nobody else reads: chosen where a comparison holds, and another value left where it does
+// not, it is one instruction with a mask.
+bool is_maskable(const llvm::Value* value) {
+  const auto* const made = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return made != nullptr && made->hasOneUse() && made->getType()->isFPOrFPVectorTy();
+}
+
+// Comparisons hold where the arithmetic counts. LLVM prefers `>` or unordered to `<=`, whatever is chosen by
+// it.
+void choose_by_arithmetic(llvm::Function& function) {
+  for (llvm::Instruction& each : llvm::instructions(function)) {
+    auto* const compared = llvm::dyn_cast<llvm::FCmpInst>(&each);
+    if (compared == nullptr || !compared->getType()->isVectorTy()) continue;
+    int gain = 0;
+    bool only_chooses = true;
+    for (const llvm::Use& use : compared->uses()) {
+      const auto* const choice = llvm::dyn_cast<llvm::SelectInst>(use.getUser());
+      only_chooses = only_chooses && choice != nullptr && use.getOperandNo() == 0;
+      if (!only_chooses) break;
+      gain += static_cast<int>(is_maskable(choice->getFalseValue())) -
+              static_cast<int>(is_maskable(choice->getTrueValue()));
+    }
+    if (!only_chooses || gain <= 0) continue;
+    compared->setPredicate(compared->getInversePredicate());
+    for (llvm::User* const user : compared->users()) llvm::cast<llvm::SelectInst>(user)->swapValues();
+  }
+}
+
 }  // namespace
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -52,6 +80,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& each : module) {
     if (each.isDeclaration()) continue;
     passes.run(each, functions);
+    choose_by_arithmetic(each);
     keep_selections_apart(each);
   }
 }

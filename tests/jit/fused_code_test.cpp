@@ -140,6 +140,23 @@ TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
   CHECK(code_text(fuse(alone).graph, Product::Llvm) == "nothing is fused: every op is a call of its own\n");
 }
 
+// Arithmetic with a mask is one instruction where the choice takes it when the comparison holds.
+TEST_CASE("comparisons hold where the arithmetic counts", "[jit][fused]") {
+  for (const auto& [choice, holds] : {std::pair("where(%0, %1, %x)", true), {"where(%0, %x, %1)", false}}) {
+    const Graph graph = parse_graph(std::string("graph functional f(%x: f32[70], %y: f32[70]) {\n"
+                                                "  %0 = le(%y, 4.0) : bool[70]\n"
+                                                "  %1 = mul(%x, %y) : f32[70]\n"
+                                                "  %2 = ") +
+                                    choice + " : f32[70]\n  return %2\n}\n");
+    const FusedGraph fused = fuse(graph);
+    const std::string code = code_text(fused.graph, Product::Llvm);
+    INFO(code);
+    CHECK((count_of(code, "fcmp ole") > 0) == holds);
+    CHECK((count_of(code, "fcmp ugt") > 0) == !holds);
+    check_same(graph, fused, {values({70}, DType::F32, 1), values({70}, DType::F32, 2)});
+  }
+}
+
 TEST_CASE("kernels are measured with what they read and write", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[64, 128], %w: f32[128, 32], %b: f32[32]) {\n"
