@@ -32,8 +32,9 @@ class ElementRun {
   // Pieces are best multiples of so many elements: rows that are gone through without looking for their
   // places. So long as they are few enough to be a piece of `grain`.
   std::int64_t unit(std::int64_t grain) const { return is_rows_ && row_ <= grain / 4 ? row_ : 1; }
-  // Is no element computed twice, in pieces of so many?
-  bool computes_once() const { return (is_rows_ || is_one_call_) && row_ % kVector == 0; }
+  // May it be done without computing an element twice: in pieces that are multiples of so many, and what is
+  // left for itself?
+  bool computes_once() const { return is_one_call_ || (is_rows_ && row_ % kVector == 0); }
   std::int64_t unit_computed_once() const { return is_rows_ ? row_ : kVector; }
 
   // Computes elements [begin, end): bits of the instructions that met one they are not defined for.

@@ -47,19 +47,6 @@ class Borrowed {
   SmallVector<Tensor, 1> many_;
 };
 
-// Is the tensor all that lies in its memory?
-bool fills_memory(const Tensor& x) {
-  return !x.impl()->wrapper && !x.is_number() && x.is_contiguous() && x.offset() == 0 &&
-         static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) == x.storage()->bytes();
-}
-
-// Is a write to `x` nothing but other elements in its memory, which it fills? Nobody records it.
-bool is_plain_write(const Tensor& x, const Tensor& value) {
-  static const Op& copy = OpTable::get().at("copy");
-  const Tensor inputs[] = {x, value};
-  return levels::top == nullptr && fills_memory(x) && !tape::sees_write(copy, inputs);
-}
-
 // Gives `x` the elements of `value`: where both fill their memory, by giving its storage that memory. Whoever
 // else holds it gets a copy when he writes (tensor/storage.h).
 void write(const Tensor& x, const Tensor& value) {
@@ -263,8 +250,7 @@ class Call {
   // Of what the caller has, too, nobody else holds the memory, as what is saved for backward does.
   bool may_go_over(Source source) const {
     const Tensor& x = at(source);
-    if (source.table == Table::Frame) return holds_alone({&x, 1});
-    return is_plain_write(x, x) && x.storage()->buffer()->ref_count() == 1;
+    return source.table == Table::Frame ? holds_alone({&x, 1}) : may_be_written_over(x);
   }
 
   // ---- Effects: as in evaluate.cpp ----

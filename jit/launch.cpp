@@ -29,10 +29,6 @@ SmallVector<Launch::Piece, 8> Launch::pieces() const {
 }
 
 void Launch::run() {
-  // There is one launch in a call, whose threads may be asleep by then: waking them takes longer than little
-  // work.
-  constexpr double kLittleWork = 32;
-  constexpr std::int64_t kFewElements = 1 << 17;
   const SmallVector<Piece, 8> all = pieces();
   const auto count = static_cast<std::int64_t>(all.size());
   const bool alone = work_ < kLittleWork && elements_ < kFewElements;

@@ -7,6 +7,11 @@
 
 namespace kiln::jit {
 
+// There is one launch in a call, whose threads may be asleep by then: waking them takes longer than little
+// work, in pieces of a kernel's grain, on few elements.
+inline constexpr double kLittleWork = 32;
+inline constexpr std::int64_t kFewElements = 1 << 17;
+
 // First all calls are made ready, which may fail; then all their elements are computed, on all threads, which
 // may not: so kernels may write over what the caller has.
 class Launch {

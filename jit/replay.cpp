@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/evaluate.h"
 #include "jit/ownership.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/levels/level.h"
@@ -27,11 +28,15 @@ bool Replay::fits(Inputs arguments, Given given) {
         x.dtype() != type.dtype || x.is_number() != type.is_number)
       return false;
   }
-  return std::all_of(moving_.begin(), moving_.end(), [&given](Moving& each) {
-    const Layout to = std::move(each.op->view(each.from, *given.attrs[each.attrs]).front());
-    each.bytes = to.offset * each.item;
-    return to.sizes == each.to.sizes && to.strides == each.to.strides;
+  for (const std::uint32_t each : written_) check_target(arguments[each], Effect::Kind::Write);
+  const bool may_write = std::all_of(written_.begin(), written_.end(), [&arguments](std::uint32_t each) {
+    return may_be_written_over(arguments[each]);
   });
+  return may_write && std::all_of(moving_.begin(), moving_.end(), [&given](Moving& each) {
+           const Layout to = std::move(each.op->view(each.from, *given.attrs[each.attrs]).front());
+           each.bytes = to.offset * each.item;
+           return to.sizes == each.to.sizes && to.strides == each.to.strides;
+         });
 }
 
 Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
@@ -46,6 +51,7 @@ Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
     carry_out(each.operation, given);
     for (std::uint32_t i = each.lets_go.begin; i < each.lets_go.end; ++i) tensors_[let_go_[i]] = Tensor();
   }
+  for (const std::uint32_t each : written_) arguments[each].storage()->writable_data();  // a version more
   return operands(outputs_);
 }
 
@@ -98,13 +104,15 @@ void Replay::run(KernelOp& op) {
   for (std::size_t k = 0; k < op.loads.size(); ++k) run.place_load(k, at(op.loads[k]));
   for (std::size_t k = 0; k < op.stores.size(); ++k) run.place_output(k, at(op.stores[k]));
   const std::int64_t count = op.kernel.count;
-  if (count <= op.grain) {
-    run.piece(0, count);
-    return;
-  }
   const std::int64_t unit = op.writes_over ? run.unit_computed_once() : run.unit(op.grain);
-  parallel_for(count / unit, op.grain / unit,
-               [&](std::int64_t begin, std::int64_t end) { run.piece(begin * unit, end * unit); });
+  const std::int64_t whole = count / unit * unit;  // all of it, where elements may be computed twice
+  if (whole <= op.grain || op.is_last_word) {
+    run.piece(0, whole);
+  } else {
+    parallel_for(whole / unit, op.grain / unit,
+                 [&](std::int64_t begin, std::int64_t end) { run.piece(begin * unit, end * unit); });
+  }
+  if (whole < count) run.piece(whole, count);
 }
 
 void Replay::run(const BindOp& op, Given given) {

@@ -24,13 +24,15 @@ struct Given {
 
 class Replay {
  public:
-  // May calls of this plan be replayed? They have results of known sizes and no effects, and only views
+  // May calls of this plan be replayed? They have results of known sizes and no effects but what kernels may
+  // write over arguments, and only views
   // follow its symbols.
   static bool is_possible(const Graph& graph, const Plan& plan);
   // For calls with arguments that lie as these do. Null: it is too large to keep memory for.
   static std::unique_ptr<Replay> make(const Graph& graph, const Plan& plan, Given given, Inputs arguments);
 
-  // Do they lie as those that it was made for, and what is seen through views of them as well?
+  // Do they lie as those that it was made for, and what is seen through views of them as well? Those that are
+  // written may be, where they lie. Throws OpError for those that must not be.
   bool fits(Inputs arguments, Given given);
   // Of arguments that fit, with what that found out. Lets go of them, if they are `taken`, when all is read.
   Tensors run(Inputs arguments, Tensors* taken, Given given);
@@ -49,7 +51,8 @@ class Replay {
     std::int64_t grain = 1;
     SmallVector<Place, 8> loads;
     SmallVector<Place, 4> stores;
-    bool writes_over = false;  // may be, some operand
+    bool writes_over = false;   // may be, some operand
+    bool is_last_word = false;  // over an argument: done whole, whoever interrupts
   };
   struct ProductOp {
     cpu::PlacedProduct product;
@@ -115,6 +118,7 @@ class Replay {
   std::vector<Dims> strides_;
   std::vector<Timed> operations_;
   std::vector<Moving> moving_;
+  std::vector<std::uint32_t> written_;  // arguments
   std::vector<Arriving> arriving_;
   std::vector<Fresh> fresh_;
   std::vector<std::uint32_t> let_go_;   // tensors

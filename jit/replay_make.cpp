@@ -7,6 +7,7 @@
 #include "jit/evaluate.h"
 #include "jit/exposure.h"
 #include "jit/fused.h"
+#include "jit/launch.h"
 #include "jit/replay.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/pointwise.h"
@@ -36,7 +37,12 @@ bool is_repeatable(const Plan& plan, const Step& step) {
 bool Replay::is_possible(const Graph& graph, const Plan& plan) {
   const auto is_known = [](const jit::Value& each) { return !has_symbols(each.type.sizes); };
   const auto repeatable = [&plan](const Step& step) { return is_repeatable(plan, step); };
-  return plan.effects.empty() && plan.bases.empty() && !plan.steps.empty() &&
+  const auto is_over = [](const EffectStep& each) {
+    return each.kind == Effect::Kind::Write && each.may_be_over && each.target.table == Table::Argument &&
+           each.views.begin == each.views.end;
+  };
+  return std::all_of(plan.effects.begin(), plan.effects.end(), is_over) && plan.views.empty() &&
+         plan.bases.empty() && !plan.steps.empty() &&
          std::all_of(plan.steps.begin(), plan.steps.end(), repeatable) &&
          std::all_of(plan.products.begin(), plan.products.end(), repeatable) &&
          std::all_of(graph.values.begin(), graph.values.end(), is_known) &&
@@ -60,7 +66,7 @@ class ReplayMaker {
       note(step);
     }
     for (const Output& each : plan_.outputs) results_.push_back(value_of(each.source));
-    if (bytes_ > kMostBytes) return nullptr;
+    if (bytes_ > kMostBytes || !writes_all()) return nullptr;
     choose();
     for (std::size_t n = 0; n < noted_.size(); ++n) emit(n);
     return finish();
@@ -99,6 +105,11 @@ class ReplayMaker {
 
   std::size_t value_of(Source source) {
     if (source.table == Table::Frame) return frame_[source.index];
+    if (source.table == Table::Became) {
+      const auto effect = std::find_if(plan_.effects.begin(), plan_.effects.end(),
+                                       [&](const EffectStep& each) { return each.became == source.index; });
+      return value_of(effect->target);
+    }
     const std::pair key{source.table, source.index};
     const auto [found, is_new] = arriving_.try_emplace(key, values_.size());
     if (is_new) {
@@ -132,15 +143,66 @@ class ReplayMaker {
       if (!is_view(step)) bytes_ += bytes_of(noted.results.back());
     }
     noted.how = is_alias ? How::Alias : is_view(step) ? How::View : way_of(noted);
+    for (const std::size_t id : noted.results) write_over(noted, id);
     noted_.push_back(std::move(noted));
   }
+
+  // What becomes the elements of an argument is made there.
+  void write_over(const Noted& noted, std::size_t id) {
+    Value& result = values_[id];
+    if (result.over == kNone || values_[result.over].home != Home::Arriving || !is_target(result.over))
+      return;
+    const auto k = static_cast<std::size_t>(std::find(noted.results.begin(), noted.results.end(), id) -
+                                            noted.results.begin());
+    if (noted.how != How::Kernel || !may_lie_at(noted, k, result.over)) return;
+    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
+    const auto call = unplaced(kernel, noted);
+    if (noted.step != latest_)
+      work_ += static_cast<double>(call->count) / static_cast<double>(kernel.grain());
+    if (noted.step != latest_) elements_ += call->count;
+    latest_ = noted.step;
+    bytes_ -= bytes_of(id);
+    result.root = result.over;
+    result.home = Home::Bound;
+    written_.push_back(values_[result.over].source.index);
+  }
+  bool is_target(std::size_t argument) const {
+    return std::any_of(plan_.effects.begin(), plan_.effects.end(), [&](const EffectStep& each) {
+      const auto found = arriving_.find({each.target.table, each.target.index});
+      return found != arriving_.end() && found->second == argument;
+    });
+  }
+  // All effects are writes of kernels, few enough for one thread: others would have to be told when to stop.
+  bool writes_all() const {
+    return written_.size() == plan_.effects.size() && work_ < kLittleWork && elements_ < kFewElements;
+  }
+
+  // May the kernel's result be written where that value lies, which nothing else is read of?
+  bool may_lie_at(const Noted& noted, std::size_t k, std::size_t id) const {
+    const Value& over = values_[id];
+    if (over.tensor.type() != values_[noted.results[k]].tensor.type() || !over.tensor.is_contiguous())
+      return false;
+    const auto lies_there = [&](std::size_t each) { return values_[each].root == id; };
+    const auto reads = std::count_if(noted.operands.begin(), noted.operands.end(), lies_there);
+    const auto operand = std::find(noted.operands.begin(), noted.operands.end(), id) - noted.operands.begin();
+    const bool is_operand = operand < static_cast<std::ptrdiff_t>(noted.operands.size());
+    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
+    const std::size_t none = noted.operands.size();
+    return reads == (is_operand ? 1 : 0) &&
+           kernel.may_write_over(*unplaced(kernel, noted), k,
+                                 is_operand ? static_cast<std::size_t>(operand) : none);
+  }
   // By result: what the plan would write it over.
-  std::vector<std::size_t> overs_of(const Step& step, const std::vector<std::size_t>& operands) const {
+  std::vector<std::size_t> overs_of(const Step& step, const std::vector<std::size_t>& operands) {
     std::vector<std::size_t> values;
     if (step.may_overwrite) values.push_back(operands[0]);
     for (std::uint32_t i = step.over.begin; i < step.over.end; ++i) {
-      const bool is_there = plan_.over[i] && plan_.over[i]->table == Table::Frame;
-      values.push_back(is_there ? frame_[plan_.over[i]->index] : kNone);
+      if (!plan_.over[i]) {
+        values.push_back(kNone);
+      } else {
+        values.push_back(plan_.over[i]->table == Table::Frame ? frame_[plan_.over[i]->index]
+                                                              : value_of(*plan_.over[i]));
+      }
     }
     return values;
   }
@@ -237,7 +299,8 @@ class ReplayMaker {
       const Noted& noted = noted_[n];
       for (std::size_t k = 0; k < noted.results.size(); ++k) {
         Value& result = values_[noted.results[k]];
-        if (result.over != kNone && !may_go_over(noted, n, k)) result.over = kNone;
+        if (result.over == kNone || result.root == result.over) continue;
+        if (!may_go_over(noted, n, k)) result.over = kNone;
       }
     }
   }
@@ -248,15 +311,13 @@ class ReplayMaker {
         result.home != Home::Fresh || result.joined != kNone || over.tensor.type() != result.tensor.type() ||
         !over.tensor.is_contiguous())
       return false;
-    const auto lies_there = [&](std::size_t id) { return values_[id].root == result.over; };
-    if (std::count_if(noted.operands.begin(), noted.operands.end(), lies_there) != 1) return false;
-    const auto operand =
-        std::find(noted.operands.begin(), noted.operands.end(), result.over) - noted.operands.begin();
-    if (noted.how == How::Into) return operand < static_cast<std::ptrdiff_t>(noted.operands.size());
-    if (noted.how != How::Kernel) return false;
-    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
-    return operand < static_cast<std::ptrdiff_t>(noted.operands.size()) &&
-           kernel.may_write_over(*unplaced(kernel, noted), k, static_cast<std::size_t>(operand));
+    const bool is_operand =
+        std::find(noted.operands.begin(), noted.operands.end(), result.over) != noted.operands.end();
+    if (noted.how == How::Into) {
+      const auto lies_there = [&](std::size_t id) { return values_[id].root == result.over; };
+      return is_operand && std::count_if(noted.operands.begin(), noted.operands.end(), lies_there) == 1;
+    }
+    return noted.how == How::Kernel && is_operand && may_lie_at(noted, k, result.over);
   }
 
   // False: some operands are tensors of their own, leave the call, or are in another block: these are joined
@@ -417,8 +478,11 @@ class ReplayMaker {
   Replay::KernelOp kernel(const Noted& noted) {
     const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
     Replay::KernelOp op{*unplaced(kernel, noted), kernel.grain(), {}, {}};
-    op.writes_over = std::any_of(noted.results.begin(), noted.results.end(),
-                                 [this](std::size_t id) { return values_[id].over != kNone; });
+    for (const std::size_t id : noted.results) {
+      op.writes_over = op.writes_over || values_[id].over != kNone;
+      op.is_last_word =
+          op.is_last_word || (values_[id].over != kNone && values_[id].root == values_[id].over);
+    }
     const ElementRun& run = op.kernel.run;
     const std::vector<Load>& loads = kernel.lowered().passes[0].loads;
     for (std::size_t k = 0; k < loads.size(); ++k)
@@ -468,8 +532,22 @@ class ReplayMaker {
     if (values_[id].root == id) memory(id);
     return number(id);
   }
+  // What could fail comes before the first write over an argument.
+  void make_before_writes() {
+    auto& operations = replay_->operations_;
+    const auto first = std::find_if(operations.begin(), operations.end(), [](const Replay::Timed& each) {
+      const auto* const kernel = std::get_if<Replay::KernelOp>(&each.operation);
+      return kernel != nullptr && kernel->is_last_word;
+    });
+    if (first == operations.end()) return;
+    first->begins.end = operations.back().begins.end;
+    for (auto each = first + 1; each != operations.end(); ++each) each->begins = {};
+  }
+
   std::unique_ptr<Replay> finish() {
     for (const std::size_t id : results_) replay_->outputs_.push_back(given(id));
+    replay_->written_ = written_;
+    make_before_writes();
     for (const Tensor& each : arguments_) {
       replay_->types_.push_back(each.type());
       replay_->strides_.push_back(each.strides());
@@ -487,6 +565,10 @@ class ReplayMaker {
   std::vector<Noted> noted_;
   std::vector<std::size_t> results_;
   std::ptrdiff_t bytes_ = 0;
+  std::vector<std::uint32_t> written_;  // arguments
+  const Step* latest_ = nullptr;        // that writes over some
+  double work_ = 0;
+  std::int64_t elements_ = 0;
   std::map<std::ptrdiff_t, std::vector<Tensor>> free_;  // by bytes
   std::unique_ptr<Replay> replay_ = std::make_unique<Replay>();
 };

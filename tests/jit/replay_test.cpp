@@ -3,6 +3,7 @@
 #include "jit/replay.h"
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "jit/passes/passes.h"
 #include "jit/pipeline.h"
 #include "jit/text.h"
+#include "tensor/autograd.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/memory.h"
 #include "tests/jit/fused_support.h"
@@ -77,7 +79,7 @@ TEST_CASE("random programs replayed", "[jit][replay]") {
     INFO("seed " << seed);
     try {
       const Graph functional = functionalize(expand_views(program));
-      for (const Graph& each : {functional, reinplace(functional)}) {
+      for (const Graph& each : {functional, reinplace(functional), kernels_of_graph(functional)}) {
         const auto executable = Executable::make(each);
         const auto run = [&](Inputs arguments) { return executable->run(arguments); };
         for (int call = 0; call < 3; ++call) {
@@ -304,6 +306,49 @@ TEST_CASE("what is given last is written over, if nobody else holds it", "[jit][
       }
       CHECK(executable->replays() == 4);
     }
+  }
+}
+
+TEST_CASE("kernels write over arguments in replayed calls, unless somebody holds their memory",
+          "[jit][replay]") {
+  const AtOnce at_once;
+  for (const Dim n : {1, 10, 16, 100, 512, 1000, 3000}) {
+    const Graph graph =
+        parse_graph(fmt::format("graph functional f(%p: f32[{0}], %m: f32[{0}], %g: f32[{0}]) {{\n"
+                                "  %0 = mul(%m, 0.9) : f32[{0}]\n"
+                                "  %1 = mul(%g, 0.1) : f32[{0}]\n"
+                                "  %2 = add(%0, %1) : f32[{0}]\n"
+                                "  %3 = mul(%2, 0.01) : f32[{0}]\n"
+                                "  %4 = sub(%p, %3) : f32[{0}]\n"
+                                "  %5 = sin(%g) : f32[{0}]\n"
+                                "  %6 = add(%5, 1) : f32[{0}]\n"
+                                "  return %6, %2\n"
+                                "  write %m <- %2\n"
+                                "  write %p <- %4\n"
+                                "}}\n",
+                                n));
+    const auto executable = Executable::make(kernels_of_graph(graph));
+    const Tensors given = filled({{n}, {n}, {n}}, 3);
+    Tensors expected;
+    for (const Tensor& each : given) expected.push_back(ops::clone(each));
+    for (int call = 0; call < 6; ++call) {
+      CAPTURE(n, call);
+      const Ref<Buffer> held = call == 3 ? given[0].storage()->buffer() : Ref<Buffer>();
+      const Tensor before = ops::clone(given[0]);
+      const std::uint32_t version = given[0].storage()->version();
+      const Tensors wanted = evaluate(graph, expected);
+      const Tensors found = executable->run(given);
+      for (std::size_t k = 0; k < 2; ++k) CHECK(same_bits(found[k], wanted[k]));
+      CHECK(found[1].is_same(given[1]));
+      for (std::size_t k = 0; k < 3; ++k) CHECK(same_bits(given[k], expected[k]));
+      CHECK(given[0].storage()->version() > version);
+      if (held) CHECK(std::memcmp(held->data(), before.raw(), static_cast<std::size_t>(n) * 4) == 0);
+    }
+    CHECK(executable->replays() == 5);
+    const Tensor leaf = given[0];
+    set_requires_grad(leaf, true);
+    CHECK_THROWS_AS(executable->run(given), OpError);
+    CHECK(same_bits(given[1], expected[1]));
   }
 }
 
