@@ -48,10 +48,9 @@ class Drive {
     if (!known) known = std::make_shared<Place>();
     if (++known->reached < known->due) return Next::Interpret;
     const std::shared_ptr<Place> place = known;
-    for (const auto* entries : {&place->several, &place->entries}) {
-      for (const auto& entry : *entries) {
-        if (const auto next = entered(*place, *entry)) return *next;
-      }
+    if (const auto next = entered_for_several(*place)) return *next;
+    for (const auto& entry : place->entries) {
+      if (const auto next = entered(*place, *entry)) return *next;
     }
     if (is_closed(*place)) {
       leave_alone(*frame);
@@ -68,6 +67,18 @@ class Drive {
   static bool is_closed(const Place& place) {
     if (place.is_full || place.failures > kMostTries) return true;
     return place.hollow > kMostTries && !any_computes(place);
+  }
+
+  // Likewise by an entry for several trips. One that hardly ever holds is let go of.
+  std::optional<Next> entered_for_several(Place& place) {
+    constexpr std::int64_t kMostMisses = 256;
+    Entry* useless = nullptr;
+    for (const auto& entry : place.several) {
+      if (const auto next = entered(place, *entry)) return next;
+      if (++entry->misses > kMostMisses && entry->misses > 64 * entry->hits) useless = entry.get();
+    }
+    if (useless != nullptr) drop(place, *useless);
+    return std::nullopt;
   }
 
   // Nothing: the entry does not hold here and now.

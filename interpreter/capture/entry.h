@@ -114,6 +114,7 @@ struct Entry {
   bool steps_over = false;          // the instruction it ends at is the interpreter's
   std::vector<int> several;         // of a loop: entries for so many trips were asked for beside it
   std::int64_t hits = 0;
+  std::int64_t misses = 0;                    // of one for several trips
   std::function<void()> wait;                 // for `run`, before its first call; empty: it is there
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
   std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }

@@ -36,7 +36,16 @@ void Tracer::begin_trips() {
   const Value* const state = frame.base + step.a;
   if (frame.code->opcode_at(at) != Opcode::NextFor || !state->is(Tag::Int)) return;
   const Value* const item = frame.base + step.b;
-  for (const std::uint32_t r : {step.a + 0U, step.a + 1U, step.a + 2U, step.b + 0U}) use_register(r);
+  constexpr const char* kNames[] = {"the next number", "numbers left", "the step"};
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    Source source;
+    source.kind = Source::Kind::Register;
+    source.number = step.a + k;
+    source.text = kNames[k];
+    sources_.add(std::move(source));
+    use_register(step.a + k);
+  }
+  use_register(step.b);
   OwnRange range{shadow(state), shadow(state + 1), state[2].as_int()};
   if (range.next < 0 || range.left < 0) return;
   fix_register(state + 2);
