@@ -33,8 +33,7 @@ bool follows_symbols(const Graph& graph, std::span<const int> producers, ValueId
   const Node& node = graph.nodes[static_cast<std::size_t>(place)];
   const bool views = node.applies_view() || node.writes_layout();
   if (!views && !node.writes()) return false;
-  const bool only_begins = node.op->name() == "select" || node.op->name() == "narrow";
-  if (views && has_symbols(node.attrs) && !only_begins) return true;
+  if (views && has_symbols(node.attrs) && !node.op->has(kOnlyBegins)) return true;
   const Operand& viewed = node.viewed();
   return viewed.is_value() && follows_symbols(graph, producers, viewed.value);
 }

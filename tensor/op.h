@@ -219,6 +219,7 @@ enum Trait : std::uint32_t {
   kMayFail = 1U << 10,       // raises for some elements of its inputs; if elementwise, of integers only
   kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
+  kOnlyBegins = 1U << 13,    // attributes say where a view of given sizes begins, and nothing else: select
 };
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or

@@ -254,7 +254,7 @@ void add_slicing(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = batch_along_dim,
              .lowering = Lowering::View,
-             .traits = kViewTraits,
+             .traits = kViewTraits | kOnlyBegins,
              .onnx = "Gather"});
   table.add({.signature =
                  Signature::parse("diagonal(x: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)"),
