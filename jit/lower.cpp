@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/abreast.h"
 #include "jit/layouts.h"
 #include "jit/nest_builder.h"
 #include "jit/shape_rules.h"
@@ -208,6 +209,7 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
     result.outputs.push_back({store.dtype, graph.values[static_cast<std::size_t>(id)].type.sizes});
     nest.stores.push_back(std::move(store));
   }
+  nest.abreast = vectors_abreast(nest, cpu::isa());
   return result;
 }
 

@@ -1,17 +1,20 @@
 #include "jit/llvm/emit.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 
+#include "jit/abreast.h"
 #include "jit/kernel_code.h"
+#include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
 #include "jit/llvm/half_vectors.h"
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
+#include "jit/llvm/vector_types.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -48,7 +51,7 @@ class Emitter {
         pointer_(llvm::PointerType::get(context_, 0)) {
     auto* type = llvm::FunctionType::get(build_.getInt64Ty(), {pointer_}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, bodies.module());
-    registers_.resize(nest.body.size());
+    for (auto& each : registers_) each.resize(nest.body.size());
     if (annotation_ != nullptr) annotation_->begin(*function_);
   }
 
@@ -80,17 +83,17 @@ class Emitter {
     llvm::BasicBlock* const before = build_.GetInsertBlock();
     llvm::BasicBlock* const top = block("loop");
     llvm::BasicBlock* const after = block("done");
-    // Elements behind the last whole vector: there are none where each is to be combined once.
-    Value* const rest = nest_.combines() ? nullptr : build_.CreateAnd(count_, kVector - 1);
-    Value* const whole = nest_.combines() ? count_ : build_.CreateSub(count_, rest);
-    places_.find_steps();
+    const Turns turns = turns_of_call();
+    places_.find_steps(turn_);
     build_.CreateBr(top);
     build_.SetInsertPoint(top);
-    const Loop loop{before, top, after, number(), number(), rest == nullptr ? nullptr : number()};
+    const auto number_if = [this](Value* is_needed) { return is_needed == nullptr ? nullptr : number(); };
+    const Loop loop{before, top, after, number(), number(), number_if(turns.rest), number_if(turns.reach)};
     places_.enter(before);
-    loop.begin(loop.left, whole);
+    loop.begin(loop.left, turns.left);
     failed_ = loop.begin(loop.failed, failed_);
-    if (rest != nullptr) loop.begin(loop.rest, rest);
+    if (loop.rest != nullptr) loop.begin(loop.rest, turns.rest);
+    if (loop.reach != nullptr) places_.find_abreast(loop.begin(loop.reach, turns.reach), nest_.abreast);
     start_reductions(before);
     body();
     go_on(loop);
@@ -102,10 +105,29 @@ class Emitter {
     build_.CreateRet(failed_);
   }
 
+  struct Turns {
+    Value* left;   // elements, in whole turns
+    Value* rest;   // those behind; null where each is to be combined once: there are none
+    Value* reach;  // how far the last vector of a turn is from its first one; null: it is that
+  };
+  // Of a turn that has several vectors, these lie over each other where fewer elements are left. All are read
+  // before any are written.
+  Turns turns_of_call() {
+    if (nest_.combines()) return {count_, nullptr, nullptr};
+    Value* const turn = build_.getInt64(turn_);
+    Value* const rest = build_.CreateURem(count_, turn);
+    Value* const whole = build_.CreateSub(count_, rest);
+    if (nest_.abreast == 1) return {whole, rest, nullptr};
+    Value* const is_one = build_.CreateIsNull(whole);
+    const auto pick = [&](Value* one, Value* several) { return build_.CreateSelect(is_one, one, several); };
+    return {pick(turn, whole), pick(build_.getInt64(0), rest), pick(reach_of(rest), reach_of(turn))};
+  }
+  Value* reach_of(Value* elements) { return build_.CreateSub(elements, build_.getInt64(kVector)); }
+
   struct Loop {
     llvm::BasicBlock *before, *top, *after;
-    llvm::PHINode *left, *failed;  // elements, in whole vectors
-    llvm::PHINode* rest;           // null: there are none
+    llvm::PHINode *left, *failed;  // elements, in whole turns
+    llvm::PHINode *rest, *reach;   // as in Turns
 
     llvm::PHINode* begin(llvm::PHINode* phi, Value* value) const {
       phi->addIncoming(value, before);
@@ -115,42 +137,52 @@ class Emitter {
   llvm::PHINode* number() { return build_.CreatePHI(build_.getInt64Ty(), 3); }
 
   void go_on(const Loop& loop) {
-    Value* const left = build_.CreateSub(loop.left, build_.getInt64(kVector));
+    Value* const left = build_.CreateSub(loop.left, build_.getInt64(turn_));
     const std::vector<Value*> next = places_.next();
     llvm::BasicBlock* const end = build_.GetInsertBlock();
     llvm::BasicBlock* const last = loop.rest == nullptr ? loop.after : block("last");
     build_.CreateCondBr(build_.CreateIsNotNull(left), loop.top, last);
-    come_back(loop, end, left, loop.rest, next);
+    come_back(loop, end, {left, loop.rest, reach_of(build_.getInt64(turn_))}, next);
     for (Lanes& each : lanes_) {  // the halves take turns
       each.next->addIncoming(each.later, end);
       each.after->addIncoming(each.now, end);
     }
     if (loop.rest != nullptr) take_rest(loop, last, next);
   }
-  // One more vector, which ends where the elements do and lies over the one before.
+  // One more turn, which ends where the elements do. Its first vector may lie over the turn before.
   void take_rest(const Loop& loop, llvm::BasicBlock* last, const std::vector<Value*>& next) {
     llvm::BasicBlock* const again = block("again");
     build_.SetInsertPoint(last);
     build_.CreateCondBr(build_.CreateIsNotNull(loop.rest), again, loop.after);
     build_.SetInsertPoint(again);
-    Value* const back = build_.CreateSub(loop.rest, build_.getInt64(kVector));
+    Value* const none = build_.getInt64(0);
+    Value* const behind = reach_of(loop.rest);  // below 0: it begins before
+    Value* const back = build_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, none);
+    Value* const reach = build_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, behind, none);
     const std::vector<Value*> places = places_.moved(next, back);
     build_.CreateBr(loop.top);
-    come_back(loop, again, build_.getInt64(kVector), build_.getInt64(0), places);
+    come_back(loop, again, {build_.getInt64(turn_), none, reach}, places);
   }
-  void come_back(const Loop& loop, llvm::BasicBlock* from, Value* left, Value* rest,
+  void come_back(const Loop& loop, llvm::BasicBlock* from, const Turns& turns,
                  const std::vector<Value*>& places) {
-    loop.left->addIncoming(left, from);
+    loop.left->addIncoming(turns.left, from);
     loop.failed->addIncoming(failed_, from);
-    if (loop.rest != nullptr) loop.rest->addIncoming(rest, from);
+    if (loop.rest != nullptr) loop.rest->addIncoming(turns.rest, from);
+    if (loop.reach != nullptr) loop.reach->addIncoming(turns.reach, from);
     places_.come_back(from, places);
+  }
+  // Each step for all vectors before the next one: they wait beside each other.
+  template <class F>
+  void each_vector(F&& f) {
+    for (vector_ = 0; vector_ < nest_.abreast; ++vector_) f();
+    vector_ = 0;
   }
   void body() {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
-      if (!nest_.body[i].invariant) instruction(i);
+      if (!nest_.body[i].invariant) each_vector([this, i] { instruction(i); });
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) store(k);
+      if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) each_vector([this, k] { store(k); });
     }
     if (past_caches_ != nullptr) store_past_caches();
     for (Lanes& each : lanes_) reduce(each);
@@ -170,8 +202,8 @@ class Emitter {
   void start_reductions(llvm::BasicBlock* before) {
     for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
       const Reduction& reduction = nest_.reductions[k];
-      Type* const type = vector_type(reduction.accumulator);
-      const std::uint64_t half_bytes = kVector * size_of(reduction.accumulator);
+      Type* const type = vector_of(reduction.accumulator);
+      const std::uint64_t half_bytes = kVector * bytes_of(reduction.accumulator);
       llvm::IRBuilder<> entry(before->getTerminator());
       Value* const lanes = entry.CreateConstGEP1_64(entry.getInt8Ty(), lanes_place_, k * kLanesBytes);
       const auto half = [&](Value* of, Value* upper) {
@@ -208,27 +240,27 @@ class Emitter {
     const Reduction& reduction = nest_.columns[index];
     at_line(column_line(nest_, index));
     Value* const x = in(reduction.value, compute_of(reduction.accumulator));
-    Value* const place = places_.at(nest_.loads.size() + nest_.stores.size() + index);
-    const llvm::Align align(size_of(reduction.accumulator));
-    Value* const before = build_.CreateAlignedLoad(vector_type(reduction.accumulator), place, align);
+    Value* const place = places_.at(nest_.loads.size() + nest_.stores.size() + index, 0);
+    const llvm::Align align(bytes_of(reduction.accumulator));
+    Value* const before = build_.CreateAlignedLoad(vector_of(reduction.accumulator), place, align);
     build_.CreateAlignedStore(combined(build_, reduction, before, x), place, align);
   }
 
   void store_for_row(std::size_t index) {
     const Store& store = nest_.stores[index];
     at_line(store_line(nest_, index));
-    Value* const value = registers_[static_cast<std::size_t>(store.value)];
+    Value* const value = value_of(store.value);
     build_.CreateAlignedStore(build_.CreateExtractElement(value, std::uint64_t{0}), place_of_store(index),
-                              llvm::Align(size_of(store.dtype)));
+                              llvm::Align(bytes_of(store.dtype)));
   }
 
   void store(std::size_t index) {
     const Store& store = nest_.stores[index];
     at_line(store_line(nest_, index));
-    Value* const value = registers_[static_cast<std::size_t>(store.value)];
+    Value* const value = value_of(store.value);
     Value* const place = place_of_store(index);
     if (store.ahead) fetch_ahead(place, store.dtype);
-    build_.CreateAlignedStore(value, place, llvm::Align(size_of(store.dtype)));
+    build_.CreateAlignedStore(value, place, llvm::Align(bytes_of(store.dtype)));
   }
   // Those that may: one way or the other.
   void store_past_caches() {
@@ -237,29 +269,29 @@ class Emitter {
     llvm::BasicBlock* const stored = block("stored");
     build_.CreateCondBr(past_caches_, past, plain);
     build_.SetInsertPoint(past);
-    each_past_caches([this](std::size_t k) {
-      const Store& store = nest_.stores[k];
-      constexpr std::uint64_t kLine = 64;
-      Value* const value = registers_[static_cast<std::size_t>(store.value)];
-      const llvm::Align align(std::min(kLine, kVector * size_of(store.dtype)));
-      at_line(store_line(nest_, k));
-      build_.CreateAlignedStore(value, place_of_store(k), align)
-          ->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                        llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
-    });
+    each_past_caches([this](std::size_t k) { store_past_caches(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(plain);
     each_past_caches([this](std::size_t k) { store(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(stored);
   }
+  void store_past_caches(std::size_t index) {
+    const Store& store = nest_.stores[index];
+    constexpr std::uint64_t kLine = 64;
+    const llvm::Align align(std::min(kLine, kVector * bytes_of(store.dtype)));
+    at_line(store_line(nest_, index));
+    build_.CreateAlignedStore(value_of(store.value), place_of_store(index), align)
+        ->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                      llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
+  }
   template <class F>
   void each_past_caches(F&& f) {
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (nest_.stores[k].past_caches) f(k);
+      if (nest_.stores[k].past_caches) each_vector([&] { f(k); });
     }
   }
-  Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index); }
+  Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index, vector_); }
 
   // ---- What the kernel is given ----
 
@@ -272,7 +304,7 @@ class Emitter {
     Value* const places = field(kPlaces, pointer_);
     Value* const moves = field(kMoves, pointer_);
     numbers_ = field(kNumbers, pointer_);
-    called_ = field(kCalled, pointer_);
+    calls_.begin(entry_, field(kCalled, pointer_));
     count_ = field(kCount, build_.getInt64Ty());
     if (nest_.row_rank > 0) {
       reduced_ = field(kReduced, pointer_);
@@ -288,7 +320,7 @@ class Emitter {
                     [](const Store& each) { return each.past_caches; }))
       past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
-      places_.add(element(places, pointer_, places_.count()), mask, size_of(dtype), goes_on);
+      places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
     };
     for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
       const Load& load = nest_.loads[k];
@@ -333,7 +365,7 @@ class Emitter {
       return stored(in(from, compute), compute, step.dtype);
     };
     at_line(index);
-    registers_[index] = make();
+    registers_[vector_of_turn(step)][index] = make();
   }
   // What is made from here on belongs to this line of the nest.
   void at_line(std::size_t line) {
@@ -343,38 +375,38 @@ class Emitter {
   Value* reduced(const Instruction& step) {
     Value* const place = build_.CreateConstGEP1_64(build_.getInt8Ty(), reduced_,
                                                    static_cast<std::uint64_t>(step.index) * kSlotBytes);
-    return build_.CreateLoad(scalar_type(step.dtype), place);
+    return build_.CreateLoad(scalar_of(step.dtype), place);
   }
 
   Value* load(const Instruction& step) {
     const auto index = static_cast<std::size_t>(step.index);
-    const llvm::Align align(size_of(step.dtype));
-    Value* const place = places_.at(index);
-    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_type(step.dtype), place, align));
+    const llvm::Align align(bytes_of(step.dtype));
+    Value* const place = places_.at(index, vector_);
+    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
     if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_.moves(index));
-    return build_.CreateAlignedLoad(vector_type(step.dtype), place, align);
+    return build_.CreateAlignedLoad(vector_of(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
   // stores before are done.
   Value* element_or_vector(Value* place, DType dtype, Value* moves) {
-    const llvm::Align align(size_of(dtype));
+    const llvm::Align align(bytes_of(dtype));
     llvm::BasicBlock* const one = block("one");
     llvm::BasicBlock* const many = block("many");
     llvm::BasicBlock* const both = block("both");
     build_.CreateCondBr(build_.CreateIsNull(moves), one, many);
     build_.SetInsertPoint(one);
-    Value* const element = splat(build_.CreateAlignedLoad(scalar_type(dtype), place, align));
+    Value* const element = splat(build_.CreateAlignedLoad(scalar_of(dtype), place, align));
     build_.CreateBr(both);
     build_.SetInsertPoint(many);
-    Value* const vector = build_.CreateAlignedLoad(vector_type(dtype), place, align);
+    Value* const vector = build_.CreateAlignedLoad(vector_of(dtype), place, align);
     build_.CreateBr(both);
     build_.SetInsertPoint(both);
     return joined(build_, element, one, vector, many);
   }
   // The processor itself does not see that rows follow each other, one page after the other.
   void fetch_ahead(Value* place, DType dtype) {
-    Value* const bytes = build_.CreateMul(ahead_, build_.getInt64(size_of(dtype)));
+    Value* const bytes = build_.CreateMul(ahead_, build_.getInt64(bytes_of(dtype)));
     constexpr std::uint32_t kRead = 0, kNearest = 3, kData = 1;
     build_.CreateIntrinsic(build_.getVoidTy(), llvm::Intrinsic::prefetch,
                            {build_.CreateGEP(build_.getInt8Ty(), place, bytes), build_.getInt32(kRead),
@@ -383,25 +415,25 @@ class Emitter {
 
   llvm::Constant* constant(const Instruction& step) {
     llvm::Constant* const bits =
-        ConstantInt::get(context_, llvm::APInt(static_cast<unsigned>(size_of(step.dtype) * 8),
+        ConstantInt::get(context_, llvm::APInt(static_cast<unsigned>(bytes_of(step.dtype) * 8),
                                                static_cast<std::uint64_t>(step.bits), true));
-    return llvm::ConstantExpr::getBitCast(bits, scalar_type(step.dtype));
+    return llvm::ConstantExpr::getBitCast(bits, scalar_of(step.dtype));
   }
 
   // A register as the arithmetic reads it.
   Value* in(Register from, Compute compute) {
-    Value* const value = registers_[static_cast<std::size_t>(from)];
+    Value* const value = value_of(from);
     if (dtype(from) == dtype_of(compute)) return value;
     if (dtype(from) == DType::Bool && chooses(dtype_of(compute))) return one_or_zero(from, dtype_of(compute));
     if (dtype(from) == DType::F16 && compute == Compute::F32 && bodies_.halves() == HalfVectors::Of16)
       return widened(build_, value);
-    return call("load_" + name_of(dtype(from)) + "_" + name_of(compute), {value}, dtype_of(compute));
+    return calls_.convert("load_" + name_of(dtype(from)) + "_" + name_of(compute), value, dtype_of(compute));
   }
   // The outcome of a comparison as a float is a choice: it need not become an integer first.
   static bool chooses(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
   Value* one_or_zero(Register from, DType dtype) {
-    Value* const flags = build_.CreateIsNotNull(registers_[static_cast<std::size_t>(from)]);
-    const auto all = [&](double number) { return llvm::ConstantFP::get(vector_type(dtype), number); };
+    Value* const flags = build_.CreateIsNotNull(value_of(from));
+    const auto all = [&](double number) { return llvm::ConstantFP::get(vector_of(dtype), number); };
     return build_.CreateSelect(flags, all(1.0), all(0.0));
   }
   // What the arithmetic gives as it lies in memory.
@@ -409,7 +441,7 @@ class Emitter {
     if (dtype == dtype_of(compute)) return value;
     if (dtype == DType::F16 && compute == Compute::F32 && bodies_.halves() != HalfVectors::None)
       return narrowed(build_, bodies_.halves(), value);
-    return call("store_" + name_of(compute) + "_" + name_of(dtype), {value}, dtype);
+    return calls_.convert("store_" + name_of(compute) + "_" + name_of(dtype), value, dtype);
   }
 
   Value* apply(const Instruction& step, std::size_t index) {
@@ -418,10 +450,10 @@ class Emitter {
     std::vector<Value*> operands;
     for (std::size_t k = 0; k < step.operands.size(); ++k) {
       const Register from = step.operands[k];
-      operands.push_back(static_cast<int>(k) == row.mask ? registers_[static_cast<std::size_t>(from)]
-                                                         : in(from, step.compute));
+      operands.push_back(static_cast<int>(k) == row.mask ? value_of(from) : in(from, step.compute));
     }
-    const Result result = row_call(step, index, operands, predicate ? DType::Bool : dtype_of(step.compute));
+    const BodyCalls::Result result =
+        calls_.apply(step, index, operands, predicate ? DType::Bool : dtype_of(step.compute));
     if (step.failure >= 0) {
       Value* const is_bad = build_.CreateICmpNE(result.bad, build_.getInt32(0));
       Value* const bit = build_.CreateShl(build_.CreateZExt(is_bad, build_.getInt64Ty()),
@@ -431,135 +463,20 @@ class Emitter {
     return predicate ? result.value : stored(result.value, step.compute, step.dtype);
   }
 
-  // ---- Calls of bodies ----
-
-  struct Result {
-    Value* value;
-    Value* bad;
-  };
-
-  // The function of a row: its straight-line code; where an element needs more than that, or there is none,
-  // the eager kernel on one vector.
-  Result row_call(const Instruction& step, std::size_t index, const std::vector<Value*>& operands,
-                  DType result) {
-    const std::string name = row_name(row_of(step)) + "_" + name_of(step.compute);
-    llvm::Function* const body = bodies_.straight_line("apply_" + name);
-    Value* const params = parameters(step);
-    if (body == nullptr) return eager(index, operands, result, params);
-    if (!has_range(row_of(step))) return inlined(*body, operands, result, params);
-    Value* const outside = guard("guard_" + name, operands, params);
-    llvm::BasicBlock* const fast = block("fast");
-    llvm::BasicBlock* const slow = block("slow");
-    llvm::BasicBlock* const both = block("both");
-    build_.CreateCondBr(build_.CreateICmpEQ(outside, build_.getInt32(0)), fast, slow);
-    build_.SetInsertPoint(fast);
-    const Result quick = inlined(*body, operands, result, params);
-    llvm::BasicBlock* const quick_end = build_.GetInsertBlock();
-    build_.CreateBr(both);
-    build_.SetInsertPoint(slow);
-    const Result full = eager(index, operands, result, params);
-    build_.CreateBr(both);
-    build_.SetInsertPoint(both);
-    return {joined(build_, quick.value, quick_end, full.value, slow),
-            joined(build_, quick.bad, quick_end, full.bad, slow)};
-  }
-
-  static int row_of(const Instruction& step) { return step.op->pointwise->row; }
-
-  // `Params` as a constant, so that what depends on it folds.
-  Value* parameters(const Instruction& step) {
-    std::vector<llvm::Constant*> fields;
-    for (const double each : step.params.v)
-      fields.push_back(llvm::ConstantFP::get(context_, llvm::APFloat(each)));
-    fields.push_back(llvm::ConstantFP::get(context_, llvm::APFloat(step.params.largest)));
-    fields.push_back(build_.getInt32(static_cast<std::uint32_t>(step.params.bits)));
-    llvm::Constant* const value = llvm::ConstantStruct::getAnon(fields);
-    auto* const global = new llvm::GlobalVariable(bodies_.module(), value->getType(), true,
-                                                  llvm::GlobalValue::PrivateLinkage, value, "params");
-    global->setAlignment(llvm::Align(8));
-    return global;
-  }
-
-  Result inlined(llvm::Function& body, const std::vector<Value*>& operands, DType result, Value* params) {
-    std::vector<Value*> arguments;
-    for (Value* const each : operands) arguments.push_back(spilled(each));
-    Value* const out = slot(vector_type(result));
-    Value* const bad = slot(build_.getInt32Ty());
-    build_.CreateStore(build_.getInt32(0), bad);
-    arguments.insert(arguments.end(), {out, params, bad});
-    put_inline(body, arguments);
-    return {build_.CreateLoad(vector_type(result), out), build_.CreateLoad(build_.getInt32Ty(), bad)};
-  }
-
-  Value* guard(const std::string& name, const std::vector<Value*>& operands, Value* params) {
-    std::vector<Value*> arguments;
-    for (Value* const each : operands) arguments.push_back(spilled(each));
-    arguments.push_back(params);
-    return put_inline(bodies_.function(name), arguments);
-  }
-
-  // BlockKernel: unsigned (const void* const* in, void* out, std::int64_t n, const Params& params).
-  Result eager(std::size_t index, const std::vector<Value*>& operands, DType result, Value* params) {
-    Value* const in = slot(llvm::ArrayType::get(pointer_, operands.size()));
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      build_.CreateStore(spilled(operands[k]), build_.CreateConstGEP1_64(pointer_, in, k));
-    }
-    Value* const out = slot(vector_type(result));
-    auto* const type = llvm::FunctionType::get(build_.getInt32Ty(),
-                                               {pointer_, pointer_, build_.getInt64Ty(), pointer_}, false);
-    Value* const bad = build_.CreateCall(type, element(called_, pointer_, index),
-                                         {in, out, build_.getInt64(kVector), params});
-    return {build_.CreateLoad(vector_type(result), out), bad};
-  }
-
-  Value* call(const std::string& name, const std::vector<Value*>& operands, DType result) {
-    std::vector<Value*> arguments;
-    for (Value* const each : operands) arguments.push_back(spilled(each));
-    Value* const out = slot(vector_type(result));
-    arguments.push_back(out);
-    put_inline(bodies_.function(name), arguments);
-    return build_.CreateLoad(vector_type(result), out);
-  }
-
-  Value* put_inline(llvm::Function& body, const std::vector<Value*>& arguments) {
-    if (body.size() != 1) throw std::runtime_error(body.getName().str() + " is no straight-line code");
-    llvm::CallInst* const made = build_.CreateCall(&body, arguments);
-    // What it returns is read from a copy: inlining puts the value itself there.
-    Value* result = made;
-    if (!made->getType()->isVoidTy()) {
-      Value* const kept = slot(made->getType());
-      build_.CreateStore(made, kept);
-      result = build_.CreateLoad(made->getType(), kept);
-    }
-    llvm::InlineFunctionInfo info;
-    const auto inlined = llvm::InlineFunction(*made, info);
-    if (!inlined.isSuccess()) throw std::runtime_error(inlined.getFailureReason());
-    return result;
-  }
-
   // ---- Values ----
 
-  Value* slot(Type* type) {
-    llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-    return at_entry.CreateAlloca(type);
-  }
-  Value* spilled(Value* value) {
-    Value* const place = slot(value->getType());
-    build_.CreateStore(value, place);
-    return place;
-  }
   Value* splat(Value* element) { return build_.CreateVectorSplat(kVector, element); }
+  std::size_t vector_of_turn(const Instruction& step) const {
+    return step.invariant ? 0 : static_cast<std::size_t>(vector_);
+  }
+  Value* value_of(Register r) const {
+    const auto index = static_cast<std::size_t>(r);
+    return registers_[vector_of_turn(nest_.body[index])][index];
+  }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 
-  Type* scalar_type(DType dtype) {
-    if (dtype == DType::F32) return build_.getFloatTy();
-    if (dtype == DType::F64) return build_.getDoubleTy();
-    return build_.getIntNTy(static_cast<unsigned>(size_of(dtype) * 8));
-  }
-  Type* vector_type(DType dtype) { return llvm::FixedVectorType::get(scalar_type(dtype), kVector); }
-  static std::uint64_t size_of(DType dtype) {
-    return visit_dtype(dtype, []<class T>() { return sizeof(T); });
-  }
+  Type* scalar_of(DType dtype) { return scalar_type(context_, dtype); }
+  Type* vector_of(DType dtype) { return vector_type(context_, dtype); }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
 
   Bodies& bodies_;
@@ -570,9 +487,9 @@ class Emitter {
   llvm::PointerType* pointer_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
+  BodyCalls calls_{bodies_, build_};
   LoopPlaces places_{build_};  // of loads, stores and columns, in this order
   Value* numbers_ = nullptr;
-  Value* called_ = nullptr;
   Value* count_ = nullptr;
   Value* failed_ = nullptr;
   Value* reduced_ = nullptr;
@@ -583,7 +500,9 @@ class Emitter {
   Value* valid_ = nullptr;
   Value* past_caches_ = nullptr;  // of a nest with stores that may
   std::vector<Lanes> lanes_;
-  std::vector<Value*> registers_;
+  const std::int64_t turn_ = nest_.abreast * kVector;  // elements
+  int vector_ = 0;                                     // of the turn, that is being emitted
+  std::array<std::vector<Value*>, kMostAbreast> registers_;
 };
 
 }  // namespace

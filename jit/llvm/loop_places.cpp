@@ -5,12 +5,12 @@
 namespace kiln::jit {
 
 void LoopPlaces::add(llvm::Value* first, llvm::Value* moves, std::uint64_t item_bytes, bool goes_on) {
-  places_.push_back({first, moves, item_bytes, goes_on, nullptr, first});
+  places_.push_back({first, moves, item_bytes, goes_on, nullptr, first, {}});
 }
 
-void LoopPlaces::find_steps() {
+void LoopPlaces::find_steps(std::int64_t turn) {
   for (Place& each : places_) {
-    if (each.goes_on) each.step = bytes_of(each, build_.getInt64(kVector));
+    if (each.goes_on) each.step = bytes_of(each, build_.getInt64(turn));
   }
 }
 
@@ -20,6 +20,17 @@ void LoopPlaces::enter(llvm::BasicBlock* before) {
     auto* const at = build_.CreatePHI(each.first->getType(), 3);
     at->addIncoming(each.first, before);
     each.at = at;
+  }
+}
+
+void LoopPlaces::find_abreast(llvm::Value* reach, int vectors) {
+  for (int vector = 1; vector < vectors; ++vector) {
+    llvm::Value* const elements =
+        build_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, reach, build_.getInt64(vector * kVector));
+    for (Place& each : places_) {
+      if (each.goes_on)
+        each.beside.push_back(build_.CreateGEP(build_.getInt8Ty(), each.at, bytes_of(each, elements)));
+    }
   }
 }
 

@@ -15,13 +15,19 @@ class LoopPlaces {
   // The next place. `moves`: all bits, or none, and then it stays where it is; null: it is not asked.
   void add(llvm::Value* first, llvm::Value* moves, std::uint64_t item_bytes, bool goes_on);
   std::size_t count() const { return places_.size(); }
-  llvm::Value* at(std::size_t k) const { return places_[k].at; }
+  // `vector`: of the turn.
+  llvm::Value* at(std::size_t k, int vector) const {
+    const Place& place = places_[k];
+    return vector == 0 || !place.goes_on ? place.at : place.beside[static_cast<std::size_t>(vector - 1)];
+  }
   llvm::Value* moves(std::size_t k) const { return places_[k].moves; }
 
-  // Before the loop: how far a turn goes.
-  void find_steps();
+  // Before the loop: how far a turn of so many elements goes.
+  void find_steps(std::int64_t turn);
   // At its top, which `before` leads to.
   void enter(llvm::BasicBlock* before);
+  // Then those of the other vectors of a turn, none of them further than `reach` elements.
+  void find_abreast(llvm::Value* reach, int vectors);
   // Of all that go on: where they are a turn later, and `elements` from there.
   std::vector<llvm::Value*> next();
   std::vector<llvm::Value*> moved(const std::vector<llvm::Value*>& from, llvm::Value* elements);
@@ -36,6 +42,7 @@ class LoopPlaces {
     bool goes_on;  // with the loop
     llvm::Value* step;
     llvm::Value* at;
+    std::vector<llvm::Value*> beside;
   };
   llvm::Value* bytes_of(const Place& place, llvm::Value* elements);
 
