@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/graph.h"
+#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 
@@ -107,6 +108,12 @@ struct Plan {
   std::uint32_t became_size = 0;
   std::vector<Output> outputs;
 };
+
+inline bool is_view(const Step& step) { return step.node->is_view(); }
+// Does it take attributes that are another number for other sizes?
+inline bool follows_symbols(const Plan& plan, const Step& step) {
+  return has_symbols(plan.applications[step.attrs].attrs);
+}
 
 // The plan points into the graph. `takes_arguments`: of a graph without effects and bases.
 Plan make_plan(const Graph& graph, bool takes_arguments = false);

@@ -46,11 +46,12 @@ Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
   } const ended{*this};
   begin(arguments, given);
   if (taken != nullptr) taken->clear();
-  for (Timed& each : operations_) {
-    for (std::uint32_t i = each.begins.begin; i < each.begins.end; ++i) make(fresh_[i], taken != nullptr);
-    carry_out(each.operation, given);
-    for (std::uint32_t i = each.lets_go.begin; i < each.lets_go.end; ++i) tensors_[let_go_[i]] = Tensor();
+  for (std::size_t n = 0; n < together_; ++n) {
+    begin(operations_[n], taken != nullptr);
+    carry_out(operations_[n].operation, given);
+    end(operations_[n]);
   }
+  if (together_ < operations_.size()) run_together(taken != nullptr);
   for (const std::uint32_t each : written_) arguments[each].storage()->writable_data();  // a version more
   return operands(outputs_);
 }
@@ -62,6 +63,14 @@ void Replay::begin(Inputs arguments, Given given) {
     tensors_[each.tensor] = x;
     bases_[each.memory] = x ? const_cast<std::byte*>(x.raw()) : nullptr;
   }
+}
+
+void Replay::begin(const Timed& each, bool takes) {
+  for (std::uint32_t i = each.begins.begin; i < each.begins.end; ++i) make(fresh_[i], takes);
+}
+
+void Replay::end(const Timed& each) {
+  for (std::uint32_t i = each.lets_go.begin; i < each.lets_go.end; ++i) tensors_[let_go_[i]] = Tensor();
 }
 
 void Replay::make(const Fresh& fresh, bool takes) {
@@ -99,12 +108,25 @@ void Replay::carry_out(Operation& operation, Given given) {
   }
 }
 
-void Replay::run(KernelOp& op) {
+void Replay::place(KernelOp& op) const {
   ElementRun& run = op.kernel.run;
   for (std::size_t k = 0; k < op.loads.size(); ++k) run.place_load(k, at(op.loads[k]));
   for (std::size_t k = 0; k < op.stores.size(); ++k) run.place_output(k, at(op.stores[k]));
+}
+
+void Replay::run_together(bool takes) {
+  const std::span<Timed> last = std::span(operations_).subspan(together_);
+  for (const Timed& each : last) begin(each, takes);
+  for (Timed& each : last) place(std::get<KernelOp>(each.operation));
+  pieces_.run();
+  for (const Timed& each : last) end(each);
+}
+
+void Replay::run(KernelOp& op) const {
+  place(op);
+  const ElementRun& run = op.kernel.run;
   const std::int64_t count = op.kernel.count;
-  const std::int64_t unit = op.writes_over ? run.unit_computed_once() : run.unit(op.grain);
+  const std::int64_t unit = op.unit();
   const std::int64_t whole = count / unit * unit;  // all of it, where elements may be computed twice
   if (whole <= op.grain || op.is_last_word) {
     run.piece(0, whole);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jit/elementwise_kernel.h"
+#include "jit/launch.h"
 #include "jit/plan.h"
 #include "tensor/cpu/matmul.h"
 
@@ -53,6 +54,9 @@ class Replay {
     SmallVector<Place, 4> stores;
     bool writes_over = false;   // may be, some operand
     bool is_last_word = false;  // over an argument: done whole, whoever interrupts
+    std::int64_t unit() const {
+      return writes_over ? kernel.run.unit_computed_once() : kernel.run.unit(grain);
+    }
   };
   struct ProductOp {
     cpu::PlacedProduct product;
@@ -109,14 +113,20 @@ class Replay {
   void begin(Inputs arguments, Given given);
   void make(const Fresh& fresh, bool takes);
   void end();
+  void begin(const Timed& each, bool takes);  // with memory for its results
+  void end(const Timed& each);
   void carry_out(Operation& operation, Given given);
-  void run(KernelOp& op);
+  void place(KernelOp& op) const;
+  void run(KernelOp& op) const;
+  void run_together(bool takes);
   void run(const BindOp& op, Given given);
   Tensors operands(std::span<const std::uint32_t> numbers) const;
 
   std::vector<TensorType> types_;  // of the arguments
   std::vector<Dims> strides_;
   std::vector<Timed> operations_;
+  std::size_t together_ = 0;  // the operations from this one on are kernels that run as one
+  Pieces pieces_;             // of these
   std::vector<Moving> moving_;
   std::vector<std::uint32_t> written_;  // arguments
   std::vector<Arriving> arriving_;

@@ -3,9 +3,7 @@
 #include <map>
 #include <set>
 
-#include "jit/custom.h"
 #include "jit/evaluate.h"
-#include "jit/exposure.h"
 #include "jit/fused.h"
 #include "jit/launch.h"
 #include "jit/replay.h"
@@ -17,38 +15,7 @@ namespace {
 
 constexpr std::ptrdiff_t kMostBytes = 1 << 20;  // of all values that a call makes
 
-bool is_view(const Step& step) { return step.node->is_view(); }
-
-bool follows_symbols(const Plan& plan, const Step& step) {
-  return has_symbols(plan.applications[step.attrs].attrs);
-}
-
-bool is_repeatable(const Plan& plan, const Step& step) {
-  if (step.kind != Step::Kind::Apply || step.node == nullptr) return false;
-  const Node& node = *step.node;
-  if (is_view(step)) return true;
-  // What shares an operand's memory here and there, or is a function of the program, may be kept by somebody.
-  const bool is_fresh = node.form == Form::Write ? !node.rebinds() : !may_share_operand(node);
-  return is_fresh && !follows_symbols(plan, step) && custom_function(*step.op) == nullptr;
-}
-
 }  // namespace
-
-bool Replay::is_possible(const Graph& graph, const Plan& plan) {
-  const auto is_known = [](const jit::Value& each) { return !has_symbols(each.type.sizes); };
-  const auto repeatable = [&plan](const Step& step) { return is_repeatable(plan, step); };
-  const auto is_over = [](const EffectStep& each) {
-    return each.kind == Effect::Kind::Write && each.may_be_over && each.target.table == Table::Argument &&
-           each.views.begin == each.views.end;
-  };
-  return std::all_of(plan.effects.begin(), plan.effects.end(), is_over) && plan.views.empty() &&
-         plan.bases.empty() && !plan.steps.empty() &&
-         std::all_of(plan.steps.begin(), plan.steps.end(), repeatable) &&
-         std::all_of(plan.products.begin(), plan.products.end(), repeatable) &&
-         std::all_of(graph.values.begin(), graph.values.end(), is_known) &&
-         std::none_of(plan.outputs.begin(), plan.outputs.end(),
-                      [](const Output& each) { return each.is_number; });
-}
 
 class ReplayMaker {
  public:
@@ -66,10 +33,14 @@ class ReplayMaker {
       note(step);
     }
     for (const Output& each : plan_.outputs) results_.push_back(value_of(each.source));
-    if (bytes_ > kMostBytes || !writes_all()) return nullptr;
+    const std::size_t together = first_together();
+    if (bytes_ > kMostBytes || !writes_all(together)) return nullptr;
     choose();
-    for (std::size_t n = 0; n < noted_.size(); ++n) emit(n);
-    return finish();
+    for (std::size_t n = 0; n < noted_.size(); ++n) {
+      if (n == together) replay_->together_ = replay_->operations_.size();
+      emit(n, n >= together);
+    }
+    return finish(together < noted_.size());
   }
 
  private:
@@ -99,6 +70,12 @@ class ReplayMaker {
     const Step* step;
     std::vector<std::size_t> operands, results;
     How how = How::Bind;
+  };
+
+  struct Write {
+    const Step* step;
+    double work;  // in pieces that are worth a thread
+    std::int64_t elements;
   };
 
   // ---- The values ----
@@ -156,11 +133,10 @@ class ReplayMaker {
                                             noted.results.begin());
     if (noted.how != How::Kernel || !may_lie_at(noted, k, result.over)) return;
     const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.step->op);
-    const auto call = unplaced(kernel, noted);
-    if (noted.step != latest_)
-      work_ += static_cast<double>(call->count) / static_cast<double>(kernel.grain());
-    if (noted.step != latest_) elements_ += call->count;
-    latest_ = noted.step;
+    const std::int64_t count = unplaced(kernel, noted)->count;
+    if (writes_.empty() || writes_.back().step != noted.step)
+      writes_.push_back(
+          {noted.step, static_cast<double>(count) / static_cast<double>(kernel.grain()), count});
     bytes_ -= bytes_of(id);
     result.root = result.over;
     result.home = Home::Bound;
@@ -172,9 +148,24 @@ class ReplayMaker {
       return found != arriving_.end() && found->second == argument;
     });
   }
-  // All effects are writes of kernels, few enough for one thread: others would have to be told when to stop.
-  bool writes_all() const {
-    return written_.size() == plan_.effects.size() && work_ < kLittleWork && elements_ < kFewElements;
+  // The first of the kernels that run together; none: as many as there are.
+  std::size_t first_together() const {
+    const bool are_kernels =
+        std::all_of(noted_.begin() + static_cast<std::ptrdiff_t>(plan_.launch), noted_.end(),
+                    [](const Noted& each) { return each.how == How::Kernel; });
+    return are_kernels ? plan_.launch : noted_.size();
+  }
+  // All effects are writes of kernels: of those that run together, or few enough for one thread, since others
+  // would have to be told when to stop.
+  bool writes_all(std::size_t together) const {
+    double work = 0;
+    std::int64_t elements = 0;
+    for (const Write& each : writes_) {
+      if (each.step >= plan_.steps.data() + together) continue;
+      work += each.work;
+      elements += each.elements;
+    }
+    return written_.size() == plan_.effects.size() && work < kLittleWork && elements < kFewElements;
   }
 
   // May the kernel's result be written where that value lies, which nothing else is read of?
@@ -418,7 +409,7 @@ class ReplayMaker {
     replay_->is_kept_[at] = true;
   }
   // What all has been read of: its memory is free for others, or whoever has it may be let go of.
-  void let_go(std::size_t n) {
+  void let_go(std::size_t n, bool is_together) {
     const auto give = [&](std::size_t id) {
       const std::size_t home = home_of(id);
       if (values_[home].last_use != n) return;
@@ -430,7 +421,7 @@ class ReplayMaker {
         if (at != kNone && !replay_->is_kept_[at]) replay_->let_go_.push_back(narrow(at));
       }
       Value& value = values_[home];
-      if (value.home != Home::Kept || value.number == kNone || value.is_given_back) return;
+      if (value.home != Home::Kept || value.number == kNone || value.is_given_back || is_together) return;
       free_[bytes_of(home)].push_back(replay_->tensors_[value.number]);
       value.is_given_back = true;
     };
@@ -440,12 +431,12 @@ class ReplayMaker {
 
   // ---- What the replay does ----
 
-  void emit(std::size_t n) {
+  void emit(std::size_t n, bool is_together) {
     const Noted& noted = noted_[n];
     const std::size_t fresh = replay_->fresh_.size(), gone = replay_->let_go_.size();
     for (const std::size_t id : noted.results) keep(home_of(id));
     std::optional<Replay::Operation> operation = operation_of(noted);
-    let_go(n);
+    let_go(n, is_together);
     // What comes to an end where there is nothing to do does so with the operation before.
     if (!operation && !replay_->operations_.empty())
       replay_->operations_.back().lets_go.end = narrow(replay_->let_go_.size());
@@ -544,7 +535,16 @@ class ReplayMaker {
     for (auto each = first + 1; each != operations.end(); ++each) each->begins = {};
   }
 
-  std::unique_ptr<Replay> finish() {
+  void share_out_together() {
+    for (std::size_t n = replay_->together_; n < replay_->operations_.size(); ++n) {
+      const auto& op = std::get<Replay::KernelOp>(replay_->operations_[n].operation);
+      replay_->pieces_.add(op.kernel.run, op.kernel.count, op.unit(), op.grain, op.writes_over);
+    }
+  }
+
+  std::unique_ptr<Replay> finish(bool some_together) {
+    if (!some_together) replay_->together_ = replay_->operations_.size();
+    share_out_together();
     for (const std::size_t id : results_) replay_->outputs_.push_back(given(id));
     replay_->written_ = written_;
     make_before_writes();
@@ -565,10 +565,8 @@ class ReplayMaker {
   std::vector<Noted> noted_;
   std::vector<std::size_t> results_;
   std::ptrdiff_t bytes_ = 0;
-  std::vector<std::uint32_t> written_;  // arguments
-  const Step* latest_ = nullptr;        // that writes over some
-  double work_ = 0;
-  std::int64_t elements_ = 0;
+  std::vector<std::uint32_t> written_;                  // arguments
+  std::vector<Write> writes_;                           // over some of these
   std::map<std::ptrdiff_t, std::vector<Tensor>> free_;  // by bytes
   std::unique_ptr<Replay> replay_ = std::make_unique<Replay>();
 };

@@ -2,6 +2,7 @@
 // memory that is kept from call to call.
 #include "jit/replay.h"
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "tensor/autograd.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/memory.h"
+#include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
@@ -350,6 +352,43 @@ TEST_CASE("kernels write over arguments in replayed calls, unless somebody holds
     CHECK_THROWS_AS(executable->run(given), OpError);
     CHECK(same_bits(given[1], expected[1]));
   }
+}
+
+// As steps of an optimizer: each parameter is replaced by a function of itself and its gradient.
+TEST_CASE("kernels that run together are replayed on all threads, and whole when interrupted",
+          "[jit][replay]") {
+  const AtOnce at_once;
+  std::string inputs, body, writes;
+  Tensors given;
+  for (int k = 0; k < 14; ++k) {
+    const Dim n = std::array<Dim, 7>{1, 15, 16, 100, 2048, 5001, 40'000}[static_cast<std::size_t>(k) % 7];
+    inputs += fmt::format("{}%p{}: f32[{}], %g{}: f32[{}]", k == 0 ? "" : ", ", k, n, k, n);
+    body += fmt::format(
+        "  %a{0} = exp(%g{0}) : f32[{1}]\n  %b{0} = div(%p{0}, %a{0}) : f32[{1}]\n"
+        "  %c{0} = sin(%b{0}) : f32[{1}]\n  %d{0} = sub(%p{0}, %c{0}) : f32[{1}]\n",
+        k, n);
+    writes += fmt::format("  write %p{0} <- %d{0}\n", k);
+    for (const int seed : {2 * k, 2 * k + 1}) given.push_back(values({n}, DType::F32, seed));
+  }
+  const Graph graph =
+      parse_graph("graph functional f(" + inputs + ") {\n" + body + "  return %d3\n" + writes + "}\n");
+  const auto executable = Executable::make(kernels_of_graph(graph));
+  Tensors expected;
+  for (const Tensor& each : given) expected.push_back(ops::clone(each));
+  int call = 0;
+  for (const int threads : {1, 2, 4, 4}) {
+    const Threads number(threads);
+    CAPTURE(threads);
+    const bool is_interrupted = ++call == 4;
+    const void* const memory = given[12].raw();
+    evaluate(graph, expected);
+    interrupt_requested = is_interrupted;
+    CHECK_NOTHROW(executable->run(given));
+    CHECK(interrupt_requested.exchange(false) == is_interrupted);
+    for (std::size_t k = 0; k < given.size(); ++k) CHECK(same_bits(given[k], expected[k]));
+    CHECK(given[12].raw() == memory);
+  }
+  CHECK(executable->replays() == 4);
 }
 
 TEST_CASE("many threads call one executable", "[jit][replay]") {
