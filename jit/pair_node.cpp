@@ -29,6 +29,18 @@ std::string PairNode::name_of_output(std::uint32_t output) const {
   return made.op == nullptr ? "WriteThroughViewBackward" : tape::name_of_backward(*made.op);
 }
 
+tape::Edge PairNode::viewed(std::uint32_t output) const {
+  const std::vector<Edge>& targets = part().targets;
+  for (Edge at = ports_[output]; at;) {
+    const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(at.node)];
+    if (made.kind != TapeNode::Kind::Op || made.op->view == nullptr) break;
+    at = made.edges[0];
+    const auto target = std::find(targets.begin(), targets.end(), at);
+    if (target != targets.end()) return edges[static_cast<std::size_t>(target - targets.begin())];
+  }
+  return {};
+}
+
 // Step by step, the last first, as the engine does with nodes.
 void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs) const {
   const BackwardPart& mine = part();

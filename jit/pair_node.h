@@ -19,6 +19,7 @@ class PairNode final : public tape::Node {
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
     return backward_onto(Tensors(grads.begin(), grads.end()), Tensors(edges.size()), needs);
   }
+  tape::Edge viewed(std::uint32_t output) const override;
   bool has_several_steps() const override { return true; }
   void mark_needed(std::span<const bool> needs, std::span<bool> outputs) const override;
   Tensors backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) override;

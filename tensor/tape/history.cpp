@@ -85,10 +85,10 @@ bool is_leaf_that_requires_grad(const Tensor& x) {
 // without a history.
 bool is_view_of_leaf(const Tensor& x) {
   Edge edge = history(x);
-  for (;;) {
-    const auto* node = dynamic_cast<const OpNode*>(edge.node.get());
-    if (node == nullptr || node->op().view == nullptr) break;
-    edge = Edge(node->edges[0]);
+  while (edge) {
+    Edge of = edge.node->viewed(edge.output);
+    if (!of) break;
+    edge = std::move(of);
   }
   if (!edge || !edge.node->is_leaf()) return false;
   const Tensor leaf = static_cast<const LeafNode&>(*edge.node).leaf();

@@ -39,6 +39,7 @@ class OpNode final : public Node {
 
   const Op& op() const { return *op_; }
   std::string name() const override;
+  Edge viewed(std::uint32_t) const override { return op_->view != nullptr ? Edge(edges[0]) : Edge(); }
   Tensors backward(Inputs grads, std::span<const bool> needs) override;
   void release_saved() override;
   std::optional<OpError> freed(std::span<const bool> outputs, std::span<bool> inputs) const override;
