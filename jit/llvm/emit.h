@@ -2,7 +2,6 @@
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/Target/TargetMachine.h>
 
 #include <string>
 
@@ -22,9 +21,5 @@ class Annotation {
 // Appends `nest` as a function `symbol` of type KernelFn. `annotation` may be null.
 llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol,
                      Annotation* annotation = nullptr);
-
-// What is left to do for straight-line code: values out of the slots that bodies were called with, constants
-// folded, what is computed twice computed once. None of it changes how a float is rounded.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace kiln::jit

@@ -1,11 +1,11 @@
+#include "jit/llvm/optimize.h"
+
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
-
-#include "jit/llvm/emit.h"
 
 namespace kiln::jit {
 namespace {
@@ -61,28 +61,45 @@ void choose_by_arithmetic(llvm::Function& function) {
 
 }  // namespace
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+struct Optimizer::Passes {
+  explicit Passes(llvm::TargetMachine& machine) : builder(&machine) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::EarlyCSEPass());
+  }
+  // What is known of functions, which there may be others of at these addresses.
+  void forget() {
+    loops.clear();
+    functions.clear();
+    components.clear();
+    modules.clear();
+  }
+
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::PassBuilder builder;
   llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::EarlyCSEPass());
+};
+
+Optimizer::Optimizer(llvm::TargetMachine& machine) : passes_(std::make_unique<Passes>(machine)) {}
+Optimizer::~Optimizer() = default;
+
+void Optimizer::run(llvm::Module& module) {
   for (llvm::Function& each : module) {
     if (each.isDeclaration()) continue;
-    passes.run(each, functions);
+    passes_->passes.run(each, passes_->functions);
     choose_by_arithmetic(each);
     keep_selections_apart(each);
   }
+  passes_->forget();
 }
 
 }  // namespace kiln::jit
