@@ -10,6 +10,7 @@
 #include "jit/layouts.h"
 #include "jit/rule.h"
 #include "jit/shape_rules.h"
+#include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
@@ -180,7 +181,7 @@ class TapeRecorder {
     TapeNode& node = tape_.nodes[static_cast<std::size_t>(number)];
     node.kind = TapeNode::Kind::Write;
     node.path = at(x).origin->path;
-    node.edges = {before, edge};
+    node.edges = {show_all(node.path) ? Edge{} : before, edge};
     node.output_types = {at(base).type};
     node.value = written_;
     start_history(base, before || edge ? Edge{number, 0} : Edge{});

@@ -220,6 +220,7 @@ enum Trait : std::uint32_t {
   kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
   kOnlyBegins = 1U << 13,    // attributes say where a view of given sizes begins, and nothing else: select
+  kShowsAll = 1U << 14,      // views that show each element, so that a write through one leaves none: view
 };
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or

@@ -1,6 +1,7 @@
 // Owns how views remember where they come from, so that writes through them can be seen by the tape.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tensor/op.h"
@@ -22,6 +23,12 @@ struct ViewOrigin {
   // The base is what this very tensor was before a write of its layout (`t_`): nobody made a view.
   bool of_itself = false;
 };
+
+// Do writes through views of these steps leave none of the base's elements? Each has an `op`.
+template <class Steps>
+bool show_all(const Steps& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const auto& each) { return each.op->has(kShowsAll); });
+}
 
 // Is x a view of another tensor, in the eyes of the user?
 bool is_view(const Tensor& x);

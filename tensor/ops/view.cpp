@@ -19,6 +19,7 @@ using rules::prepend;
 
 constexpr std::string_view kFamily = "shape";
 constexpr std::uint32_t kViewTraits = kLinear | kCheapToRecompute | kFusible;
+constexpr std::uint32_t kWholeViewTraits = kViewTraits | kShowsAll;
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
@@ -244,7 +245,7 @@ void add_reshaping(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = view_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits,
+             .traits = kWholeViewTraits,
              .onnx = "Reshape"});
   table.add({.signature = Signature::parse("reshape(x: tensor, shape: ints)"),
              .family = kFamily,
@@ -295,7 +296,7 @@ void add_reordering(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = permute_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits,
+             .traits = kWholeViewTraits,
              .onnx = "Transpose"});
   table.add(
       {.signature = Signature::parse("transpose(x: tensor, dim0: index, dim1: index)"),
@@ -309,7 +310,7 @@ void add_reordering(OpTable& table) {
        .jvp = rules::jvp_linear,
        .batch = transpose_batch,
        .lowering = Lowering::View,
-       .traits = kViewTraits | kInplace | kMetadataWrite,
+       .traits = kWholeViewTraits | kInplace | kMetadataWrite,
        .onnx = "Transpose"});
   table.add({.signature = Signature::parse("t(x: tensor)"),
              .family = kFamily,
@@ -323,7 +324,7 @@ void add_reordering(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = t_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits | kInplace | kMetadataWrite,
+             .traits = kWholeViewTraits | kInplace | kMetadataWrite,
              .onnx = "Transpose"});
   table.add({.signature = Signature::parse("movedim(x: tensor, source: dims, destination: dims)"),
              .family = kFamily,
@@ -397,7 +398,7 @@ void add_squeezing(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = squeeze_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits | kInplace | kMetadataWrite,
+             .traits = kWholeViewTraits | kInplace | kMetadataWrite,
              .onnx = "Squeeze"});
   table.add({.signature = Signature::parse("unsqueeze(x: tensor, dim: index)"),
              .family = kFamily,
@@ -410,7 +411,7 @@ void add_squeezing(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = unsqueeze_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits | kInplace | kMetadataWrite,
+             .traits = kWholeViewTraits | kInplace | kMetadataWrite,
              .onnx = "Unsqueeze"});
   table.add({.signature = Signature::parse("detach(x: tensor)"),
              .family = kFamily,

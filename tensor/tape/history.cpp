@@ -18,7 +18,7 @@ class WriteNode final : public Node {
  public:
   WriteNode(const ViewOrigin& origin, const Tensor& base, const Edge& written)
       : Node(next_sequence()), steps_(origin.steps) {
-    edges.push_back(history(base));
+    edges.push_back(show_all(steps_) ? Edge{} : history(base));
     edges.push_back(written);
     output_types.push_back(base.type());
   }
@@ -134,7 +134,7 @@ void replace_history(const Tensor& x, const Edge& edge) {
   const Tensor base = base_of(*origin);
   const Ref<Node> node(new WriteNode(*origin, base, edge));
   AutogradMeta& meta = make_meta(base);
-  meta.history = node->edges[0] || edge ? Edge{node, 0} : Edge{};
+  meta.history = meta.history || edge ? Edge{node, 0} : Edge{};
   ++meta.history_version;
   // A constant written through a view: the view reads its history off the base like every other one.
   if (!edge) return;
