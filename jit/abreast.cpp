@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "jit/steady.h"
+
 namespace kiln::jit {
 namespace {
 
@@ -20,7 +22,6 @@ bool is_computed(const Instruction& step) {
 // One or two instructions of a register each. Functions are chains of their own that fit the queue, and some
 // branch.
 bool is_simple(const Instruction& step) {
-  if (step.invariant) return true;
   const bool fits = step.dtype == DType::F32 || step.dtype == DType::I32 || step.dtype == DType::Bool;
   if (step.kind != Instruction::Kind::Apply) return fits;
   const bool in_width = step.compute == Compute::F32 || step.compute == Compute::I32;
@@ -28,13 +29,14 @@ bool is_simple(const Instruction& step) {
 }
 
 // Is a vector of it computed faster beside others?
-bool waits(const LoopNest& nest) {
+bool waits(const LoopNest& nest, const std::vector<bool>& fixed) {
   std::vector<int> depth;
   int count = 0, deepest = 0;
-  for (const Instruction& step : nest.body) {
+  for (std::size_t i = 0; i < nest.body.size(); ++i) {
+    const Instruction& step = nest.body[i];
     int at = 0;
     for (const Register each : step.operands) at = std::max(at, depth[static_cast<std::size_t>(each)]);
-    const bool counts = is_computed(step) && !step.invariant;
+    const bool counts = is_computed(step) && !fixed[i];
     depth.push_back(counts ? at + 1 : at);
     deepest = std::max(deepest, depth.back());
     count += counts ? 1 : 0;
@@ -51,10 +53,10 @@ struct Registers {
 
 // The instruction of the loop that reads each register last; the loop's end for what is stored, none (0) for
 // what only code before the loop reads.
-std::vector<std::size_t> last_reads(const LoopNest& nest) {
+std::vector<std::size_t> last_reads(const LoopNest& nest, const std::vector<bool>& fixed) {
   std::vector<std::size_t> last(nest.body.size(), 0);
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
-    if (nest.body[i].invariant) continue;
+    if (fixed[i]) continue;
     for (const Register each : nest.body[i].operands) last[static_cast<std::size_t>(each)] = i;
   }
   for (const Store& each : nest.stores) {
@@ -64,22 +66,22 @@ std::vector<std::size_t> last_reads(const LoopNest& nest) {
 }
 
 // A result may lie where an operand did that is read for the last time.
-Registers registers_of(const LoopNest& nest) {
-  const std::vector<std::size_t> last = last_reads(nest);
+Registers registers_of(const LoopNest& nest, const std::vector<bool>& fixed) {
+  const std::vector<std::size_t> last = last_reads(nest, fixed);
   std::vector<std::vector<Register>> ends(nest.body.size() + 1);
   for (std::size_t r = 0; r < last.size(); ++r) ends[last[r]].push_back(static_cast<Register>(r));
   Registers most;
   int vectors = 0, masks = 0;
   const auto count = [&](Register r, int by) {
-    const Instruction& step = nest.body[static_cast<std::size_t>(r)];
-    if (!step.invariant) (step.dtype == DType::Bool ? masks : vectors) += by;
+    const auto index = static_cast<std::size_t>(r);
+    if (!fixed[index]) (nest.body[index].dtype == DType::Bool ? masks : vectors) += by;
   };
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
     for (const Register each : ends[i]) {
       if (i > 0) count(each, -1);
     }
     if (last[i] == 0) continue;
-    most.shared += nest.body[i].invariant ? 1 : 0;
+    most.shared += fixed[i] ? 1 : 0;
     count(static_cast<Register>(i), 1);
     most.vectors = std::max(most.vectors, vectors);
     most.masks = std::max(most.masks, masks);
@@ -90,10 +92,13 @@ Registers registers_of(const LoopNest& nest) {
 }  // namespace
 
 int vectors_abreast(const LoopNest& nest, cpu::Isa isa) {
-  const bool is_long = isa == cpu::Isa::V4 && !nest.combines() && nest.row_rank == 0 &&
-                       std::all_of(nest.body.begin(), nest.body.end(), is_simple) && waits(nest);
-  if (!is_long) return 1;
-  const Registers needed = registers_of(nest);
+  if (isa != cpu::Isa::V4 || nest.combines() || nest.row_rank > 0) return 1;
+  const std::vector<bool> fixed = same_along_rows(nest);  // computed before the loop
+  for (std::size_t i = 0; i < nest.body.size(); ++i) {
+    if (!fixed[i] && !is_simple(nest.body[i])) return 1;
+  }
+  if (!waits(nest, fixed)) return 1;
+  const Registers needed = registers_of(nest, fixed);
   const int by_vectors = (kRegisters - needed.shared) / std::max(needed.vectors, 1);
   const int by_masks = kMasks / std::max(needed.masks, 1);
   return std::clamp(std::min(by_vectors, by_masks), 1, kMostAbreast);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "jit/past_caches.h"
+#include "jit/steady.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/walk.h"
 
@@ -103,6 +104,7 @@ void ElementRun::find_moves() {
     const KernelPlan::StorePlan& plan = plan_.stores[k];
     steps_.push_back(outputs_[k].item * (plan.is_direct || !is_plane ? row_ : plan.strides[0]));
   }
+  is_steady_ = is_steady(nest_, moves_);
   is_one_call_ = is_in_place && plan_.all_direct;
   is_rows_ = is_in_place && is_plane;
 }
@@ -114,6 +116,7 @@ KernelCall ElementRun::call_at(const void* const* places, std::int64_t count) co
   call.numbers = plan_.numbers.data();
   call.called = called_;
   call.count = count;
+  call.steady = is_steady_ ? 1 : 0;
   return call;
 }
 
@@ -350,6 +353,7 @@ class ElementRun::Piece {
     call.called = run_.called_;
     call.count = count;
     call.past_caches = past_caches ? 1 : 0;
+    call.steady = is_steady(run_.nest_, moves_) ? 1 : 0;
     return call;
   }
   std::uint64_t call(std::int64_t count, bool past_caches = false) const {

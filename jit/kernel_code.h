@@ -35,6 +35,7 @@ struct KernelCall {
   // Not 0: stores that may go past the caches do. Vectors begin where lines of the caches or the parts of
   // these that are as long do, and `count` is a multiple of kVector.
   std::int64_t past_caches;
+  std::int64_t steady;  // not 0: `moves` are as is_steady (jit/steady.h) asks
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "jit/past_caches.h"
+#include "jit/steady.h"
 #include "tensor/cpu/copy.h"
 
 namespace kiln::jit {
@@ -126,6 +127,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
   pass.call.places = pass.places.data();
   pass.call.moves = pass.moves.data();
+  pass.call.steady = is_steady(nest, pass.moves) ? 1 : 0;
   pass.call.numbers = pass.plan->numbers.data();
   pass.call.called = run_.called[p].data();
   pass.call.lanes = pass.lanes.data();

@@ -15,6 +15,7 @@
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
+#include "jit/steady.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -37,7 +38,8 @@ enum Field : unsigned {
   kOdd,
   kStart,
   kAhead,
-  kPastCaches
+  kPastCaches,
+  kSteady
 };
 
 class Emitter {
@@ -68,10 +70,12 @@ class Emitter {
       loops = loops || !nest_.stores[k].per_row;
       if (nest_.stores[k].per_row) store_for_row(k);
     }
-    if (loops) {
-      loop();
-    } else {
+    if (!loops) {
       build_.CreateRet(failed_);
+    } else if (has_repeating_loads(nest_)) {
+      steady_or_any_loop();
+    } else {
+      loop(nest_.abreast);
     }
     return function_;
   }
@@ -79,12 +83,38 @@ class Emitter {
  private:
   // ---- The loop ----
 
-  void loop() {
+  // Calls of steady rows leave out what the other loop does for each vector: to ask which loads move, and to
+  // compute again what is the same for the row.
+  void steady_or_any_loop() {
+    llvm::BasicBlock* const steady = block("steady");
+    llvm::BasicBlock* const any = block("any");
+    build_.CreateCondBr(steady_, steady, any);
+    Value* const failed_before = failed_;
+    build_.SetInsertPoint(steady);
+    same_ = same_along_rows(nest_);
+    loop(nest_.abreast);
+    build_.SetInsertPoint(any);
+    same_.clear();
+    lanes_.clear();
+    failed_ = failed_before;
+    loop(1);
+  }
+  // Before a loop over a steady row.
+  void compute_once() {
+    for (std::size_t i = 0; i < same_.size(); ++i) {
+      if (is_fixed(i) && !nest_.body[i].invariant) instruction(i);
+    }
+  }
+
+  void loop(int abreast) {
+    abreast_ = abreast;
+    turn_ = abreast * kVector;
+    places_.begin(turn_, !same_.empty());
+    compute_once();
     llvm::BasicBlock* const before = build_.GetInsertBlock();
     llvm::BasicBlock* const top = block("loop");
     llvm::BasicBlock* const after = block("done");
     const Turns turns = turns_of_call();
-    places_.find_steps(turn_);
     build_.CreateBr(top);
     build_.SetInsertPoint(top);
     const auto number_if = [this](Value* is_needed) { return is_needed == nullptr ? nullptr : number(); };
@@ -93,8 +123,9 @@ class Emitter {
     loop.begin(loop.left, turns.left);
     failed_ = loop.begin(loop.failed, failed_);
     if (loop.rest != nullptr) loop.begin(loop.rest, turns.rest);
-    if (loop.reach != nullptr) places_.find_abreast(loop.begin(loop.reach, turns.reach), nest_.abreast);
+    if (loop.reach != nullptr) loop.begin(loop.reach, turns.reach);
     start_reductions(before);
+    places_.find(loop.reach, abreast_);
     body();
     go_on(loop);
     build_.SetInsertPoint(after);
@@ -117,7 +148,7 @@ class Emitter {
     Value* const turn = build_.getInt64(turn_);
     Value* const rest = build_.CreateURem(count_, turn);
     Value* const whole = build_.CreateSub(count_, rest);
-    if (nest_.abreast == 1) return {whole, rest, nullptr};
+    if (abreast_ == 1) return {whole, rest, nullptr};
     Value* const is_one = build_.CreateIsNull(whole);
     const auto pick = [&](Value* one, Value* several) { return build_.CreateSelect(is_one, one, several); };
     return {pick(turn, whole), pick(build_.getInt64(0), rest), pick(reach_of(rest), reach_of(turn))};
@@ -174,12 +205,12 @@ class Emitter {
   // Each step for all vectors before the next one: they wait beside each other.
   template <class F>
   void each_vector(F&& f) {
-    for (vector_ = 0; vector_ < nest_.abreast; ++vector_) f();
+    for (vector_ = 0; vector_ < abreast_; ++vector_) f();
     vector_ = 0;
   }
   void body() {
     for (std::size_t i = 0; i < nest_.body.size(); ++i) {
-      if (!nest_.body[i].invariant) each_vector([this, i] { instruction(i); });
+      if (!is_fixed(i)) each_vector([this, i] { instruction(i); });
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
       if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) each_vector([this, k] { store(k); });
@@ -319,6 +350,7 @@ class Emitter {
     if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
                     [](const Store& each) { return each.past_caches; }))
       past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
+    if (has_repeating_loads(nest_)) steady_ = build_.CreateIsNotNull(field(kSteady, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
       places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
     };
@@ -347,7 +379,7 @@ class Emitter {
     const auto make = [&]() -> Value* {
       switch (step.kind) {
         case Instruction::Kind::Read:
-          return load(step);
+          return load(step, is_fixed(index));
         case Instruction::Kind::Constant:
           return splat(constant(step));
         case Instruction::Kind::Symbol:
@@ -365,7 +397,7 @@ class Emitter {
       return stored(in(from, compute), compute, step.dtype);
     };
     at_line(index);
-    registers_[vector_of_turn(step)][index] = make();
+    registers_[vector_of_turn(index)][index] = make();
   }
   // What is made from here on belongs to this line of the nest.
   void at_line(std::size_t line) {
@@ -378,11 +410,11 @@ class Emitter {
     return build_.CreateLoad(scalar_of(step.dtype), place);
   }
 
-  Value* load(const Instruction& step) {
+  Value* load(const Instruction& step, bool is_fixed) {
     const auto index = static_cast<std::size_t>(step.index);
     const llvm::Align align(bytes_of(step.dtype));
     Value* const place = places_.at(index, vector_);
-    if (step.invariant) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
+    if (is_fixed) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
     if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_.moves(index));
     return build_.CreateAlignedLoad(vector_of(step.dtype), place, align);
@@ -466,12 +498,16 @@ class Emitter {
   // ---- Values ----
 
   Value* splat(Value* element) { return build_.CreateVectorSplat(kVector, element); }
-  std::size_t vector_of_turn(const Instruction& step) const {
-    return step.invariant ? 0 : static_cast<std::size_t>(vector_);
+  // Is it computed before the loop?
+  bool is_fixed(std::size_t index) const {
+    return nest_.body[index].invariant || (!same_.empty() && same_[index]);
+  }
+  std::size_t vector_of_turn(std::size_t index) const {
+    return is_fixed(index) ? 0 : static_cast<std::size_t>(vector_);
   }
   Value* value_of(Register r) const {
     const auto index = static_cast<std::size_t>(r);
-    return registers_[vector_of_turn(nest_.body[index])][index];
+    return registers_[vector_of_turn(index)][index];
   }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 
@@ -500,8 +536,11 @@ class Emitter {
   Value* valid_ = nullptr;
   Value* past_caches_ = nullptr;  // of a nest with stores that may
   std::vector<Lanes> lanes_;
-  const std::int64_t turn_ = nest_.abreast * kVector;  // elements
-  int vector_ = 0;                                     // of the turn, that is being emitted
+  Value* steady_ = nullptr;      // of a nest with loads that repeat
+  std::vector<bool> same_;       // by instruction, in a loop over a steady row
+  int abreast_ = 1;              // vectors of a turn, in the loop that is being emitted
+  std::int64_t turn_ = kVector;  // elements of it
+  int vector_ = 0;               // of the turn, that is being emitted
   std::array<std::vector<Value*>, kMostAbreast> registers_;
 };
 

@@ -22,13 +22,14 @@ class LoopPlaces {
   }
   llvm::Value* moves(std::size_t k) const { return places_[k].moves; }
 
-  // Before the loop: how far a turn of so many elements goes.
-  void find_steps(std::int64_t turn);
+  // Before a loop, of turns of so many elements. `together`: all that it reads or writes in turns moves on.
+  void begin(std::int64_t turn, bool together);
   // At its top, which `before` leads to.
   void enter(llvm::BasicBlock* before);
-  // Then those of the other vectors of a turn, none of them further than `reach` elements.
-  void find_abreast(llvm::Value* reach, int vectors);
-  // Of all that go on: where they are a turn later, and `elements` from there.
+  // Then, behind all that the loop takes over from turn to turn, those of each vector of a turn, none of them
+  // further than `reach` elements.
+  void find(llvm::Value* reach, int vectors);
+  // What the loop counts for them: a turn later, and `elements` from there.
   std::vector<llvm::Value*> next();
   std::vector<llvm::Value*> moved(const std::vector<llvm::Value*>& from, llvm::Value* elements);
   // To the top from another block.
@@ -45,9 +46,13 @@ class LoopPlaces {
     std::vector<llvm::Value*> beside;
   };
   llvm::Value* bytes_of(const Place& place, llvm::Value* elements);
+  llvm::Value* from_first(const Place& place, llvm::Value* elements);
 
   llvm::IRBuilderBase& build_;
   std::vector<Place> places_;
+  std::int64_t turn_ = 0;
+  bool together_ = false;
+  llvm::PHINode* done_ = nullptr;  // elements: where all are that move on together
 };
 
 }  // namespace kiln::jit
