@@ -158,9 +158,13 @@ void add_columns(const T* first, std::int64_t step, const T* x, std::int64_t k, 
 template <class T>
 void vector_by_columns(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k) {
   constexpr int kOne = kWidth<ProductSum<T>>;
-  constexpr int kCount = 4;
   std::int64_t i = 0;
-  for (; i + kCount * kOne <= m; i += kCount * kOne) add_columns<kCount>(a.data + i, a.column, x, k, y + i);
+  const auto each_of = [&](auto count) {
+    constexpr int kCount = count;
+    for (; i + kCount * kOne <= m; i += kCount * kOne) add_columns<kCount>(a.data + i, a.column, x, k, y + i);
+  };
+  each_of(std::integral_constant<int, kGroup>{});  // two sums each are half of the registers
+  each_of(std::integral_constant<int, kGroup / 2>{});
   for (; i < m; i += kOne) {
     const std::int64_t from = std::min(i, m - kOne);
     add_columns<1>(a.data + from, a.column, x, k, y + from);
