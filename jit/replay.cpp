@@ -1,6 +1,7 @@
 #include "jit/replay.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "jit/evaluate.h"
 #include "jit/ownership.h"
@@ -98,7 +99,9 @@ void Replay::carry_out(Operation& operation, Given given) {
   if (auto* const kernel = std::get_if<KernelOp>(&operation)) {
     run(*kernel);
   } else if (const auto* const product = std::get_if<ProductOp>(&operation)) {
-    product->product.run(at(product->a), at(product->b), at(product->result));
+    run(*product);
+  } else if (const auto* const copy = std::get_if<CopyOp>(&operation)) {
+    std::memcpy(at(copy->to), at(copy->from), copy->bytes);
   } else if (const auto* const view = std::get_if<ViewOp>(&operation)) {
     bases_[view->memory] = at(view->of) + moving_[view->moving].bytes;
   } else if (const auto* const into = std::get_if<IntoOp>(&operation)) {
@@ -135,6 +138,13 @@ void Replay::run(KernelOp& op) const {
                  [&](std::int64_t begin, std::int64_t end) { run.piece(begin * unit, end * unit); });
   }
   if (whole < count) run.piece(whole, count);
+}
+
+void Replay::run(const ProductOp& op) const {
+  SmallVector<cpu::PlacedProduct::Places, 1> places;
+  for (std::size_t k = 0; k < op.results.size(); ++k)
+    places.push_back({at(op.left[k]), at(op.right), at(op.results[k])});
+  op.product.run(places);
 }
 
 void Replay::run(const BindOp& op, Given given) {

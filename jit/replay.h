@@ -60,7 +60,14 @@ class Replay {
   };
   struct ProductOp {
     cpu::PlacedProduct product;
-    Place a, b, result;
+    SmallVector<Place, 1> left;  // several: vectors
+    Place right;
+    SmallVector<Place, 1> results;
+  };
+  // Of elements that lie together.
+  struct CopyOp {
+    Place from, to;
+    std::size_t bytes = 0;
   };
   // Ops with tensors as operands, by their numbers: into one of them, or with results of their own.
   struct IntoOp {
@@ -85,7 +92,7 @@ class Replay {
     Place of;
     std::uint32_t memory = 0;
   };
-  using Operation = std::variant<KernelOp, ProductOp, IntoOp, BindOp, ViewOp>;
+  using Operation = std::variant<KernelOp, ProductOp, CopyOp, IntoOp, BindOp, ViewOp>;
   struct Timed {
     Operation operation;
     Range begins;   // of `fresh_`: what is made for its results
@@ -118,6 +125,7 @@ class Replay {
   void carry_out(Operation& operation, Given given);
   void place(KernelOp& op) const;
   void run(KernelOp& op) const;
+  void run(const ProductOp& op) const;
   void run_together(bool takes);
   void run(const BindOp& op, Given given);
   Tensors operands(std::span<const std::uint32_t> numbers) const;

@@ -7,6 +7,7 @@
 #include "jit/fused.h"
 #include "jit/launch.h"
 #include "jit/replay.h"
+#include "jit/replay_notes.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/pointwise.h"
 
@@ -14,6 +15,7 @@ namespace kiln::jit {
 namespace {
 
 constexpr std::ptrdiff_t kMostBytes = 1 << 20;  // of all values that a call makes
+constexpr std::ptrdiff_t kFewBytes = 1 << 14;   // that one thread copies as fast as several
 
 }  // namespace
 
@@ -33,8 +35,9 @@ class ReplayMaker {
       note(step);
     }
     for (const Output& each : plan_.outputs) results_.push_back(value_of(each.source));
-    const std::size_t together = first_together();
+    std::size_t together = first_together();
     if (bytes_ > kMostBytes || !writes_all(together)) return nullptr;
+    if (written_.empty()) together -= share_matrices(noted_, values_, together);
     choose();
     for (std::size_t n = 0; n < noted_.size(); ++n) {
       if (n == together) replay_->together_ = replay_->operations_.size();
@@ -45,33 +48,11 @@ class ReplayMaker {
 
  private:
   using Place = Replay::Place;
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
-  // Where a value lies: as an argument, what is prebuilt, or for each call anew; as its own part of a
-  // replay's memory; or in that of another value.
-  enum class Home : std::uint8_t { Arriving, Fresh, Kept, Bound };
-  struct Value {
-    Tensor tensor;               // without elements, unless it arrives
-    std::size_t root;            // whose memory it lies in: itself, unless a view
-    std::size_t joined = kNone;  // of a root: what it is a part of from the start, and where there
-    std::ptrdiff_t shift = 0;    // in bytes
-    Home home = Home::Kept;
-    bool as_tensor = false;    // some op or the caller is given it as a tensor
-    std::size_t last_use = 0;  // of the memory of a root
-    bool is_given_back = false;
-    Source source{};             // of what arrives
-    std::size_t over = kNone;    // of a result: the operand that it may be written over
-    std::size_t number = kNone;  // as a tensor of the replay
-    std::size_t memory = kNone;
-  };
-  // Alias, Join: there is nothing to do, of what lies in another's memory and of what others lie in.
-  enum class How : std::uint8_t { Alias, Kernel, Product, Into, Join, View, Bind };
-  struct Noted {
-    const Step* step;
-    std::vector<std::size_t> operands, results;
-    How how = How::Bind;
-  };
-
+  static constexpr std::size_t kNone = kNoReplayValue;
+  using Home = ReplayHome;
+  using Value = ReplayValue;
+  using How = ReplayHow;
+  using Noted = ReplayNote;
   struct Write {
     const Step* step;
     double work;  // in pieces that are worth a thread
@@ -218,6 +199,9 @@ class ReplayMaker {
     if (op.name() == "matmul" && cpu::PlacedProduct::of(tensor(noted.operands[0]), tensor(noted.operands[1])))
       return How::Product;
     if (op.name() == "cat" && may_join(noted)) return How::Join;
+    if (op.name() == "clone" && tensor(noted.operands[0]).is_contiguous() &&
+        bytes_of(noted.results[0]) <= kFewBytes)
+      return How::Copy;
     return op.pointwise != nullptr && op.into != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
   }
 
@@ -456,6 +440,9 @@ class ReplayMaker {
         return kernel(noted);
       case How::Product:
         return product(noted);
+      case How::Copy:
+        return Replay::CopyOp{place_of(noted.operands[0]), place_of(noted.results[0]),
+                              static_cast<std::size_t>(bytes_of(noted.results[0]))};
       case How::Into:
         return into(noted);
       case How::View:
@@ -485,8 +472,12 @@ class ReplayMaker {
   }
   Replay::ProductOp product(const Noted& noted) {
     const std::size_t a = noted.operands[0], b = noted.operands[1];
-    return {*cpu::PlacedProduct::of(values_[a].tensor, values_[b].tensor), place_of(a), place_of(b),
-            place_of(noted.results[0])};
+    Replay::ProductOp op{
+        *cpu::PlacedProduct::of(values_[a].tensor, values_[b].tensor), {place_of(a)}, place_of(b), {}};
+    for (auto each = noted.operands.begin() + 2; each != noted.operands.end(); ++each)
+      op.left.push_back(place_of(*each));
+    for (const std::size_t id : noted.results) op.results.push_back(place_of(id));
+    return op;
   }
   Replay::IntoOp into(const Noted& noted) {
     Replay::IntoOp op{noted.step->op, noted.step->attrs, {}, 0};

@@ -95,8 +95,38 @@ void multiply_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y
                });
 }
 
+// Several vectors by one matrix: a strip of its columns that stays in the first cache, by one after the
+// other.
+template <class T>
+void multiply_by_one_matrix(std::span<const Product<T>> products, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kStripBytes = 16 << 10, kStripColumns = 64;
+  const std::int64_t strip =
+      std::max(kStripColumns,
+               kStripBytes / (k * static_cast<std::int64_t>(sizeof(T))) / kStripColumns * kStripColumns);
+  const auto count = static_cast<std::int64_t>(products.size());
+  parallel_for(ceil_divide(n, strip), std::max<std::int64_t>(1, kThreadGrain / (strip * k * count)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t first = i * strip, columns = std::min(strip, n - first);
+                   for (const auto& [x, matrix, y] : products) {
+                     const MatrixView<T> part{matrix.data + first * matrix.column, matrix.column, matrix.row};
+                     product_kernels().of<T>().vector(part, x.data, y + first, columns, k);
+                   }
+                 }
+               });
+}
+
+// Do several vectors that lie in one piece meet the same matrix, each place of whose product is one's own?
+template <class T>
+bool share_matrix(std::span<const Product<T>> products, std::int64_t n) {
+  return n > 1 && products.size() > 1 && std::all_of(products.begin(), products.end(), [&](const auto& each) {
+           return each.a.column == 1 && each.b.data == products[0].b.data;
+         });
+}
+
 template <class T>
 void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (share_matrix(products, n)) return multiply_by_one_matrix(products, n, k);
   const auto one = [=](const Product<T>& product) {
     const auto& [a, b, c] = product;
     if (n == 1) {

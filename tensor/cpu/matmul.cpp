@@ -265,19 +265,21 @@ std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y)
 }
 
 template <class T>
-void PlacedProduct::multiply_at(const std::byte* a, const std::byte* b, std::byte* result) const {
+void PlacedProduct::multiply_at(std::span<const Places> each) const {
   SmallVector<Product<T>, 1> products;
-  products.reserve(left_.size());
-  for (std::size_t i = 0; i < left_.size(); ++i) {
-    products.push_back({{reinterpret_cast<const T*>(a) + left_[i], a_.row, a_.column},
-                        {reinterpret_cast<const T*>(b) + right_[i], b_.row, b_.column},
-                        reinterpret_cast<T*>(result) + static_cast<std::int64_t>(i) * rows_ * columns_});
+  products.reserve(each.size() * left_.size());
+  for (const auto& [a, b, result] : each) {
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      products.push_back({{reinterpret_cast<const T*>(a) + left_[i], a_.row, a_.column},
+                          {reinterpret_cast<const T*>(b) + right_[i], b_.row, b_.column},
+                          reinterpret_cast<T*>(result) + static_cast<std::int64_t>(i) * rows_ * columns_});
+    }
   }
   multiply<T>(products, rows_, columns_, depth_);
 }
 
-void PlacedProduct::run(const std::byte* a, const std::byte* b, std::byte* result) const {
-  dtype_ == DType::F32 ? multiply_at<float>(a, b, result) : multiply_at<double>(a, b, result);
+void PlacedProduct::run(std::span<const Places> each) const {
+  dtype_ == DType::F32 ? multiply_at<float>(each) : multiply_at<double>(each);
 }
 
 void add_bias(const Tensor& product, const Tensor& bias) {

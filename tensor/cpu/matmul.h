@@ -19,12 +19,17 @@ class PlacedProduct {
   // Of f32 and f64, as `matmul` computes them. Nothing: of other dtypes, of columns and rows, and where there
   // are no elements.
   static std::optional<PlacedProduct> of(const Tensor& a, const Tensor& b);
-  // From the first elements of the operands on to those of the result, which is contiguous.
-  void run(const std::byte* a, const std::byte* b, std::byte* result) const;
+  // The first elements of the operands, and of the result, which is contiguous.
+  struct Places {
+    const std::byte *a, *b;
+    std::byte* result;
+  };
+  // Of several only where the left operand is a vector: the bits are those of one after the other.
+  void run(std::span<const Places> each) const;
 
  private:
   template <class T>
-  void multiply_at(const std::byte* a, const std::byte* b, std::byte* result) const;
+  void multiply_at(std::span<const Places> each) const;
 
   DType dtype_ = DType::F32;
   std::int64_t rows_ = 0, columns_ = 0, depth_ = 0;

@@ -236,6 +236,53 @@ TEST_CASE("views that follow symbols move", "[jit][replay]") {
   CHECK_THROWS_AS(executable->run(given, {{"s0", 9}}), OpError);
 }
 
+namespace {
+
+// A cell over rows of x from `start` on, whose products with w do not wait for each other while those with u
+// do; and what it reads of x, kept.
+Graph cell(const std::string& dtype, int deep, int wide, std::optional<int> start) {
+  const auto index = [&](int k) { return start ? std::to_string(*start + k) : fmt::format("s0 + {}", k); };
+  std::string text = fmt::format(
+      "graph functional f(%x: {0}[9, 1, {1}], %w: {0}[{1}, {2}], %u: {0}[{2}, {2}], %h: {0}[1, {2}]) "
+      "{3}{{\n  %v = mul(%w, 2) : {0}[{1}, {2}]\n",
+      dtype, deep, wide, start ? "" : "where s0 = 0 ");
+  std::string last = "%h", kept;
+  for (int k = 0; k < 7; ++k) {
+    text += fmt::format(
+        "  %x{0} = select(%x, dim=0, index={6}) : {1}[1, {2}]\n"
+        "  %y{0} = matmul(%x{0}, {4}) : {1}[1, {3}]\n"
+        "  %z{0} = matmul({5}, %u) : {1}[1, {3}]\n"
+        "  %s{0} = add(%y{0}, %z{0}) : {1}[1, {3}]\n"
+        "  %h{0} = tanh(%s{0}) : {1}[1, {3}]\n"
+        "  %k{0} = clone(%x{0}) : {1}[1, {2}]\n",
+        k, dtype, deep, wide, k % 3 == 2 ? "%v" : "%w", last, index(k));
+    last = fmt::format("%h{}", k);
+    kept += fmt::format(", %k{}", k);
+  }
+  return parse_graph(text + fmt::format("  return {}{}\n}}\n", last, kept));
+}
+
+}  // namespace
+
+TEST_CASE("vectors that meet one matrix give what each alone gives", "[jit][replay]") {
+  const AtOnce at_once;
+  const auto [dtype, deep, wide] = GENERATE(table<DType, int, int>(
+      {{DType::F32, 64, 256}, {DType::F32, 7, 100}, {DType::F64, 33, 17}, {DType::F32, 700, 130}}));
+  const bool is_transposed = GENERATE(false, true);
+  const int threads = GENERATE(1, 4);
+  const Threads setting(threads);
+  const std::string name = dtype == DType::F32 ? "f32" : "f64";
+  const auto executable = Executable::make(kernels_of_graph(cell(name, deep, wide, {})));
+  Tensors given = filled({{9, 1, deep}, {deep, wide}, {wide, wide}, {1, wide}}, 3, dtype);
+  if (is_transposed) given[1] = ops::transpose(ops::contiguous(ops::transpose(given[1], 0, 1)), 0, 1);
+  for (const int at : {0, 1, 2, 0}) {
+    const Tensors expected = evaluate(cell(name, deep, wide, at), given);
+    const Tensors found = executable->run(given, {{"s0", at}});
+    for (std::size_t k = 0; k < found.size(); ++k) CHECK(same_bits(found[k], expected[k]));
+  }
+  CHECK(executable->replays() == 4);
+}
+
 TEST_CASE("an error in a replayed call leaves the next one as it should be", "[jit][replay]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
