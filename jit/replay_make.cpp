@@ -233,8 +233,8 @@ class ReplayMaker {
   // What leaves the call is made anew each time, and what ops and the caller are given are tensors.
   void choose() {
     for (const std::size_t id : results_) {
-      Value& root = values_[values_[id].root];
-      if (root.home == Home::Kept) root.home = Home::Fresh;
+      Value& shown = values_[shown_by(id)];
+      if (shown.home == Home::Kept) shown.home = Home::Fresh;
       values_[id].as_tensor = true;
     }
     do {
@@ -253,6 +253,15 @@ class ReplayMaker {
     choose_overs();
   }
 
+  // Whose elements a value shows, wherever in each call.
+  std::size_t shown_by(std::size_t id) const {
+    std::size_t root = values_[id].root;
+    for (auto each = noted_.rbegin(); each != noted_.rend(); ++each) {
+      const bool is_made = std::find(each->results.begin(), each->results.end(), root) != each->results.end();
+      if (is_made && is_view(*each->step)) root = values_[each->operands[0]].root;
+    }
+    return root;
+  }
   // The last first: a view that is a tensor is of a tensor.
   void find_tensors() {
     for (auto each = noted_.rbegin(); each != noted_.rend(); ++each) {

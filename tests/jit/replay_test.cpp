@@ -236,6 +236,35 @@ TEST_CASE("views that follow symbols move", "[jit][replay]") {
   CHECK_THROWS_AS(executable->run(given, {{"s0", 9}}), OpError);
 }
 
+TEST_CASE("what a view that follows symbols shows is made anew for each call", "[jit][replay]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[10, 3, 4]) where s0 = 3 {\n"
+      "  %0 = mul(%x, 2) : f32[10, 3, 4]\n"
+      "  %1 = select(%0, dim=0, index=s0) : f32[3, 4]\n"
+      "  %2 = transpose(%1, dim0=0, dim1=1) : f32[4, 3]\n"
+      "  %3 = select(%2, dim=0, index=s0) : f32[3]\n"
+      "  return %3, %1\n"
+      "}\n");
+  const auto executable = Executable::make(kernels_of_graph(graph));
+  const Tensors given = filled({{10, 3, 4}}, 7);
+  const Tensor all = ops::add(given[0], given[0]);
+  Tensors kept;
+  for (int call = 0; call < 4; ++call) {
+    for (const std::int64_t at : {3, 1, 2}) {
+      for (const Tensor& each : executable->run(given, {{"s0", at}})) kept.push_back(each);
+    }
+  }
+  CHECK(executable->replays() == 12);
+  for (std::size_t k = 0; k < kept.size(); k += 2) {
+    const std::int64_t at = std::array{3, 1, 2}[k / 2 % 3];
+    CHECK(same_bits(kept[k + 1], ops::select(all, 0, at)));
+    CHECK(same_bits(kept[k], ops::select(ops::transpose(ops::select(all, 0, at), 0, 1), 0, at)));
+    CHECK(shares_storage(kept[k], kept[k + 1]));
+    if (k > 0) CHECK(!shares_storage(kept[k], kept[k - 2]));
+  }
+}
+
 namespace {
 
 // A cell over rows of x from `start` on, whose products with w do not wait for each other while those with u
