@@ -6,6 +6,7 @@
 #include <map>
 
 #include "jit/kernel_code.h"
+#include "jit/steady.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
 
@@ -115,8 +116,11 @@ constexpr std::size_t kCommentColumn = 50;
 std::string pass_text(const LoopNest& nest, const std::string& over, const std::string& indent,
                       const LineComment& comment) {
   std::string once, each;
+  const std::vector<bool> same = same_along_rows(nest);
   const auto add = [&](std::size_t line, bool is_once) {
-    std::string text = indent + (is_once ? "" : "  ") + line_text(nest, line);
+    const bool is_same = line < same.size() && same[line] && !is_once;
+    std::string text =
+        indent + (is_once ? "" : "  ") + line_text(nest, line) + (is_same ? ", once a row" : "");
     const std::string about = comment ? comment(nest, line) : "";
     if (!about.empty()) text = fmt::format("{:<{}}  # {}", text, kCommentColumn - 2, about);
     (is_once ? once : each) += text + "\n";
