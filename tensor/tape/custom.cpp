@@ -28,6 +28,8 @@ class CustomNode final : public Node {
   }
   bool wants_zeros() const override { return derivative_->wants_zeros(); }
   bool is_opaque() const override { return derivative_->is_opaque(); }
+  bool shares_input(std::uint32_t output) const override { return shared_[output]; }
+  void note_output(bool shares_input) { shared_.push_back(shares_input); }
 
  private:
   OpError freed_error() const {
@@ -36,22 +38,30 @@ class CustomNode final : public Node {
   }
 
   std::unique_ptr<CustomDerivative> derivative_;
+  SmallVector<bool, 2> shared_;  // by output
   LiveCount count_;
 };
+
+bool shares_memory(Inputs inputs, const Tensor& output) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Tensor& x) { return x && shares_storage(x, output); });
+}
 
 }  // namespace
 
 void record_custom(Inputs inputs, Inputs outputs, std::unique_ptr<CustomDerivative> derivative,
                    std::span<const bool> constant) {
   if (!sees(inputs)) return;
-  const Ref<Node> node(new CustomNode(std::move(derivative)));
+  auto* const made = new CustomNode(std::move(derivative));
+  const Ref<Node> node(made);
   for (const Tensor& input : inputs) node->edges.push_back(input ? history(input) : Edge{});
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     const Tensor& output = outputs[i];
     node->output_types.push_back(output ? output.type() : TensorType{});
+    const auto is_input = [&](const Tensor& x) { return x.is_same(output); };
+    const bool written = output && std::any_of(inputs.begin(), inputs.end(), is_input);
+    made->note_output(output && !written && shares_memory(inputs, output));
     if (!output) continue;
-    const bool written =
-        std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return x.is_same(output); });
     const bool differentiable = is_float(output.dtype()) && (constant.empty() || !constant[i]);
     const Edge edge = differentiable ? Edge{node, i} : Edge{};
     if (written) {

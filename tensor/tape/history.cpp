@@ -81,18 +81,35 @@ bool is_leaf_that_requires_grad(const Tensor& x) {
   return edge && edge.node->is_leaf();
 }
 
-// Was x made by views of a leaf that requires grad? The leaf may be a view itself, and the base of both
-// without a history.
-bool is_view_of_leaf(const Tensor& x) {
+// Of what x was made from by views.
+Edge history_behind_views(const Tensor& x) {
   Edge edge = history(x);
   while (edge) {
     Edge of = edge.node->viewed(edge.output);
     if (!of) break;
     edge = std::move(of);
   }
+  return edge;
+}
+
+// Was x made by views of a leaf that requires grad? The leaf may be a view itself, and the base of both
+// without a history.
+bool is_view_of_leaf(const Tensor& x) {
+  const Edge edge = history_behind_views(x);
   if (!edge || !edge.node->is_leaf()) return false;
   const Tensor leaf = static_cast<const LeafNode&>(*edge.node).leaf();
   return leaf && leaf.storage() == x.storage();
+}
+
+// What a function of the program shows of its argument has the derivative that it says; a write would reach
+// the argument, whose own history would not know.
+void check_not_shared(std::string_view op, const Tensor& x) {
+  const Edge edge = history_behind_views(x);
+  if (!edge || !edge.node->shares_input(edge.output)) return;
+  throw OpError(ErrorKind::Autograd,
+                std::string(op) + ": this " + to_string(x.type()) + " is a view that " + edge.node->name() +
+                    " gave of its argument, whose gradient would not see the write",
+                {0}, "write to a copy: x.clone(), or return one from `forward`");
 }
 
 void check_undoable(std::string_view op, const ViewOrigin& origin) {
@@ -152,6 +169,7 @@ void check_write(std::string_view op, const Tensor& x) {
                       "a leaf that requires grad, and a write would lose what its gradient is taken of",
                   {0}, "write under `with no_grad() { … }`, or to a copy: x.clone()");
   }
+  check_not_shared(op, x);
   if (origin != nullptr) check_undoable(op, *origin);
 }
 

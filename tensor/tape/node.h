@@ -64,6 +64,8 @@ class Node : public RefCounted {
   virtual std::string name_of_output([[maybe_unused]] std::uint32_t output) const { return name(); }
   // Where came from what this output is a view of; nothing where no view gave it.
   virtual Edge viewed([[maybe_unused]] std::uint32_t output) const { return {}; }
+  // Does this output lie in the memory of an input, in a way that only a function of the program knows?
+  virtual bool shares_input([[maybe_unused]] std::uint32_t output) const { return false; }
   // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
   virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
   // A node may stand for several steps, not all of which lie on the way to all inputs.
