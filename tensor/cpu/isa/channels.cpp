@@ -141,9 +141,8 @@ void group_norm_backward(const GroupNormJob<T>& job, std::int64_t begin, std::in
     for (std::int64_t c = 0; c < width; ++c) {
       const T* __restrict g = job.gradient + row.first + c * job.inner;
       const T* __restrict x = job.x + row.first + c * job.inner;
-      const T product = fold_made<SumOf, T>(job.inner, [&](std::int64_t at, std::int64_t count, T* to) {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = g[at + i] * ((x[at + i] - mean) * rstd);
-      });
+      const T product = fold_made<SumOf, T>(
+          job.inner, [=](const auto& read) { return read(g) * ((read(x) - mean) * rstd); });
       const T total = fold_contiguous<SumOf>(g, job.inner);
       job.products[row.number + c] = product;
       job.totals[row.number + c] = total;

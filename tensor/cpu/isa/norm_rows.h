@@ -43,15 +43,13 @@ template <bool Centered, class A, class H>
 void norm_gradient(const H& h, const A* __restrict x, const RowStats<A>& stats, std::int64_t n,
                    std::int64_t padded, A* __restrict dx) {
   const A mean = stats.mean, rstd = stats.rstd;
-  const auto sums = fold_two_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t some, A* to, A* products) {
-    for (std::int64_t i = 0; i < some; ++i) {
-      const A each = h(at + i);
-      to[i] = each;
-      products[i] = each * ((x[at + i] - mean) * rstd);
-    }
-  });
+  const auto product = [=](const auto& read) { return h(read) * ((read(x) - mean) * rstd); };
+  const auto sums = fold_two_made<SumOf, A>(n, h, product);
   const A mean_h = Centered ? sums[0] / static_cast<A>(n) : A(0), mean_hx = sums[1] / static_cast<A>(n);
-  for (std::int64_t i = 0; i < padded; ++i) dx[i] = (h(i) - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
+  for (std::int64_t i = 0; i < padded; ++i) {
+    const A each = h([i](const A* row) { return row[i]; });
+    dx[i] = (each - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
+  }
 }
 
 // The gradient of row r, and the row's statistics; `next` is the row after it.
@@ -67,9 +65,10 @@ RowStats<AccumulatorOf<E>> norm_row_backward(Rows<E>& rows, const RowJob& job, s
   const auto stats = row_stats<Centered>(
       x, n, job.epsilon, [&](std::int64_t at, std::int64_t count) { rows.prefetch(next, at, count); });
   if (weight) {
-    norm_gradient<Centered>([=](std::int64_t i) { return g[i] * weight[i]; }, x, stats, n, padded, dx);
+    const auto h = [=](const auto& read) { return read(g) * read(weight); };
+    norm_gradient<Centered>(h, x, stats, n, padded, dx);
   } else {
-    norm_gradient<Centered>([=](std::int64_t i) { return g[i]; }, x, stats, n, padded, dx);
+    norm_gradient<Centered>([=](const auto& read) { return read(g); }, x, stats, n, padded, dx);
   }
   rows.finish(r);
   return stats;

@@ -10,9 +10,29 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// Folds what is made in the fixed order: `make(begin, n)` gives the place of a chunk.
-template <class C, class A, class Make>
-A fold_chunks(std::int64_t count, const Make& make) {
+// What a fold takes, made of rows where it reads them: `make(read)`, where read(p) is the element of row p at
+// hand, or a vector of such.
+template <class A, class Make>
+struct MadeFrom {
+  Make make;
+  std::int64_t at;
+  MadeFrom operator+(std::int64_t n) const { return {make, at + n}; }
+};
+template <class A, class Make>
+[[gnu::always_inline]] inline WideVector<A> load_wide(const MadeFrom<A, Make>& of) {
+  return of.make([at = of.at](const A* row)
+                     __attribute__((always_inline)) { return load_wide<A>(row + at); });
+}
+template <class A, class Make>
+WideVector<A> load_some(const MadeFrom<A, Make>& of, std::int64_t count, A fill) {
+  WideVector<A> v = WideVector<A>{} + fill;
+  for (std::int64_t i = 0; i < count; ++i) v[i] = of.make([at = of.at + i](const A* row) { return row[at]; });
+  return v;
+}
+
+// Folds in the fixed order what `from(begin, n)` gives the place of, chunk by chunk.
+template <class C, class A, class From>
+A fold_chunks(std::int64_t count, const From& from) {
   constexpr std::int64_t kChunk = 8 * kReductionLanes;
   BlockTree<C, A> tree;
   for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
@@ -20,36 +40,38 @@ A fold_chunks(std::int64_t count, const Make& make) {
     Lanes<C, A> lanes;
     for (std::int64_t i = begin; i < end; i += kChunk) {
       const std::int64_t size = std::min(kChunk, end - i);
-      lanes.add(make(i, size), size);
+      lanes.add(from(i, size), size);
     }
     tree.add(lanes.result());
   }
   return tree.result();
 }
 
-// Likewise, of what is kept for its sum alone: `make(begin, n, to)` fills a chunk.
-template <class C, class A, class Make>
-A fold_made(std::int64_t count, const Make& make) {
-  alignas(64) A chunk[8 * kReductionLanes];
+// Likewise, of what is kept for its sum alone, as MadeFrom makes it. Calls along(at, n) for each chunk.
+template <class C, class A, class Make, class Along>
+A fold_made(std::int64_t count, const Make& make, const Along& along) {
   return fold_chunks<C, A>(count, [&](std::int64_t begin, std::int64_t size) {
-    make(begin, size, chunk);
-    return static_cast<const A*>(chunk);
+    along(begin, size);
+    return MadeFrom<A, Make>{make, begin};
   });
 }
-
-// Two folds at once: make(begin, n, to, other) fills a chunk of each.
 template <class C, class A, class Make>
-std::array<A, 2> fold_two_made(std::int64_t count, const Make& make) {
+A fold_made(std::int64_t count, const Make& make) {
+  return fold_made<C, A>(count, make, [](std::int64_t, std::int64_t) {});
+}
+
+// Two of them, a chunk of each after the other.
+template <class C, class A, class Make, class Other>
+std::array<A, 2> fold_two_made(std::int64_t count, const Make& make, const Other& other) {
   constexpr std::int64_t kChunk = 8 * kReductionLanes;
-  alignas(64) A chunks[2][kChunk];
   BlockTree<C, A> trees[2];
   for (std::int64_t begin = 0; begin < count; begin += kReductionBlock) {
     const std::int64_t end = std::min(count, begin + kReductionBlock);
     Lanes<C, A> lanes[2];
     for (std::int64_t i = begin; i < end; i += kChunk) {
       const std::int64_t size = std::min(kChunk, end - i);
-      make(i, size, chunks[0], chunks[1]);
-      for (int k = 0; k < 2; ++k) lanes[k].add(chunks[k], size);
+      lanes[0].add(MadeFrom<A, Make>{make, i}, size);
+      lanes[1].add(MadeFrom<A, Other>{other, i}, size);
     }
     for (int k = 0; k < 2; ++k) trees[k].add(lanes[k].result());
   }
@@ -65,17 +87,15 @@ struct RowStats {
 
 // Calls along(at, n) for each chunk on the way.
 template <bool Centered, class A, class Along>
-RowStats<A> row_stats(const A* __restrict x, std::int64_t n, double epsilon, const Along& along) {
+RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon, const Along& along) {
   RowStats<A> stats;
   if (Centered) stats.mean = fold_contiguous<SumOf>(x, n) / static_cast<A>(n);
   const A mean = stats.mean;
-  const A squares = fold_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t count, A* to) {
-    along(at, count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const A d = Centered ? x[at + i] - mean : x[at + i];
-      to[i] = d * d;
-    }
-  });
+  const auto square = [=](const auto& read) {
+    const auto d = Centered ? read(x) - mean : read(x);
+    return d * d;
+  };
+  const A squares = fold_made<SumOf, A>(n, square, along);
   stats.rstd = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(epsilon));
   return stats;
 }

@@ -97,10 +97,9 @@ void softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
     const A* __restrict g = rows.in(0, r);
     const A* __restrict y = rows.in(1, r);
     A* __restrict dx = rows.out(r);
-    const A dot = fold_made<SumOf, A>(n, [&](std::int64_t at, std::int64_t count, A* to) {
-      rows.prefetch(r + 1, at, count);
-      for (std::int64_t i = 0; i < count; ++i) to[i] = g[at + i] * y[at + i];
-    });
+    const A dot = fold_made<SumOf, A>(
+        n, [=](const auto& read) { return read(g) * read(y); },
+        [&](std::int64_t at, std::int64_t count) { rows.prefetch(r + 1, at, count); });
     for (std::int64_t i = 0; i < n; ++i) dx[i] = (g[i] - dot) * y[i];
     rows.finish(r);
   }
