@@ -280,7 +280,8 @@ std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> op
     for (const SymbolValues& symbols : other_assignments(hints)) {
       try {
         Fragment fragment = trace_at(body, operands, symbols, expands);
-        if (same_steps(fragment, runs[0].fragment)) runs.push_back({symbols, std::move(fragment)});
+        if (!same_steps(fragment, runs[0].fragment)) return std::nullopt;  // it does other things there
+        runs.push_back({symbols, std::move(fragment)});
       } catch (const OpError&) {  // the rule does not hold there: nothing to learn
       }
     }
