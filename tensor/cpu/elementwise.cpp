@@ -155,13 +155,9 @@ class Run {
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
     space_.simplify();
     if (form.by_values != nullptr) choose_by_values();
-    block_ = form_.element == DType::F32 ? kFloatBlock
-                                         : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
     prepare_output(output);
     for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
-    all_direct_ = output_.access == Access::Direct;
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      all_direct_ = all_direct_ && inputs_[i].access == Access::Direct;
+    choose_block();
     choose_rows();
   }
 
@@ -226,6 +222,20 @@ class Run {
     input.load = input.same_type
                      ? table_.load_raw[std::countr_zero(size_of(dtype))]
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
+  }
+
+  // Values are spread before the first block: beside what lies in place nothing is left to convert.
+  void choose_block() {
+    all_direct_ = output_.access == Access::Direct;
+    bool converts = !all_direct_;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Access access = inputs_[i].access;
+      all_direct_ = all_direct_ && access == Access::Direct;
+      converts = converts || (access != Access::Direct && access != Access::Constant);
+    }
+    block_ = form_.element == DType::F32 && converts
+                 ? kFloatBlock
+                 : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
   }
 
   // Of two operands of f32 the one that is one element for each long row, while the other lies in memory as

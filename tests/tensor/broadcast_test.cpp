@@ -77,6 +77,28 @@ TEST_CASE("operands spread over large tensors, from wherever threads begin", "[e
     check_sizes(sizes, DType::F32);
 }
 
+TEST_CASE("bounds that are one value give what they give written out", "[elementwise][broadcast]") {
+  for (const int count : {1, 4}) {
+    const Threads threads(count);
+    for (const DType dtype :
+         {DType::F32, DType::F64, DType::I32, DType::I64, DType::I8, DType::F16, DType::BF16}) {
+      for (const Dim n : {1, 255, 1023, 1024, 1025, 4097, 150'001}) {
+        const Tensor x = noise({n}, dtype, 1, -9, 9), low = noise({}, dtype, 2, -3, -1),
+                     high = noise({}, dtype, 3, 1, 3);
+        set_element(x, n / 2, is_float(dtype) ? NAN : 0);
+        set_element(x, n / 3, -0.0);
+        const std::vector<Tensor> bounds = written_out({low, high}, {n});
+        for (const Tensor& each : {x, strided(x)}) {
+          INFO(to_string(each.type()) << " on " << count << " threads");
+          CHECK(same_bits(ops::clamp(each, low, high), ops::clamp(each, bounds[0], bounds[1])));
+          CHECK(same_bits(ops::clamp(each, low, Tensor()), ops::clamp(each, bounds[0], Tensor())));
+          CHECK(same_bits(ops::clamp(each, Tensor(), high), ops::clamp(each, Tensor(), bounds[1])));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a spread operand is written into in place", "[elementwise][broadcast]") {
   for (const Dims& sizes : {Dims{700, 3}, {90, 64}, {20, 513}}) {
     const Tensor x = noise(sizes, DType::F32, 1), column = noise({sizes[0], 1}, DType::F32, 2);
