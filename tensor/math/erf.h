@@ -122,7 +122,7 @@ KILN_MATH float gelu(float x) {
              -0x1.0bac06p-12F, 0x1.219c08p-14F, -0x1.4168acp-17F, 0x1.7deffep-21F, -0x1.7bc73ep-26F);
   const float shifted = fma(a, q, Format<float>::kMagic);
   const float r = fma(a, q, Format<float>::kMagic - shifted);
-  const float tail = fma(r, exp2_tail(r), 1.0F) * power_of_two<float>(to_bits(shifted));
+  const float tail = scale_normal(fma(r, exp2_tail(r), 1.0F), to_bits(shifted));
   const float positive = x > 0.0F ? x : x * 0.0F;
   const float inside = fma(-0.5F * a, tail, positive);
   return kInRange || abs(x) <= kGeluRange ? inside : positive;

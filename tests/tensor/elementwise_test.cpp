@@ -9,6 +9,7 @@
 #include "tests/tensor/every_isa.h"
 #include "tests/tensor/scalar_reference.h"
 #include "tests/tensor/tensors.h"
+#include "tests/tensor/threads.h"
 
 namespace kiln::testing {
 namespace {
@@ -279,8 +280,8 @@ TEST_CASE("every byte is shifted by every amount, alone and in blocks", "[elemen
   }
 }
 
-TEST_CASE("halves are written over themselves", "[elementwise][halves]") {
-  for (const DType dtype : {DType::F16, DType::BF16}) {
+TEST_CASE("floats are written over themselves", "[elementwise][halves]") {
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
     const Tensor x = noise({3000}, dtype, 1), y = noise({3000}, dtype, 2);
     const Tensor sum = ops::add(x, y), power = ops::exp(x);
     const Tensor target = ops::clone(x);
@@ -310,6 +311,30 @@ TEST_CASE("sizes around those of blocks and vectors", "[elementwise]") {
     }
     INFO(n);
     CHECK(right);
+  }
+}
+
+// Whole blocks, whose length is known, and what is left after them.
+TEST_CASE("a part of a tensor gives that part of the result", "[elementwise]") {
+  for (const Op* op : pointwise_ops()) {
+    if (op->pointwise->operands != 1) continue;
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+      Tensor x = operands(*op, dtype, Dims{70'001})[0];
+      for (const Dim at : {5, 400}) set_element(x, at, NAN);
+      for (const Dim at : {6, 130, 700}) set_element(x, at, -0.0);
+      for (const Dim at : {7, 300, 69'999}) set_element(x, at, -INFINITY);
+      const Tensor whole = run(*op, {x});
+      if (!whole) continue;
+      INFO(op->signature.name << " " << name(dtype));
+      for (const int threads : {1, 4}) {
+        const Threads scope(threads);
+        for (const Dim n : {1, 31, 127, 128, 129, 255, 256, 257, 300, 1000, 70'001}) {
+          const Tensor part = ops::slice(x, 0, 0, n), expected = ops::slice(whole, 0, 0, n);
+          CHECK(same_bits(run(*op, {part}), expected));
+          CHECK(same_bits(run(*op, {strided(part)}), expected));
+        }
+      }
+    }
   }
 }
 

@@ -88,13 +88,34 @@ KILN_MATH Raw<R> stored(T x) {
 }
 
 template <bool kInRange, class Op, class S, class R>
-unsigned unary_loop(const Raw<S>* x, Raw<R>* out, std::int64_t n, const Params& params) {
+[[gnu::always_inline]] inline unsigned unary_loop(const Raw<S>* x, Raw<R>* out, std::int64_t n,
+                                                  const Params& params) {
   const Params p = known<S>(params);
   unsigned bad = 0;
   KILN_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i)
     out[i] = stored<R>(Op::template apply<kInRange>(loaded<S>(x[i]), p, bad));
   return bad;
+}
+
+// A block is read once: what its guard has looked at is computed from a copy, which nobody else writes, so
+// that the steps of several vectors may be mixed.
+template <class S>
+constexpr std::int64_t kGuarded = kBlock<S> / 2;
+template <class Op, class S>
+[[gnu::always_inline]] inline unsigned guarded_block(const S* x, Raw<StoredOf<Op, S>>* out,
+                                                     std::int64_t count, const Params& params) {
+  using R = StoredOf<Op, S>;
+  const Params p = known<S>(params);
+  alignas(64) S copy[kGuarded<S>];
+  prefetch_ahead(x, count);
+  Flag<S> outside = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    copy[i] = x[i];
+    outside |= static_cast<Flag<S>>(Op::in_range(x[i], p) ? 0 : 1);
+  }
+  return outside == 0 ? unary_loop<true, Op, S, R>(copy, out, count, params)
+                      : unary_loop<false, Op, S, R>(copy, out, count, params);
 }
 
 template <class Op, class S>
@@ -108,19 +129,18 @@ unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const
   if constexpr (!math::kIsFloating<S>) {
     static_assert(!Op::kHasRange);
     return unary_loop<true, Op, S, R>(x, out, n, params);
+  } else if constexpr (Op::kHasRange) {
+    unsigned bad = 0;
+    std::int64_t begin = 0;
+    for (; begin + kGuarded<S> <= n; begin += kGuarded<S>)  // of a length that is known
+      bad |= guarded_block<Op, S>(x + begin, out + begin, kGuarded<S>, params);
+    return begin < n ? bad | guarded_block<Op, S>(x + begin, out + begin, n - begin, params) : bad;
   } else {
-    const Params p = known<S>(params);
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
       const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
       prefetch_ahead(x + begin, count);
-      Flag<S> outside = 0;
-      if constexpr (Op::kHasRange) {
-        for (std::int64_t i = begin; i < begin + count; ++i)
-          outside |= static_cast<Flag<S>>(Op::in_range(x[i], p) ? 0 : 1);
-      }
-      bad |= outside == 0 ? unary_loop<true, Op, S, R>(x + begin, out + begin, count, params)
-                          : unary_loop<false, Op, S, R>(x + begin, out + begin, count, params);
+      bad |= unary_loop<true, Op, S, R>(x + begin, out + begin, count, params);
     }
     return bad;
   }

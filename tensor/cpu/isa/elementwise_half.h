@@ -55,12 +55,14 @@ class HalfKernel {
     auto* const results = static_cast<Result*>(out);
     const std::int64_t whole = n / kPair * kPair;
     unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < whole; begin += kStep) {
-      const std::int64_t count = whole - begin < kStep ? whole - begin : kStep;
+    const auto step = [&](std::int64_t begin, std::int64_t count) __attribute__((always_inline)) {
       const Sources sources = from(in, begin);
       prefetch(sources, count);
       bad |= kernel.block(sources, count, results + begin);
-    }
+    };
+    std::int64_t begin = 0;
+    for (; begin + kStep <= whole; begin += kStep) step(begin, kStep);  // of a length that is known
+    if (begin < whole) step(begin, whole - begin);
     return whole < n ? bad | kernel.rest(from(in, whole), n - whole, results + whole) : bad;
   }
 
@@ -156,9 +158,9 @@ class HalfKernel {
     if constexpr (Op::kPredicate) {
       return loop<true, true, float>(widened, count, out);
     } else {
-      float* const results = wide[0];
-      const unsigned bad = kHasRange && any(outside) ? loop<false, true, float>(widened, count, results)
-                                                     : loop<true, true, float>(widened, count, results);
+      alignas(64) float results[kStep];
+      const unsigned bad = kHasRange && any(outside) ? long_loop<false>(widened, count, results)
+                                                     : long_loop<true>(widened, count, results);
       for (std::int64_t i = 0; i < count; i += kPair) {
         Floats first, second;
         load_pair(static_cast<const float*>(results) + i, first, second);
@@ -166,6 +168,15 @@ class HalfKernel {
       }
       return bad;
     }
+  }
+  // Of f32 in two arrays, whose steps may be mixed as those of guarded blocks are.
+  template <bool kInRange>
+  [[gnu::always_inline]] unsigned long_loop(const Sources& sources, std::int64_t count, float* out) const {
+    if constexpr (kOperands == 1)
+      return unary_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
+                                                    params_);
+    else
+      return loop<kInRange, true, float>(sources, count, out);
   }
   template <class A, class B>
   [[gnu::always_inline]] void find_outside(const A& a, [[maybe_unused]] const B& b, Words& outside) const {
