@@ -370,7 +370,10 @@ std::optional<Value> Tracer::run_apart() {
     const bool returned = vm_.step(base_);
     if (is_stopped()) break;
     after_instruction();
-    if (returned) return base_->base[-1];
+    if (!returned) continue;
+    Value result;
+    result.take(base_->base[-1]);  // nobody clears a register above those of the active frame
+    return result;
   }
   vm_.leave_frames(base_);
   return std::nullopt;
