@@ -125,32 +125,67 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
                });
 }
 
-// The first `count`, in order, of the entries of a line: nearly all elements are left out by one comparison
-// with the last of those found so far. Equal ones come in the order they lie.
+// The first `count`, in order, of the entries of a line; equal ones come in the order they lie. A span of
+// elements is left out by comparisons with the last of those found before it. Its others are looked at from its
+// end: where elements rise, the best of a span come first and leave the rest behind them, as they do
+// where elements fall.
 template <class T, class Key = KeyOf<T>>
-void find_best(const T* from, Dim step, Dim size, bool greatest, Entry<Key>* best, std::int64_t count) {
-  const auto entry_of = [&](Dim i) {
-    const Key key = key_of(from[i * step]);
-    return Entry<Key>{greatest ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
-  };
-  const auto comparable = [](T value) {
+class BestOfLine {
+ public:
+  BestOfLine(Dim step, bool greatest, Entry<Key>* best, std::int64_t count)
+      : step_(step), greatest_(greatest), best_(best), count_(count) {}
+
+  void find(const T* from, Dim size) const {
+    for (std::int64_t i = 0; i < count_; ++i) best_[i] = entry_of(from, i);
+    std::sort(best_, best_ + count_);
+    constexpr Dim kSpan = 64;
+    for (Dim begin = count_; begin < size; begin += kSpan) {
+      const Dim end = std::min(begin + kSpan, size);
+      const bool any = greatest_ ? any_before<true>(from, begin, end) : any_before<false>(from, begin, end);
+      if (!any) continue;
+      for (Dim i = end; i-- > begin;) {
+        if (may_be(from[i * step_], worst(from))) put(entry_of(from, i));
+      }
+    }
+  }
+
+ private:
+  static auto comparable(T value) {
     if constexpr (requires { to_float(value); }) return to_float(value);
     if constexpr (!requires { to_float(value); }) return value;
-  };
-  for (std::int64_t i = 0; i < count; ++i) best[i] = entry_of(i);
-  std::sort(best, best + count);
-  auto last = comparable(from[best[count - 1].index * step]);
-  for (Dim i = count; i < size; ++i) {
-    const auto value = comparable(from[i * step]);
-    if (greatest ? value <= last : value >= last) continue;  // where one is nan, the keys decide
-    const Entry<Key> entry = entry_of(i);
-    if (!(entry < best[count - 1])) continue;
-    std::int64_t place = count - 1;
-    for (; place > 0 && entry < best[place - 1]; --place) best[place] = best[place - 1];
-    best[place] = entry;
-    last = comparable(from[best[count - 1].index * step]);
   }
-}
+  Entry<Key> entry_of(const T* from, Dim i) const {
+    const Key key = key_of(from[i * step_]);
+    return {greatest_ ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
+  }
+  T worst(const T* from) const { return from[best_[count_ - 1].index * step_]; }
+
+  // Where one is nan, the keys decide. None of these is before an equal one that was found earlier.
+  template <bool kGreatest>
+  bool any_before(const T* from, Dim begin, Dim end) const {
+    const auto last = comparable(worst(from));
+    unsigned any = 0;
+    for (Dim i = begin; i < end; ++i) {
+      const auto value = comparable(from[i * step_]);
+      any |= (kGreatest ? value <= last : value >= last) ? 0U : 1U;
+    }
+    return any != 0;
+  }
+  bool may_be(T value, T last) const {
+    return greatest_ ? !(comparable(value) < comparable(last)) : !(comparable(value) > comparable(last));
+  }
+  void put(const Entry<Key>& entry) const {
+    std::int64_t place = count_ - 1;
+    if (!(entry < best_[place])) return;
+    for (; place > 0 && entry < best_[place - 1]; --place) best_[place] = best_[place - 1];
+    best_[place] = entry;
+  }
+
+  Dim step_;
+  bool greatest_;
+  Entry<Key>* best_;
+  std::int64_t count_;
+};
 
 // Indices of the `count` best of every line.
 template <class T>
@@ -162,8 +197,9 @@ void best_of_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t 
       static_cast<std::int64_t>(lines.from.size()),
       std::max<Dim>(1, (1 << 14) / std::max<Dim>(lines.size, 1)), [&](std::int64_t begin, std::int64_t end) {
         SmallVector<Entry<KeyOf<T>>, 32> best(static_cast<std::size_t>(count));
+        const BestOfLine<T> found(lines.from_step, greatest, best.data(), count);
         for (auto line = static_cast<std::size_t>(begin); line < static_cast<std::size_t>(end); ++line) {
-          find_best(in + lines.from[line], lines.from_step, lines.size, greatest, best.data(), count);
+          found.find(in + lines.from[line], lines.size);
           std::int64_t* to = out + lines.to[line];
           for (std::int64_t i = 0; i < count; ++i)
             to[i * lines.to_step] = best[static_cast<std::size_t>(i)].index;

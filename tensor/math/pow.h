@@ -73,7 +73,8 @@ KILN_MATH T simple_power(T x, T y) {
   return choose(y == T(2), x * x, choose(y == T(3), cube(x), root(x)));
 }
 
-KILN_MATH double pow(double x, double y) {
+// |x|^y between the edges.
+KILN_MATH double power_inside(double x, double y) {
   const LogParts<double> parts = log_parts(abs(x));
   const Sum<double> l = log_pair(parts.k, parts.m);
   const double ay = choose(abs(y) > 0x1p80, copysign(0x1p80, y), y);  // far beyond every finite result but 1
@@ -82,8 +83,7 @@ KILN_MATH double pow(double x, double y) {
   const double bounded = choose(e > 710.0, 710.0, choose(e < -746.0, -746.0, e));
   const double lo = choose(bounded == e, e_lo, 0.0);
   const ExpParts<double> p = exp_parts(bounded);
-  const double result = pow_special(x, y, scale(1.0 + fma(p.p, lo, p.p + lo), p.n));
-  return choose(is_simple_exponent(y), simple_power(x, y), result);
+  return scale(1.0 + fma(p.p, lo, p.p + lo), p.n);
 }
 // log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2), error 2^-33: the result is f32.
 KILN_MATH double coarse_log2(double f) {
@@ -91,15 +91,25 @@ KILN_MATH double coarse_log2(double f) {
                 0x1.277732ceabdb6p-2, -0x1.ec8d73fc2b0dap-3, 0x1.a615cb73833ddp-3, -0x1.6eb028a1653a8p-3,
                 0x1.45a28eaef8e3ap-3, -0x1.417ff63684f84p-3, 0x1.3d261486a9394p-3, -0x1.61ac7a382b85p-4);
 }
-KILN_MATH float pow(float x, float y) {
+KILN_MATH float power_inside(float x, float y) {
   const LogParts<double> parts = log_parts<true>(static_cast<double>(abs(x)));
   const double f = parts.m - 1.0;
   double e = fma(f, coarse_log2(f), parts.k) * static_cast<double>(y);
   e = e > 200.0 ? 200.0 : e;
   e = e < -200.0 ? -200.0 : e;
-  const double power = coarse_exp2(e);
-  const float result = pow_special(x, y, static_cast<float>(power));
+  return static_cast<float>(coarse_exp2(e));
+}
+
+template <class T>
+KILN_MATH T pow(T x, T y) {
+  const T result = pow_special(x, y, power_inside(x, y));
   return choose(is_simple_exponent(y), simple_power(x, y), result);
+}
+// Where there is no edge, neither in x nor in y: `power_inside` is all of it.
+template <class T>
+KILN_MATH bool is_plain_power(T x, T y) {
+  using F = Format<T>;
+  return (x > T(0)) & (x <= F::kMax) & (abs(y) <= F::kMax) & !is_simple_exponent(y);
 }
 
 // Integers wrap; `bad` is set for a negative exponent. A block of small ones takes as many steps for all.
@@ -122,11 +132,11 @@ KILN_MATH T pow_int(T base, T exponent, unsigned& bad) {
   return result;
 }
 
-// A block whose exponents are all simple, or small integers, takes the form without branches.
+// A block of plain powers, or of small integer exponents, takes the form without branches.
 template <class T>
-KILN_MATH bool exponent_in_range(T y) {
+KILN_MATH bool power_in_range([[maybe_unused]] T x, T y) {
   if constexpr (kIsFloating<T>) {
-    return is_simple_exponent(y);
+    return is_plain_power(x, y);
   } else {
     return (y >= 0) & (y < (1 << kSmallExponentBits));
   }
@@ -134,7 +144,7 @@ KILN_MATH bool exponent_in_range(T y) {
 template <bool kInRange, class T>
 KILN_MATH T power(T base, T exponent, unsigned& bad) {
   if constexpr (kIsFloating<T>) {
-    return kInRange ? simple_power(base, exponent) : pow(base, exponent);
+    return kInRange ? power_inside(base, exponent) : pow(base, exponent);
   } else {
     return pow_int<kInRange>(base, exponent, bad);
   }

@@ -176,6 +176,7 @@ bool with_simple_power(T exponent, const F& f) {
 template <class T>
 bool uniform_power(const T* x, const T* exponents, T* out, std::int64_t n) {
   const T exponent = exponents[0];
+  if (!math::is_simple_exponent(exponent)) return false;
   Flag<T> differs = 0;
   for (std::int64_t i = 0; i < n; ++i) differs |= static_cast<Flag<T>>(exponents[i] != exponent ? 1 : 0);
   return differs == 0 && with_simple_power(exponent, [&](auto power) {
