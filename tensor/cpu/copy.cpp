@@ -259,15 +259,16 @@ bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size
     parts.push_back(*part);
   }
   std::byte* const to = target.raw_writable();
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain * item / row), [&](std::int64_t begin, std::int64_t end) {
-    std::byte* at = to + begin * row;
-    for (std::int64_t i = begin; i < end; ++i) {
-      for (const Stretches& part : parts) {
-        std::memcpy(at, part.from + i * part.step, static_cast<std::size_t>(part.bytes));
-        at += part.bytes;
-      }
-    }
-  });
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain * item / row),
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::byte* at = to + begin * row;
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   for (const Stretches& part : parts) {
+                     std::memcpy(at, part.from + i * part.step, static_cast<std::size_t>(part.bytes));
+                     at += part.bytes;
+                   }
+                 }
+               });
   return true;
 }
 

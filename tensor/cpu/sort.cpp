@@ -126,8 +126,8 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
 }
 
 // The first `count`, in order, of the entries of a line; equal ones come in the order they lie. A span of
-// elements is left out by comparisons with the last of those found before it. Its others are looked at from its
-// end: where elements rise, the best of a span come first and leave the rest behind them, as they do
+// elements is left out by comparisons with the last of those found before it. Its others are looked at from
+// its end: where elements rise, the best of a span come first and leave the rest behind them, as they do
 // where elements fall.
 template <class T, class Key = KeyOf<T>>
 class BestOfLine {

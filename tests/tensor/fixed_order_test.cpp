@@ -98,7 +98,7 @@ TEST_CASE("sums of few elements follow the documented order", "[reduce][order]")
     if (!cpu::has_isa(isa)) continue;
     cpu::set_isa(isa);
     for (const Dim count :
-         {1, 2, 5, 8, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 257}) {
+         {1, 2, 4, 5, 8, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 257}) {
       for (const Dim outputs : {1, 3, 16, 37}) {
         const Tensor x = noise({outputs, count, 1}, DType::F32, 7);
         const Tensor wide = noise({outputs, count, 1}, DType::F64, 8);
@@ -107,6 +107,13 @@ TEST_CASE("sums of few elements follow the documented order", "[reduce][order]")
         CHECK(same_bits(cpu::fold(x, {1}, cpu::Combine::Sum), reference<float>(x, {1})));
         CHECK(same_bits(cpu::fold(wide, {1}, cpu::Combine::Sum), reference<double>(wide, {1})));
         CHECK(same_bits(cpu::fold(columns, {1}, cpu::Combine::Sum), reference<float>(columns, {1})));
+      }
+      for (const Dim width : {64, 130, 600}) {  // of which each is one leaf, where there are few
+        const Tensor columns = noise({2, count, width}, DType::F32, 10);
+        const Tensor wide = noise({2, count, width}, DType::F64, 11);
+        INFO(count << " rows of " << width << " on " << name(isa));
+        CHECK(same_bits(cpu::fold(columns, {1}, cpu::Combine::Sum), reference<float>(columns, {1})));
+        CHECK(same_bits(cpu::fold(wide, {1}, cpu::Combine::Sum), reference<double>(wide, {1})));
       }
     }
   }

@@ -246,6 +246,24 @@ TEST_CASE("one argument out of range leaves the others of its block as they were
   }
 }
 
+TEST_CASE("one edge in a block of powers leaves the others as they were", "[math]") {
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+    const Tensor x = noise({1000}, dtype, 3, 0.01, 8.0), y = noise({1000}, dtype, 4, -6.0, 6.0);
+    const Tensor plain = call("pow", {x, y})[0];
+    for (const double edge : {0.0, -0.0, -2.5, 2.0, 3.0, 0.5, double(INFINITY), double(NAN)}) {
+      for (const bool in_base : {true, false}) {
+        const Tensor bases = ops::clone(x), exponents = ops::clone(y);
+        set_element(in_base ? bases : exponents, 777, edge);
+        const Tensor powers = call("pow", {bases, exponents})[0];
+        INFO(edge << " " << name(dtype));
+        for (int i = 0; i < 1000; ++i) {
+          if (i != 777) CHECK(element(plain, i) == element(powers, i));
+        }
+      }
+    }
+  }
+}
+
 // Every size from where it is 1 to where it is nothing: its square takes 7 bits of the exponent's argument.
 TEST_CASE("erfc of f32 is within its bound wherever it varies", "[math]") {
   std::vector<float> xs;

@@ -41,7 +41,7 @@ TEST_CASE("cat and stack, of every dtype and layout", "[shape]") {
   });
 }
 
-TEST_CASE("cat and stack of long tensors, which are copied one by one", "[shape]") {
+TEST_CASE("cat and stack of long tensors, row by row and one by one", "[shape]") {
   const Nd array = sample({70, 130}, 5);
   const Tensor parts[] = {tensor_of(array), laid_out(tensor_of(array), Lay::Reversed)};
   check_equal(ops::cat(parts, 0),
@@ -50,6 +50,32 @@ TEST_CASE("cat and stack of long tensors, which are copied one by one", "[shape]
               build({70, 260}, [&](const Dims& i) { return array.at({i[0], i[1] % 130}); }));
   check_equal(ops::stack(parts, 1),
               build({70, 2, 130}, [&](const Dims& i) { return array.at({i[0], i[2]}); }));
+}
+
+TEST_CASE("views of long tensors are joined", "[shape]") {
+  const Nd array = sample({20, 30, 150}, 6);
+  const Tensor x = tensor_of(array);
+  const auto joined = [&](const Tensor& a, const Tensor& b, int dim) {
+    const Tensor parts[] = {a, b, a};
+    const Nd first = nd_of(a), second = nd_of(b);
+    Dims sizes = a.sizes();
+    sizes[static_cast<std::size_t>(dim)] = 2 * a.size(dim) + b.size(dim);
+    check_equal(ops::cat(parts, dim), build(sizes, [&](Dims i) {
+                  Dim& at = i[static_cast<std::size_t>(dim)];
+                  if (at < a.size(dim)) return first.at(i);
+                  at -= a.size(dim);
+                  if (at < b.size(dim)) return second.at(i);
+                  at -= b.size(dim);
+                  return first.at(i);
+                }));
+  };
+  joined(ops::slice(x, 2, 5, 100), ops::slice(x, 2, 100, 104), 2);
+  joined(ops::slice(x, 1, 2, 9), ops::slice(x, 1, 20, 29), 1);
+  joined(ops::slice(x, 0, 2, 9), ops::slice(x, 0, 5, 7), 0);
+  joined(ops::expand(ops::slice(x, 0, 2, 3), x.sizes()), x, 1);
+  joined(ops::expand(ops::slice(x, 1, 2, 3), x.sizes()), x, 2);
+  joined(ops::transpose(x, 0, 1), ops::transpose(x, 0, 1), 2);
+  joined(ops::transpose(x, 1, 2), ops::transpose(x, 1, 2), 1);
 }
 
 TEST_CASE("cat promotes, skips empty vectors and says what differs", "[shape]") {

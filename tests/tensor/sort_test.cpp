@@ -85,6 +85,29 @@ TEST_CASE("topk takes the first of equal ones, of every dtype and layout", "[sor
         "topk: k is 3, dimension 0 of i64[2] has 2");
 }
 
+TEST_CASE("topk of lines that rise, fall, repeat themselves or have nans", "[sort]") {
+  for (const Dim n : {64, 65, 200, 1000}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      std::vector<double> line(static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        const auto at = static_cast<double>(i);
+        line[i] = kind == 0 ? at : kind == 1 ? -at : static_cast<double>(i * 7919 % 5);
+        if (kind == 3 && i % 50 == 7) line[i] = kNan;
+      }
+      const Tensor x = tensor_of(Nd{{n}, line}, DType::F32);
+      for (const bool largest : {true, false}) {
+        const std::vector<Dim> order = stable_order(line, largest);
+        INFO(n << " of kind " << kind);
+        for (const Dim k : {1, 10, 32, 33}) {
+          check_equal(call_all("topk", {x}, {k, 0_i, largest})[1], build({k}, [&](const Dims& i) {
+                        return static_cast<double>(order[static_cast<std::size_t>(i[0])]);
+                      }));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("unique elements and slices", "[sort]") {
   for_each_tensor({3, 4}, [](const Tensor& x, const Nd& array) {
     const Tensors outputs = call_all("unique", {x}, {true, true, true});

@@ -8,14 +8,15 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// acc[i] takes rows[0][i], rows[1][i], … in turn. What will be wanted next lies `ahead` elements further.
-template <class C, int kRows, class T, class P>
+// acc[i] takes rows[0][i], rows[1][i], … in turn, from what it holds on or, where it starts, from nothing.
+// What will be wanted next lies `ahead` elements further.
+template <class C, int kRows, bool kStarts = false, class T, class P>
 void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
   using Vector = WideVector<T>;
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   std::int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
-    Vector a = load_vector<Vector>(acc + i);
+    Vector a = kStarts ? Vector{} + C::template identity<T>() : load_vector<Vector>(acc + i);
 #pragma GCC unroll 4
     for (int k = 0; k < kRows; ++k) {
       __builtin_prefetch(address(rows[k] + (i + ahead)));
@@ -23,8 +24,10 @@ void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std:
     }
     std::memcpy(acc + i, &a, sizeof a);
   }
-  for (; i < count; ++i)
+  for (; i < count; ++i) {
+    if (kStarts) acc[i] = C::template identity<T>();
     for (int k = 0; k < kRows; ++k) acc[i] = C::apply(acc[i], static_cast<T>(widen(rows[k][i])));
+  }
 }
 
 template <class C, class T, class P>
@@ -43,7 +46,12 @@ class ColumnBlock {
   static constexpr int kNodes = 6;  // results pending in the tree over 32 lanes
   // `memory` holds kNodes * width accumulators, `buffers` kBuffers * width.
   ColumnBlock(const Source& source, std::int64_t count, std::int64_t width, T* memory, T* buffers)
-      : source_(source), count_(count), width_(width), memory_(memory), buffers_(buffers) {}
+      : source_(source),
+        count_(count),
+        width_(width),
+        memory_(memory),
+        buffers_(buffers),
+        leaf_step_(with_leaf(count, [](auto shape) { return shape.kStep; })) {}
 
   const T* fold() {
     if constexpr (kAnyOrder<T>) {
@@ -55,15 +63,29 @@ class ColumnBlock {
   }
 
  private:
-  // Lanes that are folded together while they are in registers: 0, 8, 16 and 24 further.
-  static constexpr int kLeafStep = 8;
-  static constexpr int kLeafLanes = kReductionLanes / kLeafStep;
-  static constexpr int kLeafRows = 4;  // of each lane, at most
+  // Lanes that are folded together while they are in registers, `step` apart; how many rows each has at most.
+  template <int kTheStep, int kTheLanes, int kTheRows>
+  struct LeafShape {
+    static constexpr int kStep = kTheStep, kLanes = kTheLanes, kRows = kTheRows;
+  };
+  // Calls f with the leaf for `count` rows; 0 lanes: there are too many for leaves.
+  template <class F>
+  static auto with_leaf(std::int64_t count, const F& f) {
+    if (count <= 4) return f(LeafShape<1, 4, 1>());
+    if (count <= 8) return f(LeafShape<1, 8, 1>());
+    if (count <= 16) return f(LeafShape<1, 16, 1>());
+    if (count <= 32) return f(LeafShape<2, 16, 1>());
+    if (count <= 64) return f(LeafShape<8, 4, 2>());
+    if (count <= 128) return f(LeafShape<8, 4, 4>());
+    return f(LeafShape<0, 0, 0>());
+  }
 
   // The lanes congruent to `lane` modulo `step`, folded as the fixed order does it.
   void fold_node(std::int64_t lane, int step, T* to, T* scratch) {
     if constexpr (Source::kInPlace) {
-      if (step == kLeafStep && count_ <= kLeafRows * kReductionLanes) return fold_leaf(lane, to);
+      if (step == leaf_step_) {
+        return with_leaf(count_, [&](auto shape) { fold_leaf(shape, lane, to); });
+      }
     }
     if (step == kReductionLanes) return fold_lane(lane, kReductionLanes, to);
     fold_node(lane, step * 2, to, scratch);
@@ -72,35 +94,50 @@ class ColumnBlock {
     combine<C>(to, static_cast<const T*>(scratch), width_);
   }
 
-  // Four lanes of few rows each, vector by vector.
-  void fold_leaf(std::int64_t lane, T* to) {
+  // Vector by vector.
+  template <int kStep, int kLanes, int kRows>
+  void fold_leaf(LeafShape<kStep, kLanes, kRows>, std::int64_t lane, T* to) {
     using Row = decltype(source_.row(0, to));
-    Row rows[kLeafLanes][kLeafRows];
-    int counts[kLeafLanes] = {};
-    for (int l = 0; l < kLeafLanes; ++l)
-      for (std::int64_t r = lane + l * kLeafStep; r < count_; r += kReductionLanes)
-        rows[l][counts[l]++] = source_.row(r, nullptr);
+    LeafRows<Row, kLanes, kRows> rows;
+    bool whole = true;
+    for (int l = 0; l < kLanes; ++l) {
+      for (std::int64_t r = lane + l * kStep; r < count_; r += kReductionLanes)
+        rows.at[l][rows.counts[l]++] = source_.row(r, nullptr);
+      whole = whole && rows.counts[l] == kRows;
+    }
+    return whole ? fold_rows<true>(rows, to) : fold_rows<false>(rows, to);
+  }
+  void fold_leaf(LeafShape<0, 0, 0>, std::int64_t, T*) {}
+
+  template <class Row, int kLanes, int kRows>
+  struct LeafRows {
+    Row at[kLanes][kRows];
+    int counts[kLanes] = {};
+  };
+  template <bool kWhole, class Rows>
+  void fold_rows(const Rows& rows, T* to) {
     constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
     std::int64_t i = 0;
     for (; i + kWidth <= width_; i += kWidth) {
       const auto result =
-          fold_lanes_at<WideVector<T>>(rows, counts, [&](Row row) { return load_wide<T>(row + i); });
+          fold_rows_at<kWhole, WideVector<T>>(rows, [&](auto row) { return load_wide<T>(row + i); });
       std::memcpy(to + i, &result, sizeof result);
     }
     for (; i < width_; ++i)
-      to[i] = fold_lanes_at<T>(rows, counts, [&](Row row) { return static_cast<T>(widen(row[i])); });
+      to[i] = fold_rows_at<kWhole, T>(rows, [&](auto row) { return static_cast<T>(widen(row[i])); });
   }
-  template <class V, class Row, class Load>
-  [[gnu::always_inline]] static V fold_lanes_at(const Row (&rows)[kLeafLanes][kLeafRows],
-                                                const int (&counts)[kLeafLanes], const Load& load) {
-    V lanes[kLeafLanes];
-#pragma GCC unroll 4
-    for (int l = 0; l < kLeafLanes; ++l) {
+  template <bool kWhole, class V, class Row, int kLanes, int kRows, class Load>
+  [[gnu::always_inline]] static V fold_rows_at(const LeafRows<Row, kLanes, kRows>& rows, const Load& load) {
+    V lanes[kLanes];
+#pragma GCC unroll 16
+    for (int l = 0; l < kLanes; ++l) {
       lanes[l] = V{} + C::template identity<T>();
-      for (int k = 0; k < counts[l]; ++k) lanes[l] = C::apply(lanes[l], load(rows[l][k]));
+      for (int k = 0; k < (kWhole ? kRows : rows.counts[l]); ++k)
+        lanes[l] = C::apply(lanes[l], load(rows.at[l][k]));
     }
 #pragma GCC unroll 4
-    for (int half = kLeafLanes / 2; half >= 1; half /= 2)
+    for (int half = kLanes / 2; half >= 1; half /= 2)
+#pragma GCC unroll 8
       for (int l = 0; l < half; ++l) lanes[l] = C::apply(lanes[l], lanes[l + half]);
     return lanes[0];
   }
@@ -123,6 +160,7 @@ class ColumnBlock {
   std::int64_t width_;
   T* memory_;
   T* buffers_;
+  int leaf_step_;
 };
 
 }  // namespace kiln::cpu::KILN_ISA

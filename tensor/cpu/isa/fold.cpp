@@ -177,15 +177,31 @@ struct LoadedTile {
   std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
 };
 
-// Rows this narrow and without gaps are taken a whole group of lanes at a time.
+// Rows this narrow and without gaps are taken a whole group of lanes at a time, where there are more of them
+// than leaves in registers are good for.
 inline constexpr std::int64_t kFlatWidth = 128;
+
+template <class C, class T>
+bool is_flat(const FoldDims& reduced, std::int64_t count, std::int64_t width) {
+  return reduced.rank == 1 && reduced.strides[0] == width && width <= kFlatWidth &&
+         (2 * count > width || width < Lanes<C, T>::kWidth);
+}
 
 template <class C, class T, class P>
 void fold_flat(P from, std::int64_t count, std::int64_t width, T* acc) {
   const std::int64_t used = std::min<std::int64_t>(kReductionLanes, count);
   const std::int64_t group = kReductionLanes * width;
-  std::fill(acc, acc + used * width, C::template identity<T>());
-  std::int64_t r = 0;
+  std::int64_t r = 4 * kReductionLanes;
+  if (count >= r) {
+    combine<C, 4, true>(acc, {from, from + group, from + 2 * group, from + 3 * group}, group);
+  } else if (count >= 2 * kReductionLanes) {
+    combine<C, 2, true>(acc, {from, from + group}, group);
+    r = 2 * kReductionLanes;
+  } else {
+    combine<C, 1, true>(acc, {from}, used * width);
+    r = kReductionLanes;
+  }
+  from = from + r * width;
   for (; r + 4 * kReductionLanes <= count; r += 4 * kReductionLanes, from = from + 4 * group)
     combine<C, 4>(acc, {from, from + group, from + 2 * group, from + 3 * group}, group);
   for (; r < count; r += kReductionLanes, from = from + group)
@@ -218,7 +234,7 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
     const FoldDims& reduced = job.reduced;
-    if (in_place && reduced.rank == 1 && reduced.strides[0] == width && width <= kFlatWidth) {
+    if (in_place && is_flat<C, T>(reduced, count, width)) {
       fold_flat<C>(pointer_at<P>(input) + first * width, count, width, memory);
     } else {
       const TilePlaces places(job, input, first, count);
