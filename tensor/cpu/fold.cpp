@@ -82,18 +82,18 @@ bool is_scattered(const FoldJob& job) {
 }
 
 // Tiles wide enough to stream along rows, narrow enough that every thread gets some.
-std::int64_t column_tile(std::int64_t outputs, std::int64_t columns, std::int64_t blocks) {
-  const std::int64_t wanted = std::int64_t{4} * num_threads();
-  const std::int64_t share = outputs * blocks / wanted;
-  return std::clamp((share + 63) / 64 * 64, std::int64_t{128},
-                    std::min(kMaxColumnTile, std::max<Dim>(columns, 128)));
+std::int64_t column_tile(const FoldJob& job, std::int64_t outputs, std::int64_t columns) {
+  constexpr std::int64_t kLeastBytes = 512;
+  const std::int64_t least = std::max<std::int64_t>(128, kLeastBytes / job.element_size);
+  const std::int64_t share = outputs * job.blocks / (std::int64_t{4} * num_threads());
+  return std::clamp((share + 63) / 64 * 64, least, std::min(kMaxColumnTile, std::max<Dim>(columns, least)));
 }
 
 void run(FoldJob& job, const FoldKernel& kernel, std::int64_t outputs) {
   const std::int64_t block = std::min(job.count, kReductionBlock);
   if (goes_by_columns(job)) {
     const Dim columns = job.outputs.sizes[job.outputs.rank - 1];
-    job.tile = column_tile(outputs, columns, job.blocks);
+    job.tile = column_tile(job, outputs, columns);
     const std::int64_t tiles = (columns + job.tile - 1) / job.tile;
     const std::int64_t work = block * std::min<std::int64_t>(columns, job.tile);
     parallel_for(outputs / columns * job.blocks * tiles, std::max<std::int64_t>(1, kGrain / work),
