@@ -131,10 +131,29 @@ void scan(const Elements& elements, const cpu::SequenceShape& shape, std::int64_
 
 // Rows [begin, end) along memory, several side by side.
 template <class C, class Elements>
-void scan_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
+void scan_long_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   std::int64_t row = begin;
   for (; row + kTogether <= end; row += kTogether) elements.template rows<C, kTogether>(row * count, count);
   for (; row < end; ++row) elements.template rows<C, 1>(row * count, count);
+}
+template <class C, class T, class Carry>
+void scan_rows(const Direct<T, Carry>& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
+  scan_long_rows<C>(elements, count, begin, end);
+}
+// Short rows are converted as many at a time as a chunk holds.
+template <class C>
+void scan_rows(const ByChunks& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kChunk = kTogether * ByChunks::kChunk;
+  if (count > ByChunks::kChunk) return scan_long_rows<C>(elements, count, begin, end);
+  float chunk[kChunk];
+  const Direct<float, ByChunks::Carry> converted{chunk, chunk};
+  const std::int64_t together = kChunk / count;
+  for (std::int64_t row = begin; row < end; row += together) {
+    const std::int64_t rows = std::min(together, end - row);
+    elements.load(elements.from + 2 * row * count, 1, chunk, rows * count);
+    scan_long_rows<C>(converted, count, 0, rows);
+    elements.store(chunk, elements.to + 2 * row * count, 1, rows * count);
+  }
 }
 
 template <class C, class Carry, class Elements>
