@@ -1,6 +1,8 @@
 #include "tensor/cpu/put.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/place_kernels.h"
@@ -14,8 +16,9 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // ---- Few places, or many elements at each ----------------------------------------------------------------
 
-// How the places of a write are shared out, so that no two threads write one place: by outer and inner places
-// when there are enough of them, else by ranges of the middle places' values.
+// How the places of a write are shared out, so that no two threads write one place: by outer places when
+// there are enough of them, else by ranges of the middle places' values, whose rows are written whole. Where
+// most go to few places, by pieces of the rows, if these are long.
 struct Shares {
   std::int64_t inner_pieces = 1;
   std::int64_t ranges = 1;
@@ -23,18 +26,30 @@ struct Shares {
   std::int64_t width = 1;
 
   explicit Shares(const Places& places) {
-    constexpr std::int64_t kLine = 512;
-    constexpr std::int64_t kFewest = 1 << 14;
+    constexpr std::int64_t kLongPiece = 512, kFewest = 1 << 14;
     const auto inner = static_cast<std::int64_t>(places.inner.size());
-    if (places.count() < kFewest) return;
     const auto outer = static_cast<std::int64_t>(places.outer.size());
-    inner_pieces = std::clamp<std::int64_t>(inner / kLine, 1, num_threads() * 4);
-    if (outer * inner_pieces >= num_threads()) return;
-    const auto* middle = places.middle.data<std::int64_t>();
+    if (places.count() < kFewest || outer >= num_threads()) return;
+    const std::span middle(places.middle.data<std::int64_t>(), at(places.middle.numel()));
+    // Each range looks at all places. That takes little beside long rows: a few more even out the work.
+    share_out(middle, num_threads() * (inner < kLongPiece ? 1 : 4));
+    if (inner < kLongPiece * num_threads() || is_even(middle)) return;
+    ranges = 1;
+    inner_pieces = std::min<std::int64_t>(inner / kLongPiece, num_threads() * 4);
+  }
+
+ private:
+  void share_out(std::span<const std::int64_t> middle, std::int64_t into) {
     std::int64_t most = low = middle[0];
-    place_kernels().extent(middle, places.middle.numel(), low, most);
-    ranges = num_threads();
+    place_kernels().extent(middle.data(), std::ssize(middle), low, most);
+    ranges = into;
     width = (most - low) / ranges + 1;
+  }
+  // No range has more than twice its share.
+  bool is_even(std::span<const std::int64_t> middle) const {
+    std::vector<std::int64_t> counts(at(ranges));
+    for (const std::int64_t place : middle) ++counts[at((place - low) / width)];
+    return *std::max_element(counts.begin(), counts.end()) * ranges <= 2 * std::ssize(middle);
   }
 };
 

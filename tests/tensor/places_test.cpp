@@ -145,6 +145,27 @@ TEST_CASE("many single puts: the last one stays, sums go in order", "[index]") {
   }
 }
 
+TEST_CASE("long rows are added in order, to many places or mostly to one", "[index]") {
+  const Dim count = 200;
+  for (const Dim inner : {200, 700, 3000}) {
+    for (const bool spread : {true, false}) {
+      std::vector<std::int64_t> places;
+      for (Dim i = 0; i < count; ++i) places.push_back(spread ? i * 37 % 150 : i % 20 == 3 ? i % 150 : 7);
+      const Tensor source = tensor_of(sample({count, inner}, 3), DType::F32);
+      const Tensor target = tensor_of(sample({150, inner}, 4), DType::F32);
+      const Tensor want = ops::clone(target);
+      for (Dim i = 0; i < count; ++i)
+        for (Dim k = 0; k < inner; ++k)
+          want.writable<float>()[places[static_cast<std::size_t>(i)] * inner + k] +=
+              source.data<float>()[i * inner + k];
+      every_way([&] {
+        const Tensor index = tensor_from(places, Dims{count}, DType::I64);
+        CHECK(same(ops::index_add(target, 0, index, source), want));
+      });
+    }
+  }
+}
+
 TEST_CASE("sorting and finding the distinct ones of a long line", "[sort]") {
   std::vector<std::int64_t> wide = scrambled(300'001, 5'000);
   for (std::size_t i = 0; i < wide.size(); ++i)
