@@ -36,7 +36,7 @@ struct Chunk {
   [[gnu::always_inline]] void prepare(const void* from) {
     if constexpr (kRead == Read::Value) {
       load_floats(static_cast<const float*>(from), first);
-      std::memcpy(second, first, sizeof second);
+      copy_lanes(first, second);
     }
   }
   [[gnu::always_inline]] void load(const void* from, std::int64_t i) {
