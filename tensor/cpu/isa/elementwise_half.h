@@ -173,7 +173,7 @@ class HalfKernel {
   template <bool kInRange>
   [[gnu::always_inline]] unsigned long_loop(const Sources& sources, std::int64_t count, float* out) const {
     if constexpr (kOperands == 1)
-      return unary_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
+      return mixed_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
                                                     params_);
     else
       return loop<kInRange, true, float>(sources, count, out);
