@@ -47,23 +47,20 @@ void PairLayout::pack_rows(const MatrixView<BFloat16>& from, BFloat16* to, std::
 
 // A pair is a word: words are transposed.
 void PairLayout::pack_columns(const MatrixView<BFloat16>& from, BFloat16* to, std::int64_t some) const {
-  constexpr std::int64_t kSide = kTransposeBytes / 4;
+  constexpr std::int64_t kPairs = transpose_rows(4), kColumns = transpose_columns(4);
   const std::int64_t whole = rows / 2;
-  const bool by_words = from.column % 2 == 0 && reinterpret_cast<std::uintptr_t>(from.data) % 4 == 0;
-  const std::int64_t square_pairs = by_words ? whole / kSide * kSide : 0;
-  const std::int64_t square_columns = some / kSide * kSide;
-  for (std::int64_t c = 0; c < square_columns; c += kSide) {
-    for (std::int64_t p = 0; p < square_pairs; p += kSide) {
-      const BFloat16* corner = from.data + c * from.column + 2 * p;
-      transpose_kernels().words(reinterpret_cast<const std::uint32_t*>(corner), from.column / 2,
-                                reinterpret_cast<std::uint32_t*>(to + (p * width + c) * 2), width, false);
-    }
+  if (from.column % 2 == 0 && reinterpret_cast<std::uintptr_t>(from.data) % 4 == 0) {
+    for (std::int64_t c = 0; c < some; c += kColumns)
+      for (std::int64_t p = 0; p < whole; p += kPairs)
+        transpose_kernels().of_size[2](
+            reinterpret_cast<const std::byte*>(from.data + c * from.column + 2 * p), from.column / 2,
+            reinterpret_cast<std::byte*>(to + (p * width + c) * 2), width, std::min(kPairs, whole - p),
+            std::min(kColumns, some - c), false);
+    return;
   }
-  for (std::int64_t c = 0; c < some; ++c) {
-    const BFloat16* column = from.data + c * from.column;
-    for (std::int64_t p = c < square_columns ? square_pairs : 0; p < whole; ++p)
-      std::memcpy(to + (p * width + c) * 2, column + 2 * p, 2 * sizeof(BFloat16));
-  }
+  for (std::int64_t c = 0; c < some; ++c)
+    for (std::int64_t p = 0; p < whole; ++p)
+      std::memcpy(to + (p * width + c) * 2, from.data + c * from.column + 2 * p, 2 * sizeof(BFloat16));
 }
 
 }  // namespace kiln::cpu::onednn

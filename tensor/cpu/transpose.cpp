@@ -1,6 +1,7 @@
 #include "tensor/cpu/transpose.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 
 #include "tensor/cpu/transpose_kernels.h"
 #include "tensor/parallel.h"
@@ -12,11 +13,10 @@ constexpr Dim kShortest = 8;
 constexpr std::int64_t kStreamingBytes = std::int64_t{8} << 20;  // results that do not stay in cache
 
 // A matrix inside the space: rows lie along the crossing dimension, columns along the last.
-template <class T>
 class Crossing {
  public:
-  Crossing(const Space& space, int dim, std::byte* to, const std::byte* from)
-      : to_(reinterpret_cast<T*>(to)), from_(reinterpret_cast<const T*>(from)) {
+  Crossing(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item)
+      : item_(item), to_(to), from_(from) {
     const auto last = space.sizes().size() - 1;
     const auto cross = static_cast<std::size_t>(dim);
     for (std::size_t d = 0; d < last; ++d) {
@@ -30,56 +30,41 @@ class Crossing {
     columns_ = space.sizes()[last];
     to_stride_ = space.strides(0)[cross];
     from_stride_ = space.strides(1)[last];
-    streaming_ = space.numel() * static_cast<std::int64_t>(sizeof(T)) > kStreamingBytes;
+    streaming_ = space.numel() * item > kStreamingBytes;
   }
 
+  // Blocks follow each other along the rows of the source: the next one's lines are the next in memory.
   void operator()() const {
-    const std::int64_t down = (rows_ + kTile - 1) / kTile;
-    const std::int64_t across = (columns_ + kTile - 1) / kTile;
-    parallel_for(matrices_ * down * across, std::max<std::int64_t>(1, 32768 / (kTile * kTile)),
+    const std::int64_t down = (rows_ + block_rows_ - 1) / block_rows_;
+    const std::int64_t across = (columns_ + block_columns_ - 1) / block_columns_;
+    constexpr std::int64_t kGrain = 32768;
+    parallel_for(matrices_ * across * down,
+                 std::max<std::int64_t>(1, kGrain / (block_rows_ * block_columns_)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i)
-                     tile(i / (down * across), i / across % down * kTile, i % across * kTile);
+                     block(i / (across * down), i % down * block_rows_, i / down % across * block_columns_);
                  });
   }
 
  private:
-  static constexpr std::int64_t kTile = kTransposeBytes / static_cast<std::int64_t>(sizeof(T));
-
-  void tile(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
+  void block(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
     std::int64_t to = row * to_stride_ + column;
     std::int64_t from = row + column * from_stride_;
     for (std::size_t d = sizes_.size(); d-- > 0; matrix /= sizes_[d]) {
       to += matrix % sizes_[d] * to_strides_[d];
       from += matrix % sizes_[d] * from_strides_[d];
     }
-    const std::int64_t rows = std::min(kTile, rows_ - row);
-    const std::int64_t columns = std::min(kTile, columns_ - column);
-    if (rows == kTile && columns == kTile && whole(from_ + from, to_ + to)) return;
-    alignas(64) T block[kTile * kTile];
-    for (std::int64_t c = 0; c < columns; ++c)
-      for (std::int64_t r = 0; r < rows; ++r) block[r * kTile + c] = from_[from + c * from_stride_ + r];
-    for (std::int64_t r = 0; r < rows; ++r) {
-      std::memcpy(to_ + to + r * to_stride_, block + r * kTile,
-                  static_cast<std::size_t>(columns) * sizeof(T));
-    }
-  }
-
-  // A whole tile, of elements that a kernel is there for.
-  bool whole([[maybe_unused]] const T* from, [[maybe_unused]] T* to) const {
-    if constexpr (sizeof(T) == 4) {
-      transpose_kernels().words(from, from_stride_, to, to_stride_, streaming_);
-    } else if constexpr (sizeof(T) == 8) {
-      transpose_kernels().doubles(from, from_stride_, to, to_stride_, streaming_);
-    }
-    return sizeof(T) >= 4;
+    kernel_(from_ + from * item_, from_stride_, to_ + to * item_, to_stride_,
+            std::min(block_rows_, rows_ - row), std::min(block_columns_, columns_ - column), streaming_);
   }
 
   Dims sizes_, to_strides_, from_strides_;  // of the dimensions around the matrices
   std::int64_t matrices_ = 1, rows_, columns_, to_stride_, from_stride_;
+  std::int64_t item_, block_rows_ = transpose_rows(item_), block_columns_ = transpose_columns(item_);
+  TransposeKernel kernel_ = transpose_kernels().of_size[std::countr_zero(static_cast<std::uint64_t>(item_))];
   bool streaming_;
-  T* to_;
-  const T* from_;
+  std::byte* to_;
+  const std::byte* from_;
 };
 
 }  // namespace
@@ -95,16 +80,7 @@ int crossing_dim(const Space& space) {
 }
 
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {
-  switch (item) {
-    case 1:
-      return Crossing<std::uint8_t>(space, dim, to, from)();
-    case 2:
-      return Crossing<std::uint16_t>(space, dim, to, from)();
-    case 4:
-      return Crossing<std::uint32_t>(space, dim, to, from)();
-    default:
-      return Crossing<std::uint64_t>(space, dim, to, from)();
-  }
+  Crossing(space, dim, to, from, item)();
 }
 
 }  // namespace kiln::cpu

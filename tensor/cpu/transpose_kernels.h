@@ -1,23 +1,28 @@
-// Owns the table of transpositions of small square blocks, one for every instruction set.
+// Owns the table of transpositions of small blocks, one for every instruction set.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "tensor/cpu/isa.h"
 
 namespace kiln::cpu {
 
-inline constexpr std::int64_t kTransposeBytes = 128;  // of a row of a block: two cache lines
+// A block: of each row of the source one cache line, so that all of it is read while it is there, and of each
+// row of the result so many elements that what is written lies together, as memory likes it.
+constexpr std::int64_t transpose_rows(std::int64_t item) { return 64 / item; }
+constexpr std::int64_t transpose_columns(std::int64_t item) {
+  return std::min<std::int64_t>(512 / item, 256);
+}
 
-// Blocks of as many rows as there are elements in kTransposeBytes: to[r * to_stride + c] = from[c *
-// from_stride + r]. The next block is probably the one behind, along c; what is written is not read soon when
-// `streaming`.
-template <class T>
-using TransposeKernel = void (*)(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
+// A block of at most that many rows and columns: to[r * to_stride + c] = from[c * from_stride + r], strides
+// in elements. What is written is not read soon when `streaming`.
+using TransposeKernel = void (*)(const std::byte* from, std::int64_t from_stride, std::byte* to,
+                                 std::int64_t to_stride, std::int64_t rows, std::int64_t columns,
                                  bool streaming);
 struct TransposeKernels {
-  TransposeKernel<std::uint32_t> words;
-  TransposeKernel<std::uint64_t> doubles;
+  TransposeKernel of_size[4];  // by log2 of the bytes of an element
 };
 
 }  // namespace kiln::cpu

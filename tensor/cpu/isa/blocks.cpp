@@ -254,8 +254,10 @@ void transpose(const T* from, std::ptrdiff_t ld_from, T* to, std::ptrdiff_t ld_t
   for (int i = 0; i < rows; i += kSide) {
     for (int j = 0; j < columns; j += kSide) {
       Vector square[kSide];
+#pragma GCC unroll 8
       for (int k = 0; k < kSide; ++k) std::memcpy(&square[k], from + (i + k) * ld_from + j, sizeof(Vector));
       transpose_square(square);
+#pragma GCC unroll 8
       for (int k = 0; k < kSide; ++k) std::memcpy(to + (j + k) * ld_to + i, &square[k], sizeof(Vector));
     }
   }
