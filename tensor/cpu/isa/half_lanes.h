@@ -25,8 +25,8 @@ using Words = math::UInt32[kFloats];
 #define KILN_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #endif
 
-// A vector from one place to another, in one instruction: GCC copies an array by vectors of 128 bits, and whoever
-// reads it as one of 256 then waits until both are written.
+// A vector from one place to another, in one instruction: GCC copies an array by vectors of 128 bits, and
+// whoever reads it as one of 256 then waits until both are written.
 [[gnu::always_inline]] inline void copy_lanes(const void* from, void* to) {
   const auto lanes = load_vector<WideVector<float>>(static_cast<const float*>(from));
   std::memcpy(to, &lanes, sizeof lanes);
@@ -52,12 +52,8 @@ using Words = math::UInt32[kFloats];
 #endif
 }
 
-[[gnu::always_inline]] inline void load_floats(const float* from, Floats& to) {
-  copy_lanes(from, to);
-}
-[[gnu::always_inline]] inline void store_floats(const Floats& from, float* to) {
-  copy_lanes(from, to);
-}
+[[gnu::always_inline]] inline void load_floats(const float* from, Floats& to) { copy_lanes(from, to); }
+[[gnu::always_inline]] inline void store_floats(const Floats& from, float* to) { copy_lanes(from, to); }
 
 // The processor makes quiet what is no number, which rounding does at the latest: no result differs.
 [[gnu::always_inline]] inline void load_floats(const Half* from, Floats& to) {
