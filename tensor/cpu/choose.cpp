@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/random.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
@@ -27,7 +28,7 @@ void shuffle(Index* items, std::int64_t count, const Generator& draw) {
     const std::int64_t steps = std::min(last, kAhead);
     for (std::int64_t s = 0; s < steps; ++s) {
       others[s] = static_cast<std::int64_t>(words.below(static_cast<std::uint64_t>(last - s) + 1));
-      __builtin_prefetch(items + others[s], 1);
+      cpu::prefetch_to_write(items + others[s]);
     }
     for (std::int64_t s = 0; s < steps; ++s) std::swap(items[last - s], items[others[s]]);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/parallel.h"
@@ -436,7 +437,7 @@ class Run {
       case Access::Dense:
         // The block after the next is on its way while this one is computed.
         for (std::int64_t i = 0; i < count * input.item; i += kLine)
-          __builtin_prefetch(input.data + (at + 2 * block_) * input.item + i);
+          cpu::prefetch(input.data + (at + 2 * block_) * input.item + i);
         input.load(input.data + at * input.item, 1, block, count);
         return block;
       case Access::Periodic:

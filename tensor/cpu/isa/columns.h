@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/isa/lanes.h"
+#include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 
@@ -19,7 +20,7 @@ void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std:
     Vector a = kStarts ? Vector{} + C::template identity<T>() : load_vector<Vector>(acc + i);
 #pragma GCC unroll 4
     for (int k = 0; k < kRows; ++k) {
-      __builtin_prefetch(address(rows[k] + (i + ahead)));
+      cpu::prefetch(address(rows[k] + (i + ahead)));
       a = C::apply(a, load_wide<T>(rows[k] + i));
     }
     std::memcpy(acc + i, &a, sizeof a);

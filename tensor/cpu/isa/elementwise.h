@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/cpu/kernels.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/ops/scalar.h"
 
 #if defined(__clang__)
@@ -40,7 +41,7 @@ constexpr std::int64_t kBlock = sizeof(S) < 4 ? 1024 : 256;
 template <class S>
 void prefetch_ahead(const S* block, std::int64_t n) {
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(S));
-  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(block + 2 * kBlock<S> + i);
+  for (std::int64_t i = 0; i < n; i += kLine) cpu::prefetch(block + 2 * kBlock<S> + i);
 }
 
 // What elements of a type are computed in.
@@ -224,6 +225,16 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
         outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(a[i]), loaded<S>(b[i]), p) ? 0 : 1);
       bad |= outside == 0 ? binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params)
                           : binary_loop<false, Op, S, R>(a + begin, b + begin, out + begin, count, params);
+    }
+    return bad;
+  } else if constexpr (Op::kPredicate && sizeof(S) == 8) {
+    // A vector of results takes eight of each operand, read in an order that the processor cannot guess.
+    unsigned bad = 0;
+    for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
+      const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
+      prefetch_ahead(a + begin, count);
+      prefetch_ahead(b + begin, count);
+      bad |= binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params);
     }
     return bad;
   } else {

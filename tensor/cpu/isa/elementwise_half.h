@@ -10,6 +10,7 @@
 
 #if defined(__F16C__)
 #include "tensor/cpu/isa/half_lanes.h"
+#include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -112,7 +113,7 @@ class HalfKernel {
       if constexpr (kRead<kAt> == Read::Halves) {
         const S* const halves = static_cast<const S*>(sources[kAt]);
         constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(S));
-        for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(halves + 2 * kBlock<S> + i);
+        for (std::int64_t i = 0; i < count; i += kLine) cpu::prefetch(halves + 2 * kBlock<S> + i);
       }
     });
   }

@@ -5,6 +5,7 @@
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/row_memory.h"
 #include "tensor/cpu/isa/row_stats.h"
+#include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 
@@ -156,7 +157,7 @@ class NormTile {
   // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
   void prefetch(const E* row) const {
     constexpr std::int64_t kRows = 4 * kReductionLanes, kLine = 64 / static_cast<std::int64_t>(sizeof(E));
-    for (std::int64_t i = 0; i < width_; i += kLine) __builtin_prefetch(row + kRows * job_.size + i);
+    for (std::int64_t i = 0; i < width_; i += kLine) cpu::prefetch(row + kRows * job_.size + i);
   }
   const A* by_columns(const E* __restrict g, const E* __restrict x, A* __restrict buffer) const {
     const A* __restrict mean = reinterpret_cast<const A*>(job_.mean) + column_;

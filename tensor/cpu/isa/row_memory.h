@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tensor/cpu/isa/wide_load.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/row_job.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -84,8 +85,7 @@ class Rows {
 
   static void prefetch_bytes(const std::byte* row, std::int64_t at, std::int64_t count) {
     constexpr std::int64_t kBytes = sizeof(E);
-    for (std::int64_t i = at * kBytes; i < (at + count) * kBytes; i += sizeof(Line))
-      __builtin_prefetch(row + i);
+    for (std::int64_t i = at * kBytes; i < (at + count) * kBytes; i += sizeof(Line)) cpu::prefetch(row + i);
   }
   const std::byte* element(int k, std::int64_t row) const {
     return job_.in[k] + row * job_.size * static_cast<std::int64_t>(sizeof(E));

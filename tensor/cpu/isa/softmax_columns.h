@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/exp_rows.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/row_job.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -79,7 +80,7 @@ class SoftmaxTile {
   void read(const E* from, std::int64_t width) {
     for (std::int64_t r = 0; r < job_.count; ++r, from += job_.columns) {
       for (std::int64_t w = 0; w < width; w += kWidth) {
-        if (r + kAhead < job_.count) __builtin_prefetch(from + kAhead * job_.columns + w);
+        if (r + kAhead < job_.count) cpu::prefetch(from + kAhead * job_.columns + w);
         A* x = strip(w / kWidth) + r * kWidth;
         if (width - w >= kWidth) {
           copy_line(from + w, x);
@@ -92,7 +93,7 @@ class SoftmaxTile {
   }
   void write(const A* y, std::int64_t width, E* to) const {
     for (std::int64_t r = 0; r < job_.count; ++r, y += kWidth, to += job_.columns) {
-      if (r + kAhead < job_.count) __builtin_prefetch(to + kAhead * job_.columns, 1);
+      if (r + kAhead < job_.count) cpu::prefetch_to_write(to + kAhead * job_.columns);
       if (width == kWidth) {
         copy_line(y, to);
       } else {

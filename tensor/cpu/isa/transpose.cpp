@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/squares.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -16,8 +17,11 @@ class Block {
   // Whole squares go through registers, what is left at the edges one by one.
   void read(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t columns) {
     const std::int64_t square_rows = rows / kWidth * kWidth, square_columns = columns / kWidth * kWidth;
-    for (std::int64_t c = 0; c < square_columns; c += kWidth)
+    for (std::int64_t c = 0; c < square_columns; c += kWidth) {
+      // The next block's lines: the processor does not guess so many that go on side by side.
+      for (std::int64_t i = c; i < c + kWidth; ++i) cpu::prefetch(from + i * stride + kRows);
       for (std::int64_t r = 0; r < square_rows; r += kWidth) square(from + c * stride + r, stride, r, c);
+    }
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t r = c < square_columns ? square_rows : 0; r < rows; ++r)
         elements_[r * kColumns + c] = from[c * stride + r];

@@ -1,0 +1,18 @@
+// Owns requests for memory ahead of its use.
+#pragma once
+
+namespace kiln::cpu {
+
+// Asks for the line at `place`, which need not be memory of ours. GCC takes a function that does nothing else
+// for one without effect and drops its calls: to the empty instruction it ascribes one.
+[[gnu::always_inline]] inline void prefetch(const void* place) {
+  __builtin_prefetch(place);
+  asm volatile("");
+}
+// Likewise, to write there.
+[[gnu::always_inline]] inline void prefetch_to_write(const void* place) {
+  __builtin_prefetch(place, 1);
+  asm volatile("");
+}
+
+}  // namespace kiln::cpu
