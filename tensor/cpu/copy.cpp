@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/error.h"
@@ -39,6 +40,8 @@ class RawCopy {
 
   void operator()() const {
     if (const int dim = crossing_dim(space_); dim >= 0) return copy_across(space_, dim, to_, from_, item_);
+    if (const int dim = crossing_runs_dim(space_, item_); dim >= 0)
+      return copy_runs_across(space_, dim, to_, from_, item_);
     if (space_.sizes().size() > 1 && space_.inner() < kShortRow) return copy_short_rows();
     parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
   }
@@ -55,7 +58,7 @@ class RawCopy {
     target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
       source.advance(length, [&](std::int64_t from, std::int64_t count) {
         for (std::int64_t i = 0; ahead != 0 && i < count * item_; i += kLine)
-          __builtin_prefetch(from_ + from * item_ + ahead + i);
+          cpu::prefetch(from_ + from * item_ + ahead + i);
         row(to_ + to * item_, target.inner_stride(), from_ + from * item_, source.inner_stride(), count);
       });
     });
@@ -175,7 +178,7 @@ class DenseConversion {
     const std::byte* const from = from_ + at * from_item_;
     std::byte* const to = to_ + at * to_item_;
     for (std::int64_t i = 0; i < count * from_item_; i += kLine)
-      __builtin_prefetch(from + 2 * kBlock * from_item_ + i);
+      cpu::prefetch(from + 2 * kBlock * from_item_ + i);
     if (store_ == nullptr) return load_(from, 1, to, count);
     if (load_ == nullptr) return store_(from, to, 1, count);
     alignas(64) std::byte between[kBlock * 8];

@@ -35,6 +35,26 @@ TEST_CASE("transposed copies have each element in its place, squares and edges",
   });
 }
 
+TEST_CASE("copies of runs in another order have each element in its place", "[copy]") {
+  // Runs of 64 to 512 bytes and of less and more, as many as fill blocks of 4096 bytes or not.
+  for (const DType dtype : {DType::U8, DType::BF16, DType::F32, DType::I64}) {
+    for (const Dim run : {16, 33, 64, 100, 300}) {
+      for (const auto& [rows, columns] : {std::pair<Dim, Dim>{2, 3}, {70, 9}, {65, 64}}) {
+        CAPTURE(name(dtype), run, rows, columns);
+        const Tensor x = make({2, columns, rows, run}, dtype, [](std::int64_t i) { return i % 251; });
+        const Tensor result = cpu::contiguous_copy(ops::transpose(x, 1, 2), dtype);
+        bool same = true;
+        for (Dim i = 0; i < result.numel(); ++i) {
+          const Dim at = i % run, c = i / run % columns, r = i / (run * columns) % rows,
+                    outer = i / (run * columns * rows);
+          same = same && element(result, i) == element(x, ((outer * columns + c) * rows + r) * run + at);
+        }
+        CHECK(same);
+      }
+    }
+  }
+}
+
 TEST_CASE("transposed copies of large matrices, aligned and not", "[copy]") {
   test::every_isa([] {
     for (const Dims& shape :
