@@ -8,6 +8,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/print_tensor.h"
 #include "tensor/levels/level.h"
+#include "tensor/op_names.h"
 
 namespace kiln::interp {
 namespace {
@@ -72,6 +73,17 @@ void sort_forms(Entries& entries) {
   }
 }
 
+void add_other_names(Entries& entries) {
+  for (const auto& [other, own] : kiln::other_names()) {
+    for (const char* ending : {"", "_"}) {
+      const auto found = entries.find(std::string(own) + ending);
+      if (found == entries.end()) continue;
+      const OpEntry& same = *found->second;  // a new entry may move what is found, not this
+      entries.emplace(std::string(other) + ending, std::make_unique<OpEntry>(same));
+    }
+  }
+}
+
 const Entries& entries() {
   static const Entries* const all = [] {
     auto* made = new Entries();
@@ -86,6 +98,7 @@ const Entries& entries() {
       if (entry.inplace) entry.forms.push_back(make_form(*op));
     }
     sort_forms(*made);
+    add_other_names(*made);
     return made;
   }();
   return *all;

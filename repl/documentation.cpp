@@ -10,6 +10,7 @@
 #include "repl/highlight.h"
 #include "repl/terminal.h"
 #include "tensor/op.h"
+#include "tensor/op_names.h"
 
 namespace kiln::repl {
 namespace {
@@ -66,10 +67,11 @@ std::vector<std::string> notes_of(const Op& op) {
   return notes;
 }
 
-std::optional<Page> op_page(std::string_view name) {
+std::optional<Page> op_page(std::string_view any_name) {
+  const std::string name = own_name(any_name);
   std::vector<const Op*> ops = overloads(name);
   const bool in_place = ops.empty() && name.ends_with('_');
-  if (in_place) ops = overloads(name.substr(0, name.size() - 1));
+  if (in_place) ops = overloads(std::string_view(name).substr(0, name.size() - 1));
   if (ops.empty() || (in_place && !ops.front()->has(kInplace))) return std::nullopt;
   Page page{std::string(name), "op, " + std::string(ops.front()->family), {}, {}, {}};
   for (const Op* op : ops) page.signatures.push_back(op->signature.text);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tensor/op.h"
+#include "tensor/op_names.h"
 
 namespace kiln::repl {
 namespace {
@@ -191,7 +192,8 @@ Known Known::of(TensorType type) {
 
 std::string Known::text() const { return tensor ? to_string(*tensor) : type; }
 
-Known op_call_type(std::string_view name, std::span<const KnownArgument> arguments) {
+Known op_call_type(std::string_view any_name, std::span<const KnownArgument> arguments) {
+  const std::string name = own_name(any_name);
   const bool in_place = OpTable::get().find(name) == nullptr && name.ends_with('_');
   if (in_place && !arguments.empty() && arguments.front().value.is_tensor()) return arguments.front().value;
   for (const Op* op : OpTable::get().ops()) {

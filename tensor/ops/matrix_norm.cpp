@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tensor/ops/linalg.h"
 
@@ -131,6 +132,41 @@ Tensors matrix_norm_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return {attrs.get<bool>("keepdim") ? norm : ops::squeeze(norm, Dims{plane.rows, plane.columns})};
 }
 
+// ---- norm by a word ----
+
+// The row that computes it, and what that is asked for.
+struct NamedNorm {
+  const Op& row;
+  Attrs attrs;
+};
+NamedNorm named_norm(const Attrs& attrs, std::size_t rank) {
+  const auto& word = attrs.get<std::string>("p");
+  const bool nuclear = word == "nuc";
+  if (!nuclear && word != "fro") {
+    throw OpError(ErrorKind::Value, fmt::format("norm: p is \"fro\", \"nuc\" or a number, not \"{}\"", word));
+  }
+  const Op& row = op(nuclear ? "matrix_norm" : "norm");
+  NamedNorm result{row, Attrs(row)};
+  for (const auto* same : {"dim", "keepdim", "dtype"}) result.attrs.set(same, attrs.at(same));
+  if (!nuclear) return result;
+  result.attrs.set("ord", std::string("nuc"));
+  if (!attrs.has("dim")) {
+    Dims all(rank);
+    std::iota(all.begin(), all.end(), Dim{0});
+    result.attrs.set("dim", all);
+  }
+  return result;
+}
+
+std::vector<TensorType> norm_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const NamedNorm norm = named_norm(attrs, inputs[0].sizes.size());
+  return norm.row.infer(inputs, norm.attrs);
+}
+Tensors norm_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  const NamedNorm norm = named_norm(attrs, static_cast<std::size_t>(inputs[0].rank()));
+  return bind(norm.row, inputs, norm.attrs);
+}
+
 // ---- matrix_rank ----
 
 std::vector<TensorType> matrix_rank_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -215,6 +251,12 @@ void add_matrix_norm_ops(OpTable& table) {
       "dtype: dtype? = none)",
       kNorm, ">>> matrix_norm(tensor([[1.0, -2.0], [3.0, 4.0]]), inf).item()\n7.0", matrix_norm_infer,
       matrix_norm_body, kMayFail));
+  table.add(composite_row(
+      "norm.word(x: tensor, p: str[\"fro\", \"nuc\"], dim: dims? = none, keepdim: bool = false, *, dtype: "
+      "dtype? = none)",
+      "The 2-norm along `dim`, of all elements when none (\"fro\"); the sum of the singular values of the "
+      "matrices in the two dimensions `dim`, of x when none (\"nuc\").",
+      ">>> norm(tensor([[3.0, 0.0], [0.0, 4.0]]), \"nuc\").item()\n7.0", norm_infer, norm_body, kMayFail));
   table.add(composite_row(
       "matrix_rank(A: tensor, *, atol: float? = none, rtol: float? = none, hermitian: bool = false)",
       "How many singular values are larger than `atol` and than `rtol` times the largest; `rtol` is the "

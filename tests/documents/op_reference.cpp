@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "tensor/op.h"
+#include "tensor/op_names.h"
 #include "tests/documents/documents.h"
 #include "tests/tensor/op_dtypes.h"
 
@@ -84,6 +85,13 @@ std::vector<std::string> memory_text(const Op& op) {
   return notes;
 }
 
+std::string other_names_text(std::string_view own) {
+  std::vector<std::string> names;
+  for (const OtherName& name : other_names())
+    if (name.own == own) names.push_back("`" + std::string(name.other) + "`");
+  return names.empty() ? "" : "\nAlso " + joined(names) + ".\n";
+}
+
 void add_form(std::string& text, const Op& op) {
   text += "\n`" + std::string(plain_name(op)) + op.signature.text.substr(op.signature.text.find('(')) +
           "`\n\n" + std::string(op.documentation) + "\n\n";
@@ -112,7 +120,10 @@ std::string op_reference() {
     std::string_view last;
     for (const Op* op : OpTable::get().ops()) {
       if (op->family != family) continue;
-      if (plain_name(*op) != last) text += "\n### " + std::string(last = plain_name(*op)) + "\n";
+      if (plain_name(*op) != last) {
+        last = plain_name(*op);
+        text += "\n### " + std::string(last) + "\n" + other_names_text(last);
+      }
       add_form(text, *op);
     }
   }

@@ -95,6 +95,8 @@ TEST_CASE("functions and structs show signature, documentation and source") {
 
 TEST_CASE("ops and host functions are explained, their source is ours") {
   CHECK(asked("?relu").find("relu(") == 0);
+  CHECK(asked("?clip").find("clamp(") == 0);
+  CHECK(asked("?clip_").find("Writes into its first argument") != std::string::npos);
   CHECK(asked("?relu_").find("Writes into its first argument") != std::string::npos);
   CHECK(asked("?list.append").find("append(") == 0);
   CHECK(asked("?append").find("method of list") != std::string::npos);

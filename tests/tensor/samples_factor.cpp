@@ -99,6 +99,14 @@ Samples matrix_norm_samples(const std::vector<Attr>& orders) {
   }
   return samples;
 }
+Samples norm_samples() {
+  Samples samples = {{{real({3, 2}, 7)}, {{"p", text("nuc")}, {"keepdim", true}}},
+                     {{real({2, 3, 2}, 6)}, {{"p", text("nuc")}, {"dim", Dims{2, 0}}}},
+                     {{real({2, 3}, 5)}, {{"p", text("nuc")}}}};
+  for (const Attr& dim : {Attr{}, Attr{Dims{1}}, Attr{Dims{0, -1}}})
+    samples.push_back({{real({2, 3, 2}, 6)}, {{"p", text("fro")}, {"dim", dim}}});
+  return samples;
+}
 Samples pinv_samples() {
   Samples samples = rectangular();
   for (Sample& sample : on(symmetric, with_values(square(), "hermitian", {true}))) samples.push_back(sample);
@@ -138,6 +146,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_s
       {"matrix_norm", [] { return matrix_norm_samples({text("fro"), text("nuc")}); }},
       {"matrix_norm.number",
        [] { return matrix_norm_samples({1.0, -1.0, 2.0, -2.0, HUGE_VAL, -HUGE_VAL, std::int64_t{2}}); }},
+      {"norm.word", norm_samples},
       {"matrix_rank", rectangular},
       {"cond", [] { return with_values(square(), "p", {std::monostate{}, -2.0, 1.0, HUGE_VAL}); }},
       {"cond.word", [] { return with_values(square(), "p", {text("fro"), text("nuc")}); }},

@@ -40,6 +40,17 @@ def factors():
         yield f"matrix_norm(zeros(3, 0), {order})"
         yield f"matrix_norm(tensor([[1.0, -2.0], [0.5, 4.0]], dtype=f16), {order})"
         yield f"cond({SQUARE}, {order})"
+    for word in ["'fro'", "'nuc'"]:
+        yield f"norm({SQUARE}, {word})"
+        yield f"norm({TALL}, {word}, keepdim=true)"
+        yield f"norm({BATCH}, p={word}, dim=(0, 2))"
+        yield f"norm({TALL}, {word}, (0, 1), dtype=f64)"
+        yield f"norm(tensor([[1.0, -2.0], [0.5, 4.0]], dtype=f16), {word})"
+        yield f"norm({BATCH}, {word})"
+        yield f"norm(ones(3), {word})"
+        yield f"norm(zeros(3, 0), {word})"
+    yield f"norm({BATCH}, 'fro', 1, true)"
+    yield "norm(ones(2, 2), 'max')"
     yield from [
         f"matrix_rank({SQUARE}, atol=4.0)", f"matrix_rank({SQUARE}, rtol=0.6)", "matrix_rank(ones(4, 3))",
         "matrix_rank(ones(3, 3), hermitian=true)", f"matrix_rank({BATCH}, atol=2.0, rtol=0.9)",
