@@ -24,6 +24,7 @@ import torch.nn.functional as F
 import cases_composed
 import cases_composed_layers
 import cases_composed_losses
+import cases_composed_names
 import cases_composed_shapes
 import cases_elementwise
 import cases_index
@@ -44,7 +45,8 @@ GROUPS = {f"{family}_{group.__name__}": group
               "composed": [cases_composed.elementwise, cases_composed.activations, cases_composed.order,
                            cases_composed.statistics, cases_composed.scans, cases_composed_shapes.shapes,
                            cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
-                           cases_composed_losses.losses],
+                           cases_composed_losses.losses,
+                           cases_composed_names.names, cases_composed_names.products, cases_composed_names.copies],
               "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small, cases_layers.optimizers]}.items()
           for group in groups}
 
@@ -63,7 +65,10 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
                "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
                "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
-               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "wave", "descend", "anneal"}
+               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "arccos", "arccosh", "arcsin", "arcsinh",
+               "arctan", "arctan2", "arctanh", "logsigmoid", "inverse", "pinverse", "xlog1py", "mvlgamma", "vector_norm",
+               "bilinear", "dist", "renorm", "cholesky_solve", "cholesky_inverse", "arccos_", "arccosh_", "arcsin_", "arcsinh_",
+               "arctan_", "arctanh_", "wave", "descend", "anneal"}
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64,
@@ -83,7 +88,7 @@ OTHER_NAMES |= {name: getattr(F, name) for name in [
     "relu6", "hardtanh", "hardsigmoid", "hardswish", "selu", "celu", "mish", "softsign", "tanhshrink", "hardshrink",
     "softshrink", "threshold", "prelu", "glu", "softmin", "normalize", "instance_norm", "local_response_norm",
     "embedding_bag", "dropout1d", "dropout2d", "alpha_dropout", "interpolate", "fold", "affine_grid", "grid_sample", *LOSSES]}
-OTHER_NAMES["im2col"] = F.unfold
+OTHER_NAMES |= {"im2col": F.unfold, "logsigmoid": F.logsigmoid, "bilinear": F.bilinear, "xlog1py": torch.special.xlog1py}
 
 
 def wave(*sizes):
@@ -132,7 +137,7 @@ def anneal(name, steps, **options):
 OTHER_NAMES |= {"descend": descend, "anneal": anneal, "nn": torch.nn, "wave": wave, "fill": fill, "slopes": slopes}
 OTHER_NAMES |= {name: getattr(torch.linalg, name) for name in [
     "inv", "solve", "solve_triangular", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "slogdet", "pinv",
-    "lstsq", "cond", "matrix_norm", "matrix_rank", "cross"]}
+    "lstsq", "cond", "matrix_norm", "matrix_rank", "cross", "vector_norm", "vecdot", "multi_dot"]}
 CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "nan": math.nan, **DTYPES}
 
 
