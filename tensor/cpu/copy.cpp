@@ -1,9 +1,9 @@
 #include "tensor/cpu/copy.h"
 
 #include <bit>
-#include <cstring>
 #include <optional>
 
+#include "tensor/cpu/copy_bytes.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose.h"
@@ -19,8 +19,7 @@ constexpr Dim kShortRow = 16;
 constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 
 unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
-  const auto bytes = static_cast<std::size_t>(n) * static_cast<std::size_t>(params.bits) / 8;
-  if (in[0] != out) std::memcpy(out, in[0], bytes);
+  if (in[0] != out) copy_bytes(out, in[0], n * params.bits / 8);
   return 0;
 }
 
@@ -48,11 +47,8 @@ class RawCopy {
 
  private:
   void piece(std::int64_t begin, std::int64_t end) const {
-    if (space_.is_dense(0) && space_.is_dense(1)) {
-      std::memcpy(to_ + begin * item_, from_ + begin * item_,
-                  static_cast<std::size_t>((end - begin) * item_));
-      return;
-    }
+    if (space_.is_dense(0) && space_.is_dense(1))
+      return copy_bytes(to_ + begin * item_, from_ + begin * item_, (end - begin) * item_);
     Walker target(space_, 0, begin), source(space_, 1, begin);
     const std::int64_t ahead = prefetch_distance();
     target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
@@ -267,7 +263,7 @@ bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size
                  std::byte* at = to + begin * row;
                  for (std::int64_t i = begin; i < end; ++i) {
                    for (const Stretches& part : parts) {
-                     std::memcpy(at, part.from + i * part.step, static_cast<std::size_t>(part.bytes));
+                     copy_bytes(at, part.from + i * part.step, part.bytes);
                      at += part.bytes;
                    }
                  }

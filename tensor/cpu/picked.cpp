@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/copy_bytes.h"
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/offsets.h"
 
@@ -46,7 +47,7 @@ class PickedPlaces final : public Picked {
       const std::int64_t first = at % inner_, length = std::min(count, inner_ - first);
       const T* const from = elements<T>(x_) + offset(at / inner_);
       if (places_.dense) {
-        std::copy_n(from + first, length, to);
+        copy_bytes(to, from + first, length * static_cast<std::int64_t>(sizeof(T)));
       } else {
         for (std::int64_t i = 0; i < length; ++i) to[i] = from[places_.inner[at_place(first + i)]];
       }
@@ -197,7 +198,7 @@ class PickedSegments final : public Picked {
     }
     const T* const from = elements<T>(segment.source) + begin + first;
     if (length >= kFew) {
-      std::copy_n(from, length, to);
+      copy_bytes(to, from, length * static_cast<std::int64_t>(sizeof(T)));
     } else {
       for (std::int64_t i = 0; i < length; ++i) to[i] = from[i];
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/cpu/copy_bytes.h"
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/offsets.h"
 #include "tensor/parallel.h"
@@ -18,7 +19,7 @@ template <class T>
 void take_row(T* to, const T* from, const Places& places) {
   const std::size_t inner = places.inner.size();
   if (places.dense) {
-    std::memcpy(to, from, inner * sizeof(T));
+    copy_bytes(to, from, static_cast<std::int64_t>(inner * sizeof(T)));
   } else {
     for (std::size_t i = 0; i < inner; ++i) to[i] = from[places.inner[i]];
   }
