@@ -1,6 +1,7 @@
 // Owns copies of runs of bytes that may lie anywhere.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
