@@ -39,6 +39,8 @@ constexpr OtherName kOtherNames[] = {
     {"true_divide", "div"},
 };
 
+static_assert(std::ranges::is_sorted(kOtherNames, {}, &OtherName::other));
+
 const OtherName* found(std::string_view name) {
   const auto* const at = std::lower_bound(std::begin(kOtherNames), std::end(kOtherNames), name,
                                           [](const OtherName& a, std::string_view b) { return a.other < b; });
