@@ -154,12 +154,6 @@ template <class T>
 KILN_MATH bool shift_in_range(T amount, int bits) {
   return (amount >= 0) & (amount < bits);
 }
-template <class T>
-KILN_MATH T shift_amount(T amount, int bits, unsigned& bad) {
-  const bool outside = !shift_in_range(amount, bits);
-  bad |= outside ? 1U : 0U;
-  return outside ? T(0) : amount;
-}
 // Bytes are moved by 1, 2 and 4 places where the amount has those bits: so loops over bytes stay as narrow,
 // which they do not where the amount is no constant. To the left by additions, of which there are such.
 KILN_MATH unsigned char byte_sum(unsigned char a, unsigned char b) {
@@ -182,8 +176,9 @@ template <bool kInRange = false, class T>
 KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
   if (kInRange && bits == 8)
     return byte_left(static_cast<unsigned char>(x), static_cast<unsigned char>(amount));
-  if constexpr (!kInRange) amount = shift_amount(amount, bits, bad);
-  return wrap(to_unsigned(x) << amount);
+  const bool outside = !shift_in_range(amount, bits);
+  if constexpr (!kInRange) bad |= outside ? 1U : 0U;
+  return wrap(to_unsigned(x) << (outside ? T(0) : amount));
 }
 template <bool kInRange = false, class T>
 KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
@@ -192,8 +187,9 @@ KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
     const auto byte = static_cast<unsigned char>(static_cast<unsigned char>(x) ^ flipped);
     return byte_right(byte, static_cast<unsigned char>(amount)) ^ flipped;
   }
-  if constexpr (!kInRange) amount = shift_amount(amount, bits, bad);
-  return x >> amount;
+  const bool outside = !shift_in_range(amount, bits);
+  if constexpr (!kInRange) bad |= outside ? 1U : 0U;
+  return x >> (outside ? T(0) : amount);
 }
 
 // ---- Order. NaN on either side gives NaN; +0 is the larger zero. ----
