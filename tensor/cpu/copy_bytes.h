@@ -9,9 +9,9 @@ namespace kiln::cpu {
 
 // memcpy, but for long runs of which one begins at another place of its line. The C library leaves those to
 // an instruction that on Zen 3 goes byte by byte where the two places are less than a line apart in their
-// pages. Of no bytes, either may be null.
+// pages. Of no bytes (an empty tensor), either may be null.
 inline void copy_bytes(void* to, const void* from, std::int64_t bytes) {
-  if (bytes == 0) return;  // of an empty tensor both may be null, which memcpy must not be given
+  if (bytes == 0) return;  // memcpy must be given no null pointer
   using Vector = std::uint64_t __attribute__((vector_size(16)));
   constexpr std::int64_t kLine = 64, kLong = 2048;
   const auto apart = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
