@@ -1,5 +1,6 @@
 // Owns which instruction set the kernels run with. The files of tensor/cpu/isa/ are compiled once for each,
-// in a namespace of that name (KILN_ISA); all but those of factorizations give the same bits.
+// in a namespace of that name (KILN_ISA); all but those of factorizations give the same bits. A build for the
+// machine it is made on (KILN_NATIVE_ISA) has those of one instruction set, whichever is set.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,15 @@ const T& pick(const T& baseline, const T& v3, const T& v4) {
 }  // namespace kiln::cpu
 
 // Declares `const Table& name()` of each instruction set's namespace, and one that picks among them.
+#if defined(KILN_NATIVE_ISA)
+#define KILN_ISA_TABLE(Table, name)                              \
+  namespace kiln::cpu {                                          \
+  namespace KILN_NATIVE_ISA {                                    \
+  const Table& name();                                           \
+  }                                                              \
+  inline const Table& name() { return KILN_NATIVE_ISA::name(); } \
+  }
+#else
 #define KILN_ISA_TABLE(Table, name)                                                    \
   namespace kiln::cpu {                                                                \
   namespace baseline {                                                                 \
@@ -45,3 +55,4 @@ const T& pick(const T& baseline, const T& v3, const T& v4) {
   }                                                                                    \
   inline const Table& name() { return pick(&baseline::name, &v3::name, &v4::name)(); } \
   }
+#endif
