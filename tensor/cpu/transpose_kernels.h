@@ -1,7 +1,6 @@
 // Owns the table of transpositions of small blocks, one for every instruction set.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,12 +8,11 @@
 
 namespace kiln::cpu {
 
-// A block: of each row of the source one cache line, so that all of it is read while it is there, and of each
-// row of the result so many elements that what is written lies together, as memory likes it.
-constexpr std::int64_t transpose_rows(std::int64_t item) { return 64 / item; }
-constexpr std::int64_t transpose_columns(std::int64_t item) {
-  return std::min<std::int64_t>(512 / item, 256);
-}
+// A block: of each row of the source one or two cache lines, so that all of it is read while it is there, and
+// of each row of the result so many elements that what is written lies together, as memory likes it. Two lines
+// are fetched together; wide elements leave the block in the first cache even so.
+constexpr std::int64_t transpose_rows(std::int64_t item) { return (item < 4 ? 64 : 128) / item; }
+constexpr std::int64_t transpose_columns(std::int64_t item) { return item < 4 ? 256 : 64; }
 
 // A block of at most that many rows and columns: to[r * to_stride + c] = from[c * from_stride + r], strides
 // in elements. What is written is not read soon when `streaming`.

@@ -19,7 +19,8 @@ class Block {
     const std::int64_t square_rows = rows / kWidth * kWidth, square_columns = columns / kWidth * kWidth;
     for (std::int64_t c = 0; c < square_columns; c += kWidth) {
       // The next block's lines: the processor does not guess so many that go on side by side.
-      for (std::int64_t i = c; i < c + kWidth; ++i) cpu::prefetch(from + i * stride + kRows);
+      for (std::int64_t i = c; i < c + kWidth; ++i)
+        for (std::int64_t r = 0; r < kRows; r += kLine) cpu::prefetch(from + i * stride + kRows + r);
       for (std::int64_t r = 0; r < square_rows; r += kWidth) square(from + c * stride + r, stride, r, c);
     }
     for (std::int64_t c = 0; c < columns; ++c)
@@ -39,6 +40,7 @@ class Block {
 
  private:
   static constexpr int kWidth = sizeof(V) / sizeof(T);
+  static constexpr std::int64_t kLine = 64 / sizeof(T);
   static constexpr std::int64_t kRows = transpose_rows(sizeof(T)), kColumns = transpose_columns(sizeof(T));
 
   [[gnu::always_inline]] void square(const T* from, std::int64_t stride, std::int64_t r, std::int64_t c) {
