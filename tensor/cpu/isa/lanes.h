@@ -9,10 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
+#include "tensor/cpu/isa/numbers.h"
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/fixed_order.h"
 
@@ -191,44 +188,34 @@ class Lanes {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], load_wide<T>(from + k * kWidth));
   }
-  // Extrema for which there is an instruction, as long as no operand is nan: it gives the second where
-  // neither is greater, or less, as `apply` does.
-#if defined(__AVX512F__)
-  static constexpr bool kOneInstruction = C::kExtremum && std::is_same_v<T, float>;
-#else
-  static constexpr bool kOneInstruction = false;
-#endif
-  // Whole groups of lanes up to the first that has a nan. Tells how many elements it took.
+  static constexpr bool kOneInstruction = C::kExtremum && kHasNumbers<T>;
+
+  // Whole groups of lanes up to the first stretch that has a nan. Tells how many elements it took.
   template <class P>
-  static std::int64_t add_numbers([[maybe_unused]] Vector (&acc)[kCount], [[maybe_unused]] P from,
-                                  [[maybe_unused]] std::int64_t count) {
-#if defined(__AVX512F__)
-    static_assert(kCount == 2);
-    constexpr std::int64_t kStretch = 16 * kLanes;  // that is looked at as a whole
+  static std::int64_t add_numbers(Vector (&acc)[kCount], P from, std::int64_t count) {
+    constexpr std::int64_t kStretch = 16 * kLanes;
     std::int64_t i = 0;
-    auto first = reinterpret_cast<__m512>(acc[0]), second = reinterpret_cast<__m512>(acc[1]);
+    Vector best[kCount];
+    assign(best, acc);
+    Nans<T> nans;
+    for (int k = 0; k < kCount; k += 2) nans.look(best[k], best[k + 1]);
     while (i + kLanes <= count) {
       const std::int64_t end = std::min(i + kStretch, count / kLanes * kLanes);
-      __m512 a = first, b = second;
-      std::uint32_t nans = _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
-      for (std::int64_t k = i; k < end; k += kLanes) {
-        const auto x = reinterpret_cast<__m512>(load_wide<T>(from + k));
-        const auto y = reinterpret_cast<__m512>(load_wide<T>(from + k + kWidth));
-        nans |= _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q);
-        a = C::kGreatest ? _mm512_maskz_max_ps(0xffff, a, x) : _mm512_maskz_min_ps(0xffff, a, x);
-        b = C::kGreatest ? _mm512_maskz_max_ps(0xffff, b, y) : _mm512_maskz_min_ps(0xffff, b, y);
+      for (std::int64_t at = i; at < end; at += kLanes) {
+#pragma GCC unroll 8
+        for (int k = 0; k < kCount; k += 2) {
+          const Vector x = load_wide<T>(from + (at + k * kWidth));
+          const Vector y = load_wide<T>(from + (at + (k + 1) * kWidth));
+          nans.look(x, y);
+          best[k] = extremum_of_numbers<C::kGreatest>(best[k], x);
+          best[k + 1] = extremum_of_numbers<C::kGreatest>(best[k + 1], y);
+        }
       }
-      if (nans != 0) break;
-      first = a;
-      second = b;
+      if (nans.any()) break;
+      assign(acc, best);
       i = end;
     }
-    acc[0] = reinterpret_cast<Vector>(first);
-    acc[1] = reinterpret_cast<Vector>(second);
     return i;
-#else
-    return 0;
-#endif
   }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
   template <class P>
