@@ -9,8 +9,8 @@
 namespace kiln::cpu {
 
 // A block: of each row of the source one or two cache lines, so that all of it is read while it is there, and
-// of each row of the result so many elements that what is written lies together, as memory likes it. Two lines
-// are fetched together; wide elements leave the block in the first cache even so.
+// of each row of the result so many elements that what is written lies together, as memory likes it. Two
+// lines are fetched together; wide elements leave the block in the first cache even so.
 constexpr std::int64_t transpose_rows(std::int64_t item) { return (item < 4 ? 64 : 128) / item; }
 constexpr std::int64_t transpose_columns(std::int64_t item) { return item < 4 ? 256 : 64; }
 
