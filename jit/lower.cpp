@@ -52,6 +52,10 @@ std::string why_row_not_lowered(const Graph& graph, const Node& node) {
     return "it is refused when it runs";
   if (node.op->pointwise->rule != TypeRule::First) return "";
   const DType dtype = operand_type(graph, node.operands[0]).dtype;
+  if (dtype == DType::Bool &&
+      std::any_of(node.operands.begin(), node.operands.end(),
+                  [&](const Operand& each) { return is_float(operand_type(graph, each).dtype); }))
+    return "a float is cast to bool in it";
   const bool all_fit = std::all_of(node.operands.begin(), node.operands.end(),
                                    [&](const Operand& each) { return fits(graph, each, dtype); });
   return all_fit ? "" : "a number might not fit its dtype";

@@ -254,7 +254,25 @@ std::vector<TensorType> pointwise_infer(std::span<const TensorType> inputs, cons
   return {{result.result, device, broadcast_all(op, {shapes, inputs.size()}), only_numbers}};
 }
 
+namespace {
+
+// A float cast to bool is true unless it is 0; the arithmetic of bools is that of integers, where 0.5 would
+// be 0.
+bool casts_to_bool(const Op& op, Inputs inputs) {
+  if (row_of(op).rule != TypeRule::First || inputs[0].dtype() != DType::Bool) return false;
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return is_float(x.dtype()); });
+}
+Tensors with_bools(Inputs inputs) {
+  Tensors result(inputs.begin(), inputs.end());
+  for (Tensor& x : result)
+    if (is_float(x.dtype())) x = cpu::contiguous_copy(x, DType::Bool);
+  return result;
+}
+
+}  // namespace
+
 Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (casts_to_bool(op, inputs)) return pointwise_eager(op, with_bools(inputs), attrs);
   check_some_bound(op, inputs);
   const Plan plan = plan_of(op, inputs, attrs);
   Tensor output = Tensor::empty(plan.sizes, plan.types.result, Device{});
@@ -266,6 +284,7 @@ Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
 // Ops that are not defined everywhere leave the output alone when they fail.
 void pointwise_into(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   if (!row_of(op).failure.empty()) return cpu::copy(output, pointwise_eager(op, inputs, attrs)[0]);
+  if (casts_to_bool(op, inputs)) return pointwise_into(op, with_bools(inputs), attrs, output);
   check_some_bound(op, inputs);
   run(op, plan_of(op, inputs, attrs), inputs.size(), attrs, output);
 }
