@@ -1,4 +1,6 @@
 // Finds what helps with operands that do not fit: for a product, one in scope with which it does.
+#include <array>
+
 #include "interpreter/capture/registers.h"
 #include "interpreter/errors.h"
 #include "tensor/op.h"

@@ -1,6 +1,7 @@
 // Owns reading the text of graphs piece by piece: tokens, and the error that says where and what.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

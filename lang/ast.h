@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "lang/source.h"
 

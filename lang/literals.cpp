@@ -1,5 +1,6 @@
 #include "lang/literals.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

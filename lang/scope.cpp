@@ -1,6 +1,7 @@
 #include "lang/scope.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lang/walk.h"
 

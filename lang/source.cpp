@@ -1,6 +1,7 @@
 #include "lang/source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lang/utf8.h"
 

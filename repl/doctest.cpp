@@ -1,5 +1,7 @@
 #include "repl/doctest.h"
 
+#include <algorithm>
+
 namespace kiln::repl {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <unordered_set>
+#include <utility>
 
 namespace kiln::repl {
 namespace {

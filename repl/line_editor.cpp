@@ -7,6 +7,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 // After <cstdio>, which it needs.
 #include <readline/history.h>
 #include <readline/readline.h>

@@ -1,5 +1,6 @@
 #include "repl/pasted.h"
 
+#include <algorithm>
 #include <array>
 
 #include "lang/parse.h"

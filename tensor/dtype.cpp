@@ -1,6 +1,7 @@
 #include "tensor/dtype.h"
 
 #include <array>
+#include <utility>
 
 namespace kiln {
 namespace {

@@ -47,7 +47,7 @@ def floats(d, label):
         "sub": lambda: x - y, "mul": lambda: x * y, "mul_number": lambda: x * 2.5, "div": lambda: x / q,
         "div_number": lambda: x / 2.5, "floor_div": lambda: x // q, "remainder": lambda: x % q,
         "fmod": lambda: np.fmod(x, q), "pow": lambda: p ** y, "pow_2": lambda: x ** 2, "pow_3": lambda: x ** 3,
-        "pow_number": lambda: p ** 1.7, "maximum": lambda: np.maximum(x, y), "minimum": lambda: np.minimum(x, y),
+        "pow_number": lambda: p ** 1.75, "maximum": lambda: np.maximum(x, y), "minimum": lambda: np.minimum(x, y),
         "atan2": lambda: np.arctan2(y, x), "hypot": lambda: np.hypot(x, y), "copysign": lambda: np.copysign(x, y),
         "eq": lambda: x == y, "ne": lambda: x != y, "lt": lambda: x < y, "lt_number": lambda: x < 0.5,
         "le": lambda: x <= y, "gt": lambda: x > y, "ge": lambda: x >= y, "logical_and": lambda: np.logical_and(x, y),

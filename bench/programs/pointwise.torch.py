@@ -57,7 +57,7 @@ def floats(d, label):
         "div_floor": lambda: torch.div(x, q, rounding_mode="floor"),
         "div_trunc": lambda: torch.div(p, q, rounding_mode="trunc"), "floor_div": lambda: x // q,
         "remainder": lambda: x % q, "fmod": lambda: torch.fmod(x, q), "pow": lambda: p ** y, "pow_2": lambda: x ** 2,
-        "pow_3": lambda: x ** 3, "pow_number": lambda: p ** 1.7, "maximum": lambda: torch.maximum(x, y),
+        "pow_3": lambda: x ** 3, "pow_number": lambda: p ** 1.75, "maximum": lambda: torch.maximum(x, y),
         "minimum": lambda: torch.minimum(x, y), "atan2": lambda: torch.atan2(y, x),
         "hypot": lambda: torch.hypot(x, y), "copysign": lambda: torch.copysign(x, y), "eq": lambda: x == y,
         "ne": lambda: x != y, "lt": lambda: x < y, "lt_number": lambda: x < 0.5, "le": lambda: x <= y,

@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace kiln::jit {
 namespace {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 // The bitcode of bodies.cpp (bodies.S).

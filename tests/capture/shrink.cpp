@@ -1,6 +1,7 @@
 #include "tests/capture/shrink.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::testing {
 namespace {

@@ -4,9 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

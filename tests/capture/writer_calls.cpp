@@ -1,5 +1,6 @@
 // Calls of the functions of a program, with arguments and outside state that change in between.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 

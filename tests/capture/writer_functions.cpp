@@ -1,5 +1,6 @@
 // The functions of a program, and the outside state that they read and write.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 

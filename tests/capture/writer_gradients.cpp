@@ -1,5 +1,7 @@
 // Derivatives: training steps with hooks and rates that change, transforms within transforms, derivatives of
 // the program's own.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "tests/capture/writer.h"

@@ -1,4 +1,6 @@
 // Statements without others inside.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "tests/capture/writer.h"

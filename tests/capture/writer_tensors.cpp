@@ -1,6 +1,7 @@
 // Expressions that give tensors.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 

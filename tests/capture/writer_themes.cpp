@@ -1,4 +1,6 @@
 // What a program has most of: sizes that change between calls, dtypes, numbers in containers, …
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "tests/capture/writer.h"

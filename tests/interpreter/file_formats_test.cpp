@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>

@@ -1,4 +1,5 @@
 // Format specifications and number texts against what Python gives (tests/interpreter/data).
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <charconv>

@@ -1,4 +1,6 @@
 // Scopes: which names are locals, cells, captures or names of the module, and in which slots.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "lang/walk.h"

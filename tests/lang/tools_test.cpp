@@ -1,4 +1,6 @@
 // What the prompt asks of the front end: completeness, classes of text, keywords.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "lang/parse.h"

@@ -1,4 +1,6 @@
 // The tape as its users see it: what gets a gradient, when, and what is said when it cannot.
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 #include "gradcheck.h"
