@@ -182,6 +182,11 @@ template <class T>
 KILN_MATH T word_left(T x, T amount) {
   return mul(x, static_cast<T>(static_cast<unsigned short>(0x8000 >> ((15 - amount) & 15))));
 }
+// Without, GCC must not see that x has 16 bits: it would shift at that width, element by element.
+template <class T>
+KILN_MATH T word_right(T x, T amount) {
+  return kShiftsWords ? x >> (amount & 15) : wrap(to_unsigned(x) << 16) >> (amount + 16);
+}
 // In range, the results for bytes and 16 bits are right modulo 2^8 and 2^16: elements wrap.
 template <bool kInRange = false, class T>
 KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
@@ -200,9 +205,10 @@ KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
     const auto byte = static_cast<unsigned char>(static_cast<unsigned char>(x) ^ flipped);
     return byte_right(byte, static_cast<unsigned char>(amount)) ^ flipped;
   }
-  if (kInRange && kShiftsWords && bits == 16) return x >> (amount & 15);
+  if (kInRange && bits == 16) return word_right(x, amount);
+  if constexpr (kInRange) return x >> amount;
   const bool outside = !shift_in_range(amount, bits);
-  if constexpr (!kInRange) bad |= outside ? 1U : 0U;
+  bad |= outside ? 1U : 0U;
   return x >> (outside ? T(0) : amount);
 }
 
