@@ -56,7 +56,7 @@ struct NamedPadding {
     const std::size_t count = kernel.size();
     options.stride = ops::spatial_list(attrs, "stride", count, 1);
     options.dilation = ops::spatial_list(attrs, "dilation", count, 1);
-    options.groups = attrs.get<std::int64_t>("groups");
+    options.groups = ops::conv_groups(attrs);
     options.padding.resize(count, 0);
     extra.resize(count, 0);
     if (name == "valid") return;

@@ -79,16 +79,19 @@ Dims spatial_list(const Attrs& attrs, std::string_view name, std::size_t count, 
   return list;
 }
 
+std::int64_t conv_groups(const Attrs& attrs) {
+  const auto groups = attrs.get<std::int64_t>("groups");
+  if (groups < 1)
+    refuse(attrs, "groups must be at least 1, it is " + std::to_string(groups), {}, {}, ErrorKind::Value);
+  return groups;
+}
+
 ConvOptions conv_options(const Attrs& attrs, std::size_t spatial) {
   ConvOptions options;
   options.stride = spatial_list(attrs, "stride", spatial, 1);
   options.padding = spatial_list(attrs, "padding", spatial, 0);
   options.dilation = spatial_list(attrs, "dilation", spatial, 1);
-  options.groups = attrs.get<std::int64_t>("groups");
-  if (options.groups < 1) {
-    refuse(attrs, "groups must be at least 1, it is " + std::to_string(options.groups), {}, {},
-           ErrorKind::Value);
-  }
+  options.groups = conv_groups(attrs);
   return options;
 }
 

@@ -21,6 +21,8 @@ std::string plain_name(const Attrs& attrs);
 // The list in attribute `name`, one entry for each of `count` spatial dimensions: a single one counts for
 // all. Throws OpError (Value) for another number of entries or one below `least`.
 Dims spatial_list(const Attrs& attrs, std::string_view name, std::size_t count, Dim least);
+// Throws OpError (Value) for fewer than one group.
+std::int64_t conv_groups(const Attrs& attrs);
 ConvOptions conv_options(const Attrs& attrs, std::size_t spatial);
 
 // The sizes after the first two of [n, channels, …].
