@@ -207,8 +207,8 @@ class Lanes {
           const Vector x = load_wide<T>(from + (at + k * kWidth));
           const Vector y = load_wide<T>(from + (at + (k + 1) * kWidth));
           nans.look(x, y);
-          best[k] = extremum_of_numbers<C::kGreatest>(best[k], x);
-          best[k + 1] = extremum_of_numbers<C::kGreatest>(best[k + 1], y);
+          best[k] = extremum_of_numbers<C::kGreatest, T>(best[k], x);
+          best[k + 1] = extremum_of_numbers<C::kGreatest, T>(best[k + 1], y);
         }
       }
       if (nans.any()) break;

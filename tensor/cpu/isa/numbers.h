@@ -3,9 +3,6 @@
 // Included only by files that are compiled once per instruction set.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -14,47 +11,70 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// Whether the instruction set has them with registers enough for all lanes of T.
+// The instructions for elements of type T, where there are such and registers enough for all lanes.
+// `unordered` tells where either operand is a nan.
 template <class T>
-inline constexpr bool kHasNumbers =
-#if defined(__AVX2__)
-    std::is_same_v<T, float> || std::is_same_v<T, double>;
-#else
-    false;
-#endif
-
-#if defined(__AVX2__)
+struct NumberInstructions {};
 
 #if defined(__AVX512F__)
+
 // With a mask of all lanes: without one, GCC 12 takes the operand for masked lanes for uninitialized.
-template <bool kGreatest>
-[[gnu::always_inline]] inline WideVector<float> extremum_of_numbers(WideVector<float> a,
-                                                                    WideVector<float> b) {
-  const auto x = reinterpret_cast<__m512>(a), y = reinterpret_cast<__m512>(b);
-  return reinterpret_cast<WideVector<float>>(kGreatest ? _mm512_maskz_max_ps(0xffff, x, y)
-                                                       : _mm512_maskz_min_ps(0xffff, x, y));
-}
-template <bool kGreatest>
-[[gnu::always_inline]] inline WideVector<double> extremum_of_numbers(WideVector<double> a,
-                                                                     WideVector<double> b) {
-  const auto x = reinterpret_cast<__m512d>(a), y = reinterpret_cast<__m512d>(b);
-  return reinterpret_cast<WideVector<double>>(kGreatest ? _mm512_maskz_max_pd(0xff, x, y)
-                                                        : _mm512_maskz_min_pd(0xff, x, y));
-}
-#else
-template <bool kGreatest>
-[[gnu::always_inline]] inline WideVector<float> extremum_of_numbers(WideVector<float> a,
-                                                                    WideVector<float> b) {
-  const auto x = reinterpret_cast<__m256>(a), y = reinterpret_cast<__m256>(b);
-  return reinterpret_cast<WideVector<float>>(kGreatest ? _mm256_max_ps(x, y) : _mm256_min_ps(x, y));
-}
-template <bool kGreatest>
-[[gnu::always_inline]] inline WideVector<double> extremum_of_numbers(WideVector<double> a,
-                                                                     WideVector<double> b) {
-  const auto x = reinterpret_cast<__m256d>(a), y = reinterpret_cast<__m256d>(b);
-  return reinterpret_cast<WideVector<double>>(kGreatest ? _mm256_max_pd(x, y) : _mm256_min_pd(x, y));
-}
+template <>
+struct NumberInstructions<float> {
+  using Register = __m512;
+  using Nans = __mmask16;
+  static Register greater(Register a, Register b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+  static Register less(Register a, Register b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+  static Nans unordered(Register a, Register b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+  static bool any(Nans nans) { return nans != 0; }
+};
+template <>
+struct NumberInstructions<double> {
+  using Register = __m512d;
+  using Nans = __mmask8;
+  static Register greater(Register a, Register b) { return _mm512_maskz_max_pd(0xff, a, b); }
+  static Register less(Register a, Register b) { return _mm512_maskz_min_pd(0xff, a, b); }
+  static Nans unordered(Register a, Register b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+  static bool any(Nans nans) { return nans != 0; }
+};
+
+#elif defined(__AVX2__)
+
+template <>
+struct NumberInstructions<float> {
+  using Register = __m256;
+  using Nans = __m256i;
+  static Register greater(Register a, Register b) { return _mm256_max_ps(a, b); }
+  static Register less(Register a, Register b) { return _mm256_min_ps(a, b); }
+  static Nans unordered(Register a, Register b) {
+    return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+  }
+  static bool any(Nans nans) { return _mm256_movemask_epi8(nans) != 0; }
+};
+template <>
+struct NumberInstructions<double> {
+  using Register = __m256d;
+  using Nans = __m256i;
+  static Register greater(Register a, Register b) { return _mm256_max_pd(a, b); }
+  static Register less(Register a, Register b) { return _mm256_min_pd(a, b); }
+  static Nans unordered(Register a, Register b) {
+    return _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q));
+  }
+  static bool any(Nans nans) { return _mm256_movemask_epi8(nans) != 0; }
+};
+
 #endif
+
+template <class T>
+inline constexpr bool kHasNumbers = requires { typename NumberInstructions<T>::Register; };
+
+template <bool kGreatest, class T>
+[[gnu::always_inline]] inline WideVector<T> extremum_of_numbers(WideVector<T> a, WideVector<T> b) {
+  using Instructions = NumberInstructions<T>;
+  using Register = typename Instructions::Register;
+  const auto x = reinterpret_cast<Register>(a), y = reinterpret_cast<Register>(b);
+  return reinterpret_cast<WideVector<T>>(kGreatest ? Instructions::greater(x, y) : Instructions::less(x, y));
+}
 
 // Whether any of the vectors that were looked at holds a nan.
 template <class T>
@@ -62,49 +82,14 @@ class Nans {
  public:
   // Two at a time: an instruction tells whether either of its operands is one.
   [[gnu::always_inline]] void look(WideVector<T> a, WideVector<T> b) {
-#if defined(__AVX512F__)
-    if constexpr (std::is_same_v<T, float>)
-      seen_ |= _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_UNORD_Q);
-    else
-      seen_ |= _mm512_cmp_pd_mask(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), _CMP_UNORD_Q);
-#else
-    seen_ |= unordered(a, b);
-#endif
+    using Register = typename Instructions::Register;
+    seen_ |= Instructions::unordered(reinterpret_cast<Register>(a), reinterpret_cast<Register>(b));
   }
-  bool any() const {
-#if defined(__AVX512F__)
-    return seen_ != 0;
-#else
-    if constexpr (std::is_same_v<T, float>)
-      return _mm256_movemask_ps(reinterpret_cast<__m256>(seen_)) != 0;
-    else
-      return _mm256_movemask_pd(reinterpret_cast<__m256d>(seen_)) != 0;
-#endif
-  }
+  bool any() const { return Instructions::any(seen_); }
 
  private:
-#if defined(__AVX512F__)
-  std::uint32_t seen_ = 0;
-#else
-  [[gnu::always_inline]] static WideVector<std::uint64_t> unordered(WideVector<T> a, WideVector<T> b) {
-    if constexpr (std::is_same_v<T, float>)
-      return reinterpret_cast<WideVector<std::uint64_t>>(
-          _mm256_cmp_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), _CMP_UNORD_Q));
-    else
-      return reinterpret_cast<WideVector<std::uint64_t>>(
-          _mm256_cmp_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), _CMP_UNORD_Q));
-  }
-  WideVector<std::uint64_t> seen_{};
-#endif
+  using Instructions = NumberInstructions<T>;
+  typename Instructions::Nans seen_{};
 };
-
-#else
-
-template <bool kGreatest, class Vector>
-Vector extremum_of_numbers(Vector a, Vector b);
-template <class T>
-class Nans;
-
-#endif  // __AVX2__
 
 }  // namespace kiln::cpu::KILN_ISA
