@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "jit/elementwise_kernel.h"
+#include "tensor/cpu/elementwise.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -32,10 +33,10 @@ Kernel::Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr
   for (const LoopNest& nest : lowered_.passes) {
     std::vector<cpu::BlockKernel>& called = called_.emplace_back();
     for (const Instruction& step : nest.body) {
-      called.push_back(
-          step.kind == Instruction::Kind::Apply
-              ? cpu::kernel_table().kernels[step.op->pointwise->row][static_cast<int>(step.compute)]
-              : nullptr);
+      called.push_back(step.kind == Instruction::Kind::Apply
+                           ? cpu::kernel_table().rows[step.op->pointwise->row]
+                                                     [static_cast<int>(cpu::element_of(step.compute))][0]
+                           : nullptr);
     }
   }
 }

@@ -213,7 +213,9 @@ void copy(const Tensor& target, const Tensor& source) {
   Params params;
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};
-  run_elementwise({.kernel = identity, .compute = compute, .params = &params}, {&operand, 1}, target);
+  RowKernels kernels{};
+  kernels[static_cast<int>(element_of(compute))][0] = identity;
+  run_elementwise({.kernels = kernels, .compute = compute, .params = &params}, {&operand, 1}, target);
 }
 
 namespace {

@@ -26,7 +26,8 @@ constexpr int kMostOperands = 3;
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
   Direct,    // in place: dense, in the type the kernel works with
-  Constant,  // one value, spread over a block once, or over as much as a kernel of halves reads
+  Value,     // one for all, as the kernel reads it
+  Constant,  // likewise, but spread over a block once
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
   Periodic,  // the same short stretch over and over, laid out once
@@ -100,11 +101,14 @@ bool holds(DType dtype, std::int64_t value) {
 // What the elements of blocks are, and the kernel for it.
 struct Form {
   DType element;
-  BlockKernel kernel;
-  const BlockKernel* by_values = nullptr;  // of halves: by the operands that are one value, which is f32
+  const BlockKernel* kernels;  // by the operands that are one value
+  bool is_half() const { return element == DType::F16 || element == DType::BF16; }
 };
 
-Form form_of_compute(const ElementwiseJob& job) { return {element_of(job.compute), job.kernel}; }
+Form form_of(const ElementwiseJob& job, DType element) {
+  return {element, job.kernels[static_cast<int>(element)]};
+}
+Form form_of_compute(const ElementwiseJob& job) { return form_of(job, element_of(job.compute)); }
 
 // The dtype of the first operand that is no mask.
 std::optional<DType> first_dtype(std::span<const Operand> operands) {
@@ -114,37 +118,33 @@ std::optional<DType> first_dtype(std::span<const Operand> operands) {
 }
 
 // Operands of one narrow dtype, and single values that it holds, are not converted.
-Form narrow_form(const ElementwiseJob& job, DType dtype, std::span<const Operand> operands,
-                 const Form& general) {
-  if (static_cast<int>(dtype) >= kNarrowCount) return general;
+bool fits_narrow(DType dtype, std::span<const Operand> operands) {
+  if (static_cast<int>(dtype) >= kNarrowCount) return false;
   for (const Operand& operand : operands) {
     if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
     if (operand.tensor->numel() != 1 || is_float(operand.tensor->dtype()) ||
         !holds(dtype, integer_value(*operand.tensor)))
-      return general;
+      return false;
   }
-  const BlockKernel kernel = job.narrow[static_cast<int>(dtype)];
-  return kernel != nullptr ? Form{dtype, kernel} : general;
+  return true;
 }
 
 // Operands of one dtype of halves, and single values, are converted by the kernel.
-Form half_form(const ElementwiseJob& job, DType dtype, std::span<const Operand> operands,
-               const Form& general) {
-  const int index = static_cast<int>(dtype) - static_cast<int>(DType::F16);
-  if (index < 0 || index >= kHalfCount || job.halves[index][0] == nullptr) return general;
+bool fits_half(DType dtype, std::span<const Operand> operands) {
+  if (dtype != DType::F16 && dtype != DType::BF16) return false;
   for (const Operand& operand : operands) {
     if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
-    if (operand.tensor->numel() != 1) return general;
+    if (operand.tensor->numel() != 1) return false;
   }
-  return {dtype, job.halves[index][0], job.halves[index]};
+  return true;
 }
 
 Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
-  const Form general = form_of_compute(job);
   const DType dtype = job.predicate ? first_dtype(operands).value_or(output.dtype()) : output.dtype();
-  if (job.compute == Compute::I32 && job.narrow != nullptr) return narrow_form(job, dtype, operands, general);
-  if (job.compute == Compute::F32 && job.halves != nullptr) return half_form(job, dtype, operands, general);
-  return general;
+  const bool fits = (job.compute == Compute::I32 && fits_narrow(dtype, operands)) ||
+                    (job.compute == Compute::F32 && fits_half(dtype, operands));
+  const Form form = form_of(job, dtype);
+  return fits && form.kernels[0] != nullptr ? form : form_of_compute(job);
 }
 
 // One run over one space: what all threads share.
@@ -155,7 +155,7 @@ class Run {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
     space_.simplify();
-    if (form.by_values != nullptr) choose_by_values();
+    choose_kernel();
     prepare_output(output);
     for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
     choose_block();
@@ -164,10 +164,10 @@ class Run {
 
   unsigned operator()() {
     const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
-    const int value = value_of_rows();
+    const BlockKernel of_rows = kernel_of_rows();
     const std::int64_t count = space_.numel();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
-      return value < 0 ? piece(begin, end) : rows(begin, end, job_.by_value[value]);
+      return of_rows == nullptr ? piece(begin, end) : rows(begin, end, of_rows);
     };
     if (count <= grain) return part(0, count);
     std::atomic<unsigned> bad{0};
@@ -178,18 +178,26 @@ class Run {
   }
 
  private:
-  // Where there are nothing but values, they are converted as any.
-  void choose_by_values() {
-    std::size_t values = 0;
-    for (std::size_t i = 0; i < operands_.size(); ++i) values |= is_value(i) ? std::size_t{1} << i : 0;
-    form_.kernel = form_.by_values[values];
-    if (form_.kernel == nullptr) form_ = form_of_compute(job_);
+  // That for the operands which are values, if there is such a kernel.
+  void choose_kernel() {
+    values_ = which_are_values();
+    if (form_.is_half() && form_.kernels[values_] == nullptr) {
+      form_ = form_of_compute(job_);
+      values_ = which_are_values();
+    }
+    if (form_.kernels[values_] == nullptr) values_ = 0;
+    kernel_ = form_.kernels[values_];
   }
-  bool is_value(std::size_t index) const {
-    const Operand& operand = operands_[index];
-    if (form_.by_values == nullptr || operand.as_bool) return false;
-    return operand.tensor == nullptr || operand.tensor->dtype() != form_.element ||
-           space_.is_constant(static_cast<int>(index) + 1);
+  unsigned which_are_values() const {
+    unsigned values = 0;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Operand& operand = operands_[i];
+      if (operand.as_bool) continue;
+      const bool is_value = operand.tensor == nullptr || space_.is_constant(static_cast<int>(i) + 1) ||
+                            (form_.is_half() && operand.tensor->dtype() != form_.element);
+      if (is_value) values |= 1U << i;
+    }
+    return values;
   }
 
   void prepare_output(const Tensor& output) {
@@ -211,9 +219,9 @@ class Run {
     const Operand& operand = operands_[static_cast<std::size_t>(index)];
     Stream& input = inputs_[static_cast<std::size_t>(index)];
     input.width = static_cast<std::int64_t>(operand.as_bool ? 1 : size_of(form_.element));
-    if (operand.tensor == nullptr || is_value(static_cast<std::size_t>(index))) {
+    if (operand.tensor == nullptr) {
       input.access = Access::Constant;
-      return;
+      return prepare_value(index);
     }
     const DType dtype = operand.tensor->dtype();
     input.same_type = operand.as_bool || dtype == form_.element;
@@ -223,6 +231,17 @@ class Run {
     input.load = input.same_type
                      ? table_.load_raw[std::countr_zero(size_of(dtype))]
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
+    prepare_value(index);
+  }
+  void prepare_value(int index) {
+    if ((values_ >> index & 1U) == 0) return;
+    const auto at = static_cast<std::size_t>(index);
+    inputs_[at].access = Access::Value;
+    if (form_.is_half()) {
+      spread_float(operands_[at], value_bytes_[at]);
+    } else {
+      spread(at, value_bytes_[at], 1);
+    }
   }
 
   // Values are spread before the first block: beside what lies in place nothing is left to convert.
@@ -231,29 +250,31 @@ class Run {
     bool converts = !all_direct_;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Access access = inputs_[i].access;
-      all_direct_ = all_direct_ && access == Access::Direct;
-      converts = converts || (access != Access::Direct && access != Access::Constant);
+      all_direct_ = all_direct_ && (access == Access::Direct || access == Access::Value);
+      converts =
+          converts || (access != Access::Direct && access != Access::Value && access != Access::Constant);
     }
     block_ = form_.element == DType::F32 && converts
                  ? kFloatBlock
                  : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
   }
 
-  // Of two operands of f32 the one that is one element for each long row, while the other lies in memory as
-  // rows; else -1.
-  int value_of_rows() const {
-    constexpr Dim kLongRow = 128;  // shorter ones take less when they are spread
-    if (job_.by_value == nullptr || form_.element != DType::F32 || operands_.size() != 2) return -1;
-    if (space_.sizes().size() < 2 || space_.inner() < kLongRow || output_.access != Access::Direct) return -1;
-    int value = -1;
+  // For two operands of which one is one element for each long row, while the other lies in memory as rows;
+  // else null.
+  BlockKernel kernel_of_rows() const {
+    constexpr std::int64_t kLongRow = 512;  // bytes; what meets shorter ones takes less when it is spread
+    if (form_.is_half() || operands_.size() != 2 || output_.access != Access::Direct) return nullptr;
+    const auto width = static_cast<std::int64_t>(size_of(form_.element));
+    if (space_.sizes().size() < 2 || space_.inner() * width < kLongRow) return nullptr;
+    unsigned values = 0;
     for (int i = 0; i < 2; ++i) {
       if (!inputs_[static_cast<std::size_t>(i)].same_type || operands_[static_cast<std::size_t>(i)].as_bool)
-        return -1;
+        return nullptr;
       const Dim stride = space_.strides(i + 1).back();
-      if (stride == 0) value = value == -1 ? i : -2;
-      if (stride != 0 && stride != 1) return -1;
+      if (stride == 0) values |= 1U << i;
+      if (stride != 0 && stride != 1) return nullptr;
     }
-    return value >= 0 && job_.by_value[value] != nullptr ? value : -1;
+    return values == 0 ? nullptr : form_.kernels[values];
   }
   // A call for each row, or for what of it lies in the piece: from row to row of a plane places move by
   // steps.
@@ -326,9 +347,11 @@ class Run {
   unsigned piece(std::int64_t begin, std::int64_t end) {
     if (all_direct_) {
       const void* in[kMostOperands];
-      for (std::size_t i = 0; i < operands_.size(); ++i) in[i] = inputs_[i].data + begin * inputs_[i].item;
-      return form_.kernel(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
-                          *job_.params);
+      for (std::size_t i = 0; i < operands_.size(); ++i)
+        in[i] =
+            inputs_[i].access == Access::Value ? value_bytes_[i] : inputs_[i].data + begin * inputs_[i].item;
+      return kernel_(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
+                     *job_.params);
     }
     return blocks(begin, end);
   }
@@ -357,7 +380,7 @@ class Run {
         in[i] = fetch(i, walkers[i], at, count, scratch.bytes[i]);
       std::byte* const target = const_cast<std::byte*>(output_.data);
       const bool direct = output_.access == Access::Direct;
-      bad |= form_.kernel(in, direct ? target + at * output_.item : out_block, count, *job_.params);
+      bad |= kernel_(in, direct ? target + at * output_.item : out_block, count, *job_.params);
       if (output_.access == Access::Dense) output_.store(out_block, target + at * output_.item, 1, count);
       if (output_.access == Access::Strided) scatter(*out_walker, count, out_block);
       at += count;
@@ -368,7 +391,6 @@ class Run {
   void spread(std::size_t index, std::byte* block, std::int64_t n) const {
     const Stream& input = inputs_[index];
     const Tensor* const tensor = operands_[index].tensor;
-    if (is_value(index)) return spread_float(operands_[index], block);
     if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
     if (input.same_type || static_cast<int>(form_.element) >= kNarrowCount)
       return input.load(input.data, 0, block, n);
@@ -432,6 +454,8 @@ class Run {
     switch (input.access) {
       case Access::Direct:
         return input.data + at * input.item;
+      case Access::Value:
+        return value_bytes_[index];
       case Access::Constant:
         return block;
       case Access::Dense:
@@ -473,10 +497,13 @@ class Run {
 
   const ElementwiseJob& job_;
   Form form_;
+  BlockKernel kernel_ = nullptr;
+  unsigned values_ = 0;  // the bits of the operands that are one value
   std::span<const Operand> operands_;
   Space space_;
   const ConvertTable& table_;
   std::array<Stream, kMostOperands> inputs_;
+  alignas(64) std::byte value_bytes_[kMostOperands][kValueFloats * sizeof(float)];
   Stream output_;
   std::int64_t block_ = 0;
   bool all_direct_ = false;
@@ -512,7 +539,7 @@ unsigned run_plain(const ElementwiseJob& job, const Form& form, std::span<const 
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     const void* in[kMostOperands];
     for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
-    return form.kernel(in, out + begin * out_item, end - begin, *job.params);
+    return form.kernels[0](in, out + begin * out_item, end - begin, *job.params);
   };
   const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
   if (output.numel() <= grain) return piece(0, output.numel());

@@ -17,10 +17,7 @@ struct Operand {
 };
 
 struct ElementwiseJob {
-  BlockKernel kernel;
-  const BlockKernel* narrow = nullptr;  // kNarrowCount kernels, some null, or null: used where they fit
-  const BlockKernel (*halves)[kValueSets] = nullptr;  // likewise kHalfCount times kValueSets
-  const BlockKernel* by_value = nullptr;  // likewise of f32, of which either operand is one element
+  const RowKernels& kernels;
   Compute compute;
   bool predicate = false;  // the kernel gives bytes 0 or 1
   bool costly = false;     // some ten times the work of an addition: worth splitting sooner

@@ -18,19 +18,18 @@ using BlockKernel = unsigned (*)(const void* const* in, void* out, std::int64_t 
 inline constexpr int kMaxRows = 128;
 inline constexpr int kNarrowCount = 4;  // Bool, U8, I8 and I16 come first among the dtypes
 static_assert(static_cast<int>(DType::I16) == kNarrowCount - 1);
-inline constexpr int kHalfCount = 2;  // F16, then BF16
-static_assert(static_cast<int>(DType::BF16) == static_cast<int>(DType::F16) + 1);
 inline constexpr int kValueSets = 1 << 3;  // of which operands are one value
-inline constexpr int kValueFloats = 16;    // as often it stands in memory, as f32: a vector's worth
+inline constexpr int kValueFloats = 16;    // as often it stands in memory, for kernels of halves
+
+// The kernels of one row of ops/elementwise.def, by the dtype of what they read and the bits of the operands
+// that are one value for all of the call:
+//   F32, F64, I32, I64     where the rule allows arithmetic in that type;
+//   Bool, U8, I8, I16      what I32 gives, without conversions;
+//   F16, BF16              what F32 gives, converting in registers; values are kValueFloats elements of f32.
+// Null where there is none: masks are no values, and an instruction set may convert no halves.
+using RowKernels = BlockKernel[kDTypeCount][kValueSets];
 struct KernelTable {
-  BlockKernel kernels[kMaxRows][kComputeCount] = {};  // by row and Compute; null where the rule refuses
-  // Of two operands of f32, one of which is one element: by row and the number of that one; null where a
-  // range is looked at.
-  BlockKernel by_value[kMaxRows][2] = {};
-  BlockKernel narrow[kMaxRows][kNarrowCount] = {};  // by row and DType: what I32 gives, without conversions
-  // By row, dtype and the bits of the operands that are values: what F32 gives, converting in registers. Null
-  // where nothing but values would be read, and where the instruction set has no conversions.
-  BlockKernel halves[kMaxRows][kHalfCount][kValueSets] = {};
+  RowKernels rows[kMaxRows] = {};
 };
 
 // Moves n elements between places `stride` elements apart and a contiguous block.

@@ -153,16 +153,11 @@ Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces)
   const Dims batch = broadcast(left_operand(x.layout()).batch, right_operand(y.layout()).batch, "matmul");
   const Tensor result = Tensor::empty(result_sizes(x, y, batch), x.dtype(), x.device());
   if (pieces != nullptr) pieces->begin(result);
-  const KernelTable& table = kernel_table();
-  const Compute compute = compute_of(x.dtype());
   const Params params{};
   const Operand operands[] = {{&x}, {&y}};
-  run_elementwise({.kernel = table.kernels[kRow_mul][static_cast<int>(compute)],
-                   .narrow = table.narrow[kRow_mul],
-                   .halves = table.halves[kRow_mul],
-                   .compute = compute,
-                   .params = &params},
-                  operands, result);
+  run_elementwise(
+      {.kernels = kernel_table().rows[kRow_mul], .compute = compute_of(x.dtype()), .params = &params},
+      operands, result);
   if (pieces != nullptr) {
     constexpr std::int64_t kGrain = 1 << 14;
     const std::int64_t columns = std::max<std::int64_t>(1, result.size(result.rank() - 1));
@@ -174,14 +169,7 @@ Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces)
 }
 
 // What adds elements of a dtype; nothing where the instruction set has none, of halves.
-BlockKernel sum_kernel(DType dtype) {
-  const KernelTable& table = kernel_table();
-  const int at = static_cast<int>(dtype);
-  if (at < kNarrowCount) return table.narrow[kRow_add][at];
-  if (dtype == DType::F16 || dtype == DType::BF16)
-    return table.halves[kRow_add][at - static_cast<int>(DType::F16)][0];
-  return table.kernels[kRow_add][static_cast<int>(compute_of(dtype))];
-}
+BlockKernel sum_kernel(DType dtype) { return kernel_table().rows[kRow_add][static_cast<int>(dtype)][0]; }
 
 std::byte* first_element(const Tensor& x) {
   return x.storage()->data() + static_cast<std::size_t>(x.offset()) * size_of(x.dtype());

@@ -333,10 +333,13 @@ KILN_MATH UInt32 float_to_half(float value) {
   return ((bits >> 16) & 0x8000U) | half;
 }
 KILN_MATH float bfloat16_to_float(UInt32 bits) { return from_bits(bits << 16); }
-// The bits of f32, of which the upper half is the bfloat16 that is nearest.
+// The bits of f32, of which the upper half is the bfloat16 that is nearest; of a number, and of any value.
+KILN_MATH UInt32 number_to_bfloat16(float number) {
+  const UInt32 bits = to_bits(number);
+  return bits + 0x7fffU + ((bits >> 16) & 1U);
+}
 KILN_MATH UInt32 rounded_to_bfloat16(float value) {
-  const UInt32 bits = to_bits(value);
-  return isnan(value) ? bits | 0x400000U : bits + 0x7fffU + ((bits >> 16) & 1U);
+  return isnan(value) ? to_bits(value) | 0x400000U : number_to_bfloat16(value);
 }
 KILN_MATH UInt32 float_to_bfloat16(float value) { return rounded_to_bfloat16(value) >> 16; }
 // Out of range and NaN give the least integer, as x86 converts.

@@ -142,13 +142,8 @@ int shortest_row(const Pointwise& row, const Params& params) {
 void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
   const Pointwise& row = row_of(op);
   const Params params = pointwise_params(op, attrs, plan.types.promoted);
-  const int shortest = shortest_row(row, params);
-  const cpu::KernelTable& table = cpu::kernel_table();
   const cpu::ElementwiseJob job{
-      .kernel = table.kernels[shortest][static_cast<int>(plan.types.compute)],
-      .narrow = table.narrow[shortest],
-      .halves = table.halves[shortest],
-      .by_value = table.by_value[shortest],
+      .kernels = cpu::kernel_table().rows[shortest_row(row, params)],
       .compute = plan.types.compute,
       .predicate = row.rule == TypeRule::Predicate,
       .costly = row.rule == TypeRule::Float,

@@ -99,6 +99,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
+    static constexpr bool kHasRange = false;                                                                \
     static constexpr int kMask = mask;                                                                      \
     template <class A, class B, class C>                                                                    \
     KILN_MATH auto apply(A a, B b, C c, [[maybe_unused]] const Params& p, [[maybe_unused]] unsigned& bad) { \

@@ -44,6 +44,11 @@ void prefetch_ahead(const S* block, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += kLine) cpu::prefetch(block + 2 * kBlock<S> + i);
 }
 
+// Functions of many steps, between which the processor does not see the next loads by itself. Short ones it
+// keeps up with; requests would only be in its way.
+template <class Op>
+constexpr bool kIsLong = (Op::kTypes == scalar::TypeSet::Floats || Op::kHasRange) && !Op::kFewSteps;
+
 // What elements of a type are computed in.
 template <class S>
 using ArithmeticOf = std::conditional_t<sizeof(S) <= 2, math::Int32, S>;
@@ -143,7 +148,7 @@ unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const
   static_assert(kGivesRightType<Op, T, decltype(Op::apply(T(), params, unused))>);
   const auto* x = static_cast<const Raw<S>*>(in[0]);
   auto* out = static_cast<Raw<R>*>(result);
-  if constexpr (!math::kIsFloating<S>) {
+  if constexpr (!math::kIsFloating<S> || !kIsLong<Op>) {
     static_assert(!Op::kHasRange);
     return unary_loop<true, Op, S, R>(x, out, n, params);
   } else if constexpr (Op::kHasRange) {
@@ -163,13 +168,53 @@ unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const
   }
 }
 
-template <bool kInRange, class Op, class S, class R>
-unsigned binary_loop(const Raw<S>* a, const Raw<S>* b, Raw<R>* out, std::int64_t n, const Params& params) {
+// A mask is a byte; it is not of the arithmetic.
+template <class S, bool kIsMask>
+using OperandRaw = std::conditional_t<kIsMask, unsigned char, Raw<S>>;
+template <class S, bool kIsMask>
+KILN_MATH auto operand(OperandRaw<S, kIsMask> x) {
+  if constexpr (kIsMask) {
+    return x;
+  } else {
+    return loaded<S>(x);
+  }
+}
+
+// An operand in a loop: one element after the other, or one for all of it, which is read before the loop.
+template <class S, bool kIsMask, bool kIsValue>
+class Source {
+ public:
+  using Raw = OperandRaw<S, kIsMask>;
+  using Element = decltype(operand<S, kIsMask>(Raw()));
+
+  [[gnu::always_inline]] explicit Source(const void* from) : from_(static_cast<const Raw*>(from)) {
+    if constexpr (kIsValue) value_ = operand<S, kIsMask>(*from_);
+  }
+  [[gnu::always_inline]] Element operator[](std::int64_t i) const {
+    if constexpr (kIsValue) return value_;
+    return operand<S, kIsMask>(from_[i]);
+  }
+  // From an element on.
+  [[gnu::always_inline]] Source after(std::int64_t begin) const {
+    Source source = *this;
+    if constexpr (!kIsValue) source.from_ += begin;
+    return source;
+  }
+  [[gnu::always_inline]] void prefetch(std::int64_t n) const {
+    if constexpr (!kIsValue) prefetch_ahead(from_, n);
+  }
+
+ private:
+  const Raw* from_;
+  Element value_{};
+};
+
+template <bool kInRange, class Op, class S, class R, class A, class B>
+unsigned binary_loop(A a, B b, Raw<R>* out, std::int64_t n, const Params& params) {
   const Params p = known<S>(params);
   unsigned bad = 0;
   KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i)
-    out[i] = stored<R>(Op::template apply<kInRange>(loaded<S>(a[i]), loaded<S>(b[i]), p, bad));
+  for (std::int64_t i = 0; i < n; ++i) out[i] = stored<R>(Op::template apply<kInRange>(a[i], b[i], p, bad));
   return bad;
 }
 
@@ -189,42 +234,54 @@ bool with_simple_power(T exponent, const F& f) {
   return true;
 }
 
-// Powers of one simple exponent, what a number gives. Otherwise false.
-template <class T>
-bool uniform_power(const T* x, const T* exponents, T* out, std::int64_t n) {
+// Powers of a simple exponent, and of exponents that are all the same simple one. Otherwise false.
+template <class T, class A>
+bool simple_power(A x, T exponent, T* out, std::int64_t n) {
+  return with_simple_power(exponent, [&](auto power) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = power(x[i]);
+  });
+}
+template <class T, class A, class B>
+bool uniform_power(A x, B exponents, T* out, std::int64_t n) {
   const T exponent = exponents[0];
   if (!math::is_simple_exponent(exponent)) return false;
   Flag<T> differs = 0;
   for (std::int64_t i = 0; i < n; ++i) differs |= static_cast<Flag<T>>(exponents[i] != exponent ? 1 : 0);
-  return differs == 0 && with_simple_power(exponent, [&](auto power) {
-           for (std::int64_t i = 0; i < n; ++i) out[i] = power(x[i]);
-         });
+  return differs == 0 && simple_power(x, exponent, out, n);
 }
 
-template <class Op, class S>
+// `kValues` has the bits of the operands that are one value.
+template <class Op, class S, unsigned kValues>
 unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
   using T = ArithmeticOf<S>;
   using R = StoredOf<Op, S>;
   unsigned unused = 0;
   static_assert(kGivesRightType<Op, T, decltype(Op::apply(T(), T(), params, unused))>);
-  const auto* a = static_cast<const Raw<S>*>(in[0]);
-  const auto* b = static_cast<const Raw<S>*>(in[1]);
+  constexpr bool kValueA = (kValues & 1U) != 0, kValueB = (kValues & 2U) != 0;
+  const Source<S, false, kValueA> first(in[0]);
+  const Source<S, false, kValueB> second(in[1]);
   auto* out = static_cast<Raw<R>*>(result);
   if constexpr (Op::kHasRange) {
+    constexpr bool kIsPower = std::is_same_v<Op, scalar::pow> && math::kIsFloating<S>;
+    if constexpr (kIsPower && kValueB) {
+      if (simple_power(first, second[0], out, n)) return 0;
+    }
     const Params p = known<S>(params);
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
       const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
-      prefetch_ahead(a + begin, count);
-      prefetch_ahead(b + begin, count);
-      if constexpr (std::is_same_v<Op, scalar::pow> && math::kIsFloating<S>) {
-        if (uniform_power(a + begin, b + begin, out + begin, count)) continue;
+      const auto a = first.after(begin);
+      const auto b = second.after(begin);
+      a.prefetch(count);
+      b.prefetch(count);
+      if constexpr (kIsPower && !kValueB) {
+        if (uniform_power(a, b, out + begin, count)) continue;
       }
       Flag<S> outside = 0;
-      for (std::int64_t i = begin; i < begin + count; ++i)
-        outside |= static_cast<Flag<S>>(Op::in_range(loaded<S>(a[i]), loaded<S>(b[i]), p) ? 0 : 1);
-      bad |= outside == 0 ? binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params)
-                          : binary_loop<false, Op, S, R>(a + begin, b + begin, out + begin, count, params);
+      for (std::int64_t i = 0; i < count; ++i)
+        outside |= static_cast<Flag<S>>(Op::in_range(a[i], b[i], p) ? 0 : 1);
+      bad |= outside == 0 ? binary_loop<true, Op, S, R>(a, b, out + begin, count, params)
+                          : binary_loop<false, Op, S, R>(a, b, out + begin, count, params);
     }
     return bad;
   } else if constexpr (Op::kPredicate && sizeof(S) == 8) {
@@ -232,101 +289,86 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
     unsigned bad = 0;
     for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
       const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
-      prefetch_ahead(a + begin, count);
-      prefetch_ahead(b + begin, count);
-      bad |= binary_loop<true, Op, S, R>(a + begin, b + begin, out + begin, count, params);
+      const auto a = first.after(begin);
+      const auto b = second.after(begin);
+      a.prefetch(count);
+      b.prefetch(count);
+      bad |= binary_loop<true, Op, S, R>(a, b, out + begin, count, params);
     }
     return bad;
   } else {
-    return binary_loop<true, Op, S, R>(a, b, out, n, params);
+    return binary_loop<true, Op, S, R>(first, second, out, n, params);
   }
 }
 
-// Operand kValue is one element.
-template <class Op, class S, int kValue>
-unsigned value_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
-  using R = StoredOf<Op, S>;
-  const auto value = loaded<S>(*static_cast<const Raw<S>*>(in[kValue]));
-  const auto* x = static_cast<const Raw<S>*>(in[1 - kValue]);
-  auto* out = static_cast<Raw<R>*>(result);
-  const Params p = known<S>(params);
-  unsigned bad = 0;
-  KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto other = loaded<S>(x[i]);
-    out[i] = stored<R>(kValue == 0 ? Op::apply(value, other, p, bad) : Op::apply(other, value, p, bad));
-  }
-  return bad;
-}
-
-// A mask is a byte; it is not of the arithmetic.
-template <class S, bool kIsMask>
-using OperandRaw = std::conditional_t<kIsMask, unsigned char, Raw<S>>;
-template <class S, bool kIsMask>
-KILN_MATH auto operand(OperandRaw<S, kIsMask> x) {
-  if constexpr (kIsMask) {
-    return x;
-  } else {
-    return loaded<S>(x);
-  }
-}
-
-template <class Op, class S>
+template <class Op, class S, unsigned kValues>
 unsigned ternary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
-  constexpr bool kMaskA = Op::kMask == 0, kMaskB = Op::kMask == 1, kMaskC = Op::kMask == 2;
-  const auto* a = static_cast<const OperandRaw<S, kMaskA>*>(in[0]);
-  const auto* b = static_cast<const OperandRaw<S, kMaskB>*>(in[1]);
-  const auto* c = static_cast<const OperandRaw<S, kMaskC>*>(in[2]);
+  const Source<S, Op::kMask == 0, (kValues & 1U) != 0> a(in[0]);
+  const Source<S, Op::kMask == 1, (kValues & 2U) != 0> b(in[1]);
+  const Source<S, Op::kMask == 2, (kValues & 4U) != 0> c(in[2]);
   auto* out = static_cast<Raw<S>*>(result);
   const Params p = known<S>(params);
   unsigned bad = 0;
   KILN_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i)
-    out[i] = stored<S>(
-        Op::apply(operand<S, kMaskA>(a[i]), operand<S, kMaskB>(b[i]), operand<S, kMaskC>(c[i]), p, bad));
+  for (std::int64_t i = 0; i < n; ++i) out[i] = stored<S>(Op::apply(a[i], b[i], c[i], p, bad));
   return bad;
 }
 
-// Where the kernel for elements of type S stands among those of its row.
 template <class S>
-BlockKernel& place(KernelTable& table, int row) {
-  BlockKernel* const kernels = table.kernels[row];
-  BlockKernel* const narrow = table.narrow[row];
-  if constexpr (std::is_same_v<S, float>) return kernels[static_cast<int>(Compute::F32)];
-  if constexpr (std::is_same_v<S, double>) return kernels[static_cast<int>(Compute::F64)];
-  if constexpr (std::is_same_v<S, math::Int32>) return kernels[static_cast<int>(Compute::I32)];
-  if constexpr (std::is_same_v<S, math::Int64>) return kernels[static_cast<int>(Compute::I64)];
-  if constexpr (std::is_same_v<S, bool>) return narrow[static_cast<int>(DType::Bool)];
-  if constexpr (std::is_same_v<S, std::uint8_t>) return narrow[static_cast<int>(DType::U8)];
-  if constexpr (std::is_same_v<S, std::int8_t>) return narrow[static_cast<int>(DType::I8)];
-  if constexpr (std::is_same_v<S, std::int16_t>) return narrow[static_cast<int>(DType::I16)];
+constexpr DType kDTypeOf = [] {
+  if constexpr (std::is_same_v<S, bool>) return DType::Bool;
+  if constexpr (std::is_same_v<S, std::uint8_t>) return DType::U8;
+  if constexpr (std::is_same_v<S, std::int8_t>) return DType::I8;
+  if constexpr (std::is_same_v<S, std::int16_t>) return DType::I16;
+  if constexpr (std::is_same_v<S, math::Int32>) return DType::I32;
+  if constexpr (std::is_same_v<S, math::Int64>) return DType::I64;
+  if constexpr (std::is_same_v<S, float>) return DType::F32;
+  if constexpr (std::is_same_v<S, double>) return DType::F64;
+}();
+// Where a row's kernels for elements of type S stand.
+template <class S>
+BlockKernel* kernels_of(KernelTable& table, int row) {
+  return table.rows[row][static_cast<int>(kDTypeOf<S>)];
 }
 
 template <class Op, class... S>
 void add_unary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
-    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &unary_kernel<Op, E>;
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes))
+      kernels_of<E>(table, row)[0] = &unary_kernel<Op, E>;
   };
   (add(S()), ...);
 }
+// Few masks meet one truth value.
+template <class S>
+constexpr bool kTakesValues = !std::is_same_v<S, bool>;
 template <class Op, class... S>
 void add_binary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
-    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &binary_kernel<Op, E>;
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) {
+      BlockKernel* const kernels = kernels_of<E>(table, row);
+      kernels[0] = &binary_kernel<Op, E, 0>;
+      if constexpr (kTakesValues<E>) {
+        kernels[1] = &binary_kernel<Op, E, 1>;
+        kernels[2] = &binary_kernel<Op, E, 2>;
+      }
+    }
   };
   (add(S()), ...);
 }
-template <class Op, class S>
-void add_by_value(KernelTable& table, int row) {
-  if constexpr (scalar::allowed<ArithmeticOf<S>>(Op::kTypes) && !Op::kHasRange) {
-    table.by_value[row][0] = &value_kernel<Op, S, 0>;
-    table.by_value[row][1] = &value_kernel<Op, S, 1>;
-  }
-}
+// Bounds, weights and what is chosen are values more often than what an op is called on.
 template <class Op, class... S>
 void add_ternary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
-    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) place<E>(table, row) = &ternary_kernel<Op, E>;
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) {
+      BlockKernel* const kernels = kernels_of<E>(table, row);
+      kernels[0] = &ternary_kernel<Op, E, 0>;
+      if constexpr (kTakesValues<E>) kernels[4] = &ternary_kernel<Op, E, 4>;
+      if constexpr (kTakesValues<E> && Op::kMask != 1) {
+        kernels[2] = &ternary_kernel<Op, E, 2>;
+        kernels[6] = &ternary_kernel<Op, E, 6>;
+      }
+    }
   };
   (add(S()), ...);
 }

@@ -3,9 +3,7 @@
 namespace kiln::cpu::KILN_ISA {
 
 void add_binary_f32(KernelTable& table) {
-#define KILN_BINARY(name, ...)                         \
-  add_binary<scalar::name, float>(table, kRow_##name); \
-  add_by_value<scalar::name, float>(table, kRow_##name);
+#define KILN_BINARY(name, ...) add_binary<scalar::name, float>(table, kRow_##name);
 #include "tensor/ops/elementwise.def"
 #undef KILN_BINARY
 }

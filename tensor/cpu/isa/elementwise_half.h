@@ -72,13 +72,8 @@ class HalfKernel {
   using Sources = std::array<const void*, 3>;
   template <int kAt>
   static constexpr Read kRead = read_of<Op, kOperands>(kValues, kAt);
-  static constexpr bool kHasRange = [] {
-    if constexpr (kOperands < 3) return Op::kHasRange;
-    return false;
-  }();
-  static constexpr bool kLong = (Op::kTypes == scalar::TypeSet::Floats || kHasRange) && !Op::kFewSteps;
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
-  static constexpr std::int64_t kStep = kLong ? 128 : kBlock<S>;
+  static constexpr std::int64_t kStep = kIsLong<Op> ? 128 : kBlock<S>;
 
   HalfKernel(const void* const* in, const Params& params)
       : params_(known<S>(params)), rounds_(has_wide_value(in)) {}
@@ -122,7 +117,7 @@ class HalfKernel {
     if constexpr (std::is_same_v<Op, scalar::pow> && kValues == 2) {
       if (simple_powers(sources, count, out)) return 0;
     }
-    if constexpr (kLong) {
+    if constexpr (kIsLong<Op>) {
       return long_block(sources, count, out);
     } else if constexpr (Op::kKeepsPrecision) {
       return rounds_ ? loop<true, true, S>(sources, count, out) : loop<true, false, S>(sources, count, out);
@@ -144,14 +139,14 @@ class HalfKernel {
       const auto keep = [&](auto at, const auto& chunk) __attribute__((always_inline)) {
         constexpr int kAt = decltype(at)::value;
         if constexpr (kRead<kAt> == Read::Halves) {
-          store_pair<false>(chunk.first, chunk.second, wide[kAt] + i);
+          store_pair<Known::Exact>(chunk.first, chunk.second, wide[kAt] + i);
           widened[kAt] = wide[kAt];
         }
       };
       keep(std::integral_constant<int, 0>(), a);
       keep(std::integral_constant<int, 1>(), b);
       keep(std::integral_constant<int, 2>(), c);
-      if constexpr (kHasRange) {
+      if constexpr (Op::kHasRange) {
         find_outside(a.first, b.first, outside);
         find_outside(a.second, b.second, outside);
       }
@@ -160,14 +155,22 @@ class HalfKernel {
       return loop<true, true, float>(widened, count, out);
     } else {
       alignas(64) float results[kStep];
-      const unsigned bad = kHasRange && any(outside) ? long_loop<false>(widened, count, results)
-                                                     : long_loop<true>(widened, count, results);
-      for (std::int64_t i = 0; i < count; i += kPair) {
-        Floats first, second;
-        load_pair(static_cast<const float*>(results) + i, first, second);
-        store_pair<true>(first, second, out + i);
+      if (Op::kHasRange && any(outside)) {
+        const unsigned bad = long_loop<false>(widened, count, results);
+        narrow<Known::Nothing>(results, count, out);
+        return bad;
       }
+      const unsigned bad = long_loop<true>(widened, count, results);
+      narrow<Op::kHasRange && kOperands == 1 ? Known::Numbers : Known::Nothing>(results, count, out);
       return bad;
+    }
+  }
+  template <Known kKnown>
+  [[gnu::always_inline]] static void narrow(const float* results, std::int64_t count, Result* out) {
+    for (std::int64_t i = 0; i < count; i += kPair) {
+      Floats first, second;
+      load_pair(results + i, first, second);
+      store_pair<kKnown>(first, second, out + i);
     }
   }
   // Of f32 in two arrays, whose steps may be mixed as those of guarded blocks are.
@@ -234,7 +237,7 @@ class HalfKernel {
     if constexpr (Op::kPredicate) {
       store_truth_pair<S>(first, second, to);
     } else {
-      store_pair<kRounds>(first, second, to);
+      store_pair<kRounds ? Known::Nothing : Known::Exact>(first, second, to);
     }
   }
 
@@ -248,7 +251,7 @@ class HalfKernel {
         for (int k = 0; k < kFloats; ++k) first[k] = power(chunks.a.first[k]);
         KILN_LANES
         for (int k = 0; k < kFloats; ++k) second[k] = power(chunks.a.second[k]);
-        store_pair<true>(first, second, out + i);
+        store_pair<Known::Nothing>(first, second, out + i);
       }
     });
   }
@@ -294,8 +297,8 @@ void add_half(BlockKernel (&kernels)[kValueSets]) {
 template <class Op, int kOperands>
 void add_halves(KernelTable& table, int row) {
   if constexpr (scalar::allowed<float>(Op::kTypes)) {
-    add_half<Op, kOperands, Half>(table.halves[row][0]);
-    add_half<Op, kOperands, BFloat16>(table.halves[row][1]);
+    add_half<Op, kOperands, Half>(table.rows[row][static_cast<int>(DType::F16)]);
+    add_half<Op, kOperands, BFloat16>(table.rows[row][static_cast<int>(DType::BF16)]);
   }
 }
 

@@ -248,8 +248,12 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
         ColumnBlock<C, T, LoadedTile<T>>(tile, count, width, memory, buffers).fold();
       }
     }
-    for (std::int64_t w = 0; w < width; ++w)
-      results[(output + w) * job.blocks + block] = static_cast<Out>(memory[w]);
+    if (job.blocks == 1) {
+      std::transform(memory, memory + width, results + output, [](T each) { return static_cast<Out>(each); });
+    } else {
+      for (std::int64_t w = 0; w < width; ++w)
+        results[(output + w) * job.blocks + block] = static_cast<Out>(memory[w]);
+    }
   }
 }
 
