@@ -233,6 +233,29 @@ TEST_CASE("every half gives the same whether blocks are converted or registers",
   }
 }
 
+TEST_CASE("operands that are one value give what they give written out", "[elementwise]") {
+  // Whichever they are; sizes that fill no vector, and more than a block.
+  for (const Op* op : pointwise_ops()) {
+    for (const DType dtype : kDTypes) {
+      for (const Dim n : {Dim{1}, Dim{61}, Dim{5000}}) {
+        const std::vector<Tensor> inputs = operands(*op, dtype, Dims{n});
+        if (!run(*op, inputs)) continue;
+        for (unsigned values = 1; values < 1U << inputs.size(); ++values) {
+          INFO(op->signature.name << " " << name(dtype) << " " << n << ", values " << values);
+          std::vector<Tensor> expanded = inputs, written = inputs;
+          for (std::size_t i = 0; i < inputs.size(); ++i) {
+            if ((values >> i & 1U) == 0) continue;
+            expanded[i] = ops::expand(ops::narrow(inputs[i], 0, n / 2, 1), Dims{n});
+            written[i] = cpu::contiguous_copy(expanded[i], expanded[i].dtype());
+          }
+          const Tensor expected = run(*op, written);
+          test::every_isa([&] { CHECK(same_bits(run(*op, expanded), expected)); });
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("values beside halves stay f32", "[elementwise][halves]") {
   // No half is 0.1; one operand or more is a value: a number, a tensor of one element, one that is expanded.
   const auto value = [](int kind, DType dtype, Dim n) {
