@@ -7,6 +7,7 @@
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
+#include "tests/effort.h"
 #include "tests/jit/gradients.h"
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
@@ -105,13 +106,13 @@ TEST_CASE("only what chooses by elements is refused", "[jit][differentiate]") {
 
 TEST_CASE("random programs of views and writes have the gradients of the tape", "[jit][differentiate]") {
   int right = 0;
-  for (unsigned seed = 0; seed < 4000; ++seed) {
+  for (unsigned seed = 0; seed < 4000; seed += kiln::testing::kEvery) {
     check_program(seed, expand_views(jit::testing::random_program(seed)), 1, &right);
   }
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 300; seed += kiln::testing::kEvery) {
     check_program(seed, expand_views(jit::testing::random_program(seed, 30)), 1, &right);
   }
-  CHECK(right > 2000);
+  CHECK(right > 2000 / kiln::testing::kEvery);
 }
 
 namespace {
@@ -157,13 +158,13 @@ TEST_CASE("a joint graph with symbols holds at other sizes", "[jit][differentiat
 
 TEST_CASE("random graphs of all ops have the gradients of the tape, to order 2", "[jit][differentiate]") {
   int right = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (unsigned seed = 0; seed < 600; seed += kiln::testing::kEvery) {
     const Graph graph = jit::testing::random_graph(seed, 6);
     const bool unset = std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                    [](const Node& node) { return leaves_elements_unset(*node.op); });
     if (!unset) check_program(seed, graph, 2, &right);
   }
-  CHECK(right > 100);
+  CHECK(right > 100 / kiln::testing::kEvery);
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include "tensor/levels/dual_level.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/random.h"
+#include "tests/effort.h"
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
 
@@ -53,7 +54,7 @@ bool leaves_elements_unset(const Op& op) { return op.name().find("empty") != std
 
 TEST_CASE("random programs run as executables, with writes and without", "[jit][executable]") {
   int written_over = 0;
-  for (unsigned seed = 0; seed < 2000; ++seed) {
+  for (unsigned seed = 0; seed < 2000; seed += kiln::testing::kEvery) {
     const Graph program = jit::testing::random_program(seed);
     INFO("seed " << seed);
     check_same(program, program);
@@ -68,12 +69,12 @@ TEST_CASE("random programs run as executables, with writes and without", "[jit][
       if (error.kind() != ErrorKind::Capture) throw;
     }
   }
-  CHECK(written_over > 500);
+  CHECK(written_over > 500 / kiln::testing::kEvery);
 }
 
 TEST_CASE("random graphs of all ops run as executables", "[jit][executable]") {
   int compared = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 300; seed += kiln::testing::kEvery) {
     const Graph graph = jit::testing::random_graph(seed, 8);
     if (has_op(graph, leaves_elements_unset)) continue;
     const std::vector<Tensor> arguments = jit::testing::arguments_of(graph);
@@ -97,7 +98,7 @@ TEST_CASE("random graphs of all ops run as executables", "[jit][executable]") {
       }
     }
   }
-  CHECK(compared > 300);
+  CHECK(compared > 300 / kiln::testing::kEvery);
 }
 
 TEST_CASE("an executable runs every op, absent operands and all", "[jit][executable]") {

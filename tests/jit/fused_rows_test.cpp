@@ -9,6 +9,7 @@
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "jit/verify.h"
+#include "tests/effort.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
@@ -396,7 +397,7 @@ std::vector<Tensor> noise_for(const Graph& graph, const SymbolValues& symbols, u
 
 TEST_CASE("random programs with short rows compiled give the bits of their ops", "[jit][fused]") {
   int side_by_side = 0;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < 150; seed += kEvery) {
     static constexpr Dim kLengths[] = {1, 2, 10, 16, 31, 33, 63};
     const Graph graph = RowProgram(seed + 1000, kLengths[seed % std::size(kLengths)]).run();
     const FusedGraph fused = fuse(graph);
@@ -411,12 +412,12 @@ TEST_CASE("random programs with short rows compiled give the bits of their ops",
       check_same(graph, fused, noise_for(graph, symbols, seed));
     }
   }
-  CHECK(side_by_side > 10);
+  CHECK(side_by_side > 10 / kEvery);
 }
 
 TEST_CASE("random programs with reductions compiled give the bits of their ops", "[jit][fused]") {
   int with_rows = 0, with_columns = 0;
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (unsigned seed = 0; seed < 200; seed += kEvery) {
     const Graph graph = RowProgram(seed).run();
     verify(graph, "the test");
     const FusedGraph fused = fuse(graph);
@@ -430,8 +431,8 @@ TEST_CASE("random programs with reductions compiled give the bits of their ops",
       check_same(graph, fused, noise_for(graph, symbols, seed));
     }
   }
-  CHECK(with_rows > 40);
-  CHECK(with_columns > 40);
+  CHECK(with_rows > 40 / kEvery);
+  CHECK(with_columns > 40 / kEvery);
 }
 
 TEST_CASE("what is found along rows is a kernel with what computes it", "[jit][fused]") {
