@@ -12,8 +12,7 @@ namespace kiln::cpu::KILN_ISA {
 // acc[i] takes rows[0][i], rows[1][i], … in turn, from what it holds on or, where it starts, from nothing.
 // What will be wanted next lies `ahead` elements further.
 template <class C, int kRows, bool kStarts = false, class T, class P>
-[[gnu::noinline]] void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count,
-                               std::int64_t ahead = 0) {
+void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
   using Vector = WideVector<T>;
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   std::int64_t i = 0;
@@ -82,8 +81,8 @@ class ColumnBlock {
     return f(LeafShape<0, 0, 0>());
   }
 
-  // The lanes congruent to `lane` modulo `step`, folded as the fixed order does it. Not inlined into itself.
-  [[gnu::noinline]] void fold_node(std::int64_t lane, int step, T* to, T* scratch) {
+  // The lanes congruent to `lane` modulo `step`, folded as the fixed order does it.
+  void fold_node(std::int64_t lane, int step, T* to, T* scratch) {
     if constexpr (Source::kInPlace) {
       if (step == leaf_step_) {
         return with_leaf(count_, [&](auto shape) { fold_leaf(shape, lane, to); });
@@ -98,7 +97,7 @@ class ColumnBlock {
 
   // Vector by vector.
   template <int kStep, int kLanes, int kRows>
-  [[gnu::noinline]] void fold_leaf(LeafShape<kStep, kLanes, kRows>, std::int64_t lane, T* to) {
+  void fold_leaf(LeafShape<kStep, kLanes, kRows>, std::int64_t lane, T* to) {
     using Row = decltype(source_.row(0, to));
     LeafRows<Row, kLanes, kRows> rows;
     bool whole = true;
@@ -118,31 +117,15 @@ class ColumnBlock {
   };
   template <bool kWhole, class Rows>
   void fold_rows(const Rows& rows, T* to) {
-    if (width_ < kWidth) return fold_narrow(rows, to);
-    // The last vector may begin before the one ahead of it ends.
-    for (std::int64_t i = 0; i < width_; i += kWidth) {
-      const std::int64_t at = std::min(i, width_ - kWidth);
+    constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
+    std::int64_t i = 0;
+    for (; i + kWidth <= width_; i += kWidth) {
       const auto result =
-          fold_rows_at<kWhole, WideVector<T>>(rows, [&](auto row) { return load_wide<T>(row + at); });
-      std::memcpy(to + at, &result, sizeof result);
+          fold_rows_at<kWhole, WideVector<T>>(rows, [&](auto row) { return load_wide<T>(row + i); });
+      std::memcpy(to + i, &result, sizeof result);
     }
-  }
-  // Fewer outputs than a vector has elements, one by one.
-  template <class Row, int kLanes, int kRows>
-  [[gnu::noinline]] void fold_narrow(const LeafRows<Row, kLanes, kRows>& rows, T* to) {
-    for (std::int64_t i = 0; i < width_; ++i) {
-      T lanes[kLanes];
-#pragma GCC unroll 1
-      for (int l = 0; l < kLanes; ++l) {
-        lanes[l] = C::template identity<T>();
-        for (int k = 0; k < rows.counts[l]; ++k)
-          lanes[l] = C::apply(lanes[l], static_cast<T>(widen(rows.at[l][k][i])));
-      }
-#pragma GCC unroll 1
-      for (int half = kLanes / 2; half >= 1; half /= 2)
-        for (int l = 0; l < half; ++l) lanes[l] = C::apply(lanes[l], lanes[l + half]);
-      to[i] = lanes[0];
-    }
+    for (; i < width_; ++i)
+      to[i] = fold_rows_at<kWhole, T>(rows, [&](auto row) { return static_cast<T>(widen(row[i])); });
   }
   template <bool kWhole, class V, class Row, int kLanes, int kRows, class Load>
   [[gnu::always_inline]] static V fold_rows_at(const LeafRows<Row, kLanes, kRows>& rows, const Load& load) {
@@ -172,8 +155,6 @@ class ColumnBlock {
     for (; r < count_; r += step) combine<C>(to, row(r, 0), width_);
   }
   auto row(std::int64_t r, int k) const { return source_.row(r, buffers_ + k * width_); }
-
-  static constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
 
   const Source& source_;
   std::int64_t count_;

@@ -15,28 +15,25 @@ class Results {
   using All = Lanes<C, T>;
   using Vector = typename All::Vector;
   explicit Results(Out* to) : to_(to) {}
-  ~Results() { fold_each(); }
+  ~Results() {
+    for (int k = 0; k < pending_; ++k) *to_++ = static_cast<Out>(All::fold_vector(vectors_[k]));
+  }
   void add(const Vector& lanes) {
     vectors_[pending_++] = lanes;
-    if (pending_ == All::kWidth) fold_all();
+    if (pending_ < All::kWidth) return;
+    pending_ = 0;
+    T results[All::kWidth];
+    if constexpr (sizeof(T) >= 4) {
+      const Vector all = All::fold_vectors(vectors_);
+      std::memcpy(results, &all, sizeof all);
+    } else {
+      for (int k = 0; k < All::kWidth; ++k) results[k] = All::fold_vector(vectors_[k]);
+    }
+    for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
+    to_ += All::kWidth;
   }
 
  private:
-  // Out of line: their code is long, and what fills the vectors is compiled in many forms.
-  [[gnu::noinline]] void fold_all() {
-    if constexpr (sizeof(T) < 4) return fold_each();
-    const Vector all = All::fold_vectors(vectors_);
-    T results[All::kWidth];
-    std::memcpy(results, &all, sizeof all);
-    for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
-    to_ += All::kWidth;
-    pending_ = 0;
-  }
-  [[gnu::noinline]] void fold_each() {
-    for (int k = 0; k < pending_; ++k) *to_++ = static_cast<Out>(All::fold_vector(vectors_[k]));
-    pending_ = 0;
-  }
-
   Out* to_;
   int pending_ = 0;
   Vector vectors_[All::kWidth];
