@@ -1,5 +1,6 @@
 #include "tensor/cpu/elementwise.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -98,17 +99,19 @@ bool holds(DType dtype, std::int64_t value) {
   return result;
 }
 
-// What the elements of blocks are, and the kernel for it.
+bool is_narrow(DType dtype) { return static_cast<int>(dtype) < kNarrowCount; }
+bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+// What the elements of blocks are, and the kernels for it.
 struct Form {
   DType element;
   const BlockKernel* kernels;  // by the operands that are one value
-  bool is_half() const { return element == DType::F16 || element == DType::BF16; }
 };
 
-Form form_of(const ElementwiseJob& job, DType element) {
+Form form_in(const ElementwiseJob& job, DType element) {
   return {element, job.kernels[static_cast<int>(element)]};
 }
-Form form_of_compute(const ElementwiseJob& job) { return form_of(job, element_of(job.compute)); }
+Form form_of_compute(const ElementwiseJob& job) { return form_in(job, element_of(job.compute)); }
 
 // The dtype of the first operand that is no mask.
 std::optional<DType> first_dtype(std::span<const Operand> operands) {
@@ -117,34 +120,25 @@ std::optional<DType> first_dtype(std::span<const Operand> operands) {
   return std::nullopt;
 }
 
-// Operands of one narrow dtype, and single values that it holds, are not converted.
-bool fits_narrow(DType dtype, std::span<const Operand> operands) {
-  if (static_cast<int>(dtype) >= kNarrowCount) return false;
-  for (const Operand& operand : operands) {
-    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
-    if (operand.tensor->numel() != 1 || is_float(operand.tensor->dtype()) ||
-        !holds(dtype, integer_value(*operand.tensor)))
-      return false;
-  }
-  return true;
+// Is everything of one dtype but for single values, which kernels of halves take as f32 and those of narrow
+// integers where the dtype has them?
+bool all_fit(DType dtype, std::span<const Operand> operands) {
+  const auto fits = [dtype](const Operand& operand) {
+    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) return true;
+    const Tensor& x = *operand.tensor;
+    if (x.numel() != 1) return false;
+    return is_half(dtype) || (!is_float(x.dtype()) && holds(dtype, integer_value(x)));
+  };
+  return std::all_of(operands.begin(), operands.end(), fits);
 }
 
-// Operands of one dtype of halves, and single values, are converted by the kernel.
-bool fits_half(DType dtype, std::span<const Operand> operands) {
-  if (dtype != DType::F16 && dtype != DType::BF16) return false;
-  for (const Operand& operand : operands) {
-    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) continue;
-    if (operand.tensor->numel() != 1) return false;
-  }
-  return true;
-}
-
-Form form_of(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+// Without conversions before the kernel, where it has such a form.
+Form choose_form(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   const DType dtype = job.predicate ? first_dtype(operands).value_or(output.dtype()) : output.dtype();
-  const bool fits = (job.compute == Compute::I32 && fits_narrow(dtype, operands)) ||
-                    (job.compute == Compute::F32 && fits_half(dtype, operands));
-  const Form form = form_of(job, dtype);
-  return fits && form.kernels[0] != nullptr ? form : form_of_compute(job);
+  const Form form = form_in(job, dtype);
+  const bool stands_for =
+      (job.compute == Compute::I32 && is_narrow(dtype)) || (job.compute == Compute::F32 && is_half(dtype));
+  return stands_for && form.kernels[0] != nullptr && all_fit(dtype, operands) ? form : form_of_compute(job);
 }
 
 // One run over one space: what all threads share.
@@ -181,7 +175,7 @@ class Run {
   // That for the operands which are values, if there is such a kernel.
   void choose_kernel() {
     values_ = which_are_values();
-    if (form_.is_half() && form_.kernels[values_] == nullptr) {
+    if (is_half(form_.element) && form_.kernels[values_] == nullptr) {
       form_ = form_of_compute(job_);
       values_ = which_are_values();
     }
@@ -194,7 +188,7 @@ class Run {
       const Operand& operand = operands_[i];
       if (operand.as_bool) continue;
       const bool is_value = operand.tensor == nullptr || space_.is_constant(static_cast<int>(i) + 1) ||
-                            (form_.is_half() && operand.tensor->dtype() != form_.element);
+                            (is_half(form_.element) && operand.tensor->dtype() != form_.element);
       if (is_value) values |= 1U << i;
     }
     return values;
@@ -237,7 +231,7 @@ class Run {
     if ((values_ >> index & 1U) == 0) return;
     const auto at = static_cast<std::size_t>(index);
     inputs_[at].access = Access::Value;
-    if (form_.is_half()) {
+    if (is_half(form_.element)) {
       spread_float(operands_[at], value_bytes_[at]);
     } else {
       spread(at, value_bytes_[at], 1);
@@ -250,9 +244,9 @@ class Run {
     bool converts = !all_direct_;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Access access = inputs_[i].access;
-      all_direct_ = all_direct_ && (access == Access::Direct || access == Access::Value);
-      converts =
-          converts || (access != Access::Direct && access != Access::Value && access != Access::Constant);
+      const bool as_it_is = access == Access::Direct || access == Access::Value;
+      all_direct_ = all_direct_ && as_it_is;
+      converts = converts || (!as_it_is && access != Access::Constant);
     }
     block_ = form_.element == DType::F32 && converts
                  ? kFloatBlock
@@ -263,7 +257,7 @@ class Run {
   // else null.
   BlockKernel kernel_of_rows() const {
     constexpr std::int64_t kLongRow = 512;  // bytes; what meets shorter ones takes less when it is spread
-    if (form_.is_half() || operands_.size() != 2 || output_.access != Access::Direct) return nullptr;
+    if (is_half(form_.element) || operands_.size() != 2 || output_.access != Access::Direct) return nullptr;
     const auto width = static_cast<std::int64_t>(size_of(form_.element));
     if (space_.sizes().size() < 2 || space_.inner() * width < kLongRow) return nullptr;
     unsigned values = 0;
@@ -392,8 +386,7 @@ class Run {
     const Stream& input = inputs_[index];
     const Tensor* const tensor = operands_[index].tensor;
     if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
-    if (input.same_type || static_cast<int>(form_.element) >= kNarrowCount)
-      return input.load(input.data, 0, block, n);
+    if (input.same_type || !is_narrow(form_.element)) return input.load(input.data, 0, block, n);
     const std::int64_t value = integer_value(*tensor);
     with_element(form_.element,
                  [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(block), n, static_cast<T>(value)); });
@@ -581,7 +574,7 @@ DType element_of(Compute compute) {
 
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   if (output.numel() == 0) return 0;
-  const Form form = form_of(job, operands, output);
+  const Form form = choose_form(job, operands, output);
   if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
   Operand aligned[kMostOperands];
   Tensor copies[kMostOperands];

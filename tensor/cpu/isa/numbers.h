@@ -18,6 +18,8 @@ struct NumberInstructions {};
 
 #if defined(__AVX512F__)
 
+inline bool is_any(unsigned nans) { return nans != 0; }
+
 // With a mask of all lanes: without one, GCC 12 takes the operand for masked lanes for uninitialized.
 template <>
 struct NumberInstructions<float> {
@@ -26,7 +28,6 @@ struct NumberInstructions<float> {
   static Register greater(Register a, Register b) { return _mm512_maskz_max_ps(0xffff, a, b); }
   static Register less(Register a, Register b) { return _mm512_maskz_min_ps(0xffff, a, b); }
   static Nans unordered(Register a, Register b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-  static bool any(Nans nans) { return nans != 0; }
 };
 template <>
 struct NumberInstructions<double> {
@@ -35,10 +36,11 @@ struct NumberInstructions<double> {
   static Register greater(Register a, Register b) { return _mm512_maskz_max_pd(0xff, a, b); }
   static Register less(Register a, Register b) { return _mm512_maskz_min_pd(0xff, a, b); }
   static Nans unordered(Register a, Register b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
-  static bool any(Nans nans) { return nans != 0; }
 };
 
 #elif defined(__AVX2__)
+
+inline bool is_any(__m256i nans) { return _mm256_movemask_epi8(nans) != 0; }
 
 template <>
 struct NumberInstructions<float> {
@@ -49,7 +51,6 @@ struct NumberInstructions<float> {
   static Nans unordered(Register a, Register b) {
     return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q));
   }
-  static bool any(Nans nans) { return _mm256_movemask_epi8(nans) != 0; }
 };
 template <>
 struct NumberInstructions<double> {
@@ -60,7 +61,6 @@ struct NumberInstructions<double> {
   static Nans unordered(Register a, Register b) {
     return _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q));
   }
-  static bool any(Nans nans) { return _mm256_movemask_epi8(nans) != 0; }
 };
 
 #endif
@@ -85,7 +85,7 @@ class Nans {
     using Register = typename Instructions::Register;
     seen_ |= Instructions::unordered(reinterpret_cast<Register>(a), reinterpret_cast<Register>(b));
   }
-  bool any() const { return Instructions::any(seen_); }
+  bool any() const { return is_any(seen_); }
 
  private:
   using Instructions = NumberInstructions<T>;
