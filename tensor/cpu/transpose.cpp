@@ -88,9 +88,10 @@ int crossing_dim(const Space& space) {
 
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {
   constexpr std::int64_t kGrain = 32768;
-  const std::int64_t rows = transpose_rows(item), columns = transpose_columns(item);
-  const auto kernel = transpose_kernels().of_size[std::countr_zero(static_cast<std::uint64_t>(item))];
   const bool streaming = space.numel() * item > kStreamingBytes;
+  const std::int64_t rows = streaming ? streamed_rows(item) : transpose_rows(item);
+  const std::int64_t columns = transpose_columns(item);
+  const auto kernel = transpose_kernels().of_size[std::countr_zero(static_cast<std::uint64_t>(item))];
   const Crossing crossing(space, dim, space.sizes().size() - 1, rows, columns);
   crossing.each_block(std::max<std::int64_t>(1, kGrain / (rows * columns)),
                       [&](std::int64_t from_place, std::int64_t to_place, std::int64_t r, std::int64_t c) {

@@ -21,7 +21,7 @@ bool is_transposed(const Tensor& result, const Tensor& x) {
 }  // namespace
 
 TEST_CASE("transposed copies have each element in its place, squares and edges", "[copy]") {
-  // A block is 64 bytes of rows by 256 or 512 bytes of columns; squares have 4 to 16 elements a side.
+  // A block is 64 or 128 bytes of rows by 256 or 512 bytes of columns; squares have 4 to 16 elements a side.
   const Dims shapes[] = {{1, 8, 8},    {1, 64, 256}, {1, 65, 257}, {2, 9, 23},   {1, 130, 16},
                          {3, 31, 129}, {1, 16, 300}, {1, 7, 40},   {1, 15, 513}, {1, 200, 33}};
   test::every_isa([&] {
@@ -56,11 +56,16 @@ TEST_CASE("copies of runs in another order have each element in its place", "[co
 }
 
 TEST_CASE("transposed copies of large matrices, aligned and not", "[copy]") {
-  test::every_isa([] {
-    for (const Dims& shape :
-         {Dims{1, 1536, 1408}, Dims{1, 1537, 1409}}) {  // more than what is kept in caches
-      const Tensor x = make({1, shape[2], shape[1]}, DType::F32, [](std::int64_t i) { return i % 65521; });
-      CHECK(is_transposed(cpu::contiguous_copy(ops::transpose(x, 1, 2), DType::F32), x));
+  // More than what is kept in caches: lines of the result are whole, with rows left over, or are not.
+  const std::pair<DType, Dims> cases[] = {{DType::F32, {1, 1536, 1408}},
+                                          {DType::F32, {1, 1501, 1408}},
+                                          {DType::F32, {1, 1537, 1409}},
+                                          {DType::I64, {3, 491, 776}}};
+  test::every_isa([&] {
+    for (const auto& [dtype, shape] : cases) {
+      CAPTURE(name(dtype), shape[0], shape[1], shape[2]);
+      const Tensor x = make({shape[0], shape[2], shape[1]}, dtype, [](std::int64_t i) { return i % 65521; });
+      CHECK(is_transposed(cpu::contiguous_copy(ops::transpose(x, 1, 2), dtype), x));
     }
   });
 }

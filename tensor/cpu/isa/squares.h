@@ -5,66 +5,72 @@
 #include <cstdint>
 #include <utility>
 
+#include "tensor/cpu/isa/lanes.h"
+
 namespace kiln::cpu::KILN_ISA {
 
-typedef std::uint32_t Words __attribute__((vector_size(32)));
-typedef std::uint64_t Doubles __attribute__((vector_size(32)));
+// As many elements side by side as there are rows to spare at the edges.
+inline constexpr int kSquareBytes = kVectorBytes < 32 ? kVectorBytes : 32;
+typedef std::uint32_t Words __attribute__((vector_size(kSquareBytes)));
+typedef std::uint64_t Doubles __attribute__((vector_size(kSquareBytes)));
 typedef std::uint8_t Bytes __attribute__((vector_size(16)));
 typedef std::uint16_t Shorts __attribute__((vector_size(16)));
 
-// Neighbouring rows are interleaved, then pairs of their elements, then halves: one instruction each.
-inline void transpose_square(Words (&row)[8]) {
-  Words a[8], b[8];
-  for (int i = 0; i < 8; i += 2) {
-    a[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-    a[i + 1] = __builtin_shufflevector(row[i], row[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-  }
-  for (int i = 0; i < 8; i += 4) {
-    for (int k = 0; k < 2; ++k) {
-      b[i + 2 * k] = __builtin_shufflevector(a[i + k], a[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-      b[i + 2 * k + 1] = __builtin_shufflevector(a[i + k], a[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-  }
-  for (int k = 0; k < 4; ++k) {
-    row[k] = __builtin_shufflevector(b[k], b[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    row[k + 4] = __builtin_shufflevector(b[k], b[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-  }
+// Vectors are lanes of 128 bits, within which elements move in one instruction that takes one cycle, and
+// which move as a whole in another; kLane elements of kSide are one.
+
+// The lower or the upper halves of the lanes of two vectors, one element of each in turns.
+template <int kSide, int kLane, int kUpper, class V, int... kAt>
+[[gnu::always_inline]] inline V interleave(V a, V b, std::integer_sequence<int, kAt...>) {
+  return __builtin_shufflevector(
+      a, b, (kAt / kLane * kLane + kUpper * kLane / 2 + kAt % kLane / 2 + kAt % 2 * kSide)...);
 }
-inline void transpose_square(Doubles (&row)[4]) {
-  Doubles a[4];
-  for (int i = 0; i < 4; i += 2) {
-    a[i] = __builtin_shufflevector(row[i], row[i + 1], 0, 4, 2, 6);
-    a[i + 1] = __builtin_shufflevector(row[i], row[i + 1], 1, 5, 3, 7);
-  }
-  for (int k = 0; k < 2; ++k) {
-    row[k] = __builtin_shufflevector(a[k], a[k + 2], 0, 1, 4, 5);
-    row[k + 2] = __builtin_shufflevector(a[k], a[k + 2], 2, 3, 6, 7);
-  }
+// The lanes of two vectors at even or at odd places.
+template <int kSide, int kLane, int kOdd, class V, int... kAt>
+[[gnu::always_inline]] inline V every_other_lane(V a, V b, std::integer_sequence<int, kAt...>) {
+  return __builtin_shufflevector(a, b,
+                                 ((2 * (kAt / kLane) + kOdd) * kLane % kSide + kAt % kLane +
+                                  (2 * (kAt / kLane) * kLane >= kSide ? kSide : 0))...);
 }
 
-// The lower or the upper halves of two vectors of kSide elements, one element of each in turns.
-template <int kSide, int kFirst, class V, int... kAt>
-[[gnu::always_inline]] inline V interleave(V a, V b, std::integer_sequence<int, kAt...>) {
-  return __builtin_shufflevector(a, b, (kFirst + kAt / 2 + kAt % 2 * kSide)...);
-}
-// Interleaving the first half of the rows with the second moves each bit of an element's row and column by
-// one place: as often as there are bits of a column, and they have changed places.
-template <int kSide, class V>
-[[gnu::always_inline]] inline void interleave_rows(V (&row)[kSide]) {
+// Interleaving the first half of some rows with the second moves each bit of an element's row and column by
+// one place: as often as there are bits of a column, and they have changed places. Taking every other lane of
+// neighbours moves them the other way. So elements change places within kLane rows first, then lanes with
+// rows.
+template <class V, int kSide>
+[[gnu::always_inline]] inline void transpose_square(V (&row)[kSide]) {
+  constexpr int kLane = 16 / (sizeof(V) / kSide), kLanes = kSide / kLane;
   constexpr std::make_integer_sequence<int, kSide> kAll;
 #pragma GCC unroll 4
-  for (int bit = 1; bit < kSide; bit *= 2) {
+  for (int bit = 1; bit < kLane; bit *= 2) {
     V next[kSide];
 #pragma GCC unroll 8
-    for (int i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = interleave<kSide, 0>(row[i], row[i + kSide / 2], kAll);
-      next[2 * i + 1] = interleave<kSide, kSide / 2>(row[i], row[i + kSide / 2], kAll);
+    for (int first = 0; first < kSide; first += kLane) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kLane / 2; ++i) {
+        const V a = row[first + i], b = row[first + i + kLane / 2];
+        next[first + 2 * i] = interleave<kSide, kLane, 0>(a, b, kAll);
+        next[first + 2 * i + 1] = interleave<kSide, kLane, 1>(a, b, kAll);
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kSide; ++i) row[i] = next[i];
+  }
+#pragma GCC unroll 4
+  for (int bit = 1; bit < kLanes; bit *= 2) {
+    V next[kSide];
+#pragma GCC unroll 8
+    for (int k = 0; k < kLane; ++k) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kLanes / 2; ++i) {
+        const V a = row[2 * i * kLane + k], b = row[(2 * i + 1) * kLane + k];
+        next[i * kLane + k] = every_other_lane<kSide, kLane, 0>(a, b, kAll);
+        next[(i + kLanes / 2) * kLane + k] = every_other_lane<kSide, kLane, 1>(a, b, kAll);
+      }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kSide; ++i) row[i] = next[i];
   }
 }
-inline void transpose_square(Shorts (&row)[8]) { interleave_rows(row); }
-inline void transpose_square(Bytes (&row)[16]) { interleave_rows(row); }
 
 }  // namespace kiln::cpu::KILN_ISA
