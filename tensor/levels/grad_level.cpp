@@ -46,9 +46,10 @@ Tensor GradLevel::lift(const Tensor& x) const {
 Tensors GradLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   SmallVector<Tensor, 4> lifted;
   for (const Tensor& input : inputs) lifted.push_back(lift(input));
+  const bool records = tape::sees(lifted);
   // Also where nothing is recorded: a body may give views, which must be views of this level.
-  if (op.vjp.missing == kComposite) return run_body(op, lifted, attrs);
-  return tape::sees(lifted) ? tape::bind(op, lifted, attrs) : compute(op, lifted, attrs);
+  if (op.vjp.missing == kComposite && (records || !op.has_kernel())) return run_body(op, lifted, attrs);
+  return records ? tape::bind(op, lifted, attrs) : compute(op, lifted, attrs);
 }
 
 Tensor GradLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) {
