@@ -13,6 +13,7 @@ namespace kiln::cpu {
 // Every tensor is contiguous: full ones [rows, size], per-row ones [rows] and per-column ones [size]. Per-row
 // tensors hold accumulators (f32 for halves), the others elements of one float dtype. Absent ones are null.
 struct RowJob {
+  std::int64_t rows = 0;
   std::int64_t size = 0;            // elements of a row, >= 1
   const std::byte* in[2] = {};      // full: x, or the gradient and then x or y
   const std::byte* column[2] = {};  // per column: weight, bias
@@ -57,7 +58,6 @@ using NormColumnsKernel = void (*)(const NormColumnsJob& job, std::int64_t begin
 // cache.
 struct NormLanesJob {
   RowJob rows;                   // of the gradient's program
-  std::int64_t count = 0;        // rows
   std::int64_t blocks = 0;       // of rows
   std::byte* lanes = nullptr;    // accumulators [blocks, kReductionLanes, 2, size]
   std::byte* results = nullptr;  // accumulators [2, size, blocks]

@@ -81,13 +81,12 @@ std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& 
 struct RowInputs {
   cpu::RowJob job;
   Tensor kept[4];
-  std::int64_t rows = 0;
 
   RowInputs(Inputs full, Inputs columns, const Attrs& attrs) {
     const DType dtype = full[0].dtype();
     job.size = count_elements(attrs.get<Dims>("normalized_shape"));
     job.epsilon = epsilon_of(attrs, dtype);
-    rows = full[0].numel() / job.size;
+    job.rows = full[0].numel() / job.size;
     for (std::size_t i = 0; i < full.size(); ++i) {
       kept[i] = ops::dense(full[i], dtype);
       job.in[i] = kept[i].raw();
@@ -105,7 +104,7 @@ Tensors norm(const Op&, Inputs in, const Attrs& attrs) {
   RowInputs rows(in.first(1), in.subspan(1), attrs);
   const Tensor y = Tensor::empty(in[0].sizes(), in[0].dtype(), in[0].device());
   rows.job.out = y.raw_writable();
-  ops::run_rows(kProgram, y.dtype(), rows.job, rows.rows);
+  ops::run_rows(kProgram, y.dtype(), rows.job);
   return {y};
 }
 
@@ -154,15 +153,15 @@ std::vector<TensorType> infer_norm_backward(std::span<const TensorType> in, cons
 // The gradient by x, and the sums over rows that weight and bias take, [2, size].
 Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
   cpu::RowJob& job = rows.job;
-  if (ops::sums_by_lanes(rows.rows, job.size)) return ops::run_norm_backward(program, dtype, job, rows.rows);
-  const Dim sizes[] = {2, rows.rows};
+  if (ops::sums_by_lanes(job.rows, job.size)) return ops::run_norm_backward(program, dtype, job);
+  const Dim sizes[] = {2, job.rows};
   const Tensor stats = Tensor::empty(sizes, cpu::accumulator_of(dtype));
   std::byte* memory = stats.raw_writable();
   if (program == RowProgram::LayerNormBackward) job.row_out[0] = memory;
-  job.row_out[1] = memory + rows.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
-  ops::run_rows(program, dtype, job, rows.rows);
+  job.row_out[1] = memory + job.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
+  ops::run_rows(program, dtype, job);
   cpu::NormColumnsJob columns;
-  columns.rows = rows.rows;
+  columns.rows = job.rows;
   columns.size = job.size;
   columns.gradient = job.in[0];
   columns.x = job.in[1];
@@ -178,7 +177,7 @@ Tensors norm_backward(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor dx = Tensor::empty(in[1].sizes(), dtype, in[1].device());
   rows.job.out = dx.raw_writable();
   if (!attrs.get<bool>("affine")) {
-    ops::run_rows(kProgram, dtype, rows.job, rows.rows);
+    ops::run_rows(kProgram, dtype, rows.job);
     const Tensor none = Tensor::empty(Dims{0}, dtype, dx.device());
     return {dx, none, none};
   }

@@ -42,10 +42,10 @@ std::int64_t row_grain(std::int64_t size) { return std::max<std::int64_t>(1, 409
 
 }  // namespace
 
-void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job, std::int64_t rows) {
-  if (rows == 0 || job.size == 0) return;
+void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job) {
+  if (job.rows == 0 || job.size == 0) return;
   const cpu::RowKernel kernel = cpu::row_kernels().program[static_cast<int>(program)][float_index(dtype)];
-  parallel_for(rows, row_grain(job.size),
+  parallel_for(job.rows, row_grain(job.size),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
 }
 
@@ -94,8 +94,8 @@ bool sums_by_lanes(std::int64_t rows, std::int64_t size) {
   return rows >= 8 * kReductionLanes && size >= 256 && size <= 16384;
 }
 
-Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows, std::int64_t count) {
-  cpu::NormLanesJob job{.rows = rows, .count = count, .blocks = reduction_blocks(count)};
+Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows) {
+  cpu::NormLanesJob job{.rows = rows, .blocks = reduction_blocks(rows.rows)};
   const DType wide = cpu::accumulator_of(dtype);
   const Dim partial[] = {2, rows.size, job.blocks}, whole[] = {job.blocks, kReductionLanes, 2, rows.size};
   const Tensor partials = Tensor::empty(partial, wide), lanes = Tensor::empty(whole, wide);

@@ -12,7 +12,7 @@ Tensor rows_along(const Tensor& x, int dim);
 Tensor rows_back(const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
-void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job, std::int64_t rows);
+void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job);
 // softmax (or its logarithm) along the middle of a contiguous float tensor, as it were [matrices, count,
 // columns].
 // `softmax_tile`: the columns that are computed together.
@@ -27,6 +27,6 @@ Tensor column_sums(cpu::NormColumnsJob job, DType dtype);
 
 // The gradient of a norm by x (`program`) and the same sums in one pass, where that is the faster way.
 bool sums_by_lanes(std::int64_t rows, std::int64_t size);
-Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows, std::int64_t count);
+Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows);
 
 }  // namespace kiln::ops

@@ -30,7 +30,8 @@ Tensor along(RowProgram program, Inputs in, int dim, Dim queries = 1) {
   const Tensor result = Tensor::empty(rows[0].sizes(), dtype, in[0].device());
   if (result.numel() == 0) return Tensor::empty(in[0].sizes(), dtype, in[0].device());
   job.out = result.raw_writable();
-  ops::run_rows(program, dtype, job, result.numel() / job.size);
+  job.rows = result.numel() / job.size;
+  ops::run_rows(program, dtype, job);
   return ops::rows_back(result, dim);
 }
 
