@@ -258,8 +258,8 @@ struct Op {
   int id = 0;                                   // position in the table
 
   std::string_view name() const { return signature.name; }
-  // Is there more than the body? A kernel gives new tensors, where a body may give views.
-  bool has_kernel() const { return eager != decompose; }
+  // Is `eager` more than the body? It gives new tensors then, where a body may give views.
+  bool has_kernel() const { return decompose != nullptr && eager != decompose; }
   bool has(Trait trait) const { return (traits & trait) != 0; }
   // Does the `_` form change what its first input is, by its layout or its storage, and no element?
   bool rebinds() const { return has(kMetadataWrite) || has(kStorageWrite); }

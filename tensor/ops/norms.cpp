@@ -1,6 +1,7 @@
 // Owns normalization over the last dimensions: layer_norm and rms_norm as kernels with their derivatives'.
 #include <limits>
 
+#include "tensor/cpu/copy.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
@@ -178,15 +179,15 @@ Tensors norm_backward(const Op&, Inputs in, const Attrs& attrs) {
   rows.job.out = dx.raw_writable();
   if (!attrs.get<bool>("affine")) {
     ops::run_rows(kProgram, dtype, rows.job);
-    const Tensor none = Tensor::empty(Dims{0}, dtype, dx.device());
-    return {dx, none, none};
+    const auto none = [&] { return Tensor::empty(Dims{0}, dtype, dx.device()); };
+    return {dx, none(), none()};
   }
   const Tensor sums = sums_over_rows(kProgram, dtype, rows);
   const Dims& shape = attrs.get<Dims>("normalized_shape");
   Tensors gradients{dx};
   for (const std::int64_t half : {0, 1}) {
     const Layout layout{shape, contiguous_strides(shape), sums.offset() + half * rows.job.size};
-    gradients.push_back(ops::cast(Tensor::alias(sums, layout), dtype));
+    gradients.push_back(cpu::contiguous_copy(Tensor::alias(sums, layout), dtype));  // each its own memory
   }
   return gradients;
 }

@@ -2,6 +2,7 @@
 // central differences, batching against loop-and-stack, bodies against kernels, types against results.
 #include <catch2/catch.hpp>
 
+#include "tensor/cpu/copy.h"
 #include "tests/tensor/samples.h"
 
 using namespace kiln;
@@ -124,6 +125,24 @@ TEST_CASE("types inferred are the types computed", "[rules]") {
                       if (inferred[k].sizes[d] == -1) type.sizes[d] = -1;  // known only from the data
                   }
                   CHECK(inferred[k] == type);
+                }
+              });
+}
+
+TEST_CASE("kernels give each result memory of its own", "[rules]") {
+  // So where nothing is recorded they may stand for a body, whose results are what its ops make.
+  each_sample([](const Op& op) { return op.has_kernel(); },
+              [](const Op& op, const Sample& sample, const Attrs& attrs) {
+                for (const DType dtype : {DType::F64, DType::F32}) {
+                  std::vector<Tensor> inputs = sample.inputs;
+                  for (Tensor& input : inputs)
+                    if (input && is_float(input.dtype())) input = cpu::contiguous_copy(input, dtype);
+                  const Tensors outputs = run_eager(op, inputs, attrs);
+                  for (std::size_t k = 0; k < outputs.size(); ++k) {
+                    INFO("output " << k);
+                    for (const Tensor& input : inputs) CHECK(!(input && shares_storage(outputs[k], input)));
+                    for (std::size_t j = 0; j < k; ++j) CHECK(!shares_storage(outputs[k], outputs[j]));
+                  }
                 }
               });
 }
