@@ -34,8 +34,9 @@ Kernel::Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr
     std::vector<cpu::BlockKernel>& called = called_.emplace_back();
     for (const Instruction& step : nest.body) {
       called.push_back(step.kind == Instruction::Kind::Apply
-                           ? cpu::kernel_table().rows[step.op->pointwise->row]
-                                                     [static_cast<int>(cpu::element_of(step.compute))][0]
+                           ? cpu::kernel_table()
+                                 .rows[step.op->pointwise->row]
+                                 .block[static_cast<int>(cpu::element_of(step.compute))][0]
                            : nullptr);
     }
   }

@@ -213,8 +213,8 @@ void copy(const Tensor& target, const Tensor& source) {
   Params params;
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};
-  RowKernels kernels{};
-  kernels[static_cast<int>(element_of(compute))][0] = identity;
+  OpKernels kernels;
+  kernels.block[static_cast<int>(element_of(compute))][0] = identity;
   run_elementwise({.kernels = kernels, .compute = compute, .params = &params}, {&operand, 1}, target);
 }
 

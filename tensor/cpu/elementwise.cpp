@@ -22,7 +22,6 @@ constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay
 constexpr std::int64_t kFloatBlock = 256;
 constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
-constexpr int kMostOperands = 3;
 
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
@@ -109,7 +108,7 @@ struct Form {
 };
 
 Form form_in(const ElementwiseJob& job, DType element) {
-  return {element, job.kernels[static_cast<int>(element)]};
+  return {element, job.kernels.block[static_cast<int>(element)]};
 }
 Form form_of_compute(const ElementwiseJob& job) { return form_in(job, element_of(job.compute)); }
 
@@ -158,7 +157,7 @@ class Run {
 
   unsigned operator()() {
     const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
-    const BlockKernel of_rows = kernel_of_rows();
+    const RowsKernel of_rows = kernel_of_rows();
     const std::int64_t count = space_.numel();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       return of_rows == nullptr ? piece(begin, end) : rows(begin, end, of_rows);
@@ -253,47 +252,57 @@ class Run {
                  : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
   }
 
-  // For two operands of which one is one element for each long row, while the other lies in memory as rows;
-  // else null.
-  BlockKernel kernel_of_rows() const {
-    constexpr std::int64_t kLongRow = 512;  // bytes; what meets shorter ones takes less when it is spread
-    if (is_half(form_.element) || operands_.size() != 2 || output_.access != Access::Direct) return nullptr;
-    const auto width = static_cast<std::int64_t>(size_of(form_.element));
-    if (space_.sizes().size() < 2 || space_.inner() * width < kLongRow) return nullptr;
+  // For operands of which the elements of a row lie together in memory, or are one and the same, while some
+  // of them do not go on from row to row; else null.
+  RowsKernel kernel_of_rows() const {
+    if (all_direct_ || output_.access != Access::Direct || space_.sizes().size() < 2) return nullptr;
     unsigned values = 0;
-    for (int i = 0; i < 2; ++i) {
-      if (!inputs_[static_cast<std::size_t>(i)].same_type || operands_[static_cast<std::size_t>(i)].as_bool)
-        return nullptr;
-      const Dim stride = space_.strides(i + 1).back();
-      if (stride == 0) values |= 1U << i;
-      if (stride != 0 && stride != 1) return nullptr;
+    bool repeats = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (!inputs_[i].same_type && inputs_[i].access != Access::Value) return nullptr;
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (strides.back() != 0 && strides.back() != 1) return nullptr;
+      if (strides.back() == 0) values |= 1U << i;
+      repeats = repeats || (strides.back() == 1 && strides[strides.size() - 2] == 0);
     }
-    return values == 0 ? nullptr : form_.kernels[values];
+    return pays_by_rows(repeats) ? job_.kernels.rows[static_cast<int>(form_.element)][values] : nullptr;
   }
-  // A call for each row, or for what of it lies in the piece: from row to row of a plane places move by
-  // steps.
-  unsigned rows(std::int64_t begin, std::int64_t end, BlockKernel kernel) const {
+  // Where rows fill a vector and few elements are left over, each of which takes as long as one, or where
+  // there are many. Others take less when what has to be is copied to a block, and least when that is one row
+  // again and again. Kernels of halves take whole vectors only.
+  bool pays_by_rows(bool repeats) const {
+    constexpr std::int64_t kLong = 512;
+    const auto width = static_cast<std::int64_t>(size_of(form_.element));
+    const std::int64_t vector = kWidestVector / std::min(width, output_.item), few = repeats ? 0 : 8;
+    const std::int64_t inner = space_.inner();
+    const bool is_long = inner * width >= kLong;
+    if (is_half(form_.element)) return inner % vector == 0 && (is_long || !repeats);
+    if (repeats && operands_.size() == 3) return is_long;
+    return inner >= vector && (inner % (vector / 2) <= few || is_long);
+  }
+  // Those of each plane at a time, or what of a row lies in the piece.
+  unsigned rows(std::int64_t begin, std::int64_t end, RowsKernel kernel) const {
     const std::int64_t inner = space_.inner();
     const std::size_t outer = space_.sizes().size() - 2;
-    std::byte* out = const_cast<std::byte*>(output_.data) + begin * output_.item;
+    const std::int64_t plane = space_.sizes()[outer];
     unsigned bad = 0;
     for (std::int64_t at = begin; at < end;) {
-      const std::byte* from[2];
-      std::int64_t step[2];
-      for (int i = 0; i < 2; ++i) {
-        const Stream& input = inputs_[static_cast<std::size_t>(i)];
-        from[i] = input.data + Walker(space_, i + 1, at).offset() * input.item;
-        step[i] = space_.strides(i + 1)[outer] * input.item;
+      OperandRows rows;
+      for (std::size_t i = 0; i < operands_.size(); ++i) {
+        const Stream& input = inputs_[i];
+        const int operand = static_cast<int>(i) + 1;
+        if (input.access == Access::Value) {
+          rows.in[i] = value_bytes_[i];
+        } else {
+          rows.in[i] = input.data + Walker(space_, operand, at).offset() * input.item;
+          rows.step[i] = space_.strides(operand)[outer] * input.item;
+        }
       }
-      const std::int64_t count = std::min(inner - at % inner, end - at);
-      const std::int64_t plane = space_.sizes()[outer];
-      std::int64_t left = count < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
-      for (; left > 0; --left, at += count, out += count * output_.item) {
-        const void* const in[] = {from[0], from[1]};
-        bad |= kernel(in, out, count, *job_.params);
-        from[0] += step[0];
-        from[1] += step[1];
-      }
+      rows.out = const_cast<std::byte*>(output_.data) + at * output_.item;
+      rows.n = std::min(inner - at % inner, end - at);
+      rows.count = rows.n < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
+      bad |= kernel(rows, *job_.params);
+      at += rows.count * rows.n;
     }
     return bad;
   }
@@ -432,8 +441,10 @@ class Run {
         input.load(from, 0, to, length);
       } else {
         const std::int64_t rows = std::min((end - at) / inner, space_.sizes()[outer] - place.place(outer));
-        input.load(from, space_.strides(static_cast<int>(index) + 1)[outer], values, rows);
-        repeat(values, rows, inner, to);
+        const Dim stride = space_.strides(static_cast<int>(index) + 1)[outer];
+        const bool as_it_is = input.same_type && stride == 1;
+        if (!as_it_is) input.load(from, stride, values, rows);
+        repeat(as_it_is ? from : values, rows, inner, to);
         length = rows * inner;
       }
       at += length;

@@ -17,7 +17,7 @@ struct Operand {
 };
 
 struct ElementwiseJob {
-  const RowKernels& kernels;
+  const OpKernels& kernels;
   Compute compute;
   bool predicate = false;  // the kernel gives bytes 0 or 1
   bool costly = false;     // some ten times the work of an addition: worth splitting sooner

@@ -2,6 +2,7 @@
 // tables.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tensor/cpu/isa.h"
@@ -15,6 +16,17 @@ namespace kiln::cpu {
 // the op is not defined for some element.
 using BlockKernel = unsigned (*)(const void* const* in, void* out, std::int64_t n, const Params& params);
 
+inline constexpr int kMostOperands = 3;
+// Rows of n elements, which lie one after the other in `out`; from one to the next operands move by `step`
+// bytes. Of an operand that is one value each row has its own.
+struct OperandRows {
+  const std::byte* in[kMostOperands] = {};
+  std::int64_t step[kMostOperands] = {};
+  std::byte* out = nullptr;
+  std::int64_t count = 1, n = 0;
+};
+using RowsKernel = unsigned (*)(const OperandRows& rows, const Params& params);
+
 inline constexpr int kMaxRows = 128;
 inline constexpr int kNarrowCount = 4;  // Bool, U8, I8 and I16 come first among the dtypes
 static_assert(static_cast<int>(DType::I16) == kNarrowCount - 1);
@@ -27,9 +39,12 @@ inline constexpr int kValueFloats = 16;    // as often it stands in memory, for 
 //   Bool, U8, I8, I16      what I32 gives, without conversions;
 //   F16, BF16              what F32 gives, converting in registers; values are kValueFloats elements of f32.
 // Null where there is none: masks are no values, and an instruction set may convert no halves.
-using RowKernels = BlockKernel[kDTypeCount][kValueSets];
+struct OpKernels {
+  BlockKernel block[kDTypeCount][kValueSets] = {};
+  RowsKernel rows[kDTypeCount][kValueSets] = {};  // halves take no values here
+};
 struct KernelTable {
-  RowKernels rows[kMaxRows] = {};
+  OpKernels rows[kMaxRows] = {};
 };
 
 // Moves n elements between places `stride` elements apart and a contiguous block.

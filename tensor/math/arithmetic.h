@@ -200,6 +200,7 @@ KILN_MATH T left_shift(T x, T amount, int bits, unsigned& bad) {
 }
 template <bool kInRange = false, class T>
 KILN_MATH T right_shift(T x, T amount, int bits, unsigned& bad) {
+  if (kInRange && kShiftsWords && bits == 8) return word_right(x, amount);
   if (kInRange && bits == 8) {  // of a negative number the bits that are 0 move
     const auto flipped = static_cast<unsigned char>(x < 0 ? 0xff : 0);
     const auto byte = static_cast<unsigned char>(static_cast<unsigned char>(x) ^ flipped);

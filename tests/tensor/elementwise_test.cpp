@@ -6,6 +6,7 @@
 #include "tensor/cpu/isa.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"
+#include "tests/effort.h"
 #include "tests/tensor/every_isa.h"
 #include "tests/tensor/scalar_reference.h"
 #include "tests/tensor/tensors.h"
@@ -250,6 +251,41 @@ TEST_CASE("operands that are one value give what they give written out", "[eleme
           }
           const Tensor expected = run(*op, written);
           test::every_isa([&] { CHECK(same_bits(run(*op, expanded), expected)); });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows that lie apart, that are one element and that repeat give what they give written out",
+          "[elementwise]") {
+  // Each operand as one of: part of longer rows, a column, rows that the middle dimension repeats, one row.
+  // The rows fill vectors, or leave few elements over, or many.
+  constexpr unsigned kForms = 4;
+  const auto formed = [](const Tensor& x, unsigned form) {
+    const Dims sizes{3, 5, x.size(2) / 2};
+    Tensor part = ops::narrow(x, 2, 1, sizes[2]);
+    if (form == 1) part = ops::narrow(part, 2, 0, 1);
+    if (form == 2) part = ops::narrow(part, 1, 0, 1);
+    if (form == 3) part = ops::select(ops::select(part, 0, 0), 0, 0);
+    return ops::expand(part, sizes);
+  };
+  unsigned drawn = 0;
+  for (const Op* op : pointwise_ops()) {
+    for (const DType dtype : kDTypes) {
+      for (const Dim n : {20, 64, 97, 544}) {
+        const std::vector<Tensor> inputs = operands(*op, dtype, Dims{3, 5, 2 * n});
+        if (!run(*op, inputs)) continue;
+        for (unsigned forms = 0; forms < 1U << 2 * inputs.size(); ++forms) {
+          if (drawn++ % kEvery != 0) continue;
+          INFO(op->signature.name << " " << name(dtype) << " " << n << ", forms " << forms);
+          std::vector<Tensor> apart = inputs, written = inputs;
+          for (std::size_t i = 0; i < inputs.size(); ++i) {
+            apart[i] = formed(inputs[i], forms >> 2 * i & (kForms - 1));
+            written[i] = cpu::contiguous_copy(apart[i], apart[i].dtype());
+          }
+          const Tensor expected = run(*op, written);
+          test::every_isa([&] { CHECK(same_bits(run(*op, apart), expected)); });
         }
       }
     }

@@ -46,6 +46,8 @@ void load(const void* source, std::int64_t stride, void* block, std::int64_t n) 
     for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[i]));
   } else if (stride == -1) {  // known to the compiler, it reverses vectors
     for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[-i]));
+  } else if (stride == 2) {  // or picks every other element of them
+    for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(widen(from[2 * i]));
   } else if (stride == 0) {
     const To value = convert<To>(widen(*from));
     for (std::int64_t i = 0; i < n; ++i) to[i] = value;

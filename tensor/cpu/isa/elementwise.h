@@ -141,7 +141,8 @@ template <class Op, class S>
 }
 
 template <class Op, class S>
-unsigned unary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+[[gnu::always_inline]] inline unsigned unary_row(const void* const* in, void* result, std::int64_t n,
+                                                 const Params& params) {
   using T = ArithmeticOf<S>;
   using R = StoredOf<Op, S>;
   unsigned unused = 0;
@@ -252,7 +253,8 @@ bool uniform_power(A x, B exponents, T* out, std::int64_t n) {
 
 // `kValues` has the bits of the operands that are one value.
 template <class Op, class S, unsigned kValues>
-unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+[[gnu::always_inline]] inline unsigned binary_row(const void* const* in, void* result, std::int64_t n,
+                                                  const Params& params) {
   using T = ArithmeticOf<S>;
   using R = StoredOf<Op, S>;
   unsigned unused = 0;
@@ -302,7 +304,8 @@ unsigned binary_kernel(const void* const* in, void* result, std::int64_t n, cons
 }
 
 template <class Op, class S, unsigned kValues>
-unsigned ternary_kernel(const void* const* in, void* result, std::int64_t n, const Params& params) {
+[[gnu::always_inline]] inline unsigned ternary_row(const void* const* in, void* result, std::int64_t n,
+                                                   const Params& params) {
   const Source<S, Op::kMask == 0, (kValues & 1U) != 0> a(in[0]);
   const Source<S, Op::kMask == 1, (kValues & 2U) != 0> b(in[1]);
   const Source<S, Op::kMask == 2, (kValues & 4U) != 0> c(in[2]);
@@ -312,6 +315,43 @@ unsigned ternary_kernel(const void* const* in, void* result, std::int64_t n, con
   KILN_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) out[i] = stored<S>(Op::apply(a[i], b[i], c[i], p, bad));
   return bad;
+}
+
+template <class Op, int kCount, class S, unsigned kValues>
+struct Row {
+  static constexpr int kOperands = kCount;
+  using Result = Raw<StoredOf<Op, S>>;
+  [[gnu::always_inline]] static unsigned run(const void* const* in, void* out, std::int64_t n,
+                                             const Params& params) {
+    if constexpr (kCount == 1) return unary_row<Op, S>(in, out, n, params);
+    if constexpr (kCount == 2) return binary_row<Op, S, kValues>(in, out, n, params);
+    if constexpr (kCount == 3) return ternary_row<Op, S, kValues>(in, out, n, params);
+  }
+};
+
+// What `Row` does, for each of `rows`, since a call costs more than a short row; null: once. What a single
+// row needs is not handed over in memory, where the processor would wait for it.
+template <class Row>
+[[gnu::noinline]] unsigned run_rows(const void* a, const void* b, const void* c, void* result, std::int64_t n,
+                                    const OperandRows* rows, const Params& params) {
+  const void* in[kMostOperands] = {a, b, c};
+  auto* out = static_cast<typename Row::Result*>(result);
+  unsigned bad = 0;
+  for (std::int64_t left = rows == nullptr ? 1 : rows->count;;) {
+    bad |= Row::run(in, out, n, params);
+    if (--left <= 0) return bad;
+    for (int i = 0; i < kMostOperands; ++i) in[i] = static_cast<const std::byte*>(in[i]) + rows->step[i];
+    out += n;
+  }
+}
+template <class Row>
+unsigned block_kernel(const void* const* in, void* out, std::int64_t n, const Params& params) {
+  const auto operand = [in](int i) { return i < Row::kOperands ? in[i] : nullptr; };
+  return run_rows<Row>(operand(0), operand(1), operand(2), out, n, nullptr, params);
+}
+template <class Row>
+unsigned rows_kernel(const OperandRows& rows, const Params& params) {
+  return run_rows<Row>(rows.in[0], rows.in[1], rows.in[2], rows.out, rows.n, &rows, params);
 }
 
 template <class S>
@@ -325,17 +365,17 @@ constexpr DType kDTypeOf = [] {
   if constexpr (std::is_same_v<S, float>) return DType::F32;
   if constexpr (std::is_same_v<S, double>) return DType::F64;
 }();
-// Where a row's kernels for elements of type S stand.
-template <class S>
-BlockKernel* kernels_of(KernelTable& table, int row) {
-  return table.rows[row][static_cast<int>(kDTypeOf<S>)];
+template <class Op, int kOperands, class S, unsigned kValues>
+void add_kernels(OpKernels& kernels) {
+  constexpr int kDType = static_cast<int>(kDTypeOf<S>);
+  kernels.block[kDType][kValues] = &block_kernel<Row<Op, kOperands, S, kValues>>;
+  kernels.rows[kDType][kValues] = &rows_kernel<Row<Op, kOperands, S, kValues>>;
 }
 
 template <class Op, class... S>
 void add_unary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
-    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes))
-      kernels_of<E>(table, row)[0] = &unary_kernel<Op, E>;
+    if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) add_kernels<Op, 1, E, 0>(table.rows[row]);
   };
   (add(S()), ...);
 }
@@ -346,11 +386,11 @@ template <class Op, class... S>
 void add_binary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
     if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) {
-      BlockKernel* const kernels = kernels_of<E>(table, row);
-      kernels[0] = &binary_kernel<Op, E, 0>;
+      OpKernels& kernels = table.rows[row];
+      add_kernels<Op, 2, E, 0>(kernels);
       if constexpr (kTakesValues<E>) {
-        kernels[1] = &binary_kernel<Op, E, 1>;
-        kernels[2] = &binary_kernel<Op, E, 2>;
+        add_kernels<Op, 2, E, 1>(kernels);
+        add_kernels<Op, 2, E, 2>(kernels);
       }
     }
   };
@@ -361,12 +401,12 @@ template <class Op, class... S>
 void add_ternary(KernelTable& table, int row) {
   const auto add = [&]<class E>(E) {
     if constexpr (scalar::allowed<ArithmeticOf<E>>(Op::kTypes)) {
-      BlockKernel* const kernels = kernels_of<E>(table, row);
-      kernels[0] = &ternary_kernel<Op, E, 0>;
-      if constexpr (kTakesValues<E>) kernels[4] = &ternary_kernel<Op, E, 4>;
+      OpKernels& kernels = table.rows[row];
+      add_kernels<Op, 3, E, 0>(kernels);
+      if constexpr (kTakesValues<E>) add_kernels<Op, 3, E, 4>(kernels);
       if constexpr (kTakesValues<E> && Op::kMask != 1) {
-        kernels[2] = &ternary_kernel<Op, E, 2>;
-        kernels[6] = &ternary_kernel<Op, E, 6>;
+        add_kernels<Op, 3, E, 2>(kernels);
+        add_kernels<Op, 3, E, 6>(kernels);
       }
     }
   };

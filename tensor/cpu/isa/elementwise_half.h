@@ -48,9 +48,12 @@ struct Chunk {
 };
 
 // `kValues` has the bits of the operands that are one value.
-template <class Op, int kOperands, class S, unsigned kValues>
+template <class Op, int kCount, class S, unsigned kValues>
 class HalfKernel {
  public:
+  static constexpr int kOperands = kCount;
+  using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
+
   static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
     const HalfKernel kernel(in, params);
     auto* const results = static_cast<Result*>(out);
@@ -68,7 +71,6 @@ class HalfKernel {
   }
 
  private:
-  using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
   using Sources = std::array<const void*, 3>;
   template <int kAt>
   static constexpr Read kRead = read_of<Op, kOperands>(kValues, kAt);
@@ -280,25 +282,27 @@ class HalfKernel {
   const bool rounds_;
 };
 
-// The kernels of one row, by which operands are values: not all of them, and not a mask.
+// Not all operands are values, and no mask is.
 template <class Op, int kOperands, class S>
-void add_half(BlockKernel (&kernels)[kValueSets]) {
+void add_half(OpKernels& kernels, DType dtype) {
   constexpr unsigned kMask = [] {
     if constexpr (kOperands == 3) return Op::kMask == scalar::kNoMask ? 0U : 1U << Op::kMask;
     return 0U;
   }();
   constexpr unsigned kAll = (1U << kOperands) - 1U;
+  const auto of_dtype = static_cast<int>(dtype);
   each<static_cast<int>(kAll)>([&](auto values) __attribute__((always_inline)) {
     constexpr auto kValues = static_cast<unsigned>(decltype(values)::value);
     if constexpr ((kValues & kMask) == 0 && (kValues | kMask) != kAll)
-      kernels[kValues] = &HalfKernel<Op, kOperands, S, kValues>::run;
+      kernels.block[of_dtype][kValues] = &HalfKernel<Op, kOperands, S, kValues>::run;
   });
+  kernels.rows[of_dtype][0] = &rows_kernel<HalfKernel<Op, kOperands, S, 0>>;
 }
 template <class Op, int kOperands>
 void add_halves(KernelTable& table, int row) {
   if constexpr (scalar::allowed<float>(Op::kTypes)) {
-    add_half<Op, kOperands, Half>(table.rows[row][static_cast<int>(DType::F16)]);
-    add_half<Op, kOperands, BFloat16>(table.rows[row][static_cast<int>(DType::BF16)]);
+    add_half<Op, kOperands, Half>(table.rows[row], DType::F16);
+    add_half<Op, kOperands, BFloat16>(table.rows[row], DType::BF16);
   }
 }
 
