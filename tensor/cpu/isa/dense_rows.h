@@ -20,7 +20,19 @@ class Results {
   }
   void add(const Vector& lanes) {
     vectors_[pending_++] = lanes;
-    if (pending_ < All::kWidth) return;
+    if (pending_ == All::kWidth) write();
+  }
+  // As many as a vector holds, of which lanes(k) gives the k-th, when none are pending. Their places are
+  // known then, and the processor need not wait for what was just written there.
+  template <class F>
+  [[gnu::always_inline]] void add_all(const F& lanes) {
+#pragma GCC unroll 8
+    for (int k = 0; k < All::kWidth; ++k) vectors_[k] = lanes(k);
+    write();
+  }
+
+ private:
+  void write() {
     pending_ = 0;
     T results[All::kWidth];
     if constexpr (sizeof(T) >= 4) {
@@ -32,8 +44,6 @@ class Results {
     for (int k = 0; k < All::kWidth; ++k) to_[k] = static_cast<Out>(results[k]);
     to_ += All::kWidth;
   }
-
- private:
   Out* to_;
   int pending_ = 0;
   Vector vectors_[All::kWidth];
@@ -47,9 +57,21 @@ void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t 
     if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
   }
   const std::int64_t last = size - (kVectors - 1) * kWidth;
+  const auto fold = [&](std::int64_t row, std::int64_t some) __attribute__((always_inline)) {
+    return Lanes<C, T>::template fold_few<kVectors>(from + row * size, some);
+  };
   Results<C, T, Out> results(to + begin);
-  for (std::int64_t row = begin; row < end; ++row)
-    results.add(Lanes<C, T>::template fold_few<kVectors>(from + row * size, last));
+  std::int64_t row = begin;
+  const auto all_of = [&](auto some) __attribute__((always_inline)) {
+    for (; row + kWidth <= end; row += kWidth)
+      results.add_all([&](int k) __attribute__((always_inline)) { return fold(row + k, some); });
+  };
+  if (last == kWidth) {
+    all_of(std::integral_constant<std::int64_t, kWidth>());
+  } else {
+    all_of(last);
+  }
+  for (; row < end; ++row) results.add(fold(row, last));
 }
 template <class C, class T, class P, class Out>
 void fold_dense(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
