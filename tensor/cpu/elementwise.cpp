@@ -255,7 +255,8 @@ class Run {
   // For operands of which the elements of a row lie together in memory, or are one and the same, while some
   // of them do not go on from row to row; else null.
   RowsKernel kernel_of_rows() const {
-    if (all_direct_ || output_.access != Access::Direct || space_.sizes().size() < 2) return nullptr;
+    if (all_direct_ || !output_.same_type || space_.strides(0).back() != 1 || space_.sizes().size() < 2)
+      return nullptr;
     unsigned values = 0;
     bool repeats = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
@@ -298,7 +299,8 @@ class Run {
           rows.step[i] = space_.strides(operand)[outer] * input.item;
         }
       }
-      rows.out = const_cast<std::byte*>(output_.data) + at * output_.item;
+      rows.out = const_cast<std::byte*>(output_.data) + Walker(space_, 0, at).offset() * output_.item;
+      rows.out_step = space_.strides(0)[outer] * output_.item;
       rows.n = std::min(inner - at % inner, end - at);
       rows.count = rows.n < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
       bad |= kernel(rows, *job_.params);

@@ -17,12 +17,13 @@ namespace kiln::cpu {
 using BlockKernel = unsigned (*)(const void* const* in, void* out, std::int64_t n, const Params& params);
 
 inline constexpr int kMostOperands = 3;
-// Rows of n elements, which lie one after the other in `out`; from one to the next operands move by `step`
-// bytes. Of an operand that is one value each row has its own.
+// Rows of n elements; from one to the next operands move by `step` bytes and results by `out_step`. Of an
+// operand that is one value each row has its own.
 struct OperandRows {
   const std::byte* in[kMostOperands] = {};
   std::int64_t step[kMostOperands] = {};
   std::byte* out = nullptr;
+  std::int64_t out_step = 0;
   std::int64_t count = 1, n = 0;
 };
 using RowsKernel = unsigned (*)(const OperandRows& rows, const Params& params);

@@ -286,6 +286,19 @@ TEST_CASE("rows that lie apart, that are one element and that repeat give what t
           }
           const Tensor expected = run(*op, written);
           test::every_isa([&] { CHECK(same_bits(run(*op, apart), expected)); });
+          if (forms != 0 || !op->has(kInplace) || expected.dtype() != dtype) continue;
+          // Written over rows that lie apart, and over nothing beside them.
+          test::every_isa([&] {
+            const Tensor whole = ops::clone(inputs[0]);
+            std::vector<Tensor> into = apart;
+            into[0] = formed(whole, 0);
+            const Attrs attrs = attrs_of(*op, some_attrs(*op));
+            run_eager_inplace(*op, into, attrs);
+            CHECK(same_bits(into[0], expected));
+            for (const auto& [first, length] : {std::pair<Dim, Dim>{0, 1}, {n + 1, n - 1}})
+              CHECK(
+                  same_bits(ops::narrow(whole, 2, first, length), ops::narrow(inputs[0], 2, first, length)));
+          });
         }
       }
     }

@@ -320,7 +320,6 @@ template <class Op, class S, unsigned kValues>
 template <class Op, int kCount, class S, unsigned kValues>
 struct Row {
   static constexpr int kOperands = kCount;
-  using Result = Raw<StoredOf<Op, S>>;
   [[gnu::always_inline]] static unsigned run(const void* const* in, void* out, std::int64_t n,
                                              const Params& params) {
     if constexpr (kCount == 1) return unary_row<Op, S>(in, out, n, params);
@@ -335,13 +334,13 @@ template <class Row>
 [[gnu::noinline]] unsigned run_rows(const void* a, const void* b, const void* c, void* result, std::int64_t n,
                                     const OperandRows* rows, const Params& params) {
   const void* in[kMostOperands] = {a, b, c};
-  auto* out = static_cast<typename Row::Result*>(result);
+  auto* out = static_cast<std::byte*>(result);
   unsigned bad = 0;
   for (std::int64_t left = rows == nullptr ? 1 : rows->count;;) {
     bad |= Row::run(in, out, n, params);
     if (--left <= 0) return bad;
     for (int i = 0; i < kMostOperands; ++i) in[i] = static_cast<const std::byte*>(in[i]) + rows->step[i];
-    out += n;
+    out += rows->out_step;
   }
 }
 template <class Row>

@@ -52,7 +52,6 @@ template <class Op, int kCount, class S, unsigned kValues>
 class HalfKernel {
  public:
   static constexpr int kOperands = kCount;
-  using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
 
   static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
     const HalfKernel kernel(in, params);
@@ -71,6 +70,7 @@ class HalfKernel {
   }
 
  private:
+  using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
   using Sources = std::array<const void*, 3>;
   template <int kAt>
   static constexpr Read kRead = read_of<Op, kOperands>(kValues, kAt);
