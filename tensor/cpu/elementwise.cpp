@@ -4,10 +4,10 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/element_form.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
@@ -51,99 +51,11 @@ Access access_of(const Space& space, int index, bool same_type) {
   return same_type ? Access::Direct : Access::Dense;
 }
 
-// Calls f with an element of the dtype, one that blocks are made of.
-template <class F>
-void with_element(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::Bool:
-      return f(false);
-    case DType::U8:
-      return f(std::uint8_t{});
-    case DType::I8:
-      return f(std::int8_t{});
-    case DType::I16:
-      return f(std::int16_t{});
-    case DType::I32:
-      return f(std::int32_t{});
-    case DType::I64:
-      return f(std::int64_t{});
-    case DType::F64:
-      return f(double{});
-    default:
-      return f(float{});
-  }
-}
-
-void fill_absent(DType element, double value, std::byte* block, std::int64_t n) {
-  with_element(element, [&]<class T>(T) {
-    using Limits = std::numeric_limits<T>;
-    T item = static_cast<T>(value < 0 ? Limits::lowest() : Limits::max());
-    if constexpr (!Limits::is_integer) item = static_cast<T>(value);
-    std::fill_n(reinterpret_cast<T*>(block), n, item);
-  });
-}
-
-// The one value of a tensor of bools or integers.
-std::int64_t integer_value(const Tensor& x) {
-  std::int64_t value;
-  convert_table().load[static_cast<std::size_t>(x.dtype())][static_cast<std::size_t>(Compute::I64)](
-      x.raw(), 0, &value, 1);
-  return value;
-}
-
-bool holds(DType dtype, std::int64_t value) {
-  bool result = false;
-  with_element(dtype,
-               [&]<class T>(T) { result = static_cast<std::int64_t>(static_cast<T>(value)) == value; });
-  return result;
-}
-
-bool is_narrow(DType dtype) { return static_cast<int>(dtype) < kNarrowCount; }
-bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
-
-// What the elements of blocks are, and the kernels for it.
-struct Form {
-  DType element;
-  const BlockKernel* kernels;  // by the operands that are one value
-};
-
-Form form_in(const ElementwiseJob& job, DType element) {
-  return {element, job.kernels.block[static_cast<int>(element)]};
-}
-Form form_of_compute(const ElementwiseJob& job) { return form_in(job, element_of(job.compute)); }
-
-// The dtype of the first operand that is no mask.
-std::optional<DType> first_dtype(std::span<const Operand> operands) {
-  for (const Operand& operand : operands)
-    if (operand.tensor != nullptr && !operand.as_bool) return operand.tensor->dtype();
-  return std::nullopt;
-}
-
-// Is everything of one dtype but for single values, which kernels of halves take as f32 and those of narrow
-// integers where the dtype has them?
-bool all_fit(DType dtype, std::span<const Operand> operands) {
-  const auto fits = [dtype](const Operand& operand) {
-    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) return true;
-    const Tensor& x = *operand.tensor;
-    if (x.numel() != 1) return false;
-    return is_half(dtype) || (!is_float(x.dtype()) && holds(dtype, integer_value(x)));
-  };
-  return std::all_of(operands.begin(), operands.end(), fits);
-}
-
-// Without conversions before the kernel, where it has such a form.
-Form choose_form(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
-  const DType dtype = job.predicate ? first_dtype(operands).value_or(output.dtype()) : output.dtype();
-  const Form form = form_in(job, dtype);
-  const bool stands_for =
-      (job.compute == Compute::I32 && is_narrow(dtype)) || (job.compute == Compute::F32 && is_half(dtype));
-  return stands_for && form.kernels[0] != nullptr && all_fit(dtype, operands) ? form : form_of_compute(job);
-}
-
 // One run over one space: what all threads share.
 class Run {
  public:
-  Run(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands, const Tensor& output)
+  Run(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+      const Tensor& output)
       : job_(job), form_(form), operands_(operands), space_(output.layout()), table_(convert_table()) {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
@@ -174,12 +86,12 @@ class Run {
   // That for the operands which are values, if there is such a kernel.
   void choose_kernel() {
     values_ = which_are_values();
-    if (is_half(form_.element) && form_.kernels[values_] == nullptr) {
+    if (is_half(form_.element) && form_.block[values_] == nullptr) {
       form_ = form_of_compute(job_);
       values_ = which_are_values();
     }
-    if (form_.kernels[values_] == nullptr) values_ = 0;
-    kernel_ = form_.kernels[values_];
+    if (form_.block[values_] == nullptr) values_ = 0;
+    kernel_ = form_.block[values_];
   }
   unsigned which_are_values() const {
     unsigned values = 0;
@@ -266,7 +178,7 @@ class Run {
       if (strides.back() == 0) values |= 1U << i;
       repeats = repeats || (strides.back() == 1 && strides[strides.size() - 2] == 0);
     }
-    return pays_by_rows(repeats) ? job_.kernels.rows[static_cast<int>(form_.element)][values] : nullptr;
+    return pays_by_rows(repeats) ? form_.rows[values] : nullptr;
   }
   // Where rows fill a vector and few elements are left over, each of which takes as long as one, or where
   // there are many. Others take less when what has to be is copied to a block, and least when that is one row
@@ -277,6 +189,9 @@ class Run {
     const std::int64_t vector = kWidestVector / std::min(width, output_.item), few = repeats ? 0 : 8;
     const std::int64_t inner = space_.inner();
     const bool is_long = inner * width >= kLong;
+    // Each plane costs a look at where it lies.
+    const std::size_t rank = space_.sizes().size();
+    if (rank > 2 && !is_long && space_.sizes()[rank - 2] * inner * width < kBlockBytes) return false;
     if (is_half(form_.element)) return inner % vector == 0 && (is_long || !repeats);
     if (repeats && operands_.size() == 3) return is_long;
     return inner >= vector && (inner % (vector / 2) <= few || is_long);
@@ -398,9 +313,7 @@ class Run {
     const Tensor* const tensor = operands_[index].tensor;
     if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
     if (input.same_type || !is_narrow(form_.element)) return input.load(input.data, 0, block, n);
-    const std::int64_t value = integer_value(*tensor);
-    with_element(form_.element,
-                 [&]<class T>(T) { std::fill_n(reinterpret_cast<T*>(block), n, static_cast<T>(value)); });
+    fill_integer(form_.element, *tensor, block, n);
   }
 
   // For a kernel of halves.
@@ -502,7 +415,7 @@ class Run {
   }
 
   const ElementwiseJob& job_;
-  Form form_;
+  ElementForm form_;
   BlockKernel kernel_ = nullptr;
   unsigned values_ = 0;  // the bits of the operands that are one value
   std::span<const Operand> operands_;
@@ -517,7 +430,7 @@ class Run {
 };
 
 // The usual case, for which building a space would cost more than the work: same sizes, dense, no conversion.
-bool is_plain(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands,
+bool is_plain(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
               const Tensor& output) {
   const bool direct_output = output.dtype() == (job.predicate ? DType::Bool : form.element);
   if (!direct_output || !output.is_contiguous()) return false;
@@ -530,7 +443,7 @@ bool is_plain(const ElementwiseJob& job, const Form& form, std::span<const Opera
   return true;
 }
 
-unsigned run_plain(const ElementwiseJob& job, const Form& form, std::span<const Operand> operands,
+unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
                    const Tensor& output) {
   struct Place {
     const std::byte* data;
@@ -545,7 +458,7 @@ unsigned run_plain(const ElementwiseJob& job, const Form& form, std::span<const 
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     const void* in[kMostOperands];
     for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
-    return form.kernels[0](in, out + begin * out_item, end - begin, *job.params);
+    return form.block[0](in, out + begin * out_item, end - begin, *job.params);
   };
   const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
   if (output.numel() <= grain) return piece(0, output.numel());
@@ -587,7 +500,7 @@ DType element_of(Compute compute) {
 
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   if (output.numel() == 0) return 0;
-  const Form form = choose_form(job, operands, output);
+  const ElementForm form = choose_form(job, operands, output);
   if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
   Operand aligned[kMostOperands];
   Tensor copies[kMostOperands];

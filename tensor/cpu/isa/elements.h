@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #if defined(__SSE2__)
@@ -99,24 +98,6 @@ inline void stream_store(T* to, const T* from, std::int64_t count) {
                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
 #endif
   for (; i < count; ++i) to[i] = from[i];
-}
-
-// Likewise one vector, to a place aligned to its size.
-template <class V>
-[[gnu::always_inline]] inline void stream_vector(void* to, const V& vector) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64)
-    return _mm512_stream_si512(static_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(vector));
-#endif
-#if defined(__AVX__)
-  if constexpr (sizeof(V) == 32)
-    return _mm256_stream_si256(static_cast<__m256i*>(to), reinterpret_cast<const __m256i&>(vector));
-#endif
-#if defined(__SSE2__)
-  if constexpr (sizeof(V) == 16)
-    return _mm_stream_si128(static_cast<__m128i*>(to), reinterpret_cast<const __m128i&>(vector));
-#endif
-  std::memcpy(to, &vector, sizeof(V));
 }
 
 }  // namespace kiln::cpu::KILN_ISA

@@ -32,7 +32,7 @@ A exp_row(const Rows<E>& rows, std::int64_t r, const A* x, A m, std::int64_t n, 
 }
 // Calls f(i) for the elements of a row, in the only pass that asks for rows ahead.
 template <class E, class F>
-void last_pass(const Rows<E>& rows, std::int64_t r, const F& f) {
+void asking_pass(const Rows<E>& rows, std::int64_t r, const F& f) {
   rows.each_piece({r + kRowsAhead, 0, 1}, rows.count(), [&](std::int64_t at, std::int64_t count) {
     for (std::int64_t i = at; i < at + count; ++i) f(i);
   });
@@ -105,7 +105,7 @@ void softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
     const A* __restrict y = rows.in(1, r);
     A* __restrict dx = rows.out(r);
     const A dot = fold_made<SumOf, A>(n, [=](const auto& read) { return read(g) * read(y); });
-    last_pass(rows, r, [=](std::int64_t i) { dx[i] = (g[i] - dot) * y[i]; });
+    asking_pass(rows, r, [=](std::int64_t i) { dx[i] = (g[i] - dot) * y[i]; });
     rows.finish(r);
   }
 }
@@ -120,7 +120,7 @@ void log_softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t en
     const A* __restrict y = rows.in(1, r);
     A* __restrict dx = rows.out(r);
     const A total = fold_contiguous<SumOf>(g, n);
-    last_pass(rows, r, [=](std::int64_t i) { dx[i] = g[i] - math::exp(y[i]) * total; });
+    asking_pass(rows, r, [=](std::int64_t i) { dx[i] = g[i] - math::exp(y[i]) * total; });
     rows.finish(r);
   }
 }

@@ -80,6 +80,12 @@ class Lines {
   }
 
  private:
+  [[gnu::always_inline]] static void stream_line([[maybe_unused]] T* to,
+                                                 [[maybe_unused]] const VectorOf<T>& line) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(line));
+#endif
+  }
   [[gnu::always_inline]] static void square(const T* from, std::int64_t from_stride, T* to,
                                             std::int64_t to_stride) {
     VectorOf<T> rows[kSide];
@@ -90,7 +96,7 @@ class Lines {
     asm volatile("" ::: "memory");
     transpose_square(rows);
 #pragma GCC unroll 16
-    for (int i = 0; i < kSide; ++i) stream_vector(to + i * to_stride, rows[i]);
+    for (int i = 0; i < kSide; ++i) stream_line(to + i * to_stride, rows[i]);
   }
 };
 
