@@ -8,6 +8,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/element_form.h"
+#include "tensor/cpu/elementwise_tiles.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/transpose.h"
 #include "tensor/cpu/walk.h"
@@ -67,22 +68,48 @@ class Run {
     choose_rows();
   }
 
+  // Do operands lie in memory along another dimension than the result?
+  bool has_crossing() const {
+    for (int k = 1; k < space_.operands(); ++k)
+      if (crossing_dim(space_, k) >= 0) return true;
+    return false;
+  }
+
+  // All of the op, where nothing is converted; else nothing is done.
+  std::optional<unsigned> by_tiles() const {
+    if (!output_.same_type) return std::nullopt;
+    TileOperand operands[kMostOperands + 1];
+    operands[0] = {const_cast<std::byte*>(output_.data), output_.item};
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Stream& input = inputs_[i];
+      const bool is_value = input.access == Access::Value;
+      if (!is_value && (!input.same_type || input.access == Access::Constant)) return std::nullopt;
+      const std::byte* const data = is_value ? value_bytes_[i] : input.data;
+      operands[i + 1] = {const_cast<std::byte*>(data), input.item, is_value};
+    }
+    const std::span all(operands, operands_.size() + 1);
+    const auto tiles = TiledElementwise::plan(space_, all, form_, values_);
+    if (!tiles) return std::nullopt;
+    return (*tiles)(grain(), *job_.params);
+  }
+
   unsigned operator()() {
-    const std::int64_t grain = job_.costly ? kCostlyGrain : kCheapGrain;
     const RowsKernel of_rows = kernel_of_rows();
     const std::int64_t count = space_.numel();
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       return of_rows == nullptr ? piece(begin, end) : rows(begin, end, of_rows);
     };
-    if (count <= grain) return part(0, count);
+    if (count <= grain()) return part(0, count);
     std::atomic<unsigned> bad{0};
-    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count, grain(), [&](std::int64_t begin, std::int64_t end) {
       if (const unsigned found = part(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
     });
     return bad.load();
   }
 
  private:
+  std::int64_t grain() const { return job_.costly ? kCostlyGrain : kCheapGrain; }
+
   // That for the operands which are values, if there is such a kernel.
   void choose_kernel() {
     values_ = which_are_values();
@@ -469,9 +496,9 @@ unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span
   return bad.load();
 }
 
-// Large operands that lie in memory along another dimension than the output are read by tiles first: a stride
-// per element would use a few bytes of each cache line.
-bool runs_across(const Operand& operand, const Tensor& output) {
+// Large operands of the output's sizes, that are converted, are laid out first where they run across it: a
+// stride per element would use a few bytes of each cache line.
+bool is_laid_out(const Operand& operand, const Tensor& output) {
   constexpr std::int64_t kWorthwhile = 1 << 14;
   if (operand.tensor == nullptr || operand.tensor->numel() < kWorthwhile || !output.is_contiguous())
     return false;
@@ -480,6 +507,19 @@ bool runs_across(const Operand& operand, const Tensor& output) {
   space.add(operand.tensor->layout());
   space.simplify();
   return crossing_dim(space) >= 0;
+}
+
+unsigned run_laid_out(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+                      const Tensor& output) {
+  Operand aligned[kMostOperands];
+  Tensor copies[kMostOperands];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    aligned[i] = operands[i];
+    if (!is_laid_out(operands[i], output)) continue;
+    copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
+    aligned[i].tensor = &copies[i];
+  }
+  return Run(job, form, {aligned, operands.size()}, output)();
 }
 
 }  // namespace
@@ -502,15 +542,10 @@ unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> ope
   if (output.numel() == 0) return 0;
   const ElementForm form = choose_form(job, operands, output);
   if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
-  Operand aligned[kMostOperands];
-  Tensor copies[kMostOperands];
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    aligned[i] = operands[i];
-    if (!runs_across(operands[i], output)) continue;
-    copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
-    aligned[i].tensor = &copies[i];
-  }
-  return Run(job, form, {aligned, operands.size()}, output)();
+  Run run(job, form, operands, output);
+  if (!run.has_crossing()) return run();
+  if (const std::optional<unsigned> bad = run.by_tiles()) return *bad;
+  return run_laid_out(job, form, operands, output);
 }
 
 }  // namespace kiln::cpu

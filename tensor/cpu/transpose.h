@@ -7,9 +7,12 @@
 
 namespace kiln::cpu {
 
-// The dimension of a simplified space along which operand 1 runs in memory, while operand 0 runs along the
+// The dimension of a simplified space along which an operand runs in memory, while operand 0 runs along the
 // last one; -1 unless both are long enough that tiles pay.
-int crossing_dim(const Space& space);
+int crossing_dim(const Space& space, int operand = 1);
+
+// Is a transposed result of so many bytes written past the caches?
+bool is_streamed(std::int64_t bytes);
 
 // Copies operand 1 of the space, at `from`, to operand 0, at `to`: elements of `item` bytes, with `dim` from
 // `crossing_dim`. On all threads.

@@ -33,6 +33,7 @@ class Space {
   std::int64_t numel() const {
     return std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies<>());
   }
+  int operands() const { return count_; }
   const Dims& sizes() const { return sizes_; }
   const Dims& strides(int operand) const { return strides_[static_cast<std::size_t>(operand)]; }
   Dim inner() const { return sizes_.back(); }

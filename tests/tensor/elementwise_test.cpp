@@ -305,6 +305,52 @@ TEST_CASE("rows that lie apart, that are one element and that repeat give what t
   }
 }
 
+TEST_CASE("operands that lie across the result give what they give written out", "[elementwise]") {
+  // Each operand as one of: transposed, as the result, a row that repeats, a column, one value. Sides that
+  // fill tiles and vectors, and some that do not; some matrices of a batch; by halves of lines.
+  constexpr unsigned kForms = 5;
+  const auto formed = [](const Tensor& x, unsigned form) {  // [batch, n, m] of [batch, m, n]
+    const Dims sizes{x.size(0), x.size(2), x.size(1)};
+    Tensor part = ops::transpose(x, 1, 2);
+    if (form == 1) part = ops::reshape(cpu::contiguous_copy(part, x.dtype()), sizes);
+    if (form == 2) part = ops::narrow(part, 1, 0, 1);
+    if (form == 3) part = ops::narrow(part, 2, 0, 1);
+    if (form == 4) part = ops::narrow(ops::narrow(ops::narrow(part, 0, 0, 1), 1, 0, 1), 2, 0, 1);
+    return ops::expand(part, sizes);
+  };
+  unsigned drawn = 0;
+  for (const Op* op : pointwise_ops()) {
+    for (const DType dtype : kDTypes) {
+      for (const Dims& sizes : {Dims{1, 64, 128}, Dims{2, 37, 41}, Dims{1, 70, 300}, Dims{1, 8, 1100}}) {
+        const std::vector<Tensor> inputs = operands(*op, dtype, sizes);
+        if (!run(*op, inputs)) continue;
+        unsigned combinations = 1;
+        for (std::size_t i = 0; i < inputs.size(); ++i) combinations *= kForms;
+        for (unsigned forms = 0; forms < combinations; ++forms) {
+          if (forms != 0 && drawn++ % kEvery != 0) continue;
+          INFO(op->signature.name << " " << name(dtype) << " " << to_string(sizes) << ", forms " << forms);
+          std::vector<Tensor> across = inputs, written = inputs;
+          for (std::size_t i = 0, rest = forms; i < inputs.size(); ++i, rest /= kForms) {
+            across[i] = formed(inputs[i], static_cast<unsigned>(rest % kForms));
+            written[i] = cpu::contiguous_copy(across[i], across[i].dtype());
+          }
+          const Tensor expected = run(*op, written);
+          test::every_isa([&] { CHECK(same_bits(run(*op, across), expected)); });
+          if (forms != 0 || inputs.size() < 2 || !op->has(kInplace) || expected.dtype() != dtype) continue;
+          // Written over what lies as the others do not.
+          test::every_isa([&] {
+            std::vector<Tensor> into = across;
+            into[0] = ops::clone(written[0]);
+            const Attrs attrs = attrs_of(*op, some_attrs(*op));
+            run_eager_inplace(*op, into, attrs);
+            CHECK(same_bits(into[0], expected));
+          });
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("values beside halves stay f32", "[elementwise][halves]") {
   // No half is 0.1; one operand or more is a value: a number, a tensor of one element, one that is expanded.
   const auto value = [](int kind, DType dtype, Dim n) {

@@ -6,6 +6,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/every_isa.h"
 #include "tests/tensor/tensors.h"
 
 using namespace kiln;
@@ -116,6 +117,39 @@ TEST_CASE("sums of few elements follow the documented order", "[reduce][order]")
         CHECK(same_bits(cpu::fold(wide, {1}, cpu::Combine::Sum), reference<double>(wide, {1})));
       }
     }
+  }
+}
+
+// Runs go on in the lane where the one before ended, whether it is whole or not.
+TEST_CASE("sums of runs that lie apart follow the documented order", "[reduce][order]") {
+  for (const Dim run : {1, 2, 3, 7, 16, 31, 32, 33, 49, 64, 95, 196, 1000}) {
+    const Tensor x = noise({23, 3, run}, DType::F32, 12, -3.0, 3.0);
+    const Tensor wide = noise({23, 3, run}, DType::F64, 13, -3.0, 3.0);
+    const Tensor twice = noise({23, 3, 2 * run}, DType::F32, 14);
+    Tensor some_nan = ops::clone(x);
+    set_element(some_nan, 3 * run - 1, NAN);
+    const Dims dims{0, 2};
+    const auto in_a_row = [&](const Tensor& each) {  // each sequence without gaps
+      return ops::reshape(cpu::contiguous_copy(ops::permute(each, Dims{1, 0, 2}), each.dtype()),
+                          Dims{3, 23 * run});
+    };
+    test::every_isa([&] {
+      INFO("runs of " << run);
+      CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Sum), reference<float>(x, dims)));
+      CHECK(same_bits(cpu::fold(wide, dims, cpu::Combine::Sum), reference<double>(wide, dims)));
+      const Tensor every_other = ops::slice(twice, 2, 0, 2 * run, 2),
+                   part = ops::narrow(twice, 2, run / 2, run);
+      CHECK(same_bits(cpu::fold(every_other, dims, cpu::Combine::Sum), reference<float>(every_other, dims)));
+      CHECK(same_bits(cpu::fold(part, dims, cpu::Combine::Sum), reference<float>(part, dims)));
+      for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+        const Tensor each = cpu::contiguous_copy(some_nan, dtype), row = in_a_row(each);
+        for (const cpu::Map map : {cpu::Map::Identity, cpu::Map::Square, cpu::Map::Abs, cpu::Map::NanToZero})
+          CHECK(same_bits(cpu::fold(each, dims, cpu::Combine::Sum, map),
+                          cpu::fold(row, {1}, cpu::Combine::Sum, map)));
+        for (const cpu::Combine combine : {cpu::Combine::Max, cpu::Combine::Min, cpu::Combine::Prod})
+          CHECK(same_bits(cpu::fold(each, dims, combine), cpu::fold(row, {1}, combine)));
+      }
+    });
   }
 }
 

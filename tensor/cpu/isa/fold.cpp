@@ -58,22 +58,21 @@ template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
                std::int64_t count, Lanes<C, T>& lanes) {
   const std::int64_t stride = innermost_stride(job.reduced);
-  if (job.direct && job.reduced.rank <= 1 && (stride == 1 || count == 1))
-    return lanes.add(pointer_at<P>(base) + first * stride, count);
-  const FoldDims& reduced = job.reduced;
-  const bool in_place = job.direct && stride == 1 && reduced.sizes[reduced.rank - 1] >= 4 * kReductionLanes;
-  const std::int64_t wanted = in_place ? kReductionLanes : kChunk;
-  alignas(64) T chunk[kChunk];
+  const bool in_place = job.direct && (stride == 1 || count == 1);
+  if (in_place && job.reduced.rank <= 1) return lanes.add(pointer_at<P>(base) + first * stride, count);
   Cursor cursor(job.reduced, first);
-  while (count > 0) {
-    const std::int64_t whole = std::min(cursor.run(), count) / kReductionLanes * kReductionLanes;
-    if (in_place && whole > 0) {
-      lanes.add(pointer_at<P>(base) + cursor.offset(), whole);
-      cursor.advance(whole);
-      count -= whole;
-      continue;
+  if (in_place) {
+    for (std::int64_t lane = 0; count > 0;) {
+      const std::int64_t run = std::min(cursor.run(), count);
+      lane = lanes.add_run(pointer_at<P>(base) + cursor.offset(), run, lane);
+      cursor.advance(run);
+      count -= run;
     }
-    const std::int64_t size = std::min(count, wanted);
+    return;
+  }
+  alignas(64) T chunk[kChunk];
+  while (count > 0) {
+    const std::int64_t size = std::min(count, kChunk);
     for (std::int64_t filled = 0; filled < size;) {
       const std::int64_t run = std::min(cursor.run(), size - filled);
       job.load(base + cursor.offset() * job.element_size, stride, run, center, 0,

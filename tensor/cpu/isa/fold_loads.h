@@ -47,7 +47,7 @@ struct CenteredExp {
 };
 
 // Floats that are mapped in registers on their way from memory, as a pointer to what is combined. The map
-// leaves 0 what it is, and what is read beyond the end is 0.
+// leaves 0 what it is, and what is left out of a vector is 0.
 template <class M, class In>
 struct Mapped {
   using T = AccumulatorOf<In>;
@@ -65,6 +65,10 @@ const void* address(Mapped<M, In> p) {
 template <class T, class M, class In>
 [[gnu::always_inline]] inline WideVector<T> load_wide(Mapped<M, In> p) {
   return M::apply(load_wide<T>(p.from), WideVector<T>{});
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_masked(Mapped<M, In> p, std::uint64_t mask, T) {
+  return M::apply(load_masked<T>(p.from, mask, T{}), WideVector<T>{});
 }
 template <class T, class M, class In>
 [[gnu::always_inline]] inline WideVector<T> load_some(Mapped<M, In> p, std::int64_t count, T) {
@@ -96,6 +100,7 @@ void load(const std::byte* from, std::int64_t stride, std::int64_t count, const 
       for (std::int64_t i = 0; i < count; ++i) out[i] = M::apply(element(i), c);
     }
   };
+  if (stride == 2) return map([=](std::int64_t i) { return widen(in[2 * i]); });  // of vectors, every other
   if (stride != 1) return map([=](std::int64_t i) { return widen(in[i * stride]); });
   if constexpr (kIsHalf<In>) {
     widen_all(in, count, out);

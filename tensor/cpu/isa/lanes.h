@@ -112,6 +112,24 @@ class Lanes {
     assign(acc_, acc);
   }
 
+  // A run of a sequence that goes on elsewhere. The first of its elements is for `lane`; gives the lane for
+  // the element after its last.
+  template <class P>
+  std::int64_t add_run(P from, std::int64_t count, std::int64_t lane) {
+    if constexpr (kAnyOrder<T>) {
+      add(from, count);
+      return 0;
+    } else {
+      std::int64_t taken = 0;
+      if (lane != 0) {
+        taken = std::min<std::int64_t>(kLanes - lane, count);
+        add_part(from + -lane, lane, lane + taken);
+      }
+      if (taken < count) add(from + taken, count - taken);
+      return (lane + count) % kLanes;
+    }
+  }
+
   // The lanes folded in halves until one vector is left.
   Vector folded() const {
     Vector acc[kCount];
@@ -187,6 +205,17 @@ class Lanes {
   static void add_group(Vector (&acc)[kCount], P from) {
 #pragma GCC unroll 16
     for (int k = 0; k < kCount; ++k) acc[k] = C::apply(acc[k], load_wide<T>(from + k * kWidth));
+  }
+  // Those of lanes [first, last), of a group that begins at `from`.
+  template <class P>
+  void add_part(P from, std::int64_t first, std::int64_t last) {
+    const std::uint64_t lanes = (std::uint64_t{1} << last) - (std::uint64_t{1} << first);
+#pragma GCC unroll 16
+    for (int k = 0; k < kCount; ++k) {
+      const std::uint64_t mask = lanes >> (k * kWidth) & ((std::uint64_t{1} << kWidth) - 1);
+      if (mask == 0) continue;
+      acc_[k] = C::apply(acc_[k], load_masked<T>(from + k * kWidth, mask, C::template identity<T>()));
+    }
   }
   static constexpr bool kOneInstruction = C::kExtremum && kHasNumbers<T>;
 

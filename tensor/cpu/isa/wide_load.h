@@ -68,13 +68,13 @@ template <class T, class In>
   }
 }
 
-// The first `count` of them, fewer than a vector holds, and `fill` behind. Reads nothing beyond.
+// Of as many elements as a vector of T holds those whose bits are in the mask, `fill` for the others, which
+// are not read.
 template <class T, class In>
-[[gnu::always_inline]] inline WideVector<T> load_some(const In* from, std::int64_t count, T fill) {
+[[gnu::always_inline]] inline WideVector<T> load_masked(const In* from, std::uint64_t mask, T fill) {
   using Vector = WideVector<T>;
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   const auto filled = reinterpret_cast<__m512i>(Vector{} + fill);
-  const std::uint64_t mask = (std::uint64_t{1} << count) - 1;
   [[maybe_unused]] const auto mask16 = static_cast<__mmask16>(mask);
   if constexpr (std::is_same_v<T, In>) {
     if constexpr (sizeof(T) == 8)
@@ -103,10 +103,32 @@ template <class T, class In>
   }
 #else
   constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
+#if defined(__AVX2__)
+  if constexpr (std::is_same_v<T, In> && sizeof(T) >= 4) {
+    using Bits = std::conditional_t<sizeof(T) == 4, int, long long>;
+    WideVector<Bits> bits;
+    for (int j = 0; j < kWidth; ++j) bits[j] = Bits{1} << j;
+    const auto wanted = (bits & static_cast<Bits>(mask)) != 0;
+    const auto* const places = reinterpret_cast<const Bits*>(from);
+    Vector some;
+    if constexpr (sizeof(T) == 4)
+      some = reinterpret_cast<Vector>(_mm256_maskload_epi32(places, reinterpret_cast<__m256i>(wanted)));
+    else
+      some = reinterpret_cast<Vector>(_mm256_maskload_epi64(places, reinterpret_cast<__m256i>(wanted)));
+    return wanted ? some : Vector{} + fill;
+  }
+#endif
   T elements[kWidth];
-  for (int j = 0; j < kWidth; ++j) elements[j] = j < count ? static_cast<T>(widen(from[j])) : fill;
+  for (int j = 0; j < kWidth; ++j)
+    elements[j] = (mask >> j & 1U) != 0 ? static_cast<T>(widen(from[j])) : fill;
   return load_vector<Vector>(elements);
 #endif
+}
+
+// The first `count` of them, fewer than a vector holds, and `fill` behind.
+template <class T, class In>
+[[gnu::always_inline]] inline WideVector<T> load_some(const In* from, std::int64_t count, T fill) {
+  return load_masked<T>(from, (std::uint64_t{1} << count) - 1, fill);
 }
 
 template <class In>
