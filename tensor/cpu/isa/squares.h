@@ -16,6 +16,9 @@ typedef std::uint64_t Doubles __attribute__((vector_size(kSquareBytes)));
 typedef std::uint8_t Bytes __attribute__((vector_size(16)));
 typedef std::uint16_t Shorts __attribute__((vector_size(16)));
 
+template <class V>
+inline constexpr int kElements = sizeof(V) / sizeof(std::declval<V>()[0]);
+
 // Vectors are lanes of 128 bits, within which elements move in one instruction that takes one cycle, and
 // which move as a whole in another; kLane elements of kSide are one.
 
@@ -37,15 +40,17 @@ template <int kSide, int kLane, int kOdd, class V, int... kAt>
 // one place: as often as there are bits of a column, and they have changed places. Taking every other lane of
 // neighbours moves them the other way. So elements change places within kLane rows first, then lanes with
 // rows.
-template <class V, int kSide>
-[[gnu::always_inline]] inline void transpose_square(V (&row)[kSide]) {
-  constexpr int kLane = 16 / (sizeof(V) / kSide), kLanes = kSide / kLane;
+
+// The first of the two, of any multiple of kLane rows, of which each lane is a square of its own.
+template <class V, int kRows>
+[[gnu::always_inline]] inline void transpose_lanes(V (&row)[kRows]) {
+  constexpr int kSide = kElements<V>, kLane = kSide * 16 / static_cast<int>(sizeof(V));
   constexpr std::make_integer_sequence<int, kSide> kAll;
 #pragma GCC unroll 4
   for (int bit = 1; bit < kLane; bit *= 2) {
-    V next[kSide];
+    V next[kRows];
 #pragma GCC unroll 8
-    for (int first = 0; first < kSide; first += kLane) {
+    for (int first = 0; first < kRows; first += kLane) {
 #pragma GCC unroll 8
       for (int i = 0; i < kLane / 2; ++i) {
         const V a = row[first + i], b = row[first + i + kLane / 2];
@@ -54,8 +59,15 @@ template <class V, int kSide>
       }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < kSide; ++i) row[i] = next[i];
+    for (int i = 0; i < kRows; ++i) row[i] = next[i];
   }
+}
+template <class V, int kSide>
+[[gnu::always_inline]] inline void transpose_square(V (&row)[kSide]) {
+  static_assert(kSide == kElements<V>);
+  constexpr int kLane = kSide * 16 / static_cast<int>(sizeof(V)), kLanes = kSide / kLane;
+  constexpr std::make_integer_sequence<int, kSide> kAll;
+  transpose_lanes(row);
 #pragma GCC unroll 4
   for (int bit = 1; bit < kLanes; bit *= 2) {
     V next[kSide];

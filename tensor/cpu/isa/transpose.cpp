@@ -59,36 +59,50 @@ class Block {
   alignas(64) T elements_[kRows * kColumns];
 };
 
-// Lines of the result, written past the caches as soon as they are whole, by vectors that are a line. They
-// need not be put together before: lines of the result that are a power of two apart push nothing out of a
-// cache that never sees them. Halves of lines would have to meet first.
+// Squares whose sides are a line, by vectors that are one: each line of the result is written once, as a
+// whole, and need not be put together in a block. Halves of lines would have to meet first.
 template <class T>
 class Lines {
  public:
-  static constexpr bool kHas = kVectorBytes == 64 && sizeof(T) >= 4;  // narrower squares are too many vectors
+  static constexpr bool kHas = kVectorBytes == 64;
   static constexpr int kSide = kWidth<T>;
+  // Narrower elements are more rows than there are registers.
+  static constexpr bool kInRegisters = sizeof(T) >= 4;
 
-  // Of whole squares: how many rows were written.
-  [[gnu::noinline]] static std::int64_t stream(const T* from, std::int64_t from_stride, T* to,
-                                               std::int64_t to_stride, std::int64_t rows,
-                                               std::int64_t columns) {
-    const std::int64_t whole = rows / kSide * kSide;
-    for (std::int64_t r = 0; r < whole; r += kSide)
+  // Whole squares. `kStreaming`: past the caches; lines that are a power of two apart push nothing out of a
+  // cache that never sees them.
+  template <bool kStreaming>
+  [[gnu::noinline]] static void squares(const T* from, std::int64_t from_stride, T* to,
+                                        std::int64_t to_stride, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; r += kSide)
       for (std::int64_t c = 0; c < columns; c += kSide)
-        square(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
-    return whole;
+        square<kStreaming>(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
   }
 
  private:
-  [[gnu::always_inline]] static void stream_line([[maybe_unused]] T* to,
-                                                 [[maybe_unused]] const VectorOf<T>& line) {
+  using Vector = VectorOf<T>;
+
+  template <bool kStreaming>
+  [[gnu::always_inline]] static void store_line(T* to, const Vector& line) {
 #if defined(__AVX512F__)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(line));
+    if constexpr (kStreaming)
+      return _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(line));
 #endif
+    KILN_ISA::store(to, line);
   }
+
+  template <bool kStreaming>
   [[gnu::always_inline]] static void square(const T* from, std::int64_t from_stride, T* to,
                                             std::int64_t to_stride) {
-    VectorOf<T> rows[kSide];
+    if constexpr (kInRegisters)
+      square_in_registers<kStreaming>(from, from_stride, to, to_stride);
+    else
+      square_by_lanes<kStreaming>(from, from_stride, to, to_stride);
+  }
+  template <bool kStreaming>
+  [[gnu::always_inline]] static void square_in_registers(const T* from, std::int64_t from_stride, T* to,
+                                                         std::int64_t to_stride) {
+    Vector rows[kSide];
 #pragma GCC unroll 16
     for (int i = 0; i < kSide; ++i) rows[i] = load(from + i * from_stride);
     // Or the compiler reads each row twice, as an operand of two instructions, and others that share its
@@ -96,7 +110,40 @@ class Lines {
     asm volatile("" ::: "memory");
     transpose_square(rows);
 #pragma GCC unroll 16
-    for (int i = 0; i < kSide; ++i) stream_line(to + i * to_stride, rows[i]);
+    for (int i = 0; i < kSide; ++i) store_line<kStreaming>(to + i * to_stride, rows[i]);
+  }
+  // Copied to where they push nothing out of the first cache, rows are read by lanes.
+  template <bool kStreaming>
+  [[gnu::always_inline]] static void square_by_lanes(const T* from, std::int64_t from_stride, T* to,
+                                                     std::int64_t to_stride) {
+    alignas(64) T near[kSide * kSide];
+    for (int i = 0; i < kSide; ++i) KILN_ISA::store(near + i * kSide, load(from + i * from_stride));
+    for (int r = 0; r < kSide; r += kLane) {
+      Vector rows[kLane];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLane; ++i) rows[i] = load_lanes(near + i * kSide + r);
+      transpose_lanes(rows);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLane; ++i) store_line<kStreaming>(to + (r + i) * to_stride, rows[i]);
+    }
+  }
+
+  // Of each stretch of kLane rows one lane, so that each lane of what such vectors are transposed to is the
+  // next part of a line.
+  static constexpr int kLane = 16 / sizeof(T);
+  [[gnu::always_inline]] static Vector load_lanes([[maybe_unused]] const T* from) {
+#if defined(__AVX512F__)
+    const auto lane = [&](int k) __attribute__((always_inline)) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k * kLane * kSide));
+    };
+    __m512i all = _mm512_castsi128_si512(lane(0));
+    all = _mm512_mask_broadcast_i32x4(all, 0x00f0, lane(1));
+    all = _mm512_mask_broadcast_i32x4(all, 0x0f00, lane(2));
+    all = _mm512_mask_broadcast_i32x4(all, 0xf000, lane(3));
+    return reinterpret_cast<Vector>(all);
+#else
+    return Vector{};
+#endif
   }
 };
 
@@ -121,8 +168,21 @@ void transpose(const std::byte* from, std::int64_t from_stride, std::byte* to, s
   streaming = streaming && places % 64 == 0;
   std::int64_t r = 0;
   if constexpr (Lines<T>::kHas) {
-    if (streaming && rows > kRows && columns % Lines<T>::kSide == 0)
-      r = Lines<T>::stream(source, from_stride, target, to_stride, rows, columns);
+    constexpr std::int64_t kSide = Lines<T>::kSide;
+    const std::int64_t whole = rows / kSide * kSide, across = columns / kSide * kSide;
+    const bool pays = Lines<T>::kInRegisters ? streaming && rows > kRows && across == columns : across > 0;
+    if (pays) {
+      if (streaming)
+        Lines<T>::template squares<true>(source, from_stride, target, to_stride, whole, across);
+      else
+        Lines<T>::template squares<false>(source, from_stride, target, to_stride, whole, across);
+      if (across < columns) {
+        for (; r < whole; r += kRows)
+          through_block<V>(source + across * from_stride + r, from_stride, target + r * to_stride + across,
+                           to_stride, std::min(kRows, whole - r), columns - across, false);
+      }
+      r = whole;
+    }
   }
   for (; r < rows; r += kRows)
     through_block<V>(source + r, from_stride, target + r * to_stride, to_stride, std::min(kRows, rows - r),
