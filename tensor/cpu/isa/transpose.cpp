@@ -170,7 +170,8 @@ void transpose(const std::byte* from, std::int64_t from_stride, std::byte* to, s
   if constexpr (Lines<T>::kHas) {
     constexpr std::int64_t kSide = Lines<T>::kSide;
     const std::int64_t whole = rows / kSide * kSide, across = columns / kSide * kSide;
-    const bool pays = Lines<T>::kInRegisters ? streaming && rows > kRows && across == columns : across > 0;
+    // Of what is two lines long the second would be gone before its turn, unless it comes from near.
+    const bool pays = across > 0 && !(streaming && Lines<T>::kInRegisters && rows <= kRows);
     if (pays) {
       if (streaming)
         Lines<T>::template squares<true>(source, from_stride, target, to_stride, whole, across);
