@@ -49,14 +49,30 @@ class RawCopy {
   void piece(std::int64_t begin, std::int64_t end) const {
     if (space_.is_dense(0) && space_.is_dense(1))
       return copy_bytes(to_ + begin * item_, from_ + begin * item_, (end - begin) * item_);
+    if (space_.sizes().size() > 1 && space_.strides(0).back() == 1 && space_.strides(1).back() == 1)
+      return rows(begin, end);
     Walker target(space_, 0, begin), source(space_, 1, begin);
-    const std::int64_t ahead = prefetch_distance();
     target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
       source.advance(length, [&](std::int64_t from, std::int64_t count) {
-        for (std::int64_t i = 0; ahead != 0 && i < count * item_; i += kLine)
-          cpu::prefetch(from_ + from * item_ + ahead + i);
         row(to_ + to * item_, target.inner_stride(), from_ + from * item_, source.inner_stride(), count);
       });
+    });
+  }
+
+  // Rows of which the elements lie together on either side.
+  void rows(std::int64_t begin, std::int64_t end) const {
+    const std::size_t outer = space_.sizes().size() - 2;
+    const std::int64_t to_step = space_.strides(0)[outer] * item_,
+                       from_step = space_.strides(1)[outer] * item_;
+    const std::int64_t ahead = prefetch_distance();
+    each_plane(space_, begin, end, [&](std::int64_t at, std::int64_t count, std::int64_t length) {
+      std::byte* to = to_ + Walker(space_, 0, at).offset() * item_;
+      const std::byte* from = from_ + Walker(space_, 1, at).offset() * item_;
+      for (std::int64_t row = 0; row < count; ++row, to += to_step, from += from_step) {
+        for (std::int64_t i = 0; ahead != 0 && i < length * item_; i += kLine)
+          cpu::prefetch(from + ahead + i);
+        copy_bytes(to, from, length * item_);
+      }
     });
   }
 

@@ -225,12 +225,10 @@ class Run {
   }
   // Those of each plane at a time, or what of a row lies in the piece.
   unsigned rows(std::int64_t begin, std::int64_t end, RowsKernel kernel) const {
-    const std::int64_t inner = space_.inner();
     const std::size_t outer = space_.sizes().size() - 2;
-    const std::int64_t plane = space_.sizes()[outer];
     unsigned bad = 0;
-    for (std::int64_t at = begin; at < end;) {
-      OperandRows rows;
+    each_plane(space_, begin, end, [&](std::int64_t at, std::int64_t count, std::int64_t length) {
+      OperandRows rows{.count = count, .n = length};
       for (std::size_t i = 0; i < operands_.size(); ++i) {
         const Stream& input = inputs_[i];
         const int operand = static_cast<int>(i) + 1;
@@ -243,11 +241,8 @@ class Run {
       }
       rows.out = const_cast<std::byte*>(output_.data) + Walker(space_, 0, at).offset() * output_.item;
       rows.out_step = space_.strides(0)[outer] * output_.item;
-      rows.n = std::min(inner - at % inner, end - at);
-      rows.count = rows.n < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
       bad |= kernel(rows, *job_.params);
-      at += rows.count * rows.n;
-    }
+    });
     return bad;
   }
 

@@ -105,4 +105,19 @@ class Walker {
   std::int64_t offset_ = 0;
 };
 
+// Elements [begin, end) of a space of two dimensions or more, by rows that follow one another along the last
+// dimension but one: calls f(at, rows, length) with where they begin, how many there are and how long they
+// are, which is the inner dimension's size but for a single row that lies in the range in part.
+template <class F>
+void each_plane(const Space& space, std::int64_t begin, std::int64_t end, const F& f) {
+  const std::int64_t inner = space.inner();
+  const std::int64_t plane = space.sizes()[space.sizes().size() - 2];
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t length = std::min(inner - at % inner, end - at);
+    const std::int64_t rows = length < inner ? 1 : std::min((end - at) / inner, plane - at / inner % plane);
+    f(at, rows, length);
+    at += rows * length;
+  }
+}
+
 }  // namespace kiln::cpu
