@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "tensor/cpu/copy.h"
 #include "tensor/cpu/kernels.h"
+#include "tensor/cpu/transpose.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -34,11 +36,20 @@ void copy_rows(const Tensor& result, const Tensor& x, const Layout& from) {
                });
 }
 
+// A stride per element would use a few bytes of each cache line.
+bool runs_across(const Tensor& x, const Tensor& result) {
+  Space space(result.layout());
+  space.add(x.layout());
+  space.simplify();
+  return crossing_dim(space) >= 0;
+}
+
 }  // namespace
 
 Tensor flip(const Tensor& x, std::span<const Dim> dims) {
   const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
   if (x.numel() == 0) return result;
+  if (runs_across(x, result)) return flip(contiguous_copy(x, x.dtype()), dims);
   Layout from = x.layout();
   if (from.rank() == 0) from = {{1}, {1}, from.offset};
   for (const Dim d : dims) {

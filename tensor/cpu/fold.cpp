@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/isa.h"
@@ -79,6 +81,51 @@ Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
 // Sequences that jump through memory element by element are laid out first.
 bool is_scattered(const FoldJob& job) {
   return !goes_by_columns(job) && innermost_stride(job.reduced) >= 8 && job.count >= 1024;
+}
+
+// Outputs that lie next to each other are not neighbours, and neither are elements of a sequence.
+bool is_out_of_order(const FoldJob& job) {
+  constexpr std::int64_t kWorthwhile = 4096;
+  const FoldDims& outputs = job.outputs;
+  if (outputs.rank < 2 || innermost_stride(outputs) == 1 || innermost_stride(job.reduced) == 1) return false;
+  const std::span strides(outputs.strides, static_cast<std::size_t>(outputs.rank));
+  if (std::find(strides.begin(), strides.end(), 1) == strides.end()) return false;
+  return std::accumulate(outputs.sizes, outputs.sizes + outputs.rank, job.count, std::multiplies<>()) >=
+         kWorthwhile;
+}
+
+Tensor permuted(const Tensor& x, const Dims& order) {
+  Layout layout{{}, {}, x.layout().offset};
+  for (const Dim d : order) {
+    layout.sizes.push_back(x.layout().sizes[static_cast<std::size_t>(d)]);
+    layout.strides.push_back(x.layout().strides[static_cast<std::size_t>(d)]);
+  }
+  return Tensor::alias(x, layout);
+}
+
+// With dimensions of outputs as they lie in memory. Those that are reduced stay in their order, and sequences
+// what they are.
+Tensor fold_by_memory(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
+  Dims outputs;  // dimensions of x
+  for (Dim d = 0; d < x.rank(); ++d)
+    if (std::find(dims.begin(), dims.end(), d) == dims.end()) outputs.push_back(d);
+  Dims order(outputs.size());  // places among them
+  std::iota(order.begin(), order.end(), 0);
+  const auto stride = [&](Dim place) {
+    const Dim each = x.strides()[static_cast<std::size_t>(outputs[static_cast<std::size_t>(place)])];
+    return each == 0 ? std::numeric_limits<Dim>::max() : each;  // what repeats is outermost
+  };
+  std::stable_sort(order.begin(), order.end(), [&](Dim a, Dim b) { return stride(a) > stride(b); });
+  Dims all, reduced(dims.size()), back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    all.push_back(outputs[static_cast<std::size_t>(order[i])]);
+    back[static_cast<std::size_t>(order[i])] = static_cast<Dim>(i);
+  }
+  std::iota(reduced.begin(), reduced.end(), static_cast<Dim>(all.size()));
+  for (const Dim d : dims) all.push_back(d);
+  const Tensor moved = centers ? contiguous_copy(permuted(centers, order), centers.dtype()) : centers;
+  const Tensor result = fold(permuted(x, all), reduced, combine, map, moved);
+  return contiguous_copy(permuted(result, back), result.dtype());
 }
 
 // Integers give the same bits in any order: a block of a row is what is worth a unit of its own.
@@ -178,6 +225,7 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   }
   const DType dtype = fold_result(x.dtype(), combine, map);
   if (job.count == 0) return identity(sizes, dtype, combine);
+  if (is_out_of_order(job)) return fold_by_memory(x, dims, combine, map, centers);
   if (is_scattered(job)) return fold(contiguous_copy(x, x.dtype()), dims, combine, map, centers);
   Tensor result = Tensor::empty(sizes, dtype, x.device());
   const std::int64_t outputs = result.numel();

@@ -108,6 +108,9 @@ TEST_CASE("sums of few elements follow the documented order", "[reduce][order]")
         CHECK(same_bits(cpu::fold(x, {1}, cpu::Combine::Sum), reference<float>(x, {1})));
         CHECK(same_bits(cpu::fold(wide, {1}, cpu::Combine::Sum), reference<double>(wide, {1})));
         CHECK(same_bits(cpu::fold(columns, {1}, cpu::Combine::Sum), reference<float>(columns, {1})));
+        const Tensor longer = noise({3, outputs, count + 5}, DType::F32, 15);
+        const Tensor part = ops::narrow(longer, 2, 1, count);
+        CHECK(same_bits(cpu::fold(part, {2}, cpu::Combine::Sum), reference<float>(part, {2})));
       }
       for (const Dim width : {64, 130, 600}) {  // of which each is one leaf, where there are few
         const Tensor columns = noise({2, count, width}, DType::F32, 10);
@@ -151,6 +154,27 @@ TEST_CASE("sums of runs that lie apart follow the documented order", "[reduce][o
       }
     });
   }
+}
+
+// Outputs are computed as they lie in memory.
+TEST_CASE("sums follow the documented order whichever way outputs lie", "[reduce][order]") {
+  const Dims orders[] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (const Dims& order : orders) {
+    const Tensor stored = noise({40, 21, 34}, DType::F32, 16), x = ops::permute(stored, order);
+    const Tensor whole = cpu::contiguous_copy(x, x.dtype());
+    for (const Dims& dims : kSubsets) {
+      INFO(to_string(order) << " over " << to_string(dims));
+      const Tensor sums = cpu::fold(x, dims, cpu::Combine::Sum);
+      CHECK(same_bits(sums, reference<float>(x, dims)));
+      CHECK(sums.is_contiguous());
+      CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Max), cpu::fold(whole, dims, cpu::Combine::Max)));
+      CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Sum, cpu::Map::CenteredSquare, sums),
+                      cpu::fold(whole, dims, cpu::Combine::Sum, cpu::Map::CenteredSquare, sums)));
+    }
+  }
+  const Tensor repeated = ops::expand(noise({40, 1, 34}, DType::F32, 17), Dims{40, 21, 34});
+  const Tensor x = ops::permute(repeated, Dims{2, 1, 0});
+  CHECK(same_bits(cpu::fold(x, {2}, cpu::Combine::Sum), reference<float>(x, {2})));
 }
 
 // Maps read elements in chunks, halves in registers: what the composition gives, to the bit.

@@ -1,4 +1,4 @@
-// Owns folding rows that lie one behind the other, several at a time. Included only by files that are
+// Owns folding rows whose elements lie together, several at a time. Included only by files that are
 // compiled once per instruction set.
 #pragma once
 
@@ -49,21 +49,21 @@ class Results {
   Vector vectors_[All::kWidth];
 };
 
-// Rows [begin, end) of elements as they lie: few, which kVectors vectors hold, or any number.
+// `rows` rows of `size` elements as they lie, `step` apart: few, which kVectors vectors hold, or any number.
 template <class C, class T, int kVectors, class P, class Out>
-void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+void fold_dense_few(P from, std::int64_t size, std::int64_t step, std::int64_t rows, Out* to) {
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   if constexpr (kVectors < std::min(4, Lanes<C, T>::kCount)) {
-    if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, begin, end, to);
+    if (size > kVectors * kWidth) return fold_dense_few<C, T, kVectors + 1>(from, size, step, rows, to);
   }
   const std::int64_t last = size - (kVectors - 1) * kWidth;
   const auto fold = [&](std::int64_t row, std::int64_t some) __attribute__((always_inline)) {
-    return Lanes<C, T>::template fold_few<kVectors>(from + row * size, some);
+    return Lanes<C, T>::template fold_few<kVectors>(from + row * step, some);
   };
-  Results<C, T, Out> results(to + begin);
-  std::int64_t row = begin;
+  Results<C, T, Out> results(to);
+  std::int64_t row = 0;
   const auto all_of = [&](auto some) __attribute__((always_inline)) {
-    for (; row + kWidth <= end; row += kWidth)
+    for (; row + kWidth <= rows; row += kWidth)
       results.add_all([&](int k) __attribute__((always_inline)) { return fold(row + k, some); });
   };
   if (last == kWidth) {
@@ -71,22 +71,22 @@ void fold_dense_few(P from, std::int64_t size, std::int64_t begin, std::int64_t 
   } else {
     all_of(last);
   }
-  for (; row < end; ++row) results.add(fold(row, last));
+  for (; row < rows; ++row) results.add(fold(row, last));
 }
 template <class C, class T, class P, class Out>
-void fold_dense(P from, std::int64_t size, std::int64_t begin, std::int64_t end, Out* to) {
+void fold_dense(P from, std::int64_t size, std::int64_t step, std::int64_t rows, Out* to) {
   if constexpr (sizeof(T) < 4) {
     // A vector of them would hold several short rows: as wider elements fewer lanes are left to fold.
     constexpr std::int64_t kShort = 64;
-    if (size <= kShort) return fold_dense<C, std::int32_t>(from, size, begin, end, to);
+    if (size <= kShort) return fold_dense<C, std::int32_t>(from, size, step, rows, to);
   } else {
     constexpr std::int64_t kFew = std::min(4, Lanes<C, T>::kCount) * Lanes<C, T>::kWidth;
-    if (size <= kFew) return fold_dense_few<C, T, 1>(from, size, begin, end, to);
+    if (size <= kFew) return fold_dense_few<C, T, 1>(from, size, step, rows, to);
   }
-  Results<C, T, Out> results(to + begin);
-  for (std::int64_t row = begin; row < end; ++row) {
+  Results<C, T, Out> results(to);
+  for (std::int64_t row = 0; row < rows; ++row) {
     Lanes<C, T> lanes;
-    lanes.add(from + row * size, size);
+    lanes.add(from + row * step, size);
     results.add(lanes.folded());
   }
 }

@@ -91,6 +91,25 @@ bool is_dense(const FoldJob& job) {
          job.outputs.rank == 1 && job.outputs.strides[0] == job.count;
 }
 
+// Rows of one block each whose elements lie together, many of them one `step` apart from the next.
+bool is_stepped(const FoldJob& job) {
+  constexpr std::int64_t kMany = 8;
+  return job.blocks == 1 && job.direct && job.outputs.rank >= 1 &&
+         job.outputs.sizes[job.outputs.rank - 1] >= kMany && job.reduced.rank <= 1 &&
+         (job.count == 1 || innermost_stride(job.reduced) == 1);
+}
+template <class C, class T, class P, class Out>
+void fold_stepped(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
+  const P from = pointer_at<P>(job.input);
+  Cursor cursor(job.outputs, begin);
+  for (std::int64_t output = begin; output < end;) {
+    const std::int64_t rows = std::min(cursor.run(), end - output);
+    fold_dense<C, T>(from + cursor.offset(), job.count, innermost_stride(job.outputs), rows, to + output);
+    cursor.advance(rows);
+    output += rows;
+  }
+}
+
 // Rows [begin, end), short ones, of elements that are mapped: as many rows at a time as a chunk holds.
 template <class C, class T, class Out>
 void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
@@ -100,15 +119,14 @@ void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end,
     const std::int64_t rows = std::min(together, end - row);
     job.load(job.input + row * job.count * job.element_size, 1, rows * job.count, nullptr, 0,
              reinterpret_cast<std::byte*>(chunk));
-    fold_dense<C, T>(static_cast<const T*>(chunk), job.count, 0, rows, to + row);
+    fold_dense<C, T>(static_cast<const T*>(chunk), job.count, job.count, rows, to + row);
   }
 }
 
 template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
-  if (is_dense(job) && job.direct)
-    return fold_dense<C, T>(pointer_at<P>(job.input), job.count, begin, end, to);
+  if (is_stepped(job)) return fold_stepped<C, T, P>(job, begin, end, to);
   if (is_dense(job) && job.count <= kChunk / 2) return fold_dense_chunks<C, T>(job, begin, end, to);
   Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;

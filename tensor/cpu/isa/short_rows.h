@@ -25,13 +25,13 @@ class ShortRows {
     for (std::int64_t row = begin; row < end; row += kRows) {
       const std::int64_t rows = std::min(kRows, end - row);
       const A* x = read(row, rows);
-      fold_dense<MaxOf, A>(x, job_.size, 0, rows, numbers_);
+      fold_dense<MaxOf, A>(x, job_.size, job_.size, rows, numbers_);
       each_row(rows, [&](std::int64_t at, A m) {
         for (std::int64_t i = at; i < at + job_.size; ++i) shifted_[i] = x[i] - m;
       });
       const bool finite = std::all_of(numbers_, numbers_ + rows, is_finite<A>);
       make_powers(finite, rows * job_.size);
-      fold_dense<SumOf, A>(static_cast<const A*>(powers_), job_.size, 0, rows, numbers_);
+      fold_dense<SumOf, A>(static_cast<const A*>(powers_), job_.size, job_.size, rows, numbers_);
       for (std::int64_t r = 0; r < kRows; ++r) numbers_[r] = number(numbers_[r]);
       each_row(rows, [&](std::int64_t at, A n) {
         for (std::int64_t i = at; i < at + job_.size; ++i) powers_[i] = finish(shifted_[i], powers_[i], n);
