@@ -45,7 +45,13 @@ class ColumnBlock {
  public:
   static constexpr int kBuffers = 4;
   static constexpr int kNodes = 6;  // results pending in the tree over 32 lanes
-  // `memory` holds kNodes * width accumulators, `buffers` kBuffers * width.
+  static constexpr std::int64_t kStrip = 256, kFewRows = 512;
+  // What `fold` needs for `width` outputs, in accumulators.
+  static constexpr std::int64_t memory_of(std::int64_t width) {
+    const std::int64_t nodes = kNodes * width;
+    return Source::kInPlace ? std::max(nodes, width + (kReductionLanes / 2 + 1) * kStrip) : nodes;
+  }
+  // `memory` holds memory_of(width) accumulators, `buffers` kBuffers * width.
   ColumnBlock(const Source& source, std::int64_t count, std::int64_t width, T* memory, T* buffers)
       : source_(source),
         count_(count),
@@ -57,6 +63,9 @@ class ColumnBlock {
   const T* fold() {
     if constexpr (kAnyOrder<T>) {
       fold_lane(0, 1, memory_);
+    } else if (goes_by_strips()) {
+      if constexpr (Source::kInPlace)
+        for (std::int64_t column = 0; column < width_; column += kStrip) fold_strip(column);
     } else {
       fold_node(0, 1, memory_, memory_ + width_);
     }
@@ -64,6 +73,11 @@ class ColumnBlock {
   }
 
  private:
+  // Fewer rows have leaves, more of them take as long either way.
+  bool goes_by_strips() const {
+    return Source::kInPlace && count_ > 2 * kReductionLanes && count_ <= kFewRows;
+  }
+
   // Lanes that are folded together while they are in registers, `step` apart; how many rows each has at most.
   template <int kTheStep, int kTheLanes, int kTheRows>
   struct LeafShape {
@@ -77,7 +91,6 @@ class ColumnBlock {
     if (count <= 16) return f(LeafShape<1, 16, 1>());
     if (count <= 32) return f(LeafShape<2, 16, 1>());
     if (count <= 64) return f(LeafShape<8, 4, 2>());
-    if (count <= 128) return f(LeafShape<8, 4, 4>());
     return f(LeafShape<0, 0, 0>());
   }
 
@@ -141,6 +154,35 @@ class ColumnBlock {
 #pragma GCC unroll 8
       for (int l = 0; l < half; ++l) lanes[l] = C::apply(lanes[l], lanes[l + half]);
     return lanes[0];
+  }
+
+  // Up to kStrip columns, lane after lane: rows are read one behind the other, as the processor guesses, in
+  // as many places as a lane has rows.
+  void fold_strip(std::int64_t column) {
+    constexpr int kHalf = kReductionLanes / 2;
+    const std::int64_t width = std::min(kStrip, width_ - column);
+    T* const lanes = memory_ + column;
+    T* const other = lanes + kHalf * width;
+    for (int lane = 0; lane < kHalf; ++lane) start_lane(lane, column, width, lanes + lane * width);
+    for (int lane = 0; lane < kHalf; ++lane) {
+      start_lane(lane + kHalf, column, width, other);
+      combine<C>(lanes + lane * width, static_cast<const T*>(other), width);
+    }
+    for (int half = kHalf / 2; half >= 1; half /= 2)
+      combine<C>(lanes, static_cast<const T*>(lanes + half * width), half * width);
+  }
+  void start_lane(std::int64_t lane, std::int64_t column, std::int64_t width, T* to) {
+    constexpr std::int64_t kStep = kReductionLanes;
+    const auto at = [&](std::int64_t r) { return source_.row(r, nullptr) + column; };
+    const std::int64_t last = (count_ - 1 - lane) / kStep;
+    std::int64_t r = lane;
+    if (last == 0) return combine<C, 1, true>(to, {at(r)}, width);
+    if (last == 1) return combine<C, 2, true>(to, {at(r), at(r + kStep)}, width);
+    if (last == 2) return combine<C, 3, true>(to, {at(r), at(r + kStep), at(r + 2 * kStep)}, width);
+    combine<C, 4, true>(to, {at(r), at(r + kStep), at(r + 2 * kStep), at(r + 3 * kStep)}, width);
+    for (r += 4 * kStep; r + 3 * kStep < count_; r += 4 * kStep)
+      combine<C, 4>(to, {at(r), at(r + kStep), at(r + 2 * kStep), at(r + 3 * kStep)}, width);
+    for (; r < count_; r += kStep) combine<C>(to, at(r), width);
   }
 
   // Rows `first`, `first + step`, … in turn.

@@ -237,9 +237,10 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   const std::int64_t stride = outer.strides[last];
   const std::int64_t tiles = (size + job.tile - 1) / job.tile;
   Out* results = reinterpret_cast<Out*>(job.results);
-  alignas(64) T memory[kReductionLanes * kFlatWidth];
-  alignas(64) T buffers[4 * kMaxColumnTile];
-  static_assert(6 * kMaxColumnTile <= kReductionLanes * kFlatWidth);
+  using InPlace = ColumnBlock<C, T, TileInPlace<P>>;
+  using Loaded = ColumnBlock<C, T, LoadedTile<T>>;
+  alignas(64) T memory[std::max(InPlace::memory_of(kMaxColumnTile), kReductionLanes * kFlatWidth)];
+  alignas(64) T buffers[Loaded::kBuffers * kMaxColumnTile];
   const bool in_place = job.direct && stride == 1;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
@@ -257,12 +258,12 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
       const TilePlaces places(job, input, first, count);
       if (in_place) {
         const TileInPlace<P> tile{places};
-        ColumnBlock<C, T, TileInPlace<P>>(tile, count, width, memory, buffers).fold();
+        InPlace(tile, count, width, memory, buffers).fold();
       } else {
         const std::byte* centers =
             job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
         const LoadedTile<T> tile{places, job, stride, width, centers};
-        ColumnBlock<C, T, LoadedTile<T>>(tile, count, width, memory, buffers).fold();
+        Loaded(tile, count, width, memory, buffers).fold();
       }
     }
     if (job.blocks == 1) {

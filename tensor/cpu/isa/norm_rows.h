@@ -200,17 +200,16 @@ void norm_columns(const NormColumnsJob& job, std::int64_t begin, std::int64_t en
   using A = AccumulatorOf<E>;
   const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
   A* results = reinterpret_cast<A*>(job.results);
-  alignas(64) A memory[6 * 2 * kNormColumnTile];
-  alignas(64) A buffers[4 * 2 * kNormColumnTile];
+  using Block = ColumnBlock<SumOf, A, NormTile<E>>;
+  alignas(64) A memory[Block::memory_of(2 * kNormColumnTile)];
+  alignas(64) A buffers[Block::kBuffers * 2 * kNormColumnTile];
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles;
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t width = std::min(job.tile, job.size - column);
     const NormTile<E> tile(job, first, column, width);
-    ColumnBlock<SumOf, A, NormTile<E>>(tile, std::min(kReductionBlock, job.rows - first), 2 * width, memory,
-                                       buffers)
-        .fold();
+    Block(tile, std::min(kReductionBlock, job.rows - first), 2 * width, memory, buffers).fold();
     for (std::int64_t half = 0; half < 2; ++half)
       for (std::int64_t i = 0; i < width; ++i)
         results[(half * job.size + column + i) * job.blocks + block] = memory[half * width + i];
