@@ -6,7 +6,9 @@
 #include "tensor/cpu/copy_bytes.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/prefetch.h"
+#include "tensor/cpu/tiling.h"
 #include "tensor/cpu/transpose.h"
+#include "tensor/cpu/transpose_kernels.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
@@ -159,38 +161,20 @@ class RawCopy {
   const std::byte* from_ = nullptr;
 };
 
-// Elements of one dtype to another, both dense and in the same order: without a block in between where one of
-// the two is what conversions go by.
-class DenseConversion {
+// Elements of one dtype to another, both dense: without a block in between where one of the two is what
+// conversions go by.
+class Conversion {
  public:
-  DenseConversion(const Tensor& target, const Tensor& source, Compute compute)
-      : count_(target.numel()),
-        to_item_(static_cast<std::int64_t>(size_of(target.dtype()))),
-        from_item_(static_cast<std::int64_t>(size_of(source.dtype()))),
-        to_(target.raw_writable()),
-        from_(source.raw()) {
-    const auto by = static_cast<std::size_t>(compute);
-    const DType between = element_of(compute);
-    if (target.dtype() != between)
-      store_ = convert_table().store[by][static_cast<std::size_t>(target.dtype())];
-    if (source.dtype() != between) load_ = convert_table().load[static_cast<std::size_t>(source.dtype())][by];
-  }
-
-  void operator()() const {
-    parallel_for(count_, kGrain, [this](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t at = begin; at < end; at += kBlock) block(at, std::min(kBlock, end - at));
-    });
-  }
-
- private:
   static constexpr std::int64_t kBlock = 512;
 
-  // The block after the next is on its way while this one is converted.
-  void block(std::int64_t at, std::int64_t count) const {
-    const std::byte* const from = from_ + at * from_item_;
-    std::byte* const to = to_ + at * to_item_;
-    for (std::int64_t i = 0; i < count * from_item_; i += kLine)
-      cpu::prefetch(from + 2 * kBlock * from_item_ + i);
+  Conversion(DType to, DType from, Compute compute) {
+    const auto by = static_cast<std::size_t>(compute);
+    const DType between = element_of(compute);
+    if (to != between) store_ = convert_table().store[by][static_cast<std::size_t>(to)];
+    if (from != between) load_ = convert_table().load[static_cast<std::size_t>(from)][by];
+  }
+  // At most a block.
+  void operator()(const std::byte* from, std::byte* to, std::int64_t count) const {
     if (store_ == nullptr) return load_(from, 1, to, count);
     if (load_ == nullptr) return store_(from, to, 1, count);
     alignas(64) std::byte between[kBlock * 8];
@@ -198,18 +182,63 @@ class DenseConversion {
     store_(between, to, 1, count);
   }
 
-  std::int64_t count_, to_item_, from_item_;
-  std::byte* to_;
-  const std::byte* from_;
+ private:
   LoadFn load_ = nullptr;    // null: the source is what conversions go by
   StoreFn store_ = nullptr;  // null: so is the target
 };
 
-bool same_dense_order(const Tensor& target, const Tensor& source) {
+void convert_dense(const Tensor& target, const Tensor& source, const Conversion& convert) {
+  const auto to_item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const auto from_item = static_cast<std::int64_t>(size_of(source.dtype()));
+  std::byte* const to = target.raw_writable();
+  const std::byte* const from = source.raw();
+  parallel_for(target.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end; at += Conversion::kBlock) {
+      const std::int64_t count = std::min(Conversion::kBlock, end - at);
+      // The block after the next is on its way while this one is converted.
+      for (std::int64_t i = 0; i < count * from_item; i += kLine)
+        cpu::prefetch(from + (at + 2 * Conversion::kBlock) * from_item + i);
+      convert(from + at * from_item, to + at * to_item, count);
+    }
+  });
+}
+
+// A source that lies in memory along the dimension `dim`: tiles are converted as they lie, then transposed.
+void convert_across(const Space& space, int dim, const Tensor& target, const Tensor& source,
+                    const Conversion& convert) {
+  // So much of each row as the processor fetches ahead.
+  constexpr std::int64_t kFromBytes = 256, kToBytes = 512, kColumns = 64;
+  const auto to_item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const auto from_item = static_cast<std::int64_t>(size_of(source.dtype()));
+  std::byte* const to = target.raw_writable();
+  const std::byte* const from = source.raw();
+  const TransposeKernel transpose = transpose_kernels().of_size[std::countr_zero(size_of(target.dtype()))];
+  const bool streaming = is_streamed(target.numel() * to_item);
+  const std::int64_t rows = std::min(kFromBytes / from_item, kToBytes / to_item);
+  const Tiling tiling(space, static_cast<std::size_t>(dim), space.sizes().size() - 1, rows, kColumns);
+  tiling.each(std::max<std::int64_t>(1, kGrain / (rows * kColumns)), [&](const Tile& tile) {
+    alignas(64) std::byte converted[kColumns * kToBytes];
+    for (std::int64_t column = 0; column < tile.columns; ++column)
+      convert(from + (tile.place[1] + column * tiling.across(1)) * from_item,
+              converted + column * tile.rows * to_item, tile.rows);
+    transpose(converted, tile.rows, to + tile.place[0] * to_item, tiling.down(0), tile.rows, tile.columns,
+              streaming);
+  });
+}
+
+// Block by block or tile by tile; tells whether it did.
+bool convert_whole(const Tensor& target, const Tensor& source, Compute compute) {
   Space space(target.layout());
   space.add(source.layout());
   space.simplify();
-  return space.is_dense(0) && space.is_dense(1);
+  const Conversion convert(target.dtype(), source.dtype(), compute);
+  if (space.is_dense(0) && space.is_dense(1)) {
+    convert_dense(target, source, convert);
+    return true;
+  }
+  const int dim = crossing_dim(space);
+  if (dim >= 0) convert_across(space, dim, target, source, convert);
+  return dim >= 0;
 }
 
 }  // namespace
@@ -225,7 +254,7 @@ void copy(const Tensor& target, const Tensor& source) {
   }
   if (target.dtype() == source.dtype()) return RawCopy(target, source)();
   const Compute compute = compute_of(source.dtype());
-  if (same_dense_order(target, source)) return DenseConversion(target, source, compute)();
+  if (convert_whole(target, source, compute)) return;
   Params params;
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};

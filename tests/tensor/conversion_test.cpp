@@ -43,6 +43,25 @@ TEST_CASE("dense tensors are converted as strided ones are", "[conversion]") {
   });
 }
 
+TEST_CASE("transposed tensors are converted as they are laid out first", "[conversion]") {
+  // Tiles that are whole and parts of them, of one matrix and of several.
+  every_isa([] {
+    for (const DType from : kAllDtypes) {
+      const Tensor x = values_of(from);
+      for (const Dims& sizes :
+           {Dims{1, 167, 8}, Dims{1, 8, 167}, Dims{2, 70, 9}, Dims{1, 9, 140}, Dims{3, 20, 22}}) {
+        const Tensor part = ops::narrow(x, 0, 0, count_elements(sizes));
+        const Tensor across = ops::transpose(ops::view(part, sizes), 1, 2);
+        const Tensor laid_out = cpu::contiguous_copy(across, from);
+        for (const DType to : kAllDtypes) {
+          CAPTURE(name(from), name(to), sizes[1], sizes[2]);
+          CHECK(same_bits(cpu::contiguous_copy(across, to), cpu::contiguous_copy(laid_out, to)));
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("conversions keep what both dtypes hold", "[conversion]") {
   for (const DType through : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16}) {
     const Nd numbers = build({2000}, [](const Dims& i) { return static_cast<double>(i[0] % 200) - 100; });
