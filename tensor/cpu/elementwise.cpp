@@ -491,17 +491,13 @@ unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span
   return bad.load();
 }
 
-// Large operands of the output's sizes, that are converted, are laid out first where they run across it: a
-// stride per element would use a few bytes of each cache line.
+// Large operands of the output's sizes, that are converted, are laid out first where they run across it.
 bool is_laid_out(const Operand& operand, const Tensor& output) {
   constexpr std::int64_t kWorthwhile = 1 << 14;
   if (operand.tensor == nullptr || operand.tensor->numel() < kWorthwhile || !output.is_contiguous())
     return false;
   if (operand.tensor->sizes() != output.sizes() || operand.tensor->is_contiguous()) return false;
-  Space space(output.layout());
-  space.add(operand.tensor->layout());
-  space.simplify();
-  return crossing_dim(space) >= 0;
+  return runs_across(*operand.tensor, output);
 }
 
 unsigned run_laid_out(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,

@@ -36,14 +36,6 @@ void copy_rows(const Tensor& result, const Tensor& x, const Layout& from) {
                });
 }
 
-// A stride per element would use a few bytes of each cache line.
-bool runs_across(const Tensor& x, const Tensor& result) {
-  Space space(result.layout());
-  space.add(x.layout());
-  space.simplify();
-  return crossing_dim(space) >= 0;
-}
-
 }  // namespace
 
 Tensor flip(const Tensor& x, std::span<const Dim> dims) {

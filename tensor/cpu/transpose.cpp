@@ -27,6 +27,13 @@ int crossing_dim(const Space& space, int operand) {
   return -1;
 }
 
+bool runs_across(const Tensor& x, const Tensor& result) {
+  Space space(result.layout());
+  space.add(x.layout());
+  space.simplify();
+  return crossing_dim(space) >= 0;
+}
+
 bool is_streamed(std::int64_t bytes) { return bytes > kStreamingBytes; }
 
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {

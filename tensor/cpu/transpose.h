@@ -4,12 +4,17 @@
 #include <cstddef>
 
 #include "tensor/cpu/walk.h"
+#include "tensor/tensor.h"
 
 namespace kiln::cpu {
 
 // The dimension of a simplified space along which an operand runs in memory, while operand 0 runs along the
 // last one; -1 unless both are long enough that tiles pay.
 int crossing_dim(const Space& space, int operand = 1);
+
+// Does `x`, of the sizes of `result`, lie in memory along another dimension than that, so that a stride per
+// element would use a few bytes of each cache line?
+bool runs_across(const Tensor& x, const Tensor& result);
 
 // Is a transposed result of so many bytes written past the caches?
 bool is_streamed(std::int64_t bytes);

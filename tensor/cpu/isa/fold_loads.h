@@ -84,6 +84,16 @@ P pointer_at(const std::byte* from) {
     return {reinterpret_cast<decltype(P::from)>(from)};
 }
 
+// `count` elements, `stride` apart, widened. Every other one of vectors is known to the compiler.
+template <class In>
+[[gnu::noinline]] void gather(const In* in, std::int64_t stride, std::int64_t count, AccumulatorOf<In>* out) {
+  if (stride == 2) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = widen(in[2 * i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = widen(in[i * stride]);
+  }
+}
+
 // As `LoadFn` states it.
 template <class M, class In>
 void load(const std::byte* from, std::int64_t stride, std::int64_t count, const std::byte* centers,
@@ -100,14 +110,13 @@ void load(const std::byte* from, std::int64_t stride, std::int64_t count, const 
       for (std::int64_t i = 0; i < count; ++i) out[i] = M::apply(element(i), c);
     }
   };
-  if (stride == 2) return map([=](std::int64_t i) { return widen(in[2 * i]); });  // of vectors, every other
-  if (stride != 1) return map([=](std::int64_t i) { return widen(in[i * stride]); });
-  if constexpr (kIsHalf<In>) {
-    widen_all(in, count, out);
-    map([=](std::int64_t i) { return out[i]; });
+  if (stride == 1 && !kIsHalf<In>) return map([=](std::int64_t i) { return widen(in[i]); });
+  if (stride != 1) {
+    gather(in, stride, count, out);
   } else {
-    map([=](std::int64_t i) { return widen(in[i]); });
+    if constexpr (kIsHalf<In>) widen_all(in, count, out);
   }
+  if constexpr (!std::is_same_v<M, Identity>) map([=](std::int64_t i) { return out[i]; });
 }
 
 // Elements as they are.

@@ -37,6 +37,14 @@ inline Vector load_vector(const T* from) {
   return v;
 }
 
+// `load_wide` where no instruction converts halves. Not inline: kernels have many of them.
+template <class T, class In>
+[[gnu::noinline]] WideVector<T> load_halves(const In* from) {
+  WideVector<T> v;
+  for (std::size_t j = 0; j < sizeof(v) / sizeof(T); ++j) v[j] = static_cast<T>(widen(from[j]));
+  return v;
+}
+
 // As many elements as a vector of T holds. What is no number becomes quiet on the way, as it would when it is
 // rounded to its own type again.
 template <class T, class In>
@@ -61,6 +69,8 @@ template <class T, class In>
   else if constexpr (std::is_same_v<In, BFloat16>)
     return reinterpret_cast<Vector>(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_vector<__m128i>(from)), 16));
 #endif
+  else if constexpr (std::is_same_v<In, Half> || std::is_same_v<In, BFloat16>)
+    return load_halves<T>(from);
   else {
     Vector v;
     for (std::size_t j = 0; j < sizeof(Vector) / sizeof(T); ++j) v[j] = static_cast<T>(widen(from[j]));
@@ -68,11 +78,21 @@ template <class T, class In>
   }
 }
 
+// `load_masked` element by element. Not inline: kernels have many of them.
+template <class T, class In>
+[[gnu::noinline]] WideVector<T> load_masked_elements(const In* from, std::uint64_t mask, T fill) {
+  constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
+  T elements[kWidth];
+  for (int j = 0; j < kWidth; ++j)
+    elements[j] = (mask >> j & 1U) != 0 ? static_cast<T>(widen(from[j])) : fill;
+  return load_vector<WideVector<T>>(elements);
+}
+
 // Of as many elements as a vector of T holds those whose bits are in the mask, `fill` for the others, which
 // are not read.
 template <class T, class In>
 [[gnu::always_inline]] inline WideVector<T> load_masked(const In* from, std::uint64_t mask, T fill) {
-  using Vector = WideVector<T>;
+  using Vector [[maybe_unused]] = WideVector<T>;
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   const auto filled = reinterpret_cast<__m512i>(Vector{} + fill);
   [[maybe_unused]] const auto mask16 = static_cast<__mmask16>(mask);
@@ -102,8 +122,8 @@ template <class T, class In>
       return reinterpret_cast<Vector>(_mm512_mask_cvtepu8_epi32(filled, mask16, some));
   }
 #else
-  constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
 #if defined(__AVX2__)
+  constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
   if constexpr (std::is_same_v<T, In> && sizeof(T) >= 4) {
     using Bits = std::conditional_t<sizeof(T) == 4, int, long long>;
     WideVector<Bits> bits;
@@ -118,10 +138,7 @@ template <class T, class In>
     return wanted ? some : Vector{} + fill;
   }
 #endif
-  T elements[kWidth];
-  for (int j = 0; j < kWidth; ++j)
-    elements[j] = (mask >> j & 1U) != 0 ? static_cast<T>(widen(from[j])) : fill;
-  return load_vector<Vector>(elements);
+  return load_masked_elements<T>(from, mask, fill);
 #endif
 }
 
