@@ -46,6 +46,11 @@ constexpr std::array kNames = std::to_array<Name>({
     {"take_along_axis", "take_along_dim"},
     {"jacobian", "jacrev"},
     {"stop_gradient", "detach"},
+    {"manual_seed", "seed"},
+    {"permute_dims", "permute"},
+    {"vectorize", "vmap"},
+    {"swish", "silu"},
+    {"bce_loss", "binary_cross_entropy"},
 });
 
 // What there is no other name for.
