@@ -121,15 +121,18 @@ template <bool kInRange, class Op, class S, class R>
 }
 
 // A block is read once: what its guard has looked at is computed from a copy, which nobody else writes, so
-// that the steps of several vectors may be mixed.
-template <class S>
-constexpr std::int64_t kGuarded = kBlock<S> / 2;
+// that the steps of several vectors may be mixed. Where these are few, four vectors are enough to keep the
+// processor busy, and their copy stays in registers: stores to memory would queue behind those of results,
+// which wait for their lines.
+template <class Op, class S>
+constexpr std::int64_t kGuarded =
+    Op::kBriefInRange ? 4 * kVectorBytes / static_cast<std::int64_t>(sizeof(S)) : kBlock<S> / 2;
 template <class Op, class S>
 [[gnu::always_inline]] inline unsigned guarded_block(const S* x, Raw<StoredOf<Op, S>>* out,
                                                      std::int64_t count, const Params& params) {
   using R = StoredOf<Op, S>;
   const Params p = known<S>(params);
-  alignas(64) S copy[kGuarded<S>];
+  alignas(64) S copy[kGuarded<Op, S>];
   prefetch_ahead(x, count);
   Flag<S> outside = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -155,8 +158,8 @@ template <class Op, class S>
   } else if constexpr (Op::kHasRange) {
     unsigned bad = 0;
     std::int64_t begin = 0;
-    for (; begin + kGuarded<S> <= n; begin += kGuarded<S>)  // of a length that is known
-      bad |= guarded_block<Op, S>(x + begin, out + begin, kGuarded<S>, params);
+    for (; begin + kGuarded<Op, S> <= n; begin += kGuarded<Op, S>)  // of a length that is known
+      bad |= guarded_block<Op, S>(x + begin, out + begin, kGuarded<Op, S>, params);
     return begin < n ? bad | guarded_block<Op, S>(x + begin, out + begin, n - begin, params) : bad;
   } else {
     unsigned bad = 0;
