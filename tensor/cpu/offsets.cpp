@@ -99,6 +99,19 @@ std::vector<std::int64_t> all_offsets(std::span<const Dim> sizes, std::span<cons
   return result;
 }
 
+bool one_stride(std::span<const Dim> sizes, std::span<const Dim> strides, std::int64_t& stride) {
+  bool any = false;
+  std::int64_t expected = 0;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (any && strides[d] != expected) return false;
+    if (!any) stride = strides[d];
+    any = true;
+    expected = strides[d] * sizes[d];
+  }
+  return true;
+}
+
 Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int operand) {
   const bool ready = index.dtype() == DType::I64 && index.is_contiguous();
   Tensor result = ready ? index : contiguous_copy(index, DType::I64);

@@ -210,20 +210,6 @@ class PickedSegments final : public Picked {
   Tensor filler_;
 };
 
-// The step from one line to the next, where it is the same for all.
-bool one_stride(std::span<const Dim> sizes, std::span<const Dim> strides, std::int64_t& stride) {
-  bool any = false;
-  std::int64_t expected = 0;
-  for (std::size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] == 1) continue;
-    if (any && strides[d] != expected) return false;
-    if (!any) stride = strides[d];
-    any = true;
-    expected = strides[d] * sizes[d];
-  }
-  return true;
-}
-
 }  // namespace
 
 std::unique_ptr<const Picked> pick_places(Tensor x, Places places) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/cpu/copy.h"
 #include "tensor/cpu/copy_bytes.h"
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/offsets.h"
@@ -65,6 +66,23 @@ Places places_around(const Layout& layout, int first, int last, Tensor middle, s
 Places places_along(const Tensor& x, int dim, const Tensor& index) {
   const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
   return places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
+}
+
+Tensor rows_laid_out(const Tensor& x, std::int64_t picked) {
+  constexpr std::int64_t kLine = 64, kCached = 1 << 18;
+  const std::int64_t item = static_cast<std::int64_t>(size_of(x.dtype()));
+  const bool apart = x.rank() > 1 && x.strides().back() * item >= kLine &&
+                     std::find(x.strides().begin(), x.strides().end(), 1) != x.strides().end();
+  const bool pays = apart && x.numel() * item > kCached && picked >= x.numel() / 4;
+  return pays ? contiguous_copy(x, x.dtype()) : x;
+}
+
+PlacesOf places_to_take(const Tensor& x, int dim, const Tensor& index) {
+  if (x.rank() == 0 || dim == x.rank() - 1) return {x, places_along(x, dim, index)};
+  const Dim along = std::max<Dim>(x.size(dim), 1);
+  Tensor rows = rows_laid_out(x, x.numel() / along * index.numel());
+  Places places = places_along(rows, dim, index);
+  return {std::move(rows), std::move(places)};
 }
 
 void take(const Tensor& result, const Tensor& x, const Places& places) {

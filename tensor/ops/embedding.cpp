@@ -36,14 +36,16 @@ Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
   Dims sizes = index.sizes();
   sizes.push_back(weight.size(1));
   const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
-  cpu::take(result, weight, cpu::places_along(weight, 0, index));
+  const cpu::PlacesOf taken = cpu::places_to_take(weight, 0, index);
+  cpu::take(result, taken.x, taken.places);
   return {result};
 }
 
 std::unique_ptr<const cpu::Picked> pick_rows(Inputs inputs, const Attrs&) {
   const Tensor& weight = inputs[1];
   const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
-  return cpu::pick_places(weight, cpu::places_along(weight, 0, index));
+  cpu::PlacesOf taken = cpu::places_to_take(weight, 0, index);
+  return cpu::pick_places(std::move(taken.x), std::move(taken.places));
 }
 
 // `values` of rows, with `instead` where the index names the padding of a weight of so many rows.

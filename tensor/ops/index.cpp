@@ -89,18 +89,23 @@ std::vector<TensorType> gather_infer(std::span<const TensorType> inputs, const A
   check_index_shape(inputs[0], inputs[1], dim, attrs, 0, 1, false);
   return {rules::with_sizes(inputs[0], inputs[1].sizes)};
 }
+// What a gather of `index` reads: all of it goes along rows where the dimension is the last one.
+Tensor gathered_from(const Tensor& x, int dim, const Tensor& index) {
+  return dim == x.rank() - 1 ? cpu::rows_laid_out(x, index.numel()) : x;
+}
 Tensors gather_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
   const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
-  cpu::gather(result, x, dim, index);
+  cpu::gather(result, gathered_from(x, dim, index), dim, index);
   return {result};
 }
 std::unique_ptr<const cpu::Picked> pick_gathered(Inputs inputs, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
   const Dim size = size_along(inputs[0], dim);
-  return cpu::pick_along(inputs[0], dim, cpu::checked_index(inputs[1], size, dim, false, 1));
+  const Tensor index = cpu::checked_index(inputs[1], size, dim, false, 1);
+  return cpu::pick_along(gathered_from(inputs[0], dim, index), dim, index);
 }
 Tensors gather_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -278,14 +283,16 @@ Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   Dims sizes = x.sizes();
   if (!sizes.empty()) sizes[at(dim)] = index.numel();
   const Tensor result = Tensor::empty(sizes, x.dtype(), x.device());
-  cpu::take(result, x, cpu::places_along(x, dim, index));
+  const cpu::PlacesOf taken = cpu::places_to_take(x, dim, index);
+  cpu::take(result, taken.x, taken.places);
   return {result};
 }
 std::unique_ptr<const cpu::Picked> pick_selected(Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  return cpu::pick_places(x, cpu::places_along(x, dim, index));
+  cpu::PlacesOf taken = cpu::places_to_take(x, dim, index);
+  return cpu::pick_places(std::move(taken.x), std::move(taken.places));
 }
 Tensors index_select_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));

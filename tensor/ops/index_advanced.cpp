@@ -210,6 +210,19 @@ Plan plan_of(const Tensor& x, Inputs indices, int operand) {
   return plan;
 }
 
+// What is taken, of x with its rows laid out where they are gone along and that is faster.
+struct PlanToTake {
+  Tensor source;
+  Plan plan;
+};
+PlanToTake plan_to_take(const Tensor& x, Inputs indices) {
+  Plan plan = plan_of(x, indices, 1);
+  if (plan.places.dense || plan.places.inner.size() <= 1) return {x, std::move(plan)};
+  Tensor source = cpu::rows_laid_out(x, plan.places.count());
+  if (source.strides() != x.strides()) plan = plan_of(source, indices, 1);
+  return {std::move(source), std::move(plan)};
+}
+
 // The only index is a mask of all dimensions.
 bool is_mask_of_all(const Tensor& x, Inputs indices) {
   return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes();
@@ -219,14 +232,15 @@ Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
   const Tensor& x = inputs[0];
   const Inputs indices = inputs.subspan(1);
   if (is_mask_of_all(x, indices) && x.is_contiguous()) return {cpu::take_true(x, indices[0])};
-  const Plan plan = plan_of(x, indices, 1);
+  const auto [source, plan] = plan_to_take(x, indices);
   const Tensor result = Tensor::empty(plan.sizes, x.dtype(), x.device());
-  cpu::take(result, x, plan.places);
+  cpu::take(result, source, plan.places);
   return {result};
 }
 
 std::unique_ptr<const cpu::Picked> pick_indexed(Inputs inputs, const Attrs&) {
-  return cpu::pick_places(inputs[0], plan_of(inputs[0], inputs.subspan(1), 1).places);
+  auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
+  return cpu::pick_places(std::move(source), std::move(plan.places));
 }
 
 // One value for all that a mask picks needs no places.

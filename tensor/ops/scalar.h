@@ -23,7 +23,7 @@ enum Row : int {
 inline constexpr unsigned kNoInplace = 1U << 31;
 inline constexpr unsigned kFewSteps = 1U << 30;  // though only floats have it, or with branches for integers
 inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
-inline constexpr unsigned kBriefInRange = 1U << 28;  // where the guard holds: then memory takes longer
+inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
 inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange;
 
 namespace scalar {

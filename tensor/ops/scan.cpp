@@ -1,8 +1,10 @@
 // Owns running sums and products: one after the other along a dimension, floats below f64 carried in f64.
 #include <algorithm>
+#include <optional>
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/kernels.h"
+#include "tensor/cpu/offsets.h"
 #include "tensor/cpu/pointwise_params.h"
 #include "tensor/cpu/sequence_shape.h"
 #include "tensor/levels/wrapper.h"
@@ -54,24 +56,25 @@ void run_rows(const T* const (&from)[kRows], T* const (&to)[kRows], Carry (&carr
   }
 }
 
-// Elements as they lie.
+// Elements as they lie, rows of operands `apart` from the next.
 template <class T, class Carry>
 struct Direct {
   const T* from;
   T* to;
+  std::int64_t apart;
 
   template <class C>
   void strip(std::int64_t at, Carry* carry, std::int64_t width) const {
     step<C>(from + at, to + at, carry, width);
   }
   template <class C, std::int64_t kRows>
-  void rows(std::int64_t at, std::int64_t count) const {
+  void rows(std::int64_t row, std::int64_t count) const {
     const T* in[kRows];
     T* out[kRows];
     Carry carry[kRows];
     for (std::int64_t r = 0; r < kRows; ++r) {
-      in[r] = from + at + r * count;
-      out[r] = to + at + r * count;
+      in[r] = from + (row + r) * apart;
+      out[r] = to + (row + r) * count;
       carry[r] = C::template kStart<Carry>;
     }
     run_rows<C>(in, out, carry, count);
@@ -85,6 +88,7 @@ struct ByChunks {
   std::byte* to;
   cpu::LoadFn load;
   cpu::StoreFn store;
+  std::int64_t apart;  // rows of the operand
   static constexpr std::int64_t kChunk = 256;
 
   template <class C>
@@ -95,7 +99,7 @@ struct ByChunks {
     store(chunk, to + 2 * at, 1, width);
   }
   template <class C, std::int64_t kRows>
-  void rows(std::int64_t at, std::int64_t count) const {
+  void rows(std::int64_t row, std::int64_t count) const {
     float chunks[kRows][kChunk];
     const float* in[kRows];
     float* out[kRows];
@@ -106,9 +110,9 @@ struct ByChunks {
     }
     for (std::int64_t i = 0; i < count; i += kChunk) {
       const std::int64_t size = std::min(kChunk, count - i);
-      for (std::int64_t r = 0; r < kRows; ++r) load(from + 2 * (at + r * count + i), 1, chunks[r], size);
+      for (std::int64_t r = 0; r < kRows; ++r) load(from + 2 * ((row + r) * apart + i), 1, chunks[r], size);
       run_rows<C>(in, out, carry, size);
-      for (std::int64_t r = 0; r < kRows; ++r) store(chunks[r], to + 2 * (at + r * count + i), 1, size);
+      for (std::int64_t r = 0; r < kRows; ++r) store(chunks[r], to + 2 * ((row + r) * count + i), 1, size);
     }
   }
 };
@@ -133,8 +137,8 @@ void scan(const Elements& elements, const cpu::SequenceShape& shape, std::int64_
 template <class C, class Elements>
 void scan_long_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   std::int64_t row = begin;
-  for (; row + kTogether <= end; row += kTogether) elements.template rows<C, kTogether>(row * count, count);
-  for (; row < end; ++row) elements.template rows<C, 1>(row * count, count);
+  for (; row + kTogether <= end; row += kTogether) elements.template rows<C, kTogether>(row, count);
+  for (; row < end; ++row) elements.template rows<C, 1>(row, count);
 }
 template <class C, class T, class Carry>
 void scan_rows(const Direct<T, Carry>& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
@@ -144,9 +148,10 @@ void scan_rows(const Direct<T, Carry>& elements, std::int64_t count, std::int64_
 template <class C>
 void scan_rows(const ByChunks& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kChunk = kTogether * ByChunks::kChunk;
-  if (count > ByChunks::kChunk) return scan_long_rows<C>(elements, count, begin, end);
+  if (count > ByChunks::kChunk || elements.apart != count)
+    return scan_long_rows<C>(elements, count, begin, end);
   float chunk[kChunk];
-  const Direct<float, ByChunks::Carry> converted{chunk, chunk};
+  const Direct<float, ByChunks::Carry> converted{chunk, chunk, count};
   const std::int64_t together = kChunk / count;
   for (std::int64_t row = begin; row < end; row += together) {
     const std::int64_t rows = std::min(together, end - row);
@@ -166,15 +171,27 @@ void scan_all(const Elements& elements, const cpu::SequenceShape& shape) {
   });
 }
 
+// How far rows of x lie apart that are dense themselves, where one step leads from each to the next.
+std::optional<std::int64_t> step_of_rows(const Tensor& x, int dim) {
+  const int last = x.rank() - 1;
+  if (last < 0 || dim != last || x.strides().back() != 1) return std::nullopt;
+  const auto rows = static_cast<std::size_t>(last);
+  const std::span<const Dim> sizes = x.sizes(), strides = x.strides();
+  std::int64_t step = x.size(last);
+  return cpu::one_stride(sizes.first(rows), strides.first(rows), step) ? std::optional(step) : std::nullopt;
+}
+
 // Of i64 or of floats.
 template <class C>
 Tensor scan_along(const Tensor& x, int dim) {
-  const Tensor rows = x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
+  const std::optional<std::int64_t> found = step_of_rows(x, dim);
+  const Tensor rows = found || x.is_contiguous() ? x : cpu::contiguous_copy(x, x.dtype());
   const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
   if (x.numel() == 0) return result;
   const cpu::SequenceShape shape(x, dim);
+  const std::int64_t step = found.value_or(shape.count);
   const auto run = [&]<class T, class Carry>() {
-    scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>()}, shape);
+    scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>(), step}, shape);
   };
   switch (x.dtype()) {
     case DType::I64:
@@ -191,7 +208,7 @@ Tensor scan_along(const Tensor& x, int dim) {
       const auto half = static_cast<std::size_t>(x.dtype());
       constexpr auto kF32 = static_cast<std::size_t>(Compute::F32);
       scan_all<C, double>(
-          ByChunks{rows.raw(), result.raw_writable(), table.load[half][kF32], table.store[kF32][half]},
+          ByChunks{rows.raw(), result.raw_writable(), table.load[half][kF32], table.store[kF32][half], step},
           shape);
     }
   }
