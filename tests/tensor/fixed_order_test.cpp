@@ -178,6 +178,30 @@ TEST_CASE("sums follow the documented order whichever way outputs lie", "[reduce
 }
 
 // Maps read elements in chunks, halves in registers: what the composition gives, to the bit.
+TEST_CASE("sums across memory follow the documented order", "[reduce][order]") {
+  const Settings restore;
+  for (const Dims& shape : {Dims{700, 3, 1000}, Dims{2, 9000, 100}, Dims{300, 2, 4096}}) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::I64, DType::U8}) {
+      const Tensor x = ops::to(noise(shape, DType::F32, 17, -9.0, 9.0), dtype);
+      for (const Dims& order : {Dims{1, 2, 0}, Dims{2, 1, 0}, Dims{0, 2, 1}}) {
+        const Tensor view = ops::permute(x, order);
+        const Tensor laid = cpu::contiguous_copy(view, dtype);
+        for (const int threads : {1, 4}) {
+          set_num_threads(threads);
+          for (const Dims& dims : {Dims{1, 2}, Dims{0, 1, 2}}) {
+            INFO(to_string(shape) << " as " << to_string(order) << " over " << to_string(dims) << " of "
+                                  << name(dtype));
+            for (const cpu::Combine combine : {cpu::Combine::Sum, cpu::Combine::Max})
+              CHECK(same_bits(cpu::fold(view, dims, combine), cpu::fold(laid, dims, combine)));
+            CHECK(same_bits(cpu::fold(view, dims, cpu::Combine::Sum, cpu::Map::NonZero),
+                            cpu::fold(laid, dims, cpu::Combine::Sum, cpu::Map::NonZero)));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("mapped reductions of few elements are those of their compositions", "[reduce][order]") {
   const Settings restore;
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
