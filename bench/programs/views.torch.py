@@ -14,6 +14,7 @@ images = x.view(64, 64, 32, 32)
 small = x[:3211264].view(32, 2048, 7, 7)
 steps = x.view(64, 256, 256)
 places = torch.arange(1024) * 7 % 1024
+wide_places = (torch.arange(n) * 31 % 2048).view(2048, 2048)
 
 
 def timed(name, f):
@@ -56,3 +57,5 @@ timed("neg_transposed", lambda: (-q.t()).contiguous())
 timed("where_transposed", lambda: torch.where(q.t() > 0, p.t(), q).contiguous())
 timed("cast_transposed", lambda: q.t().to(torch.bfloat16).contiguous())
 timed("flip_transposed", lambda: q.t().flip(0).contiguous())
+timed("rows_of_transposed", lambda: q.t()[places])
+timed("gather_in_transposed", lambda: q.t().gather(1, wide_places))
