@@ -71,10 +71,12 @@ Places places_along(const Tensor& x, int dim, const Tensor& index) {
 Tensor rows_laid_out(const Tensor& x, std::int64_t picked) {
   constexpr std::int64_t kLine = 64, kCached = 1 << 18;
   const std::int64_t item = static_cast<std::int64_t>(size_of(x.dtype()));
-  const bool apart = x.rank() > 1 && x.strides().back() * item >= kLine &&
-                     std::find(x.strides().begin(), x.strides().end(), 1) != x.strides().end();
-  const bool pays = apart && x.numel() * item > kCached && picked >= x.numel() / 4;
-  return pays ? contiguous_copy(x, x.dtype()) : x;
+  if (x.rank() < 2 || x.strides().back() * item < kLine) return x;
+  if (x.numel() * item <= kCached || picked < x.numel() / 2) return x;
+  // Another dimension has whole lines.
+  for (int d = 0; d < x.rank() - 1; ++d)
+    if (x.strides()[at(d)] == 1 && x.size(d) * item >= kLine) return contiguous_copy(x, x.dtype());
+  return x;
 }
 
 PlacesOf places_to_take(const Tensor& x, int dim, const Tensor& index) {
