@@ -148,8 +148,7 @@ void scan_rows(const Direct<T, Carry>& elements, std::int64_t count, std::int64_
 template <class C>
 void scan_rows(const ByChunks& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kChunk = kTogether * ByChunks::kChunk;
-  if (count > ByChunks::kChunk || elements.apart != count)
-    return scan_long_rows<C>(elements, count, begin, end);
+  if (count > ByChunks::kChunk) return scan_long_rows<C>(elements, count, begin, end);
   float chunk[kChunk];
   const Direct<float, ByChunks::Carry> converted{chunk, chunk, count};
   const std::int64_t together = kChunk / count;
@@ -171,10 +170,12 @@ void scan_all(const Elements& elements, const cpu::SequenceShape& shape) {
   });
 }
 
-// How far rows of x lie apart that are dense themselves, where one step leads from each to the next.
+// How far rows of x lie apart that are dense themselves, where one step leads from each to the next. Short
+// rows of halves, which are converted together, are to lie together.
 std::optional<std::int64_t> step_of_rows(const Tensor& x, int dim) {
   const int last = x.rank() - 1;
   if (last < 0 || dim != last || x.strides().back() != 1) return std::nullopt;
+  if (size_of(x.dtype()) == 2 && x.size(last) <= ByChunks::kChunk) return std::nullopt;
   const auto rows = static_cast<std::size_t>(last);
   const std::span<const Dim> sizes = x.sizes(), strides = x.strides();
   std::int64_t step = x.size(last);
