@@ -69,7 +69,7 @@ Places places_along(const Tensor& x, int dim, const Tensor& index) {
 }
 
 Tensor rows_laid_out(const Tensor& x, std::int64_t picked) {
-  constexpr std::int64_t kLine = 64, kCached = 1 << 18;
+  constexpr std::int64_t kLine = 64, kCached = 1 << 21;
   const std::int64_t item = static_cast<std::int64_t>(size_of(x.dtype()));
   if (x.rank() < 2 || x.strides().back() * item < kLine) return x;
   if (x.numel() * item <= kCached || picked < x.numel() / 2) return x;
