@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tensor/cpu/blas.h"
+#include "tensor/cpu/kernels.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -75,6 +76,12 @@ T dot_threaded(const T* a, const T* b, std::int64_t count) {
   return total;
 }
 
+// Rows for a thread: of many so many that columns, where those are contiguous, are read for a while each.
+std::int64_t vector_grain(std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t kLong = 1024;
+  return std::max(m >= 2 * kLong ? kLong : 1, kThreadGrain / std::max<std::int64_t>(k, 1));
+}
+
 template <class T>
 void multiply_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t m,
                      std::int64_t k) {
@@ -88,11 +95,10 @@ void multiply_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y
     *y = dot_threaded(a.data, x, k);
     return;
   }
-  parallel_for(m, std::max<std::int64_t>(1, kThreadGrain / std::max<std::int64_t>(k, 1)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 const MatrixView<T> part{a.data + begin * a.row, a.row, a.column};
-                 product_kernels().of<T>().vector(part, x, y + begin, end - begin, k);
-               });
+  parallel_for(m, vector_grain(m, k), [&](std::int64_t begin, std::int64_t end) {
+    const MatrixView<T> part{a.data + begin * a.row, a.row, a.column};
+    product_kernels().of<T>().vector(part, x, y + begin, end - begin, k);
+  });
 }
 
 // Several vectors by one matrix: a strip of its columns that stays in the first cache, by one after the
@@ -124,6 +130,16 @@ bool share_matrix(std::span<const Product<T>> products, std::int64_t n) {
          });
 }
 
+// Threads take whole products when there are several and none is worth sharing.
+template <class T, class F>
+void each_or_shared(std::span<const Product<T>> products, std::int64_t work, const F& one) {
+  const auto count = static_cast<std::int64_t>(products.size());
+  parallel_for(count, work >= kThreadGrain ? count : kThreadGrain / std::max<std::int64_t>(1, work),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) one(products[static_cast<std::size_t>(i)]);
+               });
+}
+
 template <class T>
 void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (share_matrix(products, n)) return multiply_by_one_matrix(products, n, k);
@@ -135,13 +151,38 @@ void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std:
       multiply_vector(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n, k);
     }
   };
-  // Threads take whole products when there are several and none is worth sharing.
-  const std::int64_t work = m * n * k;
-  const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(count, work >= kThreadGrain ? count : kThreadGrain / work,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) one(products[static_cast<std::size_t>(i)]);
-               });
+  each_or_shared(products, m * n * k, one);
+}
+
+// ---- Vectors of halves ----
+
+template <class T>
+constexpr DType kHalfDType = DType::F16;
+template <>
+constexpr DType kHalfDType<BFloat16> = DType::BF16;
+
+template <class T>
+HalfVectorFn<T> half_vector_kernel() {
+  if constexpr (std::is_same_v<T, Half>)
+    return product_kernels().f16_vector;
+  else
+    return product_kernels().bf16_vector;
+}
+
+// y = a x for elements of `x` so many apart.
+template <class T>
+void multiply_half_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t m,
+                          std::int64_t k) {
+  constexpr auto kF32 = static_cast<std::size_t>(Compute::F32),
+                 kHalf = static_cast<std::size_t>(kHalfDType<T>);
+  std::vector<float> factors(static_cast<std::size_t>(k));
+  convert_table().load[kHalf][kF32](x, step, factors.data(), k);
+  parallel_for(m, vector_grain(m, k), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> sums(static_cast<std::size_t>(end - begin));
+    const MatrixView<T> part{a.data + begin * a.row, a.row, a.column};
+    half_vector_kernel<T>()(part, factors.data(), sums.data(), end - begin, k);
+    convert_table().store[kF32][kHalf](sums.data(), y + begin, 1, end - begin);
+  });
 }
 
 // ---- Through a library ----
@@ -298,6 +339,24 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   }
 }
 
+template <class T>
+void multiply_vectors_of_halves(std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
+                                std::int64_t k) {
+  const auto one = [=](const Product<T>& product) {
+    const auto& [a, b, c] = product;
+    if (n == 1) {
+      multiply_half_vector(a, b.data, b.row, c, m, k);
+    } else {
+      multiply_half_vector(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n, k);
+    }
+  };
+  each_or_shared(products, m * n * k, one);
+}
+
+template void multiply_vectors_of_halves<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t,
+                                               std::int64_t);
+template void multiply_vectors_of_halves<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t,
+                                                   std::int64_t, std::int64_t);
 template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t, std::int64_t,
                               const RangeFn*);
 template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t, std::int64_t,

@@ -9,6 +9,7 @@
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/cpu/onednn_product.h"
+#include "tensor/cpu/tile_product.h"
 #include "tensor/ops/scalar.h"
 #include "tensor/ops/view_layout.h"
 #include "tensor/parallel.h"
@@ -129,23 +130,53 @@ Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) 
   return sizes;
 }
 
-// As the library wants its operands; null when it takes none of this kind.
-Tensor library_product(const Tensor& x, const Tensor& y) {
-  if (x.dtype() != DType::BF16 || x.rank() < 2 || y.rank() < 2) return {};
-  const Tensor left = x.is_contiguous() ? x : contiguous_copy(x, DType::BF16);
-  const MatrixOperand laid = right_operand(y.layout());
+// Matrices of halves whose rows or columns are contiguous: themselves, or a copy.
+Tensor by_lines(const Tensor& x) {
+  const MatrixOperand laid = left_operand(x.layout());
   const bool by_row = laid.column_stride == 1 && laid.row_stride >= laid.columns;
   const bool by_column = laid.row_stride == 1 && laid.column_stride >= laid.rows;
-  const Tensor right = by_row || by_column ? y : contiguous_copy(y, DType::BF16);
+  return by_row || by_column ? x : contiguous_copy(x, x.dtype());
+}
+
+template <class T>
+using MultiplyFn = bool (*)(std::span<const Product<T>>, std::int64_t m, std::int64_t n, std::int64_t k);
+
+// Null when `multiply` does not take these operands.
+template <class T>
+Tensor product_by(MultiplyFn<T> multiply, const Tensor& left, const Tensor& right) {
   MatrixOperand a = left_operand(left.layout());
   const MatrixOperand b = right_operand(right.layout());
-  const Tensor result = Tensor::empty(result_sizes(left, right, broadcast(a.batch, b.batch, "matmul")),
-                                      DType::BF16, x.device());
+  const Dims batch = broadcast(a.batch, b.batch, "matmul");
+  const Tensor result = Tensor::empty(result_sizes(left, right, batch), left.dtype(), left.device());
   if (result.numel() == 0) return {};
   fold_batch(a, b, left.layout());
-  const auto products =
-      products_of<BFloat16>(result, left, right, a, b, broadcast(a.batch, b.batch, "matmul"));
-  return onednn::multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
+  const auto products = products_of<T>(result, left, right, a, b, broadcast(a.batch, b.batch, "matmul"));
+  return multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
+}
+
+template <class T>
+bool multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
+  multiply_vectors_of_halves<T>(products, m, n, k);
+  return true;
+}
+
+// On the processor's tiles, or by the library's kernels for bf16; null when neither takes these operands.
+Tensor half_product(const Tensor& x, const Tensor& y) {
+  const bool is_bf16 = x.dtype() == DType::BF16;
+  const Dim depth = std::max<Dim>(1, x.size(x.rank() - 1));
+  const Dim rows = x.rank() == 1 ? 1 : x.numel() / depth;
+  const bool one_row = rows == 1 || (x.size(x.rank() - 2) == 1 && y.rank() > 2);
+  if (one_row || y.rank() == 1 || y.size(y.rank() - 1) == 1)
+    return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, x, y)
+                   : product_by<Half>(multiply_vectors<Half>, x, y);
+  if (tiles::pays(rows, y.size(y.rank() - 1), depth)) {
+    const Tensor left = by_lines(x), right = by_lines(y);
+    return is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, left, right)
+                   : product_by<Half>(tiles::multiply<Half>, left, right);
+  }
+  if (!is_bf16) return {};
+  return product_by<BFloat16>(onednn::multiply, x.is_contiguous() ? x : contiguous_copy(x, DType::BF16),
+                              by_lines(y));
 }
 
 // Columns times rows: each element of the result is one product, rounded once in all dtypes.
@@ -222,7 +253,7 @@ bool multiplies_pairs(std::span<const Dim> x, std::span<const Dim> y) {
 Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
   if (multiplies_pairs(x.sizes(), y.sizes())) return products_of_pairs(x, y, pieces);
   if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
-    if (Tensor product = library_product(x, y)) return product;
+    if (Tensor product = half_product(x, y)) return product;
     return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
   }
   MatrixOperand a = left_operand(x.layout());

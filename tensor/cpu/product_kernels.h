@@ -34,6 +34,11 @@ struct ProductKernels {
   void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
 };
 
+// y = a x as above; of halves x and y are f32, as their sums are.
+template <class T>
+using HalfVectorFn = void (*)(const MatrixView<T>& a, const float* x, float* y, std::int64_t m,
+                              std::int64_t k);
+
 struct ProductTable {
   ProductKernels<std::uint8_t> u8;
   ProductKernels<std::int8_t> i8;
@@ -42,6 +47,8 @@ struct ProductTable {
   ProductKernels<std::int64_t> i64;
   ProductKernels<float> f32;
   ProductKernels<double> f64;
+  HalfVectorFn<Half> f16_vector;
+  HalfVectorFn<BFloat16> bf16_vector;
   // Whether any of them is neither 0 nor in the range of normal numbers.
   bool (*has_subnormal)(const BFloat16* x, std::int64_t count);
   // Two rows into one of pairs: to[2 i] = even[i], to[2 i + 1] = odd[i].

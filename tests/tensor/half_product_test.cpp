@@ -1,19 +1,23 @@
 #include <cmath>
 #include <cstring>
 
+#include "every_isa.h"
 #include "nd.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;
 using namespace kiln::test;
 
-// Products of bf16 that are large enough for the library's own ones; where it has none they are f32's.
+// Products of halves: on tiles where the processor has them, by the library's kernels for bf16, or as those
+// of f32.
 namespace {
 
-Tensor noise(const Dims& sizes, unsigned seed) {
+constexpr DType kHalves[] = {DType::BF16, DType::F16};
+
+Tensor noise(DType dtype, const Dims& sizes, unsigned seed) {
   std::mt19937 engine(seed);
   return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
-                   DType::BF16);
+                   dtype);
 }
 
 Tensor as(const Tensor& x, DType dtype) { return cpu::contiguous_copy(x, dtype); }
@@ -23,83 +27,130 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
 }
 
-// Sums in f32, rounded once to 8 bits.
+// Sums in f32, rounded once to 8 or 11 bits.
 void check_product(const Tensor& a, const Tensor& b) {
   const Nd expected = nd_of(ops::matmul(as(a, DType::F64), as(b, DType::F64)));
   const Tensor product = ops::matmul(a, b);
-  CHECK(product.dtype() == DType::BF16);
+  CHECK(product.dtype() == a.dtype());
   const Nd actual = nd_of(product);
   REQUIRE(actual.sizes == expected.sizes);
+  const double last = a.dtype() == DType::BF16 ? 0x1.01p-8 : 0x1.01p-11;
   const double sums = 0x1p-23 * std::sqrt(static_cast<double>(a.size(a.rank() - 1))) * 8;
   double worst = 0;
   for (std::size_t i = 0; i < actual.values.size(); ++i) {
-    const double allowed = std::abs(expected.values[i]) * 0x1.01p-8 + sums;
+    const double allowed = std::abs(expected.values[i]) * last + sums;
     worst = std::max(worst, std::abs(actual.values[i] - expected.values[i]) / allowed);
   }
   CHECK(worst <= 1);
 }
 
+// As many elements as tiles have and more or fewer, of each operand more or fewer than a block has, and
+// batches of few and of many.
+const std::pair<Dims, Dims> kShapes[] = {
+    {{128, 128}, {128, 128}},  {{65, 130}, {130, 71}},    {{300, 17}, {17, 257}},
+    {{2, 900}, {900, 700}},    {{700, 900}, {900, 2}},    {{3, 100, 64}, {3, 64, 100}},
+    {{4, 50, 80}, {80, 90}},   {{100, 64}, {3, 64, 100}}, {{2, 1, 70, 90}, {3, 90, 100}},
+    {{33, 1000}, {1000, 257}}, {{513, 31}, {31, 321}},    {{1, 100, 100}, {100, 100}},
+    {{31, 2500}, {2500, 700}}, {{700, 4200}, {4200, 40}}, {{20, 33, 65}, {20, 65, 47}},
+    {{17, 16, 32}, {32, 16}},
+};
+// The same with one row or column, and sums longer than a block of them.
+const std::pair<Dims, Dims> kVectors[] = {
+    {{700, 20}, {20, 1}}, {{1, 2000}, {2000, 300}},  {{900}, {900, 70}},       {{70, 900}, {900}},
+    {{9000}, {9000}},     {{3, 1, 40}, {3, 40, 50}}, {{1, 300}, {2, 300, 40}}, {{1, 10000}, {10000, 1}},
+    {{3, 40, 50}, {50}},  {{1, 1100}, {1100, 4200}},
+};
+
 }  // namespace
 
-TEST_CASE("large products of bf16 are sums of f32, rounded once", "[half_product]") {
-  const std::pair<Dims, Dims> shapes[] = {
-      {{128, 128}, {128, 128}},  {{65, 130}, {130, 71}},    {{300, 17}, {17, 257}},
-      {{2, 900}, {900, 700}},    {{700, 900}, {900, 2}},    {{3, 100, 64}, {3, 64, 100}},
-      {{4, 50, 80}, {80, 90}},   {{100, 64}, {3, 64, 100}}, {{2, 1, 70, 90}, {3, 90, 100}},
-      {{33, 1000}, {1000, 257}}, {{513, 31}, {31, 321}},    {{1, 100, 100}, {100, 100}},
-      {{700, 20}, {20, 1}},      {{1, 2000}, {2000, 300}},
-  };
-  for (const auto& [a_sizes, b_sizes] : shapes) {
-    CAPTURE(to_string(a_sizes), to_string(b_sizes));
-    const Tensor a = noise(a_sizes, 1), b = noise(b_sizes, 2);
-    check_product(a, b);
-    const Tensor expected = ops::matmul(a, b);
-    for (const Lay left : kLays) {
-      for (const Lay right : kLays) {
-        CAPTURE(static_cast<int>(left), static_cast<int>(right));
-        const Tensor again = ops::matmul(laid_out(a, left), laid_out(b, right));
-        // Vectors and small products go by f32's library, to which layouts matter.
-        const bool is_vector = a_sizes[a_sizes.size() - 2] == 1 || b_sizes.back() == 1;
-        if (!is_vector) CHECK(same_bits(again, expected));
+TEST_CASE("products of halves are sums of f32, rounded once", "[half_product]") {
+  for (const DType dtype : kHalves) {
+    for (const auto& [a_sizes, b_sizes] : kShapes) {
+      CAPTURE(name(dtype), to_string(a_sizes), to_string(b_sizes));
+      const Tensor a = noise(dtype, a_sizes, 1), b = noise(dtype, b_sizes, 2);
+      check_product(a, b);
+      const Tensor expected = ops::matmul(a, b);
+      for (const Lay left : kLays) {
+        for (const Lay right : kLays) {
+          CAPTURE(static_cast<int>(left), static_cast<int>(right));
+          CHECK(same_bits(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
+        }
       }
     }
   }
 }
 
-TEST_CASE("large products of bf16 have the same bits on any number of threads", "[half_product]") {
+TEST_CASE("vectors by matrices of halves are those of f32, rounded, however they lie", "[half_product]") {
+  every_isa([] {
+    for (const DType dtype : kHalves) {
+      for (const auto& [a_sizes, b_sizes] : kVectors) {
+        CAPTURE(name(dtype), to_string(a_sizes), to_string(b_sizes));
+        const Tensor a = noise(dtype, a_sizes, 3), b = noise(dtype, b_sizes, 4);
+        const Tensor expected = as(ops::matmul(as(a, DType::F32), as(b, DType::F32)), dtype);
+        for (const Lay left : kLays)
+          for (const Lay right : kLays)
+            CHECK(same_bits(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
+      }
+    }
+  });
+}
+
+TEST_CASE("products of halves have the same bits on any number of threads", "[half_product]") {
   const int threads = num_threads();
-  for (const auto& [m, k, n] : {std::tuple<Dim, Dim, Dim>{300, 200, 600}, {64, 512, 64}, {1000, 30, 70}}) {
-    const Tensor a = noise({m, k}, 5), b = noise({k, n}, 6);
-    set_num_threads(1);
-    const Tensor expected = ops::matmul(a, b);
-    for (const int count : {2, 3, 5}) {
-      set_num_threads(count);
-      CAPTURE(m, k, n, count);
-      CHECK(same_bits(ops::matmul(a, b), expected));
+  for (const DType dtype : kHalves) {
+    for (const auto& [m, k, n] :
+         {std::tuple<Dim, Dim, Dim>{300, 200, 600}, {64, 512, 64}, {1000, 30, 70}, {20, 3000, 900}}) {
+      const Tensor a = noise(dtype, {m, k}, 5), b = noise(dtype, {k, n}, 6);
+      set_num_threads(1);
+      const Tensor expected = ops::matmul(a, b);
+      for (const int count : {2, 3, 5}) {
+        set_num_threads(count);
+        CAPTURE(name(dtype), m, k, n, count);
+        CHECK(same_bits(ops::matmul(a, b), expected));
+      }
     }
   }
   set_num_threads(threads);
 }
 
-TEST_CASE("large products of bf16 keep numbers below the normal range, infinities and nan",
-          "[half_product]") {
+TEST_CASE("products of halves keep numbers below the normal range, infinities and nan", "[half_product]") {
   const Nd zeros = build({128, 128}, [](const Dims&) { return 0.0; });
-  const double tiny = std::ldexp(1.0, -130), large = std::ldexp(1.0, 127);
-  for (const bool on_the_left : {true, false}) {
-    Nd a = zeros, b = zeros;
-    (on_the_left ? a : b).at({3, 3}) = tiny;
-    (on_the_left ? b : a).at({3, 3}) = large;
-    const Nd product = nd_of(ops::matmul(tensor_of(a, DType::BF16), tensor_of(b, DType::BF16)));
-    CHECK(product.at({3, 3}) == 0.125);
+  for (const DType dtype : kHalves) {
+    // The smallest number there is, and one whose product with it is 2^-3.
+    const int least = dtype == DType::BF16 ? -130 : -18;
+    for (const bool on_the_left : {true, false}) {
+      Nd a = zeros, b = zeros;
+      (on_the_left ? a : b).at({3, 3}) = std::ldexp(1.0, least);
+      (on_the_left ? b : a).at({3, 3}) = std::ldexp(1.0, -3 - least);
+      const Nd product = nd_of(ops::matmul(tensor_of(a, dtype), tensor_of(b, dtype)));
+      CHECK(product.at({3, 3}) == 0.125);
+    }
+    for (const bool on_the_left : {true, false}) {
+      Nd special = zeros, twos = zeros;
+      const auto place = [&](Dim line) { return on_the_left ? Dims{line, 0} : Dims{0, line}; };
+      special.at(on_the_left ? Dims{0, 1} : Dims{1, 0}) = -0.0;
+      special.at(place(1)) = INFINITY;
+      special.at(place(2)) = NAN;
+      for (Dim i = 0; i < 128; ++i) twos.at(on_the_left ? Dims{0, i} : Dims{i, 0}) = 2;
+      const Tensor x = tensor_of(special, dtype), y = tensor_of(twos, dtype);
+      const Nd product = nd_of(on_the_left ? ops::matmul(x, y) : ops::matmul(y, x));
+      const auto result = [&](Dim line) { return product.at(on_the_left ? Dims{line, 5} : Dims{5, line}); };
+      CHECK(result(0) == 0);
+      CHECK(result(1) == INFINITY);
+      CHECK(std::isnan(result(2)));
+    }
   }
-  Nd a = zeros;
-  a.at({0, 1}) = -0.0;
-  a.at({1, 0}) = INFINITY;
-  a.at({2, 0}) = NAN;
-  Nd b = zeros;
-  for (Dim j = 0; j < 128; ++j) b.at({0, j}) = 2;
-  const Nd product = nd_of(ops::matmul(tensor_of(a, DType::BF16), tensor_of(b, DType::BF16)));
-  CHECK(product.at({0, 5}) == 0);
-  CHECK(product.at({1, 5}) == INFINITY);
-  CHECK(std::isnan(product.at({2, 5})));
+}
+
+TEST_CASE("every f16 is multiplied exactly", "[half_product]") {
+  // All finite numbers by powers of two, as a product with a diagonal matrix.
+  Nd numbers = build({2 * 0x7c00 / 64, 64}, [](const Dims& at) {
+    const auto i = static_cast<std::uint16_t>(at[0] * 64 + at[1]);
+    return static_cast<double>(
+        to_float(Half{static_cast<std::uint16_t>(i < 0x7c00 ? i : 0x8000 + i - 0x7c00)}));
+  });
+  const Nd one = build({64, 64}, [](const Dims& at) { return at[0] == at[1] ? 1.0 : 0.0; });
+  const Tensor x = tensor_of(numbers, DType::F16), y = tensor_of(one, DType::F16);
+  const Nd product = nd_of(ops::matmul(x, y));
+  CHECK(product.values == numbers.values);
 }

@@ -22,8 +22,19 @@ template <class T>
 struct ProductSumFor<T> {
   using type = std::make_unsigned_t<decltype(T{} + T{})>;
 };
+template <>
+struct ProductSumFor<Half> {
+  using type = float;
+};
+template <>
+struct ProductSumFor<BFloat16> {
+  using type = float;
+};
 template <class T>
 using ProductSum = typename ProductSumFor<T>::type;
+// Of matrices of halves, vectors are f32: they are converted once.
+template <class T>
+using VectorElement = std::conditional_t<kIsHalf<T>, float, T>;
 
 // Factors in memory, read as what sums of them are where only the sign differs.
 template <class T>
@@ -32,6 +43,14 @@ inline const auto* factors(const T* from) {
     return reinterpret_cast<const ProductSum<T>*>(from);
   else
     return from;
+}
+
+template <class T>
+inline ProductSum<T> factor(T x) {
+  if constexpr (kIsHalf<T>)
+    return widen(x);
+  else
+    return static_cast<ProductSum<T>>(x);
 }
 
 // ---- Rows whose elements are contiguous ----
@@ -44,7 +63,7 @@ inline constexpr int kRowsAtOnce = std::max(1, 2 * kGroup / kRowVectors<Sum>);
 
 // Of each row and `x`, at most a block: its lanes, folded until one vector is left.
 template <int kRows, class T>
-inline void fold_rows(const T* first, std::int64_t step, const T* x, std::int64_t count,
+inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t count,
                       VectorOf<ProductSum<T>>* folded) {
   using Sum = ProductSum<T>;
   constexpr int kEach = kRowVectors<Sum>;
@@ -62,7 +81,7 @@ inline void fold_rows(const T* first, std::int64_t step, const T* x, std::int64_
     const std::int64_t at = p + k * kWidth<Sum>;
     const std::int64_t some = count - at;
     if (some <= 0) return;
-    const auto read = [=](const T* from) __attribute__((always_inline)) {
+    const auto read = [=](const auto* from) __attribute__((always_inline)) {
       return some >= kWidth<Sum> ? load_wide<Sum>(factors(from)) : load_some<Sum>(factors(from), some, Sum{});
     };
     const auto right = read(x + at);
@@ -86,8 +105,8 @@ T dot(const T* a, const T* b, std::int64_t count) {
 
 // As many rows as a vector holds, or fewer.
 template <class T>
-VectorOf<ProductSum<T>> fold_block(const T* first, std::int64_t step, const T* x, std::int64_t rows,
-                                   std::int64_t count) {
+VectorOf<ProductSum<T>> fold_block(const T* first, std::int64_t step, const VectorElement<T>* x,
+                                   std::int64_t rows, std::int64_t count) {
   using Sum = ProductSum<T>;
   constexpr int kRows = std::min(kRowsAtOnce<Sum>, kWidth<Sum>);
   VectorOf<Sum> folded[kWidth<Sum>] = {};
@@ -98,22 +117,26 @@ VectorOf<ProductSum<T>> fold_block(const T* first, std::int64_t step, const T* x
 }
 
 template <class T>
-void vector_by_rows(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k) {
+void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
+                    std::int64_t k) {
   using Sum = ProductSum<T>;
   for (std::int64_t i = 0; i < m; i += kWidth<Sum>) {
     const std::int64_t rows = std::min<std::int64_t>(kWidth<Sum>, m - i);
     VectorOf<Sum> sums{};
     for (std::int64_t p = 0; p < k; p += kDotBlock)
       sums += fold_block(a.data + i * a.row + p, a.row, x + p, rows, std::min(kDotBlock, k - p));
-    for (std::int64_t row = 0; row < rows; ++row) y[i + row] = static_cast<T>(sums[row]);
+    for (std::int64_t row = 0; row < rows; ++row) y[i + row] = static_cast<VectorElement<T>>(sums[row]);
   }
 }
 
 // ---- Columns whose elements are contiguous ----
 
+// Columns of a matrix so far apart, so many bytes of them, are best read in the order of memory.
+inline constexpr std::int64_t kFarApart = 8 << 10, kMuch = 8 << 20;
+
 // Lane `lane`, and the one half of the lanes further, of kCount vectors of rows: their sum.
 template <int kCount, class T>
-[[gnu::always_inline]] inline void add_lane_pair(const T* first, std::int64_t step, const T* x,
+[[gnu::always_inline]] inline void add_lane_pair(const T* first, std::int64_t step, const VectorElement<T>* x,
                                                  std::int64_t lane, std::int64_t count,
                                                  VectorOf<ProductSum<T>>* to) {
   using Sum = ProductSum<T>;
@@ -122,7 +145,7 @@ template <int kCount, class T>
   each<kCount>([&](auto v) { low[v] = high[v] = VectorOf<Sum>{}; });
   std::int64_t p = lane;
   const auto add = [&](VectorOf<Sum>(&sums)[kCount], std::int64_t at) __attribute__((always_inline)) {
-    const auto right = static_cast<Sum>(x[at]);
+    const auto right = factor(x[at]);
     each<kCount>(
         [&](auto v) { sums[v] += load_wide<Sum>(factors(first + at * step + v * kWidth<Sum>)) * right; });
   };
@@ -136,7 +159,8 @@ template <int kCount, class T>
 
 // kCount vectors of rows, from column to column `step` apart.
 template <int kCount, class T>
-void add_columns(const T* first, std::int64_t step, const T* x, std::int64_t k, T* y) {
+void add_columns(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t k,
+                 VectorElement<T>* y) {
   using Sum = ProductSum<T>;
   VectorOf<Sum> sums[kCount] = {};
   for (std::int64_t block = 0; block < k; block += kDotBlock) {
@@ -151,14 +175,52 @@ void add_columns(const T* first, std::int64_t step, const T* x, std::int64_t k, 
     each<kCount>([&](auto v) { sums[v] += lanes[0][v]; });
   }
   for (int v = 0; v < kCount; ++v)
-    for (int i = 0; i < kWidth<Sum>; ++i) y[v * kWidth<Sum> + i] = static_cast<T>(sums[v][i]);
+    for (int i = 0; i < kWidth<Sum>; ++i) y[v * kWidth<Sum> + i] = static_cast<VectorElement<T>>(sums[v][i]);
+}
+
+// The same of kStrip rows, with all lanes in memory: columns, which are far apart in a large matrix, are read
+// in the order of memory, and each for a while.
+template <int kStrip, class T>
+void add_strip(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t k,
+               VectorElement<T>* y) {
+  using Sum = ProductSum<T>;
+  constexpr int kOne = kWidth<Sum>, kCount = kStrip / kOne;
+  alignas(kVectorBytes) Sum lanes[kDotLanes][kStrip];
+  VectorOf<Sum> sums[kCount] = {};
+  for (std::int64_t block = 0; block < k; block += kDotBlock) {
+    std::memset(lanes, 0, sizeof lanes);
+    const std::int64_t end = std::min(block + kDotBlock, k);
+    for (std::int64_t p = block; p < end; ++p) {
+      const T* const column = first + p * step;
+      Sum* const lane = lanes[(p - block) % kDotLanes];
+      const auto right = factor(x[p]);
+      const T* const ahead = column + (p + 2 < end ? 2 * step : 0);
+      for (int v = 0; v < kCount; ++v) {
+        __builtin_prefetch(ahead + v * kOne);
+        store(lane + v * kOne, load(lane + v * kOne) + load_wide<Sum>(factors(column + v * kOne)) * right);
+      }
+    }
+    for (int half = kDotLanes / 2; half > 0; half /= 2)
+      for (int lane = 0; lane < half; ++lane)
+        for (int i = 0; i < kStrip; ++i) lanes[lane][i] += lanes[lane + half][i];
+    for (int v = 0; v < kCount; ++v) sums[v] += load(lanes[0] + v * kOne);
+  }
+  for (int v = 0; v < kCount; ++v)
+    for (int i = 0; i < kOne; ++i) y[v * kOne + i] = static_cast<VectorElement<T>>(sums[v][i]);
 }
 
 // At least one vector of rows. The last ones are computed twice where vectors do not come out even.
 template <class T>
-void vector_by_columns(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k) {
+void vector_by_columns(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
+                       std::int64_t k) {
   constexpr int kOne = kWidth<ProductSum<T>>;
   std::int64_t i = 0;
+  const auto apart = a.column * static_cast<std::int64_t>(sizeof(T));
+  if (apart >= kFarApart && k * apart > kMuch) {
+    constexpr int kLong = 4096 / sizeof(ProductSum<T>), kShort = kLong / 4;
+    for (; i + kLong <= m; i += kLong) add_strip<kLong>(a.data + i, a.column, x, k, y + i);
+    for (; i + kShort <= m; i += kShort) add_strip<kShort>(a.data + i, a.column, x, k, y + i);
+  }
   const auto each_of = [&](auto count) {
     constexpr int kCount = count;
     for (; i + kCount * kOne <= m; i += kCount * kOne) add_columns<kCount>(a.data + i, a.column, x, k, y + i);
@@ -174,7 +236,8 @@ void vector_by_columns(const MatrixView<T>& a, const T* x, T* y, std::int64_t m,
 // ---- Any strides ----
 
 template <class T>
-void vector_by_elements(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k) {
+void vector_by_elements(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y,
+                        std::int64_t m, std::int64_t k) {
   using Sum = ProductSum<T>;
   for (std::int64_t i = 0; i < m; ++i) {
     Sum sum{};
@@ -182,18 +245,18 @@ void vector_by_elements(const MatrixView<T>& a, const T* x, T* y, std::int64_t m
       Sum lanes[kDotLanes] = {};
       const std::int64_t end = std::min(block + kDotBlock, k);
       for (std::int64_t p = block; p < end; ++p)
-        lanes[(p - block) % kDotLanes] +=
-            static_cast<Sum>(a.data[i * a.row + p * a.column]) * static_cast<Sum>(x[p]);
+        lanes[(p - block) % kDotLanes] += factor(a.data[i * a.row + p * a.column]) * factor(x[p]);
       for (int half = kDotLanes / 2; half > 0; half /= 2)
         for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[half + lane];
       sum += lanes[0];
     }
-    y[i] = static_cast<T>(sum);
+    y[i] = static_cast<VectorElement<T>>(sum);
   }
 }
 
 template <class T>
-void vector(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k) {
+void vector(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
+            std::int64_t k) {
   if (a.column == 1)
     vector_by_rows(a, x, y, m, k);
   else if (a.row == 1 && m >= kWidth<ProductSum<T>>)

@@ -1,0 +1,286 @@
+// Compiled for processors that have tiles (AMX) with bf16, and AVX-512; called on those alone. Includes
+// nothing whose inline functions others might be linked to.
+#include "tensor/cpu/tile_kernels.h"
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+
+namespace kiln::cpu::tiles {
+namespace {
+
+using Vector = __m512i;
+
+// ---- Laying out -------------------------------------------------------------------------------------------
+
+// The rows of a tile, all of one part.
+using Rows = Vector[kSide];
+
+// What bits of each element's parts are kept beside what tells whether tiles can multiply it.
+struct Taken {
+  Vector part[2];
+  __mmask32 refused;
+};
+[[gnu::always_inline]] inline Taken take(const BFloat16*, Vector x) {
+  const Vector magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+  // Numbers below the normal range are those from 1 to the largest fraction; 0 comes last so.
+  const Vector before = _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1));
+  return {{x, x}, _mm512_cmplt_epu16_mask(before, _mm512_set1_epi16(0x7f))};
+}
+// The upper 8 of the 11 bits of a number, and the rest: both are normal numbers of bf16, or 0.
+[[gnu::always_inline]] inline Taken take(const Half*, Vector x) {
+  const Vector magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+  const __mmask32 refused = _mm512_cmpge_epu16_mask(magnitude, _mm512_set1_epi16(0x7c00));
+  const __m512 wide[] = {_mm512_cvtph_ps(_mm512_castsi512_si256(x)),
+                         _mm512_cvtph_ps(_mm512_extracti64x4_epi64(x, 1))};
+  Vector upper[2], rest[2];
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    upper[i] =
+        _mm512_and_si512(_mm512_castps_si512(wide[i]), _mm512_set1_epi32(static_cast<int>(0xffff0000U)));
+    rest[i] = _mm512_castps_si512(_mm512_sub_ps(wide[i], _mm512_castsi512_ps(upper[i])));
+  }
+  const Vector odd = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+                                      27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+  return {
+      {_mm512_permutex2var_epi16(upper[0], odd, upper[1]), _mm512_permutex2var_epi16(rest[0], odd, rest[1])},
+      refused};
+}
+
+// 16 by 16 elements of 32 bits: neighbours first within lanes of 128 bits, then the lanes.
+[[gnu::always_inline]] inline void transpose(Rows& rows) {
+  Rows next;
+#pragma GCC unroll 8
+  for (int i = 0; i < kSide; i += 2) {
+    next[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+    next[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kSide; i += 4) {
+    rows[i] = _mm512_unpacklo_epi64(next[i], next[i + 2]);
+    rows[i + 1] = _mm512_unpackhi_epi64(next[i], next[i + 2]);
+    rows[i + 2] = _mm512_unpacklo_epi64(next[i + 1], next[i + 3]);
+    rows[i + 3] = _mm512_unpackhi_epi64(next[i + 1], next[i + 3]);
+  }
+  constexpr int kEven = 0x88, kOdd = 0xdd;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Vector even_above = _mm512_shuffle_i32x4(rows[i], rows[4 + i], kEven);
+    const Vector odd_above = _mm512_shuffle_i32x4(rows[i], rows[4 + i], kOdd);
+    const Vector even_below = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], kEven);
+    const Vector odd_below = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], kOdd);
+    next[i] = _mm512_shuffle_i32x4(even_above, even_below, kEven);
+    next[4 + i] = _mm512_shuffle_i32x4(odd_above, odd_below, kEven);
+    next[8 + i] = _mm512_shuffle_i32x4(even_above, even_below, kOdd);
+    next[12 + i] = _mm512_shuffle_i32x4(odd_above, odd_below, kOdd);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kSide; ++i) rows[i] = next[i];
+}
+
+constexpr std::uint32_t first_bits(std::int64_t count, int most) {
+  return count >= most ? static_cast<std::uint32_t>((std::uint64_t{1} << static_cast<unsigned>(most)) - 1)
+                       : (1U << static_cast<unsigned>(count)) - 1;
+}
+
+// One tile's worth of elements. By line: row i has those of line i. Else: row i has, of the pair of depths 2
+// i and 2 i + 1, the elements of all lines, each pair side by side.
+template <bool kByLine, class T>
+[[gnu::always_inline]] inline void read(const Lines<T>& lines, std::int64_t depth, Rows& rows) {
+  if constexpr (kByLine) {
+    const __mmask32 there = first_bits(depth, kTileDepth);
+#pragma GCC unroll 16
+    for (int i = 0; i < kSide; ++i)
+      rows[i] = _mm512_maskz_loadu_epi16(i < lines.count ? there : 0,
+                                         lines.data + (i < lines.count ? i * lines.line : 0));
+  } else {
+    const __mmask16 there = static_cast<__mmask16>(first_bits(lines.count, kSide));
+    const Vector pairs = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7,
+                                          38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const auto row = [&](int p) __attribute__((always_inline)) {
+      return _mm512_castsi256_si512(
+          _mm256_maskz_loadu_epi16(p < depth ? there : 0, lines.data + (p < depth ? p * lines.step : 0)));
+    };
+#pragma GCC unroll 16
+    for (int i = 0; i < kSide; ++i) rows[i] = _mm512_permutex2var_epi16(row(2 * i), pairs, row(2 * i + 1));
+  }
+}
+
+// Rows of tiles of the left matrix are lines; those of the right one pairs of depths.
+template <bool kByLine, bool kLeft, class T>
+bool lay(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
+  const int tiles = lines.tiles();
+  __mmask32 refused = 0;
+  for (std::int64_t p = 0; p < depth; p += kTileDepth) {
+    for (int tile = 0; tile < tiles; ++tile) {
+      const int first = tile * kSide;
+      const Lines<T> some{lines.data + first * lines.line + p * lines.step, lines.line, lines.step,
+                          lines.count - first};
+      Rows rows, part[kParts<T>];
+      read<kByLine>(some, depth - p, rows);
+#pragma GCC unroll 16
+      for (int i = 0; i < kSide; ++i) {
+        const Taken taken = take(lines.data, rows[i]);
+        refused = static_cast<__mmask32>(refused | taken.refused);
+#pragma GCC unroll 2
+        for (int each = 0; each < kParts<T>; ++each) part[each][i] = taken.part[each];
+      }
+#pragma GCC unroll 2
+      for (int each = 0; each < kParts<T>; ++each) {
+        if constexpr (kByLine != kLeft) transpose(part[each]);
+        BFloat16* const at = to + (each * tiles + tile) * kTileElements;
+#pragma GCC unroll 16
+        for (int i = 0; i < kSide; ++i) _mm512_storeu_si512(at + i * kTileDepth, part[each][i]);
+      }
+    }
+    to += kParts<T> * tiles * kTileElements;
+  }
+  return refused == 0;
+}
+template <bool kLeft, class T>
+bool lay_lines(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
+  return lines.step == 1 ? lay<true, kLeft>(lines, depth, to) : lay<false, kLeft>(lines, depth, to);
+}
+
+// ---- Multiplying ------------------------------------------------------------------------------------------
+
+constexpr std::int64_t kTileRow = 64;  // bytes
+constexpr int kAhead = 2;              // steps that the left operand is asked for before they come
+
+// Sums are in tiles 0 to 3, in rows of kColumns; of the left there are tiles 4 and 5, of the right 6 and 7.
+template <int kRows, int kColumns>
+[[gnu::always_inline]] inline void multiply_tiles(const BFloat16* left, const BFloat16* right) {
+  _tile_loadd(4, left, kTileRow);
+  _tile_loadd(6, right, kTileRow);
+  _tile_dpbf16ps(0, 4, 6);
+  if constexpr (kColumns == 2) {
+    _tile_loadd(7, right + kTileElements, kTileRow);
+    _tile_dpbf16ps(1, 4, 7);
+  }
+  if constexpr (kRows == 2) {
+    _tile_loadd(5, left + kTileElements, kTileRow);
+    _tile_dpbf16ps(2, 5, 6);
+    if constexpr (kColumns == 2) _tile_dpbf16ps(3, 5, 7);
+  }
+}
+
+template <int kParts, int kRows, int kColumns>
+void multiply(const PanelProduct& of) {
+  constexpr std::int64_t kSumsRow = kPanel * sizeof(float);
+  float* const below = of.sums + kSide * kPanel;
+  if (of.accumulate) {
+    _tile_loadd(0, of.sums, kSumsRow);
+    if constexpr (kColumns == 2) _tile_loadd(1, of.sums + kSide, kSumsRow);
+    if constexpr (kRows == 2) _tile_loadd(2, below, kSumsRow);
+    if constexpr (kRows == 2 && kColumns == 2) _tile_loadd(3, below + kSide, kSumsRow);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  constexpr int kLeft = kRows * kTileElements, kRight = kColumns * kTileElements;
+  const BFloat16 *left = of.left, *right = of.right;
+  const char* next = reinterpret_cast<const char*>(of.next);
+  for (std::int64_t step = 0; step < of.steps; ++step) {
+    for (int line = 0; line < of.next_bytes; line += 64, next += 64) _mm_prefetch(next, _MM_HINT_T1);
+    const char* const ahead = reinterpret_cast<const char*>(left + kAhead * kParts * kLeft);
+    for (int line = 0; line < kParts * kLeft * 2; line += 64) _mm_prefetch(ahead + line, _MM_HINT_T0);
+    for (int a = 0; a < kParts; ++a, left += kLeft)
+      for (int b = 0; b < kParts; ++b) multiply_tiles<kRows, kColumns>(left, right + b * kRight);
+    right += kParts * kRight;
+  }
+  _tile_stored(0, of.sums, kSumsRow);
+  if constexpr (kColumns == 2) _tile_stored(1, of.sums + kSide, kSumsRow);
+  if constexpr (kRows == 2) _tile_stored(2, below, kSumsRow);
+  if constexpr (kRows == 2 && kColumns == 2) _tile_stored(3, below + kSide, kSumsRow);
+}
+
+template <int kParts>
+void multiply_panels(const PanelProduct& of) {
+  if (of.left_tiles == 2)
+    of.right_tiles == 2 ? multiply<kParts, 2, 2>(of) : multiply<kParts, 2, 1>(of);
+  else
+    of.right_tiles == 2 ? multiply<kParts, 1, 2>(of) : multiply<kParts, 1, 1>(of);
+}
+
+// ---- Rounding ---------------------------------------------------------------------------------------------
+
+[[gnu::always_inline]] inline __m256i rounded(__m512 x, BFloat16*) {
+  return std::bit_cast<__m256i>(_mm512_cvtneps_pbh(x));
+}
+[[gnu::always_inline]] inline __m256i rounded(__m512 x, Half*) {
+  return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+}
+template <class T>
+void round_rows(const float* sums, int rows, int columns, T* to, std::int64_t to_row) {
+  for (int i = 0; i < rows; ++i, sums += kPanel, to += to_row) {
+    for (int j = 0; j < columns; j += kSide) {
+      const __m256i halves = rounded(_mm512_loadu_ps(sums + j), to);
+      _mm256_mask_storeu_epi16(to + j, static_cast<__mmask16>(first_bits(columns - j, kSide)), halves);
+    }
+  }
+}
+
+// ---- The processor's and the system's leave ---------------------------------------------------------------
+
+bool ask() {
+  constexpr unsigned kTiles = 1U << 24U, kOfBf16 = 1U << 22U;  // of leaf 7, in edx
+  constexpr unsigned kVectorsOfBf16 = 1U << 5U;                // of its second page, in eax
+  constexpr unsigned long long kState = 3ULL << 17U;           // the system keeps tiles, in XCR0
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of arch_prctl
+  if (__builtin_cpu_supports("x86-64-v4") == 0) return false;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((edx & kTiles) == 0 || (edx & kOfBf16) == 0) return false;
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kVectorsOfBf16) == 0) return false;
+  if ((_xgetbv(0) & kState) != kState) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+struct alignas(64) Shapes {
+  std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+}  // namespace
+
+bool lay_left(const Lines<BFloat16>& lines, std::int64_t depth, BFloat16* to) {
+  return lay_lines<true>(lines, depth, to);
+}
+bool lay_left(const Lines<Half>& lines, std::int64_t depth, BFloat16* to) {
+  return lay_lines<true>(lines, depth, to);
+}
+bool lay_right(const Lines<BFloat16>& lines, std::int64_t depth, BFloat16* to) {
+  return lay_lines<false>(lines, depth, to);
+}
+bool lay_right(const Lines<Half>& lines, std::int64_t depth, BFloat16* to) {
+  return lay_lines<false>(lines, depth, to);
+}
+
+void multiply_whole(const PanelProduct& product) { multiply_panels<1>(product); }
+void multiply_halves(const PanelProduct& product) { multiply_panels<2>(product); }
+
+void round_sums(const float* sums, int rows, int columns, BFloat16* to, std::int64_t to_row) {
+  round_rows(sums, rows, columns, to, to_row);
+}
+void round_sums(const float* sums, int rows, int columns, Half* to, std::int64_t to_row) {
+  round_rows(sums, rows, columns, to, to_row);
+}
+
+bool are_there() {
+  static const bool there = ask();
+  return there;
+}
+
+TilesInUse::TilesInUse() {
+  static constexpr Shapes kShapes;
+  _tile_loadconfig(&kShapes);
+}
+TilesInUse::~TilesInUse() { _tile_release(); }
+
+}  // namespace kiln::cpu::tiles
