@@ -148,7 +148,6 @@ bool lay_lines(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
 // ---- Multiplying ------------------------------------------------------------------------------------------
 
 constexpr std::int64_t kTileRow = 64;  // bytes
-constexpr int kAhead = 2;              // steps that the left operand is asked for before they come
 
 // Sums are in tiles 0 to 3, in rows of kColumns; of the left there are tiles 4 and 5, of the right 6 and 7.
 template <int kRows, int kColumns>
@@ -187,8 +186,6 @@ void multiply(const PanelProduct& of) {
   const char* next = reinterpret_cast<const char*>(of.next);
   for (std::int64_t step = 0; step < of.steps; ++step) {
     for (int line = 0; line < of.next_bytes; line += 64, next += 64) _mm_prefetch(next, _MM_HINT_T1);
-    const char* const ahead = reinterpret_cast<const char*>(left + kAhead * kParts * kLeft);
-    for (int line = 0; line < kParts * kLeft * 2; line += 64) _mm_prefetch(ahead + line, _MM_HINT_T0);
     for (int a = 0; a < kParts; ++a, left += kLeft)
       for (int b = 0; b < kParts; ++b) multiply_tiles<kRows, kColumns>(left, right + b * kRight);
     right += kParts * kRight;
