@@ -24,7 +24,9 @@ inline constexpr unsigned kNoInplace = 1U << 31;
 inline constexpr unsigned kFewSteps = 1U << 30;  // though only floats have it, or with branches for integers
 inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
 inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
-inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange;
+inline constexpr unsigned kPlainAtZero = 1U << 27;  // where its first attribute is 0, the body is a shorter one
+inline constexpr unsigned kRowFlags =
+    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero;
 
 namespace scalar {
 
@@ -69,6 +71,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");      \
     static constexpr bool kHasRange = has_range(#guard);                              \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");          \
+    static constexpr bool kPlainAtZero = has_flag(#flags, "kPlainAtZero");            \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \
       return guard;                                                                   \
