@@ -199,21 +199,25 @@ class Job {
                       const Laid& laid_right, const Thread& thread) const {
     const std::int64_t top = left_.begin(row), bottom = left_.begin(row + 1);
     const std::int64_t left = right_.begin(column), right = right_.begin(column + 1);
+    // While rows go by, the columns that come next are asked for, each row an equal part of them.
+    const std::int64_t asked = is_near() ? 0 : ceil_divide(kStepBytes, (bottom - top) * 64) * 64;
     for (std::int64_t part = 0; part < depth_.parts; ++part) {
-      for (std::int64_t j = left; j < right; ++j) {
-        // While rows go by, the columns that come next are asked for, each row an equal part of them.
-        const std::int64_t after = std::min(j + 1, laid_right.first + laid_right.panels - 1);
-        const BFloat16* next = place(laid_right, after, part);
-        const std::int64_t next_bytes =
-            after == j || is_near() ? 0 : ceil_divide(kStepBytes, (bottom - top) * 64) * 64;
-        for (std::int64_t i = top; i < bottom; ++i) {
+      const std::int64_t steps = depth_.count(part), panel = steps * kStepElements;
+      const bool is_last = part + 1 == depth_.parts;
+      const BFloat16* b = place(laid_right, left, part);
+      for (std::int64_t j = left; j < right; ++j, b += panel) {
+        const bool is_end = j + 1 == laid_right.first + laid_right.panels;
+        const std::int64_t bytes = is_end ? 0 : asked;
+        const BFloat16* next = is_end ? b : b + panel;
+        const BFloat16* a = place(laid_left, top, part);
+        for (std::int64_t i = top; i < bottom; ++i, a += panel) {
           // Sums of a part are kept until the next one; those of all the depth are rounded at once.
           const std::int64_t sum = depth_.parts == 1 ? 0 : (i - top) * kBlock + j - left;
           float* const sums = thread.sums() + sum * kPanel * kPanel;
-          kMultiply({place(laid_left, i, part), place(laid_right, j, part), left_.tiles(i), right_.tiles(j),
-                     depth_.count(part), sums, part > 0, next, static_cast<int>(next_bytes)});
-          next += depth_.count(part) * next_bytes / static_cast<std::int64_t>(sizeof(BFloat16));
-          if (part + 1 < depth_.parts) continue;
+          kMultiply(
+              {a, b, left_.tiles(i), right_.tiles(j), steps, sums, part > 0, next, static_cast<int>(bytes)});
+          next += steps * bytes / static_cast<std::int64_t>(sizeof(BFloat16));
+          if (!is_last) continue;
           T* const c = product.c + i * kPanel * right_.lines + j * kPanel;
           round_sums(sums, left_.count(i), right_.count(j), c, right_.lines);
         }
