@@ -24,9 +24,9 @@ inline constexpr unsigned kNoInplace = 1U << 31;
 inline constexpr unsigned kFewSteps = 1U << 30;  // though only floats have it, or with branches for integers
 inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
 inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
-inline constexpr unsigned kPlainAtZero = 1U << 27;  // where its first attribute is 0, the body is a shorter one
-inline constexpr unsigned kRowFlags =
-    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero;
+inline constexpr unsigned kPlainAtZero = 1U
+                                         << 27;  // where its first attribute is 0, the body is a shorter one
+inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero;
 
 namespace scalar {
 
