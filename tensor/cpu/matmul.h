@@ -8,8 +8,9 @@
 namespace kiln::cpu {
 
 // The matrix product of tensors whose types `matmul`'s shape rule accepted. Half-precision operands are
-// multiplied in f32 and the result rounded once, large ones of bf16 by the library's own products (see
-// tensor/cpu/onednn_product.h); they are not handed out in pieces.
+// multiplied in f32 and the result rounded once: on the processor's tiles (see tensor/cpu/tile_product.h),
+// vectors by own kernels, large ones of bf16 by the library's (see tensor/cpu/onednn_product.h). They are not
+// handed out in pieces.
 Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
 
 // A product of operands that lie alike in every call, wherever that is: what `matmul` finds out of their
