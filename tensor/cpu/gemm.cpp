@@ -130,28 +130,32 @@ bool share_matrix(std::span<const Product<T>> products, std::int64_t n) {
          });
 }
 
-// Threads take whole products when there are several and none is worth sharing.
+// Calls f(matrix, x, step, y, rows) for each product: y = matrix x for elements of `x` so many apart. Threads
+// take whole products when there are several and none is worth sharing.
 template <class T, class F>
-void each_or_shared(std::span<const Product<T>> products, std::int64_t work, const F& one) {
+void each_vector(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
+                 const F& f) {
+  const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
   const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(count, work >= kThreadGrain ? count : kThreadGrain / std::max<std::int64_t>(1, work),
+  parallel_for(count, work >= kThreadGrain ? count : kThreadGrain / work,
                [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) one(products[static_cast<std::size_t>(i)]);
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const auto& [a, b, c] = products[static_cast<std::size_t>(i)];
+                   if (n == 1)
+                     f(a, b.data, b.row, c, m);
+                   else
+                     f(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n);
+                 }
                });
 }
 
 template <class T>
 void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (share_matrix(products, n)) return multiply_by_one_matrix(products, n, k);
-  const auto one = [=](const Product<T>& product) {
-    const auto& [a, b, c] = product;
-    if (n == 1) {
-      multiply_vector(a, b.data, b.row, c, m, k);
-    } else {
-      multiply_vector(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n, k);
-    }
-  };
-  each_or_shared(products, m * n * k, one);
+  each_vector(products, m, n, k,
+              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
+                multiply_vector(a, x, step, y, rows, k);
+              });
 }
 
 // ---- Vectors of halves ----
@@ -342,15 +346,10 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
 template <class T>
 void multiply_vectors_of_halves(std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
                                 std::int64_t k) {
-  const auto one = [=](const Product<T>& product) {
-    const auto& [a, b, c] = product;
-    if (n == 1) {
-      multiply_half_vector(a, b.data, b.row, c, m, k);
-    } else {
-      multiply_half_vector(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n, k);
-    }
-  };
-  each_or_shared(products, m * n * k, one);
+  each_vector(products, m, n, k,
+              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
+                multiply_half_vector(a, x, step, y, rows, k);
+              });
 }
 
 template void multiply_vectors_of_halves<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t,

@@ -12,29 +12,21 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// Sums of integers wrap, which signed C++ arithmetic does not.
+// Halves are added up in f32; sums of integers wrap, which signed C++ arithmetic does not.
 template <class T>
 struct ProductSumFor {
-  using type = T;
+  using type = AccumulatorOf<T>;
 };
 template <class T>
   requires std::is_integral_v<T>
 struct ProductSumFor<T> {
   using type = std::make_unsigned_t<decltype(T{} + T{})>;
 };
-template <>
-struct ProductSumFor<Half> {
-  using type = float;
-};
-template <>
-struct ProductSumFor<BFloat16> {
-  using type = float;
-};
 template <class T>
 using ProductSum = typename ProductSumFor<T>::type;
 // Of matrices of halves, vectors are f32: they are converted once.
 template <class T>
-using VectorElement = std::conditional_t<kIsHalf<T>, float, T>;
+using VectorElement = std::conditional_t<kIsHalf<T>, AccumulatorOf<T>, T>;
 
 // Factors in memory, read as what sums of them are where only the sign differs.
 template <class T>
