@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <type_traits>
 #include <vector>
 
 #include "tensor/cpu/blas.h"
 #include "tensor/cpu/kernels.h"
+#include "tensor/cpu/panel_product.h"
+#include "tensor/cpu/row_blocks.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -16,6 +17,9 @@ namespace {
 
 // Multiply-adds below which a library call costs more than it saves, and below which another thread does.
 constexpr std::int64_t kSmallProduct = 32 * 32 * 32;
+// Sums so short likewise, measured with OpenBLAS and oneDNN.
+template <class T>
+constexpr std::int64_t kShortSum = sizeof(T) == 4 ? 8 : 16;
 constexpr std::int64_t kThreadGrain = 1 << 16;
 constexpr std::int64_t kDoneGrain = 1 << 14;  // elements of a result that are worth a thread
 // Pieces of a large product: wide enough for the library, many enough for threads.
@@ -247,39 +251,12 @@ struct Tiling {
   }
 };
 
-// Says when all tiles side by side are there, whichever threads made them.
-class RowBlocks {
- public:
-  RowBlocks(const Tiling& tiling, std::int64_t m, std::int64_t n, std::size_t products, const RangeFn* done)
-      : tiling_(tiling), m_(m), n_(n), done_(done) {
-    if (done_ == nullptr) return;
-    open_ = std::vector<std::atomic<std::int64_t>>(static_cast<std::size_t>(tiling.count / tiling.across) *
-                                                   products);
-    for (auto& each : open_) each.store(tiling.across, std::memory_order_relaxed);
-  }
-  // One more tile of the block of rows from row `i` on.
-  void tile(std::size_t product, std::int64_t i) {
-    if (done_ == nullptr) return;
-    const std::int64_t blocks = tiling_.count / tiling_.across;
-    auto& open =
-        open_[product * static_cast<std::size_t>(blocks) + static_cast<std::size_t>(i / tiling_.rows)];
-    if (open.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    const std::int64_t first = static_cast<std::int64_t>(product) * m_ + i;
-    (*done_)(first* n_, (first + std::min(tiling_.rows, m_ - i)) * n_);
-  }
-
- private:
-  const Tiling& tiling_;
-  std::int64_t m_, n_;
-  const RangeFn* done_;
-  std::vector<std::atomic<std::int64_t>> open_;  // tiles to come, by block
-};
-
 template <class T>
 void multiply_by_library(GemmFn<T> gemm, std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
                          std::int64_t k, const RangeFn* done) {
   const Tiling tiling(m, n, k);
-  RowBlocks blocks(tiling, m, n, products.size(), done);
+  const std::int64_t blocks = tiling.count / tiling.across;
+  RowBlocks rows(blocks * static_cast<std::int64_t>(products.size()), tiling.across, done);
   std::vector<LibraryMatrix<T>> lefts;
   std::vector<LibraryMatrix<T>> rights;
   for (const Product<T>& product : products) {
@@ -299,7 +276,9 @@ void multiply_by_library(GemmFn<T> gemm, std::span<const Product<T>> products, s
           const LibraryMatrix<T>& b = rights[index];
           gemm(a.transposed, b.transposed, std::min(tiling.rows, m - i), std::min(tiling.columns, n - j), k,
                a.at(i, 0), a.leading, b.at(0, j), b.leading, products[index].c + i * n + j, n);
-          blocks.tile(index, i);
+          const std::int64_t first = static_cast<std::int64_t>(index) * m + i;
+          rows.piece(task / tiling.count * blocks + i / tiling.rows, first * n,
+                     (first + std::min(tiling.rows, m - i)) * n);
         }
       });
 }
@@ -328,7 +307,12 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
               const RangeFn* done) {
   if (m == 0 || n == 0) return;
   const bool is_vector = m == 1 || n == 1;
-  const GemmFn<T> gemm = !is_vector && m * n * k > kSmallProduct ? library<T>() : nullptr;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!is_vector && panels::pays<T>(products[0], m, n, k))
+      return panels::multiply<T>(products, m, n, k, done);
+  }
+  const bool is_small = m * n * k <= kSmallProduct || k <= kShortSum<T>;
+  const GemmFn<T> gemm = !is_vector && !is_small ? library<T>() : nullptr;
   if (gemm) return multiply_by_library(gemm, products, m, n, k, done);
   if (k == 0) {
     for (const Product<T>& product : products) std::fill_n(product.c, m * n, T{});
@@ -339,7 +323,7 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   }
   if (done != nullptr) {
     parallel_for(static_cast<std::int64_t>(products.size()) * m, std::max<std::int64_t>(1, kDoneGrain / n),
-                 [&](std::int64_t begin, std::int64_t end) { (*done)(begin* n, end* n); });
+                 [&](std::int64_t begin, std::int64_t end) { (*done)(begin * n, end * n); });
   }
 }
 

@@ -37,17 +37,7 @@ template <bool kWhole, class T>
 template <class T>
 [[gnu::always_inline]] inline void store_sums(T* to, const VectorOf<ProductSum<T>>& sums,
                                               std::int64_t count) {
-  constexpr int kOne = kWidth<ProductSum<T>>;
-  if constexpr (sizeof(T) == sizeof(ProductSum<T>)) {
-    if (count == kOne) return store(to, sums);
-#if defined(__AVX512F__)
-    const std::uint32_t mask = (1U << count) - 1;
-    if constexpr (sizeof(T) == 4)
-      return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), reinterpret_cast<__m512i>(sums));
-    if constexpr (sizeof(T) == 8)
-      return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), reinterpret_cast<__m512i>(sums));
-#endif
-  }
+  if constexpr (std::is_same_v<T, ProductSum<T>>) return store_some(to, sums, count);
   for (int i = 0; i < count; ++i) to[i] = static_cast<T>(sums[i]);
 }
 

@@ -28,7 +28,8 @@ template <int kCount, class F>
 [[gnu::always_inline]] inline void each(const F& f) {
   [&]<int... kAt>(std::integer_sequence<int, kAt...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, kAt>()), ...);
-  }(std::make_integer_sequence<int, kCount>());
+  }
+  (std::make_integer_sequence<int, kCount>());
 }
 
 template <class T>
@@ -38,6 +39,20 @@ template <class T>
 template <class T, class Vector>
 [[gnu::always_inline]] inline void store(T* to, const Vector& vector) {
   std::memcpy(to, &vector, sizeof vector);
+}
+
+// The first `count` lanes, at most all.
+template <class T, class Vector>
+[[gnu::always_inline]] inline void store_some(T* to, const Vector& vector, std::int64_t count) {
+  if (count == kWidth<T>) return store(to, vector);
+#if defined(__AVX512F__)
+  const std::uint32_t mask = (1U << count) - 1;
+  if constexpr (sizeof(T) == 4)
+    return _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), reinterpret_cast<__m512i>(vector));
+  if constexpr (sizeof(T) == 8)
+    return _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), reinterpret_cast<__m512i>(vector));
+#endif
+  for (std::int64_t i = 0; i < count; ++i) to[i] = vector[i];
 }
 
 // The sum of the lanes: halves are added until one is left.

@@ -1,0 +1,246 @@
+// Owns the kernels that multiply panels of f32 and f64, compiled once per instruction set. Multiplications
+// and additions are fused.
+#include "tensor/cpu/panel_kernels.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/cpu/isa/squares.h"
+#include "tensor/cpu/isa/vectors.h"
+#include "tensor/cpu/prefetch.h"
+
+namespace kiln::cpu::KILN_ISA {
+namespace {
+
+#if defined(__FMA__)
+
+// A tile of the result fits the registers, with what is multiplied.
+constexpr int kLeft = kGroup;
+template <class T>
+constexpr int kRight = kVectors* kWidth<T>;
+
+// ---- Laying out -------------------------------------------------------------------------------------------
+
+constexpr std::int64_t round_up(std::int64_t count, int to) { return (count + to - 1) / to * to; }
+
+// Some elements, and zeros up to a multiple of kRound.
+template <int kRound, class T>
+void lay_rest(const T* from, std::int64_t count, T* to) {
+  if constexpr (kRound == kWidth<T>) {
+    for (; count >= kRound; count -= kRound, from += kRound, to += kRound) store(to, load(from));
+    if (count > 0) store(to, load_some(from, count, T{}));
+  } else {
+    for (int i = 0; i < kRound; ++i) to[i] = i < count ? from[i] : T{};
+  }
+}
+
+// Elements of depth [begin, end) of lines side by side in memory: some elements of each step.
+template <int kLines, int kRound, class T>
+void lay_neighbours(const PanelLines<T>& lines, std::int64_t begin, std::int64_t end, T* to,
+                    std::int64_t panel) {
+  const std::int64_t whole = lines.count / kLines, rest = lines.count % kLines,
+                     width = round_up(rest, kRound);
+  for (std::int64_t p = begin; p < end; ++p) {
+    const T* from = lines.data + p * lines.step;
+    T* at = to + p * kLines;
+    for (std::int64_t i = 0; i < whole; ++i, from += kLines, at += panel)
+      std::memcpy(at, from, kLines * sizeof(T));
+    if (rest != 0) lay_rest<kRound>(from, rest, to + whole * panel + p * width);
+  }
+}
+
+// Elements [begin, end) of up to kSide lines that each lie in one piece: squares change rows and columns in
+// registers. Lines from `count` on are zeros.
+template <int kSide, bool kAll, class T>
+void lay_squares(const T* from, std::int64_t line, std::int64_t count, std::int64_t begin, std::int64_t end,
+                 T* to, std::int64_t width) {
+  using Vector [[gnu::vector_size(kSide * sizeof(T))]] = T;
+  for (std::int64_t p = begin; p < end; p += kSide) {
+    Vector rows[kSide];
+#pragma GCC unroll 16
+    for (int k = 0; k < kSide; ++k) {
+      if (kAll || k < count)
+        std::memcpy(&rows[k], from + k * line + p, sizeof(Vector));
+      else
+        rows[k] = Vector{};
+    }
+    transpose_square(rows);
+#pragma GCC unroll 16
+    for (int k = 0; k < kSide; ++k) store(to + (p + k) * width, rows[k]);
+  }
+}
+
+template <class T>
+void lay_one_by_one(const PanelLines<T>& lines, std::int64_t begin, std::int64_t end, T* to,
+                    std::int64_t width) {
+  for (std::int64_t p = begin; p < end; ++p)
+    for (std::int64_t i = 0; i < width; ++i)
+      to[p * width + i] = i < lines.count ? lines.data[i * lines.line + p * lines.step] : T{};
+}
+
+template <class T, int kLines, int kRound>
+void lay(const PanelLines<T>& lines, std::int64_t begin, std::int64_t end, T* to, std::int64_t panel) {
+  if (lines.line == 1) return lay_neighbours<kLines, kRound>(lines, begin, end, to, panel);
+  constexpr int kSide = std::min(kWidth<T>, kLines);
+  const std::int64_t squares = lines.step == 1 ? end - (end - begin) % kSide : begin;
+  for (std::int64_t first = 0; first < lines.count; first += kLines, to += panel) {
+    const std::int64_t count = std::min<std::int64_t>(kLines, lines.count - first);
+    const std::int64_t width = round_up(count, kRound);
+    const PanelLines<T> some{lines.data + first * lines.line, lines.line, lines.step, count};
+    for (std::int64_t i = 0; i < width && begin < squares; i += kSide) {
+      const T* const from = some.data + i * lines.line;
+      if (count - i >= kSide)
+        lay_squares<kSide, true>(from, lines.line, kSide, begin, squares, to + i, width);
+      else
+        lay_squares<kSide, false>(from, lines.line, count - i, begin, squares, to + i, width);
+    }
+    lay_one_by_one(some, squares, end, to, width);
+  }
+}
+
+// ---- Multiplying ------------------------------------------------------------------------------------------
+
+// How a tile is multiplied: with the left lines laid out or not, and the right ones or by the way.
+template <int kTileRows, int kTileColumns, bool kLeftIsLaid, bool kLaysRight>
+struct Form {
+  static constexpr int kRows = kTileRows, kColumns = kTileColumns;
+  static constexpr bool kIsLaid = kLeftIsLaid, kLays = kLaysRight;
+};
+
+// Lines of the left matrix. Those that are not laid out are found from every third of them: all their
+// addresses would not fit the registers.
+template <class T, class Form>
+class Left {
+ public:
+  explicit Left(const PanelProduct<T>& of) : line_(of.left_line) {
+    for (int i = 0; i < kAddresses; ++i) at_[i] = of.left + 3 * i * line_;
+  }
+  template <int kRow>
+  [[gnu::always_inline]] T at(int step) const {
+    return Form::kIsLaid ? at_[0][step * kLeft + kRow] : at_[kRow / 3][kRow % 3 * line_ + step];
+  }
+  [[gnu::always_inline]] void advance(int steps) {
+    each<kAddresses>([&](auto i) __attribute__((always_inline)) {
+      at_[i] += Form::kIsLaid ? steps * kLeft : steps;
+      asm volatile("" : "+r"(at_[i]));
+    });
+  }
+
+ private:
+  static constexpr int kAddresses = Form::kIsLaid ? 1 : (Form::kRows + 2) / 3;
+  std::int64_t line_;
+  const T* at_[kAddresses];
+};
+
+template <class T, class Form>
+[[gnu::noinline]] void multiply_tile(const PanelProduct<T>& of, T* c, std::int64_t c_row, bool accumulate) {
+  using Vector = VectorOf<T>;
+  constexpr int kRows = Form::kRows, kColumns = Form::kColumns;
+  Vector sum[kRows][kColumns];
+  each<kRows>([&](auto r) __attribute__((always_inline)) {
+    each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] = Vector{}; });
+  });
+  Left<T, Form> left(of);
+  const T* right = of.right;
+  T* to = of.lay_right;
+  const std::int64_t right_step = of.right_step;
+  const auto step = [&](int at) __attribute__((always_inline)) {
+    Vector factor[kColumns];
+    each<kColumns>([&](auto v) __attribute__((always_inline)) {
+      factor[v] = load(right + v * kWidth<T>);
+      if constexpr (Form::kLays) store(to + v * kWidth<T>, factor[v]);
+    });
+    each<kRows>([&](auto r) __attribute__((always_inline)) {
+      const T value = left.template at<r>(at);
+      each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] += value * factor[v]; });
+    });
+    right += right_step;
+    asm volatile("" : "+r"(right));
+    if constexpr (Form::kLays) to += kColumns * kWidth<T>;
+  };
+  const T* next = of.next;
+  const std::int64_t next_step = of.next_step;
+  const int next_steps = of.next_steps;
+  T* soon = c;  // what is written at the end, row by row
+  T* const soon_end = soon + kRows * c_row;
+  std::int64_t p = 0;
+  for (; p + kPanelRun <= of.depth; p += kPanelRun, left.advance(kPanelRun)) {
+    for (int i = 0; i < next_steps; ++i, next += next_step)
+      each<kVectors>([&](auto v) __attribute__((always_inline)) { prefetch(next + v * kWidth<T>); });
+    if (soon != soon_end) {
+      each<kColumns>([&](auto v) __attribute__((always_inline)) { prefetch_to_write(soon + v * kWidth<T>); });
+      prefetch_to_write(soon + kColumns * kWidth<T> - 1);  // rows need not begin with a line
+      soon += c_row;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kPanelRun; ++i) step(i);
+  }
+  for (; p < of.depth; ++p, left.advance(1)) step(0);
+  each<kRows>([&](auto r) __attribute__((always_inline)) {
+    each<kColumns>([&](auto v) __attribute__((always_inline)) {
+      T* const at = c + r * c_row + v * kWidth<T>;
+      store(at, accumulate ? load(at) + sum[r][v] : sum[r][v]);
+    });
+  });
+}
+
+// At the edges of a result the tile is made beside it.
+template <class T, class Form>
+void multiply_panels(const PanelProduct<T>& of) {
+  constexpr int kWide = Form::kColumns * kWidth<T>;
+  if (of.rows == Form::kRows && of.columns == kWide)
+    return multiply_tile<T, Form>(of, of.c, of.c_row, of.accumulate);
+  alignas(64) T sums[Form::kRows * kWide];
+  multiply_tile<T, Form>(of, sums, kWide, false);
+  const int whole = of.columns / kWidth<T> * kWidth<T>;
+  for (int r = 0; r < of.rows; ++r) {
+    T* const row = of.c + r * of.c_row;
+    const T* const sum = sums + r * kWide;
+    for (int i = 0; i < whole; i += kWidth<T>)
+      store(row + i, of.accumulate ? load(row + i) + load(sum + i) : load(sum + i));
+    if (whole == of.columns) continue;
+    const int count = of.columns - whole;
+    const VectorOf<T> last = load(sum + whole);
+    store_some(row + whole, of.accumulate ? load_some(row + whole, count, T{}) + last : last, count);
+  }
+}
+
+template <class T, int kRows, int kColumns>
+void multiply_columns(const PanelProduct<T>& of) {
+  if (of.lay_right != nullptr)
+    of.left_line == 0 ? multiply_panels<T, Form<kRows, kColumns, true, true>>(of)
+                      : multiply_panels<T, Form<kRows, kColumns, false, true>>(of);
+  else
+    of.left_line == 0 ? multiply_panels<T, Form<kRows, kColumns, true, false>>(of)
+                      : multiply_panels<T, Form<kRows, kColumns, false, false>>(of);
+}
+template <class T, int kRows>
+void multiply_rows(const PanelProduct<T>& of) {
+  static_assert(kVectors == 3);
+  if (of.columns > 2 * kWidth<T>) return multiply_columns<T, kRows, 3>(of);
+  if (of.columns > kWidth<T>) return multiply_columns<T, kRows, 2>(of);
+  multiply_columns<T, kRows, 1>(of);
+}
+template <class T>
+void multiply(const PanelProduct<T>& of) {
+  of.rows > kLeft / 2 ? multiply_rows<T, kLeft>(of) : multiply_rows<T, kLeft / 2>(of);
+}
+
+template <class T>
+constexpr PanelKernels<T> kKernelsOf{
+    kLeft, kRight<T>, kWidth<T>, lay<T, kLeft, kLeft>, lay<T, kRight<T>, kWidth<T>>, multiply<T>};
+
+#else
+
+template <class T>
+constexpr PanelKernels<T> kKernelsOf{};
+
+#endif
+
+constexpr PanelTable kTable{kKernelsOf<float>, kKernelsOf<double>};
+
+}  // namespace
+
+const PanelTable& panel_kernels() { return kTable; }
+
+}  // namespace kiln::cpu::KILN_ISA
