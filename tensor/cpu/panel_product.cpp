@@ -29,10 +29,17 @@ constexpr std::int64_t kMany = 16;  // products of one call: each thread does se
 // cache. Fewer where a panel is read once, from far apart.
 constexpr std::int64_t kMostDepth = 384, kMostDepthOnce = 64;
 // Rows of a block, and panels of columns that a task lays out before it multiplies them.
-constexpr std::int64_t kMostRows = 384, kMostColumnPanels = 8;
+// In bytes of one step; twice as many where rows are read in place, since those are few.
+constexpr std::int64_t kMostRowBytes = 768;
+constexpr std::int64_t kMostColumnPanels = 8;
+// Rows that each lie in one piece are laid out only for so many columns: it takes a twentieth of the time of
+// 512. Not laid out, and a power of two apart, they push each other out of the second cache.
+constexpr std::int64_t kManyColumns = 768;
 // So few rows are not worth laying columns out for all of them first; a few more are not where so few bytes
 // are between two steps that columns are read fast in any order.
 constexpr std::int64_t kFewRows = 256, kSomeRows = 512, kNearBytes = 2048;
+// A part so short takes less time than its result does to be written, unless that is row by row.
+constexpr std::int64_t kShallow = 64;
 constexpr std::int64_t kMostShared = 1 << 22;  // elements laid out at a time for all tasks
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -96,7 +103,7 @@ class Job {
         left_(m, kernels_.left),
         right_(n, kernels_.right),
         laying_(laying()),
-        left_is_laid_(products[0].a.column != 1 || products[0].a.row == 0),
+        left_is_laid_(products[0].a.column != 1 || products[0].a.row == 0 || n >= kManyColumns),
         depth_(k, left_.panels == 1 && laying_ == Laying::ByTheWay ? kMostDepthOnce : kMostDepth),
         left_panel_(spread(left_.width)),
         right_panel_(spread(right_.width)),
@@ -119,7 +126,9 @@ class Job {
 
   // The grid whose tasks take the least time, by what they multiply and lay out.
   Grid cut(std::int64_t threads) const {
-    Grid best{ceil_divide(left_.panels * left_.width, kMostRows), 1};
+    const std::int64_t most_rows =
+        (left_is_laid_ ? 1 : 2) * kMostRowBytes / static_cast<std::int64_t>(sizeof(T));
+    Grid best{ceil_divide(left_.panels * left_.width, most_rows), 1};
     const std::int64_t least = best.blocks;
     if (threads == 1 || left_.lines * right_.lines * depth_.steps < 2 * kThreadGrain) return best;
     // As many multiply-adds for each step take as long as laying out a column for it, or a row.
@@ -330,6 +339,7 @@ class Job {
     }
   }
   void multiply_laid(const Block& block, Range columns, const T* right) const {
+    if (block.steps.size() <= kShallow) return multiply_shallow(block, columns, right);
     for (std::int64_t j = columns.begin; j < columns.end; ++j, right += right_panel_) {
       PanelProduct<T> of = begin(block, j);
       of.right = right;
@@ -338,6 +348,18 @@ class Job {
         of.next_step = whole_vectors(right_.count(j + 1));
       }
       multiply_panel(block, j, of);
+    }
+  }
+  // Row by row, as the result lies in memory, which takes longest.
+  void multiply_shallow(const Block& block, Range columns, const T* right) const {
+    for (std::int64_t i = block.rows.begin; i < block.rows.end; ++i) {
+      for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+        PanelProduct<T> of = begin(block, j);
+        of.right = right + (j - columns.begin) * right_panel_;
+        of.c += (i - block.rows.begin) * left_.width * right_.lines;
+        set_left(block, i, of);
+        kernels_.multiply(of);
+      }
     }
   }
   void multiply_by_the_way(const Block& block, Range columns, T* room) const {

@@ -71,17 +71,17 @@ template <class T>
 void check(std::int64_t m, std::int64_t n, std::int64_t k, Place left, Place right) {
   CAPTURE(m, n, k, static_cast<int>(left), static_cast<int>(right));
   const Matrix<T> a(m, k, left, 1), b(k, n, right, 2);
-  const std::vector<T> c = product(a, b, m, n, k);
-  double worst = 0;
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      long double sum = 0;
-      for (std::int64_t p = 0; p < k; ++p) sum += static_cast<long double>(a.at(i, p)) * b.at(p, j);
-      const long double off = std::abs(sum - c[static_cast<std::size_t>(i * n + j)]);
-      worst = std::max(worst, static_cast<double>(off));
-    }
-  }
-  CHECK(worst <= allowed<T>(k));
+  std::vector<long double> sums(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t p = 0; p < k; ++p)
+      for (std::int64_t j = 0; j < n; ++j)
+        sums[static_cast<std::size_t>(i * n + j)] += static_cast<long double>(a.at(i, p)) * b.at(p, j);
+  every_isa([&] {
+    const std::vector<T> c = product(a, b, m, n, k);
+    long double worst = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) worst = std::max(worst, std::abs(sums[i] - c[i]));
+    CHECK(static_cast<double>(worst) <= allowed<T>(k));
+  });
 }
 
 // (a b) v = a (b v) in a wider type: what is far too much to be added up for each element. One wrong element
@@ -118,20 +118,18 @@ constexpr std::int64_t kSizes[][3] = {
 }  // namespace
 
 TEMPLATE_TEST_CASE("products of matrices are right, however they lie", "[panel_product]", float, double) {
-  every_isa([] {
-    for (const auto& [m, n, k] : kSizes)
-      for (const Place left : kPlaces)
-        for (const Place right : kPlaces) check<TestType>(m, n, k, left, right);
-  });
+  for (const auto& [m, n, k] : kSizes)
+    for (const Place left : kPlaces)
+      for (const Place right : kPlaces) check<TestType>(m, n, k, left, right);
 }
 
 TEMPLATE_TEST_CASE("large products are right", "[panel_product]", float, double) {
   every_isa([] {
     // Right panels that are laid out in two turns; blocks of rows; deep products, with and without a rest.
     check_large<TestType>(520, 5300, 800, Place::ByRow, Place::ByRow);
-    check_large<TestType>(520, 5300, 800, Place::ByColumn, Place::ByColumn);
-    check_large<TestType>(900, 700, 500, Place::ByRow, Place::ByColumn);
-    check_large<TestType>(900, 1100, 100, Place::FarRows, Place::FarRows);
+    check_large<TestType>(600, 700, 500, Place::ByColumn, Place::ByColumn);
+    check_large<TestType>(700, 800, 400, Place::ByRow, Place::ByColumn);
+    check_large<TestType>(600, 500, 100, Place::FarRows, Place::FarRows);
     check_large<TestType>(60, 70, 16 * 512, Place::ByRow, Place::ByRow);
     check_large<TestType>(50, 90, 9001, Place::ByColumn, Place::ByRow);
     check_large<TestType>(13, 200, 20000, Place::Gaps, Place::ByColumn);
