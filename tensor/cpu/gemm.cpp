@@ -323,7 +323,7 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   }
   if (done != nullptr) {
     parallel_for(static_cast<std::int64_t>(products.size()) * m, std::max<std::int64_t>(1, kDoneGrain / n),
-                 [&](std::int64_t begin, std::int64_t end) { (*done)(begin * n, end * n); });
+                 [&](std::int64_t begin, std::int64_t end) { (*done)(begin* n, end* n); });
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 // A tile of the result fits the registers, with what is multiplied.
 constexpr int kLeft = kGroup;
 template <class T>
-constexpr int kRight = kVectors* kWidth<T>;
+constexpr int kRight = kVectors * kWidth<T>;
 
 // ---- Laying out -------------------------------------------------------------------------------------------
 

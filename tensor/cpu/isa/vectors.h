@@ -28,8 +28,7 @@ template <int kCount, class F>
 [[gnu::always_inline]] inline void each(const F& f) {
   [&]<int... kAt>(std::integer_sequence<int, kAt...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, kAt>()), ...);
-  }
-  (std::make_integer_sequence<int, kCount>());
+  }(std::make_integer_sequence<int, kCount>());
 }
 
 template <class T>
