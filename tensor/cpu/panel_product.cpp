@@ -14,11 +14,14 @@ namespace {
 
 // All numbers here were measured on one processor (docs/performance.md).
 
-// Multiply-adds below which a library, or a kernel that lays nothing out, is as fast; likewise sums so short,
-// for what takes longest is the result then.
-constexpr std::int64_t kLeastWork = 1 << 15;
+// Multiply-adds below which a library, or a kernel that lays nothing out, is as fast.
+template <class T>
+constexpr std::int64_t kLeastWork = sizeof(T) == 4 ? 8'000 : 100'000;
+// Likewise sums so short, for what takes longest is the result then; and of a result that stays in the
+// nearest caches.
 template <class T>
 constexpr std::int64_t kLeastDepth = sizeof(T) == 4 ? 48 : 17;
+constexpr std::int64_t kLeastDepthNear = 16, kNearResult = 1 << 14;
 // Rows below which columns that each lie in one piece are read where they are faster than laid out.
 constexpr std::int64_t kLeastRows = 8;
 // Multiply-adds, and elements laid out, below which another thread is not worth it.
@@ -467,9 +470,10 @@ void multiply_deep(const Product<T>& product, std::int64_t m, std::int64_t n, st
 
 template <class T>
 bool pays(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const bool is_long = k >= kLeastDepth<T> && m * n * k > kLeastWork;
+  const bool is_long = k >= (m * n <= kNearResult ? kLeastDepthNear : kLeastDepth<T>);
+  const bool is_large = m * n * k >= kLeastWork<T>;
   const bool is_worth_laying = m >= kLeastRows || product.b.column == 1;
-  return is_long && is_worth_laying && panel_kernels().of<T>().multiply != nullptr;
+  return is_long && is_large && is_worth_laying && panel_kernels().of<T>().multiply != nullptr;
 }
 
 template <class T>

@@ -132,8 +132,24 @@ class Left {
   const T* at_[kAddresses];
 };
 
+// Puts a row of sums where it belongs, of the last vector so many.
+template <class T, class Vector, int kColumns>
+[[gnu::always_inline]] inline void put(const Vector (&sum)[kColumns], std::int64_t last, bool accumulate,
+                                       T* to) {
+  constexpr int kLast = kColumns - 1;
+  each<kLast>([&](auto v) __attribute__((always_inline)) {
+    T* const at = to + v * kWidth<T>;
+    store(at, accumulate ? load(at) + sum[v] : sum[v]);
+  });
+  T* const at = to + kLast * kWidth<T>;
+  if (last == kWidth<T>)
+    store(at, accumulate ? load(at) + sum[kLast] : sum[kLast]);
+  else
+    store_some(at, accumulate ? load_some(at, last, T{}) + sum[kLast] : sum[kLast], last);
+}
+
 template <class T, class Form>
-[[gnu::noinline]] void multiply_tile(const PanelProduct<T>& of, T* c, std::int64_t c_row, bool accumulate) {
+[[gnu::noinline]] void multiply_tile(const PanelProduct<T>& of) {
   using Vector = VectorOf<T>;
   constexpr int kRows = Form::kRows, kColumns = Form::kColumns;
   Vector sum[kRows][kColumns];
@@ -161,8 +177,8 @@ template <class T, class Form>
   const T* next = of.next;
   const std::int64_t next_step = of.next_step;
   const int next_steps = of.next_steps;
-  T* soon = c;  // what is written at the end, row by row
-  T* const soon_end = soon + kRows * c_row;
+  T* soon = of.c;  // what is written at the end, row by row
+  const T* const soon_end = soon + of.rows * of.c_row;
   std::int64_t p = 0;
   for (; p + kPanelRun <= of.depth; p += kPanelRun, left.advance(kPanelRun)) {
     for (int i = 0; i < next_steps; ++i, next += next_step)
@@ -170,49 +186,26 @@ template <class T, class Form>
     if (soon != soon_end) {
       each<kColumns>([&](auto v) __attribute__((always_inline)) { prefetch_to_write(soon + v * kWidth<T>); });
       prefetch_to_write(soon + kColumns * kWidth<T> - 1);  // rows need not begin with a line
-      soon += c_row;
+      soon += of.c_row;
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kPanelRun; ++i) step(i);
   }
   for (; p < of.depth; ++p, left.advance(1)) step(0);
+  const std::int64_t last = of.columns - (kColumns - 1) * kWidth<T>;
   each<kRows>([&](auto r) __attribute__((always_inline)) {
-    each<kColumns>([&](auto v) __attribute__((always_inline)) {
-      T* const at = c + r * c_row + v * kWidth<T>;
-      store(at, accumulate ? load(at) + sum[r][v] : sum[r][v]);
-    });
+    if (r < of.rows) put(sum[r], last, of.accumulate, of.c + r * of.c_row);
   });
-}
-
-// At the edges of a result the tile is made beside it.
-template <class T, class Form>
-void multiply_panels(const PanelProduct<T>& of) {
-  constexpr int kWide = Form::kColumns * kWidth<T>;
-  if (of.rows == Form::kRows && of.columns == kWide)
-    return multiply_tile<T, Form>(of, of.c, of.c_row, of.accumulate);
-  alignas(64) T sums[Form::kRows * kWide];
-  multiply_tile<T, Form>(of, sums, kWide, false);
-  const int whole = of.columns / kWidth<T> * kWidth<T>;
-  for (int r = 0; r < of.rows; ++r) {
-    T* const row = of.c + r * of.c_row;
-    const T* const sum = sums + r * kWide;
-    for (int i = 0; i < whole; i += kWidth<T>)
-      store(row + i, of.accumulate ? load(row + i) + load(sum + i) : load(sum + i));
-    if (whole == of.columns) continue;
-    const int count = of.columns - whole;
-    const VectorOf<T> last = load(sum + whole);
-    store_some(row + whole, of.accumulate ? load_some(row + whole, count, T{}) + last : last, count);
-  }
 }
 
 template <class T, int kRows, int kColumns>
 void multiply_columns(const PanelProduct<T>& of) {
   if (of.lay_right != nullptr)
-    of.left_line == 0 ? multiply_panels<T, Form<kRows, kColumns, true, true>>(of)
-                      : multiply_panels<T, Form<kRows, kColumns, false, true>>(of);
+    of.left_line == 0 ? multiply_tile<T, Form<kRows, kColumns, true, true>>(of)
+                      : multiply_tile<T, Form<kRows, kColumns, false, true>>(of);
   else
-    of.left_line == 0 ? multiply_panels<T, Form<kRows, kColumns, true, false>>(of)
-                      : multiply_panels<T, Form<kRows, kColumns, false, false>>(of);
+    of.left_line == 0 ? multiply_tile<T, Form<kRows, kColumns, true, false>>(of)
+                      : multiply_tile<T, Form<kRows, kColumns, false, false>>(of);
 }
 template <class T, int kRows>
 void multiply_rows(const PanelProduct<T>& of) {
