@@ -14,9 +14,10 @@ namespace {
 
 // All numbers here were measured on one processor (docs/performance.md).
 
-// Multiply-adds below which a library, or a kernel that lays nothing out, is as fast.
+// Multiply-adds up to which elements are added up in turn, on any processor (tensor/cpu/gemm.cpp), or a
+// library is as fast.
 template <class T>
-constexpr std::int64_t kLeastWork = sizeof(T) == 4 ? 8'000 : 100'000;
+constexpr std::int64_t kLeastWork = sizeof(T) == 4 ? 1 << 15 : 100'000;
 // Likewise sums so short, for what takes longest is the result then; and of a result that stays in the
 // nearest caches.
 template <class T>
@@ -471,7 +472,7 @@ void multiply_deep(const Product<T>& product, std::int64_t m, std::int64_t n, st
 template <class T>
 bool pays(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_t k) {
   const bool is_long = k >= (m * n <= kNearResult ? kLeastDepthNear : kLeastDepth<T>);
-  const bool is_large = m * n * k >= kLeastWork<T>;
+  const bool is_large = m * n * k > kLeastWork<T>;
   const bool is_worth_laying = m >= kLeastRows || product.b.column == 1;
   return is_long && is_large && is_worth_laying && panel_kernels().of<T>().multiply != nullptr;
 }
