@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "tensor/cpu/panel_kernels.h"
 #include "tensor/cpu/row_blocks.h"
+#include "tensor/memory.h"
 #include "tensor/parallel.h"
-#include "tensor/storage.h"
 
 namespace kiln::cpu::panels {
 namespace {
@@ -89,6 +90,26 @@ enum class Laying {
   First,    // all of them, for all tasks
   ByTask,   // some, before a task multiplies them
   ByTheWay  // each, while the first rows are multiplied by it; not at all when there are no others
+};
+
+// What a thread works in. Not a buffer: how many threads there are must not show in what memory a program
+// takes.
+template <class T>
+class Room {
+ public:
+  Room() = default;
+  explicit Room(std::int64_t elements)
+      : bytes_(static_cast<std::size_t>(elements) * sizeof(T)),
+        data_(static_cast<T*>(memory::take_block(bytes_)), Give{bytes_}) {}
+  T* data() const { return data_.get(); }
+
+ private:
+  struct Give {
+    std::size_t bytes;
+    void operator()(T* block) const { memory::give_block(block, bytes); }
+  };
+  std::size_t bytes_ = 0;
+  std::unique_ptr<T, Give> data_{nullptr, Give{0}};
 };
 
 // How a product is cut: tasks are a block of rows by a group of columns.
@@ -182,32 +203,26 @@ class Job {
 
   // ---- Threads ----
 
-  using Memory = Ref<Buffer>;
-  static Memory allocate(std::int64_t elements) {
-    return Buffer::allocate(static_cast<std::size_t>(elements) * sizeof(T), Device{});
-  }
-  static T* data(const Memory& memory) { return memory ? reinterpret_cast<T*>(memory->data()) : nullptr; }
-  Memory shared() const {
-    return laying_ == Laying::First ? allocate(parts_at_once() * right_.panels * right_panel_) : Memory();
+  Room<T> shared() const {
+    return laying_ == Laying::First ? Room<T>(parts_at_once() * right_.panels * right_panel_) : Room<T>();
   }
   // What a thread lays out itself.
   struct Own {
     std::int64_t most;  // right panels at a time
-    Memory left, right;
+    Room<T> left, right;
 
     explicit Own(const Job& job)
         : most(job.laying_ != Laying::ByTask
                    ? 1
                    : std::min(kMostColumnPanels, ceil_divide(job.right_.panels, job.grid_.groups))),
-          left(allocate((job.left_is_laid_ ? ceil_divide(job.left_.panels, job.grid_.blocks) : 1) *
-                        job.left_panel_)),
-          right(job.laying_ == Laying::First ? Memory() : allocate(most * job.right_panel_)) {}
+          left((job.left_is_laid_ ? ceil_divide(job.left_.panels, job.grid_.blocks) : 1) * job.left_panel_),
+          right(job.laying_ == Laying::First ? Room<T>() : Room<T>(most * job.right_panel_)) {}
   };
 
   // Threads share a product.
   void one_after_the_other() {
-    const Memory memory = shared();
-    T* const laid = data(memory);
+    const Room<T> room = shared();
+    T* const laid = room.data();
     const std::int64_t pieces = 4 * num_threads();
     for (std::size_t which = 0; which < products_.size(); ++which) {
       each_chunk([&](Range parts) {
@@ -232,10 +247,10 @@ class Job {
     const std::int64_t work = left_.lines * right_.lines * depth_.steps;
     parallel_for(static_cast<std::int64_t>(products_.size()), kThreadGrain / work,
                  [&](std::int64_t begin, std::int64_t end) {
-                   const Memory laid = shared();
+                   const Room<T> laid = shared();
                    const Own own(*this);
                    for (std::int64_t which = begin; which < end; ++which)
-                     one_by_a_thread(static_cast<std::size_t>(which), data(laid), own);
+                     one_by_a_thread(static_cast<std::size_t>(which), laid.data(), own);
                  });
   }
   void one_by_a_thread(std::size_t which, T* laid, const Own& own) {
@@ -311,7 +326,7 @@ class Job {
     const Range rows = left_.all().part(block, grid_.blocks);
     const Range columns = right_.all().part(task % grid_.groups, grid_.groups);
     for (std::int64_t part = parts.begin; part < parts.end; ++part) {
-      const Block some{product, rows, depth_.part(part), data(own.left)};
+      const Block some{product, rows, depth_.part(part), own.left.data()};
       lay_left(some);
       switch (laying_) {
         case Laying::First:
@@ -322,7 +337,7 @@ class Job {
           lay_and_multiply(some, columns, own);
           break;
         case Laying::ByTheWay:
-          multiply_by_the_way(some, columns, data(own.right));
+          multiply_by_the_way(some, columns, own.right.data());
           break;
       }
     }
@@ -338,8 +353,8 @@ class Job {
     for (std::int64_t i = 0; i < times; ++i) {
       const Range some = columns.part(i, times);
       kernels_.lay_right(right_lines(block.product, some, block.steps.begin), 0, block.steps.size(),
-                         data(own.right), right_panel_);
-      multiply_laid(block, some, data(own.right));
+                         own.right.data(), right_panel_);
+      multiply_laid(block, some, own.right.data());
     }
   }
   void multiply_laid(const Block& block, Range columns, const T* right) const {
@@ -444,9 +459,8 @@ template <class T>
 void multiply_deep(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_t k, RangeFn done) {
   const std::int64_t length = k / kSegments / kPanelRun * kPanelRun, rest = k - kSegments * length;
   const std::int64_t size = m * n;
-  const Ref<Buffer> memory =
-      Buffer::allocate(static_cast<std::size_t>((kSegments + 1) * size) * sizeof(T), Device{});
-  T* const sums = reinterpret_cast<T*>(memory->data());
+  const Room<T> room((kSegments + 1) * size);
+  T* const sums = room.data();
   std::vector<Product<T>> segments;
   for (std::int64_t i = 0; i <= kSegments; ++i) {
     const MatrixView<T>&a = product.a, &b = product.b;
