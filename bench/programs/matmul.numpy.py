@@ -1,55 +1,6 @@
-import time
-
 import numpy as np
 
+from matmul_rows import measure
 
-def timed(name, f, work):
-    count = max(3, min(20000, int(2e9 / work)))
-    c = f()
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        for _ in range(count):
-            c = f()
-        times.append((time.perf_counter() - started) / count)
-    print(name, f"{sorted(times)[3]:.12f}", abs(c).mean().item())
-
-
-def matrix(rows, columns, dtype, most):
-    return (np.arange(rows * columns).astype(dtype) % most - most // 2).reshape(rows, columns)
-
-
-for dtype in [np.float32, np.float64]:
-    suffix = "" if dtype == np.float32 else "_f64"
-    for n in [64, 128, 256, 300, 512, 1000, 1024, 2048]:
-        a = matrix(n, n, dtype, 7)
-        b = matrix(n, n, dtype, 5)
-        timed(f"{n}{suffix}", lambda: a @ b, n**3)
-        if n in (128, 512, 1024):
-            timed(f"{n}_by_transposed{suffix}", lambda: a @ b.T, n**3)
-            timed(f"{n}_transposed_by{suffix}", lambda: a.T @ b, n**3)
-            timed(f"{n}_both_transposed{suffix}", lambda: a.T @ b.T, n**3)
-    for name, m, k, n in [
-        ("layer", 64, 784, 128),
-        ("tall", 5000, 300, 20),
-        ("few_rows", 32, 4096, 1024),
-        ("eight_rows", 8, 2048, 2048),
-        ("short_sums", 1000, 8, 1000),
-        ("sums_of_32", 1000, 32, 1000),
-        ("deep", 64, 20000, 64),
-    ]:
-        a = matrix(m, k, dtype, 7)
-        b = matrix(k, n, dtype, 5)
-        c = matrix(m, n, dtype, 3)
-        timed(f"{name}{suffix}", lambda: a @ b, m * k * n)
-        timed(f"{name}_left_gradient{suffix}", lambda: c @ b.T, m * k * n)
-        timed(f"{name}_right_gradient{suffix}", lambda: a.T @ c, m * k * n)
-    for name, count, m, k, n in [
-        ("batch_16", 1000, 16, 16, 16),
-        ("batch_40", 200, 40, 40, 40),
-        ("batch_100", 50, 100, 100, 100),
-        ("heads", 32, 256, 64, 256),
-    ]:
-        a = matrix(count * m, k, dtype, 7).reshape(count, m, k)
-        b = matrix(count * k, n, dtype, 5).reshape(count, k, n)
-        timed(f"{name}{suffix}", lambda: a @ b, count * m * k * n)
+for dtype, suffix in [(np.float32, ""), (np.float64, "_f64")]:
+    measure(dtype, suffix, lambda n, dtype: np.arange(n).astype(dtype))

@@ -1,55 +1,6 @@
-import time
-
 import torch
 
+from matmul_rows import measure
 
-def timed(name, f, work):
-    count = max(3, min(20000, int(2e9 / work)))
-    c = f()
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        for _ in range(count):
-            c = f()
-        times.append((time.perf_counter() - started) / count)
-    print(name, f"{sorted(times)[3]:.12f}", c.abs().mean().item())
-
-
-def matrix(rows, columns, dtype, most):
-    return (torch.arange(rows * columns).to(dtype) % most - most // 2).reshape(rows, columns)
-
-
-for dtype in [torch.float32, torch.float64]:
-    suffix = "" if dtype == torch.float32 else "_f64"
-    for n in [64, 128, 256, 300, 512, 1000, 1024, 2048]:
-        a = matrix(n, n, dtype, 7)
-        b = matrix(n, n, dtype, 5)
-        timed(f"{n}{suffix}", lambda: a @ b, n**3)
-        if n in (128, 512, 1024):
-            timed(f"{n}_by_transposed{suffix}", lambda: a @ b.t(), n**3)
-            timed(f"{n}_transposed_by{suffix}", lambda: a.t() @ b, n**3)
-            timed(f"{n}_both_transposed{suffix}", lambda: a.t() @ b.t(), n**3)
-    for name, m, k, n in [
-        ("layer", 64, 784, 128),
-        ("tall", 5000, 300, 20),
-        ("few_rows", 32, 4096, 1024),
-        ("eight_rows", 8, 2048, 2048),
-        ("short_sums", 1000, 8, 1000),
-        ("sums_of_32", 1000, 32, 1000),
-        ("deep", 64, 20000, 64),
-    ]:
-        a = matrix(m, k, dtype, 7)
-        b = matrix(k, n, dtype, 5)
-        c = matrix(m, n, dtype, 3)
-        timed(f"{name}{suffix}", lambda: a @ b, m * k * n)
-        timed(f"{name}_left_gradient{suffix}", lambda: c @ b.t(), m * k * n)
-        timed(f"{name}_right_gradient{suffix}", lambda: a.t() @ c, m * k * n)
-    for name, count, m, k, n in [
-        ("batch_16", 1000, 16, 16, 16),
-        ("batch_40", 200, 40, 40, 40),
-        ("batch_100", 50, 100, 100, 100),
-        ("heads", 32, 256, 64, 256),
-    ]:
-        a = matrix(count * m, k, dtype, 7).reshape(count, m, k)
-        b = matrix(count * k, n, dtype, 5).reshape(count, k, n)
-        timed(f"{name}{suffix}", lambda: a @ b, count * m * k * n)
+for dtype, suffix in [(torch.float32, ""), (torch.float64, "_f64")]:
+    measure(dtype, suffix, lambda n, dtype: torch.arange(n).to(dtype))

@@ -33,10 +33,9 @@ constexpr std::int64_t kMany = 16;  // products of one call: each thread does se
 // Steps of depth that are multiplied before the next ones: what is laid out of a block stays in the second
 // cache. Fewer where a panel is read once, from far apart.
 constexpr std::int64_t kMostDepth = 384, kMostDepthOnce = 64;
-// Rows of a block, and panels of columns that a task lays out before it multiplies them.
-// In bytes of one step; twice as many where rows are read in place, since those are few.
+// Rows of a block, in bytes of one step; twice as many where rows are read in place, since those are few.
 constexpr std::int64_t kMostRowBytes = 768;
-constexpr std::int64_t kMostColumnPanels = 8;
+constexpr std::int64_t kMostColumnPanels = 8;  // that a task lays out before it multiplies them
 // Rows that each lie in one piece are laid out only for so many columns: it takes a twentieth of the time of
 // 512. Not laid out, and a power of two apart, they push each other out of the second cache.
 constexpr std::int64_t kManyColumns = 768;
@@ -418,13 +417,13 @@ class Job {
     const std::int64_t runs = of.depth / kPanelRun;
     const std::int64_t asked =
         of.next == nullptr || runs == 0 ? 0 : ceil_divide(of.depth, runs * block.rows.size());
-    std::int64_t left = of.depth;  // steps to ask for
+    std::int64_t wanted = of.depth;  // steps to ask for
     for (std::int64_t i = block.rows.begin; i < block.rows.end; ++i) {
       set_left(block, i, of);
-      of.next_steps = left > 0 ? static_cast<int>(asked) : 0;
+      of.next_steps = wanted > 0 ? static_cast<int>(asked) : 0;
       kernels_.multiply(of);
-      left -= runs * asked;
-      if (left > 0 && asked > 0) of.next += runs * asked * of.next_step;
+      wanted -= runs * asked;
+      if (wanted > 0 && asked > 0) of.next += runs * asked * of.next_step;
       of.c += left_.width * right_.lines;
       if (of.lay_right == nullptr) continue;
       of.right = of.lay_right;
