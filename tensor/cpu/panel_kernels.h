@@ -17,7 +17,7 @@ struct PanelLines {
   std::int64_t line, step, count;
 };
 
-// One tile of a result: some lines of the left matrix by a panel of the right one.
+// A tile of a result: some lines of the left matrix by a panel of the right one. Or several side by side.
 template <class T>
 struct PanelProduct {
   std::int64_t depth;
@@ -25,17 +25,24 @@ struct PanelProduct {
   // A panel that is laid out, or, with `left_line` elements between them, lines that each lie in one piece.
   const T* left;
   std::int64_t left_line;  // 0: laid out
-  // A panel that is laid out, or neighbouring lines, whole vectors of them, that are laid out by the way.
+  // A panel, its steps so far apart: laid out and filled up with zeros, or neighbouring lines where they are.
   const T* right;
   std::int64_t right_step;
-  T* lay_right;  // where to; null when they are
+  bool right_is_filled;
+  T* lay_right;  // where these are laid out by the way; null when not
   T* c;          // rows `c_row` apart
   std::int64_t c_row;
   bool accumulate;  // onto what is there
+  // So many tiles, of whole panels when there are several, these so far apart.
+  int tiles;
+  std::int64_t next_panel;
   // What will be a right panel soon: so many of its steps are asked for at a time.
   const T* next;
   std::int64_t next_step;
   int next_steps;
+  // Likewise rows, `c_row` apart, of what will be written.
+  T* soon;
+  int soon_rows;
 };
 inline constexpr int kPanelRun = 8;  // steps of depth after which some are asked for
 

@@ -112,7 +112,8 @@ constexpr std::int64_t kSizes[][3] = {
     {48, 48, 48},  {64, 96, 384},  {37, 91, 131},  {3, 200, 70}, {4, 49, 1000}, {8, 130, 90},
     {9, 33, 400},  {12, 20, 777},  {100, 5, 90},   {70, 2, 300}, {260, 70, 50}, {300, 31, 49},
     {530, 45, 64}, {700, 17, 100}, {129, 150, 17}, {90, 100, 1}, {80, 90, 3},   {100, 110, 16},
-    {65, 64, 47},  {33, 33, 33},   {2, 2, 20000},
+    {65, 64, 47},  {33, 33, 33},   {2, 2, 20000},  {21, 43, 30}, {64, 130, 5},  {300, 33, 9},
+    {12, 77, 64},  {66, 60, 63},   {1000, 9, 8},
 };
 
 }  // namespace
@@ -135,12 +136,14 @@ TEMPLATE_TEST_CASE("large products are right", "[panel_product]", float, double)
     std::int64_t m, n, k;
     Place left, right;
   };
-  // Right panels that are laid out in two turns; blocks of rows; deep products, with and without a rest.
+  // Right panels that are laid out in two turns; blocks of rows; deep products, with and without a rest; few
+  // rows by strips of columns; short sums.
   constexpr Large kLarge[] = {
-      {520, 5300, 800, Place::ByRow, Place::ByRow},   {600, 700, 500, Place::ByColumn, Place::ByColumn},
-      {700, 800, 400, Place::ByRow, Place::ByColumn}, {600, 500, 100, Place::FarRows, Place::FarRows},
-      {60, 70, 16 * 512, Place::ByRow, Place::ByRow}, {50, 90, 9001, Place::ByColumn, Place::ByRow},
-      {13, 200, 20000, Place::Gaps, Place::ByColumn},
+      {520, 5300, 800, Place::ByRow, Place::ByRow},    {600, 700, 500, Place::ByColumn, Place::ByColumn},
+      {700, 800, 400, Place::ByRow, Place::ByColumn},  {600, 500, 100, Place::FarRows, Place::FarRows},
+      {60, 70, 16 * 512, Place::ByRow, Place::ByRow},  {50, 90, 9001, Place::ByColumn, Place::ByRow},
+      {13, 200, 20000, Place::Gaps, Place::ByColumn},  {20, 20001, 40, Place::ByRow, Place::ByRow},
+      {61, 9000, 63, Place::ByColumn, Place::FarRows}, {2000, 900, 12, Place::ByRow, Place::ByRow},
   };
   every_isa([&] {
     for (const auto& [m, n, k, left, right] : kLarge) {
@@ -158,6 +161,7 @@ TEMPLATE_TEST_CASE("products have the same bits on any number of threads", "[pan
                                   {520, 700, 60},
                                   {8, 900, 400},
                                   {60, 70, 9000},
+                                  {20, 9000, 30},
                                   {200, 300, 90}}) {
       for (const Place left : {Place::ByRow, Place::ByColumn}) {
         for (const Place right : {Place::ByRow, Place::ByColumn, Place::FarRows}) {
@@ -186,6 +190,7 @@ TEMPLATE_TEST_CASE("batches of products are those products, handed out once, whe
                                     {20, 30, 9000},
                                     {5, 300, 80},
                                     {40, 30, 3},
+                                    {28, 28, 28},
                                     {1, 90, 80}}) {
         CAPTURE(count, m, n, k);
         const auto size = static_cast<std::size_t>(m * n);

@@ -100,11 +100,16 @@ void lay(const PanelLines<T>& lines, std::int64_t begin, std::int64_t end, T* to
 
 // ---- Multiplying ------------------------------------------------------------------------------------------
 
-// How a tile is multiplied: with the left lines laid out or not, and the right ones or by the way.
-template <int kTileRows, int kTileColumns, bool kLeftIsLaid, bool kLaysRight>
+// What a right panel consists of: whole vectors, or a last one that has some columns; those may be laid out
+// by the way.
+enum class Right { Whole, Some, ByTheWay };
+
+// How a tile is multiplied, with the left lines laid out or not.
+template <int kTileRows, int kTileColumns, bool kLeftIsLaid, Right kRightPanel>
 struct Form {
   static constexpr int kRows = kTileRows, kColumns = kTileColumns;
-  static constexpr bool kIsLaid = kLeftIsLaid, kLays = kLaysRight;
+  static constexpr bool kIsLaid = kLeftIsLaid;
+  static constexpr Right kRight = kRightPanel;
 };
 
 // Lines of the left matrix. Those that are not laid out are found from every third of them: all their
@@ -115,19 +120,29 @@ class Left {
   explicit Left(const PanelProduct<T>& of) : line_(of.left_line) {
     for (int i = 0; i < kAddresses; ++i) at_[i] = of.left + 3 * i * line_;
   }
+  // Of some step after the one that addresses stand at. Those of lines that are not laid out move on with
+  // each step: GCC would keep the sums of lines and steps, far more of them than there are registers.
   template <int kRow>
   [[gnu::always_inline]] T at(int step) const {
-    return Form::kIsLaid ? at_[0][step * kLeft + kRow] : at_[kRow / 3][kRow % 3 * line_ + step];
+    return Form::kIsLaid ? at_[0][step * kLeft + kRow] : at_[kRow / 3][kRow % 3 * line_];
   }
-  [[gnu::always_inline]] void advance(int steps) {
-    each<kAddresses>([&](auto i) __attribute__((always_inline)) {
-      at_[i] += Form::kIsLaid ? steps * kLeft : steps;
-      asm volatile("" : "+r"(at_[i]));
-    });
+  [[gnu::always_inline]] void step_done() {
+    if constexpr (!Form::kIsLaid) advance(1);
+  }
+  [[gnu::always_inline]] void steps_done(int steps) {
+    if constexpr (Form::kIsLaid) advance(steps * kLeft);
   }
 
  private:
   static constexpr int kAddresses = Form::kIsLaid ? 1 : (Form::kRows + 2) / 3;
+
+  [[gnu::always_inline]] void advance(int elements) {
+    each<kAddresses>([&](auto i) __attribute__((always_inline)) {
+      at_[i] += elements;
+      asm volatile("" : "+r"(at_[i]));
+    });
+  }
+
   std::int64_t line_;
   const T* at_[kAddresses];
 };
@@ -148,8 +163,15 @@ template <class T, class Vector, int kColumns>
     store_some(at, accumulate ? load_some(at, last, T{}) + sum[kLast] : sum[kLast], last);
 }
 
+// What differs between tiles side by side.
+template <class T>
+struct TileAt {
+  const T *right, *next;
+  T *c, *soon;
+};
+
 template <class T, class Form>
-[[gnu::noinline]] void multiply_tile(const PanelProduct<T>& of) {
+[[gnu::always_inline]] inline void multiply_tile(const PanelProduct<T>& of, const TileAt<T>& tile) {
   using Vector = VectorOf<T>;
   constexpr int kRows = Form::kRows, kColumns = Form::kColumns;
   Vector sum[kRows][kColumns];
@@ -157,33 +179,42 @@ template <class T, class Form>
     each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] = Vector{}; });
   });
   Left<T, Form> left(of);
-  const T* right = of.right;
+  const T* right = tile.right;
   T* to = of.lay_right;
-  const std::int64_t right_step = of.right_step;
+  const std::int64_t right_step = of.right_step, last = of.columns - (kColumns - 1) * kWidth<T>;
+  const auto vector_of = [&](auto v) __attribute__((always_inline)) {
+    const T* const from = right + v * kWidth<T>;
+    if constexpr (Form::kRight != Right::Whole && v + 1 == kColumns)
+      return load_some(from, last, T{});
+    else
+      return load(from);
+  };
   const auto step = [&](int at) __attribute__((always_inline)) {
     Vector factor[kColumns];
     each<kColumns>([&](auto v) __attribute__((always_inline)) {
-      factor[v] = load(right + v * kWidth<T>);
-      if constexpr (Form::kLays) store(to + v * kWidth<T>, factor[v]);
+      factor[v] = vector_of(v);
+      if constexpr (Form::kRight == Right::ByTheWay) store(to + v * kWidth<T>, factor[v]);
     });
     each<kRows>([&](auto r) __attribute__((always_inline)) {
       const T value = left.template at<r>(at);
       each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] += value * factor[v]; });
     });
+    left.step_done();
     right += right_step;
     asm volatile("" : "+r"(right));
-    if constexpr (Form::kLays) to += kColumns * kWidth<T>;
+    if constexpr (Form::kRight == Right::ByTheWay) to += kColumns * kWidth<T>;
   };
-  const T* next = of.next;
+  const T* next = tile.next;
   const std::int64_t next_step = of.next_step;
   const int next_steps = of.next_steps;
-  T* soon = of.c;  // what is written at the end, row by row
+  T* soon = tile.soon;
+  const int soon_rows = of.soon_rows;
   const T* const soon_end = soon + of.rows * of.c_row;
   std::int64_t p = 0;
-  for (; p + kPanelRun <= of.depth; p += kPanelRun, left.advance(kPanelRun)) {
+  for (; p + kPanelRun <= of.depth; p += kPanelRun, left.steps_done(kPanelRun)) {
     for (int i = 0; i < next_steps; ++i, next += next_step)
       each<kVectors>([&](auto v) __attribute__((always_inline)) { prefetch(next + v * kWidth<T>); });
-    if (soon != soon_end) {
+    for (int i = 0; i < soon_rows && soon != soon_end; ++i) {
       each<kColumns>([&](auto v) __attribute__((always_inline)) { prefetch_to_write(soon + v * kWidth<T>); });
       prefetch_to_write(soon + kColumns * kWidth<T> - 1);  // rows need not begin with a line
       soon += of.c_row;
@@ -191,21 +222,36 @@ template <class T, class Form>
 #pragma GCC unroll 8
     for (int i = 0; i < kPanelRun; ++i) step(i);
   }
-  for (; p < of.depth; ++p, left.advance(1)) step(0);
-  const std::int64_t last = of.columns - (kColumns - 1) * kWidth<T>;
+  for (; p < of.depth; ++p, left.steps_done(1)) step(0);
   each<kRows>([&](auto r) __attribute__((always_inline)) {
-    if (r < of.rows) put(sum[r], last, of.accumulate, of.c + r * of.c_row);
+    if (r < of.rows) put(sum[r], last, of.accumulate, tile.c + r * of.c_row);
   });
 }
 
+template <class T, class Form>
+[[gnu::noinline]] void multiply_tiles(const PanelProduct<T>& of) {
+  TileAt<T> tile{of.right, of.next, of.c, of.soon};
+  for (int more = of.tiles;;) {
+    multiply_tile<T, Form>(of, tile);
+    if (--more == 0) return;
+    tile.right += of.next_panel;
+    tile.next += of.next_panel;
+    tile.c += Form::kColumns * kWidth<T>;
+    tile.soon += Form::kColumns * kWidth<T>;
+  }
+}
+
+template <class T, int kRows, int kColumns, Right kRightPanel>
+void multiply_left(const PanelProduct<T>& of) {
+  of.left_line == 0 ? multiply_tiles<T, Form<kRows, kColumns, true, kRightPanel>>(of)
+                    : multiply_tiles<T, Form<kRows, kColumns, false, kRightPanel>>(of);
+}
 template <class T, int kRows, int kColumns>
 void multiply_columns(const PanelProduct<T>& of) {
-  if (of.lay_right != nullptr)
-    of.left_line == 0 ? multiply_tile<T, Form<kRows, kColumns, true, true>>(of)
-                      : multiply_tile<T, Form<kRows, kColumns, false, true>>(of);
-  else
-    of.left_line == 0 ? multiply_tile<T, Form<kRows, kColumns, true, false>>(of)
-                      : multiply_tile<T, Form<kRows, kColumns, false, false>>(of);
+  if (of.lay_right != nullptr) return multiply_left<T, kRows, kColumns, Right::ByTheWay>(of);
+  if (of.right_is_filled || of.columns == kColumns * kWidth<T>)
+    return multiply_left<T, kRows, kColumns, Right::Whole>(of);
+  multiply_left<T, kRows, kColumns, Right::Some>(of);
 }
 template <class T, int kRows>
 void multiply_rows(const PanelProduct<T>& of) {
