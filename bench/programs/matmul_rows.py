@@ -9,11 +9,20 @@ OTHERS = [
     ("few_rows", 32, 4096, 1024),
     ("eight_rows", 8, 2048, 2048),
     ("short_sums", 1000, 8, 1000),
+    ("sums_of_16", 1000, 16, 1000),
     ("sums_of_32", 1000, 32, 1000),
     ("deep", 64, 20000, 64),
 ]
+VECTORS = [
+    ("vector_1024", 1024, 1024),
+    ("vector_4096", 4096, 4096),
+    ("vector_narrow", 20000, 40),
+    ("vector_wide", 512, 20000),
+]
 BATCHES = [
+    ("vectors", 64, 1, 256, 256),
     ("batch_16", 1000, 16, 16, 16),
+    ("batch_28", 300, 28, 28, 28),
     ("batch_40", 200, 40, 40, 40),
     ("batch_100", 50, 100, 100, 100),
     ("heads", 32, 256, 64, 256),
@@ -49,6 +58,10 @@ def measure(dtype, suffix, arange):
         timed(f"{name}{suffix}", lambda: a @ b, m * k * n)
         timed(f"{name}_left_gradient{suffix}", lambda: c @ b.T, m * k * n)
         timed(f"{name}_right_gradient{suffix}", lambda: a.T @ c, m * k * n)
+    for name, k, n in VECTORS:
+        a, b, c = matrix(1, k, 7)[0], matrix(k, n, 5), matrix(1, n, 3)[0]
+        timed(f"{name}{suffix}", lambda: a @ b, 100 * k * n)
+        timed(f"{name}_by_rows{suffix}", lambda: b @ c, 100 * k * n)
     for name, count, m, k, n in BATCHES:
         a = matrix(count * m, k, 7).reshape(count, m, k)
         b = matrix(count * k, n, 5).reshape(count, k, n)

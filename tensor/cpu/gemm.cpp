@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "tensor/cpu/blas.h"
-#include "tensor/cpu/kernels.h"
 #include "tensor/cpu/panel_product.h"
 #include "tensor/cpu/row_blocks.h"
+#include "tensor/cpu/vector_product.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -26,7 +27,6 @@ constexpr std::int64_t kDoneGrain = 1 << 14;  // elements of a result that are w
 constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kTileColumns = 512;
 constexpr std::int64_t kTileRound = 16;
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // ---- Own kernels ----
 
@@ -55,142 +55,6 @@ void own_product(const Product<T>& product, T* c, std::int64_t ldc, std::int64_t
       kernels.rows(a, packed.data(), width, c + j, ldc, m, width, depth, p > 0);
     }
   }
-}
-
-// One long dot product: threads take blocks, which are added in order.
-template <class T>
-T dot_threaded(const T* a, const T* b, std::int64_t count) {
-  const std::int64_t blocks = ceil_divide(count, kDotBlock);
-  std::vector<T> sums(static_cast<std::size_t>(blocks));
-  parallel_for(blocks, ceil_divide(kThreadGrain, kDotBlock), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t at = i * kDotBlock;
-      sums[static_cast<std::size_t>(i)] =
-          product_kernels().of<T>().dot(a + at, b + at, std::min(kDotBlock, count - at));
-    }
-  });
-  T total{};
-  for (const T& sum : sums) {
-    if constexpr (std::is_integral_v<T>) {
-      total = static_cast<T>(static_cast<std::uint64_t>(total) + static_cast<std::uint64_t>(sum));
-    } else {
-      total += sum;
-    }
-  }
-  return total;
-}
-
-// Rows for a thread: of many so many that columns, where those are contiguous, are read for a while each.
-std::int64_t vector_grain(std::int64_t m, std::int64_t k) {
-  constexpr std::int64_t kLong = 1024;
-  return std::max(m >= 2 * kLong ? kLong : 1, kThreadGrain / std::max<std::int64_t>(k, 1));
-}
-
-template <class T>
-void multiply_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t m,
-                     std::int64_t k) {
-  std::vector<T> packed;
-  if (step != 1) {
-    packed.resize(static_cast<std::size_t>(k));
-    for (std::int64_t p = 0; p < k; ++p) packed[static_cast<std::size_t>(p)] = x[p * step];
-    x = packed.data();
-  }
-  if (m == 1 && a.column == 1 && k > kDotBlock) {
-    *y = dot_threaded(a.data, x, k);
-    return;
-  }
-  parallel_for(m, vector_grain(m, k), [&](std::int64_t begin, std::int64_t end) {
-    const MatrixView<T> part{a.data + begin * a.row, a.row, a.column};
-    product_kernels().of<T>().vector(part, x, y + begin, end - begin, k);
-  });
-}
-
-// Several vectors by one matrix: a strip of its columns that stays in the first cache, by one after the
-// other.
-template <class T>
-void multiply_by_one_matrix(std::span<const Product<T>> products, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kStripBytes = 16 << 10, kStripColumns = 64;
-  const std::int64_t strip =
-      std::max(kStripColumns,
-               kStripBytes / (k * static_cast<std::int64_t>(sizeof(T))) / kStripColumns * kStripColumns);
-  const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(ceil_divide(n, strip), std::max<std::int64_t>(1, kThreadGrain / (strip * k * count)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   const std::int64_t first = i * strip, columns = std::min(strip, n - first);
-                   for (const auto& [x, matrix, y] : products) {
-                     const MatrixView<T> part{matrix.data + first * matrix.column, matrix.column, matrix.row};
-                     product_kernels().of<T>().vector(part, x.data, y + first, columns, k);
-                   }
-                 }
-               });
-}
-
-// Do several vectors that lie in one piece meet the same matrix, each place of whose product is one's own?
-template <class T>
-bool share_matrix(std::span<const Product<T>> products, std::int64_t n) {
-  return n > 1 && products.size() > 1 && std::all_of(products.begin(), products.end(), [&](const auto& each) {
-           return each.a.column == 1 && each.b.data == products[0].b.data;
-         });
-}
-
-// Calls f(matrix, x, step, y, rows) for each product: y = matrix x for elements of `x` so many apart. Threads
-// take whole products when there are several and none is worth sharing.
-template <class T, class F>
-void each_vector(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const F& f) {
-  const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
-  const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(count, work >= kThreadGrain ? count : kThreadGrain / work,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   const auto& [a, b, c] = products[static_cast<std::size_t>(i)];
-                   if (n == 1)
-                     f(a, b.data, b.row, c, m);
-                   else
-                     f(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n);
-                 }
-               });
-}
-
-template <class T>
-void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (share_matrix(products, n)) return multiply_by_one_matrix(products, n, k);
-  each_vector(products, m, n, k,
-              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
-                multiply_vector(a, x, step, y, rows, k);
-              });
-}
-
-// ---- Vectors of halves ----
-
-template <class T>
-constexpr DType kHalfDType = DType::F16;
-template <>
-constexpr DType kHalfDType<BFloat16> = DType::BF16;
-
-template <class T>
-HalfVectorFn<T> half_vector_kernel() {
-  if constexpr (std::is_same_v<T, Half>)
-    return product_kernels().f16_vector;
-  else
-    return product_kernels().bf16_vector;
-}
-
-// y = a x for elements of `x` so many apart.
-template <class T>
-void multiply_half_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t m,
-                          std::int64_t k) {
-  constexpr auto kF32 = static_cast<std::size_t>(Compute::F32),
-                 kHalf = static_cast<std::size_t>(kHalfDType<T>);
-  std::vector<float> factors(static_cast<std::size_t>(k));
-  convert_table().load[kHalf][kF32](x, step, factors.data(), k);
-  parallel_for(m, vector_grain(m, k), [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> sums(static_cast<std::size_t>(end - begin));
-    const MatrixView<T> part{a.data + begin * a.row, a.row, a.column};
-    half_vector_kernel<T>()(part, factors.data(), sums.data(), end - begin, k);
-    convert_table().store[kF32][kHalf](sums.data(), y + begin, 1, end - begin);
-  });
 }
 
 // ---- Through a library ----
@@ -327,19 +191,6 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   }
 }
 
-template <class T>
-void multiply_vectors_of_halves(std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
-                                std::int64_t k) {
-  each_vector(products, m, n, k,
-              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
-                multiply_half_vector(a, x, step, y, rows, k);
-              });
-}
-
-template void multiply_vectors_of_halves<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t,
-                                               std::int64_t);
-template void multiply_vectors_of_halves<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t,
-                                                   std::int64_t, std::int64_t);
 template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t, std::int64_t,
                               const RangeFn*);
 template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t, std::int64_t,

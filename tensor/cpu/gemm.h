@@ -40,14 +40,4 @@ extern template void multiply<std::int32_t>(std::span<const Product<std::int32_t
 extern template void multiply<std::int64_t>(std::span<const Product<std::int64_t>>, std::int64_t,
                                             std::int64_t, std::int64_t, const RangeFn*);
 
-// Of halves, where `m` or `n` is 1: as if operands were converted to f32, and the result rounded once.
-template <class T>
-void multiply_vectors_of_halves(std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
-                                std::int64_t k);
-
-extern template void multiply_vectors_of_halves<Half>(std::span<const Product<Half>>, std::int64_t,
-                                                      std::int64_t, std::int64_t);
-extern template void multiply_vectors_of_halves<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t,
-                                                          std::int64_t, std::int64_t);
-
 }  // namespace kiln::cpu

@@ -10,6 +10,7 @@
 #include "tensor/cpu/kernels.h"
 #include "tensor/cpu/onednn_product.h"
 #include "tensor/cpu/tile_product.h"
+#include "tensor/cpu/vector_product.h"
 #include "tensor/ops/scalar.h"
 #include "tensor/ops/view_layout.h"
 #include "tensor/parallel.h"

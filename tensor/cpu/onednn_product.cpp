@@ -15,6 +15,7 @@
 #include "tensor/cpu/shared_library.h"
 #include "tensor/held_signals.h"
 #include "tensor/memory.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu::onednn {
@@ -22,8 +23,6 @@ namespace {
 
 // Below this many multiply-adds, or with sums so short, f32 is as fast.
 constexpr std::int64_t kLeastWork = 1 << 19, kLeastDepth = 16;
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // ---- Plans -----------------------------------------------------------------------------------------------
 

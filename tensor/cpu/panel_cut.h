@@ -24,7 +24,7 @@ struct Depth {
   std::int64_t steps, runs, parts;
 
   Depth(std::int64_t k, std::int64_t most)
-      : steps(k), runs(ceil_divide<std::int64_t>(k, kPanelRun)), parts(ceil_divide(k, most)) {}
+      : steps(k), runs(ceil_divide(k, kPanelRun)), parts(ceil_divide(k, most)) {}
   Range part(std::int64_t i) const {
     const Range some = Range{0, runs}.part(i, parts);
     return {some.begin * kPanelRun, std::min(steps, some.end * kPanelRun)};
@@ -43,7 +43,7 @@ struct Side {
   Side(std::int64_t count, int panel, int fill)
       : lines(count),
         width(panel),
-        panels(ceil_divide<std::int64_t>(count, panel)),
+        panels(ceil_divide(count, panel)),
         last(static_cast<int>(count - (panels - 1) * panel)),
         filled(ceil_divide(last, fill) * fill) {}
   Range all() const { return {0, panels}; }

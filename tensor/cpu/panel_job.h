@@ -402,7 +402,7 @@ class Job {
       set_left(block, i, of);
       of.right = right.data;
       of.c = first + (i - block.rows.begin) * left_.width * right_.lines;
-      of.soon_rows = static_cast<int>(ceil_divide<std::int64_t>(of.rows, runs));
+      of.soon_rows = static_cast<int>(ceil_divide(of.rows, runs));
       for (std::int64_t j = columns.begin; j < columns.end; j += of.tiles) {
         of.tiles = static_cast<int>(j < whole ? whole - j : 1);
         of.columns = right_.count(j);

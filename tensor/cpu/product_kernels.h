@@ -28,8 +28,6 @@ struct ProductKernels {
   // c = a b, or c += a b: each element added up in the order of k. Rows of `b` are contiguous.
   void (*rows)(const MatrixView<T>& a, const T* b, std::int64_t ldb, T* c, std::int64_t ldc, std::int64_t m,
                std::int64_t n, std::int64_t k, bool accumulate);
-  // The dot product of contiguous vectors of at most one block.
-  T (*dot)(const T* a, const T* b, std::int64_t count);
   // y = a x for `m` rows of any strides and a contiguous `x`.
   void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
 };

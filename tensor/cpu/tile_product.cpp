@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/isa.h"
 #include "tensor/cpu/tile_kernels.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 #include "tensor/storage.h"
 
@@ -15,8 +16,6 @@ namespace {
 constexpr std::int64_t kLeastWork = 1 << 15, kThreadGrain = 1 << 21;
 constexpr std::int64_t kLayGrain = 1 << 15;  // elements to lay out
 constexpr std::int64_t kMany = 16;           // products of one call: each thread does several, whole
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The depth in parts, each of which is multiplied before the next.
 struct Depth {

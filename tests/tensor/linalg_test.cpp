@@ -144,20 +144,16 @@ std::vector<T> in_fixed_order(const T* a, const T* x, std::int64_t m, std::int64
 }
 
 template <class T>
-void check_vector_products(DType dtype) {
-  for (const Dim m : {1, 2, 15, 16, 17, 63, 64, 65, 150}) {
-    for (const Dim k : {1, 2, 31, 32, 33, 64, 100, 8225}) {
-      const Tensor a = filled<T>({m, k}, dtype, 1), x = filled<T>({k}, dtype, 2);
-      const std::vector<T> expected = in_fixed_order(a.data<T>(), x.data<T>(), m, k);
-      for (const Lay lay : kLays) {
-        CAPTURE(name(dtype), m, k, static_cast<int>(lay));
-        const Tensor matrix = laid_out(a, lay);
-        for (const Tensor& y :
-             {ops::matmul(matrix, laid_out(x, lay)), ops::matmul(x, ops::transpose(matrix, 0, 1))}) {
-          REQUIRE(y.numel() == m);
-          CHECK(std::memcmp(y.raw(), expected.data(), expected.size() * sizeof(T)) == 0);
-        }
-      }
+void check_vector_product(DType dtype, Dim m, Dim k) {
+  const Tensor a = filled<T>({m, k}, dtype, 1), x = filled<T>({k}, dtype, 2);
+  const std::vector<T> expected = in_fixed_order(a.data<T>(), x.data<T>(), m, k);
+  for (const Lay lay : kLays) {
+    CAPTURE(name(dtype), m, k, static_cast<int>(lay));
+    const Tensor matrix = laid_out(a, lay);
+    for (const Tensor& y :
+         {ops::matmul(matrix, laid_out(x, lay)), ops::matmul(x, ops::transpose(matrix, 0, 1))}) {
+      REQUIRE(y.numel() == m);
+      CHECK(std::memcmp(y.raw(), expected.data(), expected.size() * sizeof(T)) == 0);
     }
   }
 }
@@ -166,7 +162,31 @@ void check_vector_products(DType dtype) {
 
 TEST_CASE("products with vectors have one order of adding, whatever the layout and the processor",
           "[linalg]") {
-  every_own_product([]<class T>(DType dtype) { check_vector_products<T>(dtype); });
+  every_own_product([]<class T>(DType dtype) {
+    for (const Dim m : {1, 2, 15, 16, 17, 63, 64, 65, 150})
+      for (const Dim k : {1, 2, 31, 32, 33, 64, 100, 8225}) check_vector_product<T>(dtype, m, k);
+    // Several strips of columns, the last one narrow; blocks that threads share.
+    check_vector_product<T>(dtype, 4100, 300);
+    check_vector_product<T>(dtype, 39, 20000);
+  });
+}
+
+TEST_CASE("products of halves with vectors are those of f32, rounded", "[linalg]") {
+  every_isa([] {
+    for (const DType dtype : {DType::F16, DType::BF16}) {
+      for (const auto& [m, k] :
+           {std::pair<Dim, Dim>{1, 20000}, {5, 100}, {39, 20000}, {2100, 300}, {70, 0}}) {
+        const Tensor a = noise({m, k}, dtype, 1), x = noise({k}, dtype, 2);
+        const Tensor expected = ops::to(ops::matmul(ops::to(a, DType::F32), ops::to(x, DType::F32)), dtype);
+        for (const Lay lay : kLays) {
+          CAPTURE(name(dtype), m, k, static_cast<int>(lay));
+          const Tensor matrix = laid_out(a, lay);
+          CHECK(same_bits(ops::matmul(matrix, laid_out(x, lay)), expected));
+          CHECK(same_bits(ops::matmul(x, ops::transpose(matrix, 0, 1)), expected));
+        }
+      }
+    }
+  });
 }
 
 namespace {

@@ -119,7 +119,7 @@ void pair(const BFloat16* __restrict even, const BFloat16* __restrict odd, BFloa
 }
 
 template <class T>
-constexpr ProductKernels<T> kKernelsOf{rows<T>, dot<T>, vector<T>};
+constexpr ProductKernels<T> kKernelsOf{rows<T>, vector<T>};
 
 constexpr ProductTable kTable{kKernelsOf<std::uint8_t>,
                               kKernelsOf<std::int8_t>,

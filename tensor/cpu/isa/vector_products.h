@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "tensor/cpu/isa/vectors.h"
+#include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/product_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -87,14 +88,6 @@ inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>*
   });
 }
 
-template <class T>
-T dot(const T* a, const T* b, std::int64_t count) {
-  using Sum = ProductSum<T>;
-  VectorOf<Sum> folded[1];
-  fold_rows<1>(a, 0, b, count, folded);
-  return static_cast<T>(total<Sum>(folded[0]));
-}
-
 // As many rows as a vector holds, or fewer.
 template <class T>
 VectorOf<ProductSum<T>> fold_block(const T* first, std::int64_t step, const VectorElement<T>* x,
@@ -123,8 +116,8 @@ void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorEle
 
 // ---- Columns whose elements are contiguous ----
 
-// Columns of a matrix so far apart, so many bytes of them, are best read in the order of memory.
-inline constexpr std::int64_t kFarApart = 8 << 10, kMuch = 8 << 20;
+// Columns of a matrix of so many bytes are best read in the order of memory, so many bytes of each.
+inline constexpr std::int64_t kMuch = 1 << 20, kStripBytes = 4 << 10;
 
 // Lane `lane`, and the one half of the lanes further, of kCount vectors of rows: their sum.
 template <int kCount, class T>
@@ -170,48 +163,69 @@ void add_columns(const T* first, std::int64_t step, const VectorElement<T>* x, s
     for (int i = 0; i < kWidth<Sum>; ++i) y[v * kWidth<Sum> + i] = static_cast<VectorElement<T>>(sums[v][i]);
 }
 
-// The same of kStrip rows, with all lanes in memory: columns, which are far apart in a large matrix, are read
-// in the order of memory, and each for a while.
-template <int kStrip, class T>
-void add_strip(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t k,
-               VectorElement<T>* y) {
+// Adds to a lane of some rows what is in columns `apart` elements apart, and asks for what is `ahead`.
+template <int kColumns, class T>
+[[gnu::always_inline]] inline void add_to_lane(const T* first, std::int64_t apart, std::int64_t ahead,
+                                               const VectorElement<T>* x, std::int64_t rows,
+                                               ProductSum<T>* lane) {
   using Sum = ProductSum<T>;
-  constexpr int kOne = kWidth<Sum>, kCount = kStrip / kOne;
-  alignas(kVectorBytes) Sum lanes[kDotLanes][kStrip];
-  VectorOf<Sum> sums[kCount] = {};
-  for (std::int64_t block = 0; block < k; block += kDotBlock) {
-    std::memset(lanes, 0, sizeof lanes);
-    const std::int64_t end = std::min(block + kDotBlock, k);
-    for (std::int64_t p = block; p < end; ++p) {
-      const T* const column = first + p * step;
-      Sum* const lane = lanes[(p - block) % kDotLanes];
-      const auto right = factor(x[p]);
-      const T* const ahead = column + (p + 2 < end ? 2 * step : 0);
-      for (int v = 0; v < kCount; ++v) {
-        __builtin_prefetch(ahead + v * kOne);
-        store(lane + v * kOne, load(lane + v * kOne) + load_wide<Sum>(factors(column + v * kOne)) * right);
-      }
-    }
-    for (int half = kDotLanes / 2; half > 0; half /= 2)
-      for (int lane = 0; lane < half; ++lane)
-        for (int i = 0; i < kStrip; ++i) lanes[lane][i] += lanes[lane + half][i];
-    for (int v = 0; v < kCount; ++v) sums[v] += load(lanes[0] + v * kOne);
-  }
-  for (int v = 0; v < kCount; ++v)
-    for (int i = 0; i < kOne; ++i) y[v * kOne + i] = static_cast<VectorElement<T>>(sums[v][i]);
+  Sum right[kColumns];
+  each<kColumns>([&](auto c) { right[c] = factor(x[c * kDotLanes]); });
+  const auto add = [&](std::int64_t i, const auto& read) __attribute__((always_inline)) {
+    auto sum = load(lane + i);
+    each<kColumns>([&](auto c) __attribute__((always_inline)) {
+      const T* const from = first + c * apart + i;
+      prefetch(from + ahead);
+      sum += read(from) * right[c];
+    });
+    store(lane + i, sum);
+  };
+  std::int64_t i = 0;
+  for (; i + kWidth<Sum> <= rows; i += kWidth<Sum>)
+    add(i, [](const T* from) __attribute__((always_inline)) { return load_wide<Sum>(factors(from)); });
+  if (i < rows)
+    add(i, [=](const T* from)
+               __attribute__((always_inline)) { return load_some<Sum>(factors(from), rows - i, Sum{}); });
 }
 
-// At least one vector of rows. The last ones are computed twice where vectors do not come out even.
+// The same of up to kStripBytes of sums, with all lanes in memory: columns are read in the order of memory,
+// each for a while, and some of one lane at a time.
+template <class T>
+void add_strip(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t rows,
+               std::int64_t k, VectorElement<T>* y) {
+  using Sum = ProductSum<T>;
+  constexpr std::int64_t kMost = kStripBytes / sizeof(Sum);
+  constexpr int kAtOnce = 4, kColumns = kAtOnce * kDotLanes;
+  alignas(kVectorBytes) Sum lanes[kDotLanes * kMost], sums[kMost];
+  const std::int64_t width = (rows + kWidth<Sum> - 1) / kWidth<Sum> * kWidth<Sum>;  // of a lane
+  std::fill_n(sums, width, Sum{});
+  for (std::int64_t block = 0; block < k; block += kDotBlock) {
+    std::fill_n(lanes, kDotLanes * width, Sum{});
+    const std::int64_t end = std::min(block + kDotBlock, k);
+    std::int64_t p = block;
+    for (; p + kColumns <= end; p += kColumns)
+      for (std::int64_t lane = 0; lane < kDotLanes; ++lane)
+        add_to_lane<kAtOnce>(first + (p + lane) * step, kDotLanes * step, 2 * step, x + p + lane, rows,
+                             lanes + lane * width);
+    for (std::int64_t lane = 0; p < end; ++p, lane = (lane + 1) % kDotLanes)
+      add_to_lane<1>(first + p * step, 0, 2 * step, x + p, rows, lanes + lane * width);
+    for (std::int64_t half = kDotLanes / 2; half > 0; half /= 2)
+      for (std::int64_t i = 0; i < half * width; ++i) lanes[i] += lanes[half * width + i];
+    for (std::int64_t i = 0; i < width; ++i) sums[i] += lanes[i];
+  }
+  for (std::int64_t i = 0; i < rows; ++i) y[i] = static_cast<VectorElement<T>>(sums[i]);
+}
+
+// The last rows are computed twice where vectors do not come out even.
 template <class T>
 void vector_by_columns(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
                        std::int64_t k) {
   constexpr int kOne = kWidth<ProductSum<T>>;
   std::int64_t i = 0;
-  const auto apart = a.column * static_cast<std::int64_t>(sizeof(T));
-  if (apart >= kFarApart && k * apart > kMuch) {
-    constexpr int kLong = 4096 / sizeof(ProductSum<T>), kShort = kLong / 4;
-    for (; i + kLong <= m; i += kLong) add_strip<kLong>(a.data + i, a.column, x, k, y + i);
-    for (; i + kShort <= m; i += kShort) add_strip<kShort>(a.data + i, a.column, x, k, y + i);
+  if (m < kOne || k * a.column * static_cast<std::int64_t>(sizeof(T)) > kMuch) {
+    constexpr std::int64_t kMost = kStripBytes / sizeof(ProductSum<T>);
+    for (; i < m; i += kMost) add_strip(a.data + i, a.column, x, std::min(kMost, m - i), k, y + i);
+    return;
   }
   const auto each_of = [&](auto count) {
     constexpr int kCount = count;
@@ -251,7 +265,7 @@ void vector(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>*
             std::int64_t k) {
   if (a.column == 1)
     vector_by_rows(a, x, y, m, k);
-  else if (a.row == 1 && m >= kWidth<ProductSum<T>>)
+  else if (a.row == 1)
     vector_by_columns(a, x, y, m, k);
   else
     vector_by_elements(a, x, y, m, k);
