@@ -205,10 +205,10 @@ void add_strip(const T* first, std::int64_t step, const VectorElement<T>* x, std
     std::int64_t p = block;
     for (; p + kColumns <= end; p += kColumns)
       for (std::int64_t lane = 0; lane < kDotLanes; ++lane)
-        add_to_lane<kAtOnce>(first + (p + lane) * step, kDotLanes * step, 2 * step, x + p + lane, rows,
+        add_to_lane<kAtOnce>(first + (p + lane) * step, kDotLanes * step, step, x + p + lane, rows,
                              lanes + lane * width);
     for (std::int64_t lane = 0; p < end; ++p, lane = (lane + 1) % kDotLanes)
-      add_to_lane<1>(first + p * step, 0, 2 * step, x + p, rows, lanes + lane * width);
+      add_to_lane<1>(first + p * step, 0, step, x + p, rows, lanes + lane * width);
     for (std::int64_t half = kDotLanes / 2; half > 0; half /= 2)
       for (std::int64_t i = 0; i < half * width; ++i) lanes[i] += lanes[half * width + i];
     for (std::int64_t i = 0; i < width; ++i) sums[i] += lanes[i];
