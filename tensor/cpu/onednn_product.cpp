@@ -14,8 +14,8 @@
 #include "tensor/cpu/onednn_plan.h"
 #include "tensor/cpu/shared_library.h"
 #include "tensor/held_signals.h"
-#include "tensor/memory.h"
 #include "tensor/integers.h"
+#include "tensor/memory.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu::onednn {

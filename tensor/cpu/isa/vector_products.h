@@ -116,8 +116,9 @@ void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorEle
 
 // ---- Columns whose elements are contiguous ----
 
-// Columns of a matrix of so many bytes are best read in the order of memory, so many bytes of each.
-inline constexpr std::int64_t kMuch = 1 << 20, kStripBytes = 4 << 10;
+// Columns of a matrix of so many bytes are best read in the order of memory, so many bytes of each; but not
+// where those that are wanted are so short a part of what lies between them.
+inline constexpr std::int64_t kMuch = 2 << 20, kStripBytes = 4 << 10, kShortBytes = 512;
 
 // Lane `lane`, and the one half of the lanes further, of kCount vectors of rows: their sum.
 template <int kCount, class T>
@@ -222,7 +223,9 @@ void vector_by_columns(const MatrixView<T>& a, const VectorElement<T>* x, Vector
                        std::int64_t k) {
   constexpr int kOne = kWidth<ProductSum<T>>;
   std::int64_t i = 0;
-  if (m < kOne || k * a.column * static_cast<std::int64_t>(sizeof(T)) > kMuch) {
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
+  const bool is_part = m * kItem <= kShortBytes && a.column * kItem > 2 * kShortBytes;
+  if (m < kOne || (k * a.column * kItem > kMuch && !is_part)) {
     constexpr std::int64_t kMost = kStripBytes / sizeof(ProductSum<T>);
     for (; i < m; i += kMost) add_strip(a.data + i, a.column, x, std::min(kMost, m - i), k, y + i);
     return;
