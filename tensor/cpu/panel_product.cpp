@@ -18,6 +18,15 @@ constexpr std::int64_t kLeastDepth = 8, kLeastDepthOfFewRows = 4;
 // Rows below which columns that each lie in one piece are read where they are faster than laid out.
 constexpr std::int64_t kLeastRows = 8;
 
+// Between so many multiply-adds OpenBLAS takes three quarters of the time for f64, unless sums are shorter.
+constexpr std::int64_t kLibraryLeast = 1 << 15, kLibraryMost = 100'000, kLibraryDepth = 32;
+
+template <class T>
+bool library_is_faster(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::int64_t work = m * n * k;
+  return sizeof(T) == 8 && k >= kLibraryDepth && work > kLibraryLeast && work < kLibraryMost;
+}
+
 // ---- Deep products ----------------------------------------------------------------------------------------
 
 // Where sums are far longer than there are sums, threads share the depth: segments of it are products of
@@ -63,7 +72,8 @@ bool pays(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_
   const bool has_few_rows = m <= kFewPanels * kernels.left;
   const bool is_long = k >= (has_few_rows ? kLeastDepthOfFewRows : kLeastDepth);
   const bool is_worth_laying = m >= kLeastRows || product.b.column == 1;
-  return is_long && is_worth_laying && m * n * k > kLeastWork && kernels.multiply != nullptr;
+  return is_long && is_worth_laying && m * n * k > kLeastWork && !library_is_faster<T>(m, n, k) &&
+         kernels.multiply != nullptr;
 }
 
 template <class T>
