@@ -17,6 +17,9 @@ struct Product {
   T* c;
 };
 
+// So many products of one call, or more: each thread does several, whole.
+inline constexpr std::int64_t kManyProducts = 16;
+
 // c = a[m, k] b[k, n] for every product. The bits depend on sizes and layouts, never on the number of
 // threads: the cut into pieces is fixed and every piece is computed by one thread. Integers wrap.
 // `done` is called with ranges of elements of all `c`, which follow each other in memory then: whole rows,

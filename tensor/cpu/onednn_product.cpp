@@ -109,8 +109,6 @@ struct Parts {
   bool is_last(std::int64_t i) const { return i + 1 == count; }
 };
 
-constexpr std::int64_t kMany = 16;  // products of one call: each thread does several, whole
-
 // The cut of a product by its sizes: blocks of `b` that stay in cache, several tiles for each thread.
 struct Cut {
   Parts rows, columns;
@@ -226,7 +224,7 @@ class Job {
         parts_(cut.columns.count * strips_ + cut.rows.count) {}
 
   // False when there is a subnormal number in an operand; some results are computed then, and wrong.
-  bool multiply() { return count_ < kMany ? in_two_steps() : one_by_one(); }
+  bool multiply() { return count_ < kManyProducts ? in_two_steps() : one_by_one(); }
 
  private:
   const Product<BFloat16>& product(std::int64_t which) const {
@@ -329,7 +327,7 @@ class Job {
 
 bool multiply(std::span<const Product<BFloat16>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m * n * k < kLeastWork || k < kLeastDepth || api() == nullptr) return false;
-  const Cut cut(m, n, k, products[0].b, static_cast<std::int64_t>(products.size()) >= kMany);
+  const Cut cut(m, n, k, products[0].b, static_cast<std::int64_t>(products.size()) >= kManyProducts);
   if (!cut.is_possible()) return false;
   return Job(products, cut, k).multiply();
 }

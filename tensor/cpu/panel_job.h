@@ -16,7 +16,6 @@ namespace kiln::cpu::panels {
 
 // Multiply-adds, and elements laid out, below which another thread is not worth it.
 inline constexpr std::int64_t kThreadGrain = 1 << 16, kLayGrain = 1 << 15;
-inline constexpr std::int64_t kMany = 16;  // products of one call: each thread does several, whole
 
 // Steps of depth that are multiplied before the next ones: what is laid out of a block stays in the second
 // cache. Fewer where a panel is read once, from far apart.
@@ -86,7 +85,7 @@ class Job {
  private:
   // ---- How ----
 
-  bool is_side_by_side() const { return static_cast<std::int64_t>(products_.size()) >= kMany; }
+  bool is_side_by_side() const { return static_cast<std::int64_t>(products_.size()) >= kManyProducts; }
 
   Laying laying(std::int64_t k) const {
     const MatrixView<T>& b = products_[0].b;

@@ -15,7 +15,6 @@ namespace {
 // Multiply-adds below which f32 is as fast, and below which another thread is not worth it.
 constexpr std::int64_t kLeastWork = 1 << 15, kThreadGrain = 1 << 21;
 constexpr std::int64_t kLayGrain = 1 << 15;  // elements to lay out
-constexpr std::int64_t kMany = 16;           // products of one call: each thread does several, whole
 
 // The depth in parts, each of which is multiplied before the next.
 struct Depth {
@@ -60,7 +59,8 @@ class Job {
         right_(n, left_is_shared_ ? most_of_own(n) : kBlock) {}
 
   bool multiply() {
-    return static_cast<std::int64_t>(products_.size()) < kMany ? one_after_the_other() : side_by_side();
+    return static_cast<std::int64_t>(products_.size()) < kManyProducts ? one_after_the_other()
+                                                                       : side_by_side();
   }
 
  private:

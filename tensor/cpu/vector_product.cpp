@@ -11,9 +11,8 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kThreadGrain =
-    1 << 16;                        // multiply-adds below which another thread costs more than it saves
-constexpr std::int64_t kMany = 16;  // products of one call: each thread does several, whole
+// Multiply-adds below which another thread costs more than it saves.
+constexpr std::int64_t kThreadGrain = 1 << 16;
 
 // ---- One product ------------------------------------------------------------------------------------------
 
@@ -40,8 +39,8 @@ void multiply_in_tasks(const MatrixView<T>& a, const X* x, Sum* y, std::int64_t 
   constexpr std::int64_t kLeastRows = 64, kMostRows = 1024;
   const std::int64_t wanted = (a.row == 1 ? 2 : 4) * num_threads();
   const std::int64_t blocks = ceil_divide(k, kDotBlock);
-  const std::int64_t pieces = std::clamp(ceil_divide(wanted, blocks), ceil_divide(m, kMostRows),
-                                         std::max(ceil_divide(m, kLeastRows), ceil_divide(m, kMostRows)));
+  const std::int64_t pieces =
+      std::clamp(ceil_divide(wanted, blocks), ceil_divide(m, kMostRows), ceil_divide(m, kLeastRows));
   std::vector<Sum> sums(static_cast<std::size_t>(blocks > 1 ? blocks * m : 0));
   Sum* const to = blocks > 1 ? sums.data() : y;
   const auto row_of = [&](std::int64_t piece) {
@@ -137,7 +136,7 @@ void each_vector(std::span<const Product<T>> products, std::int64_t m, std::int6
                  const F& f) {
   const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
   const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(count, count < kMany && work >= kThreadGrain ? count : kThreadGrain / work,
+  parallel_for(count, count < kManyProducts && work >= kThreadGrain ? count : kThreadGrain / work,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const auto& [a, b, c] = products[static_cast<std::size_t>(i)];

@@ -121,7 +121,7 @@ class Left {
     for (int i = 0; i < kAddresses; ++i) at_[i] = of.left + 3 * i * line_;
   }
   // Of some step after the one that addresses stand at. Those of lines that are not laid out move on with
-  // each step: GCC would keep the sums of lines and steps, far more of them than there are registers.
+  // each step: GCC would keep the sums of lines and steps, more of them than there are registers.
   template <int kRow>
   [[gnu::always_inline]] T at(int step) const {
     return Form::kIsLaid ? at_[0][step * kLeft + kRow] : at_[kRow / 3][kRow % 3 * line_];
