@@ -16,13 +16,23 @@ constexpr std::int64_t kGrain = 1 << 14;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+// The rows at `place`, `step` apart from the first.
 template <class T>
-void take_row(T* to, const T* from, const Places& places) {
-  const std::size_t inner = places.inner.size();
-  if (places.dense) {
-    copy_bytes(to, from, static_cast<std::int64_t>(inner * sizeof(T)));
+void take_rows(T* to, const T* first, const std::int64_t* place, std::int64_t count, std::int64_t step,
+               const Places& places) {
+  const auto inner = static_cast<std::int64_t>(places.inner.size());
+  const std::int64_t bytes = inner * static_cast<std::int64_t>(sizeof(T));
+  if (places.dense && is_asked_for(bytes)) {
+    const std::int64_t ahead = runs_ahead(bytes);
+    for (std::int64_t i = 0; i < count; ++i, to += inner)
+      copy_and_ask(to, first + place[i] * step, bytes, first + place[std::min(i + ahead, count - 1)] * step);
+  } else if (places.dense) {
+    for (std::int64_t i = 0; i < count; ++i, to += inner) copy_bytes(to, first + place[i] * step, bytes);
   } else {
-    for (std::size_t i = 0; i < inner; ++i) to[i] = from[places.inner[i]];
+    for (std::int64_t i = 0; i < count; ++i, to += inner) {
+      const T* const from = first + place[i] * step;
+      for (std::int64_t j = 0; j < inner; ++j) to[j] = from[places.inner[at(j)]];
+    }
   }
 }
 
@@ -45,7 +55,7 @@ void take_places(T* out, const T* in, const Places& places) {
       } else if (inner == 1) {
         for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i] * step];
       } else {
-        for (std::int64_t i = 0; i < count; ++i) take_row(to + i * inner, from + place[i] * step, places);
+        take_rows(to, from, place, count, step, places);
       }
       row += count;
     }
