@@ -170,7 +170,8 @@ Tensor half_product(const Tensor& x, const Tensor& y) {
   if (one_row || y.rank() == 1 || y.size(y.rank() - 1) == 1)
     return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, x, y)
                    : product_by<Half>(multiply_vectors<Half>, x, y);
-  if (tiles::pays(rows, y.size(y.rank() - 1), depth)) {
+  const Dim columns = y.size(y.rank() - 1);
+  if (is_bf16 ? tiles::pays<BFloat16>(rows, columns, depth) : tiles::pays<Half>(rows, columns, depth)) {
     const Tensor left = by_lines(x), right = by_lines(y);
     return is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, left, right)
                    : product_by<Half>(tiles::multiply<Half>, left, right);

@@ -1,5 +1,5 @@
-// Compiled for processors that have tiles (AMX) with bf16, and AVX-512; called on those alone. Includes
-// nothing whose inline functions others might be linked to.
+// Compiled for processors that have tiles (AMX) with bf16, or AVX-512 with it; called on those alone.
+// Includes nothing whose inline functions others might be linked to.
 #include "tensor/cpu/tile_kernels.h"
 
 #include <cpuid.h>
@@ -140,9 +140,50 @@ bool lay(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
   }
   return refused == 0;
 }
-template <bool kLeft, class T>
-bool lay_lines(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
-  return lines.step == 1 ? lay<true, kLeft>(lines, depth, to) : lay<false, kLeft>(lines, depth, to);
+
+// The right matrix by rows of up to 32 columns, each of which is one line of memory: no row is read twice, as
+// rows a power of two apart push each other out of the first cache. The next rows are asked for.
+template <class T>
+bool lay_rows(const Lines<T>& columns, std::int64_t depth, BFloat16* to) {
+  const int tiles = columns.tiles();
+  const __mmask32 there = first_bits(columns.count, kPanel);
+  const Vector low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
+                                      6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  const Vector high = _mm512_add_epi16(low, _mm512_set1_epi16(kSide));
+  __mmask32 refused = 0;
+  for (std::int64_t p = 0; p < depth; p += kTileDepth) {
+    const T* row = columns.data + p * columns.step;
+    for (int i = 0; i < kSide; ++i, row += 2 * columns.step) {
+      const std::int64_t left = depth - p - 2 * i;
+      if (left > kTileDepth) {
+        _mm_prefetch(row + kTileDepth * columns.step, _MM_HINT_T0);
+        _mm_prefetch(row + (kTileDepth + 1) * columns.step, _MM_HINT_T0);
+      }
+      const Vector even = left > 0 ? _mm512_maskz_loadu_epi16(there, row) : _mm512_setzero_si512();
+      const Vector odd =
+          left > 1 ? _mm512_maskz_loadu_epi16(there, row + columns.step) : _mm512_setzero_si512();
+#pragma GCC unroll 2
+      for (int tile = 0; tile < 2; ++tile) {
+        if (tile == tiles) break;
+        const Taken taken = take(row, _mm512_permutex2var_epi16(even, tile == 0 ? low : high, odd));
+        refused = static_cast<__mmask32>(refused | taken.refused);
+#pragma GCC unroll 2
+        for (int each = 0; each < kParts<T>; ++each)
+          _mm512_storeu_si512(to + (each * tiles + tile) * kTileElements + i * kTileDepth, taken.part[each]);
+      }
+    }
+    to += kParts<T> * tiles * kTileElements;
+  }
+  return refused == 0;
+}
+
+template <class T>
+bool lay_left_lines(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
+  return lines.step == 1 ? lay<true, true>(lines, depth, to) : lay<false, true>(lines, depth, to);
+}
+template <class T>
+bool lay_right_lines(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
+  return lines.step == 1 ? lay<true, false>(lines, depth, to) : lay_rows(lines, depth, to);
 }
 
 // ---- Multiplying ------------------------------------------------------------------------------------------
@@ -204,6 +245,58 @@ void multiply_panels(const PanelProduct& of) {
     of.right_tiles == 2 ? multiply<kParts, 1, 2>(of) : multiply<kParts, 1, 1>(of);
 }
 
+// ---- By vectors -------------------------------------------------------------------------------------------
+
+constexpr int kRowsAtOnce = 8, kFewRows = 4;
+constexpr int kPairs = kTileDepth / 2, kPairRow = 2 * kSide;  // of a tile; elements of a row of pairs
+
+// Rows from `first` on, by kColumns tiles: their sums stay in registers.
+template <int kRows, int kColumns>
+void multiply_rows(const PanelProduct& of, int first, int next_bytes) {
+  __m512 sums[kRows][kColumns];
+  float* const to = of.sums + first * kPanel;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (int c = 0; c < kColumns; ++c)
+      sums[r][c] = of.accumulate ? _mm512_loadu_ps(to + r * kPanel + c * kSide) : _mm512_setzero_ps();
+  const BFloat16 *left = of.left + first / kSide * kTileElements + first % kSide * kTileDepth,
+                 *right = of.right;
+  const char* next = reinterpret_cast<const char*>(of.next);
+  for (std::int64_t step = 0; step < of.steps; ++step) {
+    for (int line = 0; line < next_bytes; line += 64, next += 64) _mm_prefetch(next, _MM_HINT_T1);
+    for (int p = 0; p < kPairs; ++p) {
+      Vector columns[kColumns];
+#pragma GCC unroll 2
+      for (int c = 0; c < kColumns; ++c)
+        columns[c] = _mm512_loadu_si512(right + c * kTileElements + p * kPairRow);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        std::uint32_t pair;
+        __builtin_memcpy(&pair, left + r * kTileDepth + 2 * p, sizeof pair);
+        const Vector row = _mm512_set1_epi32(static_cast<int>(pair));
+#pragma GCC unroll 2
+        for (int c = 0; c < kColumns; ++c)
+          sums[r][c] =
+              _mm512_dpbf16_ps(sums[r][c], std::bit_cast<__m512bh>(row), std::bit_cast<__m512bh>(columns[c]));
+      }
+    }
+    left += of.left_tiles * kTileElements;
+    right += of.right_tiles * kTileElements;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (int c = 0; c < kColumns; ++c) _mm512_storeu_ps(to + r * kPanel + c * kSide, sums[r][c]);
+}
+
+template <int kRows>
+void multiply_rows(const PanelProduct& of, int first) {
+  const int next_bytes = first == 0 ? of.next_bytes : 0;
+  of.right_tiles == 2 ? multiply_rows<kRows, 2>(of, first, next_bytes)
+                      : multiply_rows<kRows, 1>(of, first, next_bytes);
+}
+
 // ---- Rounding ---------------------------------------------------------------------------------------------
 
 [[gnu::always_inline]] inline __m256i rounded(__m512 x, BFloat16*) {
@@ -224,18 +317,18 @@ void round_rows(const float* sums, int rows, int columns, T* to, std::int64_t to
 
 // ---- The processor's and the system's leave ---------------------------------------------------------------
 
-bool ask() {
+Unit ask() {
   constexpr unsigned kTiles = 1U << 24U, kOfBf16 = 1U << 22U;  // of leaf 7, in edx
   constexpr unsigned kVectorsOfBf16 = 1U << 5U;                // of its second page, in eax
   constexpr unsigned long long kState = 3ULL << 17U;           // the system keeps tiles, in XCR0
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of arch_prctl
-  if (__builtin_cpu_supports("x86-64-v4") == 0) return false;
+  if (__builtin_cpu_supports("x86-64-v4") == 0) return Unit::None;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
-  if ((edx & kTiles) == 0 || (edx & kOfBf16) == 0) return false;
-  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kVectorsOfBf16) == 0) return false;
-  if ((_xgetbv(0) & kState) != kState) return false;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kVectorsOfBf16) == 0) return Unit::None;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return Unit::None;
+  const bool are_there = (edx & kTiles) != 0 && (edx & kOfBf16) != 0 && (_xgetbv(0) & kState) == kState;
+  return are_there && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? Unit::Tiles
+                                                                                  : Unit::Vectors;
 }
 
 struct alignas(64) Shapes {
@@ -247,20 +340,25 @@ struct alignas(64) Shapes {
 }  // namespace
 
 bool lay_left(const Lines<BFloat16>& lines, std::int64_t depth, BFloat16* to) {
-  return lay_lines<true>(lines, depth, to);
+  return lay_left_lines(lines, depth, to);
 }
 bool lay_left(const Lines<Half>& lines, std::int64_t depth, BFloat16* to) {
-  return lay_lines<true>(lines, depth, to);
+  return lay_left_lines(lines, depth, to);
 }
 bool lay_right(const Lines<BFloat16>& lines, std::int64_t depth, BFloat16* to) {
-  return lay_lines<false>(lines, depth, to);
+  return lay_right_lines(lines, depth, to);
 }
 bool lay_right(const Lines<Half>& lines, std::int64_t depth, BFloat16* to) {
-  return lay_lines<false>(lines, depth, to);
+  return lay_right_lines(lines, depth, to);
 }
 
 void multiply_whole(const PanelProduct& product) { multiply_panels<1>(product); }
 void multiply_halves(const PanelProduct& product) { multiply_panels<2>(product); }
+void multiply_by_vectors(const PanelProduct& product) {
+  for (int first = 0; first < product.rows; first += kRowsAtOnce)
+    product.rows - first > kFewRows ? multiply_rows<kRowsAtOnce>(product, first)
+                                    : multiply_rows<kFewRows>(product, first);
+}
 
 void round_sums(const float* sums, int rows, int columns, BFloat16* to, std::int64_t to_row) {
   round_rows(sums, rows, columns, to, to_row);
@@ -269,15 +367,17 @@ void round_sums(const float* sums, int rows, int columns, Half* to, std::int64_t
   round_rows(sums, rows, columns, to, to_row);
 }
 
-bool are_there() {
-  static const bool there = ask();
-  return there;
+Unit unit() {
+  static const Unit best = ask();
+  return best;
 }
 
 TilesInUse::TilesInUse() {
   static constexpr Shapes kShapes;
-  _tile_loadconfig(&kShapes);
+  if (unit() == Unit::Tiles) _tile_loadconfig(&kShapes);
 }
-TilesInUse::~TilesInUse() { _tile_release(); }
+TilesInUse::~TilesInUse() {
+  if (unit() == Unit::Tiles) _tile_release();
+}
 
 }  // namespace kiln::cpu::tiles

@@ -1,5 +1,5 @@
-// Owns the form of the kernels that multiply halves on the processor's tiles (AMX), and of what they
-// multiply.
+// Owns the form of the kernels that multiply halves on the processor's tiles (AMX), or by its vectors of
+// pairs of bf16 (AVX512_BF16), and of what they multiply.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ bool lay_right(const Lines<Half>& lines, std::int64_t depth, BFloat16* to);
 struct PanelProduct {
   const BFloat16 *left, *right;
   int left_tiles, right_tiles;
+  int rows;  // of the left panel that are wanted: vectors multiply no more than those, by eights
   std::int64_t steps;
   float* sums;           // whole tiles, rows kPanel apart
   bool accumulate;       // onto what is there
@@ -54,16 +55,21 @@ struct PanelProduct {
 // On a thread that has `TilesInUse`.
 void multiply_whole(const PanelProduct& product);   // operands of one part
 void multiply_halves(const PanelProduct& product);  // of two
+// Operands of one part without tiles, by vectors.
+void multiply_by_vectors(const PanelProduct& product);
 
 // Rounds such sums to elements of a result, rows `to_row` apart. What is below f32's normal range becomes 0,
 // as tiles make it anyway.
 void round_sums(const float* sums, int rows, int columns, BFloat16* to, std::int64_t to_row);
 void round_sums(const float* sums, int rows, int columns, Half* to, std::int64_t to_row);
 
-// Does the processor have tiles, and the system let us use them? Asks once.
-bool are_there();
+// What the processor multiplies pairs of bf16 with, as far as the system lets us use it. Asks once. Vectors
+// are there where tiles are.
+enum class Unit : std::uint8_t { None, Vectors, Tiles };
+Unit unit();
 
-// Sets the tiles up for this thread, and gives them back: a thread without costs less to switch.
+// Sets the tiles up for this thread, where there are any, and gives them back: a thread without costs less to
+// switch.
 class TilesInUse {
  public:
   TilesInUse();

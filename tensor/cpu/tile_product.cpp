@@ -12,8 +12,10 @@
 namespace kiln::cpu::tiles {
 namespace {
 
-// Multiply-adds below which f32 is as fast, and below which another thread is not worth it.
-constexpr std::int64_t kLeastWork = 1 << 15, kThreadGrain = 1 << 21;
+// Multiply-adds below which f32 is as fast, and below which another thread is not worth it: tiles do sixteen
+// times as many in the time.
+constexpr std::int64_t kLeastWork = 1 << 15, kTileGrain = 1 << 21, kVectorGrain = 1 << 17;
+std::int64_t thread_grain() { return unit() == Unit::Tiles ? kTileGrain : kVectorGrain; }
 constexpr std::int64_t kLayGrain = 1 << 15;  // elements to lay out
 
 // The depth in parts, each of which is multiplied before the next.
@@ -66,13 +68,14 @@ class Job {
  private:
   // Panels of a block, and steps of depth at a time: what is laid out of a block stays in the second cache.
   static constexpr std::int64_t kBlock = 8, kMostSteps = 64 / kParts<T>;
-  static constexpr std::int64_t kNear = 1 << 19;  // elements that stay in the second cache
+  // Elements that stay in the second cache; processors with tiles have larger ones.
+  static std::int64_t near() { return unit() == Unit::Tiles ? 1 << 19 : 1 << 17; }
   static constexpr std::int64_t kStepElements = 2 * kParts<T> * kTileElements;  // of a panel
 
   // Panels of a block that a task lays out: several tasks, each of which stays in the second cache.
   std::int64_t most_of_own(std::int64_t lines) const {
-    const std::int64_t near = std::max<std::int64_t>(1, kNear / (depth_.steps * kStepElements));
-    return std::clamp<std::int64_t>(ceil_divide(lines, kPanel) / 4, 1, std::min(kBlock, near));
+    const std::int64_t most = std::max<std::int64_t>(1, near() / (depth_.steps * kStepElements));
+    return std::clamp<std::int64_t>(ceil_divide(lines, kPanel) / 4, 1, std::min(kBlock, most));
   }
 
   // Threads share a product.
@@ -93,7 +96,7 @@ class Job {
                               shared().panels * end / pieces, all))
                        is_laid = false;
                    });
-      parallel_for(tasks, kThreadGrain * tasks / work, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(tasks, thread_grain() * tasks / work, [&](std::int64_t begin, std::int64_t end) {
         const Thread thread(*this);
         for (std::int64_t task = begin; task < end && is_laid; ++task) {
           const std::int64_t group = task % groups;
@@ -110,7 +113,7 @@ class Job {
   bool side_by_side() {
     const std::int64_t work = left_.lines * right_.lines * depth_.elements;
     std::atomic<bool> is_laid = true;
-    parallel_for(static_cast<std::int64_t>(products_.size()), kThreadGrain / work,
+    parallel_for(static_cast<std::int64_t>(products_.size()), thread_grain() / work,
                  [&](std::int64_t begin, std::int64_t end) {
                    const Thread thread(*this);
                    const Memory memory = allocate(shared().panels);
@@ -213,8 +216,8 @@ class Job {
           // Sums of a part are kept until the next one; those of all the depth are rounded at once.
           const std::int64_t sum = depth_.parts == 1 ? 0 : (i - top) * kBlock + j - left;
           float* const sums = thread.sums() + sum * kPanel * kPanel;
-          kMultiply(
-              {a, b, left_.tiles(i), right_.tiles(j), steps, sums, part > 0, next, static_cast<int>(bytes)});
+          multiply_({a, b, left_.tiles(i), right_.tiles(j), left_.count(i), steps, sums, part > 0, next,
+                     static_cast<int>(bytes)});
           next += steps * bytes / static_cast<std::int64_t>(sizeof(BFloat16));
           if (!is_last) continue;
           T* const c = product.c + i * kPanel * right_.lines + j * kPanel;
@@ -224,12 +227,14 @@ class Job {
     }
   }
   // What is laid out of a product is still in the second cache.
-  bool is_near() const { return (left_.panels + right_.panels) * depth_.steps * kStepElements <= kNear; }
+  bool is_near() const { return (left_.panels + right_.panels) * depth_.steps * kStepElements <= near(); }
 
   static constexpr std::int64_t kStepBytes = kStepElements * static_cast<std::int64_t>(sizeof(BFloat16));
-  static constexpr auto kMultiply = kParts<T> == 1 ? &multiply_whole : &multiply_halves;
 
   std::span<const Product<T>> products_;
+  void (*multiply_)(const PanelProduct&) = unit() == Unit::Vectors ? &multiply_by_vectors
+                                           : kParts<T> == 1        ? &multiply_whole
+                                                                   : &multiply_halves;
   Depth depth_;
   bool left_is_shared_;
   Side left_, right_;
@@ -237,8 +242,11 @@ class Job {
 
 }  // namespace
 
+// By vectors, the four products that one of f16 is take longer than in f32.
+template <class T>
 bool pays(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return m * n * k >= kLeastWork && isa() == Isa::V4 && are_there();
+  const bool is_there = unit() == Unit::Tiles || (unit() == Unit::Vectors && kParts<T> == 1);
+  return m * n * k >= kLeastWork && isa() == Isa::V4 && is_there;
 }
 
 template <class T>
@@ -246,6 +254,8 @@ bool multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   return Job<T>(products, m, n, k).multiply();
 }
 
+template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t);
+template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t);
 template bool multiply<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t, std::int64_t,
                                  std::int64_t);
 template bool multiply<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t, std::int64_t);

@@ -1,5 +1,5 @@
-// Owns products of matrices of halves on the processor's tiles (AMX): how they are laid out and cut for
-// threads.
+// Owns products of matrices of halves on the processor's tiles (AMX), or by its vectors of pairs of bf16: how
+// they are laid out and cut for threads.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace kiln::cpu::tiles {
 
-// Are there tiles, and is a product of these sizes worth them?
+// Is there what multiplies them, and is a product of these sizes worth it?
+template <class T>
 bool pays(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // As cpu::multiply, of bf16 or f16: summed in f32, in an order that k alone decides, and rounded once. Of
@@ -20,6 +21,8 @@ bool pays(std::int64_t m, std::int64_t n, std::int64_t k);
 template <class T>
 bool multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k);
 
+extern template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t);
+extern template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t);
 extern template bool multiply<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t, std::int64_t,
                                         std::int64_t);
 extern template bool multiply<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t, std::int64_t);
