@@ -245,9 +245,31 @@ void multiply_panels(const PanelProduct& of) {
     of.right_tiles == 2 ? multiply<kParts, 1, 2>(of) : multiply<kParts, 1, 1>(of);
 }
 
+// ---- Rounding ---------------------------------------------------------------------------------------------
+
+[[gnu::always_inline]] inline __m256i rounded(__m512 x, BFloat16*) {
+  return std::bit_cast<__m256i>(_mm512_cvtneps_pbh(x));
+}
+[[gnu::always_inline]] inline __m256i rounded(__m512 x, Half*) {
+  return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+}
+// The first `count` of them, or all.
+template <class T>
+[[gnu::always_inline]] inline void store_rounded(__m512 x, int count, T* to) {
+  const __m256i halves = rounded(x, to);
+  if (count >= kSide) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves);
+  _mm256_mask_storeu_epi16(to, static_cast<__mmask16>(first_bits(count, kSide)), halves);
+}
+template <class T>
+void round_rows(const float* sums, int rows, int columns, T* to, std::int64_t to_row) {
+  for (int i = 0; i < rows; ++i, sums += kPanel, to += to_row) {
+    for (int j = 0; j < columns; j += kSide) store_rounded(_mm512_loadu_ps(sums + j), columns - j, to + j);
+  }
+}
+
 // ---- By vectors -------------------------------------------------------------------------------------------
 
-constexpr int kRowsAtOnce = 8, kFewRows = 4;
+constexpr int kMostRows = 12, kSomeRows = 8, kFewRows = 4;    // at once
 constexpr int kPairs = kTileDepth / 2, kPairRow = 2 * kSide;  // of a tile; elements of a row of pairs
 
 // Rows from `first` on, by kColumns tiles: their sums stay in registers.
@@ -255,22 +277,23 @@ template <int kRows, int kColumns>
 void multiply_rows(const PanelProduct& of, int first, int next_bytes) {
   __m512 sums[kRows][kColumns];
   float* const to = of.sums + first * kPanel;
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c)
       sums[r][c] = of.accumulate ? _mm512_loadu_ps(to + r * kPanel + c * kSide) : _mm512_setzero_ps();
-  const BFloat16 *left = of.left + first / kSide * kTileElements + first % kSide * kTileDepth,
-                 *right = of.right;
+  // Rows of two tiles follow one another, too.
+  const BFloat16 *left = of.left + first * kTileDepth, *right = of.right;
   const char* next = reinterpret_cast<const char*>(of.next);
-  for (std::int64_t step = 0; step < of.steps; ++step) {
+  for (std::int64_t pairs = (of.depth + 1) / 2; pairs > 0; pairs -= kPairs) {
     for (int line = 0; line < next_bytes; line += 64, next += 64) _mm_prefetch(next, _MM_HINT_T1);
-    for (int p = 0; p < kPairs; ++p) {
+    const std::int64_t some = pairs < kPairs ? pairs : kPairs;
+    for (std::int64_t p = 0; p < some; ++p) {
       Vector columns[kColumns];
 #pragma GCC unroll 2
       for (int c = 0; c < kColumns; ++c)
         columns[c] = _mm512_loadu_si512(right + c * kTileElements + p * kPairRow);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int r = 0; r < kRows; ++r) {
         std::uint32_t pair;
         __builtin_memcpy(&pair, left + r * kTileDepth + 2 * p, sizeof pair);
@@ -284,10 +307,20 @@ void multiply_rows(const PanelProduct& of, int first, int next_bytes) {
     left += of.left_tiles * kTileElements;
     right += of.right_tiles * kTileElements;
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
+  if (of.to == nullptr) {
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
-    for (int c = 0; c < kColumns; ++c) _mm512_storeu_ps(to + r * kPanel + c * kSide, sums[r][c]);
+      for (int c = 0; c < kColumns; ++c) _mm512_storeu_ps(to + r * kPanel + c * kSide, sums[r][c]);
+    return;
+  }
+  BFloat16* result = of.to + first * of.to_row;
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r, result += of.to_row) {
+    if (first + r == of.rows) return;
+#pragma GCC unroll 2
+    for (int c = 0; c < kColumns; ++c) store_rounded(sums[r][c], of.columns - c * kSide, result + c * kSide);
+  }
 }
 
 template <int kRows>
@@ -295,24 +328,6 @@ void multiply_rows(const PanelProduct& of, int first) {
   const int next_bytes = first == 0 ? of.next_bytes : 0;
   of.right_tiles == 2 ? multiply_rows<kRows, 2>(of, first, next_bytes)
                       : multiply_rows<kRows, 1>(of, first, next_bytes);
-}
-
-// ---- Rounding ---------------------------------------------------------------------------------------------
-
-[[gnu::always_inline]] inline __m256i rounded(__m512 x, BFloat16*) {
-  return std::bit_cast<__m256i>(_mm512_cvtneps_pbh(x));
-}
-[[gnu::always_inline]] inline __m256i rounded(__m512 x, Half*) {
-  return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
-}
-template <class T>
-void round_rows(const float* sums, int rows, int columns, T* to, std::int64_t to_row) {
-  for (int i = 0; i < rows; ++i, sums += kPanel, to += to_row) {
-    for (int j = 0; j < columns; j += kSide) {
-      const __m256i halves = rounded(_mm512_loadu_ps(sums + j), to);
-      _mm256_mask_storeu_epi16(to + j, static_cast<__mmask16>(first_bits(columns - j, kSide)), halves);
-    }
-  }
 }
 
 // ---- The processor's and the system's leave ---------------------------------------------------------------
@@ -355,9 +370,15 @@ bool lay_right(const Lines<Half>& lines, std::int64_t depth, BFloat16* to) {
 void multiply_whole(const PanelProduct& product) { multiply_panels<1>(product); }
 void multiply_halves(const PanelProduct& product) { multiply_panels<2>(product); }
 void multiply_by_vectors(const PanelProduct& product) {
-  for (int first = 0; first < product.rows; first += kRowsAtOnce)
-    product.rows - first > kFewRows ? multiply_rows<kRowsAtOnce>(product, first)
-                                    : multiply_rows<kFewRows>(product, first);
+  for (int first = 0; first < product.rows;) {
+    const int left = product.rows - first;
+    const int some = left > kSomeRows ? kMostRows : left > kFewRows ? kSomeRows : kFewRows;
+    const auto multiply = some == kMostRows   ? &multiply_rows<kMostRows>
+                          : some == kSomeRows ? &multiply_rows<kSomeRows>
+                                              : &multiply_rows<kFewRows>;
+    multiply(product, first);
+    first += some;
+  }
 }
 
 void round_sums(const float* sums, int rows, int columns, BFloat16* to, std::int64_t to_row) {

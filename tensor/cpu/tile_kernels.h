@@ -44,12 +44,17 @@ bool lay_right(const Lines<Half>& lines, std::int64_t depth, BFloat16* to);
 struct PanelProduct {
   const BFloat16 *left, *right;
   int left_tiles, right_tiles;
-  int rows;  // of the left panel that are wanted: vectors multiply no more than those, by eights
   std::int64_t steps;
   float* sums;           // whole tiles, rows kPanel apart
   bool accumulate;       // onto what is there
   const BFloat16* next;  // what will be multiplied soon: so many bytes are asked for at each step
   int next_bytes;
+  // For vectors: how much of it is not what panels are filled up with, and where sums are rounded to, as by
+  // round_sums. Null: they are kept.
+  int rows = 0, columns = 0;
+  std::int64_t depth = 0;
+  BFloat16* to = nullptr;
+  std::int64_t to_row = 0;
 };
 
 // On a thread that has `TilesInUse`.

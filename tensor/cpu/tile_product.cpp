@@ -26,6 +26,9 @@ struct Depth {
       : elements(k), steps(tile_steps(k)), parts(ceil_divide(steps, most_steps)) {}
   std::int64_t first(std::int64_t part) const { return steps * part / parts; }
   std::int64_t count(std::int64_t part) const { return first(part + 1) - first(part); }
+  std::int64_t elements_of(std::int64_t part) const {
+    return std::min(elements - first(part) * kTileDepth, count(part) * kTileDepth);
+  }
 };
 
 // One operand of every product of a call: lines in panels, panels in blocks as even as can be.
@@ -216,12 +219,18 @@ class Job {
           // Sums of a part are kept until the next one; those of all the depth are rounded at once.
           const std::int64_t sum = depth_.parts == 1 ? 0 : (i - top) * kBlock + j - left;
           float* const sums = thread.sums() + sum * kPanel * kPanel;
-          multiply_({a, b, left_.tiles(i), right_.tiles(j), left_.count(i), steps, sums, part > 0, next,
-                     static_cast<int>(bytes)});
-          next += steps * bytes / static_cast<std::int64_t>(sizeof(BFloat16));
-          if (!is_last) continue;
+          PanelProduct of{a,    b,        left_.tiles(i), right_.tiles(j),        steps,
+                          sums, part > 0, next,           static_cast<int>(bytes)};
+          of.rows = left_.count(i), of.columns = right_.count(j);
+          of.depth = depth_.elements_of(part);
           T* const c = product.c + i * kPanel * right_.lines + j * kPanel;
-          round_sums(sums, left_.count(i), right_.count(j), c, right_.lines);
+          if constexpr (kParts<T> == 1) {
+            of.to = is_last && by_vectors_ ? c : nullptr;
+            of.to_row = right_.lines;
+          }
+          multiply_(of);
+          next += steps * bytes / static_cast<std::int64_t>(sizeof(BFloat16));
+          if (is_last && !by_vectors_) round_sums(sums, left_.count(i), right_.count(j), c, right_.lines);
         }
       }
     }
@@ -232,9 +241,10 @@ class Job {
   static constexpr std::int64_t kStepBytes = kStepElements * static_cast<std::int64_t>(sizeof(BFloat16));
 
   std::span<const Product<T>> products_;
-  void (*multiply_)(const PanelProduct&) = unit() == Unit::Vectors ? &multiply_by_vectors
-                                           : kParts<T> == 1        ? &multiply_whole
-                                                                   : &multiply_halves;
+  bool by_vectors_ = unit() == Unit::Vectors;  // they round sums while those are in registers
+  void (*multiply_)(const PanelProduct&) = by_vectors_      ? &multiply_by_vectors
+                                           : kParts<T> == 1 ? &multiply_whole
+                                                            : &multiply_halves;
   Depth depth_;
   bool left_is_shared_;
   Side left_, right_;
