@@ -161,21 +161,30 @@ bool multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std:
   return true;
 }
 
-// On the processor's tiles, or by the library's kernels for bf16; null when neither takes these operands.
+// Rows so few are multiplied as vectors, which takes less time than to convert the other operand.
+constexpr Dim kFewRows = 8;
+
+// On the processor's tiles, as vectors, or by the library's kernels for bf16; null when none of these takes
+// the operands.
 Tensor half_product(const Tensor& x, const Tensor& y) {
   const bool is_bf16 = x.dtype() == DType::BF16;
   const Dim depth = std::max<Dim>(1, x.size(x.rank() - 1));
-  const Dim rows = x.rank() == 1 ? 1 : x.numel() / depth;
-  const bool one_row = rows == 1 || (x.size(x.rank() - 2) == 1 && y.rank() > 2);
-  if (one_row || y.rank() == 1 || y.size(y.rank() - 1) == 1)
+  const Dim all_rows = x.rank() == 1 ? 1 : x.numel() / depth;
+  const Dim rows = y.rank() > 2 && x.rank() > 1 ? x.size(x.rank() - 2) : all_rows;  // of each product
+  const auto by_vectors = [&] {
     return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, x, y)
                    : product_by<Half>(multiply_vectors<Half>, x, y);
-  const Dim columns = y.size(y.rank() - 1);
-  if (is_bf16 ? tiles::pays<BFloat16>(rows, columns, depth) : tiles::pays<Half>(rows, columns, depth)) {
+  };
+  if (rows == 1 || y.rank() == 1 || y.size(y.rank() - 1) == 1) return by_vectors();
+  const Dim columns = y.size(y.rank() - 1), count = rows == 0 ? 0 : all_rows / rows;
+  if (is_bf16 ? tiles::pays<BFloat16>(count, rows, columns, depth)
+              : tiles::pays<Half>(count, rows, columns, depth)) {
     const Tensor left = by_lines(x), right = by_lines(y);
-    return is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, left, right)
-                   : product_by<Half>(tiles::multiply<Half>, left, right);
+    Tensor product = is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, left, right)
+                             : product_by<Half>(tiles::multiply<Half>, left, right);
+    if (product) return product;
   }
+  if (rows <= kFewRows) return by_vectors();
   if (!is_bf16) return {};
   return product_by<BFloat16>(onednn::multiply, x.is_contiguous() ? x : contiguous_copy(x, DType::BF16),
                               by_lines(y));

@@ -32,10 +32,12 @@ struct ProductKernels {
   void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
 };
 
-// y = a x as above; of halves x and y are f32, as their sums are.
+// y = a x as above for `count` vectors, `x_step` and `y_step` apart; of halves x and y are f32, as their sums
+// are.
 template <class T>
-using HalfVectorFn = void (*)(const MatrixView<T>& a, const float* x, float* y, std::int64_t m,
-                              std::int64_t k);
+using HalfVectorsFn = void (*)(const MatrixView<T>& a, const float* x, std::int64_t x_step,
+                               std::int64_t count, float* y, std::int64_t y_step, std::int64_t m,
+                               std::int64_t k);
 
 struct ProductTable {
   ProductKernels<std::uint8_t> u8;
@@ -45,8 +47,8 @@ struct ProductTable {
   ProductKernels<std::int64_t> i64;
   ProductKernels<float> f32;
   ProductKernels<double> f64;
-  HalfVectorFn<Half> f16_vector;
-  HalfVectorFn<BFloat16> bf16_vector;
+  HalfVectorsFn<Half> f16_vectors;
+  HalfVectorsFn<BFloat16> bf16_vectors;
   // Whether any of them is neither 0 nor in the range of normal numbers.
   bool (*has_subnormal)(const BFloat16* x, std::int64_t count);
   // Two rows into one of pairs: to[2 i] = even[i], to[2 i + 1] = odd[i].

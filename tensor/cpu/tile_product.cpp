@@ -252,11 +252,14 @@ class Job {
 
 }  // namespace
 
-// By vectors, the four products that one of f16 is take longer than in f32.
+// By vectors, the four products that one of f16 is take longer than in f32, and laying a matrix out for fewer
+// rows longer than widening it.
 template <class T>
-bool pays(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const bool is_there = unit() == Unit::Tiles || (unit() == Unit::Vectors && kParts<T> == 1);
-  return m * n * k >= kLeastWork && isa() == Isa::V4 && is_there;
+bool pays(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kLeastRows = 4;
+  const bool is_there =
+      unit() == Unit::Tiles || (unit() == Unit::Vectors && kParts<T> == 1 && m >= kLeastRows);
+  return is_there && count * m * n * k >= kLeastWork && isa() == Isa::V4;
 }
 
 template <class T>
@@ -264,8 +267,8 @@ bool multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   return Job<T>(products, m, n, k).multiply();
 }
 
-template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t);
-template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t);
+template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 template bool multiply<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t, std::int64_t,
                                  std::int64_t);
 template bool multiply<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t, std::int64_t);

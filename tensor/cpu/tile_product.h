@@ -10,9 +10,9 @@
 
 namespace kiln::cpu::tiles {
 
-// Is there what multiplies them, and is a product of these sizes worth it?
+// Is there what multiplies them, and are so many products of these sizes worth it?
 template <class T>
-bool pays(std::int64_t m, std::int64_t n, std::int64_t k);
+bool pays(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k);
 
 // As cpu::multiply, of bf16 or f16: summed in f32, in an order that k alone decides, and rounded once. Of
 // each operand rows or columns are contiguous. Only where it `pays`. False, with anything in the results,
@@ -21,8 +21,8 @@ bool pays(std::int64_t m, std::int64_t n, std::int64_t k);
 template <class T>
 bool multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k);
 
-extern template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t);
-extern template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t);
+extern template bool pays<BFloat16>(std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+extern template bool pays<Half>(std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 extern template bool multiply<BFloat16>(std::span<const Product<BFloat16>>, std::int64_t, std::int64_t,
                                         std::int64_t);
 extern template bool multiply<Half>(std::span<const Product<Half>>, std::int64_t, std::int64_t, std::int64_t);

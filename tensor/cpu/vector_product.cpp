@@ -25,13 +25,15 @@ Sum add(Sum a, Sum b) {
     return a + b;
 }
 
-// y = a x, in tasks of some rows by a block of their terms: f(part of a, part of x, sums, rows, terms). What
-// tasks there are does not change what blocks add up to, nor the order in which they are added.
-template <class T, class X, class Sum, class F>
-void multiply_in_tasks(const MatrixView<T>& a, const X* x, Sum* y, std::int64_t m, std::int64_t k,
+// y = a x for `count` vectors, in tasks of some rows by a block of their terms: f(part of a, its first term,
+// sums, rows, terms), where sums of each vector are m apart. What tasks there are does not change what blocks
+// add up to, nor the order in which they are added.
+template <class T, class Sum, class F>
+void multiply_in_tasks(const MatrixView<T>& a, Sum* y, std::int64_t count, std::int64_t m, std::int64_t k,
                        const F& f) {
+  const std::int64_t size = count * m;
   if (k == 0) {
-    std::fill_n(y, m, Sum{});
+    std::fill_n(y, size, Sum{});
     return;
   }
   // Of columns, where those are contiguous, the longer parts the better; of rows more pieces even out
@@ -41,24 +43,24 @@ void multiply_in_tasks(const MatrixView<T>& a, const X* x, Sum* y, std::int64_t 
   const std::int64_t blocks = ceil_divide(k, kDotBlock);
   const std::int64_t pieces =
       std::clamp(ceil_divide(wanted, blocks), ceil_divide(m, kMostRows), ceil_divide(m, kLeastRows));
-  std::vector<Sum> sums(static_cast<std::size_t>(blocks > 1 ? blocks * m : 0));
+  std::vector<Sum> sums(static_cast<std::size_t>(blocks > 1 ? blocks * size : 0));
   Sum* const to = blocks > 1 ? sums.data() : y;
   const auto row_of = [&](std::int64_t piece) {
     return std::min(m, ceil_divide(m, kLeastRows) * piece / pieces * kLeastRows);
   };
-  parallel_for(blocks * pieces, kThreadGrain * blocks * pieces / (m * k),
+  parallel_for(blocks * pieces, kThreadGrain * blocks * pieces / (size * k),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t task = begin; task < end; ++task) {
                    const std::int64_t block = task / pieces, p = block * kDotBlock;
                    const std::int64_t first = row_of(task % pieces), last = row_of(task % pieces + 1);
                    const MatrixView<T> part{a.data + first * a.row + p * a.column, a.row, a.column};
-                   f(part, x + p, to + block * m + first, last - first, std::min(kDotBlock, k - p));
+                   f(part, p, to + block * size + first, last - first, std::min(kDotBlock, k - p));
                  }
                });
   if (blocks == 1) return;
-  std::copy_n(to, m, y);
+  std::copy_n(to, size, y);
   for (std::int64_t block = 1; block < blocks; ++block)
-    for (std::int64_t i = 0; i < m; ++i) y[i] = add(y[i], to[block * m + i]);
+    for (std::int64_t i = 0; i < size; ++i) y[i] = add(y[i], to[block * size + i]);
 }
 
 // y = a x for elements of `x` so many apart.
@@ -71,7 +73,11 @@ void multiply_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y
     for (std::int64_t p = 0; p < k; ++p) packed[static_cast<std::size_t>(p)] = x[p * step];
     x = packed.data();
   }
-  multiply_in_tasks(a, x, y, m, k, product_kernels().of<T>().vector);
+  multiply_in_tasks(
+      a, y, 1, m, k,
+      [x](const MatrixView<T>& part, std::int64_t p, T* sums, std::int64_t rows, std::int64_t terms) {
+        product_kernels().of<T>().vector(part, x + p, sums, rows, terms);
+      });
 }
 
 template <class T>
@@ -80,22 +86,28 @@ template <>
 constexpr DType kHalfDType<BFloat16> = DType::BF16;
 
 template <class T>
-HalfVectorFn<T> half_vector_kernel() {
+HalfVectorsFn<T> half_vectors_kernel() {
   if constexpr (std::is_same_v<T, Half>)
-    return product_kernels().f16_vector;
+    return product_kernels().f16_vectors;
   else
-    return product_kernels().bf16_vector;
+    return product_kernels().bf16_vectors;
 }
 
+// y = a x for the `count` rows of a matrix x. They are converted once.
 template <class T>
-void multiply_half_vector(const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t m,
-                          std::int64_t k) {
+void multiply_half_vectors(const MatrixView<T>& a, const MatrixView<T>& x, std::int64_t count, T* y,
+                           std::int64_t m, std::int64_t k) {
   constexpr auto kF32 = static_cast<std::size_t>(Compute::F32),
                  kHalf = static_cast<std::size_t>(kHalfDType<T>);
-  std::vector<float> factors(static_cast<std::size_t>(k)), sums(static_cast<std::size_t>(m));
-  convert_table().load[kHalf][kF32](x, step, factors.data(), k);
-  multiply_in_tasks(a, factors.data(), sums.data(), m, k, half_vector_kernel<T>());
-  convert_table().store[kF32][kHalf](sums.data(), y, 1, m);
+  std::vector<float> factors(static_cast<std::size_t>(count * k)), sums(static_cast<std::size_t>(count * m));
+  for (std::int64_t v = 0; v < count; ++v)
+    convert_table().load[kHalf][kF32](x.data + v * x.row, x.column, factors.data() + v * k, k);
+  multiply_in_tasks(
+      a, sums.data(), count, m, k,
+      [&](const MatrixView<T>& part, std::int64_t p, float* to, std::int64_t rows, std::int64_t terms) {
+        half_vectors_kernel<T>()(part, factors.data() + p, k, count, to, m, rows, terms);
+      });
+  convert_table().store[kF32][kHalf](sums.data(), y, 1, count * m);
 }
 
 // ---- Several ----------------------------------------------------------------------------------------------
@@ -129,21 +141,19 @@ bool share_matrix(std::span<const Product<T>> products, std::int64_t n) {
          });
 }
 
-// Calls f(matrix, x, step, y, rows) for each product: y = matrix x for elements of `x` so many apart. Threads
-// take whole products when there are many, or none is worth sharing.
+// Calls f(matrix, vectors, count, y, rows) for each product: y = matrix x for the rows x of a matrix of
+// vectors. Threads take whole products when there are many, or none is worth sharing.
 template <class T, class F>
-void each_vector(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
-                 const F& f) {
+void each_product(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
+                  const F& f) {
   const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
   const auto count = static_cast<std::int64_t>(products.size());
   parallel_for(count, count < kManyProducts && work >= kThreadGrain ? count : kThreadGrain / work,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const auto& [a, b, c] = products[static_cast<std::size_t>(i)];
-                   if (n == 1)
-                     f(a, b.data, b.row, c, m);
-                   else
-                     f(MatrixView<T>{b.data, b.column, b.row}, a.data, a.column, c, n);
+                   const MatrixView<T> columns{b.data, b.column, b.row};
+                   n == 1 ? f(a, columns, 1, c, m) : f(columns, a, m, c, n);
                  }
                });
 }
@@ -153,19 +163,18 @@ void each_vector(std::span<const Product<T>> products, std::int64_t m, std::int6
 template <class T>
 void multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (share_matrix(products, n)) return multiply_by_one_matrix(products, n, k);
-  each_vector(products, m, n, k,
-              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
-                multiply_vector(a, x, step, y, rows, k);
-              });
+  each_product(products, m, n, k,
+               [k](const MatrixView<T>& a, const MatrixView<T>& x, std::int64_t, T* y, std::int64_t rows) {
+                 multiply_vector(a, x.data, x.column, y, rows, k);
+               });
 }
 
 template <class T>
 void multiply_vectors_of_halves(std::span<const Product<T>> products, std::int64_t m, std::int64_t n,
                                 std::int64_t k) {
-  each_vector(products, m, n, k,
-              [k](const MatrixView<T>& a, const T* x, std::int64_t step, T* y, std::int64_t rows) {
-                multiply_half_vector(a, x, step, y, rows, k);
-              });
+  each_product(products, m, n, k,
+               [k](const MatrixView<T>& a, const MatrixView<T>& x, std::int64_t count, T* y,
+                   std::int64_t rows) { multiply_half_vectors(a, x, count, y, rows, k); });
 }
 
 #define KILN_VECTORS(T, NAME) \

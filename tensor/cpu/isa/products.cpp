@@ -128,8 +128,8 @@ constexpr ProductTable kTable{kKernelsOf<std::uint8_t>,
                               kKernelsOf<std::int64_t>,
                               kKernelsOf<float>,
                               kKernelsOf<double>,
-                              vector<Half>,
-                              vector<BFloat16>,
+                              vectors<Half>,
+                              vectors<BFloat16>,
                               has_subnormal,
                               pair};
 

@@ -46,6 +46,30 @@ inline ProductSum<T> factor(T x) {
     return static_cast<ProductSum<T>>(x);
 }
 
+// sum + a b. Of halves that is one operation where the instruction set has it: their products are exact in
+// f32, but for those of bf16 below its normal range, so nothing else is rounded otherwise.
+template <class T, class Vector>
+[[gnu::always_inline]] inline Vector add_product(Vector sum, Vector a, Vector b) {
+#if defined(__AVX512F__)
+  if constexpr (kIsHalf<T>)
+    return reinterpret_cast<Vector>(_mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
+                                                    reinterpret_cast<__m512>(sum)));
+#elif defined(__FMA__)
+  if constexpr (kIsHalf<T>)
+    return reinterpret_cast<Vector>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b),
+                                                    reinterpret_cast<__m256>(sum)));
+#endif
+  return sum + a * b;
+}
+template <class T>
+[[gnu::always_inline]] inline ProductSum<T> add_one_product(ProductSum<T> sum, ProductSum<T> a,
+                                                            ProductSum<T> b) {
+#if defined(__FMA__)
+  if constexpr (kIsHalf<T>) return __builtin_fmaf(a, b, sum);
+#endif
+  return sum + a * b;
+}
+
 // ---- Rows whose elements are contiguous ----
 
 template <class Sum>
@@ -53,64 +77,150 @@ inline constexpr int kRowVectors = kDotLanes / kWidth<Sum>;
 // Rows side by side, so that no sum waits for another; half of the registers hold sums.
 template <class Sum>
 inline constexpr int kRowsAtOnce = std::max(1, 2 * kGroup / kRowVectors<Sum>);
+// Vectors of halves that are multiplied by fewer rows at a time, each element of which is widened once.
+template <class Sum>
+inline constexpr int kVectorsAtOnce = kRowsAtOnce<Sum> > 2 ? kRowsAtOnce<Sum> / 2 : kRowsAtOnce<Sum>;
 
-// Of each row and `x`, at most a block: its lanes, folded until one vector is left.
-template <int kRows, class T>
-inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t count,
-                      VectorOf<ProductSum<T>>* folded) {
+// As many terms as there are lanes. Of bf16, each two vectors hold those at even places and those at odd
+// ones: an element is half of 32 bits, which stay where they are.
+template <class Sum>
+using Terms = VectorOf<Sum>[kRowVectors<Sum>];
+template <class T>
+inline constexpr bool kIsSplit = std::is_same_v<T, BFloat16>;
+
+template <class Vector, int... kAt>
+[[gnu::always_inline]] inline void split(Vector& first, Vector& second, std::integer_sequence<int, kAt...>) {
+  const Vector even = __builtin_shufflevector(first, second, (2 * kAt)...);
+  second = __builtin_shufflevector(first, second, (2 * kAt + 1)...);
+  first = even;
+}
+// The lower half of each, with what is in the upper half added: in turn an element of one and of the other.
+template <class Vector, int... kAt>
+[[gnu::always_inline]] inline Vector fold_split(const Vector& even, const Vector& odd,
+                                                std::integer_sequence<int, kAt...>) {
+  constexpr int kAll = sizeof...(kAt);
+  const Vector low = __builtin_shufflevector(even, odd, (kAt / 2 + kAt % 2 * kAll)...);
+  return low + __builtin_shufflevector(even, odd, (kAt / 2 + kAt % 2 * kAll + kAll / 2)...);
+}
+template <class Sum>
+inline constexpr std::make_integer_sequence<int, kWidth<Sum>> kLaneNumbers;
+
+// A vector at `from` of whose elements so many are there, if any; zeros for the others.
+template <bool kWhole, class Sum, class In>
+[[gnu::always_inline]] inline VectorOf<Sum> read_vector(const In* from, std::int64_t there) {
+  if (kWhole || there >= kWidth<Sum>) return load_wide<Sum>(from);
+  return there > 0 ? load_some<Sum>(from, there, Sum{}) : VectorOf<Sum>{};
+}
+// Of a row of the matrix, the terms from `from` on, of which so many are there.
+template <bool kWhole, class T>
+[[gnu::always_inline]] inline void read_terms(const T* from, std::int64_t there, Terms<ProductSum<T>>& to) {
+  using Sum = ProductSum<T>;
+  constexpr int kOne = kWidth<Sum>;
+  if constexpr (kIsSplit<T>) {
+    using Word = std::uint32_t;
+    each<kRowVectors<Sum> / 2>([&](auto k) {
+      const auto* const at = reinterpret_cast<const std::uint16_t*>(from) + 2 * k * kOne;
+      const auto pairs =
+          reinterpret_cast<VectorOf<Word>>(read_vector<kWhole, std::uint16_t>(at, there - 2 * k * kOne));
+      to[2 * k] = reinterpret_cast<VectorOf<Sum>>(pairs << Word{16});
+      to[2 * k + 1] = reinterpret_cast<VectorOf<Sum>>(pairs & Word{0xffff0000U});
+    });
+  } else {
+    each<kRowVectors<Sum>>(
+        [&](auto k) { to[k] = read_vector<kWhole, Sum>(factors(from + k * kOne), there - k * kOne); });
+  }
+}
+// Likewise of a vector, in the order of a row's.
+template <bool kWhole, class T>
+[[gnu::always_inline]] inline void read_factors(const VectorElement<T>* from, std::int64_t there,
+                                                Terms<ProductSum<T>>& to) {
+  using Sum = ProductSum<T>;
+  each<kRowVectors<Sum>>([&](auto k) {
+    to[k] = read_vector<kWhole, Sum>(factors(from + k * kWidth<Sum>), there - k * kWidth<Sum>);
+  });
+  if constexpr (kIsSplit<T>)
+    each<kRowVectors<Sum> / 2>([&](auto k) { split(to[2 * k], to[2 * k + 1], kLaneNumbers<Sum>); });
+}
+// The lanes, folded until one vector is left.
+template <class T>
+[[gnu::always_inline]] inline VectorOf<ProductSum<T>> fold_terms(Terms<ProductSum<T>>& lanes) {
+  using Sum = ProductSum<T>;
+#pragma GCC unroll 8
+  for (int half = kRowVectors<Sum> / 2; half >= (kIsSplit<T> ? 2 : 1); half /= 2)
+    for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  if constexpr (kIsSplit<T>) return fold_split(lanes[0], lanes[1], kLaneNumbers<Sum>);
+  return lanes[0];
+}
+
+// Vectors x of f32 or of the matrix's own type, and where their products go: rows of elements so far apart.
+template <class T>
+struct VectorsAt {
+  const VectorElement<T>* x;
+  std::int64_t x_step;
+  VectorElement<T>* y;
+  std::int64_t y_step;
+};
+
+// What as many rows as a vector of sums has come to, each a lane; of rows that are not there, zeros.
+template <class T>
+using RowSums = VectorOf<ProductSum<T>>[kWidth<ProductSum<T>>];
+
+// kRows rows by kCount vectors, at most a block of terms: folded[v][row].
+template <int kRows, int kCount, class T>
+inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t x_step,
+                      std::int64_t count, std::int64_t row_at, RowSums<T>* folded) {
   using Sum = ProductSum<T>;
   constexpr int kEach = kRowVectors<Sum>;
-  VectorOf<Sum> acc[kRows][kEach];
-  each<kRows>([&](auto row) { each<kEach>([&](auto k) { acc[row][k] = VectorOf<Sum>{}; }); });
-  std::int64_t p = 0;
-  for (; p + kDotLanes <= count; p += kDotLanes) {
-    each<kEach>([&](auto k) {
-      const std::int64_t at = p + k * kWidth<Sum>;
-      const auto right = load_wide<Sum>(factors(x + at));
-      each<kRows>([&](auto row) { acc[row][k] += load_wide<Sum>(factors(first + row * step + at)) * right; });
-    });
-  }
-  each<kEach>([&](auto k) {
-    const std::int64_t at = p + k * kWidth<Sum>;
-    const std::int64_t some = count - at;
-    if (some <= 0) return;
-    const auto read = [=](const auto* from) __attribute__((always_inline)) {
-      return some >= kWidth<Sum> ? load_wide<Sum>(factors(from)) : load_some<Sum>(factors(from), some, Sum{});
-    };
-    const auto right = read(x + at);
-    each<kRows>([&](auto row) { acc[row][k] += read(first + row * step + at) * right; });
-  });
+  Terms<Sum> sums[kRows][kCount];
   each<kRows>([&](auto row) {
-#pragma GCC unroll 8
-    for (int half = kEach / 2; half >= 1; half /= 2)
-      for (int k = 0; k < half; ++k) acc[row][k] += acc[row][k + half];
-    folded[row] = acc[row][0];
+    each<kCount>([&](auto v) { each<kEach>([&](auto k) { sums[row][v][k] = VectorOf<Sum>{}; }); });
+  });
+  const auto add = [&]<bool kWhole>(std::int64_t p,
+                                    std::bool_constant<kWhole>) __attribute__((always_inline)) {
+    Terms<Sum> right[kCount];
+    each<kCount>([&](auto v) { read_factors<kWhole, T>(x + v * x_step + p, count - p, right[v]); });
+    each<kRows>([&](auto row) {
+      Terms<Sum> left;
+      read_terms<kWhole>(first + row * step + p, count - p, left);
+      each<kCount>([&](auto v) {
+        each<kEach>([&](auto k) { sums[row][v][k] = add_product<T>(sums[row][v][k], left[k], right[v][k]); });
+      });
+    });
+  };
+  std::int64_t p = 0;
+  for (; p + kDotLanes <= count; p += kDotLanes) add(p, std::true_type());
+  if (p < count) add(p, std::false_type());
+  each<kRows>([&](auto row) {
+    each<kCount>([&](auto v) { folded[v][row_at + row] = fold_terms<T>(sums[row][v]); });
   });
 }
 
-// As many rows as a vector holds, or fewer.
-template <class T>
-VectorOf<ProductSum<T>> fold_block(const T* first, std::int64_t step, const VectorElement<T>* x,
-                                   std::int64_t rows, std::int64_t count) {
+// kCount vectors by up to as many rows as a vector holds.
+template <int kCount, class T>
+void fold_block(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t x_step,
+                std::int64_t rows, std::int64_t count, VectorOf<ProductSum<T>>* sums) {
   using Sum = ProductSum<T>;
-  constexpr int kRows = std::min(kRowsAtOnce<Sum>, kWidth<Sum>);
-  VectorOf<Sum> folded[kWidth<Sum>] = {};
+  constexpr int kRows = std::max(1, std::min(kRowsAtOnce<Sum>, kWidth<Sum>) / kCount);
+  RowSums<T> folded[kCount] = {};
   std::int64_t i = 0;
-  for (; i + kRows <= rows; i += kRows) fold_rows<kRows>(first + i * step, step, x, count, folded + i);
-  for (; i < rows; ++i) fold_rows<1>(first + i * step, step, x, count, folded + i);
-  return Lanes<SumOf, Sum>::fold_vectors(folded);
+  for (; i + kRows <= rows; i += kRows)
+    fold_rows<kRows, kCount>(first + i * step, step, x, x_step, count, i, folded);
+  for (; i < rows; ++i) fold_rows<1, kCount>(first + i * step, step, x, x_step, count, i, folded);
+  each<kCount>([&](auto v) { sums[v] += Lanes<SumOf, Sum>::fold_vectors(folded[v]); });
 }
 
-template <class T>
-void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
-                    std::int64_t k) {
+template <int kCount, class T>
+void vectors_by_rows(const MatrixView<T>& a, const VectorsAt<T>& of, std::int64_t m, std::int64_t k) {
   using Sum = ProductSum<T>;
   for (std::int64_t i = 0; i < m; i += kWidth<Sum>) {
     const std::int64_t rows = std::min<std::int64_t>(kWidth<Sum>, m - i);
-    VectorOf<Sum> sums{};
+    VectorOf<Sum> sums[kCount] = {};
     for (std::int64_t p = 0; p < k; p += kDotBlock)
-      sums += fold_block(a.data + i * a.row + p, a.row, x + p, rows, std::min(kDotBlock, k - p));
-    for (std::int64_t row = 0; row < rows; ++row) y[i + row] = static_cast<VectorElement<T>>(sums[row]);
+      fold_block<kCount>(a.data + i * a.row + p, a.row, of.x + p, of.x_step, rows, std::min(kDotBlock, k - p),
+                         sums);
+    for (int v = 0; v < kCount; ++v)
+      for (std::int64_t row = 0; row < rows; ++row)
+        of.y[v * of.y_step + i + row] = static_cast<VectorElement<T>>(sums[v][row]);
   }
 }
 
@@ -131,9 +241,10 @@ template <int kCount, class T>
   each<kCount>([&](auto v) { low[v] = high[v] = VectorOf<Sum>{}; });
   std::int64_t p = lane;
   const auto add = [&](VectorOf<Sum>(&sums)[kCount], std::int64_t at) __attribute__((always_inline)) {
-    const auto right = factor(x[at]);
-    each<kCount>(
-        [&](auto v) { sums[v] += load_wide<Sum>(factors(first + at * step + v * kWidth<Sum>)) * right; });
+    const VectorOf<Sum> right = VectorOf<Sum>{} + factor(x[at]);
+    each<kCount>([&](auto v) {
+      sums[v] = add_product<T>(sums[v], load_wide<Sum>(factors(first + at * step + v * kWidth<Sum>)), right);
+    });
   };
   for (; p + kHalf < count; p += kDotLanes) {
     add(low, p);
@@ -170,14 +281,14 @@ template <int kColumns, class T>
                                                const VectorElement<T>* x, std::int64_t rows,
                                                ProductSum<T>* lane) {
   using Sum = ProductSum<T>;
-  Sum right[kColumns];
-  each<kColumns>([&](auto c) { right[c] = factor(x[c * kDotLanes]); });
+  VectorOf<Sum> right[kColumns];
+  each<kColumns>([&](auto c) { right[c] = VectorOf<Sum>{} + factor(x[c * kDotLanes]); });
   const auto add = [&](std::int64_t i, const auto& read) __attribute__((always_inline)) {
     auto sum = load(lane + i);
     each<kColumns>([&](auto c) __attribute__((always_inline)) {
       const T* const from = first + c * apart + i;
       prefetch(from + ahead);
-      sum += read(from) * right[c];
+      sum = add_product<T>(sum, read(from), right[c]);
     });
     store(lane + i, sum);
   };
@@ -253,8 +364,10 @@ void vector_by_elements(const MatrixView<T>& a, const VectorElement<T>* x, Vecto
     for (std::int64_t block = 0; block < k; block += kDotBlock) {
       Sum lanes[kDotLanes] = {};
       const std::int64_t end = std::min(block + kDotBlock, k);
-      for (std::int64_t p = block; p < end; ++p)
-        lanes[(p - block) % kDotLanes] += factor(a.data[i * a.row + p * a.column]) * factor(x[p]);
+      for (std::int64_t p = block; p < end; ++p) {
+        Sum& lane = lanes[(p - block) % kDotLanes];
+        lane = add_one_product<T>(lane, factor(a.data[i * a.row + p * a.column]), factor(x[p]));
+      }
       for (int half = kDotLanes / 2; half > 0; half /= 2)
         for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[half + lane];
       sum += lanes[0];
@@ -267,11 +380,23 @@ template <class T>
 void vector(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
             std::int64_t k) {
   if (a.column == 1)
-    vector_by_rows(a, x, y, m, k);
+    vectors_by_rows<1>(a, VectorsAt<T>{x, 0, y, 0}, m, k);
   else if (a.row == 1)
     vector_by_columns(a, x, y, m, k);
   else
     vector_by_elements(a, x, y, m, k);
+}
+
+// Several vectors of halves.
+template <class T>
+void vectors(const MatrixView<T>& a, const float* x, std::int64_t x_step, std::int64_t count, float* y,
+             std::int64_t y_step, std::int64_t m, std::int64_t k) {
+  constexpr int kAtOnce = kVectorsAtOnce<float>;
+  std::int64_t v = 0;
+  if (a.column == 1)
+    for (; v + kAtOnce <= count; v += kAtOnce)
+      vectors_by_rows<kAtOnce>(a, VectorsAt<T>{x + v * x_step, x_step, y + v * y_step, y_step}, m, k);
+  for (; v < count; ++v) vector(a, x + v * x_step, y + v * y_step, m, k);
 }
 
 }  // namespace kiln::cpu::KILN_ISA
