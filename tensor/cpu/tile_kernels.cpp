@@ -282,6 +282,11 @@ void multiply_rows(const PanelProduct& of, int first, int next_bytes) {
 #pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c)
       sums[r][c] = of.accumulate ? _mm512_loadu_ps(to + r * kPanel + c * kSide) : _mm512_setzero_ps();
+  BFloat16* result = of.to == nullptr ? nullptr : of.to + first * of.to_row;
+  if (result != nullptr) {  // its lines are asked for: they take longer than the sums of a short depth
+    const int some = of.rows - first < kRows ? of.rows - first : kRows;
+    for (int r = 0; r < some; ++r) __builtin_prefetch(result + r * of.to_row, 1);
+  }
   // Rows of two tiles follow one another, too.
   const BFloat16 *left = of.left + first * kTileDepth, *right = of.right;
   const char* next = reinterpret_cast<const char*>(of.next);
@@ -307,14 +312,13 @@ void multiply_rows(const PanelProduct& of, int first, int next_bytes) {
     left += of.left_tiles * kTileElements;
     right += of.right_tiles * kTileElements;
   }
-  if (of.to == nullptr) {
+  if (result == nullptr) {
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
       for (int c = 0; c < kColumns; ++c) _mm512_storeu_ps(to + r * kPanel + c * kSide, sums[r][c]);
     return;
   }
-  BFloat16* result = of.to + first * of.to_row;
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r, result += of.to_row) {
     if (first + r == of.rows) return;
