@@ -184,14 +184,24 @@ struct LoadedTile {
   static constexpr bool kInPlace = false;
   const TilePlaces& places;
   const FoldJob& job;
-  std::int64_t stride;  // between outputs
-  std::int64_t width;
-  const std::byte* centers;  // the first output's center
+  std::int64_t stride;        // between outputs
+  std::int64_t width, count;  // outputs, elements of each
+  const std::byte* centers;   // the first output's center
   const T* row(std::int64_t r, T* buffer) const {
+    prefetch_after(r);
     job.load(places.row(r), stride, width, centers, centers != nullptr, reinterpret_cast<std::byte*>(buffer));
     return buffer;
   }
   std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
+
+ private:
+  // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
+  void prefetch_after(std::int64_t r) const {
+    constexpr std::int64_t kRows = 4 * kReductionLanes, kLine = 64;
+    if (stride != 1 || r + kRows >= count) return;
+    const std::byte* const from = places.row(r + kRows);
+    for (std::int64_t at = 0; at < width * job.element_size; at += kLine) cpu::prefetch(from + at);
+  }
 };
 
 // Rows this narrow and without gaps are taken a whole group of lanes at a time, where there are more of them
@@ -262,7 +272,7 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
       } else {
         const std::byte* centers =
             job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
-        const LoadedTile<T> tile{places, job, stride, width, centers};
+        const LoadedTile<T> tile{places, job, stride, width, count, centers};
         Loaded(tile, count, width, memory, buffers).fold();
       }
     }
