@@ -3,13 +3,14 @@
 
 #include "every_isa.h"
 #include "nd.h"
+#include "tensor/cpu/tile_kernels.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;
 using namespace kiln::test;
 
-// Products of halves: on tiles where the processor has them, by the library's kernels for bf16, or as those
-// of f32.
+// Products of halves: on tiles or by vectors of pairs where the processor has them, as vectors, by the
+// library's kernels for bf16, or as those of f32.
 namespace {
 
 constexpr DType kHalves[] = {DType::BF16, DType::F16};
@@ -47,12 +48,14 @@ void check_product(const Tensor& a, const Tensor& b) {
 // As many elements as tiles have and more or fewer, of each operand more or fewer than a block has, and
 // batches of few and of many.
 const std::pair<Dims, Dims> kShapes[] = {
-    {{128, 128}, {128, 128}},  {{65, 130}, {130, 71}},    {{300, 17}, {17, 257}},
-    {{2, 900}, {900, 700}},    {{700, 900}, {900, 2}},    {{3, 100, 64}, {3, 64, 100}},
-    {{4, 50, 80}, {80, 90}},   {{100, 64}, {3, 64, 100}}, {{2, 1, 70, 90}, {3, 90, 100}},
-    {{33, 1000}, {1000, 257}}, {{513, 31}, {31, 321}},    {{1, 100, 100}, {100, 100}},
-    {{31, 2500}, {2500, 700}}, {{700, 4200}, {4200, 40}}, {{20, 33, 65}, {20, 65, 47}},
-    {{17, 16, 32}, {32, 16}},
+    {{128, 128}, {128, 128}},  {{65, 130}, {130, 71}},        {{300, 17}, {17, 257}},
+    {{2, 900}, {900, 700}},    {{700, 900}, {900, 2}},        {{3, 100, 64}, {3, 64, 100}},
+    {{4, 50, 80}, {80, 90}},   {{100, 64}, {3, 64, 100}},     {{2, 1, 70, 90}, {3, 90, 100}},
+    {{33, 1000}, {1000, 257}}, {{513, 31}, {31, 321}},        {{1, 100, 100}, {100, 100}},
+    {{31, 2500}, {2500, 700}}, {{700, 4200}, {4200, 40}},     {{20, 33, 65}, {20, 65, 47}},
+    {{17, 16, 32}, {32, 16}},  {{3, 700}, {700, 65}},         {{7, 40}, {40, 33}},
+    {{8, 9000}, {9000, 20}},   {{20, 5, 300}, {20, 300, 50}}, {{28, 9}, {9, 100}},
+    {{12, 8}, {8, 31}},        {{4, 3}, {3, 5000}},
 };
 // The same with one row or column, and sums longer than a block of them.
 const std::pair<Dims, Dims> kVectors[] = {
@@ -95,11 +98,38 @@ TEST_CASE("vectors by matrices of halves are those of f32, rounded, however they
   });
 }
 
+// But by tiles, and by vectors of pairs, which bf16 is multiplied by from four rows on.
+TEST_CASE("few rows by a matrix of halves are its products with each of them", "[half_product]") {
+  every_isa([] {
+    for (const DType dtype : kHalves) {
+      for (const Dim rows : {2, 3, 4, 5, 8}) {
+        const bool is_v4 = cpu::isa() == cpu::Isa::V4;
+        if (is_v4 && cpu::tiles::unit() == cpu::tiles::Unit::Tiles) continue;
+        if (is_v4 && cpu::tiles::unit() == cpu::tiles::Unit::Vectors && dtype == DType::BF16 && rows > 3)
+          continue;
+        for (const auto& [depth, columns] : {std::pair<Dim, Dim>{100, 70}, {37, 1000}, {9001, 18}}) {
+          CAPTURE(name(dtype), rows, depth, columns);
+          const Tensor a = noise(dtype, {rows, depth}, 7), b = noise(dtype, {depth, columns}, 8);
+          for (const Lay right : kLays) {
+            const Tensor laid = laid_out(b, right), all = ops::matmul(a, laid);
+            for (Dim i = 0; i < rows; ++i)
+              CHECK(same_bits(as(ops::narrow(all, 0, i, 1), dtype),
+                              ops::matmul(ops::narrow(a, 0, i, 1), laid)));
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("products of halves have the same bits on any number of threads", "[half_product]") {
   const int threads = num_threads();
   for (const DType dtype : kHalves) {
-    for (const auto& [m, k, n] :
-         {std::tuple<Dim, Dim, Dim>{300, 200, 600}, {64, 512, 64}, {1000, 30, 70}, {20, 3000, 900}}) {
+    for (const auto& [m, k, n] : {std::tuple<Dim, Dim, Dim>{300, 200, 600},
+                                  {64, 512, 64},
+                                  {1000, 30, 70},
+                                  {20, 3000, 900},
+                                  {6, 9000, 300}}) {
       const Tensor a = noise(dtype, {m, k}, 5), b = noise(dtype, {k, n}, 6);
       set_num_threads(1);
       const Tensor expected = ops::matmul(a, b);

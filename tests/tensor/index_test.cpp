@@ -66,6 +66,23 @@ TEST_CASE("scatter and scatter_add write in order, of every dtype and layout", "
   });
 }
 
+TEST_CASE("rows of every length are picked, whatever is asked for ahead of them", "[index]") {
+  for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::F64}) {
+    for (const Dim length : {7, 8, 15, 16, 17, 63, 64, 65, 250, 500, 1023, 1024, 1025}) {
+      const Nd rows =
+          build({40, length}, [](const Dims& at) { return static_cast<double>((at[0] * 31 + at[1]) % 200); });
+      for (const Dim count : {1, 2, 70, 700}) {
+        CAPTURE(name(dtype), length, count);
+        const Nd index = build({count}, [](const Dims& at) { return static_cast<double>(at[0] * 17 % 40); });
+        const Nd expected = build({count, length}, [&](const Dims& at) {
+          return rows.at({static_cast<Dim>(at[0] * 17 % 40), at[1]});
+        });
+        check_equal(ops::index_select(tensor_of(rows, dtype), 0, tensor_of(index, DType::I64)), expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("index_select and index_add, of every dtype and layout", "[index]") {
   const Tensor index = vector_of({2, 0, 2}, DType::I32);
   const Dim places[] = {2, 0, 2};
