@@ -89,6 +89,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = has_range(#guard);                                                    \
+    static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");                                \
     template <class T>                                                                                      \
     KILN_MATH bool in_range([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] const Params& p) { \
       return guard;                                                                                         \

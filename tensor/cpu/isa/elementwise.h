@@ -272,23 +272,29 @@ template <class Op, class S, unsigned kValues>
       if (simple_power(first, second[0], out, n)) return 0;
     }
     const Params p = known<S>(params);
-    unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
-      const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
+    // Steps that are few take less time than memory does: of those, parts so short that what the guard has
+    // looked at is still in registers, and no requests.
+    constexpr std::int64_t kPart = Op::kBriefInRange ? kGuarded<Op, S> : kBlock<S>;
+    const auto part = [&](std::int64_t begin, std::int64_t count) __attribute__((always_inline)) {
       const auto a = first.after(begin);
       const auto b = second.after(begin);
-      a.prefetch(count);
-      b.prefetch(count);
+      if constexpr (!Op::kBriefInRange) {
+        a.prefetch(count);
+        b.prefetch(count);
+      }
       if constexpr (kIsPower && !kValueB) {
-        if (uniform_power(a, b, out + begin, count)) continue;
+        if (uniform_power(a, b, out + begin, count)) return 0U;
       }
       Flag<S> outside = 0;
       for (std::int64_t i = 0; i < count; ++i)
         outside |= static_cast<Flag<S>>(Op::in_range(a[i], b[i], p) ? 0 : 1);
-      bad |= outside == 0 ? binary_loop<true, Op, S, R>(a, b, out + begin, count, params)
+      return outside == 0 ? binary_loop<true, Op, S, R>(a, b, out + begin, count, params)
                           : binary_loop<false, Op, S, R>(a, b, out + begin, count, params);
-    }
-    return bad;
+    };
+    unsigned bad = 0;
+    std::int64_t begin = 0;
+    for (; begin + kPart <= n; begin += kPart) bad |= part(begin, kPart);  // of a length that is known
+    return begin < n ? bad | part(begin, n - begin) : bad;
   } else if constexpr (Op::kPredicate && sizeof(S) == 8) {
     // A vector of results takes eight of each operand, read in an order that the processor cannot guess.
     unsigned bad = 0;
