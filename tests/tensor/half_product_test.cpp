@@ -184,3 +184,101 @@ TEST_CASE("every f16 is multiplied exactly", "[half_product]") {
   const Nd product = nd_of(ops::matmul(x, y));
   CHECK(product.values == numbers.values);
 }
+
+// ---- What tiles and vectors of pairs read and write
+// ----------------------------------------------------------
+
+namespace {
+
+// Any finite f16, or any bf16 in the normal range.
+template <class T>
+std::vector<T> some_halves(std::size_t count) {
+  std::mt19937 engine(9);
+  std::vector<T> result;
+  while (result.size() < count) {
+    const auto bits = static_cast<std::uint16_t>(engine());
+    const bool is_taken = std::is_same_v<T, Half> ? (bits & 0x7c00) != 0x7c00
+                                                  : (bits & 0x7f80) != 0 && (bits & 0x7f80) != 0x7f80;
+    if (is_taken) result.push_back(T{bits});
+  }
+  return result;
+}
+
+template <class T>
+void check_laid_alike() {
+  using namespace cpu::tiles;
+  constexpr std::int64_t kMostDepth = 70;
+  const std::vector<T> by_line = some_halves<T>(kPanel * kMostDepth);
+  std::vector<T> by_step(by_line.size(), T{0});
+  for (std::int64_t line = 0; line < kPanel; ++line)
+    for (std::int64_t p = 0; p < kMostDepth; ++p)
+      by_step[static_cast<std::size_t>(p * kPanel + line)] =
+          by_line[static_cast<std::size_t>(line * kMostDepth + p)];
+  for (const int count : {1, 5, 15, 16, 17, 31, 32}) {
+    for (const std::int64_t depth : {1, 2, 31, 32, 33, 63, 64, 65, 70}) {
+      CAPTURE(count, depth);
+      const Lines<T> lines{by_line.data(), kMostDepth, 1, count}, steps{by_step.data(), 1, kPanel, count};
+      const auto size =
+          static_cast<std::size_t>(kParts<T> * lines.tiles() * tile_steps(depth) * kTileElements);
+      const auto laid = [&](auto lay, const Lines<T>& from) {
+        std::vector<BFloat16> to(size, BFloat16{0x1234});
+        CHECK(lay(from, depth, to.data()));
+        return to;
+      };
+      const auto left = [](const Lines<T>& from, std::int64_t k, BFloat16* to) {
+        return lay_left(from, k, to);
+      };
+      const auto right = [](const Lines<T>& from, std::int64_t k, BFloat16* to) {
+        return lay_right(from, k, to);
+      };
+      const auto same = [](const std::vector<BFloat16>& a, const std::vector<BFloat16>& b) {
+        return std::memcmp(a.data(), b.data(), a.size() * sizeof(BFloat16)) == 0;
+      };
+      CHECK(same(laid(left, lines), laid(left, steps)));
+      CHECK(same(laid(right, lines), laid(right, steps)));
+    }
+  }
+}
+
+template <class T>
+void check_rounded(DType dtype) {
+  using namespace cpu::tiles;
+  std::mt19937 engine(10);
+  std::vector<float> sums(kPanel * kPanel);
+  for (float& sum : sums) sum = static_cast<float>(engine()) * 0x1p-25f - 64;
+  const Tensor expected =
+      as(tensor_of(build({kPanel, kPanel},
+                         [&](const Dims& at) {
+                           return static_cast<double>(sums[static_cast<std::size_t>(at[0] * kPanel + at[1])]);
+                         }),
+                   DType::F32),
+         dtype);
+  constexpr std::int64_t kRow = 40;
+  for (const int rows : {1, 7, 32}) {
+    for (const int columns : {1, 15, 16, 17, 31, 32}) {
+      CAPTURE(rows, columns);
+      std::vector<T> to(kPanel * kRow, T{0x1234});
+      round_sums(sums.data(), rows, columns, to.data(), kRow);
+      bool is_right = true;
+      for (std::int64_t i = 0; i < kPanel; ++i) {
+        for (std::int64_t j = 0; j < kRow; ++j) {
+          const bool is_there = i < rows && j < columns;
+          const std::uint16_t wanted = is_there ? expected.data<T>()[i * kPanel + j].bits : 0x1234;
+          is_right = is_right && to[static_cast<std::size_t>(i * kRow + j)].bits == wanted;
+        }
+      }
+      CHECK(is_right);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("panels of halves are laid out alike however their lines lie, and sums of them rounded",
+          "[half_product]") {
+  if (cpu::tiles::unit() == cpu::tiles::Unit::None) return;
+  check_laid_alike<BFloat16>();
+  check_laid_alike<Half>();
+  check_rounded<BFloat16>(DType::BF16);
+  check_rounded<Half>(DType::F16);
+}
