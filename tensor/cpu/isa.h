@@ -1,6 +1,7 @@
 // Owns which instruction set the kernels run with. The files of tensor/cpu/isa/ are compiled once for each,
-// in a namespace of that name (KILN_ISA); all but those of factorizations and panels give the same bits. A
-// build for the machine it is made on (KILN_NATIVE_ISA) has those of one instruction set, whichever is set.
+// in a namespace of that name (KILN_ISA); but for factorizations, panels and tiny bf16 products the bits are
+// the same. A build for the machine it is made on (KILN_NATIVE_ISA) has those of one instruction set,
+// whichever is set.
 #pragma once
 
 #include <cstdint>

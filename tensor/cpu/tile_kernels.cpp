@@ -86,6 +86,12 @@ constexpr std::uint32_t first_bits(std::int64_t count, int most) {
                        : (1U << static_cast<unsigned>(count)) - 1;
 }
 
+// Picks of two rows the first 16 elements, those of one place side by side.
+[[gnu::always_inline]] inline Vector low_pairs() {
+  return _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6, 37, 5,
+                          36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+}
+
 // One tile's worth of elements. By line: row i has those of line i. Else: row i has, of the pair of depths 2
 // i and 2 i + 1, the elements of all lines, each pair side by side.
 template <bool kByLine, class T>
@@ -98,8 +104,7 @@ template <bool kByLine, class T>
                                          lines.data + (i < lines.count ? i * lines.line : 0));
   } else {
     const __mmask16 there = static_cast<__mmask16>(first_bits(lines.count, kSide));
-    const Vector pairs = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7,
-                                          38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+    const Vector pairs = low_pairs();
     const auto row = [&](int p) __attribute__((always_inline)) {
       return _mm512_castsi256_si512(
           _mm256_maskz_loadu_epi16(p < depth ? there : 0, lines.data + (p < depth ? p * lines.step : 0)));
@@ -147,8 +152,7 @@ template <class T>
 bool lay_rows(const Lines<T>& columns, std::int64_t depth, BFloat16* to) {
   const int tiles = columns.tiles();
   const __mmask32 there = first_bits(columns.count, kPanel);
-  const Vector low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
-                                      6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  const Vector low = low_pairs();
   const Vector high = _mm512_add_epi16(low, _mm512_set1_epi16(kSide));
   __mmask32 refused = 0;
   for (std::int64_t p = 0; p < depth; p += kTileDepth) {
@@ -345,8 +349,8 @@ Unit ask() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kVectorsOfBf16) == 0) return Unit::None;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return Unit::None;
-  const bool are_there = (edx & kTiles) != 0 && (edx & kOfBf16) != 0 && (_xgetbv(0) & kState) == kState;
-  return are_there && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? Unit::Tiles
+  const bool has_tiles = (edx & kTiles) != 0 && (edx & kOfBf16) != 0 && (_xgetbv(0) & kState) == kState;
+  return has_tiles && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? Unit::Tiles
                                                                                   : Unit::Vectors;
 }
 
