@@ -9,10 +9,11 @@
 
 namespace kiln::cpu {
 
-// A run of `count` elements, all of one channel or, with `along`, one of each of as many channels in a row.
-// What is written is not read soon when `streaming`.
+// A run of `count` elements, all of one channel or, with `along`, one of each of as many channels in a row,
+// and `rows` of such one behind the other. What is written is not read soon when `streaming`.
 struct Run {
   std::int64_t count = 0;
+  std::int64_t rows = 1;
   bool along = false;
   bool streaming = false;
 };

@@ -72,6 +72,7 @@ struct FoldKernels {
   FoldKernel fold[kCombineCount][kDTypeCount];
   // Sums of floats by maps of an element alone, which such kernels apply as they read. Null for other maps.
   FoldKernel mapped_sum[kMapCount][kDTypeCount];
+  FoldKernel centered_square_sum[kDTypeCount];  // of floats, which are loaded but for neighbouring columns
   LoadFn load[kMapCount][kDTypeCount];
   LoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
 };

@@ -149,6 +149,17 @@ KILN_MATH T divide(T a, T b, double mode, unsigned& bad) {
   }
 }
 
+// ---- Truth ----
+// Bools and bytes are computed as Int32: of a comparison of two of their comparisons GCC makes no vector
+// code, and of a choice between numbers longer code where masks are as wide as the elements.
+template <class T>
+KILN_MATH bool is_one_nonzero(T a, T b) {
+  if constexpr (std::is_same_v<T, Int32>)
+    return ((a != T(0) ? 1 : 0) ^ (b != T(0) ? 1 : 0)) != 0;
+  else
+    return (a != T(0)) != (b != T(0));
+}
+
 // ---- Shifts: `bad` is set for an amount outside of [0, bits). ----
 template <class T>
 KILN_MATH bool shift_in_range(T amount, int bits) {

@@ -6,6 +6,7 @@
 #include "tensor/cpu/channel_kernels.h"
 #include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/row_stats.h"
+#include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -13,80 +14,99 @@ namespace {
 using One = std::integral_constant<std::int64_t, 1>;
 using None = std::integral_constant<std::int64_t, 0>;
 
-// Calls make(first, count, to, step) for chunks of a run: into the result itself, or, past the caches, by way
-// of memory that stays in the first one. `step`, 0 or 1 as a type, is how the channel grows along the run.
-template <class T, class Make>
-void each_chunk(const Run& run, T* to, const Make& make) {
-  const auto chunks = [&](auto step) {
-    if (!run.streaming) return make(std::int64_t{0}, run.count, to, step);
-    constexpr std::int64_t kChunk = 4096 / static_cast<std::int64_t>(sizeof(T));
+// Elements of a run from `first` on; the channel of that one, counted from the run's first.
+struct Piece {
+  std::int64_t first, channel, count;
+};
+
+// Calls make(piece, to, step) for pieces of a run: into the result itself, or, past the caches, by way of
+// memory that stays in the first one. `step`, 0 or 1 as a type, is how the channel grows along the run. While
+// a chunk is written nothing is read: one stream, `from`, the processor reads ahead by itself; two are asked
+// for, in shorter chunks.
+template <class T, int kCount, class Make>
+void each_piece(const Run& run, const T* const (&from)[kCount], T* to, const Make& make) {
+  constexpr std::int64_t kSize = static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t kChunk = (kCount == 1 ? 4096 : 1024) / kSize, kLine = 64 / kSize;
+  const auto directly = [&](auto step) {
+    for (std::int64_t at = 0; at < run.rows * run.count; at += run.count)
+      make(Piece{at, 0, run.count}, to + at, step);
+  };
+  const auto by_chunks = [&](auto step) {
     alignas(64) T chunk[kChunk];
-    for (std::int64_t i = 0; i < run.count; i += kChunk) {
-      const std::int64_t count = std::min(kChunk, run.count - i);
-      make(i, count, static_cast<T*>(chunk), step);
-      stream_store(to + i, chunk, count);
+    const std::int64_t together = std::max<std::int64_t>(1, kChunk / run.count);  // rows in a chunk
+    for (std::int64_t row = 0; row < run.rows; row += together) {
+      const std::int64_t rows = std::min(together, run.rows - row);
+      for (std::int64_t i = 0; i < run.count; i += kChunk) {
+        const std::int64_t first = row * run.count + i, count = std::min(kChunk, run.count - i);
+        if constexpr (kCount > 1)
+          for (const T* each : from)
+            for (std::int64_t k = first; k < first + rows * count; k += kLine)
+              prefetch(each + k + 2 * kChunk);
+        for (std::int64_t k = 0; k < rows * count; k += count)
+          make(Piece{first + k, i * step, count}, static_cast<T*>(chunk + k), step);
+        stream_store(to + first, chunk, rows * count);
+      }
     }
   };
-  run.along ? chunks(One{}) : chunks(None{});
+  const auto go = [&](auto step) { run.streaming ? by_chunks(step) : directly(step); };
+  run.along ? go(One{}) : go(None{});
 }
 
 template <class T>
 void normalize(const Run& run, const Normalization<T>& by, const T* x, T* to) {
-  each_chunk(run, to, [&](std::int64_t first, std::int64_t count, T* __restrict y, auto step) {
-    const std::int64_t c = first * step;
-    const T* __restrict in = x + first;
-    const T* __restrict m = by.mean + c, * __restrict r = by.rstd + c, * __restrict f = by.factor + c;
+  each_piece(run, {x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
+    const T* __restrict in = x + piece.first;
+    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
+    const T* __restrict f = by.factor + piece.channel;
     if (by.term == nullptr) {
-      for (std::int64_t i = 0; i < count; ++i) y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step];
+      for (std::int64_t i = 0; i < piece.count; ++i) y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step];
       return;
     }
-    const T* __restrict t = by.term + c;
-    for (std::int64_t i = 0; i < count; ++i)
+    const T* __restrict t = by.term + piece.channel;
+    for (std::int64_t i = 0; i < piece.count; ++i)
       y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step] + t[i * step];
   });
 }
 
 template <class T>
 void products(const Run& run, const Normalization<T>& by, const T* g, const T* x, T* to) {
-  each_chunk(run, to, [&](std::int64_t first, std::int64_t count, T* __restrict y, auto step) {
-    const std::int64_t c = first * step;
-    const T* __restrict up = g + first, * __restrict in = x + first;
-    const T* __restrict m = by.mean + c, * __restrict r = by.rstd + c;
-    for (std::int64_t i = 0; i < count; ++i) y[i] = up[i] * ((in[i] - m[i * step]) * r[i * step]);
+  each_piece(run, {g, x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
+    const T* __restrict up = g + piece.first, * __restrict in = x + piece.first;
+    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
+    for (std::int64_t i = 0; i < piece.count; ++i) y[i] = up[i] * ((in[i] - m[i * step]) * r[i * step]);
   });
 }
 
 template <class T>
 void gradient(const Run& run, const NormalizationGradient<T>& by, const T* g, const T* x, T* to) {
-  each_chunk(run, to, [&](std::int64_t first, std::int64_t count, T* __restrict y, auto step) {
-    const std::int64_t c = first * step;
-    const T* __restrict up = g + first, * __restrict in = x + first;
-    const T* __restrict m = by.mean + c, * __restrict r = by.rstd + c;
-    const T* __restrict low = by.flat + c, * __restrict far = by.apart + c, * __restrict s = by.slope + c;
-    for (std::int64_t i = 0; i < count; ++i)
+  each_piece(run, {g, x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
+    const T* __restrict up = g + piece.first, * __restrict in = x + piece.first;
+    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
+    const T* __restrict low = by.flat + piece.channel, * __restrict far = by.apart + piece.channel;
+    const T* __restrict s = by.slope + piece.channel;
+    for (std::int64_t i = 0; i < piece.count; ++i)
       y[i] = (up[i] - low[i * step] - (in[i] - m[i * step]) * r[i * step] * far[i * step]) * s[i * step];
     if (by.mean_share != nullptr) {
-      const T* __restrict share = by.mean_share + c;
-      for (std::int64_t i = 0; i < count; ++i) y[i] += share[i * step];
+      const T* __restrict share = by.mean_share + piece.channel;
+      for (std::int64_t i = 0; i < piece.count; ++i) y[i] += share[i * step];
     }
     if (by.variance_share != nullptr) {
-      const T* __restrict share = by.variance_share + c;
-      for (std::int64_t i = 0; i < count; ++i) y[i] += (in[i] - m[i * step]) * share[i * step];
+      const T* __restrict share = by.variance_share + piece.channel;
+      for (std::int64_t i = 0; i < piece.count; ++i) y[i] += (in[i] - m[i * step]) * share[i * step];
     }
   });
 }
 
 template <class T>
 void affine(const Run& run, const T* factor, const T* term, const T* x, T* to) {
-  each_chunk(run, to, [&](std::int64_t first, std::int64_t count, T* __restrict y, auto step) {
-    const std::int64_t c = first * step;
-    const T* __restrict in = x + first, * __restrict f = factor + c;
+  each_piece(run, {x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
+    const T* __restrict in = x + piece.first, * __restrict f = factor + piece.channel;
     if (term == nullptr) {
-      for (std::int64_t i = 0; i < count; ++i) y[i] = in[i] * f[i * step];
+      for (std::int64_t i = 0; i < piece.count; ++i) y[i] = in[i] * f[i * step];
       return;
     }
-    const T* __restrict t = term + c;
-    for (std::int64_t i = 0; i < count; ++i) y[i] = in[i] * f[i * step] + t[i * step];
+    const T* __restrict t = term + piece.channel;
+    for (std::int64_t i = 0; i < piece.count; ++i) y[i] = in[i] * f[i * step] + t[i * step];
   });
 }
 
@@ -120,7 +140,7 @@ void group_norm(const GroupNormJob<T>& job, std::int64_t begin, std::int64_t end
     const GroupRow<T> row(job, r);
     for (std::int64_t c = 0; c < row.width; ++c) {
       const std::int64_t at = row.first + c * job.inner, channel = row.channel + c;
-      normalize<T>({job.inner, false, job.streaming},
+      normalize<T>({.count = job.inner, .streaming = job.streaming},
                    {&row.stats.mean, &row.stats.rstd, job.weight ? job.weight + channel : &one,
                     job.bias ? job.bias + channel : nullptr},
                    job.x + at, job.out + at);
@@ -156,11 +176,11 @@ void group_norm_backward(const GroupNormJob<T>& job, std::int64_t begin, std::in
     for (std::int64_t c = 0; c < width; ++c) {
       const std::int64_t at = row.first + c * job.inner;
       const T weight = job.weight ? job.weight[row.channel + c] : T(1);
-      each_chunk(Run{job.inner, false, job.streaming}, job.out + at,
-                 [&](std::int64_t first, std::int64_t count, T* __restrict y, auto) {
-                   const T* __restrict g = job.gradient + at + first;
-                   const T* __restrict x = job.x + at + first;
-                   for (std::int64_t i = 0; i < count; ++i)
+      each_piece(Run{.count = job.inner, .streaming = job.streaming}, {job.gradient + at, job.x + at},
+                 job.out + at, [&](const Piece& piece, T* __restrict y, auto) {
+                   const T* __restrict g = job.gradient + at + piece.first;
+                   const T* __restrict x = job.x + at + piece.first;
+                   for (std::int64_t i = 0; i < piece.count; ++i)
                      y[i] = (g[i] * weight - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
                  });
     }

@@ -3,16 +3,21 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "tensor/cpu/isa/lanes.h"
 #include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 
-// acc[i] takes rows[0][i], rows[1][i], … in turn, from what it holds on or, where it starts, from nothing.
-// What will be wanted next lies `ahead` elements further.
-template <class C, int kRows, bool kStarts = false, class T, class P>
-void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
+// Rows of several results per place, `P::add<C>(acc, rows, count, ahead)` of which does what `combine`
+// states.
+template <class P, class C, class T>
+inline constexpr bool kAddsItself =
+    requires(T* acc, const P (&rows)[4]) { P::template add<C>(acc, rows, 0, 0); };
+
+template <class C, int kRows, bool kStarts, class T, class P>
+void combine_elements(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead) {
   using Vector = WideVector<T>;
   constexpr std::int64_t kWidth = Lanes<C, T>::kWidth;
   std::int64_t i = 0;
@@ -31,6 +36,18 @@ void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std:
   }
 }
 
+// acc[i] takes rows[0][i], rows[1][i], … in turn, from what it holds on or, where it starts, from nothing.
+// What will be wanted next lies `ahead` elements further.
+template <class C, int kRows, bool kStarts = false, class T, class P>
+void combine(T* __restrict acc, const P (&rows)[kRows], std::int64_t count, std::int64_t ahead = 0) {
+  if constexpr (kAddsItself<P, C, T>) {
+    static_assert(!kStarts);
+    P::template add<C>(acc, rows, count, ahead);
+  } else {
+    combine_elements<C, kRows, kStarts>(acc, rows, count, ahead);
+  }
+}
+
 template <class C, class T, class P>
 void combine(T* __restrict acc, P from, std::int64_t count) {
   const P rows[] = {from};
@@ -44,14 +61,17 @@ template <class C, class T, class Source>
 class ColumnBlock {
  public:
   static constexpr int kBuffers = 4;
+  // In memory, in any order.
+  static constexpr bool kHasElements =
+      Source::kInPlace && !kAddsItself<decltype(std::declval<const Source&>().row(0, nullptr)), C, T>;
   static constexpr int kNodes = 6;  // results pending in the tree over 32 lanes
   static constexpr std::int64_t kStrip = 256, kFewRows = 512;
   // What `fold` needs for `width` outputs, in accumulators.
   static constexpr std::int64_t memory_of(std::int64_t width) {
     const std::int64_t nodes = kNodes * width;
-    return Source::kInPlace ? std::max(nodes, width + (kReductionLanes / 2 + 1) * kStrip) : nodes;
+    return kHasElements ? std::max(nodes, width + (kReductionLanes / 2 + 1) * kStrip) : nodes;
   }
-  // `memory` holds memory_of(width) accumulators, `buffers` kBuffers * width.
+  // `memory` holds memory_of(width) accumulators, `buffers` kBuffers * width, where rows need any.
   ColumnBlock(const Source& source, std::int64_t count, std::int64_t width, T* memory, T* buffers)
       : source_(source),
         count_(count),
@@ -64,7 +84,7 @@ class ColumnBlock {
     if constexpr (kAnyOrder<T>) {
       fold_lane(0, 1, memory_);
     } else if (goes_by_strips()) {
-      if constexpr (Source::kInPlace)
+      if constexpr (kHasElements)
         for (std::int64_t column = 0; column < width_; column += kStrip) fold_strip(column);
     } else {
       fold_node(0, 1, memory_, memory_ + width_);
@@ -74,9 +94,7 @@ class ColumnBlock {
 
  private:
   // Fewer rows have leaves, more of them take as long either way.
-  bool goes_by_strips() const {
-    return Source::kInPlace && count_ > 2 * kReductionLanes && count_ <= kFewRows;
-  }
+  bool goes_by_strips() const { return kHasElements && count_ > 2 * kReductionLanes && count_ <= kFewRows; }
 
   // Lanes that are folded together while they are in registers, `step` apart; how many rows each has at most.
   template <int kTheStep, int kTheLanes, int kTheRows>
@@ -96,7 +114,7 @@ class ColumnBlock {
 
   // The lanes congruent to `lane` modulo `step`, folded as the fixed order does it.
   void fold_node(std::int64_t lane, int step, T* to, T* scratch) {
-    if constexpr (Source::kInPlace) {
+    if constexpr (kHasElements) {
       if (step == leaf_step_) {
         return with_leaf(count_, [&](auto shape) { fold_leaf(shape, lane, to); });
       }
@@ -196,7 +214,9 @@ class ColumnBlock {
     }
     for (; r < count_; r += step) combine<C>(to, row(r, 0), width_);
   }
-  auto row(std::int64_t r, int k) const { return source_.row(r, buffers_ + k * width_); }
+  auto row(std::int64_t r, int k) const {
+    return source_.row(r, Source::kInPlace ? nullptr : buffers_ + k * width_);
+  }
 
   const Source& source_;
   std::int64_t count_;

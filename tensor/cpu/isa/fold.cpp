@@ -175,7 +175,8 @@ template <class P>
 struct TileInPlace {
   static constexpr bool kInPlace = true;
   const TilePlaces& places;
-  P row(std::int64_t r, void*) const { return pointer_at<P>(places.row(r)); }
+  const std::byte* centers;  // the first output's center, where there are any
+  P row(std::int64_t r, void*) const { return pointer_at<P>(places.row(r), centers); }
   std::int64_t ahead(std::int64_t r, std::int64_t s) const { return places.offset(s) - places.offset(r); }
 };
 
@@ -251,7 +252,7 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   using Loaded = ColumnBlock<C, T, LoadedTile<T>>;
   alignas(64) T memory[std::max(InPlace::memory_of(kMaxColumnTile), kReductionLanes * kFlatWidth)];
   alignas(64) T buffers[Loaded::kBuffers * kMaxColumnTile];
-  const bool in_place = job.direct && stride == 1;
+  const bool in_place = (job.direct || kHasCenters<P>) && stride == 1;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles % job.blocks;
@@ -261,17 +262,16 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::byte* input = job.input + (Cursor(outer, row).offset() + column * stride) * job.element_size;
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
-    const FoldDims& reduced = job.reduced;
-    if (in_place && is_flat<C, T>(reduced, count, width)) {
+    if (in_place && !kHasCenters<P> && is_flat<C, T>(job.reduced, count, width)) {
       fold_flat<C>(pointer_at<P>(input) + first * width, count, width, memory);
     } else {
       const TilePlaces places(job, input, first, count);
+      const std::byte* centers =
+          job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
       if (in_place) {
-        const TileInPlace<P> tile{places};
+        const TileInPlace<P> tile{places, centers};
         InPlace(tile, count, width, memory, buffers).fold();
       } else {
-        const std::byte* centers =
-            job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
         const LoadedTile<T> tile{places, job, stride, width, count, centers};
         Loaded(tile, count, width, memory, buffers).fold();
       }
@@ -371,6 +371,20 @@ void add_mapped_sums(FoldKernel (&kernels)[kDTypeCount]) {
   kernels[static_cast<int>(DType::F64)] = kernel<SumOf, double, Mapped<M, double>>();
 }
 
+// Of rows each chunk is loaded with its one center, of columns each element with its own.
+template <class M>
+void add_centered_sums(FoldKernel (&kernels)[kDTypeCount]) {
+  const auto add = [&]<class In>(DType dtype, In) {
+    using T = AccumulatorOf<In>;
+    kernels[static_cast<int>(dtype)] = {&fold_rows<SumOf, T, const T*, T>,
+                                        &fold_columns<SumOf, T, Centered<M, In>, T>, &fold_blocks<SumOf, T>};
+  };
+  add(DType::F16, Half());
+  add(DType::BF16, BFloat16());
+  add(DType::F32, float());
+  add(DType::F64, double());
+}
+
 FoldKernels build() {
   FoldKernels kernels{};
   const auto of = [&](Combine combine) -> auto& { return kernels.fold[static_cast<int>(combine)]; };
@@ -382,6 +396,7 @@ FoldKernels build() {
   add_mapped_sums<Square>(sums(Map::Square));
   add_mapped_sums<Abs>(sums(Map::Abs));
   add_mapped_sums<NanToZero>(sums(Map::NanToZero));
+  add_centered_sums<CenteredSquare>(kernels.centered_square_sum);
   const auto loads = [&](Map map) -> auto& { return kernels.load[static_cast<int>(map)]; };
   add_identity_loads(loads(Map::Identity));
   add_kept_loads(kernels.kept);

@@ -75,11 +75,38 @@ template <class T, class M, class In>
   return M::apply(load_some<T>(p.from, count, T{}), WideVector<T>{});
 }
 
+// Likewise, each element with the center of its column.
+template <class M, class In>
+struct Centered {
+  using T = AccumulatorOf<In>;
+  const In* from;
+  const T* centers;
+  T operator[](std::int64_t i) const { return M::apply(T(widen(from[i])), centers[i]); }
+};
+template <class M, class In>
+Centered<M, In> operator+(Centered<M, In> p, std::int64_t n) {
+  return {p.from + n, p.centers + n};
+}
+template <class M, class In>
+const void* address(Centered<M, In> p) {
+  return p.from;
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_wide(Centered<M, In> p) {
+  return M::apply(load_wide<T>(p.from), load_vector<WideVector<T>>(p.centers));
+}
+template <class P>
+inline constexpr bool kHasCenters = false;
+template <class M, class In>
+inline constexpr bool kHasCenters<Centered<M, In>> = true;
+
 // A pointer to elements, whether they are mapped or not.
 template <class P>
-P pointer_at(const std::byte* from) {
+P pointer_at(const std::byte* from, [[maybe_unused]] const std::byte* centers = nullptr) {
   if constexpr (std::is_pointer_v<P>)
     return reinterpret_cast<P>(from);
+  else if constexpr (kHasCenters<P>)
+    return {reinterpret_cast<decltype(P::from)>(from), reinterpret_cast<decltype(P::centers)>(centers)};
   else
     return {reinterpret_cast<decltype(P::from)>(from)};
 }

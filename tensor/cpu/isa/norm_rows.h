@@ -5,6 +5,7 @@
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/row_memory.h"
 #include "tensor/cpu/isa/row_stats.h"
+#include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -148,72 +149,113 @@ void fold_lanes(const NormLanesJob& job, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// Row r of a tile: gradient * xhat of its columns, then their gradient.
-template <class E>
-class NormTile {
- public:
-  static constexpr bool kInPlace = false;
-  using A = AccumulatorOf<E>;
-  NormTile(const NormColumnsJob& job, std::int64_t first, std::int64_t column, std::int64_t width)
-      : job_(job), first_(first), column_(column), width_(width) {}
-
-  const A* row(std::int64_t r, A* __restrict buffer) const {
-    const std::int64_t row = first_ + r;
-    const E* __restrict g = reinterpret_cast<const E*>(job_.gradient) + row * job_.size + column_;
-    const E* __restrict x = reinterpret_cast<const E*>(job_.x) + row * job_.size + column_;
-    prefetch(g);
-    prefetch(x);
-    if (job_.statistics_of_columns) return by_columns(g, x, buffer);
-    const A mean = job_.mean ? reinterpret_cast<const A*>(job_.mean)[row] : A(0);
-    const A rstd = reinterpret_cast<const A*>(job_.rstd)[row];
-    for (std::int64_t i = 0; i < width_; ++i) {
-      const A gradient = widen(g[i]);
-      buffer[i] = gradient * ((widen(x[i]) - mean) * rstd);
-      buffer[width_ + i] = gradient;
-    }
-    return buffer;
+// The statistics that a row has, and those that its columns have.
+template <class A>
+struct OfRow {
+  A mean, rstd;
+  template <class V>
+  V xhat(V x, std::int64_t) const {
+    return (x - mean) * rstd;
   }
-  std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
-
- private:
-  // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
-  void prefetch(const E* row) const {
-    constexpr std::int64_t kRows = 4 * kReductionLanes, kLine = 64 / static_cast<std::int64_t>(sizeof(E));
-    for (std::int64_t i = 0; i < width_; i += kLine) cpu::prefetch(row + kRows * job_.size + i);
+};
+template <class A>
+struct OfColumns {
+  const A *mean, *rstd;
+  template <class V>
+  V xhat(V x, std::int64_t i) const {
+    return (x - load_vector<V>(mean + i)) * load_vector<V>(rstd + i);
   }
-  const A* by_columns(const E* __restrict g, const E* __restrict x, A* __restrict buffer) const {
-    const A* __restrict mean = reinterpret_cast<const A*>(job_.mean) + column_;
-    const A* __restrict rstd = reinterpret_cast<const A*>(job_.rstd) + column_;
-    for (std::int64_t i = 0; i < width_; ++i) {
-      const A gradient = widen(g[i]);
-      buffer[i] = gradient * ((widen(x[i]) - mean[i]) * rstd[i]);
-      buffer[width_ + i] = gradient;
-    }
-    return buffer;
-  }
-  const NormColumnsJob& job_;
-  std::int64_t first_, column_, width_;
 };
 
-template <class E>
-void norm_columns(const NormColumnsJob& job, std::int64_t begin, std::int64_t end) {
+// A row of a tile: gradient * xhat of each column, and then the gradient of each.
+template <class E, class Statistics>
+struct NormRow {
+  using A = AccumulatorOf<E>;
+  const E *g, *x;
+  Statistics statistics;
+
+  template <class C, int kRows>
+  static void add(A* __restrict acc, const NormRow (&rows)[kRows], std::int64_t count, std::int64_t ahead) {
+    const std::int64_t width = count / 2;
+    A* __restrict products = acc;
+    A* __restrict gradients = acc + width;
+    std::int64_t i = 0;
+    for (; i + kWidth<A> <= width; i += kWidth<A>) {
+      auto product = load_wide<A>(products + i), gradient = load_wide<A>(gradients + i);
+#pragma GCC unroll 4
+      for (const NormRow& row : rows) {
+        cpu::prefetch(row.g + i + ahead);
+        cpu::prefetch(row.x + i + ahead);
+        const auto g = load_wide<A>(row.g + i);
+        product = C::apply(product, g * row.statistics.xhat(load_wide<A>(row.x + i), i));
+        gradient = C::apply(gradient, g);
+      }
+      store(products + i, product);
+      store(gradients + i, gradient);
+    }
+    for (; i < width; ++i) {
+      for (const NormRow& row : rows) {
+        const A g = widen(row.g[i]);
+        products[i] = C::apply(products[i], g * row.statistics.xhat(A(widen(row.x[i])), i));
+        gradients[i] = C::apply(gradients[i], g);
+      }
+    }
+  }
+};
+
+template <class E, class Statistics>
+class NormTile {
+ public:
+  static constexpr bool kInPlace = true;
+  using A = AccumulatorOf<E>;
+  NormTile(const NormColumnsJob& job, std::int64_t first, std::int64_t column)
+      : job_(job), first_(first), column_(column) {}
+
+  NormRow<E, Statistics> row(std::int64_t r, A*) const {
+    const std::int64_t at = (first_ + r) * job_.size + column_;
+    return {reinterpret_cast<const E*>(job_.gradient) + at, reinterpret_cast<const E*>(job_.x) + at,
+            statistics(r)};
+  }
+  std::int64_t ahead(std::int64_t r, std::int64_t s) const { return (s - r) * job_.size; }
+
+ private:
+  Statistics statistics(std::int64_t r) const {
+    const A* mean = reinterpret_cast<const A*>(job_.mean);
+    const A* rstd = reinterpret_cast<const A*>(job_.rstd);
+    if constexpr (std::is_same_v<Statistics, OfColumns<A>>)
+      return {mean + column_, rstd + column_};
+    else
+      return {mean != nullptr ? mean[first_ + r] : A(0), rstd[first_ + r]};
+  }
+  const NormColumnsJob& job_;
+  std::int64_t first_, column_;
+};
+
+template <class E, class Statistics>
+void norm_columns_by(const NormColumnsJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
   const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
   A* results = reinterpret_cast<A*>(job.results);
-  using Block = ColumnBlock<SumOf, A, NormTile<E>>;
+  using Block = ColumnBlock<SumOf, A, NormTile<E, Statistics>>;
   alignas(64) A memory[Block::memory_of(2 * kNormColumnTile)];
-  alignas(64) A buffers[Block::kBuffers * 2 * kNormColumnTile];
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles;
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t width = std::min(job.tile, job.size - column);
-    const NormTile<E> tile(job, first, column, width);
-    Block(tile, std::min(kReductionBlock, job.rows - first), 2 * width, memory, buffers).fold();
+    const NormTile<E, Statistics> tile(job, first, column);
+    Block(tile, std::min(kReductionBlock, job.rows - first), 2 * width, memory, nullptr).fold();
     for (std::int64_t half = 0; half < 2; ++half)
       for (std::int64_t i = 0; i < width; ++i)
         results[(half * job.size + column + i) * job.blocks + block] = memory[half * width + i];
   }
+}
+
+template <class E>
+void norm_columns(const NormColumnsJob& job, std::int64_t begin, std::int64_t end) {
+  using A = AccumulatorOf<E>;
+  return job.statistics_of_columns ? norm_columns_by<E, OfColumns<A>>(job, begin, end)
+                                   : norm_columns_by<E, OfRow<A>>(job, begin, end);
 }
 
 }  // namespace kiln::cpu::KILN_ISA
