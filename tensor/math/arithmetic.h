@@ -154,7 +154,7 @@ KILN_MATH T divide(T a, T b, double mode, unsigned& bad) {
 // code, and of a choice between numbers longer code where masks are as wide as the elements.
 template <class T>
 KILN_MATH bool is_one_nonzero(T a, T b) {
-  if constexpr (std::is_same_v<T, Int32>)
+  if constexpr (!kIsFloating<T> && sizeof(T) == sizeof(Int32))
     return ((a != T(0) ? 1 : 0) ^ (b != T(0) ? 1 : 0)) != 0;
   else
     return (a != T(0)) != (b != T(0));

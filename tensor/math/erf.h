@@ -120,11 +120,13 @@ KILN_MATH float gelu(float x) {
   const float q =
       horner(a, -0x1.26aedcp0F, -0x1.d63a7p-2F, -0x1.adf126p-5F, 0x1.cb4e16p-8F, -0x1.a3a7aap-15F,
              -0x1.0bac06p-12F, 0x1.219c08p-14F, -0x1.4168acp-17F, 0x1.7deffep-21F, -0x1.7bc73ep-26F);
-  const float shifted = fma(a, q, Format<float>::kMagic);
-  const float r = fma(a, q, Format<float>::kMagic - shifted);
+  constexpr float kHalved = Format<float>::kMagic - 1.0F;  // the power is half as large
+  const float shifted = fma(a, q, kHalved);
+  const float r = fma(a, q, kHalved - shifted);
   const float tail = scale_normal(fma(r, exp2_tail(r), 1.0F), to_bits(shifted));
-  const float positive = x > 0.0F ? x : x * 0.0F;
-  const float inside = fma(-0.5F * a, tail, positive);
+  // x or 0 of its sign: in range one instruction, beyond it the product is nan for -inf.
+  const float positive = kInRange ? (x < -0.0F ? -0.0F : x) : (x > 0.0F ? x : x * 0.0F);
+  const float inside = fma(-a, tail, positive);
   return kInRange || abs(x) <= kGeluRange ? inside : positive;
 }
 // x (1 + tanh(t)) / 2 = x / (1 + e^-2t), t = sqrt(2/pi) (x + 0.044715 x^3).
