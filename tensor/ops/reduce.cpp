@@ -339,6 +339,7 @@ std::optional<cpu::Combine> combine_of(const Op& op) {
 }
 
 DType combined_dtype(DType x, DType result) {
+  if (x == DType::Bool && result == DType::I64) return x;
   if (category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x))) return result;
   return x == DType::F64 ? result : x;
 }

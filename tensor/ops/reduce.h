@@ -12,8 +12,8 @@ namespace kiln {
 // for other ops.
 std::optional<cpu::Combine> combine_of(const Op& op);
 
-// What elements become before they are combined: `dtype=` converts them first, but for halves and integers
-// whose accumulator holds the result.
+// What elements become before they are combined: `dtype=` converts them first, but for halves, integers and
+// bools whose accumulator holds the result.
 DType combined_dtype(DType x, DType result);
 
 // The dtype of sums, products and scans: bools and integers become i64 unless `dtype=` asks otherwise.

@@ -53,6 +53,12 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 
+// Asks for the lines of a run.
+void prefetch_run(const std::byte* from, std::int64_t bytes) {
+  constexpr std::int64_t kLine = 64;
+  for (std::int64_t at = 0; at < bytes; at += kLine) cpu::prefetch(from + at);
+}
+
 // The lanes of elements [first, first + count) of the sequence at `base`, one block.
 template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
@@ -70,11 +76,15 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
     }
     return;
   }
+  // Wide elements take as long to be read as to be combined, in which time nothing is read.
+  const bool asks = stride == 1 && job.element_size == 8;
   alignas(64) T chunk[kChunk];
   while (count > 0) {
     const std::int64_t size = std::min(count, kChunk);
     for (std::int64_t filled = 0; filled < size;) {
       const std::int64_t run = std::min(cursor.run(), size - filled);
+      if (asks)
+        prefetch_run(base + (cursor.offset() + 2 * kChunk) * job.element_size, run * job.element_size);
       job.load(base + cursor.offset() * job.element_size, stride, run, center, 0,
                reinterpret_cast<std::byte*>(chunk + filled));
       cursor.advance(run);
@@ -198,10 +208,8 @@ struct LoadedTile {
  private:
   // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
   void prefetch_after(std::int64_t r) const {
-    constexpr std::int64_t kRows = 4 * kReductionLanes, kLine = 64;
-    if (stride != 1 || r + kRows >= count) return;
-    const std::byte* const from = places.row(r + kRows);
-    for (std::int64_t at = 0; at < width * job.element_size; at += kLine) cpu::prefetch(from + at);
+    constexpr std::int64_t kRows = 4 * kReductionLanes;
+    if (stride == 1 && r + kRows < count) prefetch_run(places.row(r + kRows), width * job.element_size);
   }
 };
 
@@ -338,7 +346,7 @@ void add_float_loads(LoadFn (&loads)[kDTypeCount]) {
 }
 void add_identity_loads(LoadFn (&loads)[kDTypeCount]) {
   add_float_loads<Identity>(loads);
-  loads[static_cast<int>(DType::Bool)] = &load<Identity, bool>;
+  loads[static_cast<int>(DType::Bool)] = &load<Identity, std::uint8_t>;  // GCC makes no vector code of bools
   loads[static_cast<int>(DType::U8)] = &load<Identity, std::uint8_t>;
   loads[static_cast<int>(DType::I8)] = &load<Identity, std::int8_t>;
   loads[static_cast<int>(DType::I16)] = &load<Identity, std::int16_t>;
@@ -355,7 +363,7 @@ void add_kept_loads(LoadFn (&loads)[kDTypeCount]) {
 }
 template <class Out>
 void add_nonzero_loads(LoadFn (&loads)[kDTypeCount]) {
-  const LoadFn all[kDTypeCount] = {&load_nonzero<Out, bool>,         &load_nonzero<Out, std::uint8_t>,
+  const LoadFn all[kDTypeCount] = {&load_nonzero<Out, std::uint8_t>, &load_nonzero<Out, std::uint8_t>,
                                    &load_nonzero<Out, std::int8_t>,  &load_nonzero<Out, std::int16_t>,
                                    &load_nonzero<Out, std::int32_t>, &load_nonzero<Out, std::int64_t>,
                                    &load_nonzero<Out, Half>,         &load_nonzero<Out, BFloat16>,
