@@ -159,10 +159,10 @@ class HalfKernel {
     alignas(64) math::UInt32 copy[kStep / 2];
     math::UInt32 outside = 0;
     for (std::int64_t i = 0; i < count / 2; ++i) {
-      copy[i] = words[i];
+      const math::UInt32 word = words[i];
+      copy[i] = word;
       if constexpr (Op::kHasRange) {
-        const bool inside =
-            Op::in_range(low_half(words[i]), params_) & Op::in_range(high_half(words[i]), params_);
+        const bool inside = Op::in_range(low_half(word), params_) & Op::in_range(high_half(word), params_);
         outside |= inside ? 0U : 1U;
       }
     }
