@@ -167,7 +167,13 @@ class HalfKernel {
       }
     }
     if (count != kStep || outside != 0) return word_loop<false, Known::Nothing>(copy, count / 2, results);
-    return word_loop<true, Op::kHasRange ? Known::Numbers : Known::Nothing>(copy, kStep / 2, results);
+    constexpr std::int64_t kPiece = kMixed<float> / 2;
+    static_assert(kStep / 2 % kPiece == 0);
+    unsigned bad = 0;
+#pragma GCC unroll 1
+    for (std::int64_t i = 0; i < kStep / 2; i += kPiece)
+      bad |= word_loop<true, Op::kHasRange ? Known::Numbers : Known::Nothing>(copy + i, kPiece, results + i);
+    return bad;
   }
   template <bool kInRange, Known kKnown>
   [[gnu::always_inline]] unsigned word_loop(const math::UInt32* words, std::int64_t count,
