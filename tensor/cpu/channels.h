@@ -26,9 +26,9 @@ void each_run(const ChannelBlock& block, bool streaming, const F& f) {
   parallel_for(block.outer, std::max<std::int64_t>(1, 32768 / work),
                [&](std::int64_t begin, std::int64_t end) {
                  if (along) {
-                   Run rows = run;
-                   rows.rows = end - begin;
-                   return f(rows, begin * block.channels, std::int64_t{0}, std::int64_t{0});
+                   Run several = run;
+                   several.rows = end - begin;
+                   return f(several, begin * block.channels, std::int64_t{0}, std::int64_t{0});
                  }
                  for (std::int64_t n = begin; n < end; ++n) {
                    const std::int64_t from = (n * block.channels + block.first) * block.inner;

@@ -124,7 +124,7 @@ KILN_MATH float gelu(float x) {
   const float shifted = fma(a, q, kHalved);
   const float r = fma(a, q, kHalved - shifted);
   const float tail = scale_normal(fma(r, exp2_tail(r), 1.0F), to_bits(shifted));
-  // x or 0 of its sign: in range one instruction, beyond it the product is nan for -inf.
+  // x or 0 of its sign: in range without the product, which is nan for -inf.
   const float positive = kInRange ? (x < -0.0F ? -0.0F : x) : (x > 0.0F ? x : x * 0.0F);
   const float inside = fma(-a, tail, positive);
   return kInRange || abs(x) <= kGeluRange ? inside : positive;

@@ -185,8 +185,7 @@ TEST_CASE("every f16 is multiplied exactly", "[half_product]") {
   CHECK(product.values == numbers.values);
 }
 
-// ---- What tiles and vectors of pairs read and write
-// ----------------------------------------------------------
+// ---- What tiles and vectors of pairs read and write ----
 
 namespace {
 
