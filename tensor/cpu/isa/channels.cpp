@@ -25,8 +25,7 @@ struct Piece {
 // for, in shorter chunks.
 template <class T, int kCount, class Make>
 void each_piece(const Run& run, const T* const (&from)[kCount], T* to, const Make& make) {
-  constexpr std::int64_t kSize = static_cast<std::int64_t>(sizeof(T));
-  constexpr std::int64_t kChunk = (kCount == 1 ? 4096 : 1024) / kSize, kLine = 64 / kSize;
+  constexpr std::int64_t kChunk = (kCount == 1 ? 4096 : 1024) / static_cast<std::int64_t>(sizeof(T));
   const auto directly = [&](auto step) {
     for (std::int64_t at = 0; at < run.rows * run.count; at += run.count)
       make(Piece{at, 0, run.count}, to + at, step);
@@ -39,9 +38,7 @@ void each_piece(const Run& run, const T* const (&from)[kCount], T* to, const Mak
       for (std::int64_t i = 0; i < run.count; i += kChunk) {
         const std::int64_t first = row * run.count + i, count = std::min(kChunk, run.count - i);
         if constexpr (kCount > 1)
-          for (const T* each : from)
-            for (std::int64_t k = first; k < first + rows * count; k += kLine)
-              prefetch(each + k + 2 * kChunk);
+          for (const T* each : from) prefetch_run(each + first + 2 * kChunk, rows * count);
         for (std::int64_t k = 0; k < rows * count; k += count)
           make(Piece{first + k, i * step, count}, static_cast<T*>(chunk + k), step);
         stream_store(to + first, chunk, rows * count);

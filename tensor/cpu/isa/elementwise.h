@@ -40,8 +40,7 @@ template <class S>
 constexpr std::int64_t kBlock = sizeof(S) < 4 ? 1024 : 256;
 template <class S>
 void prefetch_ahead(const S* block, std::int64_t n) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(S));
-  for (std::int64_t i = 0; i < n; i += kLine) cpu::prefetch(block + 2 * kBlock<S> + i);
+  cpu::prefetch_run(block + 2 * kBlock<S>, n);
 }
 
 // Functions of many steps, between which the processor does not see the next loads by itself. Short ones it

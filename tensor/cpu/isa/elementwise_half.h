@@ -122,9 +122,7 @@ class HalfKernel {
     each<kOperands>([&](auto at) {
       constexpr int kAt = decltype(at)::value;
       if constexpr (kRead<kAt> == Read::Halves) {
-        const S* const halves = static_cast<const S*>(sources[kAt]);
-        constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(S));
-        for (std::int64_t i = 0; i < count; i += kLine) cpu::prefetch(halves + 2 * kBlock<S> + i);
+        prefetch_ahead(static_cast<const S*>(sources[kAt]), count);
       }
     });
   }

@@ -53,12 +53,6 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 
-// Asks for the lines of a run.
-void prefetch_run(const std::byte* from, std::int64_t bytes) {
-  constexpr std::int64_t kLine = 64;
-  for (std::int64_t at = 0; at < bytes; at += kLine) cpu::prefetch(from + at);
-}
-
 // The lanes of elements [first, first + count) of the sequence at `base`, one block.
 template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
@@ -84,7 +78,7 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
     for (std::int64_t filled = 0; filled < size;) {
       const std::int64_t run = std::min(cursor.run(), size - filled);
       if (asks)
-        prefetch_run(base + (cursor.offset() + 2 * kChunk) * job.element_size, run * job.element_size);
+        cpu::prefetch_run(base + (cursor.offset() + 2 * kChunk) * job.element_size, run * job.element_size);
       job.load(base + cursor.offset() * job.element_size, stride, run, center, 0,
                reinterpret_cast<std::byte*>(chunk + filled));
       cursor.advance(run);
@@ -209,7 +203,7 @@ struct LoadedTile {
   // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
   void prefetch_after(std::int64_t r) const {
     constexpr std::int64_t kRows = 4 * kReductionLanes;
-    if (stride == 1 && r + kRows < count) prefetch_run(places.row(r + kRows), width * job.element_size);
+    if (stride == 1 && r + kRows < count) cpu::prefetch_run(places.row(r + kRows), width * job.element_size);
   }
 };
 
