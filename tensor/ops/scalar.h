@@ -26,7 +26,9 @@ inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more
 inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
 inline constexpr unsigned kPlainAtZero = 1U
                                          << 27;  // where its first attribute is 0, the body is a shorter one
-inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero;
+inline constexpr unsigned kMovesSigns = 1U << 26;  // all else of a float stays as it is
+inline constexpr unsigned kRowFlags =
+    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero | kMovesSigns;
 
 namespace scalar {
 
@@ -72,6 +74,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kHasRange = has_range(#guard);                              \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");          \
     static constexpr bool kPlainAtZero = has_flag(#flags, "kPlainAtZero");            \
+    static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");              \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \
       return guard;                                                                   \
@@ -90,6 +93,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = has_range(#guard);                                                    \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");                                \
+    static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");                                    \
     template <class T>                                                                                      \
     KILN_MATH bool in_range([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] const Params& p) { \
       return guard;                                                                                         \
@@ -106,6 +110,7 @@ inline constexpr int kNoMask = -1;
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = false;                                                                \
+    static constexpr bool kMovesSigns = false;                                                              \
     static constexpr int kMask = mask;                                                                      \
     template <class A, class B, class C>                                                                    \
     KILN_MATH auto apply(A a, B b, C c, [[maybe_unused]] const Params& p, [[maybe_unused]] unsigned& bad) { \
