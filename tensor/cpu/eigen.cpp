@@ -1,6 +1,7 @@
 // Eigenvalues of symmetric matrices: tridiagonal by reflections, then by divide and conquer.
 #include <algorithm>
 
+#include "tensor/cpu/divide_conquer.h"
 #include "tensor/cpu/factor.h"
 #include "tensor/cpu/lapack.h"
 #include "tensor/cpu/reflectors.h"
@@ -50,7 +51,7 @@ class SmallEigen {
   int* integers_ = nullptr;
 };
 
-// With vectors. The library finds those of the tridiagonal matrix, which threads then reflect back.
+// With vectors: those of the tridiagonal matrix, which threads then reflect back.
 template <class T>
 class BlockedEigen {
  public:
@@ -58,7 +59,7 @@ class BlockedEigen {
       : n_(n),
         order_(round_to_block(n)),
         ld_(spread_rows<T>(order_)),
-        ldz_(static_cast<int>(spread_rows<T>(order_ + kBlockStep))),
+        ldz_(spread_rows<T>(order_ + kBlockStep)),
         a_(memory.take<T>(order_ * ld_)),
         v_(memory.take<T>(order_ * ld_)),
         w_(memory.take<T>(kPanel * ld_)),
@@ -66,15 +67,8 @@ class BlockedEigen {
         values_(memory.take<T>(n)),
         beside_(memory.take<T>(n)),
         tau_(memory.take<T>(n)),
-        reflectors_(n, memory) {
-    T best = 0;
-    int best_integers = 0;
-    Lapack<T>::get().stedc('I', n, values_, beside_, z_, ldz_, &best, -1, &best_integers, -1);
-    size_ = workspace_size(best);
-    integers_size_ = best_integers;
-    work_ = memory.take<T>(size_);
-    integers_ = memory.take<int>(integers_size_);
-  }
+        reflectors_(n, memory),
+        tridiagonal_(n, memory) {}
 
   // The lower triangle.
   int factorize(const MatrixView<T>& from) {
@@ -85,8 +79,7 @@ class BlockedEigen {
     mirror();
     reduce();
     std::fill_n(z_, room(), T(0));
-    const int info = Lapack<T>::get().stedc('I', n_, values_, beside_, vectors(), ldz_, work_, size_,
-                                            integers_, integers_size_);
+    const int info = tridiagonal_.solve(values_, beside_, {vectors(), ldz_}, {z_, ldz_}, {a_, ld_});
     scale_by_power(values_, n_, -exponent);
     if (info == 0) reflect();
     return info;
@@ -154,17 +147,15 @@ class BlockedEigen {
 
   int n_, order_;
   std::ptrdiff_t ld_;
-  int ldz_;
-  int size_ = 0, integers_size_ = 0;
+  std::ptrdiff_t ldz_;
   T *a_, *v_, *w_, *z_, *values_, *beside_, *tau_;
-  T* work_ = nullptr;
-  int* integers_ = nullptr;
   Reflectors<T> reflectors_;
+  DivideAndConquer<T> tridiagonal_;
 };
 
 template <class T, class F>
 void with_eigen(int n, bool vectors, const F& f) {
-  constexpr int kSmall = 32;
+  constexpr int kSmall = 12;  // fewer rows have less to gain from vectors
   vectors&& n >= kSmall ? f.template operator()<BlockedEigen<T>>() : f.template operator()<SmallEigen<T>>();
 }
 

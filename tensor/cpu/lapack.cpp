@@ -33,7 +33,6 @@ Lapack<T>::Lapack(void* library) {
   find(geqrf_, "geqrf");
   find(orgqr_, "orgqr");
   find(gesdd_, "gesdd");
-  find(stedc_, "stedc");
   find(gebrd_, "gebrd");
   find(bdsdc_, "bdsdc");
   find(syevd_, "syevd");
@@ -86,14 +85,6 @@ int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu,
                      int size, int* integers) const {
   int info = 0;
   gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::stedc(char job, int n, T* values, T* beside, T* z, int ldz, T* work, int size, int* integers,
-                     int integers_size) const {
-  int info = 0;
-  stedc_(&job, &n, values, beside, z, &ldz, work, &size, integers, &integers_size, &info, 1);
   return info;
 }
 

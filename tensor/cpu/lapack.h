@@ -26,8 +26,6 @@ class Lapack {
   int orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int size) const;
   int gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work, int size,
             int* integers) const;
-  int stedc(char job, int n, T* values, T* beside, T* z, int ldz, T* work, int size, int* integers,
-            int integers_size) const;
   int gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work, int size) const;
   // With vectors. `work` has 3 n n + 4 n elements, `integers` 8 n.
   int bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
@@ -50,7 +48,6 @@ class Lapack {
   void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
   void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);
   void (*gesdd_)(Letter, Int, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, int*, int*, Length);
-  void (*stedc_)(Letter, Int, T*, T*, T*, Int, T*, Int, int*, Int, int*, Length);
   void (*gebrd_)(Int, Int, T*, Int, T*, T*, T*, T*, T*, Int, int*);
   void (*bdsdc_)(Letter, Letter, Int, T*, T*, T*, Int, T*, Int, T*, int*, T*, int*, int*, Length, Length);
   void (*syevd_)(Letter, Letter, Int, T*, Int, T*, T*, Int, int*, Int, int*, Length, Length);

@@ -11,7 +11,7 @@ using namespace kiln::test;
 
 namespace {
 
-constexpr Dim kBorders[] = {31, 32, 33, 34, 48, 49, 63, 64, 65, 66, 97};
+constexpr Dim kBorders[] = {11, 12, 13, 16, 17, 31, 32, 33, 34, 48, 49, 63, 64, 65, 66, 97};
 const DType kReal[] = {DType::F32, DType::F64};
 
 Matrix scaled_columns(Matrix x, const Nd& by) {
@@ -131,6 +131,44 @@ TEST_CASE("values that are repeated, graded, zero or extreme", "[factor][spectra
       check(linalg::symmetric(noise({n, n}, dtype)) * (1 / far));
     }
   }
+}
+
+// Matrices on which halves are hard to join: values that agree to all digits or nearly, shares of very
+// different size, borders that are nearly zero.
+TEST_CASE("eigenvectors of tridiagonal matrices with close values and weak borders", "[factor][spectral]") {
+  const auto wilkinson = [](Dim i) { return std::abs(static_cast<double>(i % 21) - 10) / 10; };
+  const auto sign = [](Dim i) { return i % 3 == 0 ? -1.0 : 1.0; };
+  const auto power = [](double base, Dim i) { return std::pow(base, static_cast<double>(i)); };
+  using Elements = std::function<double(Dim)>;
+  const std::pair<Elements, Elements> kinds[] = {
+      {wilkinson, [](Dim i) { return i % 21 == 20 ? 1e-8 : 0.1; }},
+      {wilkinson, [](Dim i) { return i % 21 == 20 ? 1e-14 : 0.1; }},
+      {[](Dim) { return 0.0; }, sign},
+      {[](Dim) { return 2.0; }, [](Dim) { return -1.0; }},
+      {[](Dim i) { return i % 2 == 0 ? 1.0 : -1.0; }, [](Dim) { return 1e-4; }},
+      {[](Dim) { return 1.0; }, [&](Dim i) { return power(0.1, i % 17); }},
+      {[&](Dim i) { return power(0.8, i); }, [&](Dim i) { return sign(i) * power(0.8, i) / 2; }},
+      {[&](Dim i) { return power(1.3, i % 40 - 39); }, [&](Dim i) { return power(1.3, i % 40 - 39); }},
+      {[](Dim i) { return static_cast<double>(i * i % 7) / 7; },
+       [](Dim i) { return i % 5 == 0 ? 0.0 : 1e-6; }},
+      {[](Dim i) { return static_cast<double>(i); }, [](Dim) { return 1.0; }},
+  };
+  every_isa([&] {
+    for (const DType dtype : kReal) {
+      for (const Dim n : {12, 45, 84, 130}) {
+        for (const auto& [diagonal, beside] : kinds) {
+          CAPTURE(name(dtype), n, diagonal(3), beside(3));
+          check_eigh(tensor_of(build({n, n},
+                                     [&](const Dims& at) {
+                                       if (at[0] == at[1]) return diagonal(at[0]);
+                                       return std::abs(at[0] - at[1]) == 1 ? beside(std::min(at[0], at[1]))
+                                                                           : 0.0;
+                                     }),
+                               dtype));
+        }
+      }
+    }
+  });
 }
 
 TEST_CASE("what is not finite in one matrix of a batch does not touch the others", "[factor][spectral]") {

@@ -142,27 +142,6 @@ void substitute_upper(const MatrixView<T>& t, T* x, std::ptrdiff_t ldx, int orde
 
 // ---- A panel ----
 
-template <class T>
-struct Signed;
-template <>
-struct Signed<float> {
-  using type = std::int32_t;
-};
-template <>
-struct Signed<double> {
-  using type = std::int64_t;
-};
-template <class T>
-using IntVectorOf = VectorOf<typename Signed<T>::type>;
-
-// 0, 1, … in the lanes.
-template <class T>
-IntVectorOf<T> lane_numbers() {
-  IntVectorOf<T> lanes;
-  for (int lane = 0; lane < kWidth<T>; ++lane) lanes[lane] = lane;
-  return lanes;
-}
-
 // The place of the first of the largest magnitudes of x[from, to). Nans count as infinite.
 template <class T>
 int largest(const T* x, int from, int to) {

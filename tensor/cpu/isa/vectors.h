@@ -23,6 +23,18 @@ inline constexpr int kGroup = 4;
 #endif
 inline constexpr int kVectors = 3;
 
+// As wide, of integers: places, and what comparisons give.
+template <class T>
+using IntVectorOf = VectorOf<std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>;
+
+// 0, 1, … in the lanes.
+template <class T>
+inline IntVectorOf<T> lane_numbers() {
+  IntVectorOf<T> lanes;
+  for (int lane = 0; lane < kWidth<T>; ++lane) lanes[lane] = lane;
+  return lanes;
+}
+
 // Calls f(0), …, f(count - 1) with constants: what f indexes stays in registers.
 template <int kCount, class F>
 [[gnu::always_inline]] inline void each(const F& f) {
