@@ -30,6 +30,8 @@ void Observer::look() {
       return capture(i_.b, false);
     case Opcode::SetCapture:
       return capture(i_.b, true);
+    case Opcode::MakeFunction:
+      return make_function(*frame_.code->functions[i_.c]);
     case Opcode::Add:
     case Opcode::Sub:
     case Opcode::Mul:
@@ -184,6 +186,14 @@ void Observer::capture(std::size_t index, bool write) {
   Value& it = const_cast<Value&>(frame_.function->captures[index]);
   if (write) return cell(it, source);
   tracer_.set_later(r_ + i_.a, tracer_.read_cell(it));
+}
+
+// A function made here takes variables of the one that makes it along: what it reads of them later, or writes, is
+// from outside all the same.
+void Observer::make_function(const Code& made) {
+  for (const lang::CaptureSource& each : made.function->captures) {
+    if (!each.from_parent_cell) tracer_.cell_source(frame_, each.slot);
+  }
 }
 
 // ---- Operators ----

@@ -55,6 +55,7 @@ class Observer {
   void global();
   void cell(Value& cell, SourceId source);
   void capture(std::size_t index, bool write);
+  void make_function(const Code& made);
   void operands(const Value& a, const Value& b);
   void compare(const Value& a, const Value& b);
   void membership(const Value& a, const Value& b);

@@ -73,7 +73,7 @@ std::optional<CompareOp> comparison_of(Opcode op) {
 bool Observer::any_number() const {
   bool any = false;
   each_read(*frame_.code, frame_.place(), [&](std::uint32_t r) {
-    any = any || tracer_.shadow(r_ + r) >= 0 || !tracer_.parts_of(r_[r]).empty();
+    any = any || tracer_.shadow(r_ + r) >= 0 || tracer_.has_parts(r_[r]);
   });
   return any;
 }
@@ -163,9 +163,16 @@ void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
 
-// A list, tuple or slice of numbers.
+// A list, tuple or slice of numbers. Tuples and slices keep those of their own; what a list holds is read as it is.
 void Observer::built() {
   const std::size_t count = op_ == Opcode::BuildSlice ? 3 : i_.c;
+  for (std::size_t k = 0; op_ == Opcode::BuildList && k < count; ++k) {
+    const Value& item = r_[i_.b + k];
+    if (!tracer_.has_parts(item)) continue;
+    if (tracer_.varying_.in_loop && tracer_.nested_ == 0)
+      return tracer_.stop("a number that changes with each trip is needed as it is");
+    tracer_.fix_object(item);
+  }
   std::vector<ExprId> parts;
   for (std::size_t k = 0; k < count; ++k) parts.push_back(tracer_.shadow(r_ + i_.b + k));
   if (std::any_of(parts.begin(), parts.end(), [](ExprId id) { return id >= 0; }))
@@ -414,6 +421,11 @@ void Observer::follow_numbers() {
     case Opcode::NextFor:
       if (tracer_.is_own_step(frame_)) return tracer_.follow_step(frame_);
       break;
+    case Opcode::Return:
+      // What a host function is given back by what it calls, it takes as it is.
+      if (!tracer_.is_called_back(frame_)) break;
+      tracer_.fix_register(a);
+      return tracer_.fix_all_in(*a);
     case Opcode::BeginFor:
     case Opcode::Unpack:
     case Opcode::UnpackStar:
@@ -474,6 +486,7 @@ void Observer::follow_numbers() {
       return numbers_of_index();
     case Opcode::Unpack: {
       const std::vector<ExprId> parts = tracer_.parts_of(*b);
+      if (b->is(Tag::Tuple) && parts.empty()) return;  // only tuples and slices in it have numbers: they keep them
       if (!b->is(Tag::Tuple) || parts.size() != i_.c) return fix_all();
       for (std::size_t k = 0; k < parts.size(); ++k) tracer_.set_later(a + k, parts[k]);
       return;

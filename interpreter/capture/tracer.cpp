@@ -1,6 +1,7 @@
 #include "interpreter/capture/tracer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/registers.h"
@@ -382,8 +383,9 @@ std::optional<Value> Tracer::run_apart() {
 bool Tracer::observe(Frame* entry) {
   // The instruction that calls back goes on after it.
   struct Within {
-    explicit Within(Tracer& in)
+    Within(Tracer& in, const Frame* entry)
         : tracer(in),
+          called_back(std::exchange(in.called_back_, entry)),
           code(in.current_code_),
           pc(in.current_pc_),
           base(in.current_base_),
@@ -396,6 +398,7 @@ bool Tracer::observe(Frame* entry) {
     }
     ~Within() {
       --tracer.nested_;
+      tracer.called_back_ = called_back;
       tracer.current_code_ = code;
       tracer.current_pc_ = pc;
       tracer.current_base_ = base;
@@ -407,6 +410,7 @@ bool Tracer::observe(Frame* entry) {
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
     Tracer& tracer;
+    const Frame* called_back;
     const Code* code;
     std::size_t pc;
     Value* base;
@@ -414,7 +418,7 @@ bool Tracer::observe(Frame* entry) {
     std::vector<Value> gradients;
     std::size_t under_way;
     jit::Place place;
-  } within(*this);
+  } within(*this, entry);
   for (;;) {
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);

@@ -174,11 +174,14 @@ class Tracer {
   // Before something reads all of an object as it is: of a list, dict or struct, or of all lists and dicts.
   void fix_kept(const Value& object);
   void fix_all_kept();
+  void fix_all_in(const Value& v, int depth = 0);  // lists, tuples, dicts and slices, and what they hold
   std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
   std::optional<jit::Size> size_beside(const Expr& sum, std::int64_t value);
   ExprId size_expr(const jit::Size& size);  // -1: a constant
   std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
+  bool is_called_back(const Frame& frame) const { return &frame == called_back_; }
+  bool has_parts(const Value& v) const;  // itself, or a tuple or slice in it
   std::optional<jit::Sizes> symbolic_sizes(const Tensor& x, SourceId source);
   int add_symbol(Symbol symbol);
   void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
@@ -346,6 +349,7 @@ class Tracer {
   std::size_t current_pc_ = 0;
   Value* current_base_ = nullptr;
   int nested_ = 0;
+  const Frame* called_back_ = nullptr;  // that a host function waits for, within `nested_` others
   bool stopped_nested_ = false;
   std::size_t instructions_ = 0;
   std::size_t guards_before_ = 0;  // the instruction that runs

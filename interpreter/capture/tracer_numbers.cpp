@@ -175,6 +175,21 @@ void Tracer::fix_all_kept() {
   }
 }
 
+void Tracer::fix_all_in(const Value& v, int depth) {
+  constexpr int kDeepest = 16;
+  if (depth > kDeepest) return stop("host data is nested too deeply");
+  if (v.is(Tag::Tuple) || v.is(Tag::Slice)) fix_object(v);
+  if (!v.is(Tag::Tuple) && !v.is(Tag::List) && !v.is(Tag::Dict)) return;
+  fix_kept(v);
+  if (v.is(Tag::Dict)) {
+    for (const Dict::Entry& each : v.as<Dict>().entries())
+      if (each.live) fix_all_in(each.value, depth + 1);
+    return;
+  }
+  for (const Value& each : v.is(Tag::Tuple) ? v.as<Tuple>().items : v.as<List>().items)
+    fix_all_in(each, depth + 1);
+}
+
 // Of what was made here it follows from the tensors that views begin at, whose layouts are exact.
 void Tracer::fix_layout(const Value& v) {
   const Known* outside = known(v);
@@ -190,6 +205,14 @@ std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
   const auto found = part_shadows_.find(identity(v));
   return found == part_shadows_.end() ? std::vector<ExprId>() : found->second.parts;
+}
+
+bool Tracer::has_parts(const Value& v) const {
+  if (part_shadows_.empty() || (!v.is(Tag::Tuple) && !v.is(Tag::Slice))) return false;
+  if (part_shadows_.contains(identity(v))) return true;
+  if (v.is(Tag::Slice)) return false;
+  const auto& items = v.as<Tuple>().items;
+  return std::any_of(items.begin(), items.end(), [this](const Value& each) { return has_parts(each); });
 }
 
 int Tracer::add_symbol(Symbol symbol) {
