@@ -30,15 +30,18 @@ Tensor number_tensor(const Number& number) {
   return Tensor::number(std::get<Size>(number).constant());
 }
 
-// Rows that cast operands to the dtype of the first refuse numbers that do not fit; those that might not are
-// left to the eager op.
-bool fits(const Graph& graph, const Operand& operand, DType dtype) {
+// Numbers that might not fit are left to the eager op, which refuses those that do not.
+bool fits(const Graph& graph, const Node& node, int index, DType dtype) {
+  const Operand& operand = node.operands[static_cast<std::size_t>(index)];
+  if (!operand.is_value() && !operand.is_number()) return true;
+  if (dtype == DType::I64 && !is_float(operand_type(graph, operand).dtype)) return true;
   if (operand.is_value()) return !operand_type(graph, operand).is_number;
-  if (!operand.is_number()) return true;
   const auto* size = std::get_if<Size>(&operand.number);
   if (size != nullptr && !size->is_constant()) return false;
+  const Tensor number = number_tensor(operand.number);
+  if (!must_fit(*node.op->pointwise, index, number)) return true;
   try {
-    rules::check_fits(number_tensor(operand.number), dtype, "", -1);
+    rules::check_fits(number, dtype, "", -1);
     return true;
   } catch (const OpError&) {
     return false;
@@ -50,15 +53,17 @@ std::string why_row_not_lowered(const Graph& graph, const Node& node) {
   if (node.operands.size() == 3 && !node.operands[1].is_value() && !node.operands[1].is_number() &&
       !node.operands[2].is_value() && !node.operands[2].is_number())
     return "it is refused when it runs";
-  if (node.op->pointwise->rule != TypeRule::First) return "";
-  const DType dtype = operand_type(graph, node.operands[0]).dtype;
+  const Pointwise& row = *node.op->pointwise;
+  const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
+  if (!numbers_must_fit(row, dtype)) return "";
   if (dtype == DType::Bool &&
       std::any_of(node.operands.begin(), node.operands.end(),
                   [&](const Operand& each) { return is_float(operand_type(graph, each).dtype); }))
     return "a float is cast to bool in it";
-  const bool all_fit = std::all_of(node.operands.begin(), node.operands.end(),
-                                   [&](const Operand& each) { return fits(graph, each, dtype); });
-  return all_fit ? "" : "a number might not fit its dtype";
+  for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
+    if (i != row.mask && !fits(graph, node, i, dtype)) return "a number might not fit its dtype";
+  }
+  return "";
 }
 
 std::string_view kind_of(const Op& op) {

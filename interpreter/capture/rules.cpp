@@ -25,13 +25,13 @@ HostRule look_up(const Table& table, std::string_view name) {
 HostRule rule_of_function(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Identifies, {"id"}},
-      {HostRule::ReadsNoSizes, {"len", "isinstance", "type", "callable"}},
+      {HostRule::ReadsNoSizes, {"len", "isinstance", "type", "callable", "result_type"}},
       {HostRule::Computes, {"abs", "min", "max", "round", "pow"}},
       {HostRule::Reads, {"sum",   "any",     "all",         "divmod", "sorted",
                          "range", "slice",   "is_struct",   "vars",   "is_grad_enabled",
                          "next",  "chr",     "ord",         "hex",    "oct",
                          "bin",   "isclose", "num_threads", "tensor", "functional_call",
-                         "jvp"}},
+                         "jvp",   "promote_types"}},
       {HostRule::ReadsHost, {"repr", "format", "hash"}},
       {HostRule::Makes, {"enumerate", "zip",      "map",         "filter", "reversed",
                          "iter",      "no_grad",  "enable_grad", "grad",   "value_and_grad",

@@ -9,6 +9,7 @@ namespace kiln::interp {
 
 std::span<const NativeDef> iteration_natives();     // enumerate zip map filter sorted reversed iter next
 std::span<const NativeDef> compare_natives();       // allclose equal
+std::span<const NativeDef> dtype_natives();         // promote_types result_type
 std::span<const NativeDef> reverse_mode_natives();  // grad value_and_grad vjp linearize
 std::span<const NativeDef> jacobian_natives();      // jvp jacrev jacfwd hessian
 std::span<const NativeDef> vmap_natives();

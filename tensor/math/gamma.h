@@ -111,6 +111,7 @@ KILN_MATH_SLOW double zeta(double s, double q) {
 // The n-th derivative of digamma.
 KILN_MATH double polygamma_any(double n, double x) {
   if (n == 0.0) return digamma_any(x);
+  if (abs(x) == Format<double>::kInf) return x > 0.0 ? 0.0 : Format<double>::kNan;
   double factorial = 1.0;
   for (double i = 2.0; i <= n; i += 1.0) factorial *= i;
   const double value = factorial * zeta(n + 1.0, x);

@@ -9,18 +9,24 @@ namespace {
 using ops::loss_reduction;
 using ops::reduce_loss;
 
+// In the dtype of both together: bools among them have no difference by themselves.
+Tensor difference(const Tensor& x, const Tensor& target) {
+  const DType dtype = promote(x.dtype(), target.dtype());
+  return ops::to(x, dtype) - ops::to(target, dtype);
+}
+
 Tensors mse_loss(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor d = in[0] - in[1];
+  const Tensor d = difference(in[0], in[1]);
   return {reduce_loss(d * d, loss_reduction(attrs))};
 }
 
 Tensors l1_loss(const Op&, Inputs in, const Attrs& attrs) {
-  return {reduce_loss(ops::abs(in[0] - in[1]), loss_reduction(attrs))};
+  return {reduce_loss(ops::abs(difference(in[0], in[1])), loss_reduction(attrs))};
 }
 
 // Squares below `knee`, straight above: where(|d| < knee, d^2 / 2, knee * (|d| - knee / 2)).
 Tensor bent(const Tensor& x, const Tensor& target, double knee) {
-  const Tensor d = x - target;
+  const Tensor d = difference(x, target);
   const Tensor size = ops::abs(d);
   const Tensor inside = ops::lt(size, Tensor::number(knee));
   return ops::where(inside, d * d * 0.5, (size - 0.5 * knee) * knee);
@@ -116,8 +122,8 @@ std::vector<TensorType> infer_divergence(std::span<const TensorType> in, const A
 
 // target * (log(target) - x), 0 where the target is 0; x and, if asked, the target are logarithms.
 Tensors kl_div(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  const Tensor& target = in[1];
+  const DType dtype = promote(in[0].dtype(), in[1].dtype());
+  const Tensor x = ops::to(in[0], dtype), target = ops::to(in[1], dtype);
   Tensor each;
   if (attrs.get<bool>("log_target")) {
     each = ops::exp(target) * (target - x);

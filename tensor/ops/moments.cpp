@@ -28,12 +28,12 @@ Tensor finished(const Tensor& x, const Tensor& input, const Attrs& attrs, DType 
 
 // ---- var, std --------------------------------------------------------------------------------------------
 
-// What squares are divided by: the count less the correction, never negative.
+// What squares are divided by: the count less the correction, never negative, and 0 for no elements.
 double degrees(const Tensor& x, const Attrs& attrs) {
   const std::int64_t count = ops::reduced_count(x.sizes(), reduced_dims(attrs, x.rank()));
   const double correction = attrs.has("correction") ? ops::number_attr(attrs, "correction")
                                                     : (attrs.get<bool>("unbiased") ? 1.0 : 0.0);
-  return std::max(0.0, static_cast<double>(count) - correction);
+  return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction);
 }
 
 template <bool kRoot>

@@ -56,16 +56,8 @@ Dims leading_dims(const Tensor& x, const Attrs& attrs) {
 
 double epsilon_of(const Attrs& attrs, DType dtype) {
   if (const auto* given = attrs.find<double>("eps")) return *given;
-  switch (dtype) {  // the distance from 1 to the next number
-    case DType::F16:
-      return 0x1p-10;
-    case DType::BF16:
-      return 0x1p-7;
-    case DType::F64:
-      return std::numeric_limits<double>::epsilon();
-    default:
-      return std::numeric_limits<float>::epsilon();
-  }
+  // The distance from 1 to the next number, of what it is computed in.
+  return dtype == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
 
 // ---- Forward ---------------------------------------------------------------------------------------------
@@ -281,7 +273,7 @@ void add_norm_ops(OpTable& table) {
       kernel_row("rms_norm(x: tensor, normalized_shape: dims, weight: tensor? = none, eps: float? = none)",
                  "x / sqrt(mean of squares + eps) over the last dimensions, whose sizes are "
                  "`normalized_shape`, times weight. "
-                 "`eps` is the dtype's precision when none.",
+                 "`eps` is the precision of f64, or of f32, in which halves are computed too, when none.",
                  ">>> rms_norm(tensor([[1.0, -1.0]]), 2, eps=0.0).tolist()\n[[1.0, -1.0]]", infer_norm,
                  norm<RowProgram::RmsNorm>, decompose_norm<false>, "RMSNormalization");
   rms.vjp = rms_norm_vjp;

@@ -161,7 +161,12 @@ Tensor source_index(const PadMode& mode, Margin margin, Dim size) {
   }
   const Tensor index = Tensor::empty(Dims{size + margin.before + margin.after}, DType::I64);
   auto* out = index.writable<std::int64_t>();
-  for (Dim i = 0; i < index.numel(); ++i) out[i] = mode.source(i - margin.before, size);
+  // What turns around does so with what negative margins leave.
+  const bool turns = mode.source == wrapped;
+  const Dim first = turns ? std::max<Dim>(-margin.before, 0) : 0;
+  const Dim kept = turns ? size + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0) : size;
+  for (Dim i = 0; i < index.numel(); ++i)
+    out[i] = first + mode.source(i - margin.before - first, std::max<Dim>(kept, 1));
   return index;
 }
 

@@ -103,6 +103,14 @@ double absent_bound(int index) {
   return index == 1 ? -kInf : kInf;
 }
 
+void check_numbers(const Op& op, Inputs inputs, DType dtype) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const int at = static_cast<int>(i);
+    if (inputs[i] && inputs[i].is_number() && must_fit(row_of(op), at, inputs[i]))
+      rules::check_fits(inputs[i], dtype, spoken_name(op), at);
+  }
+}
+
 Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Pointwise& row = row_of(op);
   Plan plan;
@@ -124,10 +132,10 @@ Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
       continue;
     }
     types[count++] = {x.dtype(), x.is_number(), x.rank() > 0};
-    if (row.rule == TypeRule::First) rules::check_fits(x, inputs[0].dtype(), op.name(), static_cast<int>(i));
   }
   check_devices(op, inputs);
   plan.types = pointwise_types(op, {types, count}, plan.only_numbers, attrs);
+  if (numbers_must_fit(row, plan.types.promoted)) check_numbers(op, inputs, plan.types.promoted);
   plan.sizes = broadcast_all(op, {shapes, shape_count});
   return plan;
 }
@@ -160,6 +168,14 @@ void check_some_bound(const Op& op, Inputs inputs) {
 }
 
 }  // namespace
+
+bool must_fit(const Pointwise& row, int operand, const Tensor& number) {
+  if (operand == row.mask) return false;
+  const bool is_lower = row.row == kRow_maximum || (row.row == kRow_clamp && operand == 1);
+  const bool is_upper = row.row == kRow_minimum || (row.row == kRow_clamp && operand == 2);
+  if (!is_lower && !is_upper) return true;
+  return is_lower ? number.item_float() > 0 : number.item_float() < 0;
+}
 
 DType promote_operands(std::span<const OperandType> operands, bool only_numbers) {
   std::optional<DType> with_dims, zero_dim, numbers;

@@ -42,6 +42,7 @@ struct Pointwise {
   std::string_view failure;                 // what a kernel means that reports a bad element
   std::array<Derivative, 3> derivatives{};  // null where there is none
   std::array<SampleRange, 3> samples{};
+  bool numbers_fit = false;  // see kNumbersFit
 };
 
 // Types as the rule sees them. `is_number` and rank matter: a number never raises the dtype within its
@@ -62,6 +63,14 @@ struct PointwiseTypes {
 };
 PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operands, bool only_numbers,
                                const Attrs& attrs);
+
+// Whether numbers among the operands must fit `promoted`: those that are cast to it, or to an integer where what
+// they give might not be of it.
+inline bool numbers_must_fit(const Pointwise& row, DType promoted) {
+  return row.rule == TypeRule::First || (row.numbers_fit && is_integer(promoted));
+}
+// If so, of a number as operand `operand`: a bound below everything changes nothing, nor does one above everything.
+bool must_fit(const Pointwise& row, int operand, const Tensor& number);
 
 // The numbers of the attributes. Throws OpError (Value) for a word that the op does not know.
 Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted);

@@ -27,8 +27,10 @@ inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds:
 inline constexpr unsigned kPlainAtZero = 1U
                                          << 27;  // where its first attribute is 0, the body is a shorter one
 inline constexpr unsigned kMovesSigns = 1U << 26;  // all else of a float stays as it is
+// Beside integers, numbers must be of their dtype: what others give would wrap.
+inline constexpr unsigned kNumbersFit = 1U << 25;
 inline constexpr unsigned kRowFlags =
-    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero | kMovesSigns;
+    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero | kMovesSigns | kNumbersFit;
 
 namespace scalar {
 

@@ -77,7 +77,10 @@ Tensors unique_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   const int dim = by_slice ? rules::dim_attr(attrs, "dim", x.rank()) : 0;
   Tensor source;
   if (by_slice) {
-    const Tensor lines = ops::transpose(x, 0, dim);
+    Dims order{dim};  // those before and behind stay in order, in which slices are compared
+    for (int d = 0; d < x.rank(); ++d)
+      if (d != dim) order.push_back(d);
+    const Tensor lines = ops::permute(x, order);
     const Dim rows = lines.size(0);
     source = cpu::contiguous_copy(lines, x.dtype());
     source = Tensor::alias(source, rules::contiguous_layout(Dims{rows, rows == 0 ? 0 : x.numel() / rows}));

@@ -231,7 +231,7 @@ std::vector<Layout> expand_layout(const Layout& input, const Attrs& attrs) {
 std::vector<Layout> squeeze_layout(const Layout& input, const Attrs& attrs) {
   const Dims* asked = attrs.find<Dims>("dim");
   std::vector<bool> named(at(input.rank()), asked == nullptr);
-  if (asked && !asked->empty() && input.rank() > 0) {
+  if (asked && !asked->empty()) {
     for (const Dim dim : wrap_dims(*asked, input.rank(), "squeeze"))
       named[static_cast<std::size_t>(dim)] = true;
   }

@@ -102,13 +102,31 @@ TEST_CASE("a number that a narrow dtype does not hold is taken as it is", "[elem
   const Tensor x = make({1000}, DType::U8, [](auto i) { return static_cast<double>(i % 256); });
   for (const std::int64_t number : {-1, 0, 200, 255, 256, 300}) {
     const Tensor limit = Tensor::number(number);
-    const Tensor below = ops::lt(x, limit), largest = ops::maximum(x, limit);
+    const Tensor below = ops::lt(x, limit), smallest = number < 0 ? Tensor() : ops::minimum(x, limit),
+                 largest = number > 255 ? Tensor() : ops::maximum(x, limit);
     for (int i = 0; i < 1000; ++i) {
       CHECK(below.data<bool>()[i] == (i % 256 < number));
-      CHECK(largest.data<std::uint8_t>()[i] ==
-            static_cast<std::uint8_t>(std::max<std::int64_t>(i % 256, number)));
+      if (largest) CHECK(largest.data<std::uint8_t>()[i] == std::max<std::int64_t>(i % 256, number));
+      if (smallest) CHECK(smallest.data<std::uint8_t>()[i] == std::min<std::int64_t>(i % 256, number));
     }
   }
+}
+
+TEST_CASE("a number is refused where a narrow dtype could not hold the result", "[elementwise]") {
+  const Tensor x = make({4}, DType::U8, [](auto i) { return static_cast<double>(i + 1); });
+  const Tensor above = Tensor::number(std::int64_t{300}), below = Tensor::number(std::int64_t{-3});
+  const auto refuses = [](const char* text, const auto& f) { CHECK_THROWS_WITH(f(), text); };
+  refuses("maximum: 300 does not fit in u8", [&] { ops::maximum(x, above); });
+  refuses("minimum: -3 does not fit in u8", [&] { ops::minimum(below, x); });
+  refuses("clamp: 300 does not fit in u8", [&] { ops::clamp(x, above, Tensor()); });
+  refuses("clamp: -3 does not fit in u8", [&] { ops::clamp(x, Tensor(), below); });
+  refuses("where: 300 does not fit in u8", [&] { ops::where(ops::gt(x, Tensor::number(2.0)), x, above); });
+  refuses("floor_div: -3 does not fit in u8", [&] { ops::floor_div(x, below); });
+  refuses("div: 300 does not fit in u8", [&] { call("div.rounded", {x, above}, {{"rounding_mode", std::string("floor")}}); });
+  refuses("remainder: 300 does not fit in u8", [&] { ops::remainder(above, x); });
+  refuses("fmod: -3 does not fit in u8", [&] { ops::fmod(x, below); });
+  CHECK(same_bits(ops::clamp(x, below, above), x));
+  CHECK(same_bits(ops::clamp(ops::to(x, DType::F32), Tensor(), above), ops::to(x, DType::F32)));
 }
 
 TEST_CASE("integers divide exactly, however large", "[elementwise]") {

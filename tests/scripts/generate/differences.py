@@ -46,6 +46,8 @@ DIFFERENCES = {
                                            "addmm(tensor([1, 2]), *alpha=0.25)"],
     "refuses arithmetic on bools": ["square(tensor([true, false], dtype=bool))", "tensor([true, false]).pow_(true)"],
     "refuses what does not fit, and halves round to infinity everywhere": ["tensor([-1], dtype=u8)",
+        "where(*, tensor([5, 7], dtype=u8), -3)", "where(*, -3, tensor([5, 7], dtype=u8))",
+        "masked_fill(tensor([5, 7], dtype=u8), *, -3)",
         "masked_fill(zeros(1, dtype=f16), *, 10000000000.0)",
         "masked_fill(tensor([1.0], dtype=f16), tensor([true]), 1e10)",
         "scatter(zeros(1, dtype=f16), *, 10000000000.0)",

@@ -26,6 +26,7 @@ import cases_composed_layers
 import cases_composed_losses
 import cases_composed_names
 import cases_composed_shapes
+import cases_corners
 import cases_elementwise
 import cases_index
 import cases_layers
@@ -47,6 +48,7 @@ GROUPS = {f"{family}_{group.__name__}": group
                            cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
                            cases_composed_losses.losses,
                            cases_composed_names.names, cases_composed_names.products, cases_composed_names.copies],
+              "corners": [cases_corners.dtypes, cases_corners.numbers, cases_corners.edges, cases_corners.writes],
               "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small, cases_layers.optimizers]}.items()
           for group in groups}
 
@@ -65,7 +67,7 @@ APPROXIMATE = {"rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "lo
                "nanmean", "var_mean", "std_mean", "cov", "corrcoef", "logcumsumexp", "trapezoid",
                "cumulative_trapezoid", "addcdiv", "deg2rad", "rad2deg", "logspace", "normalize",
                "cosine_similarity", "pairwise_distance", "cdist", "instance_norm", "local_response_norm",
-               "embedding_bag", "interpolate", "affine_grid", "grid_sample", *LOSSES, "arccos", "arccosh", "arcsin", "arcsinh",
+               "embedding_bag", "ldexp", "interpolate", "affine_grid", "grid_sample", *LOSSES, "arccos", "arccosh", "arcsin", "arcsinh",
                "arctan", "arctan2", "arctanh", "logsigmoid", "inverse", "pinverse", "xlog1py", "mvlgamma", "vector_norm",
                "bilinear", "dist", "renorm", "cholesky_solve", "cholesky_inverse", "arccos_", "arccosh_", "arcsin_", "arcsinh_",
                "arctan_", "arctanh_", "wave", "descend", "anneal"}
