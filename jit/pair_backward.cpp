@@ -44,6 +44,15 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
   return numbers;
 }
 
+// Whoever reads a value that is the same as `id` reads that one, which comes first.
+void read_first(Graph& graph, const std::vector<ValueId>& same, ValueId id) {
+  const auto replace = [&](Operand& operand) {
+    if (operand.is_value() && same[at(operand.value)] == same[at(id)]) operand = Operand::of(id);
+  };
+  for (Node& node : graph.nodes) std::for_each(node.operands.begin(), node.operands.end(), replace);
+  std::for_each(graph.outputs.begin(), graph.outputs.end(), replace);
+}
+
 // As a person would find it in the graph.
 std::string called(const Graph& graph, ValueId id) {
   const std::string& name = graph.values[static_cast<std::size_t>(id)].name;
@@ -123,7 +132,7 @@ std::vector<std::size_t> Backwards::saved_for(std::size_t p) const {
   for (const Edge& each : parts_[p].outputs) all.incoming.emplace_back(each.node, each.output);
   all.wanted.resize(parts_[p].targets.size(), true);
   all.onto.resize(parts_[p].targets.size(), false);
-  const Joint joint = joint_for(all);
+  Joint joint = joint_for(all);
   const std::vector<ValueId> kept = kept_in(joint);
   std::vector<ValueId> read = present(kept);
   backward_from(joint, read);
@@ -192,13 +201,16 @@ Joint Backwards::joint_for(const BackwardRequest& request) const {
 }
 
 // What was saved, as values of another joint graph.
-std::vector<ValueId> Backwards::kept_in(const Joint& joint) const {
-  std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), kept;
+std::vector<ValueId> Backwards::kept_in(Joint& joint) const {
+  std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), first(joint_.graph.values.size()), kept;
   for (std::size_t v = 0; v < joint.values.size(); ++v) same[at(joint.values[v])] = joint_.values[v];
   same = same_values(joint_.graph, joint.graph, std::move(same));
+  std::iota(first.begin(), first.end(), ValueId{0});
+  first = same_values(joint_.graph, joint_.graph, std::move(first));
   for (const ValueId id : partition_.kept) {
-    const auto found = std::find(same.begin(), same.end(), id);
+    const auto found = std::find(same.begin(), same.end(), first[at(id)]);
     kept.push_back(found == same.end() ? Operand::kAbsent : static_cast<ValueId>(found - same.begin()));
+    if (found != same.end()) read_first(joint.graph, same, kept.back());
   }
   return kept;
 }
@@ -208,7 +220,7 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   std::unique_ptr<const BackwardGraph>& known = graphs_[{request, op_by_op}];
   if (known) return *known;
   auto made = std::make_unique<BackwardGraph>();
-  const Joint joint = joint_for(request);
+  Joint joint = joint_for(request);
   for (const int n : joint.visited) {
     if (reads_saved(tape().nodes[static_cast<std::size_t>(n)])) made->savers.push_back(n);
   }
@@ -239,10 +251,10 @@ const RecordedBackward& Backwards::recorded(const BackwardRequest& request) cons
   return *known;
 }
 
-RecordedBackward Backwards::make_recorded(const Joint& joint) const {
+RecordedBackward Backwards::make_recorded(Joint joint) const {
+  const std::vector<ValueId> kept = kept_in(joint);
   const Graph& graph = joint.graph;
   const JointFacts facts(joint);
-  const std::vector<ValueId> kept = kept_in(joint);
   // Rules may be given every value of the program, and what was computed of it ahead.
   std::vector<bool> given(graph.values.size(), false), is_kept = given, needed = given;
   for (const ValueId id : present(kept)) is_kept[at(id)] = true;

@@ -94,8 +94,9 @@ class Backwards {
  private:
   Joint joint_for(const BackwardRequest& request) const;
   std::vector<std::size_t> saved_for(std::size_t part) const;
-  std::vector<ValueId> kept_in(const Joint& joint) const;
-  RecordedBackward make_recorded(const Joint& joint) const;
+  // The values of `joint` that are kept; who reads the same as one of them reads that one from here on.
+  std::vector<ValueId> kept_in(Joint& joint) const;
+  RecordedBackward make_recorded(Joint joint) const;
   static void fill(OverSaved& part, Excerpt made);
   void find_parts(std::vector<WalkPart> walk);
   void find_histories();

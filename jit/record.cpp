@@ -176,13 +176,24 @@ void Recorder::find_symbolic(const Node& node) {
   infer_symbolic(node, nodes_.size());
 }
 
+// A tensor that could not be followed: the node is no part of what will be run, and has no types.
+bool lacks_operand(const Node& node) {
+  std::size_t at = 0;
+  for (const Parameter& parameter : node.op->signature.parameters) {
+    if (parameter.kind != ArgKind::Tensor && parameter.kind != ArgKind::OptionalTensor) return false;
+    const Operand& operand = node.operands[at++];
+    if (parameter.kind == ArgKind::Tensor && !operand.is_value() && !operand.is_number()) return true;
+  }
+  return false;
+}
+
 // Likewise of a node that will be, or is, at a place.
 void Recorder::infer_symbolic(const Node& node, std::size_t at) {
   const bool in_attrs = symbolic_attrs_.contains(at);
   const bool in_operands = std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
     return symbolic_types_.contains(each.value);
   });
-  if (!in_attrs && !in_operands) return;
+  if ((!in_attrs && !in_operands) || lacks_operand(node)) return;
   std::vector<Type> operands;
   for (const Operand& each : node.operands) operands.push_back(symbolic_type(each));
   if (node.form == Form::Write && !node.rebinds()) {

@@ -165,9 +165,25 @@ constexpr int kImageChannels = 1;
 constexpr int kWeightResults = 0;
 constexpr int kWeightImages = 1;
 
+// Without examples the groups, or the images, would be none: one of zeros stands for them.
+Tensors rule_of_no_examples(const BatchArgs& args, BatchFn rule) {
+  Tensors inputs(args.inputs.begin(), args.inputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!args.batched[i] || !inputs[i]) continue;
+    Dims sizes(inputs[i].sizes().begin(), inputs[i].sizes().end());
+    sizes[0] = 1;
+    const Tensor both[] = {inputs[i], ops::zeros(sizes, inputs[i].dtype(), inputs[i].device())};
+    inputs[i] = ops::cat(both);
+  }
+  Tensors results = rule({args.op, args.attrs, inputs, args.batched, 1});
+  for (Tensor& each : results) each = ops::slice(each, 0, 0, 0);
+  return results;
+}
+
 }  // namespace
 
 Tensors convolution_batch(const BatchArgs& args) {
+  if (args.batch_size == 0) return rule_of_no_examples(args, convolution_batch);
   const Tensor& x = args.inputs[0];
   const Tensor& weight = args.inputs[1];
   const Dim batch = args.batch_size;
@@ -198,6 +214,7 @@ Tensors convolution_batch(const BatchArgs& args) {
 }
 
 Tensors convolution_input_batch(const BatchArgs& args) {
+  if (args.batch_size == 0) return rule_of_no_examples(args, convolution_input_batch);
   const Tensor& y = args.inputs[0];
   const Tensor& weight = args.inputs[1];
   const Dim batch = args.batch_size;
@@ -215,6 +232,7 @@ Tensors convolution_input_batch(const BatchArgs& args) {
 }
 
 Tensors convolution_weight_batch(const BatchArgs& args) {
+  if (args.batch_size == 0) return rule_of_no_examples(args, convolution_weight_batch);
   const Tensor& x = args.inputs[0];
   const Tensor& y = args.inputs[1];
   const Dim batch = args.batch_size;

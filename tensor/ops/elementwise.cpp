@@ -91,7 +91,7 @@ Tensor clamp_derivative(const Tensor& g, const Tensor& x, const Tensor& min, con
   return tied ? share(g, inside, tied) : keep(inside, g);
 }
 Tensor clamp_derivative_min(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  return share(g, both(ops::lt(x, min), max ? ops::lt(min, max) : Tensor()), tied_to(min, x, min, max));
+  return share(g, both(ops::lt(x, min), max ? ops::le(min, max) : Tensor()), tied_to(min, x, min, max));
 }
 Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
   const Tensor above = ops::gt(x, max);
