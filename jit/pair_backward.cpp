@@ -202,7 +202,8 @@ Joint Backwards::joint_for(const BackwardRequest& request) const {
 
 // What was saved, as values of another joint graph.
 std::vector<ValueId> Backwards::kept_in(Joint& joint) const {
-  std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), first(joint_.graph.values.size()), kept;
+  std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), first(joint_.graph.values.size()),
+      kept;
   for (std::size_t v = 0; v < joint.values.size(); ++v) same[at(joint.values[v])] = joint_.values[v];
   same = same_values(joint_.graph, joint.graph, std::move(same));
   std::iota(first.begin(), first.end(), ValueId{0});

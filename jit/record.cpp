@@ -180,9 +180,11 @@ void Recorder::find_symbolic(const Node& node) {
 bool lacks_operand(const Node& node) {
   std::size_t at = 0;
   for (const Parameter& parameter : node.op->signature.parameters) {
-    if (parameter.kind != ArgKind::Tensor && parameter.kind != ArgKind::OptionalTensor) return false;
+    if (parameter.kind > ArgKind::OptionalTensorList) continue;
+    if (parameter.kind > ArgKind::OptionalTensor) return false;
     const Operand& operand = node.operands[at++];
-    if (parameter.kind == ArgKind::Tensor && !operand.is_value() && !operand.is_number()) return true;
+    if (parameter.kind == ArgKind::Tensor && operand.value == Operand::kAbsent && !operand.is_number())
+      return true;
   }
   return false;
 }

@@ -49,7 +49,8 @@ Firsts firsts_of(const Graph& graph) {
     Node mapped = node;
     map_operands(mapped, firsts.of);
     if (const Node* const first = find_same(firsts.nodes, mapped)) {
-      for (std::size_t k = 0; k < node.outputs.size(); ++k) firsts.of[at(node.outputs[k])] = first->outputs[k];
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        firsts.of[at(node.outputs[k])] = first->outputs[k];
     } else {
       firsts.nodes.push_back(std::move(mapped));
     }

@@ -7,8 +7,9 @@
 
 namespace kiln::jit {
 
-// For every value of `to` the first one of `from` that it is the same as, kAbsent where there is none: those of
-// `from` that are the same as each other count as one. `same`: those that are known to be, the others kAbsent.
+// For every value of `to` the first one of `from` that it is the same as, kAbsent where there is none: those
+// of `from` that are the same as each other count as one. `same`: those that are known to be, the others
+// kAbsent.
 std::vector<ValueId> same_values(const Graph& from, const Graph& to, std::vector<ValueId> same);
 
 }  // namespace kiln::jit

@@ -188,8 +188,8 @@ void Observer::capture(std::size_t index, bool write) {
   tracer_.set_later(r_ + i_.a, tracer_.read_cell(it));
 }
 
-// A function made here takes variables of the one that makes it along: what it reads of them later, or writes, is
-// from outside all the same.
+// A function made here takes variables of the one that makes it along: what it reads of them later, or
+// writes, is from outside all the same.
 void Observer::make_function(const Code& made) {
   for (const lang::CaptureSource& each : made.function->captures) {
     if (!each.from_parent_cell) tracer_.cell_source(frame_, each.slot);

@@ -72,9 +72,8 @@ std::optional<CompareOp> comparison_of(Opcode op) {
 
 bool Observer::any_number() const {
   bool any = false;
-  each_read(*frame_.code, frame_.place(), [&](std::uint32_t r) {
-    any = any || tracer_.shadow(r_ + r) >= 0 || tracer_.has_parts(r_[r]);
-  });
+  each_read(*frame_.code, frame_.place(),
+            [&](std::uint32_t r) { any = any || tracer_.shadow(r_ + r) >= 0 || tracer_.has_parts(r_[r]); });
   return any;
 }
 
@@ -163,7 +162,8 @@ void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
 
-// A list, tuple or slice of numbers. Tuples and slices keep those of their own; what a list holds is read as it is.
+// A list, tuple or slice of numbers. Tuples and slices keep those of their own; what a list holds is read as
+// it is.
 void Observer::built() {
   const std::size_t count = op_ == Opcode::BuildSlice ? 3 : i_.c;
   for (std::size_t k = 0; op_ == Opcode::BuildList && k < count; ++k) {
@@ -486,7 +486,8 @@ void Observer::follow_numbers() {
       return numbers_of_index();
     case Opcode::Unpack: {
       const std::vector<ExprId> parts = tracer_.parts_of(*b);
-      if (b->is(Tag::Tuple) && parts.empty()) return;  // only tuples and slices in it have numbers: they keep them
+      if (b->is(Tag::Tuple) && parts.empty())
+        return;  // only tuples and slices in it have numbers: they keep them
       if (!b->is(Tag::Tuple) || parts.size() != i_.c) return fix_all();
       for (std::size_t k = 0; k < parts.size(); ++k) tracer_.set_later(a + k, parts[k]);
       return;

@@ -31,7 +31,8 @@ constexpr NativeDef kNatives[] = {
      ">>> promote_types(u8, i8), promote_types(i64, f16)\n(i16, f16)",
      promote_types},
     {"result_type(*operands)",
-     "The dtype of arithmetic with these tensors and numbers: a number, or a 0-d tensor beside others, counts "
+     "The dtype of arithmetic with these tensors and numbers: a number, or a 0-d tensor beside others, "
+     "counts "
      "only where it is of a higher kind.\n"
      ">>> result_type(tensor([1], dtype=u8), 300), result_type(tensor([1]), 0.5)\n(u8, f32)",
      result_type},

@@ -112,7 +112,8 @@ Tensor rows_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
 std::vector<Tensor> pull_units(const Reverse& run, const std::vector<Tensor>& outputs, Dim chunk) {
   const std::int64_t total = count(outputs);
   std::vector<std::vector<Tensor>> columns;
-  for (Dim first = 0; first < total; first += chunk) {
+  Dim first = 0;
+  do {  // also of no outputs: gradients by them have no rows
     const Dim size = std::min<Dim>(chunk, total - first);
     const std::vector<Tensor> units = unit_vectors(outputs, first, size);
     BatchLevel level(size, Randomness::Same);
@@ -124,7 +125,8 @@ std::vector<Tensor> pull_units(const Reverse& run, const std::vector<Tensor>& ou
     }
     columns.resize(grads.size());
     for (std::size_t i = 0; i < grads.size(); ++i) columns[i].push_back(grads[i]);
-  }
+    first += chunk;
+  } while (first < total);
   std::vector<Tensor> batches;
   for (const auto& column : columns)
     batches.push_back(column.size() == 1 ? column[0] : kiln::ops::cat(column, 0));

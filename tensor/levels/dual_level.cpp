@@ -29,6 +29,36 @@ Tensor zeros_in_layout_of(const Tensor& x) {
   return ops::permute(ops::contiguous(zeros), back);
 }
 
+// The levels that a tensor belongs to, by its value or by a tangent of it.
+using Levels = SmallVector<LevelId, 8>;
+void collect_levels(const Tensor& x, Levels& into) {
+  const Wrapper* wrapper = x ? wrapper_of(x) : nullptr;
+  if (wrapper == nullptr) return;
+  into.push_back(wrapper->level);
+  collect_levels(wrapper->value, into);
+  collect_levels(wrapper->tangent, into);
+}
+
+// Do elements share memory, as those that broadcasting repeats do?
+bool is_expanded(const Tensor& x) {
+  for (std::size_t d = 0; d < x.sizes().size(); ++d)
+    if (x.sizes()[d] > 1 && x.strides()[d] == 0) return true;
+  return false;
+}
+
+// The tangent of `value` as what may be written to wherever `value` may: of all its levels. A constant one is
+// of none, and examples of a vmap would share its memory.
+Tensor writable_beside(const Tensor& value, const Tensor& tangent) {
+  Levels wanted, found;
+  collect_levels(value, wanted);
+  collect_levels(tangent, found);
+  const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](LevelId level) {
+    return std::find(found.begin(), found.end(), level) != found.end();
+  });
+  if (has_all) return is_expanded(innermost(tangent)) ? ops::clone(tangent) : tangent;
+  return ops::masked_fill(value, Tensor::number(true), Tensor::number(0.0)) + tangent;
+}
+
 bool same_strides(const Tensor& a, const Tensor& b) {
   for (std::size_t d = 0; d < a.sizes().size(); ++d) {
     if (a.sizes()[d] > 1 && a.strides()[d] != b.strides()[d]) return false;
@@ -89,6 +119,10 @@ void DualLevel::set_tangent(const Tensor& x, const Tensor& tangent) const {
     target = tangent_of(x);
   }
   const Below below(*this);
+  if (x.impl()->origin == nullptr) {
+    Wrapper& root = *wrapper_of(x);
+    target = root.tangent = writable_beside(root.value, root.tangent);
+  }
   if (tangent) {
     ops::copy_(target, tangent);
   } else {
@@ -105,7 +139,7 @@ Tensors DualLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr && !inputs[0].impl()->origin) {
     const Below below(*this);
     Wrapper& root = *wrapper_of(inputs[0]);
-    root.tangent = in_layout_of(root.value, root.tangent);
+    root.tangent = in_layout_of(root.value, writable_beside(root.value, root.tangent));
   }
   return differentiate(op, inputs, attrs);
 }

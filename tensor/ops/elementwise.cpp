@@ -64,11 +64,16 @@ Tensor div_derivative_divisor(const Tensor& g, const Tensor& b, const Tensor& y,
 
 Tensor pow_derivative(const Tensor& g, const Tensor& a, const Tensor& b) {
   const Tensor exponent = b.dtype() == DType::Bool ? ops::to(b, g.dtype()) : b;
-  return drop(ops::eq(exponent, Tensor::number(0.0)), g * (exponent * ops::pow(a, exponent - 1.0)));
+  const Tensor zero = Tensor::number(0.0);
+  // The power of 0 (or nan) to -1 is kept away, also from derivatives of this one.
+  const Tensor flat = ops::logical_and(ops::eq(exponent, zero), ops::logical_not(ops::gt(ops::abs(a), zero)));
+  const Tensor base = ops::masked_fill(a, flat, Tensor::number(1.0));
+  return drop(flat, g * (exponent * ops::pow(base, exponent - 1.0)));
 }
 Tensor pow_derivative_exponent(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) {
   const Tensor zero = Tensor::number(0.0);
-  return drop(ops::logical_and(ops::eq(a, zero), ops::ge(b, zero)), g * (y * ops::log(a)));
+  const Tensor flat = ops::logical_and(ops::eq(a, zero), ops::ge(b, zero));
+  return drop(flat, g * (y * ops::log(ops::where(flat, Tensor::number(1.0), a))));
 }
 
 // Bounds that were not given are absent. Of the subgradients at a bound it is the one of least norm, as in

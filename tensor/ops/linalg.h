@@ -62,7 +62,8 @@ Tensor symmetric(const Tensor& x);                             // (x + x.t()) / 
 Tensor antisymmetric_twice(const Tensor& x);                   // x - x.t()
 Tensor lower_half(const Tensor& x);                            // the lower triangle with half the diagonal
 Tensor eye(Dim n, const TensorType& like);
-// a / b, but 0 wherever a is 0: nothing flows along a direction that nothing depends on.
+// a / b, but 0 where both are 0: nothing flows along a direction that nothing depends on. Linear in a where b
+// is not 0.
 Tensor divide_or_zero(const Tensor& a, const Tensor& b);
 
 // The inputs of a batching rule for two operands whose dimensions before the last two broadcast.

@@ -112,7 +112,9 @@ Tensor eye(Dim n, const TensorType& like) {
   return diagonal_matrix(ops::ones(Dims{n}, like.dtype, like.device));
 }
 Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
-  return ops::where(ops::eq(a, Tensor::number(0.0)), ops::zeros_like(a), a / b);
+  const Tensor zero = Tensor::number(0.0);
+  const Tensor nothing = ops::logical_and(ops::eq(a, zero), ops::eq(b, zero));
+  return ops::where(nothing, zero, a / ops::where(nothing, Tensor::number(1.0), b));
 }
 
 Tensors broadcast_batched(const BatchArgs& args) {

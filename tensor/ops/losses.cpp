@@ -2,6 +2,7 @@
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
+#include "tensor/ops/rules.h"
 
 namespace kiln {
 namespace {
@@ -75,15 +76,21 @@ Tensor weighted(const Tensor& each, const Tensor& weight) { return weight ? each
 // Logarithms are kept above -100, so that a confident mistake costs much but not infinitely much.
 Tensor bounded_log(const Tensor& x) { return ops::clamp(ops::log(x), -100.0, {}); }
 
+Tensor bounded_log_rest(const Tensor& x) { return ops::clamp(ops::log1p(-x), -100.0, {}); }
+Tensor binary_cross_entropies(const Tensor& x, const Tensor& target) {
+  return (target - 1.0) * bounded_log_rest(x) - target * bounded_log(x);
+}
+
 Tensors binary_cross_entropy(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor& x = in[0];
   const Tensor& target = in[1];
-  const Tensor no = ops::clamp(ops::log1p(-x), -100.0, {});
-  const Tensor each = (target - 1.0) * no - target * bounded_log(x);
-  return {reduce_loss(weighted(each, in[2]), loss_reduction(attrs))};
+  return {reduce_loss(weighted(binary_cross_entropies(x, target), in[2]), loss_reduction(attrs))};
 }
 
 // Near 0 and 1 the derivative is bounded, where that of the composition would be nan.
+Tensor cross_entropy_slope(const Tensor& x, const Tensor& target) {
+  return (x - target) / ops::clamp((1.0 - x) * x, 1e-12, {});
+}
 Tensors binary_cross_entropy_vjp(const VjpArgs& args) {
   ops::refuse_weight_gradient(args);
   const Tensor& x = args.inputs[0];
@@ -91,15 +98,38 @@ Tensors binary_cross_entropy_vjp(const VjpArgs& args) {
   const Tensor share =
       weighted(ops::spread_loss_grad(args.grads[0], x.sizes(), loss_reduction(args.attrs)), args.inputs[2]);
   Tensors grads(3);
-  if (args.needs[0]) {
-    const Tensor slope = (x - target) / ops::clamp((1.0 - x) * x, 1e-12, {});
-    grads[0] = ops::to(share * slope, x.dtype());
-  }
-  if (args.needs[1]) {
-    const Tensor slope = ops::clamp(ops::log1p(-x), -100.0, {}) - bounded_log(x);
-    grads[1] = ops::to(share * slope, target.dtype());
-  }
+  if (args.needs[0]) grads[0] = ops::to(share * cross_entropy_slope(x, target), x.dtype());
+  if (args.needs[1]) grads[1] = ops::to(share * (bounded_log_rest(x) - bounded_log(x)), target.dtype());
   return grads;
+}
+Tensors binary_cross_entropy_jvp(const JvpArgs& args) {
+  const Tensor &x = args.inputs[0], &target = args.inputs[1];
+  Tensor change;
+  const auto add = [&](const Tensor& part) { change = change ? change + part : part; };
+  if (args.tangents[0]) add(weighted(args.tangents[0] * cross_entropy_slope(x, target), args.inputs[2]));
+  if (args.tangents[1])
+    add(weighted(args.tangents[1] * (bounded_log_rest(x) - bounded_log(x)), args.inputs[2]));
+  if (args.tangents[2]) add(binary_cross_entropies(x, target) * args.tangents[2]);
+  if (!change) return Tensors(1);
+  return {ops::to(reduce_loss(change, loss_reduction(args.attrs)), args.outputs[0].dtype())};
+}
+// As one loss of all examples, element by element, so that these derivatives are theirs too.
+Tensors binary_cross_entropy_batch(const BatchArgs& args) {
+  const int rank = args.inputs[0].rank() - (args.batched[0] ? 1 : 0);
+  Dims sizes{args.batch_size};
+  for (int d = 0; d < rank; ++d) sizes.push_back(args.inputs[0].size(d + (args.batched[0] ? 1 : 0)));
+  Tensors inputs(args.inputs.begin(), args.inputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (args.batched[i]) inputs[i] = rules::pad_rank(inputs[i], rank);
+    if (i < 2) inputs[i] = ops::expand(inputs[i], sizes);
+  }
+  Attrs each = args.attrs;
+  const Tensor losses = bind(args.op, inputs, each.set("reduction", std::string("none")))[0];
+  const auto& reduction = args.attrs.get<std::string>("reduction");
+  Dims dims;
+  for (int d = 1; d <= rank; ++d) dims.push_back(d);
+  if (rank == 0 || reduction == "none") return {losses};
+  return {reduction == "sum" ? ops::sum(losses, dims, false) : ops::mean(losses, dims, false)};
 }
 
 // log(sigmoid(x)) for the share `target`, log(1 - sigmoid(x)) = log(sigmoid(x)) - x for the rest.
@@ -167,6 +197,8 @@ void add_loss_ops(OpTable& table) {
       ">>> binary_cross_entropy(tensor([1.0, 0.0]), tensor([1.0, 0.0])).item()\n0.0", infer_binary,
       binary_cross_entropy);
   binary.vjp = binary_cross_entropy_vjp;
+  binary.jvp = binary_cross_entropy_jvp;
+  binary.batch = binary_cross_entropy_batch;
   binary.saves = saves_input(0) | saves_input(1) | saves_input(2);
   table.add(std::move(binary));
   table.add(composite_row(

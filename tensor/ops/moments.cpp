@@ -163,7 +163,10 @@ Tensor norm_derivative(const Tensor& input, const Tensor& output, const Attrs& a
   const Tensor zero = ops::eq(y, Tensor::number(0.0));
   const Tensor safe = ops::masked_fill(y, zero, Tensor::number(1.0));
   if (p == 2.0) return ops::masked_fill(x / safe, zero, Tensor::number(0.0));
-  const Tensor ratio = ops::pow(ops::abs(x) / safe, Tensor::number(p - 1.0));
+  // Of elements that are 0 the sign is, and their power may be infinite, or its derivative.
+  const Tensor size =
+      ops::masked_fill(ops::abs(x) / safe, ops::eq(x, Tensor::number(0.0)), Tensor::number(1.0));
+  const Tensor ratio = ops::pow(size, Tensor::number(p - 1.0));
   return ops::masked_fill(ops::sign(x) * ratio, zero, Tensor::number(0.0));
 }
 
@@ -211,7 +214,8 @@ Tensors decompose_logsumexp(const Op&, Inputs in, const Attrs& attrs) {
 Tensor logsumexp_derivative(const Tensor& x, const Tensor& output, const Attrs& attrs) {
   const Tensor y = ops::restore_dims(output, x.sizes(), reduced_dims(attrs, x.rank()));
   // Where the result is -inf, so is every element, and each would be exp(nan).
-  return ops::exp(x - ops::masked_fill(y, ops::isinf(y), Tensor::number(0.0)));
+  const Tensor nothing = ops::eq(y, Tensor::number(-std::numeric_limits<double>::infinity()));
+  return ops::exp(x - ops::masked_fill(y, nothing, Tensor::number(0.0)));
 }
 
 Tensors logsumexp_vjp(const VjpArgs& args) {

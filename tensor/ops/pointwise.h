@@ -64,12 +64,13 @@ struct PointwiseTypes {
 PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operands, bool only_numbers,
                                const Attrs& attrs);
 
-// Whether numbers among the operands must fit `promoted`: those that are cast to it, or to an integer where what
-// they give might not be of it.
+// Whether numbers among the operands must fit `promoted`: those that are cast to it, or to an integer where
+// what they give might not be of it.
 inline bool numbers_must_fit(const Pointwise& row, DType promoted) {
   return row.rule == TypeRule::First || (row.numbers_fit && is_integer(promoted));
 }
-// If so, of a number as operand `operand`: a bound below everything changes nothing, nor does one above everything.
+// If so, of a number as operand `operand`: a bound below everything changes nothing, nor does one above
+// everything.
 bool must_fit(const Pointwise& row, int operand, const Tensor& number);
 
 // The numbers of the attributes. Throws OpError (Value) for a word that the op does not know.

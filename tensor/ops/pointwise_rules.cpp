@@ -53,13 +53,16 @@ Tensors pointwise_batch(const BatchArgs& args) {
     has_dims = has_dims || inner > 0;
     if (static_cast<int>(i) != row.mask) types[count++] = {x.dtype(), x.is_number(), inner > 0};
   }
-  const DType promoted = promote_operands({types, count}, false);
+  const DType promoted =
+      row.rule == TypeRule::First ? args.inputs[0].dtype() : promote_operands({types, count}, false);
   Tensors inputs;
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     Tensor x = args.inputs[i];
+    // Without its batch it was 0-d, and raised the dtype of others with dimensions no more than they do those
+    // of 0-d ones: with it, it would.
+    const bool is_0d = x && !x.is_number() && x.rank() == (args.batched[i] ? 1 : 0);
+    if (is_0d && static_cast<int>(i) != row.mask && (args.batched[i] || !has_dims)) x = ops::to(x, promoted);
     if (x && args.batched[i]) {
-      // Without its batch it was 0-d and did not raise the dtype of the others; with it, it would.
-      if (x.rank() == 1 && has_dims && static_cast<int>(i) != row.mask) x = ops::to(x, promoted);
       while (static_cast<std::size_t>(x.rank()) < rank + 1) x = ops::unsqueeze(x, 1);
     }
     inputs.push_back(std::move(x));

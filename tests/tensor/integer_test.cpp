@@ -122,7 +122,8 @@ TEST_CASE("a number is refused where a narrow dtype could not hold the result", 
   refuses("clamp: -3 does not fit in u8", [&] { ops::clamp(x, Tensor(), below); });
   refuses("where: 300 does not fit in u8", [&] { ops::where(ops::gt(x, Tensor::number(2.0)), x, above); });
   refuses("floor_div: -3 does not fit in u8", [&] { ops::floor_div(x, below); });
-  refuses("div: 300 does not fit in u8", [&] { call("div.rounded", {x, above}, {{"rounding_mode", std::string("floor")}}); });
+  refuses("div: 300 does not fit in u8",
+          [&] { call("div.rounded", {x, above}, {{"rounding_mode", std::string("floor")}}); });
   refuses("remainder: 300 does not fit in u8", [&] { ops::remainder(above, x); });
   refuses("fmod: -3 does not fit in u8", [&] { ops::fmod(x, below); });
   CHECK(same_bits(ops::clamp(x, below, above), x));
