@@ -153,6 +153,7 @@ class Writer {
   bool in_long_loop_ = false;  // no variable may grow with each trip
   Theme theme_ = Theme::Mixed;
   bool has_numbers_ = false;        // those of `numbers`
+  bool has_holder_ = false;         // a closure that is made anew between calls
   std::string own_derivative_;      // an `autograd` function of a tensor and a number; empty: there is none
   std::vector<std::string> sized_;  // functions of a tensor of any two sizes
   std::vector<Typed> scope_;

@@ -171,6 +171,7 @@ void Writer::call(const FunctionInfo& f) {
 }
 
 void Writer::change_outside() {
+  if (has_holder_ && random_.chance(30)) return top("gh = holder(" + pick({digit(5), "0.5", "2.5"}) + ")");
   const std::string p = pool_.empty() ? "gt" : random_.pick(pool_);
   switch (random_.below(26)) {
     case 23:

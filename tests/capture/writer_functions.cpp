@@ -115,6 +115,17 @@ void Writer::idioms() {
     top("fn counted(x) = count(ga, " + pick({"gb", "gf"}) + ", x)");
     functions_.push_back({"counted", {x}, {}, false, false, {x}});
   }
+  if (random_.chance(25)) {  // closures whose captures only functions within them read
+    const std::string read = pick({"(v => v * n)(x)", "vmap(v => v + n)(x)", "grad(v => (v * n).sum())(x)",
+                                   "jvp(v => v * n, (x,), (x,))[1]", "x * sum(list(map(v => v * n, [1, 2])))",
+                                   "x + sorted([1, 2, 3], key=v => abs(v - n))[0]",
+                                   "(v => (w => w - n)(v) * n)(x)", "x[0] + x[(k => k % 3)(n)]"});
+    program_.statements.push_back({"fn holder(n) = x => " + read, {}, ""});
+    top("gh = holder(1)");
+    top("fn holds(x) = gh(x)");
+    functions_.push_back({"holds", {x}, {}, false, false, {x}});
+    has_holder_ = true;
+  }
   if (random_.chance(20)) {  // shapes in the signature
     add_function({"fn named(x: tensor[a, b], k: int = 1) {",
                   {{"y = x.reshape(b, a) * a", {}, ""}, {"return y[0:k].sum(dim=0)", {}, ""}},

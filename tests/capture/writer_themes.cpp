@@ -133,7 +133,7 @@ void Writer::numbers_statement(Block& block) {
   const std::string x = tensor_of({3, 3}).text, i = variable(Kind::Int).text, out = fresh("v");
   declare({out, Kind::Tensor, {3, 3}});
   const std::string made = out + " = ";
-  switch (random_.below(16)) {
+  switch (random_.below(20)) {
     case 0:
       line(block, pick({"gm[\"step\"] += 1", "gm[\"step\"] = " + i, "gm[\"lr\"] *= 0.5", "bump(gm)",
                         "bump(gm, 2)"}));
@@ -177,6 +177,25 @@ void Writer::numbers_statement(Block& block) {
     case 13:
       line(block, fmt::format("gm[\"t\"] = {}", x));
       return line(block, made + "gm[\"t\"] + 1");
+    case 15:  // within the tuple of an index
+      return line(block,
+                  fmt::format("{}{} + {}[{}].sum()", made, x, x,
+                              pick({"(gm[\"step\"] % 3):, 0", "0, :(gm[\"step\"] % 3)", "..., :gu.count",
+                                    "none, gu.count:, 1", "[gu.count % 3, 0], 1:", "gu.count % 3, 0"})));
+    case 16:  // read by what a host function calls
+      return line(block, fmt::format("{}{} * {}", made, x,
+                                     pick({"sum(list(map(v => v * gm[\"lr\"], [1, 2])))",
+                                           "sorted([0, 1, 2], key=v => abs(v - gm[\"step\"]))[0]",
+                                           "max(map(v => (v * gu.count, 1), [1, 2]))[0]",
+                                           "len(list(filter(v => v > gm[\"step\"], [0, 1, 2, 3])))",
+                                           "sorted([0, 1], key=v => [gm[\"lr\"] - v, 0])[0]"})));
+    case 17:
+      return line(block,
+                  fmt::format("if ({}, (0, 1)) == (({}, 0), (0, 1)) {{ {}{} + 3 }} else {{ {}{} * 0.5 }}",
+                              "(gm[\"step\"], 0)", digit(4), made, x, made, x));
+    case 18:
+      line(block, "((n9, q9), z9) = ((gm[\"step\"], gm[\"lr\"]), gu.count)");
+      return line(block, made + x + " * q9 + n9 - z9");
     case 14:
       return line(block,
                   fmt::format("{}{} * (gm[\"counts\"][-1] if gm[\"lr\"] < 0.2 else gm[\"lr\"])", made, x));
