@@ -76,6 +76,12 @@ Tensor pow_derivative_exponent(const Tensor& g, const Tensor& a, const Tensor& b
   return drop(flat, g * (y * ops::log(ops::where(flat, Tensor::number(1.0), a))));
 }
 
+// x^2 + y^2; 1 at the origin, where angles have no derivative and 0 counts as one.
+Tensor square_of_radius(const Tensor& y, const Tensor& x) {
+  const Tensor square = y * y + x * x;
+  return ops::masked_fill(square, ops::eq(square, Tensor::number(0.0)), Tensor::number(1.0));
+}
+
 // Bounds that were not given are absent. Of the subgradients at a bound it is the one of least norm, as in
 // PyTorch since 2.14: none where the bound is a number, half for each where it is a tensor. Bounds that leave
 // nothing between them have no ties.
