@@ -121,6 +121,18 @@ void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
   }
 }
 
+// What a body makes of its attributes is not followed.
+void Recorder::fix_expected(const Attrs& attrs) {
+  for (const Attr& attr : attrs.values()) {
+    const auto* real = std::get_if<double>(&attr);
+    if (real == nullptr) continue;
+    for (Expected& each : expected) {
+      if (each.number && is_float(each.number.dtype()) && same_number(each.number.item_float(), *real))
+        each.is_fixed = true;
+    }
+  }
+}
+
 std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs) {
   std::vector<GraphAttr> result = attrs;
   const auto replace = [&](Size& size) {
@@ -141,7 +153,8 @@ std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<
         parameter.kind == K::TensorList || parameter.kind == K::OptionalTensorList)
       continue;
     GraphAttr& attr = result[at++];
-    if (parameter.kind == K::Int || parameter.kind == K::Number) {
+    // A number of a reduction goes into arithmetic that is done once, when its graph is made.
+    if (parameter.kind == K::Int || (parameter.kind == K::Number && op.family != "reduce")) {
       if (auto* size = std::get_if<Size>(&attr)) any = replace(*size) || any;
     } else if (parameter.kind == K::Ints) {
       if (auto* sizes = std::get_if<Sizes>(&attr)) {
@@ -333,6 +346,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   in_checkpoint_ = checkpoint() != nullptr;
   // A graph says what is written, so the ops of the body are noted.
   if (op.writes_inputs != nullptr && op.writes_inputs(attrs)) {
+    fix_expected(attrs);
     return run_body(op, inputs, attrs);
   }
   if (differentiates_by_body(op) && tape::sees(inputs)) {
@@ -391,6 +405,7 @@ Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
     ~Within() { in_body = false; }
   };
   Node whole = node_of(op, Form::Plain, inputs, attrs);
+  fix_expected(attrs);
   remember_all(inputs);
   Body body{nodes_.size(), 0, {}};
   Tensors results;

@@ -52,6 +52,7 @@ class Recorder final : public levels::Level {
     Size size;
     Tensor number;  // as an operand: equal numbers are this input
     bool used = false;
+    bool is_fixed = false;  // went into arithmetic that is done now: it must be what it is
   };
   std::vector<Expected> expected;
   // An input that is a number of the program.
@@ -151,6 +152,7 @@ class Recorder final : public levels::Level {
   void append(Node node);
   int add_value_like(int other);
   void follow_factor(Node& node, Inputs inputs, const Attrs& attrs);
+  void fix_expected(const Attrs& attrs);
   int add_result(const Tensor& x, Type type);
   void find_symbolic(const Node& node);
   void infer_symbolic(const Node& node, std::size_t at);

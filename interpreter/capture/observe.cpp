@@ -94,7 +94,12 @@ void Observer::look() {
       tracer_.fix_kept(r_[i_.a]);
       iterable(r_[i_.b]);
       return construction();
+    case Opcode::BuildDict:
+      for (std::uint32_t k = 0; k < i_.c; ++k) key(r_[i_.b + 2U * k]);
+      return;
     case Opcode::DictSet:
+      key(r_[i_.b]);
+      return construction();
     case Opcode::ListToTuple:
       return construction();
     case Opcode::Unpack:
@@ -225,10 +230,12 @@ void Observer::compare(const Value& a, const Value& b) {
     if (is_collection(*v)) {
       tracer_.read_all(*v);
       if (tracer_.has_tensor(*v)) tracer_.stop_reading("tensors in collections are compared");
+      if (tracer_.has_identity(*v)) tracer_.stop("functions or structs in collections are compared");
     } else if (v->is(Tag::Instance)) {
       tracer_.stop("structs are compared");
     }
   }
+  if (a.tag() == b.tag() && tracer_.has_identity(a)) tracer_.stop("functions are compared");
 }
 
 void Observer::membership(const Value& a, const Value& b) {
@@ -236,6 +243,8 @@ void Observer::membership(const Value& a, const Value& b) {
   if (op == lang::CompareOp::Is || op == lang::CompareOp::IsNot) {
     const Tracer::Known* x = tracer_.known(a);
     const Tracer::Known* y = tracer_.known(b);
+    if (a.tag() == b.tag() && (a.is(Tag::Str) || a.is(Tag::Range)))
+      return tracer_.stop("which of equal texts or ranges something is, is asked for");
     if (x && y) {
       Guard guard;
       guard.kind = identical(a, b) ? Guard::Kind::Same : Guard::Kind::Different;
@@ -266,6 +275,14 @@ void Observer::iterable(const Value& v) {
   if (v.is(Tag::Iterator) && !outside) return tracer_.fix_all_kept();
   if (is_number_or_text(v) || v.is(Tag::Range) || v.is(Tag::Tensor)) return;
   tracer_.stop("iteration over " + describe(v));
+}
+
+// What a dict is asked for or given by is compared with its other keys.
+void Observer::key(const Value& v) {
+  if (is_number_or_text(v)) return;
+  tracer_.read_all(v);
+  if (v.is(Tag::Tensor) || tracer_.has_identity(v) || (is_collection(v) && tracer_.has_tensor(v)))
+    tracer_.stop("a dict has keys that are objects");
 }
 
 // A literal or comprehension that was under way when the entry began.
@@ -406,7 +423,7 @@ void Observer::get_attribute() {
   switch (object.tag()) {
     case Tag::Instance: {
       ExprId number = -1;
-      field_of(object, name, found, &number);
+      if (!field_of(object, name, found, &number)) tracer_.know_methods(object);
       return tracer_.set_later(r_ + i_.a, number);
     }
     case Tag::Module: {
@@ -433,6 +450,7 @@ void Observer::get_attribute() {
       tracer_.read_items(object);
       return;
     case Tag::StructType:
+      return tracer_.know_methods(object);
     case Tag::List:
     case Tag::Dict:
     case Tag::Str:

@@ -84,6 +84,8 @@ class Observer {
   void differentiate(const std::string& name, std::span<const Value> arguments);
   void set_gradient(const Value& x, const Value& gradient);
   void hook(const Value& x);
+  void may_call(const Value& f, bool tensors);
+  void key(const Value& v);
   void scope_function(const Site& site, std::span<const Value> arguments);
   // `number`: where its expression goes if it may vary; without, it is guarded to be what it is.
   bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);

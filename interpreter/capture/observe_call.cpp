@@ -40,16 +40,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       const Tracer::Known* outside = tracer_.known(f);
       const bool uses_defaults =
           !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;
-      if (outside && uses_defaults && tracer_.sources_[outside->source].kind != Source::Kind::Constant) {
-        const SourceId source = outside->source;
-        for (std::size_t k = 0; k < function.defaults.size(); ++k) {
-          tracer_.arrive_part(function.defaults[k], source, Source::Kind::Default,
-                              static_cast<std::int64_t>(k), {}, "a default of " + function.code->name);
-        }
-      }
-      if (outside && tracer_.sources_[outside->source].kind == Source::Kind::Constant) {
-        for (const Value& each : function.defaults) tracer_.know_constant(each);
-      }
+      if (outside && uses_defaults) tracer_.read_defaults(f);
       return;
     }
     case Tag::Native: {
@@ -62,14 +53,16 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
     case Tag::StructType: {
       const StructType& type = f.as<StructType>();
       if (type.is_autograd) {
-        for (const auto& [name, method] : type.methods) tracer_.know_constant(method);
+        tracer_.know_methods(f);
         for (const Value& each : arguments) tracer_.fix_kept(each);
         return tracer_.save_checkpoint();
       }
       for (const auto& value : type.defaults) {
-        if (value && value->is_counted()) tracer_.know_constant(*value);
+        if (!value || !value->is_counted()) continue;
+        tracer_.know_constant(*value);
+        tracer_.read_all(*value);  // each instance gets a copy
       }
-      for (const auto& [name, method] : type.methods) tracer_.know_constant(method);
+      tracer_.know_methods(f);
       return;
     }
     case Tag::Method: {
@@ -79,10 +72,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
         tracer_.arrive_part(method.receiver, source, Source::Kind::Receiver, 0, {}, tracer_.item_name(f, ""));
         tracer_.arrive_part(method.function, source, Source::Kind::Method, 0, {}, tracer_.item_name(f, ""));
       }
-      if (method.receiver.is(Tag::Instance)) {
-        for (const auto& [name, each] : method.receiver.as<Instance>().struct_type().methods)
-          tracer_.know_constant(each);
-      }
+      tracer_.know_methods(method.receiver);
       if (!method.function.is(Tag::Native)) return callee(method.function, arguments, false);
       const Native& native = method.function.as<Native>();
       if (native.unbound != nullptr && is_op(native.name)) return op_call(arguments);
@@ -128,6 +118,10 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   if (rule != HostRule::ReadsNoSizes && rule != HostRule::Hooks) {
     for (const Value& each : arguments) tracer_.fix_sizes_of(each);
   }
+  if (rule == HostRule::Makes || rule == HostRule::Hooks || calls_back) {
+    for (const Value& each : arguments) may_call(each, tensors);
+    if (tracer_.is_stopped()) return;
+  }
   switch (rule) {
     case HostRule::Breaks:
       return tracer_.stop("`" + name + "` is called");
@@ -140,6 +134,10 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return;
     case HostRule::ReadsHost:
       if (tensors) return tracer_.stop_reading("`" + name + "` reads the elements of a tensor");
+      if ((name == "index" || name == "count" || name == "hash") &&
+          std::any_of(arguments.begin(), arguments.end(),
+                      [this](const Value& each) { return tracer_.has_identity(each); }))
+        return tracer_.stop("`" + name + "` tells functions or structs apart");
       return read_arguments();
     case HostRule::Identifies:
       return identity(arguments[0]);
@@ -169,7 +167,10 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::Appends:
       return tracer_.change_append(arguments[0], 1);
     case HostRule::Changes:
-      for (const Value& each : arguments.subspan(1)) iterable(each);
+      for (const Value& each : arguments.subspan(1)) {
+        if (arguments[0].is(Tag::Dict)) key(each);
+        iterable(each);
+      }
       if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0], false);
       return;
     case HostRule::Differentiates:
@@ -195,6 +196,22 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return;
     }
   }
+}
+
+// What a host function may call: of the program's functions that is seen when they run, of the host's it is
+// known only by what they are.
+void Observer::may_call(const Value& f, bool tensors) {
+  tracer_.know_methods(f);
+  const Value& called = f.is(Tag::Method) ? f.as<Method>().function : f;
+  if (!called.is(Tag::Native)) return;
+  const Native& native = called.as<Native>();
+  if (native.unbound != nullptr && is_op(native.name)) return;
+  const HostRule rule = f.is(Tag::Method) ? rule_of_method(f.as<Method>().receiver.tag(), native.name)
+                                          : rule_of_function(native.name);
+  const bool is_pure = rule == HostRule::Reads || rule == HostRule::ReadsNoSizes ||
+                       rule == HostRule::Computes || rule == HostRule::Makes ||
+                       (rule == HostRule::ReadsHost && !tensors);
+  if (!is_pure || native.name == "next") tracer_.stop("`" + native.name + "` is given to a host function");
 }
 
 // Sizes that are none raise where they belong.
@@ -285,8 +302,7 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
 void Observer::scope_function(const Site& site, std::span<const Value> arguments) {
   if (site.local >= 0) {
     const Value& local = r_[site.local];
-    if (site.local_is_cell && local.is(Tag::Cell) && !local.as<Cell>().value.is_number())
-      tracer_.read_cell(local);
+    if (site.local_is_cell && local.is(Tag::Cell)) tracer_.read_cell(local);
     const Value& value = site.local_is_cell && local.is(Tag::Cell) ? local.as<Cell>().value : local;
     if (value.is(Tag::Function)) return callee(value, arguments, false);
     if (value.is_counted() && !value.is(Tag::Tensor) && !value.is(Tag::Str))

@@ -99,6 +99,9 @@ void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional
     return tracer_.expect_operands(given, ids);
   }
   if (!is_plain_number(*a) || !is_plain_number(other)) return fix_all();
+  // Whether a power of ints is one, the exponent decides.
+  const bool is_power = op == BinaryOp::Pow && a->is(Tag::Int) && other.is(Tag::Int);
+  if (is_power && b != nullptr && tracer_.shadow(b) >= 0) return fix_all();
   Expr expr;
   const ExprId x = number_of(a);
   const ExprId y = number_of(b, constant);
@@ -240,6 +243,16 @@ bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
   return rule_of_function(name) == HostRule::Computes || is_numeric_op(name);
 }
 
+// Does the value of the result say whether it is an int? The greater of an int and a float is either.
+bool decides_kind(const Value& f, std::span<const Value> arguments, bool exponent_varies) {
+  if (!f.is(Tag::Native)) return false;
+  const std::string& name = f.as<Native>().name;
+  if (name == "pow") return exponent_varies;
+  const auto is_int = [](const Value& each) { return each.is(Tag::Int); };
+  return (name == "min" || name == "max") && std::any_of(arguments.begin(), arguments.end(), is_int) &&
+         !std::all_of(arguments.begin(), arguments.end(), is_int);
+}
+
 }  // namespace
 
 void Observer::numbers_of_call() {
@@ -255,7 +268,8 @@ void Observer::numbers_of_call() {
     if (f.is(Tag::Native) && f.as<Native>().name == "len" && arguments.size() == 1 &&
         arguments[0].is(Tag::Tensor) && arguments[0].tensor().rank() > 0)
       return size_query(arguments[0].tensor(), 0, false);
-    if (any_number() && is_numeric_function(f, arguments)) {
+    const bool of_exponent = arguments.size() > 1 && tracer_.shadow(&arguments[1]) >= 0;
+    if (any_number() && is_numeric_function(f, arguments) && !decides_kind(f, arguments, of_exponent)) {
       Expr expr;
       expr.kind = Expr::Kind::Call;
       expr.constant = f;

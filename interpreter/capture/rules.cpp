@@ -27,11 +27,28 @@ HostRule rule_of_function(std::string_view name) {
       {HostRule::Identifies, {"id"}},
       {HostRule::ReadsNoSizes, {"len", "isinstance", "type", "callable", "result_type"}},
       {HostRule::Computes, {"abs", "min", "max", "round", "pow"}},
-      {HostRule::Reads, {"sum",   "any",          "all",         "divmod", "sorted",
-                         "range", "slice",        "is_struct",   "vars",   "is_grad_enabled",
-                         "next",  "chr",          "ord",         "hex",    "oct",
-                         "bin",   "isclose",      "num_threads", "tensor", "functional_call",
-                         "jvp",   "promote_types"}},
+      {HostRule::Reads,
+       {"sum",
+        "any",
+        "all",
+        "divmod",
+        "sorted",
+        "range",
+        "slice",
+        "is_struct",
+        "vars",
+        "is_grad_enabled",
+        "next",
+        "chr",
+        "ord",
+        "hex",
+        "oct",
+        "bin",
+        "isclose",
+        "tensor",
+        "functional_call",
+        "jvp",
+        "promote_types"}},
       {HostRule::ReadsHost, {"repr", "format", "hash"}},
       {HostRule::Makes, {"enumerate", "zip",      "map",         "filter", "reversed",
                          "iter",      "no_grad",  "enable_grad", "grad",   "value_and_grad",
@@ -71,6 +88,7 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
     case Tag::Tuple:
       return HostRule::ReadsHost;
     case Tag::Str:
+      return name == "format" ? HostRule::ReadsHost : HostRule::Reads;
     case Tag::Range:
     case Tag::Slice:
     case Tag::Int:

@@ -214,6 +214,10 @@ void Tracer::after_instruction() {
     return;
   }
   const Instruction& i = current_code_->instructions[current_pc_];
+  if (op == Opcode::MakeFunction) {
+    const Value& made = current_base_[i.a];
+    made_functions_.emplace(static_cast<const void*>(made.object()), made);
+  }
   const Value* const behind_arguments = current_base_ + i.a + 1 + i.b;
   each_write(*current_code_, current_pc_, [&](std::uint32_t r) {
     // The arguments of a call that was entered are the registers of the callee; its others are new.
@@ -419,6 +423,7 @@ bool Tracer::observe(Frame* entry) {
     std::size_t under_way;
     jit::Place place;
   } within(*this, entry);
+  if (!is_stopped()) know_called_back(*entry);
   for (;;) {
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);

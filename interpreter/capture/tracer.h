@@ -114,6 +114,8 @@ class Tracer {
                    std::string text, ExprId* varying = nullptr);
   const Known* known(const Value& v) const;
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
+  // Is it, or does it hold, what is equal only to itself: a function, a struct?
+  bool has_identity(const Value& v, int depth = 0) const;
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
   // Of a list, tuple or dict: all, and how many. `follow`: numbers that vary stay what they are.
@@ -122,7 +124,11 @@ class Tracer {
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
   bool has_tensor(const Value& v, int depth = 0) const;
-  void read_function(const Value& f);
+  void read_defaults(const Value& f);  // of a function that is known
+  // Of an instance or a struct: its methods, whose captures and defaults are then followed.
+  void know_methods(const Value& v);
+  // A host function calls back: what an ordinary call reads of the function is read now.
+  void know_called_back(const Frame& frame);
   SourceId cell_source(const Frame& frame, std::size_t capture);
   ExprId read_cell(const Value& cell);
   void know_constant(const Value& v);
@@ -349,6 +355,7 @@ class Tracer {
   std::size_t current_pc_ = 0;
   Value* current_base_ = nullptr;
   int nested_ = 0;
+  std::unordered_map<const void*, Value> made_functions_;  // since the entry began
   const Frame* called_back_ = nullptr;  // that a host function waits for, within `nested_` others
   bool stopped_nested_ = false;
   std::size_t instructions_ = 0;

@@ -412,7 +412,8 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
 // A number that went where none can be followed is fixed after all.
 void Tracer::forget_expected() {
   for (std::size_t k = 0; k < expected_.size(); ++k) {
-    if (!recorder_.expected[k].used) fix(expected_[k], expected_values_[k]);
+    const jit::Recorder::Expected& each = recorder_.expected[k];
+    if (!each.used || each.is_fixed) fix(expected_[k], expected_values_[k]);
   }
   recorder_.expected.clear();
   expected_.clear();

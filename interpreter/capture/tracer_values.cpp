@@ -295,6 +295,57 @@ void Tracer::read_all(const Value& v, int depth) {
   }
 }
 
+void Tracer::read_defaults(const Value& f) {
+  const SourceId source = known(f)->source;
+  const Function& function = f.as<Function>();
+  const bool is_constant = sources_[source].kind == Source::Kind::Constant;
+  for (std::size_t k = 0; k < function.defaults.size(); ++k) {
+    if (is_constant) {
+      know_constant(function.defaults[k]);
+      read_all(function.defaults[k]);
+    } else {
+      arrive_part(function.defaults[k], source, Source::Kind::Default, static_cast<std::int64_t>(k), {},
+                  "a default of " + function.code->name);
+    }
+  }
+}
+
+void Tracer::know_methods(const Value& v) {
+  const StructType* const type = v.is(Tag::Instance)     ? &v.as<Instance>().struct_type()
+                                 : v.is(Tag::StructType) ? &v.as<StructType>()
+                                                         : nullptr;
+  if (type == nullptr) return;
+  for (const auto& [name, method] : type->methods) {
+    know_constant(method);
+    if (method.is(Tag::Function)) read_defaults(method);
+  }
+}
+
+void Tracer::know_called_back(const Frame& frame) {
+  const Value f(static_cast<Object*>(const_cast<Function*>(frame.function)));
+  if (made_functions_.contains(static_cast<const void*>(f.object()))) return;
+  // What holds it is guarded to be this very object: a transform, a hook, the type of a struct.
+  know_constant(f);
+  read_defaults(f);
+}
+
+bool Tracer::has_identity(const Value& v, int depth) const {
+  if (is_text_like(v) || v.is(Tag::Tensor)) return false;
+  if (depth > kDeepest) return true;
+  const auto any = [&](const std::vector<Value>& items) {
+    return std::any_of(items.begin(), items.end(),
+                       [&](const Value& each) { return has_identity(each, depth + 1); });
+  };
+  if (const auto* items = items_in(v)) return any(*items);
+  if (v.is(Tag::Dict)) {
+    const auto& entries = v.as<Dict>().entries();
+    return std::any_of(entries.begin(), entries.end(), [&](const Dict::Entry& e) {
+      return e.live && (has_identity(e.key, depth + 1) || has_identity(e.value, depth + 1));
+    });
+  }
+  return !v.is(Tag::Slice);
+}
+
 bool Tracer::has_tensor(const Value& v, int depth) const {
   if (is_text_like(v)) return false;
   if (v.is(Tag::Tensor) || depth > kDeepest) return true;
