@@ -97,7 +97,8 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
 std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorded) const {
   if (!recorded.entry || recorded.overrun) return "";
   std::span<const jit::Node> compiled = entry.captured.nodes, recorded_now = recorded.entry->captured.nodes;
-  const bool ends_alike = same_end(entry, *recorded.entry);
+  // What ends at a checkpoint is shorter than what the interpreter has run since.
+  const bool ends_alike = recorded.whole && same_end(entry, *recorded.entry);
   if (!ends_alike) {
     const std::size_t both = std::min(compiled.size(), recorded_now.size());
     compiled = compiled.first(both);
