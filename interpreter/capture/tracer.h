@@ -115,7 +115,7 @@ class Tracer {
   const Known* known(const Value& v) const;
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
   // Is it, or does it hold, what is equal only to itself: a function, a struct?
-  bool has_identity(const Value& v, int depth = 0) const;
+  bool has_identity(const Value& v) const;
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
   // Of a list, tuple or dict: all, and how many. `follow`: numbers that vary stay what they are.
@@ -123,7 +123,7 @@ class Tracer {
   void read_item(const Value& container, std::int64_t at, ExprId* varying = nullptr);
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
-  bool has_tensor(const Value& v, int depth = 0) const;
+  bool has_tensor(const Value& v) const;
   void read_defaults(const Value& f);  // of a function that is known
   // Of an instance or a struct: its methods, whose captures and defaults are then followed.
   void know_methods(const Value& v);

@@ -329,38 +329,38 @@ void Tracer::know_called_back(const Frame& frame) {
   read_defaults(f);
 }
 
-bool Tracer::has_identity(const Value& v, int depth) const {
-  if (is_text_like(v) || v.is(Tag::Tensor)) return false;
-  if (depth > kDeepest) return true;
-  const auto any = [&](const std::vector<Value>& items) {
-    return std::any_of(items.begin(), items.end(),
-                       [&](const Value& each) { return has_identity(each, depth + 1); });
-  };
-  if (const auto* items = items_in(v)) return any(*items);
+namespace {
+
+// Does `is` say so of v, or of what lists, tuples, dicts and (with `fields`) structs hold? What is nested too
+// deeply counts.
+template <class F>
+bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
+  if (is_text_like(v)) return false;
+  if (depth > kDeepest || is(v)) return true;
+  const auto within = [&](const Value& each) { return any_within(each, fields, is, depth + 1); };
+  if (const auto* items = items_in(v)) return std::any_of(items->begin(), items->end(), within);
   if (v.is(Tag::Dict)) {
     const auto& entries = v.as<Dict>().entries();
-    return std::any_of(entries.begin(), entries.end(), [&](const Dict::Entry& e) {
-      return e.live && (has_identity(e.key, depth + 1) || has_identity(e.value, depth + 1));
+    return std::any_of(entries.begin(), entries.end(), [&](const Dict::Entry& each) {
+      return each.live && (within(each.key) || within(each.value));
     });
   }
-  return !v.is(Tag::Slice);
+  if (!fields || !v.is(Tag::Instance)) return false;
+  const auto& held = v.as<Instance>().fields;
+  return std::any_of(held.begin(), held.end(), within);
 }
 
-bool Tracer::has_tensor(const Value& v, int depth) const {
-  if (is_text_like(v)) return false;
-  if (v.is(Tag::Tensor) || depth > kDeepest) return true;
-  const auto any = [&](const std::vector<Value>& items) {
-    return std::any_of(items.begin(), items.end(),
-                       [&](const Value& each) { return has_tensor(each, depth + 1); });
-  };
-  if (const auto* items = items_in(v)) return any(*items);
-  if (v.is(Tag::Dict)) {
-    const auto& entries = v.as<Dict>().entries();
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const Dict::Entry& e) { return e.live && has_tensor(e.value, depth + 1); });
-  }
-  if (v.is(Tag::Instance)) return any(v.as<Instance>().fields);
-  return false;
+}  // namespace
+
+bool Tracer::has_identity(const Value& v) const {
+  return any_within(v, false, [](const Value& each) {
+    return !each.is(Tag::Tensor) && !each.is(Tag::List) && !each.is(Tag::Tuple) && !each.is(Tag::Dict) &&
+           !each.is(Tag::Slice);
+  });
+}
+
+bool Tracer::has_tensor(const Value& v) const {
+  return any_within(v, true, [](const Value& each) { return each.is(Tag::Tensor); });
 }
 
 // ---- Registers and cells ----
