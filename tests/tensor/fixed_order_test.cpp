@@ -129,6 +129,7 @@ TEST_CASE("sums of runs that lie apart follow the documented order", "[reduce][o
     const Tensor x = noise({23, 3, run}, DType::F32, 12, -3.0, 3.0);
     const Tensor wide = noise({23, 3, run}, DType::F64, 13, -3.0, 3.0);
     const Tensor twice = noise({23, 3, 2 * run}, DType::F32, 14);
+    const Tensor many = noise({2 * kReductionBlock / run, 2, run}, DType::F32, 15);  // blocks end within runs
     Tensor some_nan = ops::clone(x);
     set_element(some_nan, 3 * run - 1, NAN);
     const Dims dims{0, 2};
@@ -140,6 +141,7 @@ TEST_CASE("sums of runs that lie apart follow the documented order", "[reduce][o
       INFO("runs of " << run);
       CHECK(same_bits(cpu::fold(x, dims, cpu::Combine::Sum), reference<float>(x, dims)));
       CHECK(same_bits(cpu::fold(wide, dims, cpu::Combine::Sum), reference<double>(wide, dims)));
+      CHECK(same_bits(cpu::fold(many, dims, cpu::Combine::Sum), reference<float>(many, dims)));
       const Tensor every_other = ops::slice(twice, 2, 0, 2 * run, 2),
                    part = ops::narrow(twice, 2, run / 2, run);
       CHECK(same_bits(cpu::fold(every_other, dims, cpu::Combine::Sum), reference<float>(every_other, dims)));

@@ -38,6 +38,15 @@ class Cursor {
       ++index_[d - 1];
     }
   }
+  // Likewise, of two or more dimensions, whole runs that are a stride apart: none when this is within one.
+  std::int64_t whole_runs() const {
+    return index_[dims_.rank - 1] != 0 ? 0 : dims_.sizes[dims_.rank - 2] - index_[dims_.rank - 2];
+  }
+  void advance_runs(std::int64_t count) {
+    index_[dims_.rank - 2] += count - 1;
+    offset_ += (count - 1) * dims_.strides[dims_.rank - 2];
+    advance(dims_.sizes[dims_.rank - 1]);
+  }
 
  private:
   const FoldDims& dims_;
@@ -52,6 +61,7 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 // ---- Rows: the sequence of an output is walked along memory ----------------------------------------------
 
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
+inline constexpr std::int64_t kShortRun = 4 * kReductionLanes;
 
 // The lanes of elements [first, first + count) of the sequence at `base`, one block.
 template <class C, class T, class P>
@@ -63,6 +73,17 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
   Cursor cursor(job.reduced, first);
   if (in_place) {
     for (std::int64_t lane = 0; count > 0;) {
+      if constexpr (kMasksAreFree && !kAnyOrder<T>) {
+        const std::int64_t whole = job.reduced.sizes[job.reduced.rank - 1];
+        const std::int64_t runs = whole <= kShortRun ? std::min(cursor.whole_runs(), count / whole) : 0;
+        if (runs > 1) {
+          lane = lanes.add_short_runs(pointer_at<P>(base) + cursor.offset(), runs,
+                                      job.reduced.strides[job.reduced.rank - 2], whole, lane);
+          cursor.advance_runs(runs);
+          count -= runs * whole;
+          continue;
+        }
+      }
       const std::int64_t run = std::min(cursor.run(), count);
       lane = lanes.add_run(pointer_at<P>(base) + cursor.offset(), run, lane);
       cursor.advance(run);

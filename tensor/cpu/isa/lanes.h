@@ -130,6 +130,33 @@ class Lanes {
     }
   }
 
+  // `runs` of them of `count` elements each, few, that begin a `stride` apart: without a branch that depends
+  // on the lane where one begins.
+  template <class P>
+  std::int64_t add_short_runs(P from, std::int64_t runs, std::int64_t stride, std::int64_t count,
+                              std::int64_t lane) {
+    const auto bits_below = [](std::int64_t end) {
+      return (std::uint64_t{1} << std::clamp<std::int64_t>(end, 0, kLanes)) - 1;
+    };
+    const std::int64_t groups = (count + 2 * kLanes - 2) / kLanes;  // at most, wherever a run begins
+    Vector acc[kCount];
+    assign(acc, acc_);
+    for (; runs > 0; --runs, from = from + stride, lane = (lane + count) % kLanes) {
+      for (std::int64_t group = 0; group < groups; ++group) {
+        const std::int64_t begin = group * kLanes - lane;  // of the group, within the run
+        const std::uint64_t lanes = bits_below(count - begin) & ~bits_below(-begin);
+#pragma GCC unroll 16
+        for (int k = 0; k < kCount; ++k) {
+          const std::uint64_t mask = lanes >> (k * kWidth) & ((std::uint64_t{1} << kWidth) - 1);
+          acc[k] =
+              C::apply(acc[k], load_masked<T>(from + (begin + k * kWidth), mask, C::template identity<T>()));
+        }
+      }
+    }
+    assign(acc_, acc);
+    return lane;
+  }
+
   // The lanes folded in halves until one vector is left.
   Vector folded() const {
     Vector acc[kCount];

@@ -88,6 +88,13 @@ template <class T, class In>
   return load_vector<WideVector<T>>(elements);
 }
 
+// Whether `load_masked` takes no longer than `load_wide`.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+inline constexpr bool kMasksAreFree = true;
+#else
+inline constexpr bool kMasksAreFree = false;
+#endif
+
 // Of as many elements as a vector of T holds those whose bits are in the mask, `fill` for the others, which
 // are not read.
 template <class T, class In>
