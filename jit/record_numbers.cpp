@@ -120,8 +120,7 @@ std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<
         parameter.kind == K::TensorList || parameter.kind == K::OptionalTensorList)
       continue;
     GraphAttr& attr = result[at++];
-    // A number of a reduction goes into arithmetic that is done once, when its graph is made.
-    if (parameter.kind == K::Int || (parameter.kind == K::Number && op.family != "reduce")) {
+    if (parameter.kind == K::Int || (parameter.kind == K::Number && !op.has(kFixesNumbers))) {
       if (auto* size = std::get_if<Size>(&attr)) any = replace(*size) || any;
     } else if (parameter.kind == K::Ints) {
       if (auto* sizes = std::get_if<Sizes>(&attr)) {

@@ -221,6 +221,7 @@ enum Trait : std::uint32_t {
   kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
   kOnlyBegins = 1U << 13,    // attributes say where a view of given sizes begins, and nothing else: select
   kShowsAll = 1U << 14,      // views that show each element, so that a write through one leaves none: view
+  kFixesNumbers = 1U << 15,  // a number among its attributes is part of how it decomposes: no symbol
 };
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or

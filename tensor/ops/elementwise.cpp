@@ -193,7 +193,7 @@ constexpr int kNoMask = scalar::kNoMask;
                                failure,                                                                    \
                                {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},               \
                                {KILN_RANGE range_a, KILN_RANGE range_b},                                   \
-                               ((flags) & kNumbersFit) != 0};                                              \
+                               (flags) & kRowFlags};                                                       \
     add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS da, KILN_READS db}, \
             flags);                                                                                        \
   }
@@ -208,7 +208,7 @@ constexpr int kNoMask = scalar::kNoMask;
         "",                                                                                                  \
         {KILN_DERIVATIVE(da, KILN_ABC), KILN_DERIVATIVE(db, KILN_ABC), KILN_DERIVATIVE(dc, KILN_ABC)},       \
         {KILN_RANGE range_a, KILN_RANGE range_b, KILN_RANGE range_c},                                        \
-        ((flags) & kNumbersFit) != 0};                                                                       \
+        (flags) & kRowFlags};                                                                                \
     add_row(table, {#name, parameters, onnx, documentation, example}, row,                                   \
             {KILN_READS da, KILN_READS db, KILN_READS dc}, flags);                                           \
   }

@@ -171,8 +171,7 @@ void check_some_bound(const Op& op, Inputs inputs) {
 
 bool must_fit(const Pointwise& row, int operand, const Tensor& number) {
   if (operand == row.mask) return false;
-  const bool is_lower = row.row == kRow_maximum || (row.row == kRow_clamp && operand == 1);
-  const bool is_upper = row.row == kRow_minimum || (row.row == kRow_clamp && operand == 2);
+  const bool is_lower = (row.flags & at_least(operand)) != 0, is_upper = (row.flags & at_most(operand)) != 0;
   if (!is_lower && !is_upper) return true;
   return is_lower ? number.item_float() > 0 : number.item_float() < 0;
 }

@@ -9,6 +9,7 @@
 
 #include "tensor/cpu/pointwise_params.h"
 #include "tensor/op.h"
+#include "tensor/ops/row_flags.h"
 
 namespace kiln {
 
@@ -42,7 +43,7 @@ struct Pointwise {
   std::string_view failure;                 // what a kernel means that reports a bad element
   std::array<Derivative, 3> derivatives{};  // null where there is none
   std::array<SampleRange, 3> samples{};
-  bool numbers_fit = false;  // see kNumbersFit
+  std::uint32_t flags = 0;  // kRowFlags
 };
 
 // Types as the rule sees them. `is_number` and rank matter: a number never raises the dtype within its
@@ -67,7 +68,7 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
 // Whether numbers among the operands must fit `promoted`: those that are cast to it, or to an integer where
 // what they give might not be of it.
 inline bool numbers_must_fit(const Pointwise& row, DType promoted) {
-  return row.rule == TypeRule::First || (row.numbers_fit && is_integer(promoted));
+  return row.rule == TypeRule::First || ((row.flags & kNumbersFit) != 0 && is_integer(promoted));
 }
 // If so, of a number as operand `operand`: a bound below everything changes nothing, nor does one above
 // everything.

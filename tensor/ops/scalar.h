@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/pointwise_params.h"
 #include "tensor/math.h"
+#include "tensor/ops/row_flags.h"
 
 namespace kiln {
 
@@ -18,19 +19,6 @@ enum Row : int {
 #undef KILN_TERNARY
   kRowCount,
 };
-
-// What a row's flags say beside traits. Known of scalar functions by their text: traits are of the host.
-inline constexpr unsigned kNoInplace = 1U << 31;
-inline constexpr unsigned kFewSteps = 1U << 30;  // though only floats have it, or with branches for integers
-inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
-inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
-inline constexpr unsigned kPlainAtZero = 1U
-                                         << 27;  // where its first attribute is 0, the body is a shorter one
-inline constexpr unsigned kMovesSigns = 1U << 26;  // all else of a float stays as it is
-// Beside integers, numbers must be of their dtype: what others give would wrap.
-inline constexpr unsigned kNumbersFit = 1U << 25;
-inline constexpr unsigned kRowFlags =
-    kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange | kPlainAtZero | kMovesSigns | kNumbersFit;
 
 namespace scalar {
 

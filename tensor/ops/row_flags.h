@@ -1,0 +1,23 @@
+// Owns what the flags of an elementwise row say beside traits: here for all that reads scalar functions,
+// while traits are of the host.
+#pragma once
+
+namespace kiln {
+
+inline constexpr unsigned kNoInplace = 1U << 31;  // the op writes none of its operands
+inline constexpr unsigned kFewSteps = 1U << 30;   // though only floats have it, or with branches for integers
+inline constexpr unsigned kKeepsPrecision = 1U << 29;  // the result has no more digits than the operands
+inline constexpr unsigned kBriefInRange = 1U << 28;    // where the guard holds: then memory takes longer
+inline constexpr unsigned kPlainAtZero = 1U << 27;     // where its first attribute is 0, the body is shorter
+inline constexpr unsigned kMovesSigns = 1U << 26;      // all else of a float stays as it is
+// Beside integers, numbers must be of their dtype: what others give would wrap.
+inline constexpr unsigned kNumbersFit = 1U << 25;
+// The result is at least, or at most, this operand: such a bound may lie beyond what the dtype holds.
+inline constexpr unsigned kAtLeastShift = 16, kAtMostShift = 19;
+constexpr unsigned at_least(int operand) { return 1U << (kAtLeastShift + static_cast<unsigned>(operand)); }
+constexpr unsigned at_most(int operand) { return 1U << (kAtMostShift + static_cast<unsigned>(operand)); }
+inline constexpr unsigned kBounds = (7U << kAtLeastShift) | (7U << kAtMostShift);
+inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange |
+                                      kPlainAtZero | kMovesSigns | kNumbersFit | kBounds;
+
+}  // namespace kiln
