@@ -12,6 +12,7 @@
 #include "interpreter/host/transforms.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
 
@@ -54,14 +55,25 @@ std::map<const kiln::TensorImpl*, Tensor> replacements(const Value& module, Name
   return by_tensor;
 }
 
+// A copy made here and now, which the call may write and the module does not see. Of a plain tensor it shares
+// the memory until one of both is written, but where ops are noted: there it is an op like others.
+Tensor copy_of_buffer(const Tensor& x) {
+  bool is_plain = levels::wrapper_of(x) == nullptr;
+  for (const levels::Level* level = levels::top; level != nullptr; level = level->below())
+    is_plain = is_plain && !level->notes_plain();
+  return is_plain ? levels::adopt(kiln::tape::share_value(x)) : kiln::ops::clone(x);
+}
+
 Value functional_call(Interpreter& interpreter, Args a) {
   check_function(a[0], "functional_call");
   Named named;
   add_params(a[1], named);
-  const auto by_tensor = replacements(a[0], std::move(named));
+  auto by_tensor = replacements(a[0], std::move(named));
   const Value module = map_tensors(a[0], [&](const Tensor& x) {
-    const auto found = by_tensor.find(x.impl());
-    return Value(found == by_tensor.end() ? x : found->second);
+    const auto [found, is_own] = by_tensor.try_emplace(x.impl());
+    // A write to what is trained would be refused; gradients go to the module's own.
+    if (is_own) found->second = kiln::requires_grad(x) ? x : copy_of_buffer(x);
+    return Value(found->second);
   });
   Call call{a[2].as<Tuple>().items, {}};
   for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
@@ -184,7 +196,7 @@ constexpr NativeDef kNatives[] = {
      checkpoint},
     {"functional_call(module, params, *args, **named)",
      "Calls `module` with the tensors in `params`, a dict by dotted name (or a tuple of dicts), in place of "
-     "its own. The module itself does not change.",
+     "its own. The module itself does not change: of buffers that are not given, too, the call has copies.",
      functional_call},
     {"stack_module_state(modules)",
      "The tensors of modules of one class, stacked by name: (parameters, buffers), for `vmap` over an "
