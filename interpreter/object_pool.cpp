@@ -5,6 +5,7 @@
 #include <new>
 
 #include "interpreter/value.h"
+#include "tensor/integers.h"
 
 namespace kiln::interp {
 namespace {
@@ -44,7 +45,7 @@ thread_local constinit std::array<Block*, kLargest / kStep + 1> free_blocks{};
 
 void* Object::operator new(std::size_t bytes) {
   if (!kPooling || bytes > kLargest) return ::operator new(bytes);
-  const std::size_t step = (bytes + kStep - 1) / kStep;
+  const std::size_t step = ceil_divide(bytes, kStep);
   Block*& list = free_blocks[step];
   if (!list) [[unlikely]]
     list = cut_chunk(step * kStep);
@@ -55,7 +56,7 @@ void* Object::operator new(std::size_t bytes) {
 
 void Object::operator delete(void* memory, std::size_t bytes) {
   if (!kPooling || bytes > kLargest) return ::operator delete(memory);
-  Block*& list = free_blocks[(bytes + kStep - 1) / kStep];
+  Block*& list = free_blocks[ceil_divide(bytes, kStep)];
   list = new (memory) Block{list};
 }
 

@@ -180,8 +180,11 @@ std::vector<Operand> BackwardWalk::differentiate_write(int n) {
     Tensors views{ops::contiguous(given[0])};
     for (const ViewApplication& step : node.path) {
       attrs.push_back(evaluate(*step.op, step.attrs, symbols));
-      views.push_back(
-          kiln::bind(*step.op, {&views.back(), 1}, attrs.back())[static_cast<std::size_t>(step.output)]);
+      const Tensors parts = kiln::bind(*step.op, {&views.back(), 1}, attrs.back());
+      const auto part = static_cast<std::size_t>(step.output);
+      if (part >= parts.size())
+        throw OpError(ErrorKind::Shape, fmt::format("{} gives fewer parts of these sizes", step.op->name()));
+      views.push_back(parts[part]);
     }
     Tensors result(2);
     if (written) result[1] = views.back();

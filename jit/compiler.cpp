@@ -10,6 +10,7 @@
 #include "jit/code_cache.h"
 #include "jit/code_key.h"
 #include "tensor/error.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
@@ -99,7 +100,7 @@ std::vector<std::span<const LoopNest>> modules_of(std::span<const LoopNest> nest
   std::size_t all = 0;
   for (const LoopNest& each : nests) all += lines_of(each);
   const auto threads = static_cast<std::size_t>(num_threads());
-  const std::size_t most = std::min(kMostLines, (all + threads - 1) / threads);
+  const std::size_t most = std::min(kMostLines, ceil_divide(all, threads));
   std::vector<std::span<const LoopNest>> modules;
   std::size_t begin = 0, lines = 0;
   for (std::size_t k = 0; k < nests.size(); ++k) {

@@ -85,6 +85,11 @@ bool ElementwiseKernel::may_write_over(const Unplaced& call, std::size_t output,
   return true;
 }
 
+bool ElementwiseKernel::computes_all() const {
+  return std::all_of(nest().stores.begin(), nest().stores.end(),
+                     [](const Store& each) { return each.around.empty(); });
+}
+
 bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const {
   const auto plan = this->plan(inputs, symbols);
   for (std::size_t k = 0; k < nest().loads.size(); ++k) {

@@ -19,6 +19,8 @@ class ElementwiseKernel final : public Kernel {
 
   // Does it compute its elements from those of its inputs, and cannot fail?
   bool is_plain() const;
+  // Does it compute each element of its outputs? Others come from an input as they are.
+  bool computes_all() const;
 
   // A call of which only the elements are left to compute, which throws nothing.
   struct Ready {

@@ -38,7 +38,7 @@ std::vector<int> find_epilogues(const Graph& graph, const LateKernels& late) {
     const Node& node = graph.nodes[i];
     if (node.is_constant() || late.kernels[i] != nullptr) continue;
     const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
-    if (kernel == nullptr || !kernel->is_plain()) continue;
+    if (kernel == nullptr || !kernel->is_plain() || !kernel->computes_all()) continue;
     // Only views lie between: the product does not keep its operands for long.
     std::size_t before = i;
     while (before > 0 && graph.nodes[before - 1].is_view()) --before;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
@@ -37,7 +38,7 @@ Units units_of(const RowRun& run) {
   units.blocks = std::max<std::int64_t>(1, reduction_blocks(plan.sequence));
   const bool in_tiles = run.lowered.slots.empty() && plan.rows_at_once == 1;
   units.tile = in_tiles ? std::min(kColumnTile, plan.length) : plan.length;
-  units.tiles = (plan.length + units.tile - 1) / units.tile;
+  units.tiles = ceil_divide(plan.length, units.tile);
   units.groups = 1;
   std::int64_t item = 0;
   for (const Reduction& each : run.lowered.columns) item += item_of(each);
@@ -163,7 +164,7 @@ class Columns {
 
   // Lanes, then blocks, into the first row of each batch.
   void combine() {
-    const std::int64_t parts = (plan_.length + kColumnGrain - 1) / kColumnGrain;
+    const std::int64_t parts = ceil_divide(plan_.length, kColumnGrain);
     parallel_for(units_.batches * parts, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t unit = begin; unit < end; ++unit) {
         const std::int64_t batch = unit / parts, column = unit % parts * kColumnGrain;

@@ -8,6 +8,7 @@
 #include "jit/recent_plans.h"
 #include "jit/row_worker.h"
 #include "tensor/cpu/element_size.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
@@ -344,7 +345,7 @@ class TileKernel final : public Kernel {
     for (std::size_t k = 0; k < plan->outputs.size(); ++k)
       outputs.push_back(Tensor::empty(plan->outputs[k], lowered_.outputs[k].dtype, Device{}));
     RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
-    const std::int64_t tiles = (plan->rows + kVector - 1) / kVector;
+    const std::int64_t tiles = ceil_divide(plan->rows, kVector);
     const std::int64_t in_tile = kVector * std::max<std::int64_t>(1, plan->length);
     parallel_for(tiles, std::max<std::int64_t>(1, grain_ / in_tile),
                  [&](std::int64_t begin, std::int64_t end) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tensor/error.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 
@@ -29,8 +30,6 @@ namespace {
 }
 
 constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-
-std::size_t aligned(std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; }
 
 // How code reaches what lies elsewhere: a jump through an address that stands behind it.
 struct Stub {
@@ -114,13 +113,13 @@ class Loader {
   void lay_out() {
     for (const Elf64_Shdr& section : sections_) {
       const bool needed = (section.sh_flags & SHF_ALLOC) != 0 && section.sh_type != SHT_X86_64_UNWIND;
-      if (needed) size_ = aligned(size_, std::max<std::size_t>(section.sh_addralign, 1));
+      if (needed) size_ = round_up(size_, std::max<std::size_t>(section.sh_addralign, 1));
       places_.push_back(needed ? size_ : kNowhere);
       if (needed) size_ += section.sh_size;
     }
     for (std::size_t k = 1; k < symbols_.size(); ++k) {
       if (symbols_[k].st_shndx != SHN_UNDEF) continue;
-      size_ = aligned(size_, alignof(Stub));
+      size_ = round_up(size_, alignof(Stub));
       stubs_.emplace(k, size_);
       size_ += sizeof(Stub);
     }
@@ -195,7 +194,7 @@ Code::~Code() { munmap(memory_, size_); }
 std::shared_ptr<Code> Code::load(std::string_view object) {
   Loader loader(object);
   const std::size_t size =
-      aligned(std::max<std::size_t>(loader.size(), 1), static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+      round_up(std::max<std::size_t>(loader.size(), 1), static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) refuse("there is no memory for it");
   std::shared_ptr<Code> code(new Code(static_cast<std::byte*>(memory), size, nullptr));

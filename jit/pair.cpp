@@ -27,7 +27,7 @@ std::shared_ptr<const Pair> Pair::make(const Graph& captured, const std::vector<
 }
 
 Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOptions& options)
-    : derivation_(std::make_shared<const Derivation>(program, wanted)) {
+    : derivation_(std::make_shared<const Derivation>(program, wanted)), origins_(ViewOrigins::of(program)) {
   const Graph& functional = derivation_->functional();
   for (const Effect& each : functional.effects) {
     if (each.kind != Effect::Kind::Same) written_.push_back(each.input);
@@ -136,6 +136,7 @@ Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
   const auto outputs = static_cast<std::size_t>(joint().outputs);
   const auto nodes = make_nodes(histories, symbols, Inputs(made).subspan(outputs));
   made.resize(outputs);
+  origins_.place(made, symbols);
   link(nodes, arguments, made);
   return made;
 }
@@ -211,7 +212,11 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
       if (left->base == each.edge && !is_given(base) && !is_made(base)) become(base, edge_of(each));
     }
     tape::make_meta(x).history = edge_of(*port);
-    origin.history_version = tape::history_version(base);
+  }
+  // None follows its base before that is written again, those without a history of their own neither.
+  for (const Tensor& x : made) {
+    ViewOrigin* const origin = x.impl()->origin.get();
+    if (origin != nullptr && !is_given(x)) origin->history_version = tape::history_version(base_of(*origin));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "jit/pair_backward.h"
+#include "jit/view_origins.h"
 #include "tensor/tape/node.h"
 
 namespace kiln::jit {
@@ -52,6 +53,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
   std::vector<int> written_;  // inputs
   std::shared_ptr<const Backwards> backwards_;
   std::unique_ptr<const PendingExecutable> forward_;
+  ViewOrigins origins_;
 };
 
 }  // namespace kiln::jit

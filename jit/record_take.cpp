@@ -174,7 +174,10 @@ namespace {
 // Numbers that are only operands are inputs, and no sizes depend on them.
 std::set<std::string> symbols_in(const Graph& graph) {
   std::set<std::string> found;
-  for (const Value& each : graph.values) collect_symbols(each.type.sizes, found);
+  for (const Value& each : graph.values) {
+    collect_symbols(each.type.sizes, found);
+    if (each.type.strides) collect_symbols(*each.type.strides, found);
+  }
   for (const Node& node : graph.nodes) {
     for (const GraphAttr& attr : node.attrs) {
       if (const auto* size = std::get_if<Size>(&attr)) size->collect_symbols(found);

@@ -1,4 +1,5 @@
 #include "repl/columns.h"
+#include "tensor/integers.h"
 
 #include <algorithm>
 
@@ -8,7 +9,7 @@ std::string in_columns(const std::vector<std::string>& words, int width) {
   std::size_t longest = 1;
   for (const std::string& word : words) longest = std::max(longest, word.size());
   const std::size_t columns = std::max<std::size_t>(1, static_cast<std::size_t>(width) / (longest + 2));
-  const std::size_t rows = (words.size() + columns - 1) / columns;
+  const std::size_t rows = ceil_divide(words.size(), columns);
   std::string text;
   for (std::size_t row = 0; row < rows; ++row) {
     std::string line;

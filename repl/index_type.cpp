@@ -6,6 +6,7 @@
 
 #include "repl/op_types.h"
 #include "tensor/error.h"
+#include "tensor/integers.h"
 
 namespace kiln::repl {
 namespace {
@@ -17,7 +18,7 @@ Dim sliced(Dim size, const IndexItem& item) {
   const std::int64_t start = place(item.bounds[0].value_or(0)), stop = place(item.bounds[1].value_or(size));
   const std::int64_t step = item.bounds[2].value_or(1);
   if (step < 1) throw OpError(ErrorKind::Value, fmt::format("a slice's step is at least 1, not {}", step));
-  return std::max<std::int64_t>(0, (stop - start + step - 1) / step);
+  return std::max<std::int64_t>(0, ceil_divide(stop - start, step));
 }
 
 void check_int(const IndexItem& item, Dim size, std::size_t dim) {

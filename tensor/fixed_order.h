@@ -14,6 +14,8 @@
 
 #include <cstdint>
 
+#include "tensor/integers.h"
+
 namespace kiln {
 namespace cpu {
 
@@ -25,8 +27,6 @@ inline constexpr int kCombineCount = 4;
 inline constexpr int kReductionLanes = 32;
 inline constexpr std::int64_t kReductionBlock = 4096;  // a multiple of the lanes
 
-inline std::int64_t reduction_blocks(std::int64_t count) {
-  return (count + kReductionBlock - 1) / kReductionBlock;
-}
+inline std::int64_t reduction_blocks(std::int64_t count) { return ceil_divide(count, kReductionBlock); }
 
 }  // namespace kiln

@@ -6,10 +6,16 @@
 
 namespace kiln {
 
-// a / b rounded up; of numbers that are not negative.
+// a / b rounded up, b positive; 0 or less where a is not positive. Inlined always: a copy that was compiled
+// for one instruction set must not be linked for all.
 template <std::integral A, std::integral B>
-constexpr std::common_type_t<A, B> ceil_divide(A a, B b) {
+[[gnu::always_inline]] constexpr std::common_type_t<A, B> ceil_divide(A a, B b) {
   return (a + b - 1) / b;
+}
+// The next multiple of b from a on.
+template <std::integral A, std::integral B>
+[[gnu::always_inline]] constexpr std::common_type_t<A, B> round_up(A a, B b) {
+  return ceil_divide(a, b) * b;
 }
 
 }  // namespace kiln

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tensor/error.h"
+#include "tensor/integers.h"
 #include "tensor/storage.h"
 
 namespace kiln {
@@ -44,11 +45,11 @@ constexpr std::size_t kClassesPerDoubling = 4;
 constexpr std::size_t kSmallClasses = 40;
 
 constexpr std::size_t class_of(std::size_t bytes) {
-  const std::size_t lines = (bytes + kAlignment - 1) / kAlignment;
+  const std::size_t lines = ceil_divide(bytes, kAlignment);
   if (lines <= kClassesPerDoubling) return lines;
   const auto doubling = static_cast<std::size_t>(std::bit_width(lines - 1)) - 1;  // 2^d < lines <= 2^(d+1)
   const std::size_t quarter = std::size_t{1} << (doubling - 2);
-  const std::size_t step = (lines - (std::size_t{1} << doubling) + quarter - 1) / quarter;
+  const std::size_t step = ceil_divide(lines - (std::size_t{1} << doubling), quarter);
   return (doubling - 1) * kClassesPerDoubling + step;
 }
 constexpr std::size_t class_bytes(std::size_t size_class) {
@@ -281,7 +282,7 @@ void give_block(void* block, std::size_t bytes) {
 
 void* take_object(Pool pool, std::size_t bytes) {
   if (void* object = heap().objects[static_cast<std::size_t>(pool)].pop()) return object;
-  return from_system((bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return from_system(round_up(bytes, kAlignment));
 }
 
 void give_object(Pool pool, void* object) {

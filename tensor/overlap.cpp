@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/integers.h"
 #include "tensor/tensor.h"
 
 namespace kiln {
@@ -61,7 +62,7 @@ class Equation {
     const Term& term = terms_[last];
     const std::int64_t below = last == 0 ? 0 : reach_[last - 1];
     const std::int64_t most = std::min(term.bound, target / term.stride);
-    const std::int64_t least = std::max<std::int64_t>(0, (target - below + term.stride - 1) / term.stride);
+    const std::int64_t least = std::max<std::int64_t>(0, ceil_divide(target - below, term.stride));
     for (std::int64_t x = most; x >= least; --x) {
       if (search(last, target - x * term.stride)) return true;
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tensor/error.h"
+#include "tensor/integers.h"
 #include "tensor/thread_pool.h"
 
 namespace kiln {
@@ -48,7 +49,7 @@ class Pieces final : public Job {
  public:
   Pieces(std::int64_t count, std::int64_t piece, int workers, RangeFn f)
       : count_(count), piece_(piece), shares_count_(std::min(workers, kMostShares)), f_(f) {
-    const std::int64_t pieces = (count + piece - 1) / piece;
+    const std::int64_t pieces = ceil_divide(count, piece);
     const auto first_of = [&](int k) { return static_cast<std::uint32_t>(pieces * k / shares_count_); };
     for (int k = 0; k < shares_count_; ++k) share(k).fill(first_of(k), first_of(k + 1));
   }
@@ -118,7 +119,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f) {
     check_interrupt();
     return f(0, count);
   }
-  const int workers = static_cast<int>(std::min<std::int64_t>(num_threads(), (count + grain - 1) / grain));
+  const int workers = static_cast<int>(std::min<std::int64_t>(num_threads(), ceil_divide(count, grain)));
   // A few pieces per thread even out the work; never so long that an interrupt has to wait.
   const std::int64_t share = count / (std::int64_t{workers} * 4);
   Pieces pieces(count, std::clamp(share, grain, std::max<std::int64_t>(grain, 1 << 20)), workers, f);

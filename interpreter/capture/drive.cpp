@@ -486,7 +486,7 @@ class Drive {
       made = runner();
     }
     entry.run = std::move(made.run);
-    entry.origins = ViewOrigins::of(entry.captured);
+    entry.origins = jit::ViewOrigins::of(entry.captured);
     entry.note = std::move(made.note);
     entry.note_of_calls = std::move(made.note_of_calls);
     entry.kernel_bytes = std::move(made.code_bytes);

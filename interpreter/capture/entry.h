@@ -10,8 +10,8 @@
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
 #include "interpreter/capture/recipe.h"
-#include "interpreter/capture/view_origins.h"
 #include "jit/graph.h"
+#include "jit/view_origins.h"
 #include "tensor/random.h"
 #include "tensor/tape/spent.h"
 
@@ -91,7 +91,7 @@ struct Entry {
   Exprs exprs;
   jit::Graph captured;  // without guards: `with_guards` says them
   Runner run;           // empty: there is nothing to compute
-  ViewOrigins origins;
+  jit::ViewOrigins origins;
   HistoryNames names;                          // where writes were recorded
   std::string note;                            // what is to be said of how it runs; mostly empty
   std::function<std::string()> note_of_calls;  // and of how calls so far did; may be empty

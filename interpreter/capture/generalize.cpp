@@ -98,6 +98,8 @@ bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earl
 Graph at_hints(Graph graph) {
   for (jit::Value& each : graph.values) {
     for (Size& size : each.type.sizes) fix(size, graph.hints);
+    if (!each.type.strides) continue;
+    for (Size& stride : *each.type.strides) fix(stride, graph.hints);
   }
   for (jit::Node& node : graph.nodes) {
     for (GraphAttr& attr : node.attrs) {

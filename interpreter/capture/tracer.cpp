@@ -318,7 +318,8 @@ Tracer::Outcome Tracer::run() {
     outcome.code = loop.frame->code;
     outcome.place = loop.loop.top;
     finished = std::move(loop.start);
-  } else if (!stopped_nested_ && (!outcome.overrun || before_)) {
+  } else if (!stopped_nested_ && (!outcome.overrun || (before_ && !differentiates_now_))) {
+    // A walk that was stopped has freed values which histories held before it: the checkpoint knew them.
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   }
   outcome.whole = finished.has_value();

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "tensor/cpu/product_kernels.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -12,13 +13,13 @@ namespace kiln::cpu {
 // vectors, no rests; matrices are padded. Factors, whose elements go one by one against vectors, may have any
 // strides.
 inline constexpr int kBlockStep = 16;
-inline constexpr int round_to_block(int size) { return (size + kBlockStep - 1) / kBlockStep * kBlockStep; }
+inline constexpr int round_to_block(int size) { return round_up(size, kBlockStep); }
 // How far apart rows of so many elements lie best: an odd number of cache lines, lest rows of a power of two
 // push each other out of the cache.
 template <class T>
 constexpr std::ptrdiff_t spread_rows(int columns) {
   constexpr int kLine = 64 / sizeof(T);
-  return ((columns + kLine - 1) / kLine | 1) * std::ptrdiff_t{kLine};
+  return (ceil_divide(columns, kLine) | 1) * std::ptrdiff_t{kLine};
 }
 
 template <class T>

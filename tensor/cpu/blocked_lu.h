@@ -9,6 +9,7 @@
 
 #include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/matrices.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -27,7 +28,7 @@ class BlockedLu {
 
   int order() const { return n_; }
   void read(const MatrixView<T>& from) {
-    each_piece(round_up(n_, kPanel), static_cast<double>(n_) * n_, [&](int piece) {
+    each_piece(ceil_divide(n_, kPanel), static_cast<double>(n_) * n_, [&](int piece) {
       const int first = piece * kPanel, count = std::min(kPanel, n_ - first);
       copy_matrix(from.data + first * from.row, from.column, from.row, n_, count, at(first, 0), ld_);
       for (int i = first; i < first + count; ++i) std::fill_n(at(i, n_), order_ - n_, T(0));
@@ -90,7 +91,6 @@ class BlockedLu {
   static constexpr int kPanel = 64;
   static constexpr int kSlab = 48;  // columns that a thread works on at a time
 
-  static int round_up(int size, int part) { return (size + part - 1) / part; }
   T* at(int row, int column) const { return a_ + row * ld_ + column; }
   MatrixView<T> view(int row, int column) const { return {at(row, column), ld_, 1}; }
   static const BlockKernels<T>& kernels() { return block_kernels().of<T>(); }
@@ -108,7 +108,7 @@ class BlockedLu {
   // threads go on: what that gives is returned.
   int finish_panel(int k, int end) {
     const int next = std::min(end + kPanel, order_);
-    const int slabs = round_up(order_ - next, kSlab);
+    const int slabs = ceil_divide(order_ - next, kSlab);
     int info = 0;
     each_piece(slabs + 2, static_cast<double>(end - k) * (order_ - end) * (order_ - end), [&](int piece) {
       if (piece == 0) {
@@ -138,7 +138,7 @@ class BlockedLu {
   // Runs f(first, count, x, ldx) for slabs of the columns of a right-hand side, with zeroed memory for each.
   template <class F>
   void each_slab(int columns, const F& f) const {
-    const int slabs = round_up(columns, kSlab);
+    const int slabs = ceil_divide(columns, kSlab);
     each_piece(slabs, static_cast<double>(n_) * n_ * columns, [&](int slab) {
       Scratch memory;
       const int first = slab * kSlab;

@@ -8,6 +8,7 @@
 #include "tensor/cpu/image_blocks.h"
 #include "tensor/cpu/onednn_convolution.h"
 #include "tensor/error.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -22,9 +23,9 @@ struct Inside {
   Inside(const ConvShape& shape, std::size_t d, std::int64_t tap) {
     const std::int64_t offset = tap * shape.dilation[d] - shape.padding[d];
     const std::int64_t stride = shape.stride[d];
-    begin = std::min(shape.out[d], offset >= 0 ? 0 : (-offset + stride - 1) / stride);
+    begin = std::min(shape.out[d], offset >= 0 ? 0 : ceil_divide(-offset, stride));
     const std::int64_t room = shape.in[d] - offset;  // o * stride < room
-    end = room <= 0 ? begin : std::clamp((room + stride - 1) / stride, begin, shape.out[d]);
+    end = room <= 0 ? begin : std::clamp(ceil_divide(room, stride), begin, shape.out[d]);
     first = begin * stride + offset;
   }
 };

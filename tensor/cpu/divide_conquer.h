@@ -11,6 +11,7 @@
 #include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/matrices.h"
 #include "tensor/cpu/secular_kernels.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -197,7 +198,7 @@ class DivideAndConquer {
     const int count = kept_count_, order = round_to_block(count);
     const double work = static_cast<double>(count) * count;
     const auto some = [&](int end, double steps, const auto& f) {
-      each_piece((end + kSome - 1) / kSome, steps * work,
+      each_piece(ceil_divide(end, kSome), steps * work,
                  [&](int piece) { f(piece * kSome, std::min(end, (piece + 1) * kSome)); });
     };
     std::atomic<bool> found = true;
@@ -222,7 +223,7 @@ class DivideAndConquer {
     const int upper = span_counts_[kUpper] + span_counts_[kBoth], lower = count - span_counts_[kUpper];
     const int order = round_to_block(count);
     const BlockKernels<T>& kernels = block_kernels().of<T>();
-    each_piece((order + kSome - 1) / kSome, static_cast<double>(order) * count * (to - from) / 2,
+    each_piece(ceil_divide(order, kSome), static_cast<double>(order) * count * (to - from) / 2,
                [&](int piece) {
                  const int first = piece * kSome, rows = std::min(kSome, order - first);
                  for (int i = first; i < std::min(first + rows, count); ++i)

@@ -7,6 +7,7 @@
 #include "tensor/cpu/reflectors.h"
 #include "tensor/cpu/spectral.h"
 #include "tensor/cpu/tridiagonal_kernels.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -128,7 +129,7 @@ class BlockedEigen {
     const int rest = order_ - end;
     const BlockKernels<T>& kernels = block_kernels().of<T>();
     const T* v = v_ + k * ld_;
-    each_piece((rest + kRows - 1) / kRows, static_cast<double>(kPanel) * rest * rest, [&](int piece) {
+    each_piece(ceil_divide(rest, kRows), static_cast<double>(kPanel) * rest * rest, [&](int piece) {
       const int first = end + piece * kRows, last = std::min(first + kRows, order_);
       T* to = a_ + first * ld_ + end;
       kernels.subtract({v + first, 1, ld_}, w_ + end, ld_, to, ld_, last - first, last - end, end - k);

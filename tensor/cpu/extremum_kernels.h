@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/isa.h"
 #include "tensor/cpu/order_key.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -29,7 +30,7 @@ struct ExtremumKernel {
 inline constexpr std::int64_t kExtremumTileBytes = 4096;
 // How many tiles so many neighbouring outputs make.
 inline std::int64_t extremum_tiles(std::int64_t inner, std::int64_t element_size) {
-  return (inner * element_size + kExtremumTileBytes - 1) / kExtremumTileBytes;
+  return ceil_divide(inner * element_size, kExtremumTileBytes);
 }
 
 struct ExtremumKernels {

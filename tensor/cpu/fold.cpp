@@ -7,6 +7,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/isa.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -148,7 +149,7 @@ void run(FoldJob& job, const FoldKernel& kernel, std::int64_t outputs) {
   if (goes_by_columns(job)) {
     const Dim columns = job.outputs.sizes[job.outputs.rank - 1];
     job.tile = column_tile(job, outputs, columns);
-    const std::int64_t tiles = (columns + job.tile - 1) / job.tile;
+    const std::int64_t tiles = ceil_divide(columns, job.tile);
     const std::int64_t work = block * std::min<std::int64_t>(columns, job.tile);
     parallel_for(outputs / columns * job.blocks * tiles, std::max<std::int64_t>(1, kGrain / work),
                  [&](std::int64_t begin, std::int64_t end) { kernel.columns(job, begin, end); });
@@ -235,7 +236,7 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   job.input = x.raw();
   job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
   job.block = block_of(job, dtype);
-  job.blocks = (job.count + job.block - 1) / job.block;
+  job.blocks = ceil_divide(job.count, job.block);
   if (centers) job.centers = centers.raw();
   const FoldKernel& kernel = choose(x.dtype(), dtype, combine, map, job);
   if (job.blocks == 1) {

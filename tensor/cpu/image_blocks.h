@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tensor/cpu/convolution.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -15,8 +16,8 @@ struct ImageBlocks {
 
   explicit ImageBlocks(const ConvShape& shape) {
     const std::int64_t most = shape.weights() > (1 << 18) ? 4 : 16;
-    length = (shape.batch + most - 1) / most;
-    count = (shape.batch + length - 1) / length;
+    length = ceil_divide(shape.batch, most);
+    count = ceil_divide(shape.batch, length);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/element_size.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 namespace {
@@ -27,7 +28,7 @@ void each_row(const Dims& sizes, std::int64_t first, const std::uint32_t* places
 
 TrueElements::TrueElements(const Tensor& x)
     : flags_(x.dtype() == DType::Bool && x.is_contiguous() ? x : contiguous_copy(x, DType::Bool)),
-      before_(static_cast<std::size_t>((x.numel() + kBlock - 1) / kBlock) + 1, 0) {
+      before_(static_cast<std::size_t>(ceil_divide(x.numel(), kBlock)) + 1, 0) {
   const bool* flags = flags_.data<bool>();
   const auto blocks = static_cast<std::int64_t>(before_.size()) - 1;
   parallel_for(blocks, kBlocksPerThread, [&](std::int64_t begin, std::int64_t end) {

@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/onednn.h"
 #include "tensor/cpu/product_kernels.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::onednn {
 
@@ -14,7 +15,7 @@ namespace kiln::cpu::onednn {
 struct PairLayout {
   std::int64_t rows, columns;        // of the matrix
   std::int64_t pairs, width, block;  // pairs of rows, with the padding; columns and elements of a block
-  std::int64_t blocks() const { return (columns + width - 1) / width; }
+  std::int64_t blocks() const { return ceil_divide(columns, width); }
 
   // Brings a block of the columns of a matrix, whose rows or columns are contiguous, into the layout of it
   // all.

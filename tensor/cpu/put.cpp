@@ -7,6 +7,7 @@
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/place_kernels.h"
 #include "tensor/cpu/places.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -61,7 +62,7 @@ void put_places(T* out, const T* in, std::int64_t spread, const Places& places, 
   const auto* all = places.middle.data<std::int64_t>();
   const auto inner = static_cast<std::int64_t>(places.inner.size());
   const auto outer = static_cast<std::int64_t>(places.outer.size());
-  const std::int64_t piece = (inner + shares.inner_pieces - 1) / shares.inner_pieces;
+  const std::int64_t piece = ceil_divide(inner, shares.inner_pieces);
   const std::int64_t tasks = outer * shares.inner_pieces * shares.ranges;
   parallel_for(tasks, tasks == 1 ? 2 : 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
@@ -104,7 +105,7 @@ class Regions {
     const auto span = static_cast<std::uint64_t>(greatest - low_);
     while (span >> shift_ >= kMost) ++shift_;
     regions_ = static_cast<std::int64_t>(span >> shift_) + 1;
-    chunks_ = (count_ + kChunk - 1) / kChunk;
+    chunks_ = ceil_divide(count_, kChunk);
     memory_ = Tensor::empty(Dims{count_ * static_cast<Dim>(sizeof(Entry))}, DType::U8);
     entries_ = reinterpret_cast<Entry*>(memory_.raw_writable());
     find_starts();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -28,7 +29,7 @@ class RadixSort {
       : from_(entries),
         to_(scratch),
         count_(count),
-        chunks_((count + kChunk - 1) / kChunk),
+        chunks_(ceil_divide(count, kChunk)),
         starts_(static_cast<std::size_t>(chunks_)) {}
 
   // Where the sorted entries lie: in `entries` or in `scratch`.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tensor/cpu/random_kernels.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 #include "tensor/philox.h"
 
@@ -47,7 +48,7 @@ void for_words(const Generator& draw, std::int64_t first, std::int64_t count, in
   std::array<std::uint32_t, 4 * kChunk> words;
   for (std::int64_t at = first, end = first + count; at < end;) {
     const std::int64_t block = at / per_block, skipped = at % per_block;
-    const std::int64_t blocks = std::min(kChunk, (end + per_block - 1) / per_block - block);
+    const std::int64_t blocks = std::min(kChunk, ceil_divide(end, per_block) - block);
     kernels.words(draw.seed, draw.offset, static_cast<std::uint64_t>(block), blocks, words.data());
     const std::int64_t some = std::min(blocks * per_block - skipped, end - at);
     f(words.data(), blocks, skipped, at, some);
@@ -58,7 +59,7 @@ void for_words(const Generator& draw, std::int64_t first, std::int64_t count, in
 template <class F>
 void for_all(std::int64_t count, int per_block, const F& part) {
   const std::int64_t chunk = kChunk * per_block;
-  parallel_for((count + chunk - 1) / chunk, 4, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(ceil_divide(count, chunk), 4, [&](std::int64_t begin, std::int64_t end) {
     part(begin * chunk, std::min(end * chunk, count) - begin * chunk);
   });
 }

@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/matrices.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -43,7 +44,7 @@ class Reflectors {
     constexpr int kSlab = 64;
     const T* triangle = last_first ? triangle_ : flipped_;
     const int all = round_to_block(columns);
-    each_piece((all + kSlab - 1) / kSlab, 2.0 * rows_ * kMost * all, [&](int piece) {
+    each_piece(ceil_divide(all, kSlab), 2.0 * rows_ * kMost * all, [&](int piece) {
       const int count = std::min(kSlab, all - piece * kSlab);
       // Columns are rows here: c' -= (c' V) T' V'.
       alignas(64) T sums[kSlab * kMost] = {}, shares[kSlab * kMost] = {};

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tensor/cpu/matrices.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 
@@ -51,7 +52,7 @@ inline Tensor tensor_like(const Tensor& a, std::initializer_list<Dim> last) {
 template <class T>
 void write_view(const MatrixView<T>& from, int rows, int columns, T* to) {
   constexpr int kRows = 64;
-  each_piece((rows + kRows - 1) / kRows, 8.0 * rows * columns, [&](int piece) {
+  each_piece(ceil_divide(rows, kRows), 8.0 * rows * columns, [&](int piece) {
     const int first = piece * kRows;
     copy_matrix(from.data + first * from.row, from.column, from.row, columns, std::min(kRows, rows - first),
                 to + std::int64_t{first} * columns, columns);

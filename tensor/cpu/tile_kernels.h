@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tensor/dtype.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::tiles {
 
@@ -28,9 +29,9 @@ struct Lines {
   std::int64_t line, step;
   int count;
 
-  constexpr int tiles() const { return (count + kSide - 1) / kSide; }
+  constexpr int tiles() const { return ceil_divide(count, kSide); }
 };
-constexpr std::int64_t tile_steps(std::int64_t depth) { return (depth + kTileDepth - 1) / kTileDepth; }
+constexpr std::int64_t tile_steps(std::int64_t depth) { return ceil_divide(depth, kTileDepth); }
 
 // Lays lines of so many elements out, filled up with zeros: one step of depth after the other, of each the
 // tiles of every part. False, with anything laid out, when there is an element whose products tiles do not

@@ -40,7 +40,7 @@ struct Side {
   int count(std::int64_t panel) const {
     return static_cast<int>(std::min<std::int64_t>(kPanel, lines - panel * kPanel));
   }
-  int tiles(std::int64_t panel) const { return (count(panel) + kSide - 1) / kSide; }
+  int tiles(std::int64_t panel) const { return ceil_divide(count(panel), kSide); }
   std::int64_t begin(std::int64_t block) const { return panels * block / blocks; }
   std::int64_t longest_block() const { return ceil_divide(panels, blocks); }
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tensor/cpu/walk.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -44,8 +45,8 @@ class Tiling {
   // Calls f(tile) for each tile, on all threads. Tiles follow each other downwards.
   template <class F>
   void each(std::int64_t grain, const F& f) const {
-    const std::int64_t down = (rows_ + tile_rows_ - 1) / tile_rows_;
-    const std::int64_t across = (columns_ + tile_columns_ - 1) / tile_columns_;
+    const std::int64_t down = ceil_divide(rows_, tile_rows_);
+    const std::int64_t across = ceil_divide(columns_, tile_columns_);
     parallel_for(matrices_ * across * down, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         f(tile(i / (across * down), i % down * tile_rows_, i / down % across * tile_columns_));

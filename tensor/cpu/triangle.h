@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/lapack.h"
 #include "tensor/cpu/matrices.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -38,7 +39,7 @@ void substitute(char triangle, char diagonal, int n, int columns, const T* t, in
 template <class F>
 void each_block_of_columns(int n, int columns, const F& f) {
   const int width = columns <= 256 ? 64 : 128;
-  const int blocks = (columns + width - 1) / width;
+  const int blocks = ceil_divide(columns, width);
   const std::int64_t work = std::int64_t{n} * n * width;
   parallel_for(blocks, work < (1 << 22) ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {

@@ -7,6 +7,7 @@
 
 #include "tensor/cpu/channels.h"
 #include "tensor/cpu/fold.h"
+#include "tensor/integers.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"
 #include "tensor/parallel.h"
@@ -33,7 +34,7 @@ struct Channels {
   template <class F>
   void each_block(F&& f) const {
     if (per_block >= all.channels) return f(all);
-    const std::int64_t blocks = (all.channels + per_block - 1) / per_block;
+    const std::int64_t blocks = ceil_divide(all.channels, per_block);
     const std::int64_t work = std::max<std::int64_t>(per_block * all.length(), 1);
     parallel_for(blocks, std::max<std::int64_t>(1, 32768 / work), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {

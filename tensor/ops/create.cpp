@@ -137,18 +137,39 @@ Tensors new_batch(const BatchArgs& args) {
 
 constexpr double kMaxLength = 0x1p62;
 
-std::int64_t range_length(double start, double end, double step) {
+template <class T>
+void check_range(T start, T end, T step) {
   if (step == 0) throw OpError(ErrorKind::Value, "arange: step must not be 0");
-  if (!std::isfinite(start) || !std::isfinite(end) || std::isnan(step)) {
-    throw OpError(ErrorKind::Value, fmt::format("arange: the range from {} to {} has no end", start, end));
-  }
-  if ((step > 0 && start > end) || (step < 0 && start < end)) {
+  if (step > 0 ? start > end : start < end) {
     throw OpError(ErrorKind::Value,
                   fmt::format("arange: steps of {} do not lead from {} to {}", step, start, end));
   }
-  const double length = std::ceil((end - start) / step);
+}
+void check_length(double length) {
   if (length >= kMaxLength)
     throw OpError(ErrorKind::Overflow, fmt::format("arange: {} elements are too many", length));
+}
+
+std::int64_t range_length(double start, double end, double step) {
+  if (step != 0 && (!std::isfinite(start) || !std::isfinite(end) || std::isnan(step))) {
+    throw OpError(ErrorKind::Value, fmt::format("arange: the range from {} to {} has no end", start, end));
+  }
+  check_range(start, end, step);
+  const double length = std::ceil((end - start) / step);
+  check_length(length);
+  return static_cast<std::int64_t>(length);
+}
+
+// Of ints, whose differences wrap and which a double may not hold.
+std::int64_t range_length(std::int64_t start, std::int64_t end, std::int64_t step) {
+  check_range(start, end, step);
+  const auto difference = [](std::int64_t a, std::int64_t b) {
+    return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
+  };
+  const std::uint64_t distance = step > 0 ? difference(end, start) : difference(start, end);
+  const std::uint64_t each = step > 0 ? difference(step, 0) : difference(0, step);
+  const std::uint64_t length = distance / each + (distance % each != 0 ? 1 : 0);
+  check_length(static_cast<double>(length));
   return static_cast<std::int64_t>(length);
 }
 
@@ -171,8 +192,10 @@ std::int64_t int_of(const Attr& attr) { return rules::number_attr(attr).item_int
 std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Bounds bounds = bounds_of(attrs);
   const DType dtype = dtype_attr(attrs, bounds.whole() ? DType::I64 : default_float());
-  const Dim length =
-      range_length(rules::float_of(bounds.start), rules::float_of(bounds.end), rules::float_of(bounds.step));
+  const Dim length = bounds.whole()
+                         ? range_length(int_of(bounds.start), int_of(bounds.end), int_of(bounds.step))
+                         : range_length(rules::float_of(bounds.start), rules::float_of(bounds.end),
+                                        rules::float_of(bounds.step));
   return {{dtype, device_attr(attrs), Dims{length}}};
 }
 

@@ -1,5 +1,6 @@
 #include "tensor/ops/pooling.h"
 
+#include "tensor/integers.h"
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/rules.h"
 
@@ -79,7 +80,7 @@ cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attr
   windows.step = dilation;
   for (Dim i = 0; i < count; ++i) {
     const Dim first = i * stride - padding;
-    const Dim skipped = first < 0 ? (-first + dilation - 1) / dilation * dilation : 0;
+    const Dim skipped = first < 0 ? round_up(-first, dilation) : 0;
     const Dim end = std::min(first + reach, size);
     if (first + skipped >= end) {
       refuse(attrs, ErrorKind::Value, "a window that begins in the padding steps over the whole input",
@@ -100,7 +101,7 @@ cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& 
   cpu::Windows windows;
   for (Dim i = 0; i < count; ++i) {
     windows.begin.push_back(i * size / count);
-    windows.end.push_back(((i + 1) * size + count - 1) / count);
+    windows.end.push_back(ceil_divide((i + 1) * size, count));
     windows.weight.push_back(windows.end.back() - windows.begin.back());
   }
   return windows;

@@ -5,6 +5,7 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/fold.h"
 #include "tensor/fixed_order.h"
+#include "tensor/integers.h"
 #include "tensor/parallel.h"
 
 namespace kiln::ops {
@@ -57,7 +58,7 @@ Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
   const Dim sizes[] = {2, job.size, job.blocks};
   const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
   job.results = partials.raw_writable();
-  const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
+  const std::int64_t tiles = ceil_divide(job.size, job.tile);
   const auto kernel = cpu::row_kernels().norm_columns[float_index(dtype)];
   parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
   return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
@@ -81,7 +82,7 @@ Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t col
                                    .columns = columns,
                                    .tile = softmax_tile(x, count),
                                    .log = log};
-  const std::int64_t tiles = (columns + job.tile - 1) / job.tile;
+  const std::int64_t tiles = ceil_divide(columns, job.tile);
   const auto kernel = cpu::row_kernels().softmax_columns[float_index(x.dtype())];
   parallel_for(x.numel() / (count * columns) * tiles, std::max<std::int64_t>(1, 8192 / (count * job.tile)),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });

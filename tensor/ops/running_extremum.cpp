@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/order_key.h"
 #include "tensor/cpu/sequence_shape.h"
+#include "tensor/integers.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
@@ -60,7 +61,7 @@ constexpr std::int64_t kStrip = 256;
 template <class Order>
 void run_columns(const RunningJob<Order>& job, std::int64_t begin, std::int64_t end) {
   using Key = typename RunningJob<Order>::Key;
-  const std::int64_t count = job.shape.count, inner = job.shape.inner, strips = (inner + kStrip - 1) / kStrip;
+  const std::int64_t count = job.shape.count, inner = job.shape.inner, strips = ceil_divide(inner, kStrip);
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t first = unit % strips * kStrip, width = std::min(kStrip, inner - first);
     std::int64_t at = unit / strips * count * inner + first;
@@ -94,7 +95,7 @@ Tensors running_eager(const Op&, Inputs in, const Attrs& attrs) {
     const RunningJob<Order> job{order, shape, reinterpret_cast<const Key*>(x.raw()),
                                 reinterpret_cast<Key*>(values.raw_writable()),
                                 places.writable<std::int64_t>()};
-    const std::int64_t units = shape.outer * ((shape.inner + kStrip - 1) / kStrip);
+    const std::int64_t units = shape.outer * ceil_divide(shape.inner, kStrip);
     const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
     parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
       if (shape.inner == 1) return run_rows(job, begin, end);

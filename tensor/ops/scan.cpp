@@ -7,6 +7,7 @@
 #include "tensor/cpu/offsets.h"
 #include "tensor/cpu/pointwise_params.h"
 #include "tensor/cpu/sequence_shape.h"
+#include "tensor/integers.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -121,7 +122,7 @@ inline constexpr std::int64_t kStrip = 256;
 
 template <class C, class Carry, class Elements>
 void scan(const Elements& elements, const cpu::SequenceShape& shape, std::int64_t begin, std::int64_t end) {
-  const std::int64_t strips = (shape.inner + kStrip - 1) / kStrip;
+  const std::int64_t strips = ceil_divide(shape.inner, kStrip);
   Carry carry[kStrip];
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t first = unit % strips * kStrip;
@@ -162,7 +163,7 @@ void scan_rows(const ByChunks& elements, std::int64_t count, std::int64_t begin,
 
 template <class C, class Carry, class Elements>
 void scan_all(const Elements& elements, const cpu::SequenceShape& shape) {
-  const std::int64_t units = shape.outer * ((shape.inner + kStrip - 1) / kStrip);
+  const std::int64_t units = shape.outer * ceil_divide(shape.inner, kStrip);
   const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
   parallel_for(units, std::max<std::int64_t>(1, 16384 / work), [&](std::int64_t begin, std::int64_t end) {
     if (shape.inner == 1) return scan_rows<C>(elements, shape.count, begin, end);

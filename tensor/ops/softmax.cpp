@@ -70,12 +70,16 @@ Tensors decompose_log_softmax(const Op&, Inputs in, const Attrs& attrs) {
 
 // ---- Along columns ---------------------------------------------------------------------------------------
 
+// How many lie side by side, of a contiguous tensor. Its stride along a dimension of size 1 may be any.
+Dim columns_of(const Tensor& x, int dim) {
+  return count_elements(std::span<const Dim>(x.sizes()).subspan(static_cast<std::size_t>(dim) + 1));
+}
+
 // Rows that do not lie in memory as such would be copied there and back. Where neighbouring columns do, whole
 // passes over the tensor are better: the same operations in the same order.
 bool goes_by_columns(const Tensor& x, int dim) {
   constexpr Dim kLeast = 16;
-  return x.rank() > 1 && x.is_contiguous() && x.numel() > 0 &&
-         x.strides()[static_cast<std::size_t>(dim)] >= kLeast;
+  return x.rank() > 1 && x.is_contiguous() && x.numel() > 0 && columns_of(x, dim) >= kLeast;
 }
 
 // Plain ops on plain tensors: nothing is recorded.
@@ -109,7 +113,7 @@ Tensors run(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor x = ops::cast(in[0], ops::dtype_or(attrs, in[0].dtype()));
   const int dim = dim_of(attrs, x.rank());
   if (!goes_by_columns(x, dim)) return {along(kProgram, {&x, 1}, dim)};
-  const std::int64_t count = x.size(dim), columns = x.strides()[static_cast<std::size_t>(dim)];
+  const std::int64_t count = x.size(dim), columns = columns_of(x, dim);
   if (count > kReductionBlock) return {by_columns(kProgram, x, dim)};
   return {ops::run_softmax_columns(x, count, columns, kProgram == RowProgram::LogSoftmax)};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensor/integers.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -165,7 +166,7 @@ Dims split_lengths(std::span<const Dim> sizes, Dim size) {
 Dims chunk_lengths(Dim chunks, Dim size) {
   if (chunks < 1)
     throw OpError(ErrorKind::Value, fmt::format("chunk: the count must be at least 1, it is {}", chunks));
-  const Dim length = (size + chunks - 1) / chunks;
+  const Dim length = ceil_divide(size, chunks);
   if (length == 0) return Dims(static_cast<std::size_t>(chunks), 0);
   return split_lengths(std::span(&length, 1), size);
 }

@@ -78,8 +78,8 @@ Tensor take_identity(const Tensor& x) {
 
 bool sees_write(const Op& op, Inputs inputs) {
   if (!recording) return false;
-  const TensorImpl* target = inputs[0].impl();
-  if (!sees(inputs) && !(target->origin && target->origin->base.impl()->autograd)) return false;
+  const ViewOrigin* origin = inputs[0].impl()->origin.get();
+  if (!sees(inputs) && !(origin != nullptr && has_history(base_of(*origin)))) return false;
   check_write(std::string(op.name()) + "_", inputs[0]);
   return true;
 }

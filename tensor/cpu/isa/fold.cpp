@@ -6,6 +6,7 @@
 #include "tensor/cpu/isa/dense_rows.h"
 #include "tensor/cpu/isa/fold_loads.h"
 #include "tensor/cpu/isa/lanes.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -269,7 +270,7 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   const int last = --outer.rank;
   const std::int64_t size = outer.sizes[last];
   const std::int64_t stride = outer.strides[last];
-  const std::int64_t tiles = (size + job.tile - 1) / job.tile;
+  const std::int64_t tiles = ceil_divide(size, job.tile);
   Out* results = reinterpret_cast<Out*>(job.results);
   using InPlace = ColumnBlock<C, T, TileInPlace<P>>;
   using Loaded = ColumnBlock<C, T, LoadedTile<T>>;

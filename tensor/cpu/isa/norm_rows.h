@@ -7,6 +7,7 @@
 #include "tensor/cpu/isa/row_stats.h"
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
 
@@ -234,7 +235,7 @@ class NormTile {
 template <class E, class Statistics>
 void norm_columns_by(const NormColumnsJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
-  const std::int64_t tiles = (job.size + job.tile - 1) / job.tile;
+  const std::int64_t tiles = ceil_divide(job.size, job.tile);
   A* results = reinterpret_cast<A*>(job.results);
   using Block = ColumnBlock<SumOf, A, NormTile<E, Statistics>>;
   alignas(64) A memory[Block::memory_of(2 * kNormColumnTile)];

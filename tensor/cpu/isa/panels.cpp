@@ -8,6 +8,7 @@
 #include "tensor/cpu/isa/squares.h"
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -20,8 +21,6 @@ template <class T>
 constexpr int kRight = kVectors * kWidth<T>;
 
 // ---- Laying out -------------------------------------------------------------------------------------------
-
-constexpr std::int64_t round_up(std::int64_t count, int to) { return (count + to - 1) / to * to; }
 
 // Some elements, and zeros up to a multiple of kRound.
 template <int kRound, class T>

@@ -8,6 +8,7 @@
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/row_job.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
 
@@ -24,10 +25,10 @@ class Rows {
   explicit Rows(const RowJob& job, A padding = 0)
       : job_(job),
         copies_(!std::is_same_v<E, A> || job.size <= kShort),
-        count_(copies_ ? (job.size + kPad - 1) / kPad * kPad : job.size),
+        count_(copies_ ? round_up(job.size, kPad) : job.size),
         asks_(job.size <= kLongest && job.rows * job.size > kNear) {
     if (!copies_) return;
-    const std::int64_t page = (count_ * kItem + kPage - 1) / kPage * kPage;
+    const std::int64_t page = round_up(count_ * kItem, kPage);
     stride_ = (page + kApart) / kItem;
     scratch_.reset(new Line[static_cast<std::size_t>(stride_ * kScratchRows * kItem) / sizeof(Line)]);
     std::fill_n(scratch(0), stride_ * kScratchRows, padding);

@@ -8,6 +8,7 @@
 #include "tensor/cpu/isa/exp_rows.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/row_job.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
 
@@ -165,7 +166,7 @@ class SoftmaxTile {
 template <class E>
 void softmax_columns(const SoftmaxColumnsJob& job, std::int64_t begin, std::int64_t end) {
   SoftmaxTile<E> tile(job);
-  const std::int64_t tiles = (job.columns + job.tile - 1) / job.tile;
+  const std::int64_t tiles = ceil_divide(job.columns, job.tile);
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t first = unit % tiles * job.tile;
     tile.run(unit / tiles, first, std::min(job.tile, job.columns - first));
