@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "tensor/error.h"
+
 namespace kiln::jit {
 namespace {
 
@@ -90,14 +92,8 @@ std::optional<Size> fit_floor(std::span<const Observation> observations, std::sp
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Size> fit(std::span<const Observation> observations, std::span<const Size> candidates) {
-  if (observations.size() <= kSpare) return std::nullopt;
-  if (gives(observations[0].value, observations)) return Size(observations[0].value);
-  for (const Size& candidate : candidates) {
-    if (gives(candidate, observations)) return candidate;
-  }
+// A polynomial of the symbols over a small divisor. Throws OpError (Overflow) where a term leaves 64 bits.
+std::optional<Size> fit_polynomial(std::span<const Observation> observations) {
   const std::vector<Size> all = monomials(observations);
   const std::size_t symbols = observations[0].symbols.size();
   for (const std::size_t count : {symbols + 1, all.size()}) {
@@ -108,6 +104,22 @@ std::optional<Size> fit(std::span<const Observation> observations, std::span<con
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Size> fit(std::span<const Observation> observations, std::span<const Size> candidates) {
+  if (observations.size() <= kSpare) return std::nullopt;
+  if (gives(observations[0].value, observations)) return Size(observations[0].value);
+  for (const Size& candidate : candidates) {
+    if (gives(candidate, observations)) return candidate;
+  }
+  try {
+    return fit_polynomial(observations);
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Overflow) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace kiln::jit

@@ -17,6 +17,20 @@ namespace {
 
 constexpr std::string_view kBefore[] = {"expand_views"};
 
+// Is there a view of what an argument is, or shows, by places of its memory?
+bool counts_places_of_arguments(const Graph& program) {
+  std::vector<bool> shown(program.values.size(), false);
+  std::fill_n(shown.begin(), program.inputs.size(), true);
+  for (const Node& node : program.nodes) {
+    if (node.is_constant() || node.operands.empty() || !node.operands[0].is_value()) continue;
+    if (!shown[static_cast<std::size_t>(node.operands[0].value)]) continue;
+    if (node.is_view() && node.op->has(kCountsPlaces)) return true;
+    if (!node.is_view() && !node.writes()) continue;
+    for (const ValueId id : node.outputs) shown[static_cast<std::size_t>(id)] = true;
+  }
+  return false;
+}
+
 [[noreturn]] void refuse(std::string why) { throw OpError(ErrorKind::Capture, std::move(why)); }
 
 }  // namespace
@@ -32,7 +46,7 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   for (const Effect& each : functional.effects) {
     if (each.kind != Effect::Kind::Same) written_.push_back(each.input);
   }
-  refuse_what_differs();
+  refuse_what_differs(program);
   // Also those whose history leads to no input.
   for (const Tape::Leaving& each : derivation_->tape().results) {
     if (!derivation_->is_input(each.edge)) ports_.push_back({each.edge, each.result});
@@ -80,7 +94,9 @@ void Pair::place_ports() {
   }
 }
 
-void Pair::refuse_what_differs() const {
+void Pair::refuse_what_differs(const Graph& program) const {
+  if (counts_places_of_arguments(program))
+    refuse("a view of an argument counts places of memory in which that may begin anywhere");
   const Graph& functional = derivation_->functional();
   for (const Input& each : functional.inputs) {
     if (each.role == Role::Base)

@@ -42,7 +42,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
  private:
   Pair(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);
   void find_bases();
-  void refuse_what_differs() const;
+  void refuse_what_differs(const Graph& program) const;
   void place_ports();
   std::vector<Ref<tape::Node>> make_nodes(std::span<const tape::Edge> histories, const SymbolValues& symbols,
                                           Inputs saved) const;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "jit/rewrite.h"
 #include "jit/trace.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/node.h"
@@ -145,7 +146,7 @@ class Recorder final : public levels::Level {
   void release_dead();
   void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
-  void name_origins(Graph& graph, std::unordered_set<std::string>& names, int inputs) const;
+  void name_origins(Graph& graph, TakenNames& names, int inputs) const;
   void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
   void note(Node node, Inputs results);

@@ -106,7 +106,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   const auto count = static_cast<int>(body.values.size());
   const auto renumbered = [&](int id) { return id >= first ? id - first + count : places.at(id); };
   body.values.insert(body.values.end(), results_.begin() + first, results_.end());
-  std::unordered_set<std::string> names;
+  TakenNames names;
   for (Value& value : body.values) value.name = fresh_name(names, value.name);
   for (std::size_t n = nodes; n < nodes_.size(); ++n) {
     Node node = nodes_[n];

@@ -193,7 +193,7 @@ std::set<std::string> symbols_in(const Graph& graph) {
 }  // namespace
 
 // What is differentiated has a name, so that derivatives can say what they are of.
-void Recorder::name_origins(Graph& graph, std::unordered_set<std::string>& names, int inputs) const {
+void Recorder::name_origins(Graph& graph, TakenNames& names, int inputs) const {
   std::vector<std::string_view> ops(graph.values.size());
   for (const Node& node : graph.nodes) {
     for (const int each : node.outputs) {
@@ -242,7 +242,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
                       std::make_move_iterator(results_.end()));
   // Variables that were assigned again, and those of inlined functions.
-  std::unordered_set<std::string> names;
+  TakenNames names;
   for (Value& value : graph.values) value.name = fresh_name(names, value.name);
   graph.nodes = std::move(nodes_);
   name_origins(graph, names, count);

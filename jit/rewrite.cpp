@@ -9,11 +9,13 @@
 
 namespace kiln::jit {
 
-std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name) {
-  if (name.empty() || taken.insert(name).second) return name;
-  for (int i = 1;; ++i) {
-    std::string numbered = name + "_" + std::to_string(i);
-    if (taken.insert(numbered).second) return numbered;
+std::string fresh_name(TakenNames& taken, const std::string& name) {
+  if (name.empty()) return name;
+  const auto [at, is_new] = taken.try_emplace(name, 1);
+  if (is_new) return name;
+  for (int& next = at->second;;) {
+    std::string numbered = name + "_" + std::to_string(next++);
+    if (taken.try_emplace(numbered, 1).second) return numbered;
   }
 }
 
@@ -59,7 +61,7 @@ bool is_in_order(const Graph& graph) {
 }
 
 Builder::Builder(Graph header) : graph(std::move(header)) {
-  for (const Value& value : graph.values) names_.insert(value.name);
+  for (const Value& value : graph.values) names_.try_emplace(value.name, 1);
 }
 
 std::string name_after(std::string_view op) {

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <initializer_list>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "jit/graph.h"
 
 namespace kiln::jit {
 
-// `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
 // For what an op gives: "max_dim" after "max.dim".
 std::string name_after(std::string_view op);
-std::string fresh_name(std::unordered_set<std::string>& taken, const std::string& name);
+// Names that are taken, each with the number to try behind it next.
+using TakenNames = std::unordered_map<std::string, int>;
+// `name`, or with a number behind it, so that it is none of those taken; it is taken then. Empty stays empty.
+std::string fresh_name(TakenNames& taken, const std::string& name);
 
 // The graph owns the op of its node, if that is of no table.
 void keep_op(Graph& graph, const Node& node);
@@ -49,7 +51,7 @@ class Builder {
   Graph graph;
 
  private:
-  std::unordered_set<std::string> names_;
+  TakenNames names_;
 };
 
 // Copies a graph node by node: a pass decides for each what comes in its place.

@@ -16,6 +16,7 @@
 #include "jit/pending_executable.h"
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
+#include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
@@ -120,11 +121,44 @@ bool writes_detached(const jit::Graph& captured) {
   return false;
 }
 
-// As run_ops_of, under the tape.
+[[noreturn]] void leave_to_interpreter(const char* what) {
+  throw OpError(ErrorKind::Capture, std::string(what) + " is the interpreter's");
+}
+
+// Can it be run as it was recorded: has it changed no argument when it fails? The write itself may be
+// refused.
+bool fails_before_writes(const jit::Graph& captured, std::span<const int> written) {
+  const auto writes = std::count_if(captured.nodes.begin(), captured.nodes.end(),
+                                    [](const jit::Node& each) { return each.writes(); });
+  const bool may_fail = std::any_of(captured.nodes.begin(), captured.nodes.end(), [](const jit::Node& each) {
+    return !each.is_constant() && each.op->has(kMayFail);
+  });
+  return written.empty() || (writes == 1 && !may_fail);
+}
+
+// Under the tape: what was recorded as it was, so that each result has the history and is the view that it is
+// in eager. Else without writes; what arguments become is copied into them in the end. Then a history is a
+// copy's, and what was made of an argument before does not lead to it.
 Runner run_taped(const jit::Graph& captured) {
-  if (!writes_detached(captured)) return run_ops_of(captured);
-  return [](Inputs, const jit::SymbolValues&) -> Tensors {
-    throw OpError(ErrorKind::Capture, "a write through a detached tensor is the interpreter's");
+  std::vector<int> written;
+  for (const jit::Effect& each : jit::without_writes(captured).effects) {
+    if (each.kind == jit::Effect::Kind::Write) written.push_back(each.input);
+  }
+  if (fails_before_writes(captured, written)) {
+    return
+        [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
+  }
+  if (writes_detached(captured)) {
+    return [](Inputs, const jit::SymbolValues&) -> Tensors {
+      leave_to_interpreter("a write through a detached tensor");
+    };
+  }
+  return [written, run = run_ops_of(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
+    const bool followed = std::any_of(written.begin(), written.end(), [&](int i) {
+      return tape::has_history(arguments[static_cast<std::size_t>(i)]);
+    });
+    if (grad_enabled() && followed) leave_to_interpreter("a write to an argument with a history");
+    return run(arguments, symbols);
   };
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("permuted inputs keep what everything refers to", "[jit][rewrite]") {
 }
 
 TEST_CASE("a name that is taken gets a number", "[jit][rewrite]") {
-  std::unordered_set<std::string> taken{"x", "x_1"};
+  TakenNames taken{{"x", 1}, {"x_1", 1}};
   CHECK(fresh_name(taken, "x") == "x_2");
   CHECK(fresh_name(taken, "y") == "y");
   CHECK(fresh_name(taken, "y") == "y_1");
