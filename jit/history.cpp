@@ -32,7 +32,6 @@ struct Tracked {
   LayoutOf layout;
   ValueId value = Operand::kAbsent;  // of the functional graph, when it was made
   Edge history;
-  bool met_tape = false;
   int version = 0;  // how often a recorded write replaced the history
   std::optional<Origin> origin;
 };
@@ -79,13 +78,10 @@ class TapeRecorder {
   }
 
   int add_tensor(Type type, LayoutOf layout, ValueId value) {
-    tensors_.push_back({std::move(type), std::move(layout), value, {}, false, 0, std::nullopt});
+    tensors_.push_back({std::move(type), std::move(layout), value, {}, 0, std::nullopt});
     return static_cast<int>(tensors_.size()) - 1;
   }
-  void start_history(int x, Edge edge) {
-    at(x).history = edge;
-    at(x).met_tape = true;
-  }
+  void start_history(int x, Edge edge) { at(x).history = edge; }
 
   void input(std::size_t i, bool wanted) {
     const auto id = static_cast<ValueId>(i);
@@ -336,7 +332,7 @@ class TapeRecorder {
   void write(const Call& call) {
     const int target = call.tensors[0];
     const auto& origin = at(target).origin;
-    if (!any_history(call.tensors) && !(origin && at(origin->base).met_tape)) return;
+    if (!any_history(call.tensors) && !(origin && history(base_of(*origin)))) return;
     written_ = call.outputs[0];
     const bool by_value = !is_float(at(target).type.dtype) || !call.op->vjp ||
                           functional_type(call.outputs[0]).dtype != at(target).type.dtype ||
@@ -357,7 +353,6 @@ class TapeRecorder {
     const Edge edge = history(x);
     const int before = add_tensor(at(x).type, at(x).layout, at(x).value);
     at(before).origin = std::exchange(at(x).origin, std::nullopt);
-    at(before).met_tape = at(x).met_tape;
     at(before).history = edge;
     at(before).version = at(x).version;
     const Type& type = program_type(result);

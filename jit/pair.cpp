@@ -154,6 +154,7 @@ Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
   made.resize(outputs);
   origins_.place(made, symbols);
   link(nodes, arguments, made);
+  origins_.settle(made);
   return made;
 }
 
@@ -228,11 +229,7 @@ void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const 
       if (left->base == each.edge && !is_given(base) && !is_made(base)) become(base, edge_of(each));
     }
     tape::make_meta(x).history = edge_of(*port);
-  }
-  // None follows its base before that is written again, those without a history of their own neither.
-  for (const Tensor& x : made) {
-    ViewOrigin* const origin = x.impl()->origin.get();
-    if (origin != nullptr && !is_given(x)) origin->history_version = tape::history_version(base_of(*origin));
+    origin.history_version = tape::history_version(base);
   }
 }
 

@@ -136,6 +136,13 @@ void ViewOrigins::place(Inputs outputs, const SymbolValues& symbols) const {
   }
 }
 
+void ViewOrigins::settle(Inputs outputs) const {
+  for (const View& view : views_) {
+    ViewOrigin* const origin = outputs[view.output].impl()->origin.get();
+    if (origin != nullptr) origin->history_version = tape::history_version(base_of(*origin));
+  }
+}
+
 void ViewOrigins::give(Inputs outputs, const SymbolValues& symbols) const {
   for (const std::size_t k : own_) {
     TensorImpl& impl = *outputs[k].impl();

@@ -16,6 +16,9 @@ class ViewOrigins {
   // Of all results, before any of them has a history. One that is the only view of what is no result has none
   // then.
   void place(Inputs outputs, const SymbolValues& symbols) const;
+  // When these have their histories: none follows its base before that is written again, those without a
+  // history neither.
+  void settle(Inputs outputs) const;
   // Of results that have none and no history: those of others the tape has made, or `place`. Call when
   // results have their histories.
   void give(Inputs outputs, const SymbolValues& symbols) const;

@@ -13,6 +13,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
+#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -251,6 +252,11 @@ class BackwardTrace {
 BodyScope::BodyScope(Vm& vm) : vm_(vm) {
   Tracer* const tracer = vm.tracer();
   if (tracer == nullptr || !tracer->notes_bodies()) return;
+  // It counts what is saved, and a body that is noted is saved from otherwise.
+  if (tape::Recompute::current() != nullptr) {
+    tracer->recorder().stop_noting("an autograd function is applied within a checkpoint");
+    return;
+  }
   tracer_ = tracer;
   effects_ = tracer->effects();
   tracer_->recorder().begin_application();

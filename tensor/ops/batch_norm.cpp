@@ -256,6 +256,11 @@ std::vector<TensorType> infer_batch_norm(std::span<const TensorType> in, const A
   static constexpr const char* kNames[] = {"", "running_mean", "running_var", "weight", "bias"};
   for (int i = 1; i < 5; ++i)
     ops::check_per_channel(in[static_cast<std::size_t>(i)], in[0], attrs, i, kNames[i]);
+  if (!attrs.get<bool>("training") && in[1].is_number != in[2].is_number) {
+    throw OpError(ErrorKind::Value,
+                  "batch_norm: outside of training it goes by running_mean and running_var together", {1, 2},
+                  "give both, or training=true to go by the batch");
+  }
   return {{in[0].dtype, in[0].device, in[0].sizes, false}};
 }
 

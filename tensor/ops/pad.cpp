@@ -42,7 +42,8 @@ Dims padded_sizes(const TensorType& x, const Dims& pads) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const Margin margin = margin_of(pads, sizes.size(), d);
     sizes[d] += margin.before + margin.after;
-    if (sizes[d] < 0) {
+    const Dim left = x.sizes[d] + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
+    if (std::min(sizes[d], left) < 0) {
       throw OpError(ErrorKind::Shape,
                     fmt::format("pad: {} leaves dimension {} of {} with a negative size", to_string(pads), d,
                                 to_string(x)),
