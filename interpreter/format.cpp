@@ -26,13 +26,13 @@ class SpecParser {
   explicit SpecParser(std::string_view text) : text_(text) {}
 
   FormatSpec run() {
-    fill_and_align();
+    const bool has_fill = fill_and_align();
     if (at_ < text_.size() && (peek() == '+' || peek() == '-' || peek() == ' ')) spec_.sign = text_[at_++];
     spec_.no_negative_zero = take('z');
     spec_.alternate = take('#');
-    if (take('0') && spec_.align == 0) {
+    if (take('0') && !has_fill) {
       spec_.fill = "0";
-      spec_.align = '=';
+      if (spec_.align == 0) spec_.align = '=';
     }
     spec_.width = std::max<std::int64_t>(number("width"), 0);
     if (at_ < text_.size() && (peek() == ',' || peek() == '_')) spec_.grouping = text_[at_++];
@@ -54,16 +54,18 @@ class SpecParser {
     return true;
   }
 
-  void fill_and_align() {
-    if (text_.empty()) return;
+  // Is there a fill?
+  bool fill_and_align() {
+    if (text_.empty()) return false;
     const std::size_t first = code_point_bytes(text_, 0);
     if (first < text_.size() && is_align(text_[first])) {
       spec_.fill = std::string(text_.substr(0, first));
       spec_.align = text_[first];
       at_ = first + 1;
-    } else if (is_align(text_[0])) {
-      spec_.align = text_[at_++];
+      return true;
     }
+    if (is_align(text_[0])) spec_.align = text_[at_++];
+    return false;
   }
 
   std::int64_t number(std::string_view what) {

@@ -1,6 +1,7 @@
 #include "interpreter/host/pytree.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "interpreter/host/arguments.h"
 
@@ -104,10 +105,20 @@ bool same_kind(const Value& a, const Value& b) {
   return !a.is(Tag::Instance) || &a.as<Instance>().struct_type() == &b.as<Instance>().struct_type();
 }
 
+// Dicts that differ mostly do so by a key.
+std::string described(const Value& tree) {
+  constexpr std::size_t kMost = 8;
+  const std::string text = describe(tree);
+  if (!tree.is(Tag::Dict)) return text;
+  std::vector<std::string> names;
+  for (const Child& each : children_of(tree)) names.push_back(each.name);
+  return names.empty() || names.size() > kMost ? text : fmt::format("{} ({})", text, fmt::join(names, ", "));
+}
+
 [[noreturn]] void differs(const Value& tree, const Value& other, const std::string& path,
                           const std::string& what) {
   raise("ValueError", fmt::format("{}{}: the structure must be that of {}, got {}", what, at(path),
-                                  describe(tree), describe(other)));
+                                  described(tree), described(other)));
 }
 
 // Pairs children by their places; both are containers of one kind and size.
