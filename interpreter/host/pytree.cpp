@@ -1,7 +1,6 @@
 #include "interpreter/host/pytree.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "interpreter/host/arguments.h"
 
