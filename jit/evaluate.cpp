@@ -60,8 +60,8 @@ void check_members(const Graph& graph, const Input& input, const Type& base, Inp
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, Inputs arguments)
-      : graph_(graph), arguments_(arguments), symbols_(bind_symbols(graph, arguments)) {
+  Evaluator(const Graph& graph, Inputs arguments, SymbolValues symbols)
+      : graph_(graph), arguments_(arguments), symbols_(std::move(symbols)) {
     values_.resize(graph.values.size());
     const std::vector<int> places = graph.arguments();
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -274,7 +274,10 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValu
 
 Tensors evaluate(const Graph& graph, Inputs arguments) { return evaluate(graph, arguments, {}); }
 Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch) {
-  return Evaluator(graph, arguments).run(watch);
+  return Evaluator(graph, arguments, bind_symbols(graph, arguments)).run(watch);
+}
+Tensors evaluate_at(const Graph& graph, Inputs arguments, const SymbolValues& symbols) {
+  return Evaluator(graph, arguments, symbols).run({});
 }
 
 }  // namespace kiln::jit

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/custom.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
@@ -26,7 +27,8 @@ PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part,
 
 std::string PairNode::name_of_output(std::uint32_t output) const {
   const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(ports_[output].node)];
-  return made.op == nullptr ? "WriteThroughViewBackward" : tape::name_of_backward(*made.op);
+  if (made.op == nullptr) return "WriteThroughViewBackward";
+  return owner_of(*made.op) ? std::string(made.op->name()) : tape::name_of_backward(*made.op);
 }
 
 tape::Edge PairNode::viewed(std::uint32_t output) const {

@@ -44,6 +44,8 @@ std::vector<Size> symbolic_sizes(std::span<const Type> operands, const std::vect
   return sizes;
 }
 
+constexpr std::int64_t kMostScaled = std::int64_t{1} << 48;  // no size; multiples stay within 64 bits
+
 // Values of the symbols around which a rule is asked: small ones, multiples of 12 and of 80, all equal,
 // multiples of the hints. Rules that want sizes to divide or to agree hold at some of them.
 std::vector<SymbolValues> drawn_assignments(const SymbolValues& hints) {
@@ -58,7 +60,8 @@ std::vector<SymbolValues> drawn_assignments(const SymbolValues& hints) {
       twelves[symbol] = 12 * draw(1, 40);
       eighties[symbol] = 80 * draw(1, 40);
       equal[symbol] = one;
-      scaled[symbol] = hint * draw(1, 12);
+      const int times = draw(1, 12);
+      scaled[symbol] = hint > -kMostScaled && hint < kMostScaled ? hint * times : hint;
     }
     for (SymbolValues* each : {&small, &twelves, &eighties, &equal, &scaled})
       result.push_back(std::move(*each));

@@ -145,8 +145,9 @@ Runner run_taped(const jit::Graph& captured) {
     if (each.kind == jit::Effect::Kind::Write) written.push_back(each.input);
   }
   if (fails_before_writes(captured, written)) {
-    return
-        [captured](Inputs arguments, const jit::SymbolValues&) { return jit::evaluate(captured, arguments); };
+    return [captured](Inputs arguments, const jit::SymbolValues& symbols) {
+      return jit::evaluate_at(captured, arguments, symbols);
+    };
   }
   if (writes_detached(captured)) {
     return [](Inputs, const jit::SymbolValues&) -> Tensors {
