@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::string_view kBefore[] = {"expand_views"};
 
+bool is_of_type(const Tensor& x, const TensorType& type) {
+  return x.dtype() == type.dtype && x.sizes() == type.sizes;
+}
+
 // Is there a view of what an argument is, or shows, by places of its memory?
 bool counts_places_of_arguments(const Graph& program) {
   std::vector<bool> shown(program.values.size(), false);
@@ -131,7 +135,10 @@ std::string_view Pair::obstacle(Inputs arguments) const {
   }
   SmallVector<std::pair<const tape::Node*, std::uint32_t>, 8> edges;
   for (const int i : joint().wanted) {
-    const tape::Edge edge = tape::history(arguments[static_cast<std::size_t>(i)]);
+    const Tensor& x = arguments[static_cast<std::size_t>(i)];
+    const tape::Edge edge = tape::history(x);
+    if (edge && !is_of_type(x, edge.node->output_types[edge.output]))
+      return "what an argument came from has another type, in which its gradients are summed";
     edges.emplace_back(edge.node.get(), edge.output);
   }
   std::sort(edges.begin(), edges.end());

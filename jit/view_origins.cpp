@@ -119,8 +119,7 @@ Tensor ViewOrigins::shared_base(const Hidden& hidden, Inputs outputs, const Symb
 
 void ViewOrigins::place(Inputs outputs, const SymbolValues& symbols) const {
   std::vector<Tensor> bases;
-  for (const Hidden& each : hidden_)
-    bases.push_back(each.views.size() > 1 ? shared_base(each, outputs, symbols) : Tensor());
+  for (const Hidden& each : hidden_) bases.push_back(shared_base(each, outputs, symbols));
   for (const std::size_t k : own_) outputs[k].impl()->origin = nullptr;
   for (const View& view : views_) {
     if (view.base != view.output) link(outputs[view.output], outputs[view.base], view.steps, symbols);

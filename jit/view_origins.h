@@ -13,8 +13,8 @@ class ViewOrigins {
   ViewOrigins() = default;
   static ViewOrigins of(const Graph& captured);
 
-  // Of all results, before any of them has a history. One that is the only view of what is no result has none
-  // then.
+  // Of all results, before any of them has a history. One that is the only view of what is no result, and of
+  // which no more was computed, has none then.
   void place(Inputs outputs, const SymbolValues& symbols) const;
   // When these have their histories: none follows its base before that is written again, those without a
   // history neither.
