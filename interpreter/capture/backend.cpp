@@ -102,9 +102,7 @@ Made run_kernels(Interpreter& interpreter, const jit::Graph& captured) {
   return made;
 }
 
-Runner run_ops_of(const jit::Graph& captured) {
-  return run_ops(jit::passed(jit::without_writes(captured), kOpByOp));
-}
+Runner run_functional(jit::Graph functional) { return run_ops(jit::passed(std::move(functional), kOpByOp)); }
 
 // Is something written through what was detached, or a view of it? The elements change and the history does
 // not, for which a functional graph has no op.
@@ -140,8 +138,9 @@ bool fails_before_writes(const jit::Graph& captured, std::span<const int> writte
 // in eager. Else without writes; what arguments become is copied into them in the end. Then a history is a
 // copy's, and what was made of an argument before does not lead to it.
 Runner run_taped(const jit::Graph& captured) {
+  jit::Graph functional = jit::without_writes(captured);
   std::vector<int> written;
-  for (const jit::Effect& each : jit::without_writes(captured).effects) {
+  for (const jit::Effect& each : functional.effects) {
     if (each.kind == jit::Effect::Kind::Write) written.push_back(each.input);
   }
   if (fails_before_writes(captured, written)) {
@@ -154,7 +153,8 @@ Runner run_taped(const jit::Graph& captured) {
       leave_to_interpreter("a write through a detached tensor");
     };
   }
-  return [written, run = run_ops_of(captured)](Inputs arguments, const jit::SymbolValues& symbols) {
+  return [written, run = run_functional(std::move(functional))](Inputs arguments,
+                                                                const jit::SymbolValues& symbols) {
     const bool followed = std::any_of(written.begin(), written.end(), [&](int i) {
       return tape::has_history(arguments[static_cast<std::size_t>(i)]);
     });
@@ -230,7 +230,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
     return made;
   }
   if (options.backend == "fused") return run_kernels(interpreter, captured);
-  return {checked(captured, run_ops_of(captured))};
+  return {checked(captured, run_functional(jit::without_writes(captured)))};
 }
 
 }  // namespace kiln::interp::capture
