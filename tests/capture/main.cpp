@@ -1,18 +1,24 @@
 // Runs random programs in the interpreter and compiled, and compares everything they show:
-//   capture_programs --seeds from:to [--jobs N] [--minutes M] [--keep-going] [--show]
-// A program that differs is made small and printed. In the end stands how many programs of each kind there
-// were, and of how many of them something was compiled that could have differed. With --show programs are
+//   capture_programs --seeds from:to [--themes a,b] [--jobs N] [--minutes M] [--keep-going] [--small N]
+//   [--show]
+// A program that differs is made small and printed, with --small the first N of each kind. In the end stands
+// how many programs of each kind there were, of how many of them something was compiled that could have
+// differed, how many differ, and of how many of these --check tells nothing. With --show programs are
 // printed, not run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "interpreter/capture/trips.h"
 #include "jit/replay.h"
+#include "tests/capture/given.h"
 #include "tests/capture/shrink.h"
 #include "tests/capture/workers.h"
 
@@ -23,6 +29,7 @@ using namespace kiln::testing;
 // Programs of one kind, and how many of them had what.
 struct Tally {
   std::int64_t programs = 0;
+  std::int64_t differ = 0;
   Seen had;   // how many programs
   Seen seen;  // how often in all
   void add(const Seen& of_program) {
@@ -33,12 +40,29 @@ struct Tally {
 };
 
 struct Settings {
-  Range seeds{0, 1};
+  Programs programs{{0, 1}, {}};
   int jobs = 1;
+  std::int64_t small = std::numeric_limits<std::int64_t>::max();
   double minutes = 0;  // 0: without limit
   bool keep_going = false;
   bool show = false;
+  std::string program;  // a file
 };
+
+std::vector<std::string> themes_of(const std::string& list) {
+  const std::vector<std::string> known = theme_names();
+  std::vector<std::string> themes;
+  std::istringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::fprintf(stderr, "there is no theme %s, only %s\n", name.c_str(),
+                   fmt::format("{}", fmt::join(known, " ")).c_str());
+      std::exit(2);
+    }
+    themes.push_back(std::move(name));
+  }
+  return themes;
+}
 
 Settings settings_of(int argc, char** argv) {
   Settings settings;
@@ -47,44 +71,49 @@ Settings settings_of(int argc, char** argv) {
     const char* const value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--keep-going") settings.keep_going = true;
     if (option == "--show") settings.show = true;
+    if (option == "--program") settings.program = value;
     if (option == "--jobs") settings.jobs = std::max(1, std::atoi(value));
+    if (option == "--small") settings.small = std::atoi(value);
+    if (option == "--themes") settings.programs.themes = themes_of(value);
     if (option == "--minutes") settings.minutes = std::atof(value);
     if (option == "--seeds") {
       char* end = nullptr;
-      settings.seeds.from = std::strtoull(value, &end, 10);
-      settings.seeds.to = *end == ':' ? std::strtoull(end + 1, nullptr, 10) : settings.seeds.from + 1;
+      settings.programs.seeds.from = std::strtoull(value, &end, 10);
+      settings.programs.seeds.to =
+          *end == ':' ? std::strtoull(end + 1, nullptr, 10) : settings.programs.seeds.from + 1;
     }
   }
   return settings;
 }
 
-void show(Range seeds) {
-  for (std::uint64_t seed = seeds.from; seed < seeds.to; ++seed) {
-    const Program program = random_program(seed);
+void show(const Programs& programs) {
+  for (std::uint64_t seed = programs.seeds.from; seed < programs.seeds.to; ++seed) {
+    const Program program = random_program(seed, programs.themes);
     std::printf("# seed %llu: %s\n%s\n", static_cast<unsigned long long>(seed), program.kind.c_str(),
                 text_of(program).c_str());
   }
 }
 
 // What is left of a program may loop for ever where its counter went: that is no difference unless it was
-// one.
-Program made_small(const Program& program, bool does_not_end) {
-  constexpr unsigned kFewSeconds = 10;
-  return shrunk(program, [does_not_end](const Program& smaller) {
-    const auto found = difference_apart(smaller, does_not_end ? kMostSeconds : kFewSeconds);
-    return found && (*found == kDoesNotEnd) == does_not_end;
+// one. Nor is it the same difference where what is left ends in an error.
+Program made_small(const Program& program, const std::string& difference) {
+  const std::string kind = kind_of(difference);
+  const unsigned most_seconds = kind == kDoesNotEnd ? kMostSeconds : 10;
+  return shrunk(program, [&, errors = errors_of(difference)](const Program& smaller) {
+    const auto found = difference_apart(smaller, most_seconds);
+    return found && kind_of(*found) == kind && errors_of(*found) <= errors;
   });
 }
 
-void report(const Ran& ran) {
-  const Program program = random_program(ran.seed);
+void report(const Ran& ran, const Programs& programs, bool made_small_too) {
+  const Program program = random_program(ran.seed, programs.themes);
   const auto found = difference_apart(program);
   std::printf("seed %llu (%s)%s: %s\n", static_cast<unsigned long long>(ran.seed), ran.kind.c_str(),
               found ? "" : ", only after the programs before it in its process",
               found.value_or(*ran.difference).c_str());
   std::fflush(stdout);  // making it small may take long
-  if (!found) return;
-  const Program small = made_small(program, *found == kDoesNotEnd);
+  if (!found || !made_small_too) return;
+  const Program small = made_small(program, *found);
   std::printf("---- made small: %s---- program\n%s\n", difference_apart(small).value_or("").c_str(),
               text_of(small).c_str());
   std::fflush(stdout);
@@ -98,13 +127,15 @@ void print(const std::map<std::string, Tally>& kinds) {
       const bool as_sum = k == Seen::Graphs || k == Seen::Hits;
       text += fmt::format(" {:10}", as_sum ? of.seen.counts[k] : of.had.counts[k]);
     }
-    std::printf("%s\n", text.c_str());
+    std::printf("%s %10lld\n", text.c_str(), static_cast<long long>(of.differ));
   };
-  std::printf("%-12s %8s %10s %10s %10s %10s %10s %10s %10s %10s\n", "kind", "programs", "graphs", "hits",
-              "breaks", "loops", "trips", "gradients", "symbols", "recompiled");
+  std::printf("%-12s %8s %10s %10s %10s %10s %10s %10s %10s %10s %10s %10s\n", "kind", "programs", "graphs",
+              "hits", "breaks", "loops", "trips", "gradients", "symbols", "recompiled", "unreported",
+              "differ");
   for (const auto& [kind, tally] : kinds) {
     row(kind, tally);
     all.programs += tally.programs;
+    all.differ += tally.differ;
     all.had.add(tally.had);
     all.seen.add(tally.seen);
   }
@@ -119,9 +150,10 @@ int main(int argc, char** argv) {
   kiln::interp::capture::trip_limits() = {2, 5, 2};
   kiln::jit::set_replays_after(1);
   if (settings.show) {
-    show(settings.seeds);
+    show(settings.programs);
     return 0;
   }
+  if (!settings.program.empty()) return run_in_every_way(given_program(settings.program)) ? 0 : 1;
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> until;
   if (settings.minutes > 0)
@@ -129,12 +161,13 @@ int main(int argc, char** argv) {
             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.minutes * 60));
   std::map<std::string, Tally> kinds;
   std::int64_t programs = 0, failures = 0;
-  run_programs(settings.seeds, settings.jobs, until, [&](const Ran& ran) {
+  run_programs(settings.programs, settings.jobs, until, [&](const Ran& ran) {
     ++programs;
-    kinds[ran.kind].add(ran.seen);
+    Tally& kind = kinds[ran.kind];
+    kind.add(ran.seen);
     if (!ran.difference) return true;
     ++failures;
-    report(ran);
+    report(ran, settings.programs, ++kind.differ <= settings.small);
     return settings.keep_going;
   });
   print(kinds);

@@ -17,14 +17,15 @@ std::string text_of(const Program& program) {
 }
 
 std::string text_of(const Way& way) {
-  const std::string backend = "backend \"" + way.backend + "\"";
+  const std::string quote = way.is_own_backend ? "" : "\"";
+  const std::string backend = "backend " + quote + way.backend + quote;
   switch (way.mode) {
     case Mode::Interpreted:
       return "interpreted";
     case Mode::Compiled:
       return "compiled at first calls, " + backend;
     case Mode::Hot:
-      return "compiled when hot, " + backend;
+      return "compiled when hot after " + std::to_string(way.hot_ops) + " ops, " + backend;
     case Mode::Wrapped:
       return "wrapped in jit, " + backend;
   }

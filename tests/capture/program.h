@@ -11,7 +11,8 @@ namespace kiln::testing {
 struct Statement {
   std::string head;
   std::vector<Statement> body;
-  std::string tail;  // closes the block; empty: there is none
+  std::string tail;       // closes the block; empty: there is none
+  bool is_whole = false;  // parts of the line cannot be left out
 };
 
 enum class Mode : std::uint8_t {
@@ -23,11 +24,22 @@ enum class Mode : std::uint8_t {
 struct Way {
   Mode mode = Mode::Compiled;
   std::string backend;
+  int hot_ops = 12;             // that a function or a loop runs before it is compiled, when hot
+  bool is_own_backend = false;  // `backend` is an expression, for functions that are wrapped
+  bool is_checked = false;      // runs once more, beside the interpreter, as with --check
+};
+
+// A line of the program that gives what another in its place gives: the same is printed.
+struct Law {
+  std::string name;
+  std::string line;
+  std::string plain;  // in place of it
 };
 
 struct Program {
   std::string kind;  // what it has most of
   std::vector<Way> ways;
+  std::vector<Law> laws;
   std::vector<Statement> statements;
   std::vector<std::string> functions;  // names at the top level that may be wrapped in `jit`
 };
@@ -55,10 +67,11 @@ class Random {
 
 std::string text_of(const Statement& statement, int depth = 0);
 std::string text_of(const Program& program);
-std::string text_of(const Way& way);  // "wrapped in jit(backend=\"fused\")"
+std::string text_of(const Way& way);  // "wrapped in jit, backend \"fused\""
 
 // A program made of a seed: functions of every kind, then calls of them with arguments and outside state that
-// change in between.
-Program random_program(std::uint64_t seed);
+// change in between. Of one of the named themes, or of any.
+Program random_program(std::uint64_t seed, const std::vector<std::string>& themes = {});
+std::vector<std::string> theme_names();
 
 }  // namespace kiln::testing

@@ -12,7 +12,8 @@ class Shrinker {
       : program_(std::move(program)), fails_(fails) {}
 
   Program run() {
-    leave_out_ways();
+    leave_out_of(program_.ways);
+    leave_out_of(program_.laws);
     do {
       changed_ = false;
       leave_out(program_.statements);
@@ -28,11 +29,12 @@ class Shrinker {
     return true;
   }
 
-  void leave_out_ways() {
-    for (std::size_t k = program_.ways.size(); k-- > 0;) {
-      const std::vector<Way> before = program_.ways;
-      program_.ways.erase(program_.ways.begin() + static_cast<std::ptrdiff_t>(k));
-      if (program_.ways.empty() || !still_fails()) program_.ways = before;
+  template <class T>
+  void leave_out_of(std::vector<T>& all) {
+    for (std::size_t k = all.size(); k-- > 0;) {
+      const std::vector<T> before = all;
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+      if (!still_fails()) all = before;
     }
   }
 
@@ -72,7 +74,7 @@ class Shrinker {
 
   void texts(std::vector<Statement>& statements) {
     for (Statement& each : statements) {
-      cut_parts(each.head);
+      if (!each.is_whole) cut_parts(each.head);
       texts(each.body);
     }
   }

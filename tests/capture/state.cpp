@@ -1,5 +1,6 @@
 #include "tests/capture/state.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 
@@ -83,6 +84,21 @@ class StateText {
     return text + ")";
   }
 
+  // All of a small tensor, else the first ones and one number that all of them make.
+  static std::string elements(const Tensor& x) {
+    constexpr std::int64_t kShown = 32, kFirst = 4;
+    const bool is_small = x.numel() <= kShown;
+    std::string text;
+    std::uint64_t all = 0xcbf29ce484222325;  // FNV-1a, a word at a time
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const long double value = element(x, i);
+      if (is_small || i < kFirst) text += (i > 0 ? ", " : "") + number(value);
+      const double word = std::isnan(value) ? 0.5 : static_cast<double>(value);
+      all = (all ^ std::bit_cast<std::uint64_t>(word)) * 0x100000001b3;
+    }
+    return is_small ? text : fmt::format("{}, ... {:x}", text, all);
+  }
+
   std::string tensor(const Tensor& x) {
     const auto [at, is_new] = tensors_.try_emplace(x.impl(), tensors_.size());
     std::string text = fmt::format("tensor#{}", at->second);
@@ -90,12 +106,11 @@ class StateText {
     // Where in a memory a tensor lies shows only beside others in it.
     const auto& [memory, begin] =
         memories_.try_emplace(x.storage().get(), memories_.size(), x.offset()).first->second;
+    if (x.impl()->wrapper) return text + " of a transform";  // that has ended: nobody can read it
     text += fmt::format(" {} strides {} memory#{}{:+}", to_string(x.type()), to_string(x.strides()), memory,
                         x.offset() - begin);
     if (requires_grad(x)) text += is_leaf(x) ? " requires_grad" : " has_history";
-    text += " {";
-    for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + number(element(x, i));
-    text += "}";
+    text += " {" + elements(x) + "}";
     if (const Tensor grad = grad_of(x)) text += " grad " + tensor(grad);
     return text;
   }

@@ -79,19 +79,19 @@ std::string told(const std::optional<std::string>& difference, const Seen& seen)
   return fmt::format("{} {}\n{}", text, what.size(), what);
 }
 
-void tell_of(Range seeds, int to) {
-  for (std::uint64_t seed = seeds.from; seed < seeds.to; ++seed) {
+void tell_of(const Programs& programs, int to) {
+  for (std::uint64_t seed = programs.seeds.from; seed < programs.seeds.to; ++seed) {
     alarm(kMostSeconds);
     send(to, "begin\n");
     Seen seen;
-    const auto found = difference(random_program(seed), seen);
+    const auto found = difference(random_program(seed, programs.themes), seen);
     send(to, told(found, seen));
   }
 }
 
 class Reports {
  public:
-  explicit Reports(Range seeds) : seeds_(seeds) {}
+  explicit Reports(Programs programs) : programs_(std::move(programs)) {}
 
   std::string text;
   // Calls done(ran) for each program of which the text tells all.
@@ -129,16 +129,19 @@ class Reports {
     ended();
     return true;
   }
-  Range left() const { return seeds_; }
+  const Programs& left() const { return programs_; }
 
  private:
-  Ran next() const { return {seeds_.from, random_program(seeds_.from).kind, {}, std::nullopt}; }
+  Ran next() const {
+    const std::uint64_t seed = programs_.seeds.from;
+    return {seed, random_program(seed, programs_.themes).kind, {}, std::nullopt};
+  }
   void ended() {
-    ++seeds_.from;
+    ++programs_.seeds.from;
     under_way_ = false;
   }
 
-  Range seeds_;
+  Programs programs_;
   bool under_way_ = false;
 };
 
@@ -147,14 +150,15 @@ struct Running {
   Reports reports;
 };
 
-Running begin(Range seeds) {
-  return {Worker([seeds](int to) { tell_of(seeds, to); }), Reports(seeds)};
+Running begin(const Programs& programs) {
+  return {Worker([&programs](int to) { tell_of(programs, to); }), Reports(programs)};
 }
 
 }  // namespace
 
-void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
+void run_programs(Programs programs, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
                   const std::function<bool(const Ran&)>& done) {
+  Range& seeds = programs.seeds;
   std::vector<Running> running;
   bool goes_on = true;
   const auto report = [&](const Ran& ran) { goes_on = done(ran) && goes_on; };
@@ -164,7 +168,7 @@ void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock
   for (;;) {
     while (static_cast<int>(running.size()) < jobs && may_begin()) {
       const std::uint64_t to = std::min(seeds.from + kInProcess, seeds.to);
-      running.push_back(begin({seeds.from, to}));
+      running.push_back(begin({{seeds.from, to}, programs.themes}));
       seeds.from = to;
     }
     if (running.empty()) return;
@@ -178,9 +182,9 @@ void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock
       each.reports.take(report);
       if (more) continue;
       const bool was_lost = each.reports.close(each.worker.end(), report);
-      const Range left = each.reports.left();
+      const Programs left = each.reports.left();
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(k));
-      if (was_lost && goes_on && left.from < left.to) running.push_back(begin(left));
+      if (was_lost && goes_on && left.seeds.from < left.seeds.to) running.push_back(begin(left));
     }
   }
 }

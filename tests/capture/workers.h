@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/capture/compare.h"
 
@@ -23,9 +24,15 @@ struct Range {
   std::uint64_t to = 0;
 };
 
-// Runs the programs of the seeds in `jobs` processes at once, some after each other in each, and calls `done`
+// Programs of a seed each, of the named themes, or of any.
+struct Programs {
+  Range seeds;
+  std::vector<std::string> themes;
+};
+
+// Runs the programs in `jobs` processes at once, some after each other in each, and calls `done`
 // for each as it ends, in no order. Begins nothing new once `until` has passed or `done` gave false.
-void run_programs(Range seeds, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
+void run_programs(Programs programs, int jobs, std::optional<std::chrono::steady_clock::time_point> until,
                   const std::function<bool(const Ran&)>& done);
 
 inline constexpr unsigned kMostSeconds = 120;  // for one program

@@ -2,6 +2,7 @@
 // function: most programs run without errors, some calls do not, and those must fail alike.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,26 @@ struct Typed {
 inline constexpr const char* kCounter = "at";
 
 // What a program has most of.
-enum class Theme : std::uint8_t { Mixed, Loops, Training, Transforms, Derivatives, Sizes, Dtypes, Numbers };
+enum class Theme : std::uint8_t {
+  Mixed,
+  Loops,
+  Training,
+  Transforms,
+  Derivatives,
+  Sizes,
+  Dtypes,
+  Numbers,
+  Effects,
+  Arguments,
+  Captured,
+  Writing,
+  Custom,
+  Checkpoints,
+  Draws,
+  Backends,
+  Parameters,
+  Hot,
+};
 
 struct FunctionInfo {
   std::string name;
@@ -43,7 +63,7 @@ struct FunctionInfo {
 
 class Writer {
  public:
-  explicit Writer(std::uint64_t seed) : random_(seed) {}
+  Writer(std::uint64_t seed, const std::vector<std::string>& themes);
   Program write();
 
  private:
@@ -126,6 +146,63 @@ class Writer {
   void numbers_statement(Block& block);
   void change_numbers();
 
+  // ---- What lies around functions and changes (writer_world.cpp) ----
+  std::string row();  // a tensor
+  void world();
+  void locals(Block& block);
+  std::string number_read(const std::vector<std::string>& also = {});
+  void number_change(Block& block);
+  std::string tensor_read();
+  void tensor_change(Block& block);
+  void between(Block& block);
+  void world_function(const std::function<void(Block& block, bool in_loop)>& part);
+  void world_calls();
+  void world_call();
+  void world_change();
+
+  // ---- Derivatives that look at that (writer_custom.cpp) ----
+  struct Own {
+    std::string name;
+    std::size_t argument = 0;  // which host value it is given
+    int results = 1;
+    bool writes = false;  // its argument
+    bool marks = false;   // and says so
+    bool keeps = false;
+    bool is_local = false;   // a closure
+    std::string kept, read;  // a field of its context
+  };
+  struct Sides {
+    int effects, breaks, arguments, captured, writes;
+  };
+  Sides sides();
+  std::string multiplied(const std::string& x, const Own& own);
+  std::string captured(const Own& own);
+  std::string effect(const Own& own);
+  void choose_kept(Own& own);
+  void forward_of(Block& body, const Own& own);
+  void backward_of(Block& body, const Own& own);
+  void own_function(Block& block, bool is_local);
+  void own_call(Block& block, bool in_loop);
+  void custom();
+  void add_law(std::string name, std::string line, std::string plain);
+
+  // ---- More themes, a file for each ----
+  std::string kept_body(bool in_loop);
+  void kept_call(Block& block, bool in_loop);
+  void checkpoints();
+  std::string draw(const std::string& t);
+  std::string drawing();
+  void draw_call(Block& block);
+  void draws();
+  std::string own_backend();
+  void backends();
+  std::string new_parameter();
+  void new_optimizer();
+  void parameters();
+  void change_parameters();
+  void hot();
+  void hot_part(Block& block, bool in_loop);
+
   // ---- Functions and calls of them (writer_functions.cpp, writer_calls.cpp) ----
   void layer_struct();
   void outside();
@@ -139,6 +216,8 @@ class Writer {
   std::string argument(const Typed& parameter, int size);
   std::string fresh_tensor(const Shape& shape, Element element);
   Shape sized(const Shape& shape, int size) const;
+  void write_plain();
+  void write_in_world(const std::function<void()>& functions);
   void begin_theme();
   void change_theme();
   void add_function(Statement made, FunctionInfo info);
@@ -159,6 +238,12 @@ class Writer {
   std::vector<Typed> scope_;
   std::vector<FunctionInfo> functions_;  // that are written
   std::vector<std::string> pool_;        // tensors of the top level
+  bool is_one_text_ = false;             // so that functions may write the variables of the top level
+  int width_ = 3;                        // of the tensors of `world`
+  bool has_body_law_ = false;  // `autograd` functions give what their forward's body does, without histories
+  bool has_local_owns_ = false;
+  std::vector<Own> owns_;
+  std::vector<std::string> world_functions_;
 };
 
 std::string to_text(const Shape& shape);  // "(3, 1)"

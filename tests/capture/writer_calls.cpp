@@ -8,47 +8,6 @@
 
 namespace kiln::testing {
 
-Program random_program(std::uint64_t seed) { return Writer(seed).write(); }
-
-namespace {
-
-struct ThemeRow {
-  Theme theme;
-  const char* name;
-  int share;  // of a hundred programs
-};
-constexpr ThemeRow kThemes[] = {
-    {Theme::Mixed, "mixed", 25},           {Theme::Loops, "loops", 20},    {Theme::Training, "training", 15},
-    {Theme::Transforms, "transforms", 10}, {Theme::Derivatives, "own", 8}, {Theme::Sizes, "sizes", 8},
-    {Theme::Dtypes, "dtypes", 6},          {Theme::Numbers, "numbers", 8},
-};
-
-}  // namespace
-
-// Every program runs in all ways, with another backend in each.
-Program Writer::write() {
-  int at = random_.below(100);
-  const ThemeRow* row = kThemes;
-  while (at >= row->share) at -= row++->share;
-  theme_ = row->theme;
-  program_.kind = row->name;
-  const std::vector<std::string> backends{"fused", "aot_eager", "eager"};
-  const std::size_t first = static_cast<std::size_t>(random_.below(3));
-  for (std::size_t k = 0; k < 3; ++k)
-    program_.ways.push_back(
-        {std::vector{Mode::Compiled, Mode::Wrapped, Mode::Hot}[k], backends[(first + k) % 3]});
-  top("seed(" + digit(100) + ")");
-  layer_struct();
-  outside();
-  idioms();
-  begin_theme();
-  const int count = theme_ == Theme::Mixed ? 1 + random_.below(3) : random_.below(2);
-  for (int k = 0; k < count; ++k) function(k);
-  calls();
-  top("print(rand(2))");  // the state of random numbers
-  return std::move(program_);
-}
-
 Shape Writer::sized(const Shape& shape, int size) const {
   Shape out = shape;
   for (int& each : out) each = each == 3 ? size : each;

@@ -21,6 +21,7 @@ void Writer::begin_theme() {
   if (has(Theme::Transforms, 5)) transforms();
   if (has(Theme::Sizes, 5)) sizes();
   if (theme_ == Theme::Training) training();
+  if (theme_ == Theme::Backends) backends();
 }
 
 void Writer::change_theme() {
