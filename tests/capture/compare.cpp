@@ -125,7 +125,9 @@ Run run(const Program& program, const Way& way, bool beside_interpreter, Seen& s
   interp::set_checking(beside_interpreter);
   const std::int64_t reported_before = interp::differences_found();
   interp::Interpreter interpreter(std::move(options));
-  execute(interpreter, "seed(0)", output);
+  execute(interpreter,
+          way.mode == Mode::Interpreted ? "seed(0); set_compile(false)" : "seed(0); set_compile(true)",
+          output);
   Run made;
   std::size_t line = 0;
   for (const Statement& each : program.statements) {

@@ -38,7 +38,9 @@ bool run_in_every_way(Program program) {
       program.ways = {way};
       const auto found = difference_apart(program);
       all_same = all_same && !found;
-      std::printf("%s", found ? found->c_str() : (text_of(way) + ": no difference\n").c_str());
+      const std::string what = found.value_or(text_of(way) + ": no difference\n");
+      std::printf("%s", what.c_str());
+      std::fflush(stdout);  // processes begin with what is not written yet
     }
   }
   return all_same;

@@ -54,7 +54,9 @@ std::optional<std::string> broken_law(const Program& program, const Law& law, co
     const std::string &a = expected.shown[k].output, &b = found.shown[k].output;
     if (is_error(a) && is_error(b)) return std::nullopt;
     if (same_but_for_rounding(a, b)) continue;
-    return fmt::format("law: that of {} does not hold, after: {}\n  {}\n    {}  {}\n    {}", law.name,
+    // An error is another fault than a number.
+    return fmt::format("{}: that of {} does not hold, after: {}\n  {}\n    {}  {}\n    {}",
+                       is_error(a) || is_error(b) ? "law of errors" : "law", law.name,
                        program.statements[k].head, law.plain, a, law.line, b);
   }
   return std::nullopt;
