@@ -10,6 +10,7 @@
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
+#include "interpreter/shadow.h"
 #include "stdlib/embedded.h"
 #include "tensor/warning.h"
 
@@ -155,9 +156,23 @@ void Interpreter::reset() {
 
 void Interpreter::reload(const std::string& path) { impl_->modules.reload(path); }
 
-void Interpreter::write(std::string_view text) { options_.out(text); }
-void Interpreter::write_error(std::string_view text) { options_.err(text); }
+void Interpreter::write(std::string_view text) {
+  if (tap_ != nullptr) tap_->append(text);
+  if (!shadow::active()) options_.out(text);
+}
+void Interpreter::write_error(std::string_view text) {
+  if (!shadow::active()) options_.err(text);
+}
+Interpreter::Tap::Tap(Interpreter& interpreter, std::string& text)
+    : interpreter_(interpreter), before_(std::exchange(interpreter.tap_, &text)) {}
+Interpreter::Tap::~Tap() {
+  if (before_ != nullptr) before_->append(*interpreter_.tap_);
+  interpreter_.tap_ = before_;
+}
+
 void Interpreter::flush() {
+  if (shadow::active()) return;
+
   std::fflush(stdout);
   std::fflush(stderr);
 }

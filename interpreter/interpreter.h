@@ -28,6 +28,9 @@ struct Options {
   // Tensor ops that a function runs before it is compiled; 0: at its first call; -1: never.
   int hot_after = 300;
   std::string backend = "fused";  // of what becomes hot
+  // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
+  // again where it takes longer than the interpreter. 0: nothing depends on time.
+  double capture_share = 0;
 };
 
 class Interpreter {
@@ -79,6 +82,18 @@ class Interpreter {
   void write(std::string_view text);        // to `out`
   void write_error(std::string_view text);  // to `err`
   void flush();
+  // For a scope: what is written to `out` is added to a text, too.
+  class Tap {
+   public:
+    Tap(Interpreter& interpreter, std::string& text);
+    ~Tap();
+    Tap(const Tap&) = delete;
+    Tap& operator=(const Tap&) = delete;
+
+   private:
+    Interpreter& interpreter_;
+    std::string* before_;
+  };
   const Options& options() const { return options_; }
   lang::Sources& sources() { return sources_; }
 
@@ -90,6 +105,7 @@ class Interpreter {
   lang::Sources sources_;
   Module* main_ = nullptr;
   Module* prelude_ = nullptr;
+  std::string* tap_ = nullptr;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -455,7 +455,8 @@ ReturnNone:
 
 Capture: {
   SAVE();
-  const capture::Next next = at_mark(frame, entry);
+  const capture::Next next =
+      std::exchange(skips_mark_, false) ? capture::Next::Interpret : at_mark(frame, entry);
   if (next == capture::Next::Returned && frame_ < entry) return true;
   RELOAD();
   if (next == capture::Next::Interpret)

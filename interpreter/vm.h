@@ -5,6 +5,7 @@
 #include <span>
 
 #include "interpreter/capture/region.h"
+#include "interpreter/capture/worth.h"
 #include "interpreter/frame.h"
 #include "interpreter/interpreter.h"
 #include "tensor/parallel.h"
@@ -80,6 +81,8 @@ class Vm {
   // ---- For capture (vm_capture.cpp) ----
   // One instruction of the active frame. True when `base` returned by it; its result is in its base[-1].
   bool step(Frame* base);
+  // Likewise, of an instruction in whose place a mark may stand: that is not looked at.
+  bool step_over_mark(Frame* base);
   // Runs to the end of `entry`.
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   // Clears as many of the innermost frames as the exit says, and puts its frames there.
@@ -103,6 +106,7 @@ class Vm {
   void drop_dead();
   // Leaves a frame and all that it called, without results.
   void leave_frames(Frame* first);
+  capture::CaptureBudget& capture_budget() { return capture_budget_; }
   // Who watches every instruction; null: nobody.
   capture::Tracer* tracer() const { return tracer_; }
   void set_tracer(capture::Tracer* tracer) { tracer_ = tracer; }
@@ -148,9 +152,11 @@ class Vm {
   Frame* frame_limit_ = nullptr;
   Frame* traced_ = nullptr;
   std::uint32_t hot_after_;
+  capture::CaptureBudget capture_budget_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   capture::Tracer* tracer_ = nullptr;
   std::vector<capture::Region> driven_;  // innermost last; those that were left go when they are met
+  bool skips_mark_ = false;              // that of the instruction that comes
   const char* native_limit_ = nullptr;   // lowest address the machine stack may reach
 };
 

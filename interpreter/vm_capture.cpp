@@ -63,6 +63,7 @@ capture::CompileOptions options_of(const Interpreter& interpreter) {
   capture::CompileOptions options;
   options.backend = interpreter.options().backend;
   options.may_wait = interpreter.options().hot_after > 0;
+  options.timed = options.may_wait && interpreter.options().capture_share > 0 && !checking();
   return options;
 }
 
@@ -116,6 +117,11 @@ void Vm::cool_down(const Code* only) {
 bool Vm::step(Frame* base) {
   std::uint64_t one = 1;
   return execute(base, &one);
+}
+
+bool Vm::step_over_mark(Frame* base) {
+  skips_mark_ = frame_->code->is_marked(frame_->place());
+  return step(base);
 }
 
 Frame* Vm::enter_call(Value function, Arguments arguments) {

@@ -31,7 +31,9 @@ const char* lowest_stack_address() {
 }  // namespace
 
 Vm::Vm(Interpreter& interpreter)
-    : interpreter_(interpreter), prelude_(&const_cast<Module&>(interpreter.prelude())) {
+    : interpreter_(interpreter),
+      prelude_(&const_cast<Module&>(interpreter.prelude())),
+      capture_budget_(interpreter.options().capture_share) {
   const auto limit = static_cast<std::size_t>(interpreter.options().recursion_limit);
   stack_bytes_ = limit * kRegistersPerFrame * sizeof(Value);
   void* memory =

@@ -34,6 +34,9 @@ class Pair : public std::enable_shared_from_this<Pair> {
   // Runs the forward graph and links what leaves it to the arguments. Only where it holds.
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 
+  // Is forward made, behind the interpreter?
+  bool is_ready() const { return forward_->is_ready(); }
+
   const Joint& joint() const { return backwards_->joint(); }
   // Of the kernels that there are so far: those of backward are made when it is first needed. Waits for those
   // of forward.

@@ -21,6 +21,13 @@ PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
   }
 }
 
+bool PendingExecutable::is_ready() const {
+  if (ready_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::lock_guard lock(mutex_);
+  return made_ != nullptr || !coming_.valid() ||
+         coming_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
 const Executable& PendingExecutable::wait() const {
   const std::lock_guard lock(mutex_);
   if (!made_) {
@@ -43,8 +50,14 @@ PendingExecutable::Made PendingExecutable::ask() const {
   }
 }
 
+namespace {
+std::atomic<bool> may_be_behind{true};
+}  // namespace
+
+void set_compiling_behind(bool on) { may_be_behind = on; }
+
 std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make) {
-  if (behind) return std::make_unique<const PendingExecutable>(std::move(make));
+  if (behind && may_be_behind) return std::make_unique<const PendingExecutable>(std::move(make));
   return std::make_unique<const PendingExecutable>(make());
 }
 

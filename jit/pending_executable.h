@@ -20,6 +20,8 @@ class PendingExecutable {
   explicit PendingExecutable(std::shared_ptr<const Executable> made)
       : made_(std::move(made)), ready_(made_.get()) {}
 
+  // Would `get` not have to wait?
+  bool is_ready() const;
   // Waits until it is made. Throws what `make` threw, each time, and OpError (Interrupted), after which the
   // next to ask makes it.
   const Executable& get() const {
@@ -38,6 +40,10 @@ class PendingExecutable {
   mutable std::atomic<const Executable*> ready_{nullptr};
   mutable std::future<Made> coming_;  // the first to go: its end waits for the thread
 };
+
+// Whether anything may be made behind the caller: not in a process that is to be copied, of whose threads the
+// copy would have one alone.
+void set_compiling_behind(bool on);
 
 // Made at once, unless it may be made behind the caller: where nothing asks the interpreter.
 std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make);

@@ -356,6 +356,10 @@ bool Recorder::keeps_history(const Tensor& target) const {
   return has_history(target) || (is_view(target) && has_history(target.impl()->origin->base));
 }
 
+void Recorder::note_write(const Tensor& target) {
+  wrote_outside_ = wrote_outside_ || target.storage()->id() <= began_;
+}
+
 Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const TensorType&) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
@@ -367,6 +371,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const bool recorded = tape::sees(inputs);
   Node node = node_of(op, Form::Write, inputs, attrs);
   if (recorded) remember_all(inputs);
+  note_write(inputs[0]);
   wrote_history_ = wrote_history_ || recorded;
   const Storage& storage = *inputs[0].storage();
   if (storage.buffer()->ref_count() > 1) release_dead();
@@ -408,6 +413,7 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (kept_memory_.contains(inputs[0].storage()->buffer()->id()) && body_trouble_.empty())
     body_trouble_ = "the layout of a tensor is changed that was kept for backward";
   wrote_history_ = wrote_history_ || tape::sees(inputs);
+  note_write(inputs[0]);
   Node node = node_of(op, Form::Write, inputs, attrs);
   // Of what was made here nobody asks, but how many tensors share the memory.
   const Tensor& x = inputs[0];

@@ -78,6 +78,8 @@ class Recorder final : public levels::Level {
   Graph take(const Mark& until, Inputs outputs, const Wanted& wanted);
   // Was a tensor written under the tape?
   bool wrote_history() const { return wrote_history_; }
+  // Was memory written, or laid out anew, that was there before the recording?
+  bool wrote_outside() const { return wrote_outside_; }
   // Why derivatives of what was noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
   // A walk back through what was noted begins.
@@ -126,7 +128,9 @@ class Recorder final : public levels::Level {
   void differentiates(const tape::Node* node) override;
   void gathers(const tape::Node* node) override;
   void runs_again(const tape::Recompute* checkpoint) override;
+  void begins_step(const tape::Recompute& checkpoint, std::size_t step) override;
   void keeps(const Tensor& x) override;
+  void skips_draws(std::int64_t count) override;
 
  private:
   // Inputs are found while nodes are noted, so values are numbered apart: inputs below zero.
@@ -176,6 +180,7 @@ class Recorder final : public levels::Level {
   Layout layout_of_gradient(const Node& step, std::size_t begin) const;
   SmallVector<Tensor, 4> with_expected(Inputs given);
   Tensor without_history(const Tensor& x);
+  void note_write(const Tensor& target);
   bool loses_history(Inputs inputs) const;
   bool keeps_history(const Tensor& target) const;
   // Of applications.
@@ -228,6 +233,7 @@ class Recorder final : public levels::Level {
   bool in_body_ = false;
   bool is_differentiating_ = false;
   bool wrote_history_ = false;
+  bool wrote_outside_ = false;
   std::string body_trouble_;
   // Memory that the tape may have kept, and which value lies there: backward reads it by other tensors.
   struct Kept {
@@ -271,8 +277,10 @@ class Recorder final : public levels::Level {
     std::vector<Tensor> results;
     std::size_t next = 0;
   };
-  std::unordered_map<std::uint64_t, Drawn> drawn_;  // by id
-  Rule interrupted_;                                // by a second run
+  std::unordered_map<std::uint64_t, Drawn> drawn_;                     // by id
+  std::unordered_map<std::uint64_t, std::vector<Place>> step_places_;  // by id, of the first run
+  Rule interrupted_;                                                   // by a second run
+  Place interrupted_place_;
   bool runs_again_ = false;
 };
 

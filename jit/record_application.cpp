@@ -359,6 +359,7 @@ void Recorder::note_application(const Application& application, Graph forward,
   }
   static const Op& kCopy = OpTable::get().at("copy");
   for (const auto& [target, value] : writes) {
+    note_write(target);
     if (keeps_history(target)) return stop_noting("a tensor with a history is written within no_grad");
     const Tensor given[] = {target, value};
     note(node_of(kCopy, Form::Write, given, Attrs(kCopy)), {&target, 1});

@@ -40,11 +40,23 @@ void Recorder::runs_again(const tape::Recompute* again) {
     drawn_[again->id()].next = 0;
     if (rule_.node != nullptr && rule_.begin != nodes_.size()) size_trouble_ = "a checkpoint";
     interrupted_ = std::exchange(rule_, {});
+    interrupted_place_ = place_;
     return;
   }
+  place_ = interrupted_place_;
   if (!hints_.empty()) follow_bodies();
   rule_ = std::exchange(interrupted_, {});
   rule_.begin = nodes_.size();
+}
+
+void Recorder::begins_step(const tape::Recompute& checkpoint, std::size_t step) {
+  std::vector<Place>& places = step_places_[checkpoint.id()];
+  if (!checkpoint.is_running_again()) {
+    places.resize(step);
+    places.push_back(place_);
+  } else if (step < places.size()) {
+    place_ = places[step];
+  }
 }
 
 // The one that is under way, if it began in what is noted.
@@ -71,6 +83,17 @@ void Recorder::draws(Inputs results) {
     remember(each);
     drawn_[first->id()].results.push_back(tape::share_value(each));
   }
+}
+
+// Draws that are taken again were noted with those of the first run.
+void Recorder::skips_draws(std::int64_t count) {
+  if (!is_noting() || runs_again_) return;
+  static const Op& kSkip = OpTable::get().at("skip_draws");
+  Attrs attrs(kSkip);
+  attrs.set("count", count);
+  const Tensor skipped = Tensor::empty({}, DType::I64);
+  *skipped.writable<std::int64_t>() = count;
+  note(node_of(kSkip, Form::Plain, {}, attrs), {&skipped, 1});
 }
 
 // The second run of a checkpoint has the numbers of the first. False: it is no second run.

@@ -8,7 +8,6 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
-#include "tensor/tape/recompute.h"
 #include "tensor/tape/record.h"
 
 namespace kiln::jit {
@@ -163,8 +162,7 @@ void Replay::run(const BindOp& op, Given given) {
 
 std::optional<Tensors> Replays::run(const Graph& graph, const Plan& plan, Given given, Inputs arguments,
                                     Tensors* taken) {
-  if (!is_possible_.load(std::memory_order_relaxed) || levels::top != nullptr || tape::Recompute::is_near())
-    return std::nullopt;
+  if (!is_possible_.load(std::memory_order_relaxed) || levels::top != nullptr) return std::nullopt;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || tape::sees(arguments)) return std::nullopt;
   if (!latest_ || !latest_->fits(arguments, given)) {

@@ -23,6 +23,10 @@
 
 namespace {
 
+// Of a program's time, for captures that it has not asked for: what it may take longer than in the
+// interpreter.
+constexpr double kCaptureShare = 0.04;
+
 using namespace kiln;
 using namespace kiln::repl;
 
@@ -60,6 +64,8 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
   options.json = line.json;
   options.compiles_hot = !line.no_hot;
+  // What is piped in is a transcript, which is the same each time.
+  if (line.mode != Mode::Prompt || interactive) options.capture_share = kCaptureShare;
   if (!line.backend.empty()) options.backend = line.backend;
   options.state_folder = [] { return state_folder(); };
   options.out = to_stdout;

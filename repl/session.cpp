@@ -17,6 +17,7 @@ Session::Session(Options options) : options_(std::move(options)) {
   settings.interactive = options_.interactive;
   if (!options_.compiles_hot) settings.hot_after = -1;
   settings.backend = options_.backend;
+  settings.capture_share = options_.capture_share;
   settings.out = [this](std::string_view text) { write(text); };
   settings.err = [this](std::string_view text) { write_error(text); };
   interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));

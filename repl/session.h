@@ -42,6 +42,7 @@ class Session {
     bool json = false;  // diagnostics as JSON lines
     bool compiles_hot = true;
     std::string backend = "fused";  // of functions that become hot
+    double capture_share = 0;       // see interp::Options
     // Where scripts that reproduce an internal failure go, asked for when there is one; "" is nowhere.
     std::function<std::string()> state_folder;
     Sink out, err;  // when set, text goes there as it comes and not into the Result

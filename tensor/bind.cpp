@@ -3,7 +3,6 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"
-#include "tensor/tape/recompute.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -117,8 +116,6 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->bind(op, inputs, attrs);
   check_plain(inputs);
-  if (tape::Recompute::is_near()) [[unlikely]]
-    tape::Recompute::note_use(inputs);
   return tape::sees(inputs) ? tape::bind(op, inputs, attrs) : run_eager(op, inputs, attrs);
 }
 
@@ -135,8 +132,6 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->write(op, inputs, attrs, results[0]);
   check_plain(inputs);
-  if (tape::Recompute::is_near()) [[unlikely]]
-    tape::Recompute::note_use(inputs);
   if (tape::sees_write(op, inputs)) return tape::write(op, inputs, attrs, results[0]);
   run_eager_inplace(op, inputs, attrs);
   return target;

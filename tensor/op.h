@@ -275,6 +275,10 @@ class OpTable {
   std::span<const Op* const> ops() const { return ops_; }
   const Op* find(std::string_view name) const;  // null when there is none
   const Op& at(std::string_view name) const;    // throws InternalError
+  // Is it a row of the table, which never goes away? Not so the op that stands for a part of one graph.
+  bool has(const Op& op) const {
+    return static_cast<std::size_t>(op.id) < ops_.size() && ops_[static_cast<std::size_t>(op.id)] == &op;
+  }
 
   // For the family files: takes a row, checks that every rule is there or says why not.
   const Op& add(Op op);

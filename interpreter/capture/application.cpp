@@ -13,7 +13,6 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
-#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -87,8 +86,7 @@ class BackwardTrace {
         }
         return Value(at->second);
       }
-      case Tag::List:
-        return make<List>(items(v.as<List>().items));
+      // What can change is, in backward, what the program has made of it by then.
       case Tag::Tuple:
         return make<Tuple>(items(v.as<Tuple>().items));
       default:
@@ -252,11 +250,6 @@ class BackwardTrace {
 BodyScope::BodyScope(Vm& vm) : vm_(vm) {
   Tracer* const tracer = vm.tracer();
   if (tracer == nullptr || !tracer->notes_bodies()) return;
-  // It counts what is saved, and a body that is noted is saved from otherwise.
-  if (tape::Recompute::current() != nullptr) {
-    tracer->recorder().stop_noting("an autograd function is applied within a checkpoint");
-    return;
-  }
   tracer_ = tracer;
   effects_ = tracer->effects();
   tracer_->recorder().begin_application();
@@ -264,6 +257,26 @@ BodyScope::BodyScope(Vm& vm) : vm_(vm) {
 
 BodyScope::~BodyScope() {
   if (tracer_ != nullptr) tracer_->recorder().drop_application();
+}
+
+bool BodyScope::context_escapes(const Tracer& tracer, const Application& application) {
+  return application.context_holders > (tracer.holds(application.context) ? 1U : 0U);
+}
+
+// Why the program's function cannot do its part in the call of the graph; empty: it can. It runs before the
+// effects of the entry, on memory as it was before the writes of the call, and is given the host arguments of
+// the recorded call.
+std::string BodyScope::program_trouble(Tracer& tracer, const Application& application) const {
+  if (effects_ != 0 || tracer.effects() != 0)
+    return "an autograd function is called after effects on host data";
+  if (tracer.recorder().wrote_outside())
+    return "an autograd function is called after a tensor from outside was written";
+  if (context_escapes(tracer, application)) return "the context of an autograd function is kept elsewhere";
+  if (!tracer.recorder().interpreted().empty() && application.outputs.size() != application.made.size())
+    return "an autograd function gives host data that may depend on elements";
+  if (!tracer.keeps_as_they_are(application.arguments))
+    return "an autograd function is given host data that the call makes";
+  return "";
 }
 
 bool BodyScope::close(const Application& application) {
@@ -278,7 +291,7 @@ bool BodyScope::close(const Application& application) {
   for (const Value& each : application.saved) tracer.fix_numbers_in(each);
   jit::Recorder::Application noted;
   const std::string interpreted = recorder.interpreted();
-  if (interpreted.empty()) {
+  if (interpreted.empty() && !context_escapes(tracer, application)) {
     BackwardTrace trace(vm_, application, recorder);
     noted.backward = trace.run(noted.kept);
     if (trace.asks_layout()) {
@@ -290,14 +303,14 @@ bool BodyScope::close(const Application& application) {
   if (!noted.backward) noted.kept.clear();
   const bool differentiated =
       grad_enabled() && std::any_of(application.inputs.begin(), application.inputs.end(), requires_grad);
-  // The program's function would have its effects in another order, and find those of the entry undone.
   const bool is_program = !interpreted.empty() || (differentiated && !noted.backward);
-  const bool is_plain = effects_ == 0 && tracer.effects() == 0 &&
-                        (interpreted.empty() || application.outputs.size() == application.made.size());
-  if (is_program && !is_plain) {
-    recorder.drop_application();
-    recorder.stop_noting(interpreted.empty() ? "an autograd function has effects" : interpreted);
-    return false;
+  if (is_program) {
+    const std::string trouble = program_trouble(tracer, application);
+    if (!trouble.empty()) {
+      recorder.drop_application();
+      recorder.stop_noting(interpreted.empty() ? trouble : interpreted);
+      return false;
+    }
   }
   noted.name = application.name;
   noted.arguments = application.inputs;

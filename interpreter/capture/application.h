@@ -13,8 +13,9 @@ namespace kiln::interp::capture {
 // An application of the recorded call.
 struct Application {
   std::string name;
-  Value backward;  // the function; unset: there is none
-  Value context;   // after forward; `saved` is taken out of it
+  Value backward;                   // the function; unset: there is none
+  Value context;                    // after forward; `saved` is taken out of it
+  std::size_t context_holders = 0;  // beside the function's own: who may change its fields
   std::vector<Value> saved;
   std::vector<Value> arguments;    // tensors left out
   std::vector<std::string> names;  // of the arguments
@@ -44,6 +45,9 @@ class BodyScope {
   bool close(const Application& application);
 
  private:
+  static bool context_escapes(const Tracer& tracer, const Application& application);
+  std::string program_trouble(Tracer& tracer, const Application& application) const;
+
   Vm& vm_;
   Tracer* tracer_ = nullptr;
   std::size_t effects_ = 0;  // on host data, when it began

@@ -17,7 +17,6 @@
 #include "jit/pipeline.h"
 #include "jit/shape_rules.h"
 #include "tensor/tape/meta.h"
-#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -92,6 +91,7 @@ Made run_kernels(Interpreter& interpreter, const jit::Graph& captured) {
     kernels->functional = {};
     if (!kernels->obstacle.empty()) tell_of_no_compiler(interpreter, kernels->obstacle);
   };
+  made.ready = [kernels] { return kernels->made->is_ready(); };
   made.code_bytes = [kernels]() -> std::size_t {
     try {
       return jit::code_bytes(kernels->made->get().graph());
@@ -134,27 +134,25 @@ bool fails_before_writes(const jit::Graph& captured, std::span<const int> writte
   return written.empty() || (writes == 1 && !may_fail);
 }
 
-// Under the tape: what was recorded as it was, so that each result has the history and is the view that it is
-// in eager. Else without writes; what arguments become is copied into them in the end. Then a history is a
-// copy's, and what was made of an argument before does not lead to it.
-Runner run_taped(const jit::Graph& captured) {
-  jit::Graph functional = jit::without_writes(captured);
+std::vector<int> written_inputs(const jit::Graph& functional) {
   std::vector<int> written;
   for (const jit::Effect& each : functional.effects) {
     if (each.kind == jit::Effect::Kind::Write) written.push_back(each.input);
   }
-  if (fails_before_writes(captured, written)) {
-    return [captured](Inputs arguments, const jit::SymbolValues& symbols) {
-      return jit::evaluate_at(captured, arguments, symbols);
-    };
-  }
+  return written;
+}
+
+// Under the tape, of what runs the graph without writes: what arguments become is copied into them in the
+// end. Then a history is a copy's, and what was made of an argument before does not lead to it, so that calls
+// for which that is another history than in eager are the interpreter's.
+Runner where_histories_agree(const jit::Graph& captured, const jit::Graph& functional, Runner run) {
   if (writes_detached(captured)) {
     return [](Inputs, const jit::SymbolValues&) -> Tensors {
       leave_to_interpreter("a write through a detached tensor");
     };
   }
-  return [written, run = run_functional(std::move(functional))](Inputs arguments,
-                                                                const jit::SymbolValues& symbols) {
+  return [written = written_inputs(functional), run = std::move(run)](Inputs arguments,
+                                                                      const jit::SymbolValues& symbols) {
     const bool followed = std::any_of(written.begin(), written.end(), [&](int i) {
       return tape::has_history(arguments[static_cast<std::size_t>(i)]);
     });
@@ -163,13 +161,16 @@ Runner run_taped(const jit::Graph& captured) {
   };
 }
 
-// A checkpoint runs its function twice and counts what the tape keeps, so both times must be alike.
-Runner outside_of_checkpoints(Runner run) {
-  return [run = std::move(run)](Inputs arguments, const jit::SymbolValues& symbols) {
-    if (tape::Recompute::current() != nullptr)
-      throw OpError(ErrorKind::Capture, "inside of a checkpoint the interpreter runs");
-    return run(arguments, symbols);
-  };
+// Under the tape: what was recorded as it was, so that each result has the history and is the view that it is
+// in eager. Else without writes.
+Runner run_taped(const jit::Graph& captured) {
+  jit::Graph functional = jit::without_writes(captured);
+  if (fails_before_writes(captured, written_inputs(functional))) {
+    return [captured](Inputs arguments, const jit::SymbolValues& symbols) {
+      return jit::evaluate_at(captured, arguments, symbols);
+    };
+  }
+  return where_histories_agree(captured, functional, run_functional(functional));
 }
 
 // Calls that the pair does not stand for, and why the latest was one.
@@ -199,7 +200,12 @@ Made run_pair(const jit::Graph& captured, const std::vector<bool>& wanted, const
     left->why = obstacle;
     return op_by_op(arguments, symbols);
   };
-  return {std::move(run), "", [left] { return left->text(); }, [pair] { return pair->code_bytes(); }};
+  return {std::move(run),
+          "",
+          [left] { return left->text(); },
+          [pair] { return pair->code_bytes(); },
+          {},
+          [pair] { return pair->is_ready(); }};
 }
 
 }  // namespace
@@ -213,11 +219,13 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
       return jit::evaluate(captured, arguments);
     }};
   }
+  const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (!options.own_backend.is_none()) {
     const jit::Graph functional = jit::passed(jit::without_writes(captured), kOwn);
-    return {checked(captured, run_own(interpreter, options.own_backend, functional))};
+    Runner run = run_own(interpreter, options.own_backend, functional);
+    if (differentiates) run = where_histories_agree(captured, functional, std::move(run));
+    return {checked(captured, std::move(run))};
   }
-  const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (differentiates) {
     Made made;
     try {
@@ -226,7 +234,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
       if (error.kind() == ErrorKind::Interrupted) throw;
       made.note = "its gradients run op by op: " + error.message();
     }
-    made.run = outside_of_checkpoints(checked(captured, made.run ? made.run : run_taped(captured)));
+    made.run = checked(captured, made.run ? made.run : run_taped(captured));
     return made;
   }
   if (options.backend == "fused") return run_kernels(interpreter, captured);

@@ -11,6 +11,7 @@
 #include "interpreter/interpreter.h"
 #include "jit/custom.h"
 #include "jit/evaluate.h"
+#include "jit/pending_executable.h"
 #include "jit/reduce.h"
 #include "tensor/autograd.h"
 
@@ -21,7 +22,10 @@ std::int64_t found_so_far = 0;
 }  // namespace
 
 bool checking() { return is_checking; }
-void set_checking(bool on) { is_checking = on; }
+void set_checking(bool on) {
+  is_checking = on;
+  jit::set_compiling_behind(!on);
+}
 std::int64_t differences_found() { return found_so_far; }
 
 }  // namespace kiln::interp
@@ -132,6 +136,12 @@ void Check::tell(Interpreter& interpreter, const CompileOptions& options, const 
     text += "its graph alone, run on the same tensors, does not show it\n";
   }
   interpreter.write_error(text);
+}
+
+void tell_difference(Interpreter& interpreter, const std::string& name, const std::string& difference) {
+  ++found_so_far;
+  interpreter.write_error(fmt::format(
+      "check: {} leaves something else behind compiled than in the interpreter: {}\n", name, difference));
 }
 
 std::string difference_of(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,

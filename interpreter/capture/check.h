@@ -33,6 +33,9 @@ class Check {
       gradients_;  // how those of the entry differ from those of its graph op by op; empty: they do not
 };
 
+// Says that a compiled region leaves something else behind than the interpreter does.
+void tell_difference(Interpreter& interpreter, const std::string& name, const std::string& difference);
+
 // The first difference between a call of a graph by a backend and in the interpreter; empty when there is
 // none.
 std::string difference_of(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,

@@ -12,6 +12,7 @@
 #include "interpreter/capture/entry.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"
+#include "interpreter/capture/worth.h"
 
 namespace kiln::interp::capture {
 
@@ -26,6 +27,7 @@ struct CompileOptions {
   double memory_budget = 1;  // the part of what is kept for backward that may be (jit/partition.h)
   bool asked_for = false;    // by the program: it is told when that was in vain
   bool may_wait = false;     // with kernels, until they are worth compiling
+  bool timed = false;        // what is compiled, and stays so, may depend on how long that takes
   // What was asked for keeps its own options, and counts, in what became hot.
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;
@@ -45,6 +47,10 @@ struct Place {
   int failures = 0;      // captures of which nothing came
   int hollow = 0;        // captures in which no tensor op ran
   bool is_full = false;  // no more entries: new cases run in the interpreter
+  // How often it was reached with entries there, and how often one of them did.
+  std::int64_t misses = 0, hits = 0;
+  std::optional<Trial> trial;  // under way, or over; nothing: not begun
+  std::string given_up;        // why nothing is compiled there any more; empty: something may be
   // Where a loop's body begins: entries that do several trips at once, tried before the others.
   std::vector<std::unique_ptr<Entry>> several;
 };
@@ -63,6 +69,7 @@ struct Compiled {
   std::vector<Recompile> recompiles;
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once
+  bool told_beside = false;  // of a difference that was found beside the interpreter
 };
 
 bool is_backend(std::string_view name);
@@ -73,6 +80,12 @@ inline constexpr std::int64_t kWorthKernels = 100'000;
 inline constexpr std::int64_t kSmall = 256;  // elements: the interpreter's share is most of an op on fewer
 // So few of such ops take the interpreter less time than finding the entry and calling its kernel.
 inline constexpr std::size_t kFewOps = 2;
+
+// What became hot by itself is given up where, after so many, most times no entry held: looking for one takes
+// time, and so does compiling for cases that never come again.
+inline constexpr std::int64_t kTrial = 64;
+// Calls that the graph of an entry did not stand for, when these are the most, before it goes.
+inline constexpr std::int64_t kMostRefused = 8;
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;

@@ -1,20 +1,26 @@
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "interpreter/capture/backend.h"
+#include "interpreter/capture/beside.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
 #include "interpreter/capture/trips.h"
+#include "interpreter/capture/varying.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/shadow.h"
 
 namespace kiln::interp::capture {
 namespace {
 
-constexpr int kMostTries = 2;  // of captures that come to nothing, at one place
+constexpr int kMostTries = 2;                // of captures that come to nothing, at one place
+constexpr std::int64_t kWarm = 8;            // hits at a place before its entries are timed
+constexpr std::int64_t kBetweenAsking = 16;  // how often a place is reached between looks at the clock
 
 // The instructions that may come after one get marks: what follows is captured when it is reached.
 void mark(const Code& code, std::size_t pc) {
@@ -46,8 +52,11 @@ class Drive {
     const std::pair where{frame->code, frame->place()};
     std::shared_ptr<Place>& known = compiled_.places[where];
     if (!known) known = std::make_shared<Place>();
-    if (++known->reached < known->due) return Next::Interpret;
+    if (++known->reached < known->due || !known->given_up.empty())
+      return leave_to_interpreter(*known, *frame);
     const std::shared_ptr<Place> place = known;
+    if (place->trial && !place->trial->is_over() && is_interpreters_turn(*place)) return Next::Interpret;
+    if (!place->given_up.empty()) return leave_to_interpreter(*place, *frame);
     if (const auto next = entered_for_several(*place)) return *next;
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
@@ -56,8 +65,20 @@ class Drive {
       leave_alone(*frame);
       return Next::Interpret;
     }
+    if (!place->entries.empty() && ++place->misses > place->hits && place->misses + place->hits >= kTrial &&
+        compiled_.options.may_wait) {
+      give_up(*place, fmt::format("of {} times that it came there, in {} no entry held",
+                                  place->misses + place->hits, place->misses));
+      return leave_to_interpreter(*place, *frame);
+    }
     note_recompile(*place, frame);
+    if (compiled_.options.timed && !vm_.capture_budget().allows(!place->entries.empty())) {
+      place->due = place->reached + kBetweenAsking;
+      return Next::Interpret;
+    }
+    const Clock::time_point before = Clock::now();
     const Next next = capture(*place);
+    vm_.capture_budget().spend(Clock::now() - before);
     // Without a step forward, or for a loop that came around to nothing, it would be tried for ever.
     const bool stands = next == Next::Dispatch && vm_.frame() == frame && frame->place() == where.second;
     return stands && place->entries.empty() ? Next::Interpret : next;
@@ -88,20 +109,87 @@ class Drive {
     Found found(entry.sources, frame);
     Numbers numbers(vm_.interpreter(), entry.exprs, found);
     if (entry.failing(found, numbers) != nullptr) return std::nullopt;
+    if (is_time_for_trial(place, entry)) place.trial.emplace();
     if (!entry.run && computes(entry)) {
       compile_late(place, entry);
       return Next::Interpret;
     }
+    // What became hot by itself waits for nothing.
+    if (entry.ready && compiled_.options.timed && !entry.ready()) return Next::Interpret;
+    entry.ready = nullptr;
     if (entry.wait && !settle(place, entry)) return Next::Interpret;
     if (const int trips = several_worth(place, entry); trips > 1) return capture_trips(place, entry, trips);
-    if (checking()) {
+    if (!checking() || shadow::active()) return hit(place, entry, found, numbers);
+    const auto check = [&]() -> std::optional<Next> {
       if (const auto next = checked(place, entry, found, numbers)) return next;
-    }
-    return hit(place, entry, found, numbers);
+      return hit(place, entry, found, numbers);
+    };
+    return is_due(entry) ? beside(place, entry, found, numbers, check) : check();
+  }
+
+  // After so many hits the entry is also run beside the interpreter in a process of its own: at first, and
+  // less often later.
+  static bool is_due(const Entry& entry) {
+    return !Beside::under_way() && std::has_single_bit(static_cast<std::uint64_t>(entry.hits) + 1);
+  }
+  template <class F>
+  Next beside(Place& place, Entry& entry, Found& found, Numbers& numbers, const F& check) {
+    const std::string name = entry.captured.name;
+    const bool told = entry.told || compiled_.told_beside;
+    const std::int64_t before = differences_found();
+    const auto compiled = [&] { return hit(place, entry, found, numbers).value_or(Next::Interpret); };
+    const auto checked = [&] { return check().value_or(Next::Interpret); };
+    return Beside::run(vm_, region_, compiled, checked, [&](const std::string& difference) {
+      // Else it was told already, with a graph that shows it.
+      if (told || differences_found() != before) return;
+      compiled_.told_beside = true;
+      tell_difference(vm_.interpreter(), name, difference);
+    });
   }
   int several_worth(const Place& place, const Entry& entry) const {
     const bool may = compiled_.options.backend != kAsCaptured && place.several.size() < kMostEntries;
     return may ? worth_trips(entry, *vm_.frame()) : 1;
+  }
+
+  // True: the next trip is the interpreter's turn in the trial of this place, or the trial has ended now.
+  bool is_interpreters_turn(Place& place) {
+    Trial& trial = *place.trial;
+    trial.arrive();
+    if (trial.is_over()) {
+      if (std::string verdict = trial.verdict(); !verdict.empty()) give_up(place, std::move(verdict));
+      return false;
+    }
+    if (trial.is_interpreters()) trial.done_by_interpreter();
+    return trial.is_interpreters();
+  }
+  // An entry for several trips of a loop is what counts, where there is to be one.
+  bool is_time_for_trial(const Place& place, const Entry& entry) const {
+    if (!compiled_.options.timed || place.trial || place.hits < kWarm) return false;
+    return !place.several.empty() || !may_hold_trips(entry, *vm_.frame());
+  }
+
+  // A mark that only costs time goes.
+  Next leave_to_interpreter(const Place& place, const Frame& frame) const {
+    const bool for_good = place.due == kNever || !place.given_up.empty();
+    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()))
+      frame.code->unmark(frame.place());
+    return Next::Interpret;
+  }
+  // Does something that may run compiled begin with it, in the code that the region is of?
+  bool is_needed(const Code& code, std::size_t pc) const {
+    if (!begins_region(pc)) return false;
+    return std::any_of(compiled_.places.begin(), compiled_.places.end(), [&](const auto& each) {
+      const auto& [where, place] = each;
+      return place->given_up.empty() && place->due != kNever && !(where.first == &code && where.second == pc);
+    });
+  }
+  bool begins_region(std::size_t pc) const {
+    return pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
+  }
+  void give_up(Place& place, std::string why) {
+    place.given_up = std::move(why);
+    while (!place.several.empty()) drop(place, *place.several.back());
+    while (!place.entries.empty()) drop(place, *place.entries.back());
   }
 
   // Where nothing at all can be compiled, calls and loops no longer ask.
@@ -109,9 +197,7 @@ class Drive {
     if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
                                        [](const Entry* each) { return computes(*each); }))
       return;
-    const std::size_t pc = frame.place();
-    const bool begins = pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
-    if (begins) frame.code->unmark(pc);
+    if (begins_region(frame.place())) frame.code->unmark(frame.place());
   }
 
   // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
@@ -148,6 +234,8 @@ class Drive {
 
   void count_hit(Place& place, Entry& entry) {
     ++entry.hits;
+    ++place.hits;
+    if (place.trial) place.trial->done_by_entry(entry.varying.trips);
     ++compiled_.hits;
     place.reached += entry.varying.trips - 1;
   }
@@ -158,7 +246,12 @@ class Drive {
       if (numbers[static_cast<ExprId>(k)].is_unset()) return std::nullopt;
     }
     // When the graph meets an error, the interpreter does it again, and raises it where it belongs.
-    if (!apply(entry, found, numbers)) return Next::Interpret;
+    if (!apply(entry, found, numbers)) {
+      const bool is_useless = ++entry.refused > kMostRefused && entry.refused > entry.hits;
+      if (compiled_.options.may_wait && is_useless)
+        give_up(place, "its graph holds for few of the sizes that come");
+      return Next::Interpret;
+    }
     count_hit(place, entry);
     // What the program asked for stays a call of its own in what becomes hot: nothing is gained there.
     if (!compiled_.options.asked_for) vm_.count_ops(base_ - 1, entry.captured.nodes.size());
@@ -204,102 +297,13 @@ class Drive {
     compiled_.recompiled_for = reason;
   }
 
-  // Sizes with a name in the signature vary from the start.
-  void note_names(Varying& varying) {
-    const Frame& frame = *vm_.frame();
-    if (frame.place() != 0) return;
-    for (std::size_t k = 0; k < frame.code->parameters.size(); ++k) {
-      const lang::Annotation* annotation = frame.code->parameters[k].annotation;
-      if (annotation == nullptr || !annotation->has_dims || !frame.base[k].is(Tag::Tensor)) continue;
-      const Tensor& x = frame.base[k].tensor();
-      if (static_cast<std::size_t>(x.rank()) != annotation->dims.size()) continue;
-      Source source;
-      source.kind = Source::Kind::Register;
-      source.number = static_cast<std::int64_t>(k);
-      Sources sources;
-      const std::string path = sources.path(sources.add(std::move(source)));
-      for (int d = 0; d < x.rank(); ++d) {
-        const lang::DimAnnotation& dim = annotation->dims[static_cast<std::size_t>(d)];
-        if (dim.kind != lang::DimAnnotation::Kind::Expr || dim.expr->kind != lang::ExprKind::Name) continue;
-        varying.names.emplace(std::pair{path, d}, lang::as<lang::NameExpr>(*dim.expr).name);
-        varying.sizes.emplace(std::pair{path, d}, x.size(d));
-      }
-    }
-  }
-
-  // False: nothing that may vary differs.
-  static bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
-    bool any = false;
-    for (const Guard& guard : entry.guards) {
-      if (guard.holds(found, numbers)) continue;
-      const Value* now = guard.source >= 0 ? found[guard.source] : nullptr;
-      if (now == nullptr) continue;
-      const std::string path = entry.sources.path(guard.source);
-      if (guard.kind == Guard::Kind::Equal && now->tag() == guard.value.tag() &&
-          (now->is(Tag::Int) || now->is(Tag::Float))) {
-        varying.numbers.emplace(path, guard.value);
-        any = true;
-      } else if (guard.kind == Guard::Kind::Tensor && now->is(Tag::Tensor)) {
-        const Tensor& x = now->tensor();
-        if (static_cast<std::size_t>(x.rank()) != guard.tensor.sizes.size()) continue;
-        for (int d = 0; d < x.rank(); ++d) {
-          const Dim was = guard.tensor.sizes[static_cast<std::size_t>(d)];
-          if (was == x.size(d) || was < 2 || x.size(d) < 2) continue;
-          varying.sizes.emplace(std::pair{path, d}, was);
-          any = true;
-        }
-      }
-    }
-    return any;
-  }
-
-  // What the trips of a loop change: numbers that are not worth fixing even once.
-  void note_carried(Varying& varying) {
-    const Frame& frame = *vm_.frame();
-    const Code& code = *frame.code;
-    for (const Loop& loop : code.loops().around(frame.place())) {
-      if (!code.is_marked(loop.top)) continue;
-      varying.in_loop = true;
-      for (std::size_t pc = loop.top; pc < loop.end; ++pc) note_written(varying, frame, pc);
-      return;
-    }
-  }
-
-  static void note_written(Varying& varying, const Frame& frame, std::size_t pc) {
-    Sources sources;
-    const auto note = [&](const Value& v, Source source) {
-      if (v.is(Tag::Int) || v.is(Tag::Float))
-        varying.numbers.emplace(sources.path(sources.add(std::move(source))), v);
-    };
-    Source source;
-    if (frame.code->opcode_at(pc) == Opcode::SetGlobal) {
-      source.kind = Source::Kind::Slot;
-      source.key = Value(static_cast<Object*>(&frame.module()));
-      source.number = frame.code->instructions[pc].b;
-      return note(frame.module().slots[static_cast<std::size_t>(source.number)], source);
-    }
-    source.kind = Source::Kind::Register;
-    if (frame.code->opcode_at(pc) == Opcode::SetCell) {
-      source.number = frame.code->instructions[pc].b;
-      const Value& cell = frame.base[source.number];
-      source.parent = sources.add(source);
-      source.kind = Source::Kind::Cell;
-      source.number = 0;
-      return cell.is(Tag::Cell) ? note(cell.as<Cell>().value, source) : void();
-    }
-    each_write(*frame.code, pc, [&](std::uint32_t r) {
-      source.number = r;
-      note(frame.base[r], source);
-    });
-  }
-
   Next capture(Place& place) {
     Tracer::Outcome outcome;
     try {
       place.varying.all_sizes = compiled_.options.dynamic == std::optional(true);
       if (compiled_.options.dynamic != std::optional(false)) {
-        note_names(place.varying);
-        note_carried(place.varying);
+        note_names(place.varying, *vm_.frame());
+        note_carried(place.varying, *vm_.frame());
       }
       Tracer tracer(vm_, region_, place.varying);
       if (compiled_.options.backend == kAsCaptured) tracer.recorder().keep_given();
@@ -491,6 +495,7 @@ class Drive {
     entry.note_of_calls = std::move(made.note_of_calls);
     entry.kernel_bytes = std::move(made.code_bytes);
     entry.wait = std::move(made.wait);
+    entry.ready = std::move(made.ready);
   }
 
   // What earlier entries, made at other sizes, say of the symbols.

@@ -115,6 +115,8 @@ struct Entry {
   std::vector<int> several;         // of a loop: entries for so many trips were asked for beside it
   std::int64_t hits = 0;
   std::int64_t misses = 0;                    // of one for several trips
+  std::int64_t refused = 0;                   // calls under its guards for which its graph does not hold
+  std::function<bool()> ready;                // is `run` made, behind the interpreter? Empty: it is
   std::function<void()> wait;                 // for `run`, before its first call; empty: it is there
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
   std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }

@@ -104,8 +104,10 @@ void add_note(CompileInfo& info, const std::string& note) {
 // Of places whose graphs are not worth kernels yet.
 void add_waiting(const Compiled& compiled, CompileInfo& info) {
   for (const auto& [where, place] : compiled.places) {
-    if (place->reached >= place->due || place->entries.empty()) continue;
     const std::string where_text = place_text(*where.first, where.second);
+    if (!place->given_up.empty())
+      add_note(info, fmt::format("it is the interpreter's again at {}: {}", where_text, place->given_up));
+    if (place->reached >= place->due || place->entries.empty()) continue;
     add_note(info,
              place->due == capture::kNever
                  ? fmt::format(

@@ -297,6 +297,7 @@ Tracer::Outcome Tracer::run() {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
     guards_before_ = guards_.size();
+    called_back_since_ = false;
     before_.reset();
     if (may_stop()) before_ = take_snapshot();
     if (!before_instruction()) break;
@@ -310,6 +311,9 @@ Tracer::Outcome Tracer::run() {
     if (outcome.returned) return returned(std::move(outcome));
   }
   outcome.stop = stop_here();
+  // The instruction that stopped recording has run. Only where it changed no host data and freed no values of
+  // histories is the state before it still there to be described; else the checkpoint has it.
+  const bool leaves_nothing = !called_back_since_ && undo_.empty() && !differentiates_now_;
   undo_instruction();
   std::optional<Finished> finished;
   if (long_loop_) {
@@ -318,8 +322,7 @@ Tracer::Outcome Tracer::run() {
     outcome.code = loop.frame->code;
     outcome.place = loop.loop.top;
     finished = std::move(loop.start);
-  } else if (!stopped_nested_ && (!outcome.overrun || (before_ && !differentiates_now_))) {
-    // A walk that was stopped has freed values which histories held before it: the checkpoint knew them.
+  } else if (!outcome.overrun || (before_ && leaves_nothing)) {
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   }
   outcome.whole = finished.has_value();
@@ -424,19 +427,15 @@ bool Tracer::observe(Frame* entry) {
     std::size_t under_way;
     jit::Place place;
   } within(*this, entry);
+  called_back_since_ = true;
   if (!is_stopped()) know_called_back(*entry);
   for (;;) {
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);
-      if (is_stopped()) {
-        stopped_nested_ = true;
-      } else {
-        after_instruction();
-      }
+      if (!is_stopped()) after_instruction();
       if (returned) return true;
       continue;
     }
-    stopped_nested_ = true;
     if (is_apart_) raise("CaptureError", reason());
     const Watch unwatched(vm_, nullptr);
     return vm_.execute(entry);

@@ -99,6 +99,13 @@ class Tracer {
   jit::Recorder& recorder() { return recorder_; }
   // What is made of the numbers in v holds for these alone.
   void fix_numbers_in(const Value& v) { read_all(v); }
+  // Is an object held for the sake of numbers in it?
+  bool holds(const Value& object) const {
+    return keepers_.contains(static_cast<const void*>(object.object()));
+  }
+  // Host values that code outside of the graph is given, in each call of the entry: numbers and texts are
+  // constants, an object from outside is guarded to be this very one. False: one is made by the call itself.
+  bool keeps_as_they_are(std::span<const Value> values);
 
  private:
   friend class Observer;
@@ -357,7 +364,7 @@ class Tracer {
   int nested_ = 0;
   std::unordered_map<const void*, Value> made_functions_;  // since the entry began
   const Frame* called_back_ = nullptr;  // that a host function waits for, within `nested_` others
-  bool stopped_nested_ = false;
+  bool called_back_since_ = false;      // did the instruction that runs call functions of the program?
   std::size_t instructions_ = 0;
   std::size_t guards_before_ = 0;  // the instruction that runs
   bool given_up_ = false;

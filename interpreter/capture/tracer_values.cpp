@@ -4,7 +4,6 @@
 #include "interpreter/capture/tracer.h"
 #include "interpreter/utf8_index.h"
 #include "tensor/autograd.h"
-#include "tensor/tape/recompute.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -363,6 +362,21 @@ bool Tracer::has_tensor(const Value& v) const {
   return any_within(v, true, [](const Value& each) { return each.is(Tag::Tensor); });
 }
 
+bool Tracer::keeps_as_they_are(std::span<const Value> values) {
+  return std::all_of(values.begin(), values.end(), [this](const Value& v) {
+    if (is_text_like(v) || v.is(Tag::Type)) return true;
+    const Known* const outside = known(v);
+    if (outside == nullptr) return v.is(Tag::Tuple) && keeps_as_they_are(v.as<Tuple>().items);
+    if (sources_[outside->source].kind == Source::Kind::Constant) return true;
+    Guard guard;
+    guard.kind = Guard::Kind::Identical;
+    guard.source = outside->source;
+    guard.value = v;
+    add_guard(std::move(guard));
+    return true;
+  });
+}
+
 // ---- Registers and cells ----
 
 bool Tracer::is_untouched(const Value* r) const {
@@ -423,11 +437,7 @@ const Tracer::Change* Tracer::changed(const Value& target) const {
   return found == changes_.end() ? nullptr : &found->second;
 }
 
-// The interpreter would do what is within a checkpoint once more for backward.
-void Tracer::count_effect() {
-  ++effects_;
-  if (tape::Recompute::current() != nullptr) stop("host data is changed within a checkpoint");
-}
+void Tracer::count_effect() { ++effects_; }
 
 Tracer::Change& Tracer::change(const Value& target, SourceId source) {
   if (is_apart_) stop("host data is changed");

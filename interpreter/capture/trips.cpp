@@ -54,21 +54,35 @@ TripLimits& trip_limits() {
   return limits;
 }
 
-int worth_trips(const Entry& entry, const Frame& frame) {
+namespace {
+
+// How many the next one beside `entry` would hold; 0: there is to be none.
+int trips_held(const Entry& entry, const Frame& frame) {
   const TripLimits& limits = trip_limits();
-  const auto asked = static_cast<std::int64_t>(entry.several.size());
-  if (!entry.varying.in_loop || entry.varying.trips > 1 || asked > 1 ||
-      entry.hits < limits.after * (asked + 1))
-    return 1;
+  if (!entry.varying.in_loop || entry.varying.trips > 1 || entry.several.size() > 1) return 0;
   const std::size_t top = frame.place();
   const std::size_t nodes = entry.captured.nodes.size();
   if (frame.code->loops().at(top) == nullptr || nodes == 0 || !comes_around(entry, *frame.code, top) ||
       !is_small(entry))
-    return 1;
+    return 0;
   const auto most = static_cast<int>(std::min(static_cast<std::size_t>(limits.most), kMostNodes / nodes));
   const int trips = entry.several.empty() ? most : limits.fewest;
-  const std::size_t step = frame.code->loops().at(top)->end - 1;
-  return trips >= limits.fewest && range_lasts(frame, step, trips) ? trips : 1;
+  return trips >= limits.fewest ? trips : 0;
+}
+
+}  // namespace
+
+int worth_trips(const Entry& entry, const Frame& frame) {
+  const auto asked = static_cast<std::int64_t>(entry.several.size());
+  if (entry.hits < trip_limits().after * (asked + 1)) return 1;
+  const int trips = trips_held(entry, frame);
+  if (trips == 0) return 1;
+  const std::size_t step = frame.code->loops().at(frame.place())->end - 1;
+  return range_lasts(frame, step, trips) ? trips : 1;
+}
+
+bool may_hold_trips(const Entry& entry, const Frame& frame) {
+  return entry.several.empty() && trips_held(entry, frame) > 0;
 }
 
 }  // namespace kiln::interp::capture

@@ -17,5 +17,7 @@ TripLimits& trip_limits();
 // How many trips one would hold beside `entry`, which fits where the frame stands now; 1: there is to be
 // none, or not yet.
 int worth_trips(const Entry& entry, const Frame& frame);
+// Will there be one, when this one has run often enough?
+bool may_hold_trips(const Entry& entry, const Frame& frame);
 
 }  // namespace kiln::interp::capture

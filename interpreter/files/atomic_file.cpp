@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/text_file.h"
+#include "interpreter/shadow.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -41,6 +42,7 @@ std::string beside(const std::string& target) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : shown_(path), target_(resolved(path)) {
+  shadow::leave();
   struct stat status{};
   const bool there = ::stat(target_.c_str(), &status) == 0;
   if (there && S_ISDIR(status.st_mode)) fail(EISDIR);

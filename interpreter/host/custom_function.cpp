@@ -80,6 +80,37 @@ Tensor fresh(const Tensor& x) {
   return levels::wrap(wrapper->level, wrapper->kind, fresh(wrapper->value), wrapper->tangent);
 }
 
+// The arguments of forward as it finds them: what it writes without a word could be followed by no
+// derivative, and by no graph.
+class Unwritten {
+ public:
+  explicit Unwritten(Inputs inputs) {
+    for (const Tensor& x : inputs) before_.push_back({x.storage(), x.storage()->version(), x.layout()});
+  }
+
+  // The first that was written or laid out anew, and lies in the memory of none that was declared.
+  std::optional<std::size_t> find_undeclared(Inputs inputs, Inputs dirty) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Before& before = before_[i];
+      const bool same = inputs[i].storage() == before.storage &&
+                        before.storage->version() == before.version && inputs[i].layout() == before.layout;
+      const bool declared = std::any_of(dirty.begin(), dirty.end(), [&](const Tensor& x) {
+        return x.is_same(inputs[i]) || shares_storage(x, inputs[i]);
+      });
+      if (!same && !declared) return i;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Before {
+    kiln::Ref<kiln::Storage> storage;
+    std::uint32_t version;
+    kiln::Layout layout;
+  };
+  std::vector<Before> before_;
+};
+
 // What `ctx.saved` holds: an input or output, which each level has its own tensor for, or a constant.
 struct Saved {
   enum class Kind : std::uint8_t { Input, Output, Constant } kind;
@@ -109,6 +140,7 @@ class Application final : public CustomRules {
     all.name = name();
     all.names = argument_names();
     if (const Value* backward = method("backward")) all.backward = *backward;
+    all.context_holders = context_.object()->refs - 1;
     all.context = context_;
     all.arguments = arguments_.values;
     all.tensor_arguments = arguments_.tensors;
@@ -133,9 +165,11 @@ class Application final : public CustomRules {
   Tensors forward(Inputs inputs, const Flags& needs) override {
     for (const Tensor& x : inputs) input_types_.push_back(x.type());
     context_ = new_context(arguments_.flags(needs));
+    const Unwritten before(inputs);
     const Value returned = call("forward", {context_}, arguments_.with(inputs));
     std::vector<Tensor> outputs = take_outputs(returned);
     remember(inputs, outputs);
+    if (const auto written = before.find_undeclared(inputs, dirty_)) refuse_write(*written);
     Tensors results;
     for (const Tensor& output : outputs) {
       const bool written = position(inputs, output) && position(dirty_, output);
@@ -212,6 +246,14 @@ class Application final : public CustomRules {
     for (std::size_t i = 0; i < arguments_.values.size(); ++i)
       names.emplace_back(parameters[std::min(i + 1, parameters.size() - 1)].name);
     return names;
+  }
+
+  [[noreturn]] void refuse_write(std::size_t tensor) const {
+    const std::string argument = argument_names()[arguments_.tensors[tensor]];
+    raise("AutogradError",
+          fmt::format("{}.forward writes into its argument `{}` without mark_dirty", name(), argument),
+          fmt::format("say so with ctx.mark_dirty({0}) and return it, or write to a copy: {0}.clone()",
+                      argument));
   }
 
   static Tensor batch_first(const Tensor& x, std::int64_t dim) {

@@ -9,6 +9,7 @@
 #include "interpreter/host/record.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/shadow.h"
 #include "jit/diff.h"
 #include "jit/measure.h"
 #include "jit/pipeline.h"
@@ -130,6 +131,7 @@ Value records(const std::vector<T>& all, Value (*make)(const T&)) {
 }
 
 Value compile_info(Interpreter& interpreter, Args a) {
+  shadow::leave();
   static const Value* const type = new Value(record_type(
       "CompileInfo",
       "What became of a function: counts of `entries graphs compiles hits`, the lists `breaks` (each `reason "

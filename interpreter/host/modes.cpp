@@ -11,6 +11,7 @@
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/device_scope.h"
 #include "interpreter/host/tables.h"
+#include "interpreter/shadow.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/custom.h"
 #include "tensor/parallel.h"
@@ -143,6 +144,7 @@ Value set_num_threads(Interpreter&, Args a) {
 }
 
 Value memory(Interpreter&, Args a) {
+  shadow::leave();
   const kiln::Device device = device_argument(a[0], "device");
   if (bool_argument(a[1], "reset_peak")) kiln::reset_peak(device);
   const kiln::MemoryUse use = kiln::memory_use(device);

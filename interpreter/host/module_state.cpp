@@ -146,25 +146,12 @@ Value functionalize(Interpreter&, Args a) {
   return result;
 }
 
-// Keeps the arguments as they are now; what is derived from them is computed again when backward needs it.
+// Keeps what f reads as it is now; what is derived from it is computed again when backward needs it.
 Value checkpoint(Interpreter&, Args a) {
   return transformed("checkpoint", a[0], [f = a[0]](Interpreter& interpreter, const Call& call) {
     if (!kiln::grad_enabled()) return call_with(interpreter, f, call);
-    const auto keep = [](const Value& tree) {
-      return map_tensors(tree, [](const Tensor& x) { return Value(kiln::tape::share_value(x)); });
-    };
-    Call kept;
-    for (const Value& each : call.positional) kept.positional.push_back(keep(each));
-    for (const NamedArgument& each : call.named) kept.named.push_back({each.name, keep(each.value)});
-    // The names point into what the call was made with, so they are kept, too.
-    std::vector<Value> names;
-    for (NamedArgument& each : kept.named) {
-      names.emplace_back(std::string(each.name));
-      each.name = text_of(names.back());
-    }
-    const kiln::Ref<kiln::tape::Recompute> recompute(
-        new kiln::tape::Recompute([&interpreter, f, kept, names] { call_with(interpreter, f, kept); }));
-    const kiln::tape::Recompute::Scope scope(recompute.get());
+    const kiln::Ref<kiln::tape::Recompute> recompute(new kiln::tape::Recompute);
+    const kiln::tape::Recompute::Scope scope(*recompute);
     return call_with(interpreter, f, call);
   });
 }

@@ -6,6 +6,7 @@
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/print_tensor.h"
+#include "interpreter/shadow.h"
 
 namespace kiln::interp {
 namespace {
@@ -36,6 +37,7 @@ Value print(Interpreter& interpreter, std::span<Value> arguments) {
 }
 
 Value input(Interpreter& interpreter, std::span<Value> arguments) {
+  shadow::leave();
   interpreter.write(str_of(interpreter, arguments[0]));
   interpreter.flush();
   std::string line;

@@ -17,6 +17,7 @@
 #include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
 #include "interpreter/impl.h"
+#include "interpreter/shadow.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {
@@ -83,17 +84,20 @@ Value exit(Interpreter& interpreter, Args a) {
 }
 
 Value time(Interpreter&, Args) {
+  shadow::leave();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
 Value clock(Interpreter&, Args) {
+  shadow::leave();
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
 // In short naps, so that Ctrl-C is heard.
 Value sleep(Interpreter& interpreter, Args a) {
+  shadow::leave();
   const double seconds = float_argument(a[0], "seconds");
   if (!(seconds >= 0)) raise("ValueError", fmt::format("sleep: {} s is not a time", repr_of(seconds)));
   interpreter.flush();

@@ -17,6 +17,7 @@
 
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
+#include "interpreter/shadow.h"
 
 namespace kiln::interp {
 namespace host {
@@ -61,6 +62,7 @@ Value open_file(const std::string& path, const std::string& mode) {
           "use r, w, a, x or r+, with b for bytes");
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) raise_io("open", path, EISDIR);
+  if (plain != "r") shadow::leave();
   const std::string c_mode = (plain == "x" ? "wx" : plain) + "e";
   std::FILE* stream = std::fopen(path.c_str(), c_mode.c_str());
   if (!stream) raise_io(plain.front() == 'r' ? "read" : "write", path, errno);
@@ -69,7 +71,9 @@ Value open_file(const std::string& path, const std::string& mode) {
 
 namespace {
 
+// Where a file stands is known to all that have opened it together.
 std::FILE* stream_of(const File& file) {
+  shadow::leave();
   if (!file.stream) raise("IOError", fmt::format("'{}' is closed", file.path));
   return file.stream;
 }

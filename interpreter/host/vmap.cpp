@@ -178,7 +178,7 @@ Value run_batched(Interpreter& interpreter, const Value& f, const Options& optio
   std::vector<Value> chunks;
   for (Dim start = 0; start < batch.size; start += *options.chunk_size) {
     const Dim size = std::min(*options.chunk_size, batch.size - start);
-    kiln::generator() = before;  // every chunk draws its part of the same numbers
+    levels::rewind_draws(before);  // every chunk draws its part of the same numbers
     chunks.push_back(run(interpreter, f, call, part(batch, start, size), batch, start, size, options));
   }
   return assemble(chunks, options.out_dims);

@@ -96,9 +96,9 @@ Tensors BatchLevel::draw(const Op& op, Inputs inputs, const Attrs& attrs) {
 Tensors BatchLevel::draw_part(const Op& op, Inputs inputs, const Attrs& attrs) {
   Tensors outputs;
   if (!op.batch) {  // a draw for each example
-    generator().offset += static_cast<std::uint64_t>(start_);
+    skip_draws(start_);
     outputs = loop(op, inputs, attrs, false);
-    generator().offset += static_cast<std::uint64_t>(whole_ - start_ - size_);
+    skip_draws(whole_ - start_ - size_);
     return outputs;
   }
   const auto among_ones = [&](const Tensor& x) {
@@ -132,7 +132,7 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
       // Each in memory of its own: rows without a rule may ask how it lies there.
       for (const Tensor& x : inputs)
         example.push_back(owns(x) ? ops::clone(ops::select(wrapper_of(x)->value, 0, b)) : x);
-      if (alike) generator() = before;
+      if (alike) rewind_draws(before);
       Tensors outputs = kiln::bind(op, example, attrs);
       columns.resize(outputs.size());
       for (std::size_t k = 0; k < outputs.size(); ++k) {

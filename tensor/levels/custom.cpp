@@ -8,6 +8,7 @@
 #include "tensor/levels/dual_level.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
 #include "tensor/tape/record.h"
 
 namespace kiln::levels {
@@ -153,6 +154,63 @@ class BatchedRules final : public CustomRules {
   Flags batched_, output_batched_;
 };
 
+// ---- A checkpoint, whose function is computed again ----
+
+class OnceRules final : public CustomRules {
+ public:
+  explicit OnceRules(std::shared_ptr<CustomRules> rules) : rules_(std::move(rules)) {}
+
+  std::string name() const override { return rules_->name(); }
+  bool is_noted() const override { return rules_->is_noted(); }
+  bool is_opaque() const override { return rules_->is_opaque(); }
+  bool has_jvp() const override { return rules_->has_jvp(); }
+  bool wants_zeros() const override { return rules_->wants_zeros(); }
+  Flags constants() const override { return rules_->constants(); }
+  bool reads_input(std::size_t i) const override { return rules_->reads_input(i); }
+  bool reads_output(std::size_t i) const override { return rules_->reads_output(i); }
+  Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) override {
+    return rules_->backward(kept, grads, needs);
+  }
+  Tensors jvp(const Kept& kept, Inputs tangents) override { return rules_->jvp(kept, tangents); }
+  bool batch(const BatchLevel& level, Inputs values, const Flags& is_batched, Tensors& outputs,
+             Flags& batched) override {
+    return rules_->batch(level, values, is_batched, outputs, batched);
+  }
+
+  Tensors forward(Inputs inputs, const Flags& needs) override {
+    if (!given_.empty()) return give_again(inputs);
+    const Tensors outputs = rules_->forward(inputs, needs);
+    for (const Tensor& each : outputs) {
+      std::size_t same = 0;
+      while (same < inputs.size() && !inputs[same].is_same(each)) ++same;
+      given_.push_back({tape::share_value(each), same});
+    }
+    return outputs;
+  }
+
+ private:
+  struct Given {
+    Tensor value;
+    std::size_t written;  // the input that it is; behind the last: none
+  };
+
+  Tensors give_again(Inputs inputs) const {
+    Tensors outputs;
+    for (const Given& each : given_) {
+      if (each.written < inputs.size()) {
+        ops::copy_(inputs[each.written], each.value);
+        outputs.push_back(inputs[each.written]);
+      } else {
+        outputs.push_back(tape::share_value(each.value));
+      }
+    }
+    return outputs;
+  }
+
+  std::shared_ptr<CustomRules> rules_;
+  std::vector<Given> given_;
+};
+
 // ---- One step down the stack ----
 
 // An output that is an argument was written in place, which a derivative sees of its own tensors only.
@@ -291,12 +349,20 @@ Tensors apply(const std::shared_ptr<CustomRules>& rules, Inputs inputs, Flags ne
       return at_dual(static_cast<DualLevel&>(*level), rules, inputs, needs);
     case LevelKind::Batch:
       return at_batch(static_cast<BatchLevel&>(*level), rules, inputs, needs);
+    case LevelKind::Note:
+      return static_cast<tape::Recompute::Scope&>(*level).apply(
+          rules, inputs,
+          [&](const std::shared_ptr<CustomRules>& once) { return apply(once, inputs, needs); });
     default:
       return at_bottom(rules, inputs, std::move(needs));
   }
 }
 
 }  // namespace
+
+std::shared_ptr<CustomRules> run_once(std::shared_ptr<CustomRules> rules) {
+  return std::make_shared<OnceRules>(std::move(rules));
+}
 
 LiveApplication::LiveApplication() { ++live; }
 LiveApplication::~LiveApplication() { --live; }

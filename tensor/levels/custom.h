@@ -63,6 +63,9 @@ class CustomRules {
 Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,
               std::string_view what, std::size_t number);
 
+// The same function, whose forward runs when it is first asked for; from then on it gives what it gave.
+std::shared_ptr<CustomRules> run_once(std::shared_ptr<CustomRules> rules);
+
 // Runs forward once through all levels that are on the stack, and records what each will need.
 Tensors apply_custom(const std::shared_ptr<CustomRules>& rules, Inputs inputs);
 

@@ -124,6 +124,23 @@ void announce_again(const tape::Recompute* checkpoint) {
   for (Level* level = top; level != nullptr; level = level->below()) level->runs_again(checkpoint);
 }
 
+void announce_step(const tape::Recompute& checkpoint, std::size_t step) {
+  for (Level* level = top; level != nullptr; level = level->below()) level->begins_step(checkpoint, step);
+}
+
+void rewind_draws(const Generator& before) {
+  if (generator().seed == before.seed)
+    return skip_draws(static_cast<std::int64_t>(before.offset - generator().offset));
+  announce("a seed is set for some of the examples");
+  generator() = before;
+}
+
+void skip_draws(std::int64_t count) {
+  if (count == 0) return;
+  for (Level* level = top; level != nullptr; level = level->below()) level->skips_draws(count);
+  generator().offset += static_cast<std::uint64_t>(count);
+}
+
 void announce_kept(const Tensor& x) {
   for (Level* level = top; level != nullptr; level = level->below()) level->keeps(x);
 }

@@ -4,6 +4,7 @@
 
 #include "tensor/levels/wrapper.h"
 #include "tensor/op.h"
+#include "tensor/random.h"
 
 namespace kiln::tape {
 class Node;
@@ -47,6 +48,10 @@ class Level {
   // The ops to come are those of a checkpoint that runs again, for what the derivative under way reads; null:
   // no longer.
   virtual void runs_again(const tape::Recompute*) {}
+  // A step of a checkpoint begins, in its first run or once more: what is noted comes from the same place.
+  virtual void begins_step(const tape::Recompute&, std::size_t) {}
+  // The generator moves by this many draws, which no op takes.
+  virtual void skips_draws(std::int64_t) {}
   // A tape keeps the value of a plain tensor, and will ask for it by another tensor over the same memory.
   virtual void keeps(const Tensor&) {}
   // The op on what its inputs stand for, outside of this level; the results belong to it again. Derivatives
@@ -117,6 +122,7 @@ void announce(std::string_view what);
 void announce_derivative(const tape::Node* node);
 void announce_gathering(const tape::Node* node);
 void announce_again(const tape::Recompute* checkpoint);
+void announce_step(const tape::Recompute& checkpoint, std::size_t step);
 // Within its scope what runs is the gradient of an output of this node.
 class Gathering {
  public:
@@ -133,6 +139,11 @@ class Gathering {
   bool is_seen_;
 };
 void announce_kept(const Tensor& x);
+// Sets the generator back to what it was, or ahead by a number of draws: rules that run an op once for each
+// example draw the same for all of them, or leave out what belongs to others. Levels that note ops note it,
+// so that a graph draws as the recorded call did.
+void rewind_draws(const Generator& before);
+void skip_draws(std::int64_t count);
 // The program reads elements of x. Numbers of its own it has as such.
 inline void announce_read(const Tensor& x) {
   if (top != nullptr && !x.is_number()) [[unlikely]]

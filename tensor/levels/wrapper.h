@@ -14,6 +14,7 @@ enum class LevelKind : std::uint8_t {
   Grad,
   Dual,
   Batch,
+  Note,   // notes what a checkpointed function computes on tensors of the level below; has none of its own
   Trace,  // notes what is computed; the elements of tensors of its own are not there to be asked for
 };
 

@@ -19,6 +19,7 @@ using rules::dtype_attr;
 
 constexpr std::string_view kFamily = "random";
 constexpr std::string_view kChance = "random numbers do not depend on the values of the input";
+constexpr std::string_view kNoExample = "the generator is no example's";
 constexpr std::string_view kShuffle = "each example takes a draw of its own";
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
@@ -133,6 +134,17 @@ Tensors randperm_eager(const Op&, Inputs, const Attrs& attrs) {
   const TensorType type = randperm_infer({}, attrs).front();
   const Tensor result = cpu::permutation(type.sizes[0], cpu::next_draw());
   return {type.dtype == DType::I64 ? result : cpu::contiguous_copy(result, type.dtype)};
+}
+
+std::vector<TensorType> skip_infer(std::span<const TensorType>, const Attrs&) {
+  return {{DType::I64, default_device(), {}}};
+}
+Tensors skip_eager(const Op&, Inputs, const Attrs& attrs) {
+  const auto count = attrs.get<std::int64_t>("count");
+  generator().offset += static_cast<std::uint64_t>(count);
+  const Tensor result = Tensor::empty({}, DType::I64);
+  *result.writable<std::int64_t>() = count;
+  return {result};
 }
 
 // ---- bernoulli, dropout, multinomial ----
@@ -281,6 +293,12 @@ void add_discrete(OpTable& table) {
                        "The integers from 0 to before `n` in random order.",
                        ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager,
                        Rule<BatchFn>::none(kShuffle)));
+  table.add(random_row(
+      "skip_draws(count: int)",
+      "Sets the generator ahead by `count` draws, or back when it is negative; gives `count`. In graphs of "
+      "`vmap` it stands where examples draw alike, or only a part of them draws.",
+      ">>> a = rand(2)\n>>> b = skip_draws(-1)\n>>> equal(a, rand(2))\ntrue", skip_infer, skip_eager,
+      Rule<BatchFn>::none(kNoExample), kFixesNumbers));
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
                        ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,

@@ -61,6 +61,7 @@ void check_float(const Tensor& x) {
 // Gradients of a tensor are recorded by its own level, which must be the one that is running.
 void check_level(const Tensor& x) {
   const levels::Level* level = levels::top;
+  while (level != nullptr && level->kind() == LevelKind::Note) level = level->below();
   if (level == nullptr || (level->kind() == LevelKind::Grad && level->owns(x))) return;
   const bool outer = level->kind() == LevelKind::Grad;
   throw OpError(ErrorKind::Autograd,

@@ -1,9 +1,10 @@
 #include "tensor/tape/recompute.h"
 
-#include "tensor/autograd.h"
+#include <utility>
+
 #include "tensor/error.h"
 #include "tensor/generator_scope.h"
-#include "tensor/levels/level.h"
+#include "tensor/levels/custom.h"
 
 namespace kiln::tape {
 namespace {
@@ -13,105 +14,138 @@ thread_local constinit Recompute* scope = nullptr;
 // Storages are numbered as they are made.
 std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool).storage()->id(); }
 
-// What notes plain tensors lets the tape below do as it would without.
-LevelId level_now() { return levels::top == nullptr || levels::top->notes_plain() ? 0 : levels::top->id(); }
-
-// Tells the levels under way, for a scope.
-class Announced {
- public:
-  explicit Announced(const Recompute* checkpoint) { levels::announce_again(checkpoint); }
-  ~Announced() { levels::announce_again(nullptr); }
-  Announced(const Announced&) = delete;
-  Announced& operator=(const Announced&) = delete;
-};
+// What notes plain tensors lets the tape below do as it would without, and so do checkpoints.
+LevelId level_now() {
+  const levels::Level* level = levels::top;
+  while (level != nullptr && level->kind() == LevelKind::Note) level = level->below();
+  return level == nullptr || level->notes_plain() ? 0 : level->id();
+}
 
 }  // namespace
 
-// Puts memory from outside back to what it was at the first run, for a scope.
-class Recompute::AsBefore {
+// While the ops run again, for the levels under way, too.
+class Recompute::Collecting {
  public:
-  explicit AsBefore(const std::unordered_map<const Storage*, Outside>& outside) {
-    for (const auto& [storage, each] : outside) {
-      if (each.storage->buffer() == each.buffer) continue;
-      levels::announce(
-          "what a checkpoint reads from outside is written before backward runs it again: give it a copy");
-      now_.push_back({each.storage, each.storage->buffer()});
-      each.storage->replace(each.buffer);
-    }
+  explicit Collecting(Recompute& recompute)
+      : recompute_(recompute),
+        before_(std::exchange(scope, &recompute)),
+        in_step_(std::exchange(recompute.in_step_, true)) {
+    recompute.collecting_ = true;
+    levels::announce_again(&recompute);
   }
-  ~AsBefore() {
-    for (Outside& each : now_) each.storage->replace(std::move(each.buffer));
+  ~Collecting() {
+    levels::announce_again(nullptr);
+    recompute_.in_step_ = in_step_;
+    recompute_.collecting_ = false;
+    scope = before_;
   }
-  AsBefore(const AsBefore&) = delete;
-  AsBefore& operator=(const AsBefore&) = delete;
+  Collecting(const Collecting&) = delete;
+  Collecting& operator=(const Collecting&) = delete;
 
  private:
-  std::vector<Outside> now_;
+  Recompute& recompute_;
+  Recompute* before_;
+  bool in_step_;
 };
 
-Recompute::Recompute(std::function<void()> again)
-    : again_(std::move(again)), level_(level_now()), generator_(generator()), began_(newest_storage()) {}
+Recompute::Recompute() : level_(level_now()), ops_(level_), began_(newest_storage()) {}
 
-Recompute::Scope::Scope(Recompute* recompute) : before_(scope) {
-  scope = recompute;
-  near_ = scope != nullptr;
+Recompute* Recompute::current() {
+  return scope != nullptr && scope->in_step_ && scope->level_ == level_now() ? scope : nullptr;
 }
-Recompute::Scope::~Scope() {
-  scope = before_;
-  near_ = scope != nullptr;
-}
-
-void Recompute::note_use(Inputs inputs) {
-  Recompute* const now = current();
-  if (now == nullptr || now->collecting_) return;
-  for (const Tensor& each : inputs) {
-    if (each && !each.is_number()) now->note_outside(each);
-  }
-}
-
-void Recompute::note_outside(const Tensor& x) {
-  const Ref<Storage>& storage = x.storage();
-  if (storage->id() >= began_) return;
-  outside_.try_emplace(storage.get(), Outside{storage, storage->buffer()});
-}
-
-// Levels below the call's record for themselves, and keep what they save.
-Recompute* Recompute::current() { return scope != nullptr && scope->level_ == level_now() ? scope : nullptr; }
 
 std::optional<std::size_t> Recompute::take(const Tensor& value) {
   if (!collecting_) return count_++;
-  const Scope plain(nullptr);
+  if (!wanted_) return std::nullopt;
+  in_step_ = false;  // this one is kept
   values_.emplace_back(Saved(value));
+  in_step_ = true;
   return std::nullopt;
 }
 
 void Recompute::run() {
-  const GeneratorScope as_then(generator_);
-  const GradMode record(true);
-  const AsBefore memory(outside_);
-  collecting_ = true;
+  const GeneratorScope draws_again;
+  const Collecting collecting(*this);
   values_.clear();
-  {
-    const Scope collect(this);
-    const Announced announced(this);
-    again_();
-  }
-  collecting_ = false;
-  if (values_.size() == count_) return;
-  throw OpError(ErrorKind::Autograd,
-                "checkpoint: the function saved " + std::to_string(count_) +
-                    " values when it was called and " + std::to_string(values_.size()) +
-                    " when it was computed again",
-                {}, "it must do the same each time: no state that changes between calls");
+  ops_.run([this](std::size_t step, std::size_t keeps) {
+    wanted_ = keeps > 0;
+    levels::announce_step(*this, step);
+  });
+  if (values_.size() != count_)
+    throw InternalError("a checkpoint kept " + std::to_string(count_) + " values, and computed " +
+                        std::to_string(values_.size()) + " again");
 }
 
 Tensor Recompute::value(std::size_t number, const TensorType& type) {
-  if (values_.empty() || !values_[number]) run();
+  if (number >= values_.size() || !values_[number]) run();
   return values_[number]->unpack(type);
 }
 
 void Recompute::forget(std::size_t number) {
   if (number < values_.size()) values_[number].reset();
+}
+
+// ---- The level ----
+
+Recompute::Scope::Scope(Recompute& recompute)
+    : Level(LevelKind::Note, levels::new_level()),
+      recompute_(recompute),
+      before_(std::exchange(scope, &recompute)) {}
+
+Recompute::Scope::~Scope() { scope = before_; }
+
+template <class F>
+Tensors Recompute::Scope::note(RecordedOps::Form form, const Op* op, Inputs inputs, const Attrs& attrs,
+                               std::shared_ptr<levels::CustomRules> rules, const F& run) {
+  levels::announce_step(recompute_, recompute_.ops_.begin(form, op, inputs, attrs, std::move(rules)));
+  const std::size_t before = recompute_.count_;
+  const bool outer = std::exchange(recompute_.in_step_, true);
+  Tensors results;
+  try {
+    const levels::Below below(*this);
+    results = run();
+  } catch (...) {
+    recompute_.in_step_ = outer;
+    recompute_.ops_.drop();
+    throw;
+  }
+  recompute_.in_step_ = outer;
+  recompute_.ops_.end(results, recompute_.count_ - before);
+  return results;
+}
+
+// The op of a kernel or of a captured function belongs to a graph, which may end before backward comes: of it
+// what it is made of is noted, or nothing, so that its results count as given from outside.
+Tensors Recompute::Scope::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (!OpTable::get().has(op)) {
+    if (op.decompose != nullptr) return run_body(op, inputs, attrs);
+    const levels::Below below(*this);
+    return kiln::bind(op, inputs, attrs);
+  }
+  return note(RecordedOps::Form::Plain, &op, inputs, attrs, nullptr,
+              [&] { return kiln::bind(op, inputs, attrs); });
+}
+
+Tensor Recompute::Scope::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
+  return note(RecordedOps::Form::Inplace, &op, inputs, attrs, nullptr,
+              [&] { return Tensors{kiln::bind_inplace(op, inputs, attrs)}; })[0];
+}
+
+Tensor Recompute::Scope::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
+  return write(op, inputs, attrs, {});
+}
+
+// Its elements are kept when a step first reads it.
+Tensor Recompute::Scope::adopt(Tensor made) {
+  const levels::Below below(*this);
+  return levels::adopt(std::move(made));
+}
+
+Tensors Recompute::Scope::apply(
+    const std::shared_ptr<levels::CustomRules>& rules, Inputs inputs,
+    const std::function<Tensors(const std::shared_ptr<levels::CustomRules>&)>& apply) {
+  const std::shared_ptr<levels::CustomRules> once = levels::run_once(rules);
+  return note(RecordedOps::Form::Custom, nullptr, inputs, {}, once, [&] { return apply(once); });
 }
 
 }  // namespace kiln::tape

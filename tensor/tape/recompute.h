@@ -1,42 +1,52 @@
 // Owns values that are computed again instead of being kept: what `checkpoint` leaves on the tape.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "tensor/levels/wrapper.h"
-#include "tensor/random.h"
+#include "tensor/levels/level.h"
+#include "tensor/tape/recorded_ops.h"
 #include "tensor/tape/saved.h"
+
+namespace kiln::levels {
+class CustomRules;
+}
 
 namespace kiln::tape {
 
-// One call of a checkpointed function. What its nodes save at the level of the call is numbered in order;
-// when the first of it is read, the function runs again and the values of the same numbers are kept. The
-// second run reads from outside what the first did, whatever was written there since.
+// One call of a checkpointed function. The ops that it runs are noted, and what its nodes save at the level
+// of the call is numbered in order. When the first value is asked for, these ops run again on what they found
+// the first time, and the values of the same numbers are kept. So backward computes what forward did, and the
+// code of the program, with its effects on host data, runs once.
 class Recompute final : public ValueSource {
  public:
-  // `again` calls the function with the arguments of the first call.
-  explicit Recompute(std::function<void()> again);
+  Recompute();
 
-  // Within its scope nodes of this level number what they would save.
-  class Scope {
+  // While the function runs: a level that notes its ops.
+  class Scope final : public levels::Level {
    public:
-    explicit Scope(Recompute* recompute);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
+    explicit Scope(Recompute& recompute);
+    ~Scope() override;
+
+    Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override;
+    Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) override;
+    Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) override;
+    Tensor adopt(Tensor made) override;
+    bool notes_plain() const override { return below() != nullptr && below()->notes_plain(); }
+    // A function with derivatives of its own runs once. `apply` is what the levels below do with it.
+    Tensors apply(const std::shared_ptr<levels::CustomRules>& rules, Inputs inputs,
+                  const std::function<Tensors(const std::shared_ptr<levels::CustomRules>&)>& apply);
 
    private:
+    template <class F>
+    Tensors note(RecordedOps::Form form, const Op* op, Inputs inputs, const Attrs& attrs,
+                 std::shared_ptr<levels::CustomRules> rules, const F& run);
+    Recompute& recompute_;
     Recompute* before_;
   };
+
   // The one that takes what is saved now; null: values are kept.
   static Recompute* current();
-  // Is there a scope on this thread? Asked before every op.
-  static bool is_near() { return near_; }
-  // An op is about to read or write these.
-  static void note_use(Inputs inputs);
 
   // No two have the same.
   std::uint64_t id() const { return began_; }
@@ -44,29 +54,21 @@ class Recompute final : public ValueSource {
   // The number of the next value; the second time nothing, as the value is kept here and the nodes are not
   // used.
   std::optional<std::size_t> take(const Tensor& value);
-  // Throws OpError (Autograd) when the function did not compute the same again.
   Tensor value(std::size_t number, const TensorType& type) override;
   void forget(std::size_t number) override;
 
  private:
+  class Collecting;
   void run();
-  void note_outside(const Tensor& x);
 
-  // Memory that was there before the call, as the first op found it.
-  struct Outside {
-    Ref<Storage> storage;
-    Ref<Buffer> buffer;
-  };
-  class AsBefore;
-
-  static inline constinit thread_local bool near_ = false;
-  std::function<void()> again_;
   LevelId level_;
-  Generator generator_;
-  std::size_t count_ = 0;  // in the first run
+  RecordedOps ops_;
+  std::size_t count_ = 0;  // of values so far
+  bool in_step_ = false;   // what is saved belongs to a step
   bool collecting_ = false;
-  std::uint64_t began_;  // the first storage that was made since
-  std::unordered_map<const Storage*, Outside> outside_;
+  bool wanted_ = false;                       // of the step that runs again
+  std::uint64_t began_;                       // the first storage that was made since
   std::vector<std::optional<Saved>> values_;  // of the second run
 };
+
 }  // namespace kiln::tape

@@ -53,6 +53,7 @@ const std::map<std::string_view, std::function<Samples()>> kCreated = {
     {"randint", [] { return one({}, {{"high", 5_i}, {"size", Dims{2, 3}}}); }},
     {"randint.low", [] { return one({}, {{"low", 2_i}, {"high", 5_i}, {"size", Dims{4}}}); }},
     {"randperm", [] { return one({}, {{"n", 5_i}}); }},
+    {"skip_draws", [] { return one({}, {{"count", 2_i}}); }},
     {"bernoulli", [] { return one({chances({2, 3})}); }},
     {"bernoulli.p", [] { return one({real({2, 3})}, {{"p", 0.3}}); }},
     {"multinomial", [] { return one({chances({2, 3})}, {{"num_samples", 2_i}}); }},
