@@ -6,6 +6,7 @@
 #include "interpreter/natives.h"
 #include "tensor/indexing.h"
 #include "tensor/levels/wrapper.h"
+#include "tensor/ops/rules.h"
 
 namespace kiln::interp {
 namespace {
@@ -72,8 +73,22 @@ Value tensor_get(Interpreter& interpreter, const kiln::Tensor& x, const Value& i
   return Value(kiln::get_index(x, items_from(interpreter, index)));
 }
 
+namespace {
+
+// The numbers of a list are written as one number would be.
+void check_whole(const Value& value, kiln::DType dtype) {
+  if (const auto* items = host::items_of(value)) {
+    for (const Value& item : *items) check_whole(item, dtype);
+  } else if (value.is(Tag::Float)) {
+    kiln::rules::check_fits(kiln::Tensor::number(value.as_float()), dtype, "copy");
+  }
+}
+
+}  // namespace
+
 void tensor_set(Interpreter& interpreter, const kiln::Tensor& x, const Value& index, const Value& value) {
   const bool data = host::items_of(value) != nullptr || value.is(Tag::Range);
+  if (data && kiln::is_integer(x.dtype())) check_whole(value, x.dtype());
   kiln::set_index(x, items_from(interpreter, index),
                   data ? tensor_from(interpreter, value, x.dtype()) : to_operand(value));
 }

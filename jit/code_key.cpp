@@ -41,10 +41,12 @@ void put(Key& key, const Load& load) {
 }
 
 void put(Key& key, const Params& params) {
-  const auto& [v, largest, bits] = params;
+  const auto& [v, n, largest, bits, integers] = params;
   for (const double each : v) key.put(each);
+  for (const long long each : n) key.put(each);
   key.put(largest);
   key.put(bits);
+  key.put(integers);
 }
 
 void put(Key& key, const Instruction& step) {

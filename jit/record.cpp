@@ -374,9 +374,10 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   note_write(inputs[0]);
   wrote_history_ = wrote_history_ || recorded;
   const Storage& storage = *inputs[0].storage();
-  if (storage.buffer()->ref_count() > 1) release_dead();
+  if (storage.buffer()->ref_count() > 1) release_dead_in(storage);
   const std::uint64_t memory = storage.buffer()->id();
   const Tensor result = kiln::bind_inplace(op, inputs, attrs);
+  follow_memory(storage, memory);
   if (!is_noting()) {
     refuse_write();
     return result;

@@ -148,6 +148,9 @@ class Recorder final : public levels::Level {
   // Of elements that nobody asks for (record_memory.cpp).
   void hold(const Tensor& x);
   void release_dead();
+  void release_dead_in(const Storage& storage);
+  void release_dead_among(std::vector<std::size_t>& kept);
+  void follow_memory(const Storage& storage, std::uint64_t before);
   void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void name_origins(Graph& graph, TakenNames& names, int inputs) const;
@@ -214,7 +217,9 @@ class Recorder final : public levels::Level {
   std::vector<Value> results_;
   std::vector<Tensor> kept_;                // of results_: so that no two tensors are ever at one address
   std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not let go of
-  std::size_t bytes_made_ = 0;              // since it was last looked which are dead
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_memory_;  // those, by id of the buffer
+  std::size_t bytes_made_ = 0;   // since it was last looked which are dead
+  std::size_t bytes_alive_ = 0;  // then
   struct Renaming {
     std::size_t nodes;  // how many there were before
     const TensorImpl* tensor;

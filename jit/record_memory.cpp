@@ -10,7 +10,10 @@ namespace kiln::jit {
 namespace {
 
 constexpr std::size_t kSmall = std::size_t{4} << 10;  // storages that are not worth the look
-constexpr std::size_t kOften = std::size_t{1} << 20;  // bytes made between two looks
+// Bytes made between two looks: at least so many, and a part of those that were alive at the last one. All
+// that are alive are looked at, which then takes less than making the bytes did, however many there are.
+constexpr std::size_t kOften = std::size_t{1} << 20;
+constexpr std::size_t kPart = 4;
 
 // Which storages of these tensors have no owners but the tensors and each other?
 class DeadStorages {
@@ -48,23 +51,55 @@ void Recorder::hold(const Tensor& x) {
   const std::size_t bytes = x.storage()->bytes();
   if (bytes < kSmall) return;
   with_elements_.push_back(kept_.size() - 1);
+  by_memory_[x.storage()->buffer()->id()].push_back(kept_.size() - 1);
   bytes_made_ += bytes;
-  if (bytes_made_ >= kOften) release_dead();
+  if (bytes_made_ >= std::max(kOften, bytes_alive_ / kPart)) release_dead();
 }
 
-void Recorder::release_dead() {
-  if (in_application()) return;  // whose body is cut out of the graph yet
-  bytes_made_ = 0;
+// Leaves those that are alive.
+void Recorder::release_dead_among(std::vector<std::size_t>& kept) {
   std::vector<const Tensor*> tensors;
-  for (const std::size_t k : with_elements_) tensors.push_back(&kept_[k]);
+  for (const std::size_t k : kept) tensors.push_back(&kept_[k]);
   const DeadStorages dead(tensors);
-  std::erase_if(with_elements_, [&](std::size_t k) {
+  std::erase_if(kept, [&](std::size_t k) {
     Storage& storage = *kept_[k].storage();
     if (storage.bytes() == 0) return true;
     if (!dead.contains(&storage)) return false;
     storage.replace(Buffer::allocate(0, storage.device()));
     return true;
   });
+}
+
+void Recorder::release_dead() {
+  if (in_application()) return;  // whose body is cut out of the graph yet
+  release_dead_among(with_elements_);
+  bytes_made_ = bytes_alive_ = 0;
+  for (const std::size_t k : with_elements_) bytes_alive_ += kept_[k].storage()->bytes();
+}
+
+// Those alone that share the memory of what is to be written: it has this memory to itself then, if nobody
+// else is alive. All that lie in one storage are among them, so that they are known to be all of its owners.
+void Recorder::release_dead_in(const Storage& storage) {
+  const auto found = by_memory_.find(storage.buffer()->id());
+  if (in_application() || found == by_memory_.end()) return;
+  std::erase_if(found->second,
+                [&](std::size_t k) { return kept_[k].storage()->buffer() != storage.buffer(); });
+  release_dead_among(found->second);
+}
+
+// What was written lies in other memory now.
+void Recorder::follow_memory(const Storage& storage, std::uint64_t before) {
+  const std::uint64_t now = storage.buffer()->id();
+  const auto found = by_memory_.find(before);
+  if (now == before || found == by_memory_.end()) return;
+  std::vector<std::size_t> moved;
+  std::erase_if(found->second, [&](std::size_t k) {
+    const bool moves = kept_[k].storage().get() == &storage;
+    if (moves) moved.push_back(k);
+    return moves;
+  });
+  std::vector<std::size_t>& there = by_memory_[now];
+  there.insert(there.end(), moved.begin(), moved.end());
 }
 
 }  // namespace kiln::jit

@@ -95,9 +95,10 @@ ViewOrigins ViewOrigins::of_views(const Graph& captured) {
 
 void ViewOrigins::link(const Tensor& x, const Tensor& base, const std::vector<Step>& steps,
                        const SymbolValues& symbols) {
-  x.impl()->origin.reset(new ViewOrigin{base, {}, tape::history_version(base)});
+  ViewSteps taken;
   for (const Step& each : steps)
-    x.impl()->origin->steps.push_back({each.op, evaluate(*each.op, each.attrs, symbols), each.output});
+    taken = taken.then({each.op, evaluate(*each.op, each.attrs, symbols), each.output});
+  x.impl()->origin.reset(new ViewOrigin{base, std::move(taken), tape::history_version(base)});
 }
 
 // The memory that these views share, as the tensor that they are views of in the program; nothing when the
@@ -159,7 +160,8 @@ void ViewOrigins::give(Inputs outputs, const SymbolValues& symbols) const {
       if (const tape::Edge edge = tape::history(x)) tape::start_history(base, edge);
       Attrs attrs(kView);
       attrs.set("shape", x.sizes());
-      impl.origin.reset(new ViewOrigin{base, {{&kView, attrs, 0}}, tape::history_version(base)});
+      impl.origin.reset(
+          new ViewOrigin{base, ViewSteps().then({&kView, attrs, 0}), tape::history_version(base)});
       continue;
     }
     if (impl.autograd) continue;

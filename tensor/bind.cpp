@@ -32,6 +32,15 @@ void check_optional(const Op& op, Inputs inputs) {
                   std::string(op.name()) + ": `" + parameter.name + "` must be a tensor, it is a number",
                   {static_cast<int>(i) - 1}, "none leaves it out; `full` makes a tensor of equal elements");
   }
+  // Of a list that may have gaps: an absent input is known by the type of a bool number.
+  const bool has_gaps =
+      std::any_of(op.signature.parameters.begin(), op.signature.parameters.end(),
+                  [](const Parameter& each) { return each.kind == ArgKind::OptionalTensorList; });
+  for (; has_gaps && i < inputs.size(); ++i) {
+    if (!is_number(inputs[i]) || inputs[i].dtype() != DType::Bool) continue;
+    throw OpError(ErrorKind::Type, std::string(op.name()) + ": a bool stands where a tensor or none must be",
+                  {static_cast<int>(i)}, "none leaves it out; tensor(true) is a mask of no dimensions");
+  }
 }
 
 std::vector<TensorType> check_inputs(const Op& op, Inputs inputs, const Attrs& attrs) {

@@ -165,13 +165,16 @@ struct JvpArgs {
 };
 using JvpFn = Tensors (*)(const JvpArgs& args);
 
-// Batching: inputs marked `batched` have the batch as dimension 0; all outputs must have it there too.
+// Batching: inputs marked `batched` have the batch as dimension 0; all outputs must have it there too. Of ops
+// with kCountsPlaces: `memory` is the layout of all that belongs to the examples of input 0, and places among
+// the attributes are those of the first example. Null when that input is not batched.
 struct BatchArgs {
   const Op& op;
   const Attrs& attrs;
   Inputs inputs;
   std::span<const bool> batched;
   Dim batch_size;
+  const Layout* memory = nullptr;
 };
 using BatchFn = Tensors (*)(const BatchArgs& args);
 

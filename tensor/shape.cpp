@@ -45,7 +45,8 @@ Dims contiguous_strides(std::span<const Dim> sizes) {
   Dim stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<Dim>(sizes[i], 1);
+    // Of a tensor without elements the others may be any sizes.
+    if (__builtin_mul_overflow(stride, std::max<Dim>(sizes[i], 1), &stride)) stride = 1;
   }
   return strides;
 }

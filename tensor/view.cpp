@@ -38,12 +38,51 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
   } else {
     origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
   }
-  origin->steps.push_back({&op, attrs, output});
+  origin->steps = origin->steps.then({&op, attrs, output});
 }
 
 const Tensor& base_of(const ViewOrigin& origin) {
   const ViewOrigin* above = origin.base.impl()->origin.get();
   return above == nullptr ? origin.base : above->base;
+}
+
+ViewPath::ViewPath(const Tensor& view)
+    : steps_(view.impl()->origin->steps),
+      base_(base_of(*view.impl()->origin).layout()),
+      view_(view.layout()) {}
+
+bool ViewPath::lies_as_base(const Tensor& x) const {
+  for (std::size_t d = 0; d < base_.sizes.size(); ++d) {
+    if (base_.sizes[d] > 1 && base_.strides[d] != x.strides()[d]) return false;
+  }
+  return true;
+}
+
+std::vector<ViewStep> ViewPath::of(const Tensor& like_base) const {
+  return counts_places() && lies_as_base(like_base) ? by_place(like_base.layout()) : steps_.in_order();
+}
+
+bool ViewPath::can_be_of(const Tensor& like_base) const {
+  if (!steps_.count_places()) return true;
+  const auto [base_begin, base_end] = extent(base_);
+  const auto [view_begin, view_end] = extent(view_);
+  return lies_as_base(like_base) && view_begin >= base_begin && view_end <= base_end;
+}
+
+std::vector<ViewStep> ViewPath::by_place(const Layout& from) const {
+  static const Op& kAsStrided = OpTable::get().at("as_strided");
+  Attrs attrs(kAsStrided);
+  attrs.set("size", view_.sizes)
+      .set("stride", view_.strides)
+      .set("storage_offset", from.offset + view_.offset - base_.offset);
+  return {{&kAsStrided, std::move(attrs), 0}};
+}
+
+Tensor follow_steps(Tensor x, std::span<const ViewStep> steps) {
+  for (const ViewStep& step : steps) {
+    x = kiln::bind(*step.op, {&x, 1}, step.attrs)[static_cast<std::size_t>(step.output)];
+  }
+  return x;
 }
 
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs) {

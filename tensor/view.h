@@ -5,19 +5,14 @@
 #include <vector>
 
 #include "tensor/op.h"
+#include "tensor/view_steps.h"
 
 namespace kiln {
-
-struct ViewStep {
-  const Op* op;
-  Attrs attrs;
-  int output;
-};
 
 // `steps` applied to `base` in order give the view. A view of a view has the same base and one more step.
 struct ViewOrigin {
   Tensor base;
-  std::vector<ViewStep> steps;
+  ViewSteps steps;
   // The base's AutogradMeta::history_version when this view last took its history from it.
   std::uint32_t history_version = 0;
   // The base is what this very tensor was before a write of its layout (`t_`): nobody made a view.
@@ -40,6 +35,38 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
 // The tensor that the steps of an origin start from. A base that was itself rearranged (`t_`) became a view
 // of a hidden tensor with the layout the steps were made for.
 const Tensor& base_of(const ViewOrigin& origin);
+
+// How a view is taken of its base anew, or of another tensor that lies in memory as the base does. Of very
+// many steps one `as_strided` takes the place, so that the cost does not follow their number.
+class ViewPath {
+ public:
+  explicit ViewPath(const Tensor& view);  // which has an origin
+
+  // From the base itself.
+  std::vector<ViewStep> of_base() const {
+    return steps_.size() > kManySteps ? by_place(base_) : steps_.in_order();
+  }
+  // From a tensor of the base's sizes. One for steps that count places lies in memory as the base does and
+  // holds all that the view shows: `can_be_of`.
+  std::vector<ViewStep> of(const Tensor& like_base) const;
+  bool can_be_of(const Tensor& like_base) const;
+  bool counts_places() const { return steps_.size() > kManySteps || steps_.count_places(); }
+  const ViewSteps& steps() const { return steps_; }
+  const Layout& base() const { return base_; }
+  const Layout& view() const { return view_; }
+
+ private:
+  // Programs seldom take more, and read the names of those they take.
+  static constexpr std::size_t kManySteps = 32;
+  std::vector<ViewStep> by_place(const Layout& from) const;
+  bool lies_as_base(const Tensor& x) const;
+
+  ViewSteps steps_;
+  Layout base_, view_;
+};
+
+// Takes a view of x by these steps, through `bind`.
+Tensor follow_steps(Tensor x, std::span<const ViewStep> steps);
 
 // Does the view lie where its base no longer does, since that was made a tensor of another storage (set_)?
 inline bool is_stale(const Tensor& x) {

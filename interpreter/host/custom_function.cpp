@@ -77,7 +77,8 @@ std::optional<std::size_t> position(Inputs tensors, const Tensor& x) {
 Tensor fresh(const Tensor& x) {
   const Wrapper* wrapper = levels::wrapper_of(x);
   if (wrapper == nullptr) return Tensor::alias(x, x.layout());
-  return levels::wrap(wrapper->level, wrapper->kind, fresh(wrapper->value), wrapper->tangent);
+  return levels::wrap(wrapper->level, wrapper->kind, fresh(wrapper->value), wrapper->tangent, false,
+                      wrapper->memory);
 }
 
 // The arguments of forward as it finds them: what it writes without a word could be followed by no

@@ -50,8 +50,11 @@ llvm::Value* BodyCalls::parameters(const Instruction& step) {
   std::vector<llvm::Constant*> fields;
   for (const double each : step.params.v)
     fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(each)));
+  for (const long long each : step.params.n)
+    fields.push_back(build_.getInt64(static_cast<std::uint64_t>(each)));
   fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(step.params.largest)));
   fields.push_back(build_.getInt32(static_cast<std::uint32_t>(step.params.bits)));
+  fields.push_back(build_.getInt32(step.params.integers));
   llvm::Constant* const value = llvm::ConstantStruct::getAnon(fields);
   auto* const global = new llvm::GlobalVariable(bodies_.module(), value->getType(), true,
                                                 llvm::GlobalValue::PrivateLinkage, value, "params");

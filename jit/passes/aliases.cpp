@@ -61,6 +61,7 @@ int Aliases::add_memory(ValueId value, int input, LayoutAt layout, bool is_place
   memories_.push_back({value, 0, 0, input, std::move(layout), is_placed, nullptr});
   Alias base;
   base.memory = static_cast<int>(memories_.size()) - 1;
+  base.layout = memories_.back().layout(hints_);
   aliases_.push_back(std::move(base));
   return static_cast<int>(aliases_.size()) - 1;
 }
@@ -74,25 +75,81 @@ std::vector<int> Aliases::add_views(const Node& view, int source, std::span<cons
     each.application = static_cast<int>(applications_.size());
     each.output = k;
     each.name = names[k];
+    each.depth = at(nearest(source)).depth + 1;
     made.aliases.push_back(static_cast<int>(aliases_.size()));
     aliases_.push_back(std::move(each));
   }
   applications_.push_back(std::move(made));
+  const std::vector<Layout> layouts = view.op->view(layout(source), evaluate(*view.op, view.attrs, hints_));
+  for (const int each : applications_.back().aliases) {
+    at(each).layout = layouts.at(at(each).output);
+    at(each).same = same_before(each);
+  }
   return applications_.back().aliases;
+}
+
+// Programs that turn a tensor round and back again and again make long paths, which every write goes all the
+// way. So the path of a view ends where one before it was the same; short ones are left as the program has
+// them. -1: it is no other's.
+int Aliases::same_before(int alias) const {
+  constexpr int kLong = 8, kLookedAt = 8;
+  if (at(alias).depth <= kLong) return -1;
+  int before = alias;
+  for (int i = 0; i < kLookedAt; ++i) {
+    if (at(before).application < 0 || !application(before).node.op->has(kShowsAll)) return -1;
+    before = nearest(application(before).source);
+    if (lies_always_as(alias, before)) return before;
+  }
+  return -1;
+}
+
+// Whatever the symbols are: sizes and strides that agree for three values of each are the same function of
+// them.
+bool Aliases::lies_always_as(int alias, int other) const {
+  if (at(alias).layout != at(other).layout) return false;
+  if (hints_.empty()) return true;
+  for (const std::int64_t step : {std::int64_t{101}, std::int64_t{10007}}) {
+    SymbolValues values = hints_;
+    std::int64_t more = step;
+    for (auto& [symbol, value] : values) value += more += step;
+    try {
+      const Layout base = memories_[static_cast<std::size_t>(at(alias).memory)].layout(values);
+      if (layout_over(alias, base, values) != layout_over(other, base, values)) return false;
+    } catch (const OpError&) {  // not all go together
+      return false;
+    }
+  }
+  return true;
 }
 
 int Aliases::source(int alias) const { return at(alias).application < 0 ? -1 : application(alias).source; }
 
-Layout Aliases::layout(int alias, const SymbolValues& symbols) const {
-  return layout_over(alias, memories_[static_cast<std::size_t>(at(alias).memory)].layout(symbols), symbols);
-}
+Layout Aliases::layout(int alias) const { return at(alias).layout; }
 
 // Of the alias when the base lies so.
 Layout Aliases::layout_over(int alias, const Layout& base, const SymbolValues& symbols) const {
   if (at(alias).application < 0) return base;
   const Application& from = application(alias);
   const Attrs attrs = evaluate(*from.node.op, from.node.attrs, symbols);
-  return layout_of_view(*from.node.op, layout_over(from.source, base, symbols), attrs, at(alias).output);
+  return layout_of_view(*from.node.op, layout_over(nearest(from.source), base, symbols), attrs,
+                        at(alias).output);
+}
+
+// Nodes that were appended do not change.
+Layout Aliases::layout_now(ValueId id) {
+  const auto index = static_cast<std::size_t>(id);
+  if (layouts_now_.size() <= index) layouts_now_.resize(out_.graph.values.size());
+  if (layouts_now_[index]) return *layouts_now_[index];
+  const std::span<const int> producers = producers_.of(out_.graph);
+  const int place = producers[index];
+  const Node* const node = place < 0 ? nullptr : &out_.graph.nodes[static_cast<std::size_t>(place)];
+  const bool is_step = node != nullptr && node->is_view() && !out_.graph.values[index].type.strides;
+  Layout found = is_step ? layout_of_view(*node->op, layout_now(node->operands[0].value),
+                                          evaluate(*node->op, node->attrs, hints_),
+                                          static_cast<std::size_t>(id - node->outputs[0]))
+                         : layout_of(out_.graph, producers, id, hints_);
+  layouts_now_[index] = found;
+  return found;
 }
 
 LayoutAt Aliases::layout_at(ValueId id) {
@@ -116,7 +173,7 @@ bool Aliases::is_argument(ValueId id) {
 // Does the view of `source` see there what it saw in the captured graph? A value need not lie as it did
 // there.
 bool Aliases::fits(const Application& from, ValueId source) {
-  const Layout now = layout_now(source), captured = layout(from.source, hints_);
+  const Layout now = layout_now(source), captured = layout(from.source);
   if (from.node.op->has(kCountsPlaces)) {
     return lies_as_captured(memory_of(from.source)) && same_places(now, captured);
   }
@@ -143,11 +200,11 @@ ValueId Aliases::read_view(int alias) {
   if (at(alias).application < 0) return memory_of(alias).value;
   if (at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
   const Application& from = application(alias);
-  if (from.node.op->has(kCountsPlaces)) check_places(alias, layout(alias, hints_));
-  ValueId source = read_view(from.source);
+  if (from.node.op->has(kCountsPlaces)) check_places(alias, layout(alias));
+  ValueId source = read_view(nearest(from.source));
   if (!fits(from, source)) {
     copy_base(memory_of(alias));
-    source = read_view(from.source);
+    source = read_view(nearest(from.source));
     if (!fits(from, source)) refuse(fmt::format("{} of a tensor in an unusual layout", from.node.op->name()));
   }
   Node node = from.node;
@@ -174,7 +231,7 @@ ValueId Aliases::read(int alias) {
 }
 
 bool Aliases::lies_alike(ValueId value, int alias) {
-  const Layout captured = layout(alias, hints_), now = layout_now(value);
+  const Layout captured = layout(alias), now = layout_now(value);
   return count_elements(now.sizes) == 0 || (now.sizes == captured.sizes && now.strides == captured.strides);
 }
 
@@ -216,7 +273,7 @@ void Aliases::write(int alias, ValueId elements, const Node& like) {
   if (is_scattered_at_once(alias)) {
     updated = scatter(alias, elements, like);
   } else {
-    for (int each = alias; at(each).application >= 0; each = application(each).source) {
+    for (int each = nearest(alias); at(each).application >= 0; each = nearest(application(each).source)) {
       updated = undo(each, updated, like);
     }
   }
@@ -229,7 +286,7 @@ void Aliases::write(int alias, ValueId elements, const Node& like) {
 }
 
 bool Aliases::is_made_by_places(int alias) const {
-  for (; at(alias).application >= 0; alias = application(alias).source) {
+  for (; at(alias).application >= 0; alias = nearest(application(alias).source)) {
     if (application(alias).node.op->has(kCountsPlaces)) return true;
   }
   return false;
@@ -239,10 +296,10 @@ bool Aliases::is_made_by_places(int alias) const {
 // defined, or made by counting places, which may reach out of what it is a view of?
 bool Aliases::is_scattered_at_once(int alias) const {
   if (hints_.empty() && is_made_by_places(alias)) return true;
-  for (; at(alias).application >= 0; alias = application(alias).source) {
-    const int from = application(alias).source;
+  for (; at(alias).application >= 0; alias = nearest(application(alias).source)) {
+    const int from = nearest(application(alias).source);
     const bool counts = application(alias).node.op->has(kCountsPlaces);
-    if (has_overlap(layout(from, hints_)) || (counts && at(from).application >= 0)) return true;
+    if (has_overlap(layout(from)) || (counts && at(from).application >= 0)) return true;
   }
   return false;
 }
@@ -288,14 +345,14 @@ Fragment Aliases::undo_steps(int alias, ValueId base, ValueId updated) {
 
 // What the alias is a view of, with `updated` in place of the alias.
 ValueId Aliases::undo(int alias, ValueId updated, const Node& like) {
-  ValueId base = read_view(application(alias).source);
+  ValueId base = read_view(nearest(application(alias).source));
   Fragment steps = undo_steps(alias, base, updated);
   if (counts_places(steps) &&
       (is_argument(base) || !same_places(layout_now(base), row_major(layout_now(base).sizes)))) {
     base = out_.apply(op("clone"), {Operand::of(base)}, {}, like)[0];
     steps = undo_steps(alias, base, updated);
   }
-  std::string name = at(application(alias).source).name;
+  std::string name = at(nearest(application(alias).source)).name;
   return inline_fragment(out_, steps, {Operand::of(base), Operand::of(updated)}, like, std::move(name))[0]
       .value;
 }

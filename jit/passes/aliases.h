@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ class Aliases {
   void write(int alias, ValueId elements, const Node& like);
 
   // In the captured graph.
-  Layout layout(int alias, const SymbolValues& symbols) const;
+  Layout layout(int alias) const;
   int memory(int alias) const { return at(alias).memory; }
   int input(int memory) const { return memories_[static_cast<std::size_t>(memory)].input; }
   bool is_written(int memory) const { return memories_[static_cast<std::size_t>(memory)].version > 0; }
@@ -64,6 +65,9 @@ class Aliases {
     int application = -1;  // -1: the base itself
     std::size_t output = 0;
     std::string name;
+    int depth = 0;  // views from the base to it
+    int same = -1;  // an alias nearer to the base that shows the same elements in the same places
+    Layout layout;  // in the captured graph
     // The value as a view of the base's value, and as whatever holds these elements, with the state of the
     // memory that they are of.
     ValueId viewed = Operand::kAbsent, known = Operand::kAbsent;
@@ -85,8 +89,11 @@ class Aliases {
   const Application& application(int alias) const {
     return applications_[static_cast<std::size_t>(at(alias).application)];
   }
+  int nearest(int alias) const { return at(alias).same < 0 ? alias : at(alias).same; }
+  int same_before(int alias) const;
+  bool lies_always_as(int alias, int other) const;
   Layout layout_over(int alias, const Layout& base, const SymbolValues& symbols) const;
-  Layout layout_now(ValueId id) { return layout_of(out_.graph, producers_.of(out_.graph), id, hints_); }
+  Layout layout_now(ValueId id);
   LayoutAt layout_at(ValueId id);
   bool is_argument(ValueId id);
 
@@ -107,6 +114,7 @@ class Aliases {
   std::vector<Memory> memories_;
   std::vector<Alias> aliases_;
   std::vector<Application> applications_;
+  std::vector<std::optional<Layout>> layouts_now_;  // of values of the new graph, once they were asked for
 };
 
 }  // namespace kiln::jit

@@ -176,7 +176,7 @@ class Functionalizer {
     }
     if (node.counts_places()) {
       const int source = alias_of(node.operands[0].value);
-      aliases_.check_places(source, places_of(node, aliases_.layout(source, source_.hints), source_.hints));
+      aliases_.check_places(source, places_of(node, aliases_.layout(source), source_.hints));
       aliases_.lay_out(source);
       made.operands[0] = Operand::of(aliases_.read_view(source));
     }
@@ -199,7 +199,7 @@ class Functionalizer {
     const ValueId target = node.operands[0].value;
     const int alias = alias_of(target);
     const TensorType type = evaluate(value(target).type, source_.hints);
-    check_writable(*node.op, type, aliases_.layout(alias, source_.hints));
+    check_writable(*node.op, type, aliases_.layout(alias));
     ValueId elements = out_.append(with_operands(node), std::span(&value(target).name, 1))[0];
     nodes_.back().results = {elements};
     if (out_.type(elements).dtype != type.dtype) {

@@ -2,19 +2,32 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "tensor/tensor.h"
 
 namespace kiln::cpu {
 
 // The windows along one dimension: those of its places begin, begin + step, … below end, at least
-// one.
+// one. There may be as many as an argument says, so they lie in counted memory.
 struct Windows {
-  std::int64_t step = 1;
-  std::vector<std::int64_t> begin, end;
-  std::vector<std::int64_t> weight;  // what an average counts as the places of the window
+  Windows() = default;
+  explicit Windows(std::int64_t count)
+      : memory(Tensor::empty(Dims{3, count}, DType::I64)),
+        begin(row(0, count)),
+        end(row(1, count)),
+        weight(row(2, count)) {}
   std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
+
+  std::int64_t step = 1;
+  Tensor memory;
+  std::span<std::int64_t> begin, end;
+  std::span<std::int64_t> weight;  // what an average counts as the places of the window
+
+ private:
+  std::span<std::int64_t> row(std::int64_t i, std::int64_t count) const {
+    return {memory.writable<std::int64_t>() + i * count, static_cast<std::size_t>(count)};
+  }
 };
 
 // Planes are the last two dimensions; x and results are contiguous. `values` gets the largest element of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/functions.h"
+#include "tensor/levels/example_memory.h"
 #include "tensor/ops/rules.h"
 #include "tensor/random.h"
 #include "tensor/view.h"
@@ -48,9 +49,11 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
   for (const Tensor& input : inputs) types.push_back(type_of(input));
   if (!op.has(kRandom)) op.infer(types, attrs);
   if (!op.batch) {
-    warn_once("vmap " + std::string(op.name()), "vmap has no batching rule for " + std::string(op.name()) +
-                                                    " (" + std::string(op.batch.missing) +
-                                                    "): it runs example by example");
+    if (size_ > 0) {
+      warn_once("vmap " + std::string(op.name()), "vmap has no batching rule for " + std::string(op.name()) +
+                                                      " (" + std::string(op.batch.missing) +
+                                                      "): it runs example by example");
+    }
     return loop(op, inputs, attrs, false);
   }
   SmallVector<Tensor, 4> values;
@@ -60,7 +63,13 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
     batched.push_back(owns(input));
   }
   Tensors outputs;
-  {
+  if (op.has(kCountsPlaces) && owns(inputs[0])) {
+    check_own_places(op, inputs[0], attrs, whole_);
+    const std::shared_ptr<const Layout> memory = memory_of(inputs[0]);
+    const Attrs places = places_below(attrs, *memory);
+    const Below below(*this);
+    outputs = op.batch.fn({op, places, values, batched, size_, memory.get()});
+  } else {
     const Below below(*this);
     outputs = op.batch.fn({op, attrs, values, batched, size_});
   }
@@ -69,10 +78,22 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
       throw InternalError("the batching rule of " + std::string(op.name()) + " gave a " +
                           to_string(outputs[k].type()) + " for a batch of " + std::to_string(size_));
     }
-    outputs[k] = wrap(std::move(outputs[k]));
+    std::shared_ptr<const Layout> memory = memory_of_result(op, inputs, outputs[k]);
+    outputs[k] = levels::wrap(id(), kind(), std::move(outputs[k]), {}, false, std::move(memory));
     if (op.view != nullptr) link_view(op, inputs[0], attrs, static_cast<int>(k), outputs[k]);
   }
   return outputs;
+}
+
+// Null where the result has memory of its own.
+std::shared_ptr<const Layout> BatchLevel::memory_of_result(const Op& op, Inputs inputs,
+                                                           const Tensor& value) const {
+  if (op.has(kCountsPlaces) && op.view == nullptr && owns(inputs[0]))
+    return memory_like(*memory_of(inputs[0]), inputs[0], value);
+  for (const Tensor& input : inputs) {
+    if (owns(input) && input.storage() == value.storage()) return memory_of(input);
+  }
+  return nullptr;
 }
 
 Tensors BatchLevel::draw(const Op& op, Inputs inputs, const Attrs& attrs) {
@@ -122,7 +143,27 @@ Tensors BatchLevel::draw_part(const Op& op, Inputs inputs, const Attrs& attrs) {
   return outputs;
 }
 
+// What the op gives of no examples: tensors of the types that it has of one, as far as these are known.
+Tensors BatchLevel::of_none(const Op& op, Inputs inputs, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(type_of(input));
+  Tensors outputs;
+  for (const TensorType& each : op.infer(types, attrs)) {
+    if (std::find(each.sizes.begin(), each.sizes.end(), -1) != each.sizes.end()) {
+      throw OpError(ErrorKind::Value,
+                    "vmap: the shape of what " + std::string(op.name()) +
+                        " gives depends on data, and there are no examples",
+                    {0}, "use an op whose shape does not depend on data, such as where(…)");
+    }
+    const Below below(*this);
+    outputs.push_back(ops::zeros(rules::prepend(0, each.sizes), each.dtype, each.device));
+  }
+  for (Tensor& each : outputs) each = wrap(std::move(each));
+  return outputs;
+}
+
 Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool alike) {
+  if (size_ == 0) return of_none(op, inputs, attrs);
   const Generator before = generator();
   std::vector<std::vector<Tensor>> columns;  // by output
   {

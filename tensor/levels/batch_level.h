@@ -36,8 +36,10 @@ class BatchLevel final : public Level {
 
  private:
   Tensors run_rule(const Op& op, Inputs inputs, const Attrs& attrs);
+  std::shared_ptr<const Layout> memory_of_result(const Op& op, Inputs inputs, const Tensor& value) const;
   Tensors draw(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensors draw_part(const Op& op, Inputs inputs, const Attrs& attrs);
+  Tensors of_none(const Op& op, Inputs inputs, const Attrs& attrs);
   // Example by example, then stacked. `alike`: each starts with the generator as it is now.
   Tensors loop(const Op& op, Inputs inputs, const Attrs& attrs, bool alike);
 

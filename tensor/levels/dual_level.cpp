@@ -5,6 +5,7 @@
 
 #include "tensor/functions.h"
 #include "tensor/levels/grad_level.h"
+#include "tensor/ops/rules.h"
 #include "tensor/view.h"
 
 namespace kiln::levels {
@@ -12,21 +13,25 @@ namespace {
 
 bool is_composite(const Op& op) { return op.jvp.missing == kComposite; }
 
-// Zeros laid out as x is where it has no gaps and no overlap: what views x can then views them.
-Tensor zeros_in_layout_of(const Tensor& x) {
+bool same_strides(const Tensor& a, const Tensor& b) {
+  for (std::size_t d = 0; d < a.sizes().size(); ++d) {
+    if (a.sizes()[d] > 1 && a.strides()[d] != b.strides()[d]) return false;
+  }
+  return true;
+}
+
+// The tangent laid out as x is where that has no gaps and no overlap: what views x can then views it.
+Tensor in_layout_of(const Tensor& x, const Tensor& tangent) {
+  if (same_strides(x, tangent)) return tangent;
   Dims order(static_cast<std::size_t>(x.rank()));
   std::iota(order.begin(), order.end(), Dim{0});
   std::stable_sort(order.begin(), order.end(), [&](Dim a, Dim b) {
     return x.strides()[static_cast<std::size_t>(a)] > x.strides()[static_cast<std::size_t>(b)];
   });
-  Dims sizes, back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    sizes.push_back(x.sizes()[static_cast<std::size_t>(order[i])]);
+  Dims back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<Dim>(i);
-  }
-  // Made of x, so that under vmap every example has its own.
-  const Tensor zeros = ops::zeros_like(ops::permute(ops::detach(x), order));
-  return ops::permute(ops::contiguous(zeros), back);
+  return ops::permute(ops::contiguous(ops::permute(tangent, order)), back);
 }
 
 // The levels that a tensor belongs to, by its value or by a tangent of it.
@@ -46,30 +51,28 @@ bool is_expanded(const Tensor& x) {
   return false;
 }
 
-// The tangent of `value` as what may be written to wherever `value` may: of all its levels. A constant one is
-// of none, and examples of a vmap would share its memory.
-Tensor writable_beside(const Tensor& value, const Tensor& tangent) {
+bool has_levels_of(const Tensor& x, const Tensor& tangent) {
   Levels wanted, found;
-  collect_levels(value, wanted);
+  collect_levels(x, wanted);
   collect_levels(tangent, found);
-  const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](LevelId level) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](LevelId level) {
     return std::find(found.begin(), found.end(), level) != found.end();
   });
-  if (has_all) return is_expanded(innermost(tangent)) ? ops::clone(tangent) : tangent;
-  return ops::masked_fill(value, Tensor::number(true), Tensor::number(0.0)) + tangent;
 }
 
-bool same_strides(const Tensor& a, const Tensor& b) {
-  for (std::size_t d = 0; d < a.sizes().size(); ++d) {
-    if (a.sizes()[d] > 1 && a.strides()[d] != b.strides()[d]) return false;
+// The tangent of `value` as what may be written to wherever `value` may: of all its levels, and of those of
+// what is written. A constant one is of none, and examples of a vmap would share its memory.
+Tensor writable_beside(const Tensor& value, const Tensor& tangent, const Tensor& written = {}) {
+  static const Op& new_zeros = OpTable::get().at("new_zeros");
+  Tensor result = tangent;
+  for (const Tensor* each : {&value, &written}) {
+    if (*each && !has_levels_of(*each, result))
+      result = rules::apply_one(new_zeros, {ops::detach(*each)},
+                                {value.sizes(), std::monostate{}, std::monostate{}}) +
+               result;
   }
-  return true;
-}
-
-Tensor in_layout_of(const Tensor& x, const Tensor& tangent) {
-  if (same_strides(x, tangent)) return tangent;
-  const Tensor zeros = zeros_in_layout_of(x);
-  return same_strides(x, zeros) ? zeros + tangent : tangent;
+  if (is_expanded(innermost(result))) result = ops::clone(result);
+  return in_layout_of(value, result);
 }
 
 // For rows that have a vjp rule and no jvp rule.
@@ -87,42 +90,67 @@ Tensors jvp_by_transposition(const JvpArgs& args) {
   return transpose(pullback, args.outputs, args.tangents);
 }
 
+Tensors push_forward(const JvpArgs& args) {
+  if (args.op.jvp) return args.op.jvp.fn(args);
+  if (args.op.vjp) return jvp_by_transposition(args);
+  throw OpError(
+      ErrorKind::Autograd,
+      std::string(args.op.name()) + " has no forward derivative: " + std::string(args.op.jvp.missing), {},
+      "detach its input, or give the derivative with an `autograd` function");
+}
+
+// The tangent of a view that cannot view that of its base, which does not lie in memory as the base does.
+Tensor push_along(const ViewPath& path, Tensor value, Tensor tangent) {
+  for (const ViewStep& step : path.of_base()) {
+    const Tensors views = kiln::bind(*step.op, {&value, 1}, step.attrs);
+    const Tensors found = push_forward({*step.op, step.attrs, {&value, 1}, views, {&tangent, 1}});
+    value = views[static_cast<std::size_t>(step.output)];
+    tangent = found[static_cast<std::size_t>(step.output)];
+  }
+  return tangent;
+}
+
+[[noreturn]] void refuse_apart(const Tensor& x) {
+  throw OpError(
+      ErrorKind::Autograd,
+      "jvp: this " + to_string(x.type()) +
+          " is a view that counts places of the storage, in which its tangent has no part, so a write to "
+          "it cannot be differentiated",
+      {0}, "write to a view by slices, or to a copy: x.clone()");
+}
+
 }  // namespace
 
 Tensor DualLevel::dual(const Tensor& primal, const Tensor& tangent) const { return wrap(primal, tangent); }
 
+// A view shares the tangent of its base: the one that this has got, or got anew, since the view was made.
 Tensor DualLevel::tangent_of(const Tensor& x) const {
   if (!owns(x)) return {};
   Tensor& tangent = wrapper_of(x)->tangent;
   const ViewOrigin* origin = x.impl()->origin.get();
-  if (tangent || origin == nullptr) return tangent;
-  // A view made before its base had a tangent shares the one that the base has got since.
-  Tensor view = tangent_of(base_of(*origin));
-  if (!view) return {};
+  if (origin == nullptr) return tangent;
+  const Tensor& base = base_of(*origin);
+  const Tensor whole = tangent_of(base);
+  const bool is_shared = tangent && whole && shares_storage(tangent, whole);
+  if (!whole || (is_shared && !origin->steps.count_places())) return tangent;
   const Below below(*this);
-  for (const ViewStep& step : origin->steps) {
-    view = kiln::bind(*step.op, {&view, 1}, step.attrs)[static_cast<std::size_t>(step.output)];
-  }
-  return tangent = view;
+  const ViewPath path(x);
+  if (!path.can_be_of(whole)) return push_along(path, wrapper_of(base)->value, whole);
+  return tangent = is_shared ? tangent : follow_steps(whole, path.of(whole));
 }
 
 void DualLevel::set_tangent(const Tensor& x, const Tensor& tangent) const {
-  Tensor target = tangent_of(x);
-  if (!target && !tangent) return;
-  if (!target) {
-    const ViewOrigin* origin = x.impl()->origin.get();
-    const Tensor root = origin != nullptr ? base_of(*origin) : x;
-    {
-      const Below below(*this);
-      wrapper_of(root)->tangent = zeros_in_layout_of(wrapper_of(root)->value);
-    }
-    target = tangent_of(x);
+  if (!tangent && !tangent_of(x)) return;
+  const ViewOrigin* origin = x.impl()->origin.get();
+  Wrapper& root = *wrapper_of(origin != nullptr ? base_of(*origin) : x);
+  {
+    const Below below(*this);
+    if (!root.tangent) root.tangent = ops::zeros_like(ops::detach(root.value));
+    root.tangent = writable_beside(root.value, root.tangent, tangent);
+    if (origin != nullptr && !ViewPath(x).can_be_of(root.tangent)) refuse_apart(x);
   }
+  const Tensor target = tangent_of(x);
   const Below below(*this);
-  if (x.impl()->origin == nullptr) {
-    Wrapper& root = *wrapper_of(x);
-    target = root.tangent = writable_beside(root.value, root.tangent);
-  }
   if (tangent) {
     ops::copy_(target, tangent);
   } else {
@@ -139,7 +167,7 @@ Tensors DualLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr && !inputs[0].impl()->origin) {
     const Below below(*this);
     Wrapper& root = *wrapper_of(inputs[0]);
-    root.tangent = in_layout_of(root.value, writable_beside(root.value, root.tangent));
+    root.tangent = writable_beside(root.value, root.tangent);
   }
   return differentiate(op, inputs, attrs);
 }
@@ -159,15 +187,7 @@ Tensors DualLevel::differentiate(const Op& op, Inputs inputs, const Attrs& attrs
   {
     const Below below(*this);
     const JvpArgs args{op, attrs, primals, values, tangents};
-    if (op.jvp) {
-      found = op.jvp.fn(args);
-    } else if (op.vjp) {
-      found = jvp_by_transposition(args);
-    } else {
-      throw OpError(ErrorKind::Autograd,
-                    std::string(op.name()) + " has no forward derivative: " + std::string(op.jvp.missing), {},
-                    "detach its input, or give the derivative with an `autograd` function");
-    }
+    found = push_forward(args);
   }
   for (std::size_t k = 0; k < found.size(); ++k) {
     if (found[k] && is_real(outputs[k])) wrapper_of(outputs[k])->tangent = std::move(found[k]);

@@ -36,9 +36,9 @@ std::string_view name(LevelKind kind) {
   }
 }
 
-Layout example_layout(const Layout& batch) {
+Layout example_layout(const Layout& batch, const Layout& memory) {
   return {Dims(batch.sizes.begin() + 1, batch.sizes.end()),
-          Dims(batch.strides.begin() + 1, batch.strides.end()), batch.offset};
+          Dims(batch.strides.begin() + 1, batch.strides.end()), batch.offset - memory.offset};
 }
 
 }  // namespace
@@ -62,18 +62,24 @@ void check_writable_memory(const TensorImpl&) {
 
 namespace levels {
 
-Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent, bool captured) {
-  Layout layout = kind == LevelKind::Batch ? example_layout(value.layout()) : value.layout();
+Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent, bool captured,
+            std::shared_ptr<const Layout> memory) {
+  Layout layout = kind == LevelKind::Batch ? example_layout(value.layout(), memory ? *memory : value.layout())
+                                           : value.layout();
   Tensor result = Tensor::from_storage(value.storage(), std::move(layout), value.dtype());
   result.impl()->is_number = value.is_number();
-  result.impl()->wrapper.reset(new Wrapper{level, kind, captured, std::move(value), std::move(tangent)});
+  result.impl()->wrapper.reset(
+      new Wrapper{level, kind, captured, std::move(value), std::move(tangent), std::move(memory)});
   return result;
 }
 
-Tensor wrap_again(const Tensor& x) {
+Tensor wrap_like(const Tensor& x, Tensor value, Tensor tangent) {
   const Wrapper& wrapper = *wrapper_of(x);
-  return wrap(wrapper.level, wrapper.kind, wrapper.value, wrapper.tangent, wrapper.captured);
+  return wrap(wrapper.level, wrapper.kind, std::move(value), std::move(tangent), wrapper.captured,
+              wrapper.memory);
 }
+
+Tensor wrap_again(const Tensor& x) { return wrap_like(x, wrapper_of(x)->value, wrapper_of(x)->tangent); }
 
 void become(const Tensor& x, const Tensor& y) {
   TensorImpl& impl = *x.impl();
@@ -84,6 +90,7 @@ void become(const Tensor& x, const Tensor& y) {
   if (!impl.wrapper) return;
   impl.wrapper->value = wrapper_of(y)->value;
   impl.wrapper->tangent = wrapper_of(y)->tangent;
+  impl.wrapper->memory = wrapper_of(y)->memory;
 }
 
 bool is_batched(const Tensor& x) { return first_batched(*x.impl()) != nullptr; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "tensor/tensor.h"
 
@@ -19,13 +20,18 @@ enum class LevelKind : std::uint8_t {
 };
 
 // Storage, layout and dtype of a wrapped tensor are those of `value`, for Batch those of one example: shape,
-// strides and aliasing are asked as of any other. History and origin are the level's own.
+// strides and aliasing are asked as of any other. Places in the storage are counted from where the example's
+// own memory begins, so that they are the same whichever example it is. History and origin are the level's
+// own.
 struct Wrapper {
   LevelId level;
   LevelKind kind;
   bool captured;   // a view of a tensor from outside of the level: not to be written
   Tensor value;    // Batch: the batch is dimension 0
   Tensor tangent;  // Dual: of the type of `value`; absent: zero
+  // Batch, of views made within the level: the layout of the value that the first of them was taken of, whose
+  // elements are the examples' own memory. Null: that of `value`.
+  std::shared_ptr<const Layout> memory;
 };
 
 namespace levels {
@@ -37,7 +43,10 @@ inline bool belongs_to(const Tensor& x, LevelId level) {
 }
 
 // A tensor of the level over `value`.
-Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent = {}, bool captured = false);
+Tensor wrap(LevelId level, LevelKind kind, Tensor value, Tensor tangent = {}, bool captured = false,
+            std::shared_ptr<const Layout> memory = nullptr);
+// Another tensor of the same level over `value`, which shows what the value of x does.
+Tensor wrap_like(const Tensor& x, Tensor value, Tensor tangent);
 // Another tensor over the same value, without history and origin.
 Tensor wrap_again(const Tensor& x);
 // x stands for what `y`, a tensor of the same level, stands for: value and layout.

@@ -83,10 +83,11 @@ KILN_MATH_SLOW double digamma_any(double x) {
   return result + ((log(x) - 0.5 / x) - tail);
 }
 // sum over k >= 0 of (q+k)^-s by Euler and Maclaurin's formula, s > 1.
-KILN_MATH_SLOW double zeta(double s, double q) {
-  if (q <= 0.0 && rint(q) == q) return Format<double>::kInf;
+KILN_MATH_SLOW double zeta_from(double s, double q) {
+  // From s on the terms of the formula fall by 40 each; beyond 171 all that is asked for is 0 or infinity.
+  const double enough = s > 12.0 ? (s < 171.0 ? s : 171.0) : 12.0;
   double sum = 0.0;
-  for (; q < 12.0; q += 1.0) sum += pow(q, -s);
+  for (; q < enough; q += 1.0) sum += pow(q, -s);
   const double power = pow(q, -s);
   sum += power * q / (s - 1.0) + 0.5 * power;
   // B_2k / (2k)!
@@ -108,14 +109,25 @@ KILN_MATH_SLOW double zeta(double s, double q) {
   }
   return sum;
 }
+// For integers s. The terms below zero of a q far down are those of two sums above it.
+KILN_MATH double zeta(double s, double q) {
+  if (q <= 0.0 && rint(q) == q) return Format<double>::kInf;
+  constexpr double kFar = -1024.0;
+  if (!(q < kFar)) return zeta_from(s, q);
+  const double above = q - floor(q);
+  const double below = zeta_from(s, 1.0 - above) - zeta_from(s, 1.0 - q);
+  return zeta_from(s, above) + (rint(s * 0.5) == s * 0.5 ? below : -below);
+}
 // The n-th derivative of digamma.
-KILN_MATH double polygamma_any(double n, double x) {
-  if (n == 0.0) return digamma_any(x);
+KILN_MATH double polygamma_any(long long n, double x) {
+  if (n < 0) return Format<double>::kNan;  // there is none
+  if (n == 0) return digamma_any(x);
   if (abs(x) == Format<double>::kInf) return x > 0.0 ? 0.0 : Format<double>::kNan;
   double factorial = 1.0;
-  for (double i = 2.0; i <= n; i += 1.0) factorial *= i;
-  const double value = factorial * zeta(n + 1.0, x);
-  return rint(n * 0.5) == n * 0.5 ? -value : value;
+  for (double i = 2.0; i <= static_cast<double>(n) && factorial < Format<double>::kInf; i += 1.0)
+    factorial *= i;
+  const double value = factorial * zeta(static_cast<double>(n) + 1.0, x);
+  return n % 2 == 0 ? -value : value;
 }
 
 // ---- In range: positive, neither tiny nor huge; below kShift moved up by it, then by asymptotic series ----
@@ -175,9 +187,9 @@ KILN_MATH double trigamma_in_range(double x) {
 KILN_MATH bool gamma_in_range(float x) { return log_in_range(x); }
 KILN_MATH bool gamma_in_range(double) { return false; }  // its bounds need the branches
 template <class T>
-KILN_MATH bool polygamma_in_range(double n, T x) {
+KILN_MATH bool polygamma_in_range(long long n, T x) {
   constexpr T kBound = sizeof(T) == 8 ? T(1e14) : Format<T>::kMax;
-  return (n == 1.0) & (x >= T(1) / kBound) & (x <= kBound);
+  return (n == 1) & (x >= T(1) / kBound) & (x <= kBound);
 }
 template <bool kInRange = false, class T>
 KILN_MATH T lgamma(T x) {
@@ -191,7 +203,7 @@ KILN_MATH T digamma(T x) {
 }
 // `kInRange` promises n = 1.
 template <bool kInRange = false, class T>
-KILN_MATH T polygamma(double n, T x) {
+KILN_MATH T polygamma(long long n, T x) {
   const auto wide = static_cast<double>(x);
   return static_cast<T>(kInRange || polygamma_in_range(n, x) ? trigamma_in_range(wide)
                                                              : polygamma_any(n, wide));

@@ -31,16 +31,15 @@ std::vector<TensorType> infer_average(std::span<const TensorType> in, const Attr
   if (adaptive || in[0].dtype != DType::I64) ops::need_float(in[0], attrs);
   divisor_of(attrs);
   const Dims planes = ops::plane_sizes(in[0], attrs);
-  return {
-      ops::with_planes(in[0], Dims{kWindows(planes, 0, attrs).count(), kWindows(planes, 1, attrs).count()})};
+  return {ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs))};
 }
 
 template <WindowsFn kWindows>
 Tensors average(const Op&, Inputs in, const Attrs& attrs) {
   const TensorType type = in[0].type();
   const Dims planes = ops::plane_sizes(type, attrs);
+  const Tensor y = computed(ops::with_planes(type, ops::count_windows(kWindows, planes, attrs)));
   const cpu::Windows rows = kWindows(planes, 0, attrs), columns = kWindows(planes, 1, attrs);
-  const Tensor y = computed(ops::with_planes(type, Dims{rows.count(), columns.count()}));
   cpu::average_windows(ops::dense(in[0], y.dtype()), rows, columns, divisor_of(attrs), y);
   return {ops::cast(y, type.dtype)};
 }
@@ -53,8 +52,7 @@ std::vector<TensorType> infer_spread(std::span<const TensorType> in, const Attrs
   divisor_of(attrs);
   const Dims& planes = attrs.get<Dims>("sizes");
   const bool ranked = in[0].sizes.size() >= 3 && planes.size() == 2;
-  if (!ranked || ops::with_planes(in[0], Dims{kWindows(planes, 0, attrs).count(),
-                                              kWindows(planes, 1, attrs).count()}) != in[0]) {
+  if (!ranked || ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs)) != in[0]) {
     throw OpError(ErrorKind::Shape,
                   std::string(attrs.op()->name()) + ": pooling planes of " + to_string(planes) +
                       " does not give " + to_string(in[0]),

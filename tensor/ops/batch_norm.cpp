@@ -280,6 +280,8 @@ std::int64_t count_per_channel(const Tensor& x) {
 
 std::vector<TensorType> infer_sample_variance(std::span<const TensorType> in, const Attrs& attrs) {
   need_channels(in[1], attrs, 1);
+  if (in[0].is_number)
+    throw OpError(ErrorKind::Type, "sample_variance: the variance must be a tensor, it is a number", {0});
   ops::check_per_channel(in[0], in[1], attrs, 0, "variance");
   return {{in[0].dtype, in[0].device, in[0].sizes, false}};
 }

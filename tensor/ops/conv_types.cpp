@@ -69,7 +69,14 @@ Dims spatial_list(const Attrs& attrs, std::string_view name, std::size_t count, 
                std::to_string(count) + " spatial dimensions",
            {}, "give an int, or one for each dimension", ErrorKind::Value);
   }
+  constexpr Dim kMost = Dim{1} << 31;  // with which sizes can be computed
   for (const Dim each : list) {
+    if (each > kMost) {
+      refuse(
+          attrs,
+          std::string(name) + " must be at most " + std::to_string(kMost) + ", it is " + std::to_string(each),
+          {}, {}, ErrorKind::Value);
+    }
     if (each >= least) continue;
     refuse(
         attrs,

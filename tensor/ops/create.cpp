@@ -241,8 +241,15 @@ Tensors linspace_eager(const Op&, Inputs, const Attrs& attrs) {
   const std::int64_t last = type.sizes[0] - 1;
   const double step = last > 0 ? (end - start) / static_cast<double>(last) : 0;
   // From both ends, so that both are exact.
-  return {line<double>(type, [=](std::int64_t i) {
+  const auto value = [=](std::int64_t i) {
     return i <= last / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(last - i);
+  };
+  const auto* first = std::get_if<std::int64_t>(&attrs.at("start"));
+  const auto* final = std::get_if<std::int64_t>(&attrs.at("end"));
+  if (type.dtype != DType::I64 || first == nullptr || final == nullptr) return {line<double>(type, value)};
+  // A double need not hold integers that are ends.
+  return {line<std::int64_t>(type, [=, first = *first, final = *final](std::int64_t i) {
+    return i == 0 ? first : i == last ? final : static_cast<std::int64_t>(value(i));
   })};
 }
 

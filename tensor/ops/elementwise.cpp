@@ -1,4 +1,5 @@
 // The rows of ops/elementwise.def as ops, and their names as C++ functions.
+#include <limits>
 #include <numbers>
 
 #include "tensor/functions.h"
@@ -31,9 +32,11 @@ Tensor share(const Tensor& g, const Tensor& won, const Tensor& tied) {
   return ops::where(tied, g * 0.5, keep(won, g));
 }
 
-Tensor polygamma_of(const Tensor& x, double n) {
+// The derivative of the n-th. The last one that has a number stands for those after it: of both 0 or
+// infinity.
+Tensor polygamma_after(const Tensor& x, std::int64_t n) {
   static const Op& op = OpTable::get().at("polygamma");
-  return rules::apply_one(op, {x}, {static_cast<std::int64_t>(n)});
+  return rules::apply_one(op, {x}, {n < std::numeric_limits<std::int64_t>::max() ? n + 1 : n});
 }
 
 Tensor gelu_derivative(const Tensor& g, const Tensor& x, const Params& p) {

@@ -78,9 +78,14 @@ void check_index_shape(const TensorType& other, const TensorType& index, int dim
                               along_dim_too ? "" : fmt::format(", apart from dimension {}", dim)),
                   {operand, index_operand});
   };
-  if (std::max(rank_of(other), 1) != std::max(rank_of(index), 1)) fail();
-  for (std::size_t d = 0; d < std::min(other.sizes.size(), index.sizes.size()); ++d) {
-    if ((along_dim_too || d != at(dim)) && index.sizes[d] > other.sizes[d]) fail();
+  // What is 0-d counts as one dimension of one element.
+  const int rank = std::max(rank_of(index), 1);
+  if (std::max(rank_of(other), 1) != rank) fail();
+  const auto size_of = [](const TensorType& type, int d) {
+    return type.sizes.empty() ? 1 : type.sizes[at(d)];
+  };
+  for (int d = 0; d < rank; ++d) {
+    if ((along_dim_too || d != dim) && size_of(index, d) > size_of(other, d)) fail();
   }
 }
 
@@ -127,6 +132,15 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
   return rules::infer_same(inputs, attrs);
 }
 
+Tensor scatter_source(const Op& row, Inputs inputs) {
+  const Tensor& source = inputs[2];
+  if (!source.is_number()) return source;
+  const DType dtype = inputs[0].dtype();
+  rules::check_fits(source, dtype, row.name(), 2);
+  const Tensor element = source.dtype() == dtype ? source : cpu::contiguous_copy(source, dtype);
+  return Tensor::alias(element, broadcast_layout(element.layout(), inputs[1].sizes()));
+}
+
 namespace {
 
 // What is read while `output` is written must not lie there too.
@@ -135,12 +149,9 @@ Tensor away_from(const Tensor& source, const Tensor& output) {
 }
 void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output, cpu::Put put) {
   const Tensor& x = inputs[0];
-  rules::check_fits(inputs[2], x.dtype(), row.name(), 2);
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  Tensor source = inputs[2].dtype() == x.dtype() ? away_from(inputs[2], output)
-                                                 : cpu::contiguous_copy(inputs[2], x.dtype());
-  if (inputs[2].is_number()) source = Tensor::alias(source, broadcast_layout(source.layout(), index.sizes()));
+  const Tensor source = away_from(scatter_source(row, inputs), output);
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
   cpu::scatter(output, dim, away_from(index, output), source, put);
 }
@@ -169,13 +180,13 @@ Tensor padded_to(const Tensor& gradient, const TensorType& source) {
                       source.sizes);
 }
 
-namespace {
-
-// The gradient of the source, which may be larger than the index, from that of each place of the index.
 Tensor source_gradient(const Tensor& picked, const TensorType& source) {
   if (source.is_number) return ops::to(ops::reshape(ops::sum(picked), source.sizes), source.dtype);
   return padded_to(picked, source);
 }
+
+namespace {
+
 Tensors scatter_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   const Tensor& index = args.inputs[1];
@@ -208,6 +219,8 @@ Tensors scatter_jvp(const JvpArgs& args) {
   const Tensor inputs[] = {tangent(0), args.inputs[1], tangent(2)};
   return kiln::bind(args.op, inputs, args.attrs);
 }
+}  // namespace
+
 Tensors scatter_batch(const BatchArgs& args) {
   if (!args.inputs[2].is_number()) return scatter_same_rank_batch(args);
   Tensors inputs(args.inputs.begin(), args.inputs.end());
@@ -217,6 +230,8 @@ Tensors scatter_batch(const BatchArgs& args) {
   const bool flags[] = {args.batched[0], args.batched[1], false};
   return scatter_same_rank_batch({args.op, args.attrs, inputs, flags, args.batch_size});
 }
+
+namespace {
 
 std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   rules::check_index_dtype(inputs[1], "take_along_dim", 1);

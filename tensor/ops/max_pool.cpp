@@ -17,8 +17,7 @@ template <WindowsFn kWindows>
 std::vector<TensorType> infer_max(std::span<const TensorType> in, const Attrs& attrs) {
   ops::need_order(in[0], attrs);
   const Dims planes = ops::plane_sizes(in[0], attrs);
-  const TensorType values =
-      ops::with_planes(in[0], Dims{kWindows(planes, 0, attrs).count(), kWindows(planes, 1, attrs).count()});
+  const TensorType values = ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs));
   return {values, rules::with_dtype(values, DType::I64)};
 }
 
@@ -26,10 +25,10 @@ template <WindowsFn kWindows>
 Tensors max_pool(const Op&, Inputs in, const Attrs& attrs) {
   const TensorType type = in[0].type();
   const Dims planes = ops::plane_sizes(type, attrs);
-  const cpu::Windows rows = kWindows(planes, 0, attrs), columns = kWindows(planes, 1, attrs);
-  const Dims sizes = ops::with_planes(type, Dims{rows.count(), columns.count()}).sizes;
+  const Dims sizes = ops::with_planes(type, ops::count_windows(kWindows, planes, attrs)).sizes;
   const Tensor values = Tensor::empty(sizes, type.dtype, type.device);
   const Tensor indices = Tensor::empty(sizes, DType::I64, type.device);
+  const cpu::Windows rows = kWindows(planes, 0, attrs), columns = kWindows(planes, 1, attrs);
   cpu::max_windows(ops::dense(in[0], type.dtype), rows, columns, values, indices);
   return {values, indices};
 }

@@ -131,7 +131,7 @@ Tensor norm_body(const Tensor& x, double p, const Dims& dims, bool keepdim) {
 
 Tensors decompose_norm(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype());
-  const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
+  const Tensor x = ops::to(ops::to(in[0], dtype), ops::compute_dtype(dtype));
   const Dims dims = reduced_dims(attrs, x.rank());
   return {ops::to(norm_body(x, ops::number_attr(attrs, "p"), dims, keeps_dims(attrs)), dtype)};
 }

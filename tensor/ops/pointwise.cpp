@@ -75,18 +75,32 @@ double word_value(const Op& op, const Parameter& parameter, const std::string& w
                 "it is one of " + known);
 }
 
-double attr_value(const Op& op, const Parameter& parameter, const Attr& attr, DType promoted) {
+// A number that is computed with: it is given whatever the operands are, as a factor is.
+bool is_computed_with(const Parameter& parameter) {
+  return parameter.kind == ArgKind::Number && !parameter.optional;
+}
+
+void set_param(Params& params, std::size_t i, const Op& op, const Parameter& parameter, const Attr& attr,
+               DType promoted) {
+  const bool in_integers = is_computed_with(parameter) && !is_float(promoted);
+  const auto set_integer = [&](std::int64_t value) {
+    if (in_integers)
+      rules::check_fits(Tensor::number(value), promoted, spoken_name(op) + ": " + parameter.name);
+    params.v[i] = static_cast<double>(value);
+    params.n[i] = value;
+    params.integers |= 1U << i;
+  };
+  params.v[i] = std::numeric_limits<double>::quiet_NaN();
+  if (const auto* whole = std::get_if<std::int64_t>(&attr)) set_integer(*whole);
+  if (const auto* flag = std::get_if<bool>(&attr)) set_integer(*flag ? 1 : 0);
+  if (const auto* word = std::get_if<std::string>(&attr)) params.v[i] = word_value(op, parameter, *word);
   if (const auto* real = std::get_if<double>(&attr)) {
-    if (parameter.kind == ArgKind::Number && !is_float(promoted) && parameter.name == "alpha") {
-      throw OpError(ErrorKind::DType, spoken_name(op) + ": alpha must be an int for " +
+    if (in_integers) {
+      throw OpError(ErrorKind::DType, spoken_name(op) + ": " + parameter.name + " must be an int for " +
                                           std::string(name(promoted)) + " operands");
     }
-    return *real;
+    params.v[i] = *real;
   }
-  if (const auto* whole = std::get_if<std::int64_t>(&attr)) return static_cast<double>(*whole);
-  if (const auto* flag = std::get_if<bool>(&attr)) return *flag ? 1.0 : 0.0;
-  if (const auto* word = std::get_if<std::string>(&attr)) return word_value(op, parameter, *word);
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 // What is known of one application before any element is touched.
@@ -235,7 +249,7 @@ Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted) {
   std::size_t index = 0;
   for (const Parameter& parameter : op.signature.parameters) {
     if (parameter.kind <= ArgKind::OptionalTensorList) continue;
-    params.v[index] = attr_value(op, parameter, attrs.values()[index], promoted);
+    set_param(params, index, op, parameter, attrs.values()[index], promoted);
     ++index;
   }
   return params;

@@ -1,5 +1,7 @@
 #include "tensor/ops/pooling.h"
 
+#include <optional>
+
 #include "tensor/integers.h"
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/rules.h"
@@ -54,7 +56,13 @@ void need_order(const TensorType& x, const Attrs& attrs) {
          "convert first: x.to(u8)");
 }
 
-cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+namespace {
+
+struct Pool {
+  Dim stride, padding, dilation, reach, count;
+};
+
+Pool pool_along(const Dims& planes, std::size_t dim, const Attrs& attrs) {
   const bool dilated = has_attribute(attrs, "dilation");
   const Dim kernel = spatial_list(attrs, "kernel_size", 2, 1)[dim];
   const Dim stride = attrs.has("stride") ? spatial_list(attrs, "stride", 2, 1)[dim] : kernel;
@@ -74,35 +82,60 @@ cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attr
                (dim == 0 ? "height of " : "width of ") + std::to_string(size) +
                (padding > 0 ? " padded by " + std::to_string(padding) : ""));
   }
+  for (Dim i = 0; i < count && i * stride < padding; ++i) {
+    const Dim first = i * stride - padding;
+    if (first + round_up(-first, dilation) < std::min(first + reach, size)) continue;
+    refuse(attrs, ErrorKind::Value, "a window that begins in the padding steps over the whole input",
+           "use a smaller dilation or padding");
+  }
+  return {stride, padding, dilation, reach, count};
+}
+
+Dim adaptive_count(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+  const Dim count = spatial_list(attrs, "output_size", 2, -1)[dim];
+  return count == -1 ? planes[dim] : count;
+}
+
+}  // namespace
+
+Dims count_windows(WindowsFn windows, const Dims& planes, const Attrs& attrs) {
+  Dims counts;
+  for (const std::size_t dim : {0, 1}) {
+    counts.push_back(windows == adaptive_windows ? adaptive_count(planes, dim, attrs)
+                                                 : pool_along(planes, dim, attrs).count);
+  }
+  return counts;
+}
+
+cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+  const Pool pool = pool_along(planes, dim, attrs);
+  const Dim size = planes[dim];
   const bool count_padding =
       has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad");
-  cpu::Windows windows;
-  windows.step = dilation;
-  for (Dim i = 0; i < count; ++i) {
-    const Dim first = i * stride - padding;
-    const Dim skipped = first < 0 ? round_up(-first, dilation) : 0;
-    const Dim end = std::min(first + reach, size);
-    if (first + skipped >= end) {
-      refuse(attrs, ErrorKind::Value, "a window that begins in the padding steps over the whole input",
-             "use a smaller dilation or padding");
-    }
-    windows.begin.push_back(first + skipped);
-    windows.end.push_back(end);
-    windows.weight.push_back(count_padding ? std::min(first + reach, size + padding) - first
-                                           : end - (first + skipped));
+  cpu::Windows windows(pool.count);
+  windows.step = pool.dilation;
+  for (Dim i = 0; i < pool.count; ++i) {
+    const Dim first = i * pool.stride - pool.padding;
+    const Dim skipped = first < 0 ? round_up(-first, pool.dilation) : 0;
+    const Dim end = std::min(first + pool.reach, size);
+    const auto at = static_cast<std::size_t>(i);
+    windows.begin[at] = first + skipped;
+    windows.end[at] = end;
+    windows.weight[at] =
+        count_padding ? std::min(first + pool.reach, size + pool.padding) - first : end - (first + skipped);
   }
   return windows;
 }
 
 cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
   const Dim size = planes[dim];
-  Dim count = spatial_list(attrs, "output_size", 2, -1)[dim];
-  if (count == -1) count = size;
-  cpu::Windows windows;
+  const Dim count = adaptive_count(planes, dim, attrs);
+  cpu::Windows windows(count);
   for (Dim i = 0; i < count; ++i) {
-    windows.begin.push_back(i * size / count);
-    windows.end.push_back(ceil_divide((i + 1) * size, count));
-    windows.weight.push_back(windows.end.back() - windows.begin.back());
+    const auto at = static_cast<std::size_t>(i);
+    windows.begin[at] = i * size / count;
+    windows.end[at] = ceil_divide((i + 1) * size, count);
+    windows.weight[at] = windows.end[at] - windows.begin[at];
   }
   return windows;
 }
@@ -111,22 +144,22 @@ cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& 
 
 Tensors batch_images(const BatchArgs& args) {
   std::vector<Tensor> images;
-  bool folded = false;
+  std::optional<Dim> of_each;  // how many images an example has
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     Tensor x = rules::with_batch(args, i);
     if (x.rank() == 5) {
       Dims sizes(x.sizes().begin() + 1, x.sizes().end());
+      of_each = sizes[0];
       sizes[0] *= args.batch_size;
       x = reshape(x, sizes);
-      folded = true;
     }
     images.push_back(x);
   }
   Tensors outputs = kiln::bind(args.op, images, args.attrs);
-  if (!folded) return outputs;
+  if (!of_each) return outputs;
   for (Tensor& y : outputs) {
     Dims sizes = rules::prepend(args.batch_size, y.sizes());
-    sizes[1] /= args.batch_size;
+    sizes[1] = *of_each;
     y = reshape(y, sizes);
   }
   return outputs;

@@ -21,6 +21,8 @@ cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attr
 // size / n), rounded outwards. -1 keeps the size.
 cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs);
 using WindowsFn = cpu::Windows (*)(const Dims& planes, std::size_t dim, const Attrs& attrs);
+// The planes of the results: how many windows there are, without them.
+Dims count_windows(WindowsFn windows, const Dims& planes, const Attrs& attrs);
 
 // Applies the op to all images of all examples as one batch of images. For ops on planes whose inputs all
 // have as many images.

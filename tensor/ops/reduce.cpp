@@ -341,7 +341,9 @@ std::optional<cpu::Combine> combine_of(const Op& op) {
 DType combined_dtype(DType x, DType result) {
   if (x == DType::Bool && result == DType::I64) return x;
   if (category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x))) return result;
-  return x == DType::F64 ? result : x;
+  // Integers wrap as they would have before. Floats are rounded first where that loses digits.
+  const bool is_held = !is_float(x) || x == result || result == cpu::accumulator_of(x);
+  return is_held ? x : result;
 }
 
 void add_fold_ops(OpTable& table) {

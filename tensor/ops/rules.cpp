@@ -87,6 +87,12 @@ double largest_float(DType dtype) {
 
 namespace {
 
+bool is_whole(const Tensor& number) {
+  if (!is_float(number.dtype())) return true;
+  const double value = number.item_float();
+  return std::isfinite(value) && std::trunc(value) == value;
+}
+
 bool fits(const Tensor& number, DType dtype) {
   if (is_float(dtype)) {
     const double value = number.item_float();
@@ -98,7 +104,8 @@ bool fits(const Tensor& number, DType dtype) {
       dtype == DType::U8 ? 255 : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits));
   const std::int64_t low = dtype == DType::U8 ? 0 : -high - 1;
   if (!is_float(number.dtype())) return number.item_int() >= low && number.item_int() <= high;
-  const double whole = std::trunc(number.item_float());
+  if (!is_whole(number)) return false;
+  const double whole = number.item_float();
   return whole >= static_cast<double>(low) && whole < std::ldexp(1.0, dtype == DType::U8 ? 8 : bits - 1);
 }
 
@@ -106,10 +113,16 @@ bool fits(const Tensor& number, DType dtype) {
 
 void check_fits(const Tensor& value, DType dtype, std::string_view op, int operand) {
   if (!value || !value.is_number() || dtype == DType::Bool || fits(value, dtype)) return;
+  const std::vector<int> operands = operand < 0 ? std::vector<int>{} : std::vector<int>{operand};
   const std::string text =
       is_float(value.dtype()) ? fmt::format("{}", value.item_float()) : fmt::format("{}", value.item_int());
+  if (is_integer(dtype) && !is_whole(value)) {
+    throw OpError(ErrorKind::DType,
+                  fmt::format("{}: {} is no integer, and the elements are {}", op, text, name(dtype)),
+                  operands, "drop the fraction with int(…), or convert the tensor first: x.to(f32)");
+  }
   throw OpError(ErrorKind::Overflow, fmt::format("{}: {} does not fit in {}", op, text, name(dtype)),
-                operand < 0 ? std::vector<int>{} : std::vector<int>{operand});
+                operands);
 }
 
 Tensor pad_rank(const Tensor& batched, int rank) {
@@ -122,6 +135,11 @@ Tensor pad_rank(const Tensor& batched, int rank) {
 Tensor with_batch(const BatchArgs& args, std::size_t input) {
   const Tensor& x = args.inputs[input];
   return args.batched[input] ? x : ops::expand(x, prepend(args.batch_size, x.sizes()));
+}
+
+Layout example_layout(const Layout& batch) {
+  return {Dims(batch.sizes.begin() + 1, batch.sizes.end()),
+          Dims(batch.strides.begin() + 1, batch.strides.end()), batch.offset};
 }
 
 std::vector<TensorType> infer_same(std::span<const TensorType> inputs, const Attrs&) {

@@ -36,15 +36,17 @@ Tensor number_attr(const Attr& attr);
 double float_of(const Attr& attr);
 // The largest finite value of a float dtype; 0 for others.
 double largest_float(DType dtype);
-// Throws OpError (Overflow) when `value` is a number that `dtype` cannot hold: an integer outside of its
-// range, a finite float beyond the largest f32 or f64, nan or an infinity for integers. Fractions are
-// dropped, halves round to infinity, bool holds all.
+// Throws when `value` is a number that `dtype` cannot hold. OpError (Overflow): an integer outside of its
+// range, a finite float beyond the largest f32 or f64. OpError (DType): a fraction, nan or an infinity for
+// integers, which would be lost in silence. Halves round to infinity, bool holds all.
 void check_fits(const Tensor& value, DType dtype, std::string_view op, int operand = -1);
 
 // A tensor with the batch as dimension 0, of the given rank without it: size-1 dimensions are put in between.
 Tensor pad_rank(const Tensor& batched, int rank);
 // `x` with the batch as dimension 0: itself when batched, else expanded.
 Tensor with_batch(const BatchArgs& args, std::size_t input);
+// The layout of one example of a batch: the first one's.
+Layout example_layout(const Layout& batch);
 
 // Shape rule of a view: what its layout rule says of a contiguous input.
 template <ViewFn F>

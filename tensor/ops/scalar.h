@@ -53,6 +53,12 @@ constexpr bool has_flag(const char* flags, const char* flag) {
 
 inline constexpr int kNoMask = -1;
 
+// Attribute i in the type of the arithmetic.
+template <class T>
+KILN_MATH T given(const Params& p, int i) {
+  return ((p.integers >> i) & 1U) != 0 ? static_cast<T>(p.n[i]) : static_cast<T>(p.v[i]);
+}
+
 // `kInRange` promises that `in_range` holds, of floats and integers alike: where `kHasRange` is set, look
 // before promising.
 #define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, ...)        \

@@ -67,15 +67,16 @@ Tensor counts_of(const Tensor& x, int dim, const Tensor& index, bool include_sel
   return ops::masked_fill(all, ops::eq(all, zero()), one());
 }
 
-Tensors scatter_reduce_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+Tensors scatter_reduce_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
+  const Tensor source = scatter_source(row, inputs);
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], x.rank() == 0 ? 1 : x.size(dim), dim, false, 1);
   const bool include_self = attrs.get<bool>("include_self");
   const Tensor result = cpu::contiguous_copy(x, x.dtype());
   const Put put = put_of(attrs);
   if (!include_self) cpu::scatter(result, dim, index, identity_like(x, put, index.sizes()), Put::Write);
-  cpu::scatter(result, dim, index, inputs[2], put);
+  cpu::scatter(result, dim, index, source, put);
   if (!is_mean(attrs)) return {result};
   const Tensor counts = counts_of(x, dim, index, include_self);
   return {is_float(x.dtype()) ? result / counts : ops::to(ops::floor_div(result, counts), x.dtype())};
@@ -83,8 +84,9 @@ Tensors scatter_reduce_eager(const Op&, Inputs inputs, const Attrs& attrs) {
 
 // ---- Derivatives ----
 
-// The part of the source that the index reaches.
-Tensor reached(const Tensor& source, const Tensor& index) {
+// The part of the source that the index reaches; one number is there for each place.
+Tensor reached(const Tensor& source, const Tensor& index, DType dtype) {
+  if (source.is_number()) return ops::full(index.sizes(), source, dtype);
   Tensor part = source;
   for (int d = 0; d < source.rank(); ++d) {
     const Dim length = index.rank() == 0 ? 1 : index.size(d);
@@ -141,7 +143,7 @@ Slopes product_slopes(const Tensor& x, int dim, const Tensor& index, const Tenso
 Slopes slopes_of(Inputs inputs, const Tensor& y, const Attrs& attrs) {
   const Tensor& index = inputs[1];
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
-  const Tensor source = reached(inputs[2], index);
+  const Tensor source = reached(inputs[2], index, inputs[0].dtype());
   const bool include_self = attrs.get<bool>("include_self");
   // Places that do not count are out of the way.
   const Tensor x = include_self ? inputs[0]
@@ -173,7 +175,7 @@ Tensors scatter_reduce_vjp(const VjpArgs& args) {
   if (args.needs[0]) result[0] = args.grads[0] * slopes.own;
   if (args.needs[2]) {
     const Tensor picked = ops::gather(args.grads[0], dim, args.inputs[1]) * slopes.source;
-    result[2] = padded_to(picked, args.input_types[2]);
+    result[2] = source_gradient(picked, args.input_types[2]);
   }
   return result;
 }
@@ -183,7 +185,7 @@ Tensors scatter_reduce_jvp(const JvpArgs& args) {
   Tensor tangent = args.tangents[0] ? args.tangents[0] * slopes.own : ops::zeros_like(args.outputs[0]);
   if (args.tangents[2]) {
     tangent = ops::scatter_add(tangent, dim, args.inputs[1],
-                               reached(args.tangents[2], args.inputs[1]) * slopes.source);
+                               reached(args.tangents[2], args.inputs[1], tangent.dtype()) * slopes.source);
   }
   return {tangent};
 }
@@ -207,9 +209,7 @@ std::vector<TensorType> scatter_combined_infer(std::span<const TensorType> input
 Tensors scatter_combined_body(const Op&, Inputs inputs, const Attrs& attrs) {
   static const Op& reduce = op("scatter_reduce");
   const std::string word = attrs.get<std::string>("reduce") == "add" ? "sum" : "prod";
-  const Tensor source =
-      inputs[2].is_number() ? ops::full(inputs[1].sizes(), inputs[2], inputs[0].dtype()) : inputs[2];
-  return {apply_one(reduce, {inputs[0], inputs[1], source}, {attrs.at("dim"), word})};
+  return {apply_one(reduce, {inputs[0], inputs[1], inputs[2]}, {attrs.at("dim"), word})};
 }
 
 Op form_row(std::string_view signature, std::string_view documentation, std::string_view example,
@@ -245,7 +245,7 @@ void add_scatter_reduce_ops(OpTable& table) {
        .eager = scatter_reduce_eager,
        .vjp = scatter_reduce_vjp,
        .jvp = scatter_reduce_jvp,
-       .batch = scatter_same_rank_batch,
+       .batch = scatter_batch,
        .saves = saves_input(0) | saves_input(1) | saves_input(2) | saves_output(0),
        .lowering = Lowering::Scatter,
        .traits = kInplace | kMayFail,

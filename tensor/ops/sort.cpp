@@ -154,8 +154,14 @@ void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bo
 Tensor ordered(const Tensor& sequence, const Tensor& sorter) {
   return sorter ? ops::gather(sequence, sequence.rank() - 1, sorter) : sequence;
 }
+// In which both are compared. A number is a float as those of the sequence are: 0.1 is among f32 what f32
+// makes of it. Integers are compared as they are.
+DType common_dtype(const Tensor& sequence, const Tensor& values) {
+  const bool rounds = values.is_number() && is_float(values.dtype()) && is_float(sequence.dtype());
+  return rounds ? sequence.dtype() : promote(sequence.dtype(), values.dtype());
+}
 Tensors searchsorted_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  DType common = promote(inputs[0].dtype(), inputs[1].dtype());
+  DType common = common_dtype(inputs[0], inputs[1]);
   if (common == DType::F16 || common == DType::BF16) common = DType::F32;
   if (common == DType::Bool) common = DType::U8;
   const Tensor sorted = cpu::contiguous_copy(ordered(inputs[0], inputs[2]), common);
@@ -168,9 +174,10 @@ Tensors searchsorted_eager(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 Tensors searchsorted_batch(const BatchArgs& args) {
   // One line per example: values become a vector of it.
-  const Tensor values = rules::with_batch(args, 1);
   const bool alike = !args.batched[0] && !args.batched[2];
   if (alike && args.inputs[0].rank() == 1) return kiln::bind(args.op, args.inputs, args.attrs);
+  Tensor values = rules::with_batch(args, 1);
+  if (args.inputs[1].is_number()) values = ops::to(values, common_dtype(args.inputs[0], args.inputs[1]));
   const Tensor sorted =
       ordered(rules::with_batch(args, 0), args.inputs[2] ? rules::with_batch(args, 2) : Tensor());
   const bool vector = sorted.rank() == 2;

@@ -137,13 +137,27 @@ Dim wrap_index(Dim index, int dim, Dim size) {
   return index < 0 ? index + size : index;
 }
 
+namespace {
+
+// Every piece is a tensor, however few elements there are: as many as an argument says may be more than there
+// is memory for.
+void check_piece_count(Dim count, std::string_view op) {
+  constexpr Dim kMost = Dim{1} << 24;
+  if (count <= kMost) return;
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: {} pieces are too many, at most there are {}", op, count, kMost));
+}
+
+}  // namespace
+
 Dims split_lengths(std::span<const Dim> sizes, Dim size) {
   if (sizes.size() == 1) {
     if (sizes[0] < 0 || (sizes[0] == 0 && size != 0)) {
       throw OpError(ErrorKind::Value,
                     fmt::format("split: pieces of {} elements never cover {}", sizes[0], size));
     }
-    const Dim count = sizes[0] == 0 ? 1 : std::max<Dim>((size + sizes[0] - 1) / sizes[0], 1);
+    const Dim count = size == 0 ? 1 : (size - 1) / sizes[0] + 1;
+    check_piece_count(count, "split");
     Dims lengths(static_cast<std::size_t>(count), sizes[0]);
     lengths.back() = size - sizes[0] * (count - 1);
     return lengths;
@@ -166,8 +180,11 @@ Dims split_lengths(std::span<const Dim> sizes, Dim size) {
 Dims chunk_lengths(Dim chunks, Dim size) {
   if (chunks < 1)
     throw OpError(ErrorKind::Value, fmt::format("chunk: the count must be at least 1, it is {}", chunks));
-  const Dim length = ceil_divide(size, chunks);
-  if (length == 0) return Dims(static_cast<std::size_t>(chunks), 0);
+  if (size == 0) {
+    check_piece_count(chunks, "chunk");
+    return Dims(static_cast<std::size_t>(chunks), 0);
+  }
+  const Dim length = (size - 1) / chunks + 1;
   return split_lengths(std::span(&length, 1), size);
 }
 
@@ -321,6 +338,7 @@ std::vector<Layout> chunk_layout(const Layout& input, const Attrs& attrs) {
 std::vector<Layout> unbind_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "unbind");
   const int dim = dim_attr(attrs, "dim", input.rank());
+  check_piece_count(input.sizes[at(dim)], "unbind");
   std::vector<Layout> layouts;
   for (Dim i = 0; i < input.sizes[at(dim)]; ++i) {
     Layout piece = input;

@@ -172,9 +172,7 @@ Tensor as_strided_undo(const Tensor& base, const Tensor& updated, const Attrs& a
 }
 Tensors as_strided_batch(const BatchArgs& args) {
   const Tensor& x = args.inputs[0];
-  Layout single{Dims(x.sizes().begin() + 1, x.sizes().end()),
-                Dims(x.strides().begin() + 1, x.strides().end()), x.offset()};
-  const Layout view = as_strided_layout(single, args.attrs).front();
+  const Layout view = as_strided_layout(rules::example_layout(x.layout()), args.attrs).front();
   return {ops::as_strided(x, rules::prepend(args.batch_size, view.sizes),
                           rules::prepend(x.strides()[0], view.strides), view.offset)};
 }

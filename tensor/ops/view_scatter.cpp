@@ -142,6 +142,27 @@ Tensors as_strided_scatter_vjp(const VjpArgs& args) {
   return result;
 }
 
+// Each example gets a copy of its memory, in which everything keeps its place.
+Tensors as_strided_scatter_batch(const BatchArgs& args) {
+  const Tensor x = rules::with_batch(args, 0);
+  const Layout single = rules::example_layout(x.layout());
+  const Layout piece = as_strided_layout(single, args.attrs).front();
+  const std::int64_t first = args.memory != nullptr ? args.memory->offset : 0;
+  const std::int64_t end = args.memory != nullptr ? extent(rules::example_layout(*args.memory)).second
+                                                  : std::max(extent(single).second, extent(piece).second);
+  const Dim count = std::max<Dim>(end - first, 0);
+  const Tensor memory =
+      ops::clone(ops::as_strided(x, Dims{args.batch_size, count}, Dims{x.strides()[0], 1}, first));
+  const auto within = [&](const Layout& layout) {
+    return Layout{rules::prepend(args.batch_size, layout.sizes), rules::prepend(count, layout.strides),
+                  layout.offset - first};
+  };
+  const Layout target = within(single), written = within(piece);
+  return {ops::as_strided_scatter(ops::as_strided(memory, target.sizes, target.strides, target.offset),
+                                  rules::with_batch(args, 1), written.sizes, written.strides,
+                                  written.offset)};
+}
+
 // ---- Rows ----
 
 template <ViewFn F>
@@ -189,7 +210,7 @@ void add_view_scatter_ops(OpTable& table) {
   as_strided.eager = as_strided_scatter_eager;
   as_strided.into = nullptr;
   as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
-  as_strided.batch = Rule<BatchFn>::none("the storage of one example is not a place of its own in a batch");
+  as_strided.batch = as_strided_scatter_batch;
   as_strided.saves = saves_input(0);
   as_strided.traits |= kCountsPlaces;
   as_strided.onnx = "";

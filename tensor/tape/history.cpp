@@ -6,47 +6,13 @@
 #include "tensor/tape/mode.h"
 #include "tensor/tape/op_node.h"
 #include "tensor/tape/record.h"
+#include "tensor/tape/write_node.h"
 #include "tensor/view.h"
 
 namespace kiln {
 
 namespace tape {
 namespace {
-
-// A write through a view, as its base sees it: elements of the view are replaced, the others kept.
-class WriteNode final : public Node {
- public:
-  WriteNode(const ViewOrigin& origin, const Tensor& base, const Edge& written)
-      : Node(next_sequence()), steps_(origin.steps) {
-    edges.push_back(show_all(steps_) ? Edge{} : history(base));
-    edges.push_back(written);
-    output_types.push_back(base.type());
-  }
-
-  std::string name() const override { return "WriteThroughViewBackward"; }
-
-  Tensors backward(Inputs grads, std::span<const bool> needs) override {
-    std::vector<Tensor> views{ops::contiguous(grads[0])};
-    for (const ViewStep& step : steps_) {
-      views.push_back(
-          kiln::bind(*step.op, {&views.back(), 1}, step.attrs)[static_cast<std::size_t>(step.output)]);
-    }
-    Tensors result(2);
-    if (needs[1]) result[1] = views.back();
-    if (needs[0]) {
-      Tensor rest = ops::zeros_like(views.back());
-      for (std::size_t i = steps_.size(); i-- > 0;) {
-        rest = steps_[i].op->undo.fn(views[i], rest, steps_[i].attrs, steps_[i].output);
-      }
-      result[0] = rest;
-    }
-    return result;
-  }
-
- private:
-  std::vector<ViewStep> steps_;
-  LiveCount count_;
-};
 
 // x becomes the same view of what its base is now.
 void follow_base(const Tensor& x, const Tensor& base) {
@@ -60,11 +26,7 @@ void follow_base(const Tensor& x, const Tensor& base) {
   }
   const levels::AtLevelOf level(base);
   const GradMode record(true);
-  Tensor view = base;
-  for (const ViewStep& step : origin.steps) {
-    view = kiln::bind(*step.op, {&view, 1}, step.attrs)[static_cast<std::size_t>(step.output)];
-  }
-  make_meta(x).history = history(view);
+  make_meta(x).history = history(follow_steps(base, ViewPath(x).of_base()));
 }
 
 // The meta of x after x has followed its base.
@@ -113,13 +75,12 @@ void check_not_shared(std::string_view op, const Tensor& x) {
 }
 
 void check_undoable(std::string_view op, const ViewOrigin& origin) {
-  for (const ViewStep& step : origin.steps) {
-    if (step.op->undo) continue;
-    throw OpError(ErrorKind::Autograd,
-                  std::string(op) + ": a write through " + std::string(step.op->name()) +
-                      " cannot be differentiated: " + std::string(step.op->undo.missing),
-                  {0}, "write to a copy: x.clone()");
-  }
+  const Op* const step = origin.steps.first_without_undo();
+  if (step == nullptr) return;
+  throw OpError(ErrorKind::Autograd,
+                std::string(op) + ": a write through " + std::string(step->name()) +
+                    " cannot be differentiated: " + std::string(step->undo.missing),
+                {0}, "write to a copy: x.clone()");
 }
 
 }  // namespace
@@ -149,7 +110,7 @@ void replace_history(const Tensor& x, const Edge& edge) {
     return;
   }
   const Tensor base = base_of(*origin);
-  const Ref<Node> node(new WriteNode(*origin, base, edge));
+  const Ref<Node> node(new WriteNode(x, base, edge));
   AutogradMeta& meta = make_meta(base);
   meta.history = meta.history || edge ? Edge{node, 0} : Edge{};
   ++meta.history_version;
@@ -176,7 +137,7 @@ void check_write(std::string_view op, const Tensor& x) {
 Tensor share_wrapped(const Tensor& x) {
   const Wrapper& wrapper = *levels::wrapper_of(x);
   const Tensor tangent = wrapper.tangent ? share_value(wrapper.tangent) : Tensor();
-  return levels::wrap(wrapper.level, wrapper.kind, share_value(wrapper.value), tangent, wrapper.captured);
+  return levels::wrap_like(x, share_value(wrapper.value), tangent);
 }
 
 Tensor share_value(const Tensor& x) {

@@ -30,7 +30,9 @@ TEST_CASE("full takes its dtype from the number", "[create]") {
   CHECK(full(Tensor::number(2.5)).dtype() == DType::F32);
   CHECK(full(vector_of({2}, DType::F64)).dtype() == DType::F64);
   check_equal(full(Tensor::number(2.5)), Nd{{2}, {2.5, 2.5}});
-  check_equal(ops::full(Dims{2}, Tensor::number(2.5), DType::I32), Nd{{2}, {2, 2}});
+  check_equal(ops::full(Dims{2}, Tensor::number(2.0), DType::I32), Nd{{2}, {2, 2}});
+  CHECK(error_of([&] { ops::full(Dims{2}, Tensor::number(2.5), DType::I32); }, ErrorKind::DType) ==
+        "full: 2.5 is no integer, and the elements are i32");
   CHECK(error_of([&] { full(vector_of({1, 2})); }, ErrorKind::Shape) ==
         "full: fill_value must be one number, not i64[2]");
 }

@@ -101,7 +101,8 @@ TEST_CASE("copies of large, transposed and broadcast tensors move every element"
 
 TEST_CASE("fill_ and zero_ write the cast number everywhere and nowhere else", "[copy]") {
   const Tensor x = count_up({3, 4}, DType::I16);
-  ops::fill_(ops::slice(x, 1, 1, 3), Tensor::number(7.9));
+  ops::fill_(ops::slice(x, 1, 1, 3), Tensor::number(7.0));
+  CHECK(kind_of([&] { ops::fill_(x, Tensor::number(7.9)); }) == ErrorKind::DType);
   CHECK(elements(x) == std::vector<long double>{0, 7, 7, 3, 4, 7, 7, 7, 8, 7, 7, 11});
   inplace("zero", {ops::select(x, 0, 1)});
   CHECK(elements(x) == std::vector<long double>{0, 7, 7, 3, 0, 0, 0, 0, 8, 7, 7, 11});
