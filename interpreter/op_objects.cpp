@@ -117,8 +117,11 @@ void op_Throw(Vm& vm, Value* r, const Instruction& i) {
   } else {
     thrown = r[i.a];
   }
+  const bool is_kind = thrown.is(Tag::Type) && thrown.as<Type>().instances == Tag::Error;
+  if (is_kind) thrown = vm.interpreter().call(thrown.as<Type>().constructor, {});
   if (thrown.is(Tag::Error)) {
-    vm.keep_trace();
+    // One that was caught keeps the place where it was thrown first.
+    if (thrown.as<Error>().diagnostic.place()) vm.keep_trace();
     throw ThrownError(thrown.as<Error>().diagnostic, thrown.as<Error>().payload);
   }
   if (thrown.is(Tag::Str)) raise("Error", thrown.as<Str>().text);

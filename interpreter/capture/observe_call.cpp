@@ -49,6 +49,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       return host(rule_of_function(native.name), native.name, arguments, &f);
     }
     case Tag::Type:
+      if (f.as<Type>().instances == Tag::Error) return tracer_.stop("an error is thrown");
       return host(rule_of_type(f.as<Type>().name), f.as<Type>().name, arguments, nullptr);
     case Tag::StructType: {
       const StructType& type = f.as<StructType>();
