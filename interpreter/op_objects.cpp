@@ -7,6 +7,7 @@
 #include "interpreter/impl.h"
 #include "interpreter/members.h"
 #include "interpreter/operators.h"
+#include "interpreter/parameters.h"
 #include "interpreter/vm_slow.h"
 
 namespace kiln::interp {
@@ -84,6 +85,10 @@ void op_SetAttribute(Vm& vm, Value* r, const Instruction& i) {
   set_attribute(vm.interpreter(), r[i.a], vm.code().sites[i.c].name, r[i.b]);
   if (vm.frame()->is_temporary(i.a)) r[i.a].clear();
   if (vm.frame()->is_temporary(i.b)) r[i.b].clear();
+}
+
+void op_EndInit(Vm&, Value* r, const Instruction& i) {
+  if (r[i.a].is(Tag::Instance)) mark_parameters(r[i.a].as<Instance>());
 }
 
 // Before anything is entered: what cannot be left must not be.
