@@ -19,9 +19,6 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
 }
 void widen(std::optional<DType>& type, DType dtype) { type = type ? promote(*type, dtype) : dtype; }
 
-// A further form of an op, `add.alpha`, goes by the plain name.
-std::string spoken_name(const Op& op) { return std::string(op.name().substr(0, op.name().find('.'))); }
-
 [[noreturn]] void refuse(const Op& op, DType dtype, std::string_view what, std::string_view help) {
   throw OpError(ErrorKind::DType,
                 spoken_name(op) + ": " + std::string(what) + ", got " + std::string(name(dtype)), {0},
@@ -85,7 +82,8 @@ double attr_value(const Op& op, const Parameter& parameter, const Attr& attr, DT
   }
   if (const auto* whole = std::get_if<std::int64_t>(&attr)) return static_cast<double>(*whole);
   if (const auto* flag = std::get_if<bool>(&attr)) return *flag ? 1.0 : 0.0;
-  if (const auto* word = std::get_if<std::string>(&attr)) return word_value(op, parameter, *word);
+  const auto* word = std::get_if<std::string>(&attr);
+  if (word != nullptr && !parameter.words.empty()) return word_value(op, parameter, *word);
   return std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -158,7 +156,7 @@ void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, 
       .params = &params,
   };
   if (run_elementwise(job, {plan.operands, count}, output) != 0) {
-    throw OpError(ErrorKind::Value, spoken_name(op) + ": " + std::string(row.failure), {1});
+    throw OpError(ErrorKind::Value, failure_of(op, attrs), {1});
   }
 }
 
@@ -168,6 +166,13 @@ void check_some_bound(const Op& op, Inputs inputs) {
 }
 
 }  // namespace
+
+std::string failure_of(const Op& op, const Attrs& attrs) {
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.name == "message") return attrs.get<std::string>("message");
+  }
+  return spoken_name(op) + ": " + std::string(row_of(op).failure);
+}
 
 bool must_fit(const Pointwise& row, int operand, const Tensor& number) {
   if (operand == row.mask) return false;
