@@ -11,6 +11,7 @@
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
+#include "interpreter/parameters.h"
 
 namespace kiln::interp {
 namespace {
@@ -187,6 +188,7 @@ bool Vm::begin_new(Value* result, const Value& type, Arguments& arguments) {
   const Value* init = type.as<StructType>().method("init");
   if (!init) {
     bind_fields(type.as<StructType>(), arguments, instance.as<Instance>());
+    mark_parameters(instance.as<Instance>());
     result->take(instance);
     return false;
   }
@@ -194,6 +196,7 @@ bool Vm::begin_new(Value* result, const Value& type, Arguments& arguments) {
   if (init->is(Tag::Function) && init->as<Function>().code->is_init)
     return begin_call(result, *init, arguments);
   call(*init, std::move(arguments));
+  mark_parameters(instance.as<Instance>());
   result->take(instance);
   return false;
 }

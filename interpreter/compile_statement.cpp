@@ -181,6 +181,7 @@ void FunctionCompiler::emit_return(Register value, Span span) {
   if (is_init_) {
     if (is_temporary(value)) emit(Opcode::Drop, span, value);
     value = read(function_.parameters[0].binding, "self", span, {});
+    emit(Opcode::EndInit, span, value);
   }
   emit(Opcode::Return, span, value, top_);
   resume_protections(0);

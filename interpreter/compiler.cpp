@@ -102,6 +102,7 @@ void FunctionCompiler::body() {
   block(*function_.body);
   if (is_init_) {
     const Register self = read(function_.parameters[0].binding, "self", function_.span, {});
+    emit(Opcode::EndInit, function_.span, self);
     emit(Opcode::Return, function_.span, self, top_);
   } else if (function_.returns) {
     emit_return(load_none(function_.span, {}), function_.span);

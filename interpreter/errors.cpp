@@ -44,6 +44,7 @@ Failure describe_exception(const std::exception_ptr& error) {
     Failure failure;
     failure.diagnostic = e.diagnostic();
     failure.payload = e.payload();
+    failure.catchable = failure.diagnostic.kind != "Interrupted";
     return failure;
   } catch (const ArgumentError& e) {
     Failure failure;

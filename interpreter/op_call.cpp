@@ -133,7 +133,7 @@ bool read_attr(const kiln::Parameter& parameter, const Value& v, kiln::Attr& out
   std::int64_t i = 0;
   switch (parameter.kind) {
     case ArgKind::Bool:
-      if (!v.is(Tag::Bool)) return false;
+      if (!v.is(Tag::Bool) || !admits(parameter, v.as_bool())) return false;
       out = v.as_bool();
       return true;
     case ArgKind::Int:

@@ -93,7 +93,7 @@ const Entries& entries() {
     }
     for (const kiln::Op* op : kiln::OpTable::get().ops()) {
       if (!op->has(kiln::kInplace) && !op->has(kiln::kMetadataWrite)) continue;
-      const std::string name = std::string(op->name().substr(0, op->name().find('.'))) + "_";
+      const std::string name = kiln::spoken_name(*op) + "_";
       OpEntry& entry = entry_of(*made, name, true);
       if (entry.inplace) entry.forms.push_back(make_form(*op));
     }
@@ -125,6 +125,10 @@ bool rounds_to_int(std::string_view name) {
 }
 
 }  // namespace
+
+bool admits(const kiln::Parameter& parameter, bool value) {
+  return parameter.words.empty() || parameter.words.front() == (value ? "true" : "false");
+}
 
 const OpEntry* find_op(std::string_view name) {
   const auto found = entries().find(std::string(name));

@@ -31,6 +31,9 @@ struct OpEntry {
   std::vector<OpForm> forms;
 };
 
+// May a parameter be `value`? A `bool[true]` tells the forms of an op apart, and is true.
+bool admits(const kiln::Parameter& parameter, bool value);
+
 // An elementwise op on host numbers, in f64, i64 or bool: `sin(1.0)` is a float, `floor(2.5)` an int.
 Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attrs& attrs);
 

@@ -7,6 +7,7 @@
 #include "interpreter/impl.h"
 #include "interpreter/members.h"
 #include "interpreter/operators.h"
+#include "interpreter/parameters.h"
 #include "interpreter/vm_slow.h"
 
 namespace kiln::interp {
@@ -86,6 +87,10 @@ void op_SetAttribute(Vm& vm, Value* r, const Instruction& i) {
   if (vm.frame()->is_temporary(i.b)) r[i.b].clear();
 }
 
+void op_EndInit(Vm&, Value* r, const Instruction& i) {
+  if (r[i.a].is(Tag::Instance)) mark_parameters(r[i.a].as<Instance>());
+}
+
 // Before anything is entered: what cannot be left must not be.
 void op_CheckContext(Vm&, Value* r, const Instruction& i) {
   for (const std::string_view name : {"enter", "exit"}) {
@@ -117,8 +122,11 @@ void op_Throw(Vm& vm, Value* r, const Instruction& i) {
   } else {
     thrown = r[i.a];
   }
+  const bool is_kind = thrown.is(Tag::Type) && thrown.as<Type>().instances == Tag::Error;
+  if (is_kind) thrown = vm.interpreter().call(thrown.as<Type>().constructor, {});
   if (thrown.is(Tag::Error)) {
-    vm.keep_trace();
+    // One that was caught keeps the place where it was thrown first.
+    if (thrown.as<Error>().diagnostic.place()) vm.keep_trace();
     throw ThrownError(thrown.as<Error>().diagnostic, thrown.as<Error>().payload);
   }
   if (thrown.is(Tag::Str)) raise("Error", thrown.as<Str>().text);

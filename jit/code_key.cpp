@@ -50,7 +50,8 @@ void put(Key& key, const Params& params) {
 }
 
 void put(Key& key, const Instruction& step) {
-  const auto& [kind, dtype, invariant, index, bits, op, compute, params, failure, operands, node] = step;
+  const auto& [kind, dtype, invariant, index, bits, op, compute, params, failure, message, operands, node] =
+      step;
   key.put(kind);
   key.put(dtype);
   key.put(invariant);

@@ -6,6 +6,7 @@
 
 #include "jit/custom.h"
 #include "tensor/error.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 
@@ -122,8 +123,8 @@ GraphAttr& Node::attr(std::string_view name) {
 
 std::string op_text(const Node& node) {
   if (node.is_constant()) return "constant";
-  const std::string_view suffix = node.form == Form::Write ? "_" : node.form == Form::Copy ? "_copy" : "";
-  return std::string(node.op->name()) + std::string(suffix);
+  if (node.form == Form::Write) return inplace_name(*node.op);
+  return std::string(node.op->name()) + (node.form == Form::Copy ? "_copy" : "");
 }
 
 // ---- Graphs ----
@@ -193,7 +194,10 @@ bool must_run(const Graph& graph, const Node& node) {
   if (node.is_constant() || node.outputs.empty()) return false;
   if (node.op->has(kRandom)) return true;
   const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
-  if (node.op->has(kMayFail)) return node.op->pointwise == nullptr || !is_float(dtype);
+  if (node.op->has(kMayFail)) {
+    const Pointwise* const row = node.op->pointwise;
+    return row == nullptr || !is_float(dtype) || (row->flags & kFailsOfFloats) != 0;
+  }
   return is_narrow_integer(dtype) && takes_open_number(graph, node);
 }
 

@@ -60,9 +60,7 @@ void Kernel::fail(const LoopNest& nest, std::uint64_t failed) const {
   const int first = std::countr_zero(failed);
   const auto step = std::find_if(nest.body.begin(), nest.body.end(),
                                  [first](const Instruction& each) { return each.failure == first; });
-  const std::string_view name = step->op->name();
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: {}", name.substr(0, name.find('.')), step->op->pointwise->failure), {1});
+  throw OpError(ErrorKind::Value, step->message, {1});
 }
 
 std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,

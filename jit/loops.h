@@ -67,6 +67,7 @@ struct Instruction {
   Compute compute{};       // Apply: the type of its arithmetic
   Params params{};         // Apply
   int failure = -1;        // Apply: its bit in what the kernel returns
+  std::string message{};   // Apply: what the error says then
   std::vector<Register> operands;
   int node = -1;  // of the graph it comes from
 };

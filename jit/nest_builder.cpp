@@ -213,7 +213,10 @@ Register NestBuilder::apply(const Node& node, const Resolve& resolve) {
   step.op = node.op;
   step.compute = known.compute;
   step.params = pointwise_params(*node.op, attrs, known.promoted);
-  if (!row.failure.empty()) step.failure = failures_++;
+  if (!row.failure.empty()) {
+    step.failure = failures_++;
+    step.message = failure_of(*node.op, attrs);
+  }
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     const Operand& each = node.operands[i];
     const bool is_absent = !each.is_value() && !each.is_number();

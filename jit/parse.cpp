@@ -256,7 +256,7 @@ class Parser {
       node.op = &interpreted_op();
       return;
     }
-    if (text == std::string(set_op().name()) + "_") {
+    if (text == inplace_name(set_op())) {
       node.op = &set_op();
       node.form = Form::Write;
       return;
@@ -268,7 +268,7 @@ class Parser {
       node.form = Form::Copy;
     }
     if (node.op == nullptr && text.ends_with("_")) {
-      node.op = table.find(text.substr(0, text.size() - 1));
+      node.op = table.find_inplace(text);
       node.form = Form::Write;
     }
     if (node.op != nullptr) return;

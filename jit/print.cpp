@@ -167,7 +167,7 @@ std::string effect_text(const Effect& effect, std::span<const std::string> names
     case Effect::Kind::Layout:
       break;
   }
-  return fmt::format("layout {} <- {}_({}) as {}", target, effect.layout->name(),
+  return fmt::format("layout {} <- {}({}) as {}", target, inplace_name(*effect.layout),
                      attrs_text(*effect.layout, effect.attrs, true), value);
 }
 

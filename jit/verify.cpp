@@ -166,7 +166,7 @@ class Checker {
     const Input& input = graph_.inputs[static_cast<std::size_t>(input_of(effect.input))];
     if (effect.member >= static_cast<int>(input.members.size())) fail("an effect is on no member of a base");
     if (effect.kind == Effect::Kind::Layout && !effect.layout->has(kMetadataWrite)) {
-      fail(std::string(effect.layout->name()) + "_ writes no layout");
+      fail(inplace_name(*effect.layout) + " writes no layout");
     }
     if (effect.kind == Effect::Kind::Set && type(effect.input).dtype != type(effect.value).dtype)
       fail("a tensor takes the storage of another dtype");

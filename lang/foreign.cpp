@@ -70,6 +70,8 @@ constexpr std::array kHelp = std::to_array<Name>({
     {"cuda", "write `x.to(\"cuda\")`"},
     {"mT", "write `x.transpose(-2, -1)`"},
     {"data", "write `x.detach()`, or work under `with no_grad() { … }`"},
+    {"Exception", "name a kind of error, `throw ValueError(\"…\")`, or throw text, `throw \"…\"`"},
+    {"RuntimeError", "name a kind of error, `throw ValueError(\"…\")`, or throw text, `throw \"…\"`"},
     {"append", "a tensor does not grow: `cat([x, y])`, or a list and `stack(list)`"},
 });
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "interpreter/op_entry.h"
 #include "tensor/op.h"
 #include "tensor/op_names.h"
 
@@ -151,6 +152,9 @@ class Binding {
       return;
     }
     if (!known.value) throw Unknown{fmt::format("the value of `{}` is not known", parameter.name)};
+    if (parameter.kind == ArgKind::Bool && known.value->is(Tag::Bool) &&
+        !interp::admits(parameter, known.value->as_bool()))
+      throw NoMatch{};
     attrs_.set(parameter.name, to_attr(parameter.kind, *known.value));
   }
 

@@ -12,6 +12,9 @@ namespace kiln {
 bool requires_grad(const Tensor& x);                  // itself or through its history
 void set_requires_grad(const Tensor& x, bool value);  // leaves only, floats only; throws OpError (Autograd)
 bool is_leaf(const Tensor& x);
+// A leaf that requires grad, or was marked: for good, so that what a module trains may be frozen and unfrozen.
+bool is_parameter(const Tensor& x);
+void mark_parameter(const Tensor& x);
 Tensor grad_of(const Tensor& x);              // absent when there is none
 void set_grad(const Tensor& x, Tensor grad);  // absent clears; throws OpError when type or shape differ
 void detach_in_place(const Tensor& x);        // cuts x off its history and its base; memory stays shared

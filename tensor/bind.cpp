@@ -52,13 +52,13 @@ std::vector<TensorType> check_inputs(const Op& op, Inputs inputs, const Attrs& a
 void check_result(const Op& op, const Tensor& target, const TensorType& result) {
   if (result.sizes != target.sizes()) {
     throw OpError(ErrorKind::Shape,
-                  std::string(op.name()) + "_: the result has shape " + to_string(result.sizes) +
+                  inplace_name(op) + ": the result has shape " + to_string(result.sizes) +
                       ", which cannot be written into a " + to_string(target.type()),
                   {0}, "use " + std::string(op.name()) + ", which makes a new tensor");
   }
   if (category(result.dtype) > category(target.dtype())) {
     throw OpError(ErrorKind::DType,
-                  std::string(op.name()) + "_: the result is " + std::string(name(result.dtype)) +
+                  inplace_name(op) + ": the result is " + std::string(name(result.dtype)) +
                       ", which cannot be written into a " + to_string(target.type()),
                   {0}, "convert first: x.to(" + std::string(name(result.dtype)) + ")");
   }
@@ -76,7 +76,7 @@ void check_plain(Inputs inputs) {
 void check_current(const Op& op, const Tensor& target) {
   if (levels::wrapper_of(target) != nullptr || !is_stale(target)) return;
   throw OpError(ErrorKind::Value,
-                std::string(op.name()) + "_: this " + to_string(target.type()) +
+                inplace_name(op) + ": this " + to_string(target.type()) +
                     " is a view of a tensor whose storage was replaced by set_",
                 {0}, "take the view anew, or write to a copy: x.clone()");
 }
@@ -96,7 +96,7 @@ bool may_write_directly(const Tensor& target, Inputs inputs) {
 void check_writable(const Op& op, const TensorType& type, const Layout& layout) {
   if (!has_overlap(layout)) return;
   throw OpError(ErrorKind::Value,
-                std::string(op.name()) + "_: elements of the " + to_string(type) +
+                inplace_name(op) + ": elements of the " + to_string(type) +
                     " share memory, so a write to one would change others",
                 {0}, "write to a copy: x.clone()");
 }

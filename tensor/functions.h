@@ -46,6 +46,7 @@ Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step = 1, DType
 #undef KILN_UNARY
 #undef KILN_BINARY
 #undef KILN_TERNARY
+Tensor checked(const Tensor& x, const Tensor& holds, std::string message);
 Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
 

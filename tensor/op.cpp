@@ -48,6 +48,22 @@ void check_row(const Op& op) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kFunctional = "_functional";
+
+std::string_view without_ending(std::string_view name) {
+  return name.ends_with(kFunctional) ? name.substr(0, name.size() - kFunctional.size()) : name;
+}
+
+}  // namespace
+
+std::string inplace_name(const Op& op) { return std::string(without_ending(op.name())) + '_'; }
+
+std::string spoken_name(const Op& op) {
+  return std::string(without_ending(op.name().substr(0, op.name().find('.'))));
+}
+
 const Op& OpTable::add(Op op) {
   check_row(op);
   if (by_name_.contains(op.name())) throw InternalError("op '" + std::string(op.name()) + "' is there twice");
@@ -74,6 +90,13 @@ const OpTable& OpTable::get() {
 const Op* OpTable::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
+}
+
+const Op* OpTable::find_inplace(std::string_view name) const {
+  if (!name.ends_with('_')) return nullptr;
+  const std::string_view plain = name.substr(0, name.size() - 1);
+  const Op* const functional = find(std::string(plain).append(kFunctional));
+  return functional != nullptr ? functional : find(plain);
 }
 
 const Op& OpTable::at(std::string_view name) const {

@@ -219,7 +219,7 @@ enum Trait : std::uint32_t {
   kMetadataWrite = 1U << 7,  // the `_` form changes only the layout: t_, squeeze_
   kChecksInEager = 1U << 8,  // `eager` checks its inputs itself, faster than by `infer`
   kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
-  kMayFail = 1U << 10,       // raises for some elements of its inputs; if elementwise, of integers only
+  kMayFail = 1U << 10,  // raises for some elements of its inputs; elementwise ops mostly for integers alone
   kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
   kOnlyBegins = 1U << 13,    // attributes say where a view of given sizes begins, and nothing else: select
@@ -269,6 +269,12 @@ struct Op {
   bool rebinds() const { return has(kMetadataWrite) || has(kStorageWrite); }
 };
 
+// The name of the `_` form. PyTorch calls some ops that give new values `…_functional`, so that their plain
+// name may mean another function: of `normal_functional` it is `normal_`.
+std::string inplace_name(const Op& op);
+// What errors call an op: its name without the form, `add` of `add.alpha`, and as its `_` form has it.
+std::string spoken_name(const Op& op);
+
 // ---- The table -------------------------------------------------------------------------------------------
 
 // All ops, built once at first use. Rows never move.
@@ -276,8 +282,9 @@ class OpTable {
  public:
   static const OpTable& get();
   std::span<const Op* const> ops() const { return ops_; }
-  const Op* find(std::string_view name) const;  // null when there is none
-  const Op& at(std::string_view name) const;    // throws InternalError
+  const Op* find(std::string_view name) const;          // null when there is none
+  const Op* find_inplace(std::string_view name) const;  // of the name of a `_` form
+  const Op& at(std::string_view name) const;            // throws InternalError
   // Is it a row of the table, which never goes away? Not so the op that stands for a part of one graph.
   bool has(const Op& op) const {
     return static_cast<std::size_t>(op.id) < ops_.size() && ops_[static_cast<std::size_t>(op.id)] == &op;

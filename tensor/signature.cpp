@@ -130,7 +130,8 @@ Parameter read_parameter(Reader& reader) {
       reader.take(",");
     }
   }
-  if (parameter.kind == ArgKind::Dims && reader.take("[")) {  // `dims[none]`: entries may be none
+  // `dims[none]`: entries may be none. `bool[true]`: this form of the op is meant where it is true.
+  if ((parameter.kind == ArgKind::Dims || parameter.kind == ArgKind::Bool) && reader.take("[")) {
     parameter.words.emplace_back(reader.word());
     reader.expect("]");
   }

@@ -5,6 +5,7 @@
 
 #include "interpreter/members.h"
 #include "interpreter/operators.h"
+#include "interpreter/parameters.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -118,6 +119,9 @@ void Observer::look() {
       return set_attribute();
     case Opcode::CheckContext:
       if (!r_[i_.a].is(Tag::Opaque)) tracer_.stop("`with` on a value of the program");
+      return;
+    case Opcode::EndInit:
+      if (holds_trained_leaf(r_[i_.a])) tracer_.stop("a struct with parameters is made");
       return;
     case Opcode::MakeStruct:
     case Opcode::MakeAutograd:

@@ -8,6 +8,7 @@
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
 #include "interpreter/op_entry.h"
+#include "interpreter/parameters.h"
 
 namespace kiln::interp::capture {
 
@@ -49,9 +50,13 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       return host(rule_of_function(native.name), native.name, arguments, &f);
     }
     case Tag::Type:
+      if (f.as<Type>().instances == Tag::Error) return tracer_.stop("an error is thrown");
       return host(rule_of_type(f.as<Type>().name), f.as<Type>().name, arguments, nullptr);
     case Tag::StructType: {
       const StructType& type = f.as<StructType>();
+      if (!type.is_autograd && type.method("init") == nullptr &&
+          std::any_of(arguments.begin(), arguments.end(), holds_trained_leaf))
+        return tracer_.stop("a struct with parameters is made");
       if (type.is_autograd) {
         tracer_.know_methods(f);
         for (const Value& each : arguments) tracer_.fix_kept(each);

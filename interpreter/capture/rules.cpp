@@ -36,6 +36,7 @@ HostRule rule_of_function(std::string_view name) {
         "range",
         "slice",
         "is_struct",
+        "is_parameter",
         "vars",
         "is_grad_enabled",
         "next",

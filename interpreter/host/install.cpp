@@ -113,6 +113,7 @@ void install_host_library(Module& prelude) {
     const Value type = host::type_value(tag);
     prelude.set(type.as<Type>().name, type);
   }
+  for (const Value& kind : error_types()) prelude.set(kind.as<Type>().name, kind);
   for (int d = 1; d < kiln::kDTypeCount; ++d) {  // `bool` is the type
     const auto dtype = static_cast<kiln::DType>(d);
     prelude.set(kiln::name(dtype), Value(dtype));

@@ -22,30 +22,56 @@ namespace {
 using namespace host;
 using kiln::Tensor;
 using Args = std::span<Value>;
-using Named = std::map<std::string, Tensor>;
 
-void add_params(const Value& params, Named& named) {
+// A tensor that was given for a name, and in which of several dicts.
+struct Given {
+  Tensor tensor;
+  std::string place;
+};
+using Named = std::map<std::string, Given>;
+
+void add_params(const Value& params, Named& named, const std::string& place) {
   if (const auto* parts = items_of(params)) {
-    for (const Value& part : *parts) add_params(part, named);
+    for (std::size_t i = 0; i < parts->size(); ++i)
+      add_params((*parts)[i], named, fmt::format("{}[{}]", place, i));
     return;
   }
   if (!params.is(Tag::Dict)) wrong_type("params", "a dict of tensors by name, or a tuple of such", params);
   for (const Dict::Entry& entry : params.as<Dict>().entries()) {
     if (!entry.live) continue;
     if (!entry.key.is(Tag::Str)) wrong_type("params", "a dict with names as keys", params);
-    named[text_of(entry.key)] = tensor_argument(entry.value, "params." + text_of(entry.key));
+    const std::string& name = text_of(entry.key);
+    const Tensor tensor = tensor_argument(entry.value, place + "." + name);
+    const auto [before, is_new] = named.try_emplace(name, Given{tensor, place});
+    if (!is_new) {
+      raise("ValueError",
+            fmt::format("functional_call: `{}` is given twice, in {} and in {}", name, before->second.place,
+                        place),
+            "give it in one of them");
+    }
   }
 }
 
 // The state that stands in for each tensor of the module. One that is reached by several names is replaced
-// everywhere by what is given for any of them.
+// everywhere by what is given for any of them, which must be one tensor.
 std::map<const kiln::TensorImpl*, Tensor> replacements(const Value& module, Named named) {
   std::map<const kiln::TensorImpl*, Tensor> by_tensor;
+  std::map<const kiln::TensorImpl*, std::string> paths;
   each_leaf(module, [&](const Value& leaf, const std::string& path) {
     const auto found = named.find(path);
     if (found == named.end() || !leaf.is(Tag::Tensor)) return;
-    by_tensor[leaf.tensor_impl()] = found->second;
+    const Tensor given = found->second.tensor;
     named.erase(found);
+    const auto [before, is_new] = by_tensor.try_emplace(leaf.tensor_impl(), given);
+    if (is_new) {
+      paths.emplace(leaf.tensor_impl(), path);
+    } else if (!before->second.is_same(given)) {
+      raise(
+          "ValueError",
+          fmt::format("functional_call: `{}` and `{}` are one tensor of the module, and two are given for it",
+                      paths.at(leaf.tensor_impl()), path),
+          "give one of them, or the same tensor for both");
+    }
   });
   if (!named.empty()) {
     raise("KeyError",
@@ -67,12 +93,14 @@ Tensor copy_of_buffer(const Tensor& x) {
 Value functional_call(Interpreter& interpreter, Args a) {
   check_function(a[0], "functional_call");
   Named named;
-  add_params(a[1], named);
+  add_params(a[1], named, "params");
   auto by_tensor = replacements(a[0], std::move(named));
   const Value module = map_tensors(a[0], [&](const Tensor& x) {
     const auto [found, is_own] = by_tensor.try_emplace(x.impl());
     // A write to what is trained would be refused; gradients go to the module's own.
     if (is_own) found->second = kiln::requires_grad(x) ? x : copy_of_buffer(x);
+    // What stands for a parameter is one, whatever it was made of: `parameters` within the call has it.
+    if (kiln::is_parameter(x)) kiln::mark_parameter(found->second);
     return Value(found->second);
   });
   Call call{a[2].as<Tuple>().items, {}};
@@ -80,6 +108,21 @@ Value functional_call(Interpreter& interpreter, Args a) {
     if (entry.live) call.named.push_back({text_of(entry.key), entry.value});
   }
   return call_with(interpreter, module, call);
+}
+
+// A name stands for parameters of all modules or of none, and all of them are trained or all are frozen.
+void check_trained_alike(const Tensor& first, const Tensor& other, const std::string& path,
+                         std::size_t number) {
+  const auto check = [&](bool in_first, bool in_other, std::string_view what) {
+    if (in_first == in_other) return;
+    raise("ValueError",
+          fmt::format("stack_module_state: {} {} in module {} and not in module {}", path, what,
+                      in_first ? 0 : number, in_first ? number : 0),
+          "let all of them require gradients, or none: `p.requires_grad_(true)` for the parameters of each "
+          "module");
+  };
+  check(kiln::is_parameter(first), kiln::is_parameter(other), "is a parameter");
+  check(kiln::requires_grad(first), kiln::requires_grad(other), "requires gradients");
 }
 
 // What must agree before tensors can be stacked: classes, names and settings of everything within.
@@ -101,6 +144,7 @@ void check_alike(const Value& first, const Value& other, std::size_t number) {
             fmt::format("stack_module_state: {} is {} in module 0 and {} in module {}", path,
                         found->second.as_bool(), leaf.as_bool(), number),
             "put all of them in one mode: nn.train(module) or nn.eval(module)");
+    if (leaf.is(Tag::Tensor)) check_trained_alike(found->second.as_tensor(), leaf.as_tensor(), path, number);
     settings.erase(found);
   });
   if (!settings.empty())
@@ -121,10 +165,11 @@ Value stack_module_state(Interpreter& interpreter, Args a) {
   const Value params = make<Dict>(), buffers = make<Dict>();
   each_leaf(modules[0], [&](const Value& leaf, const std::string& path) {
     if (!leaf.is(Tag::Tensor)) return;
-    const bool trained = kiln::requires_grad(leaf.as_tensor());
+    const Tensor& x = leaf.as_tensor();
     const Tensor stacked = kiln::ops::stack(columns[path], 0);
-    if (trained) kiln::set_requires_grad(stacked, true);
-    (trained ? params : buffers).as<Dict>().set(path, Value(stacked));
+    if (kiln::requires_grad(x)) kiln::set_requires_grad(stacked, true);
+    if (kiln::is_parameter(x)) kiln::mark_parameter(stacked);
+    (kiln::is_parameter(x) ? params : buffers).as<Dict>().set(path, Value(stacked));
   });
   return tuple_value({params, buffers});
 }
@@ -164,13 +209,29 @@ Value deepcopy(Interpreter&, Args a) {
     if (is_new) {
       const Tensor copy = kiln::ops::clone(kiln::ops::detach(x));
       if (kiln::requires_grad(x)) kiln::set_requires_grad(copy, true);
+      if (kiln::is_parameter(x)) kiln::mark_parameter(copy);
       found->second = Value(copy);
     }
     return found->second;
   });
 }
 
+Value mark_parameter(Interpreter&, Args a) {
+  const Tensor x = tensor_argument(a[0], "x");
+  kiln::mark_parameter(x);
+  return Value(x);
+}
+
+Value is_parameter(Interpreter&, Args a) { return kiln::is_parameter(tensor_argument(a[0], "x")); }
+
 constexpr NativeDef kNatives[] = {
+    {"is_parameter(x)",
+     "Whether a tensor is one that modules train: a leaf that requires gradients, or did when the struct was "
+     "made that has "
+     "it in a field, or was marked by `parameter`.\n>>> is_parameter(ones(2).requires_grad_())\ntrue",
+     is_parameter},
+    {"mark_parameter(x)", "Makes a tensor a parameter, also while it requires no gradients; gives it back.",
+     mark_parameter},
     {"deepcopy(x)",
      "The same lists, tuples, dicts and structs anew, with copies of the tensors: of a module, one that "
      "trains "

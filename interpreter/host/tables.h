@@ -19,6 +19,10 @@ std::span<const NativeDef> compile_natives();       // jit eager
 std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
+// The kinds of errors that a program can throw, each a Type; of one kind, null when there is no such.
+std::span<const Value> error_types();
+const Value* error_type(std::string_view kind);
+
 std::span<const NativeDef> list_methods();
 std::span<const NativeDef> tuple_methods();
 std::span<const NativeDef> str_methods();

@@ -280,6 +280,9 @@ Value type_value(Tag tag) {
 
 Value type_value(const Value& value) {
   if (value.is(Tag::Instance)) return value.as<Instance>().type;
+  if (value.is(Tag::Error)) {
+    if (const Value* kind = error_type(value.as<Error>().diagnostic.kind)) return *kind;
+  }
   return type_value(value.tag());
 }
 

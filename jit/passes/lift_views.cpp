@@ -1,6 +1,8 @@
 // Before kernels are found: a view of what is computed, read by what kernels compute, becomes the same
 // computation of views of its operands. Those are index maps of loads, so that a reshape between two
-// elementwise ops does not keep them apart.
+// elementwise ops does not keep them apart. What others read too is computed again where a kernel reads both
+// it and a small part of it, as `x - x[:, :1]` does: through memory the part would keep that kernel from the
+// one that computes x.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -51,7 +53,8 @@ class Lifter {
       rewriter_.copy(graph_.nodes[n]);
       if (!lifts[n]) continue;
       lifted_.clear();
-      rewriter_.map(graph_.nodes[n].outputs[0], lifted(lifts[n]->base, lifts[n]->chain));
+      const Lift& lift = *lifts[n];
+      rewriter_.map(graph_.nodes[n].outputs[0], lifted(lift.base, lift.chain, lift.again));
     }
     return rewriter_.finish();
   }
@@ -76,10 +79,11 @@ class Lifter {
     return why_not_lowered(graph_, node).empty() && !picks(graph_, node);
   }
 
-  // A view as the views of what the base is computed from.
+  // A view as the views of what the base is computed from. `again`: others read that as well.
   struct Lift {
     ValueId base;
     Chain chain;
+    bool again;
   };
   std::optional<Lift> lift_of(const Node& view) const {
     const ValueId shown = view.outputs[0];
@@ -88,29 +92,42 @@ class Lifter {
         !readers.empty() &&
         std::all_of(readers.begin(), readers.end(), [this](int reader) { return is_lowered(reader); });
     if (!for_kernels || type(shown).sizes.empty()) return std::nullopt;
-    Chain chain;
-    const ValueId base = base_of(shown, chain);
-    if (base < 0 || !moves(base) || count(shown) > count(base) || !may_lift(base, chain)) return std::nullopt;
-    return Lift{base, std::move(chain)};
+    for (const bool again : {false, true}) {
+      Chain chain;
+      const ValueId base = base_of(shown, chain, again);
+      if (base < 0 || !moves(base, again) || count(shown) > count(base) || !may_lift(base, chain, again))
+        continue;
+      if (!again || is_small_part(shown, base)) return Lift{base, std::move(chain), again};
+    }
+    return std::nullopt;
   }
+  // Few elements of the base, for a kernel that reads all of them.
+  bool is_small_part(ValueId shown, ValueId base) const {
+    constexpr std::int64_t kFew = 16;
+    if (count(shown) > count(base) / kFew) return false;
+    const std::vector<int>& readers = readers_[static_cast<std::size_t>(shown)];
+    const std::vector<int>& others = readers_[static_cast<std::size_t>(base)];
+    return std::any_of(readers.begin(), readers.end(), [&](int reader) {
+      return std::find(others.begin(), others.end(), reader) != others.end();
+    });
+  }
+  bool is_alone(ValueId id) const { return readers_[static_cast<std::size_t>(id)].size() == 1; }
 
   // What the views up to `id` show, where nothing else reads them on the way; -1 where something does.
-  ValueId base_of(ValueId id, Chain& chain) const {
+  ValueId base_of(ValueId id, Chain& chain, bool again) const {
     const Node* node = producer(id);
     if (node == nullptr || !node->is_view() || !node->operands[0].is_value()) return id;
     const ValueId source = node->operands[0].value;
-    const bool one_reader = readers_[static_cast<std::size_t>(source)].size() == 1;
-    if (!one_reader || node->outputs.size() != 1 || node->op->has(kCountsPlaces)) return -1;
-    const ValueId base = base_of(source, chain);
+    if (!(again || is_alone(source)) || node->outputs.size() != 1 || node->op->has(kCountsPlaces)) return -1;
+    const ValueId base = base_of(source, chain, again);
     chain.push_back({node->op, node->attrs, type(id).sizes});
     return base;
   }
 
   // Is the value computed for this one reader, element by element, whatever its elements are?
-  bool moves(ValueId id) const {
+  bool moves(ValueId id, bool again) const {
     const Node* node = producer(id);
-    if (node == nullptr || type(id).sizes.empty() || readers_[static_cast<std::size_t>(id)].size() != 1)
-      return false;
+    if (node == nullptr || type(id).sizes.empty() || !(again || is_alone(id))) return false;
     if (!why_not_lowered(graph_, *node).empty() || node->op->lowering != Lowering::Pointwise) return false;
     return node->op->pointwise == nullptr || node->op->pointwise->failure.empty();
   }
@@ -125,9 +142,9 @@ class Lifter {
   }
 
   // No operand has to be laid out anew, and at most one is read across its rows.
-  bool may_lift(ValueId base, const Chain& chain) const {
+  bool may_lift(ValueId base, const Chain& chain, bool again) const {
     std::vector<std::pair<ValueId, Chain>> leaves;
-    collect(base, chain, leaves);
+    if (!collect(base, chain, again, leaves)) return false;
     std::int64_t across = 0;
     for (const auto& [id, whole] : leaves) {
       for (const SymbolValues& symbols : assignments_) {
@@ -138,16 +155,21 @@ class Lifter {
     }
     return across <= 1;
   }
-  void collect(ValueId computed, const Chain& chain, std::vector<std::pair<ValueId, Chain>>& leaves) const {
+  // False where there are more of them than is worth a look.
+  bool collect(ValueId computed, const Chain& chain, bool again,
+               std::vector<std::pair<ValueId, Chain>>& leaves) const {
+    constexpr std::size_t kMost = 64;
     for (const Operand& each : producer(computed)->operands) {
       if (!each.is_value() || type(each.value).sizes.empty()) continue;
-      Shown shown = origin_of(each.value, computed, chain);
+      Shown shown = origin_of(each.value, computed, chain, again);
       if (shown.is_lifted) {
-        collect(shown.value, shown.chain, leaves);
+        if (!collect(shown.value, shown.chain, again, leaves)) return false;
       } else {
         leaves.emplace_back(shown.value, std::move(shown.chain));
       }
+      if (again && leaves.size() > kMost) return false;
     }
+    return true;
   }
   // Where what an operand shows through the chain comes from: a value that is lifted too, or one in memory.
   // What broadcasts would be computed again for each element.
@@ -156,12 +178,11 @@ class Lifter {
     Chain chain;
     bool is_lifted;
   };
-  Shown origin_of(ValueId operand, ValueId computed, const Chain& chain) const {
+  Shown origin_of(ValueId operand, ValueId computed, const Chain& chain, bool again) const {
     Chain whole = chain_of(operand, computed, chain), views;
-    const bool is_alone = readers_[static_cast<std::size_t>(operand)].size() == 1;
-    const bool may_move = is_alone && type(operand).sizes == type(computed).sizes;
-    const ValueId base = may_move ? base_of(operand, views) : -1;
-    if (base < 0 || !moves(base)) return {operand, std::move(whole), false};
+    const bool may_move = (again || is_alone(operand)) && type(operand).sizes == type(computed).sizes;
+    const ValueId base = may_move ? base_of(operand, views, again) : -1;
+    if (base < 0 || !moves(base, again)) return {operand, std::move(whole), false};
     views.insert(views.end(), whole.begin(), whole.end());
     return {base, std::move(views), true};
   }
@@ -179,8 +200,9 @@ class Lifter {
   }
 
   // The elements of what is computed that the chain shows.
-  ValueId lifted(ValueId computed, const Chain& chain) {
-    if (const auto found = lifted_.find(computed); found != lifted_.end()) return found->second;
+  ValueId lifted(ValueId computed, const Chain& chain, bool again) {
+    // What others read may be seen through several chains: what is made twice becomes one later.
+    if (const auto found = lifted_.find(computed); !again && found != lifted_.end()) return found->second;
     const Node& node = *producer(computed);
     Node made = node;
     for (Operand& each : made.operands) {
@@ -188,8 +210,8 @@ class Lifter {
       if (type(each.value).sizes.empty()) {
         each = rewriter_.at(each);
       } else {
-        const Shown shown = origin_of(each.value, computed, chain);
-        each = Operand::of(shown.is_lifted ? lifted(shown.value, shown.chain)
+        const Shown shown = origin_of(each.value, computed, chain, again);
+        each = Operand::of(shown.is_lifted ? lifted(shown.value, shown.chain, again)
                                            : viewed(shown.value, shown.chain, node));
       }
     }

@@ -106,12 +106,24 @@ class SumTree {
   std::vector<double> sums_;  // node i has children 2 i and 2 i + 1
 };
 
+// Each is taken out once it was drawn, so as many as are wanted must have a weight.
+void check_enough(const double* weights, std::int64_t classes, std::int64_t samples) {
+  const auto positive = std::count_if(weights, weights + classes, [](double weight) { return weight > 0; });
+  if (positive >= samples) return;
+  throw OpError(
+      ErrorKind::Value,
+      fmt::format("multinomial: {} are wanted without replacement, and {} weight{} of a row {} not 0",
+                  samples, positive, positive == 1 ? "" : "s", positive == 1 ? "is" : "are"),
+      {0}, "`replacement=true` lets one be drawn again");
+}
+
 void draw_without_replacement(const double* weights, std::int64_t classes, std::int64_t* out,
                               std::int64_t samples, std::uint64_t first_word, const Generator& draw) {
   SumTree tree(weights, classes);
+  check_total(tree.total());
+  check_enough(weights, classes, samples);
   WordStream words(draw, first_word);
   for (std::int64_t s = 0; s < samples; ++s) {
-    check_total(tree.total());
     out[s] = tree.take(unit_double(words.next()) * tree.total());
   }
 }
@@ -132,6 +144,7 @@ Tensor permutation(std::int64_t count, const Generator& draw) {
 void draw_by_weight(const Tensor& out, const Tensor& weights, bool replacement, const Generator& draw) {
   if (out.numel() == 0) return;
   const Dim classes = weights.size(weights.rank() - 1), samples = out.size(out.rank() - 1);
+  if (classes == 0) throw OpError(ErrorKind::Value, "multinomial: there are no categories to draw from", {0});
   const auto* from = weights.data<double>();
   auto* to = out.writable<std::int64_t>();
   check_weights(from, weights.numel());

@@ -175,7 +175,8 @@ const FoldKernel& choose(DType read, DType result, Combine combine, Map map, Fol
     job.direct = size_of(read) == 1;  // a byte that is not zero will do for true
     return folds[static_cast<std::size_t>(DType::Bool)];
   }
-  if (combine == Combine::Sum && map == Map::CenteredSquare) return kernels.centered_square_sum[from];
+  const FoldKernel& centered = kernels.centered_sum[static_cast<std::size_t>(map)][from];
+  if (combine == Combine::Sum && centered.rows != nullptr) return centered;
   const FoldKernel& mapped = kernels.mapped_sum[static_cast<std::size_t>(map)][from];
   const bool is_half = read == DType::F16 || read == DType::BF16;
   const bool as_they_are = map == Map::Identity && (read == result || is_half);

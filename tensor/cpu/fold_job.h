@@ -11,7 +11,8 @@
 
 namespace kiln::cpu {
 
-// What is done to an element before it is combined; `c` is the output's own number (a mean, a maximum).
+// What is done to an element before it is combined; `c` is the output's own number (a mean, a maximum, a
+// first element).
 enum class Map : std::uint8_t {
   Identity,
   Square,
@@ -19,10 +20,12 @@ enum class Map : std::uint8_t {
   NonZero,  // 0 or 1, to be counted
   Truth,    // false or true, of which the extrema tell about any and all
   NanToZero,
+  Distance,        // x-c
+  AbsDistance,     // |x-c|
   CenteredSquare,  // (x-c)^2
   CenteredExp,     // exp(x-c)
 };
-inline constexpr int kMapCount = 8;
+inline constexpr int kMapCount = 10;
 
 inline constexpr int kFoldMaxRank = 64;
 
@@ -72,7 +75,9 @@ struct FoldKernels {
   FoldKernel fold[kCombineCount][kDTypeCount];
   // Sums of floats by maps of an element alone, which such kernels apply as they read. Null for other maps.
   FoldKernel mapped_sum[kMapCount][kDTypeCount];
-  FoldKernel centered_square_sum[kDTypeCount];  // of floats, which are loaded but for neighbouring columns
+  // Sums of floats by maps with a center, of rows that lie together and of neighbouring columns as they are
+  // read. Null for other maps.
+  FoldKernel centered_sum[kMapCount][kDTypeCount];
   LoadFn load[kMapCount][kDTypeCount];
   LoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
 };

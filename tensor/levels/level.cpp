@@ -32,7 +32,7 @@ Level::~Level() { top = below_; }
 void Level::check_target(const Op& op, const Tensor& x, std::string_view transform) const {
   if (owns(x) && !wrapper_of(x)->captured) return;
   throw OpError(ErrorKind::Autograd,
-                std::string(op.name()) + "_: this " + to_string(x.type()) + " is " +
+                inplace_name(op) + ": this " + to_string(x.type()) + " is " +
                     (owns(x) ? "a view of a tensor " : "") + "captured from outside of " +
                     std::string(transform) + ", which cannot differentiate a write to it",
                 {0}, "write to a copy: x.clone(), or pass it as an argument and return it");

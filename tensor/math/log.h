@@ -88,6 +88,14 @@ KILN_MATH T log(T x) {
   return kInRange ? inside : log_special(x, inside);
 }
 
+// x / (1 - x), of an x that was clamped to [eps, 1 - eps] unless eps is nan.
+template <class T>
+KILN_MATH T odds(T x, double eps) {
+  const T low = static_cast<T>(eps), high = static_cast<T>(1.0 - eps);
+  const T held = x < low ? low : x > high ? high : x;
+  return held / (T(1) - held);
+}
+
 // log(1 + x): of the rounded sum u, plus what the rounding lost, over u.
 template <class T>
 KILN_MATH bool log1p_in_range(T x) {

@@ -45,11 +45,15 @@ std::vector<T> reciprocal_roots(const T* variance, std::int64_t count, double ep
   return roots;
 }
 
-// Each channel's mean and variance, of some channels.
+// Each channel's mean, by distances from its first element, and variance, of some channels.
 template <class T>
 void find_statistics(const Tensor& x, const ChannelBlock& block, const Tensor& mean, const Tensor& variance) {
   const auto count = static_cast<T>(block.length());
-  ops::sums_of(x, block, count, mean.writable<T>() + block.first);
+  const Tensor firsts = Tensor::empty(Dims{block.count}, x.dtype());
+  T *first = firsts.writable<T>(), *center = mean.writable<T>() + block.first;
+  for (std::int64_t c = 0; c < block.count; ++c) first[c] = x.data<T>()[(block.first + c) * block.inner];
+  ops::sums_of(x, block, count, center, cpu::Map::Distance, firsts);
+  for (std::int64_t c = 0; c < block.count; ++c) center[c] = first[c] + center[c];
   const Tensor centers = Tensor::alias(mean, {Dims{block.count}, Dims{1}, mean.offset() + block.first});
   ops::sums_of(x, block, count, variance.writable<T>() + block.first, cpu::Map::CenteredSquare, centers);
 }
@@ -161,7 +165,7 @@ struct Standard {
       : x(ops::to(input, ops::compute_dtype(input.dtype()))),
         dims(all_but_channels(input.rank())),
         count(static_cast<double>(ops::reduced_count(input.sizes(), dims))) {
-    mean = means ? per_channel(means, x) : ops::sum(x, dims, true) / count;
+    mean = means ? per_channel(means, x) : ops::steady_mean(x, dims);
     if (variances) {
       variance = per_channel(variances, x);
     } else {

@@ -21,8 +21,9 @@ Tensor products_before(const Tensor& x) {
   const Tensor parts[] = {ops::ones_like(ops::narrow(x, last, 0, 1)), head};
   return ops::cumprod(ops::cat(parts, last), last);
 }
-// Likewise without each; and without each two, in a symmetric matrix with a zero diagonal. No division, so
-// that zeros are as good as any number.
+// Likewise without each; without each two, in a symmetric matrix with a zero diagonal; and without each
+// three, where 0 stands for three that are not different. No division, so that zeros are as good as any
+// number.
 Tensor products_without_one(const Tensor& s) {
   return products_before(s) * flipped(products_before(flipped(s)));
 }
@@ -33,6 +34,13 @@ Tensor products_without_two(const Tensor& s) {
   const Tensor upper =
       ops::triu(column(products_before(s)) * between * row(flipped(products_before(flipped(s)))), 1);
   return upper + t(upper);
+}
+
+Tensor products_without_three(const Tensor& s) {
+  const Tensor own = ops::gt(eye(s.size(s.rank() - 1), s.type()), Tensor::number(0.0));
+  const Tensor others = ops::where(own, Tensor::number(1.0), row(s));  // row i: without s[i]
+  const Tensor same = ops::logical_or(ops::unsqueeze(own, 2), ops::unsqueeze(own, 1));
+  return ops::masked_fill(products_without_two(others), same, Tensor::number(0.0));
 }
 
 std::vector<TensorType> det_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -71,17 +79,82 @@ Tensors cofactor_body(const Op&, Inputs inputs, const Attrs&) {
   return {sign * ops::matmul(u * row(products_without_one(s)), vh)};
 }
 
-// The derivative is symmetric: tangents and gradients go through it alike.
-Tensor cofactor_change(const Tensor& a, const Tensor& change) {
+// ---- cofactor_change ----
+// How the cofactors change by da, and how that changes: the derivatives of det of the second and the third
+// order. Both are symmetric in the changes and in what a gradient weighs them by, so tangents and gradients
+// go through them alike. An op of its own, so that its derivative, too, is made of products of singular
+// values: what goes through singular vectors has no value where singular values are equal.
+
+Tensor changed_cofactors(const Tensor& a, const Tensor& change) {
+  static const Op& row = op("cofactor_change");
+  return apply_one(row, {a, change});
+}
+
+// sum over i of x[i, i] y[.., i]
+Tensor weighted_by_diagonal(const Tensor& y, const Tensor& x) {
+  return ops::sum(y * row(diagonal(x)), Dims{y.rank() - 1});
+}
+
+Tensors cofactor_change_body(const Op&, Inputs inputs, const Attrs&) {
+  const Tensor& a = inputs[0];
+  if (a.numel() == 0) return {ops::zeros_like(a)};
+  const auto [u, s, vh, sign] = spectrum_of(a);
+  const Tensor x = mm(t(u), inputs[1], t(vh));
+  const Tensor pairs = products_without_two(s);
+  return {sign * mm(u, diagonal_matrix(weighted_by_diagonal(pairs, x)) - pairs * t(x), vh)};
+}
+
+// With p(i, j, k) the products without three: of the determinant of diag(s) the terms x[i, i] y[j, j] z[k,
+// k], less those with two of them crossed, and those where the three go around, as a matrix of what stands by
+// z.
+Tensor second_change(const Tensor& a, const Tensor& first, const Tensor& second) {
   if (a.numel() == 0) return ops::zeros_like(a);
   const auto [u, s, vh, sign] = spectrum_of(a);
-  const Tensor turned = mm(t(u), change, t(vh));
-  const Tensor pairs = products_without_two(s);
-  const Tensor on_diagonal = ops::sum(pairs * row(diagonal(turned)), Dims{turned.rank() - 1});
-  return sign * mm(u, diagonal_matrix(on_diagonal) - pairs * t(turned), vh);
+  const Tensor x = mm(t(u), first, t(vh)), y = mm(t(u), second, t(vh));
+  const Tensor p = products_without_three(s);
+  const int last = p.rank() - 1;
+  const auto by_diagonal = [&](const Tensor& m) {  // sum over j of p(i, j, k) m[j, j]: symmetric in i and k
+    return ops::sum(p * ops::unsqueeze(row(diagonal(m)), last - 2), Dims{last});
+  };
+  const auto around = [&](const Tensor& m, const Tensor& n) {  // sum over j of p(i, j, k) m[i, j] n[j, k]
+    return ops::sum(p * ops::unsqueeze(m, last) * ops::unsqueeze(n, last - 2), Dims{last - 1});
+  };
+  const Tensor across = ops::sum(p * ops::unsqueeze(x * t(y), last), Dims{last - 2, last - 1});
+  const Tensor on_diagonal = weighted_by_diagonal(by_diagonal(x), y) - across;
+  const Tensor apart = around(x, y) + around(y, x) - x * by_diagonal(y) - y * by_diagonal(x);
+  return sign * mm(u, diagonal_matrix(on_diagonal) + t(apart), vh);
 }
-Tensors cofactor_vjp(const VjpArgs& args) { return {cofactor_change(args.inputs[0], args.grads[0])}; }
-Tensors cofactor_jvp(const JvpArgs& args) { return {cofactor_change(args.inputs[0], args.tangents[0])}; }
+
+Tensors cofactor_vjp(const VjpArgs& args) { return {changed_cofactors(args.inputs[0], args.grads[0])}; }
+Tensors cofactor_jvp(const JvpArgs& args) { return {changed_cofactors(args.inputs[0], args.tangents[0])}; }
+
+std::vector<TensorType> cofactor_change_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const std::vector<TensorType> type = infer_square(inputs.first(1), attrs);
+  if (inputs[0].sizes == inputs[1].sizes && inputs[0].dtype == inputs[1].dtype) return type;
+  throw OpError(
+      ErrorKind::Shape,
+      "cofactor_change: the change is " + to_string(inputs[1]) + ", the matrix " + to_string(inputs[0]),
+      {1, 0}, "give both the same shape and dtype");
+}
+Tensors cofactor_change_batch(const BatchArgs& args) {
+  const Tensor inputs[] = {rules::with_batch(args, 0), rules::with_batch(args, 1)};
+  return kiln::bind(args.op, inputs, args.attrs);
+}
+Tensors cofactor_change_vjp(const VjpArgs& args) {
+  const Tensor &a = args.inputs[0], &change = args.inputs[1], &g = args.grads[0];
+  return {args.needs[0] ? second_change(a, change, g) : Tensor(),
+          args.needs[1] ? changed_cofactors(a, g) : Tensor()};
+}
+Tensors cofactor_change_jvp(const JvpArgs& args) {
+  const Tensor &a = args.inputs[0], &change = args.inputs[1];
+  Tensor sum;
+  if (args.tangents[0]) sum = second_change(a, change, args.tangents[0]);
+  if (args.tangents[1]) {
+    const Tensor part = changed_cofactors(a, args.tangents[1]);
+    sum = sum ? sum + part : part;
+  }
+  return {sum};
+}
 
 // ---- slogdet, logdet ----
 
@@ -133,6 +206,19 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_jvp,
              .batch = rules::batch_through,
              .saves = saves_input(0),
+             .traits = kMayFail});
+  table.add({.signature = Signature::parse("cofactor_change(A: tensor, change: tensor)"),
+             .family = kFamily,
+             .documentation = "How the matrix of cofactors of A changes with A, in the direction `change`: "
+                              "the second derivative of "
+                              "`det`.",
+             .example = ">>> cofactor_change(eye(2), eye(2)).tolist()\n[[1.0, 0.0], [0.0, 1.0]]",
+             .infer = cofactor_change_infer,
+             .eager = cofactor_change_body,
+             .vjp = cofactor_change_vjp,
+             .jvp = cofactor_change_jvp,
+             .batch = cofactor_change_batch,
+             .saves = saves_input(0) | saves_input(1),
              .traits = kMayFail});
   table.add({.signature = Signature::parse("slogdet(A: tensor) -> (sign, logabsdet)"),
              .family = kFamily,

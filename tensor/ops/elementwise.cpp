@@ -1,4 +1,5 @@
 // The rows of ops/elementwise.def as ops, and their names as C++ functions.
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -20,16 +21,18 @@ constexpr Saves saves_of(std::uint32_t reads) { return {reads & 7U, (reads & kY)
 
 const Tensor none;
 
-Tensor operator>(const Tensor& a, const Tensor& b) { return ops::gt(a, b); }
+Tensor operator<(const Tensor& a, const Tensor& b) { return ops::lt(a, b); }
+Tensor operator<=(const Tensor& a, double b) { return ops::le(a, Tensor::number(b)); }
 Tensor operator>(const Tensor& a, double b) { return ops::gt(a, Tensor::number(b)); }
 
 Tensor zero_like(const Tensor& g) { return ops::zeros_like(g); }
 Tensor keep(const Tensor& mask, const Tensor& g) { return ops::where(mask, g, Tensor::number(0.0)); }
 Tensor drop(const Tensor& mask, const Tensor& g) { return ops::where(mask, Tensor::number(0.0), g); }
 
-// All of g where one operand won, half where both did.
-Tensor share(const Tensor& g, const Tensor& won, const Tensor& tied) {
-  return ops::where(tied, g * 0.5, keep(won, g));
+// All of g where one operand won, half where both did. What lost is asked for: of nan and a number neither
+// did, the result is nan, and both have the gradient, as in PyTorch.
+Tensor share(const Tensor& g, const Tensor& lost, const Tensor& tied) {
+  return ops::where(tied, g * 0.5, drop(lost, g));
 }
 
 // The derivative of the n-th. The last one that has a number stands for those after it: of both 0 or
@@ -55,6 +58,23 @@ Tensor gelu_derivative(const Tensor& g, const Tensor& x, const Params& p) {
 Tensor silu_derivative(const Tensor& g, const Tensor& x) {
   const Tensor s = ops::sigmoid(x);
   return g * (s * (x * (1.0 - s) + 1.0));
+}
+
+// 1 / (x (1 - x)) within the bounds. Beyond them a clamped x does not move; without any there is no
+// logarithm.
+Tensor logit_derivative(const Tensor& g, const Tensor& x, const Params& p) {
+  const bool is_clamped = !std::isnan(p.v[0]);
+  const double low = is_clamped ? p.v[0] : 0.0;
+  const Tensor outside =
+      ops::logical_or(ops::lt(x, Tensor::number(low)), ops::gt(x, Tensor::number(1.0 - low)));
+  const double beyond = is_clamped ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  return ops::where(outside, Tensor::number(beyond), g / (x * (1.0 - x)));
+}
+
+// 1 or -1, 0 where a is, nan where a is.
+Tensor copysign_slope(const Tensor& a, const Tensor& b) {
+  const Tensor size = ops::where(ops::isnan(a), a, ops::sign(a));
+  return size * ops::copysign(ops::ones_like(a), b);
 }
 
 bool divides_exactly(const Params& p) { return p.v[0] != math::kTruncMode && p.v[0] != math::kFloorMode; }
@@ -89,27 +109,30 @@ Tensor square_of_radius(const Tensor& y, const Tensor& x) {
 // PyTorch since 2.14: none where the bound is a number, half for each where it is a tensor. Bounds that leave
 // nothing between them have no ties.
 Tensor both(const Tensor& a, const Tensor& b) { return a && b ? ops::logical_and(a, b) : a ? a : b; }
+Tensor either(const Tensor& a, const Tensor& b) { return a && b ? ops::logical_or(a, b) : a ? a : b; }
 Tensor tied_to(const Tensor& bound, const Tensor& x, const Tensor& min, const Tensor& max) {
   return both(ops::eq(x, bound), min && max ? ops::lt(min, max) : Tensor());
 }
 Tensor clamp_derivative(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  const auto above = [&] { return min.is_number() ? ops::gt(x, min) : ops::ge(x, min); };
-  const auto below = [&] { return max.is_number() ? ops::lt(x, max) : ops::le(x, max); };
-  const Tensor inside = both(min ? above() : Tensor(), max ? below() : Tensor());
   Tensor tied;
   for (const Tensor* bound : {&min, &max}) {
-    if (!*bound || bound->is_number()) continue;
-    const Tensor here = tied_to(*bound, x, min, max);
-    tied = tied ? ops::logical_or(tied, here) : here;
+    if (*bound && !bound->is_number()) tied = either(tied, tied_to(*bound, x, min, max));
   }
-  return tied ? share(g, inside, tied) : keep(inside, g);
+  if (!tied) return keep(both(min ? ops::gt(x, min) : Tensor(), max ? ops::lt(x, max) : Tensor()), g);
+  const auto below = [&] { return min.is_number() ? ops::le(x, min) : ops::lt(x, min); };
+  const auto above = [&] { return max.is_number() ? ops::ge(x, max) : ops::gt(x, max); };
+  return share(g, either(min ? below() : Tensor(), max ? above() : Tensor()), tied);
 }
+// Of two bounds none has the gradient at nan, as in PyTorch.
 Tensor clamp_derivative_min(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  return share(g, both(ops::lt(x, min), max ? ops::le(min, max) : Tensor()), tied_to(min, x, min, max));
+  const Tensor tied = tied_to(min, x, min, max);
+  if (!max) return share(g, ops::gt(x, min), tied);
+  return ops::where(tied, g * 0.5, keep(both(ops::lt(x, min), ops::le(min, max)), g));
 }
 Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min, const Tensor& max) {
-  const Tensor above = ops::gt(x, max);
-  return share(g, min ? ops::logical_or(above, ops::lt(max, min)) : above, tied_to(max, x, min, max));
+  const Tensor tied = tied_to(max, x, min, max);
+  if (!min) return share(g, ops::lt(x, max), tied);
+  return ops::where(tied, g * 0.5, keep(either(ops::gt(x, max), ops::lt(max, min)), g));
 }
 
 // ---- Rows ----
@@ -275,6 +298,10 @@ namespace ops {
 #undef KILN_UNARY
 #undef KILN_BINARY
 #undef KILN_TERNARY
+
+Tensor checked(const Tensor& x, const Tensor& holds, std::string message) {
+  return rules::apply_one(*bound(kRow_checked).op, {x, holds}, {std::move(message)});
+}
 
 Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> max) {
   return clamp(x, bound_of(x, min), bound_of(x, max));

@@ -116,7 +116,7 @@ struct Standard {
     rows = Dims{groups, size};
     count = static_cast<double>(size);
     const Tensor x = ops::reshape(ops::to(input, ops::compute_dtype(input.dtype())), rows);
-    const Tensor d = x - ops::sum(x, Dims{1}, true) / count;
+    const Tensor d = x - ops::steady_mean(x, Dims{1});
     rstd = ops::reciprocal(ops::sqrt(ops::sum(d * d, Dims{1}, true) / count + attrs.get<double>("eps")));
     xhat = d * rstd;
   }

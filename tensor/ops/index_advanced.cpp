@@ -301,13 +301,6 @@ Tensors nonzero_columns_body(const Op&, Inputs inputs, const Attrs&) {
   for (int d = 0; d < x.rank(); ++d) columns.push_back(ops::clone(ops::select(places, 1, d)));
   return columns;
 }
-std::vector<TensorType> nonzero_tuple_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  if (!attrs.get<bool>("as_tuple")) {
-    throw OpError(ErrorKind::Value, "nonzero: as_tuple must be true when it is given", {},
-                  "leave it out for one matrix of indices");
-  }
-  return nonzero_columns_infer(inputs, attrs);
-}
 
 std::vector<TensorType> masked_select_infer(std::span<const TensorType> inputs, const Attrs&) {
   if (inputs[1].dtype != DType::Bool) {
@@ -535,7 +528,7 @@ void add_advanced_index_ops(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace | kMayFail,
        .onnx = "ScatterND"});
-  table.add({.signature = Signature::parse("nonzero(x: tensor)"),
+  table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
              .family = kFamily,
              .documentation = "The index of every element that is not zero, one in each row.",
              .example = ">>> nonzero(tensor([0, 5, 6])).tolist()\n[[1], [2]]",
@@ -548,11 +541,11 @@ void add_advanced_index_ops(OpTable& table) {
              .traits = kDataDependent | kStopsGradient,
              .onnx = "NonZero"});
   table.add(columns_row(
-      "nonzero.tuple(x: tensor, *, as_tuple: bool)",
+      "nonzero.tuple(x: tensor, *, as_tuple: bool[true])",
       "The indices of the elements that are not zero, as a tuple of one vector for each dimension: "
       "`x[x.nonzero(as_tuple=true)]` picks them.",
       ">>> [i.tolist() for i in nonzero(tensor([[0, 5], [6, 0]]), as_tuple=true)]\n[[0, 1], [1, 0]]",
-      nonzero_tuple_infer));
+      nonzero_columns_infer));
   table.add(
       columns_row("where.condition(condition: tensor)",
                   "Where the condition is true, as a tuple of one vector of indices for each dimension.",

@@ -36,14 +36,93 @@ double degrees(const Tensor& x, const Attrs& attrs) {
   return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction);
 }
 
+// The means, by distances from the first elements.
+Tensor steady_means(const Tensor& x, const Dims& dims, double count) {
+  if (count == 0) {
+    const Tensor nothing = cpu::fold(x, dims, Combine::Sum);
+    ops::update(nothing, [&]<class T>(T total) { return total / static_cast<T>(count); });
+    return nothing;
+  }
+  const Tensor firsts = ops::first_elements(x, dims);
+  const Tensor means = cpu::fold(x, dims, Combine::Sum, Map::Distance, firsts);
+  ops::update_with(means, firsts,
+                   [&]<class T>(T total, T first) { return first + total / static_cast<T>(count); });
+  return means;
+}
+
+// ---- std of what has squares beyond the dtype ----
+// Where the greatest element is very large or very small, all are scaled by a power of two first, which
+// changes no digit.
+
+struct Scale {
+  double bound, factor;
+};
+struct Scales {
+  Scale large;         // for what is above its bound
+  Scale small, tiny;   // for what is below theirs
+  double least, most;  // means of squares that no scale would change lie between
+};
+constexpr Scales scales_of(DType dtype) {
+  if (dtype == DType::F64)
+    return {{0x1p450, 0x1p-700}, {0x1p-200, 0x1p450}, {0x1p-700, 0x1p1000}, 0x1p-600, 0x1p900};
+  return {{0x1p50, 0x1p-80}, {0x1p-30, 0x1p60}, {0x1p-90, 0x1p120}, 0x1p-70, 0x1p100};
+}
+Tensor scale_of(const Tensor& greatest) {
+  const Scales scales = scales_of(greatest.dtype());
+  const auto choose = [](const Tensor& mask, const Scale& scale, const Tensor& other) {
+    return ops::where(mask, Tensor::number(scale.factor), other);
+  };
+  const auto below = [&](const Scale& scale) { return ops::lt(greatest, Tensor::number(scale.bound)); };
+  const Tensor large = ops::gt(greatest, Tensor::number(scales.large.bound));
+  const Tensor down = choose(large, scales.large, ops::ones_like(greatest));
+  return choose(below(scales.tiny), scales.tiny, choose(below(scales.small), scales.small, down));
+}
+
+// A sum of 0 may be of equal elements, or of squares that are below everything.
+bool are_moderate(const Tensor& squares, double count) {
+  const Scales scales = scales_of(squares.dtype());
+  bool moderate = true;
+  const auto look = [&]<class T>(const T* data) {
+    for (std::int64_t i = 0; i < squares.numel() && moderate; ++i) {
+      const auto mean = static_cast<double>(data[i]) / count;
+      moderate = mean >= scales.least && mean <= scales.most;
+    }
+  };
+  squares.dtype() == DType::F64 ? look(squares.data<double>()) : look(squares.data<float>());
+  return moderate;
+}
+
+Tensor sum_of_squares(const Tensor& x, const Dims& dims) {
+  const Tensor apart = x - ops::steady_mean(x, dims);
+  return ops::sum(apart * apart, dims, true);
+}
+
 template <bool kRoot>
-Tensors variance(const Op&, Inputs in, const Attrs& attrs) {
+Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
+  const Dims dims = reduced_dims(attrs, in[0].rank());
+  const Tensor x = ops::to(in[0], ops::compute_dtype(in[0].dtype()));
+  const double divisor = degrees(in[0], attrs);
+  Tensor value;
+  if (!kRoot) {
+    value = sum_of_squares(x, dims) / divisor;
+  } else if (ops::reduced_count(x.sizes(), dims) == 0) {
+    value = ops::sqrt(sum_of_squares(x, dims) / divisor);
+  } else {
+    const Tensor scale = scale_of(ops::amax(ops::abs(x), dims, true));
+    value = ops::sqrt(sum_of_squares(x * scale, dims) / divisor) / scale;
+  }
+  const Dims sizes = reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
+  return {ops::to(value.sizes() == sizes ? value : ops::reshape(value, sizes), in[0].dtype())};
+}
+
+template <bool kRoot>
+Tensors variance(const Op& op, Inputs in, const Attrs& attrs) {
   const Tensor& x = in[0];
   const Dims dims = reduced_dims(attrs, x.rank());
   const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
-  const Tensor means = cpu::fold(x, dims, Combine::Sum);
-  ops::update(means, [&]<class T>(T total) { return total / static_cast<T>(count); });
+  const Tensor means = steady_means(x, dims, count);
   const Tensor squares = cpu::fold(x, dims, Combine::Sum, Map::CenteredSquare, means);
+  if (kRoot && !are_moderate(squares, count)) return decompose_variance<kRoot>(op, in, attrs);
   const double divisor = degrees(x, attrs);
   ops::update(squares, [&]<class T>(T total) {
     const T value = total / static_cast<T>(divisor);
@@ -52,24 +131,11 @@ Tensors variance(const Op&, Inputs in, const Attrs& attrs) {
   return {finished(squares, x, attrs, x.dtype())};
 }
 
-// x minus its mean, in the dtype of computation.
-Tensor centered(const Tensor& x, const Dims& dims) {
-  const Tensor wide = ops::to(x, ops::compute_dtype(x.dtype()));
-  return wide - ops::mean(wide, dims, true);
-}
-
-template <bool kRoot>
-Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
-  const Dims dims = reduced_dims(attrs, in[0].rank());
-  const Tensor apart = centered(in[0], dims);
-  const Tensor value = ops::sum(apart * apart, dims, keeps_dims(attrs)) / degrees(in[0], attrs);
-  return {ops::to(kRoot ? ops::sqrt(value) : value, in[0].dtype())};
-}
-
 // d var / dx = 2 (x - mean) / degrees, d std / dx = d var / dx / (2 std). The factor goes to what has the
 // result's sizes; the two steps it takes there follow the count in graphs that hold for any.
 Tensor apart(const Tensor& x, const Attrs& attrs) {
-  return x - ops::mean(x, reduced_dims(attrs, x.rank()), true);
+  const Tensor wide = ops::to(x, ops::compute_dtype(x.dtype()));
+  return ops::to(wide - ops::steady_mean(wide, reduced_dims(attrs, x.rank())), x.dtype());
 }
 Tensor var_factor(const Tensor& v, const Tensor& x, const Attrs& attrs) {
   return v * 2.0 / degrees(x, attrs);

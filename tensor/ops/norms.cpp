@@ -108,7 +108,7 @@ struct Standard {
       : x(ops::to(input, ops::compute_dtype(input.dtype()))) {
     const Dims dims = normalized_dims(x, attrs);
     const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
-    if (centered) mean = ops::sum(x, dims, true) / count;
+    if (centered) mean = ops::steady_mean(x, dims);
     const Tensor d = apart();
     rstd = ops::reciprocal(ops::sqrt(ops::sum(d * d, dims, true) / count + epsilon_of(attrs, input.dtype())));
   }

@@ -19,9 +19,6 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
 }
 void widen(std::optional<DType>& type, DType dtype) { type = type ? promote(*type, dtype) : dtype; }
 
-// A further form of an op, `add.alpha`, goes by the plain name.
-std::string spoken_name(const Op& op) { return std::string(op.name().substr(0, op.name().find('.'))); }
-
 [[noreturn]] void refuse(const Op& op, DType dtype, std::string_view what, std::string_view help) {
   throw OpError(ErrorKind::DType,
                 spoken_name(op) + ": " + std::string(what) + ", got " + std::string(name(dtype)), {0},
@@ -93,7 +90,8 @@ void set_param(Params& params, std::size_t i, const Op& op, const Parameter& par
   params.v[i] = std::numeric_limits<double>::quiet_NaN();
   if (const auto* whole = std::get_if<std::int64_t>(&attr)) set_integer(*whole);
   if (const auto* flag = std::get_if<bool>(&attr)) set_integer(*flag ? 1 : 0);
-  if (const auto* word = std::get_if<std::string>(&attr)) params.v[i] = word_value(op, parameter, *word);
+  const auto* word = std::get_if<std::string>(&attr);
+  if (word != nullptr && !parameter.words.empty()) params.v[i] = word_value(op, parameter, *word);
   if (const auto* real = std::get_if<double>(&attr)) {
     if (in_integers) {
       throw OpError(ErrorKind::DType, spoken_name(op) + ": " + parameter.name + " must be an int for " +
@@ -172,7 +170,7 @@ void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, 
       .params = &params,
   };
   if (run_elementwise(job, {plan.operands, count}, output) != 0) {
-    throw OpError(ErrorKind::Value, spoken_name(op) + ": " + std::string(row.failure), {1});
+    throw OpError(ErrorKind::Value, failure_of(op, attrs), {1});
   }
 }
 
@@ -182,6 +180,13 @@ void check_some_bound(const Op& op, Inputs inputs) {
 }
 
 }  // namespace
+
+std::string failure_of(const Op& op, const Attrs& attrs) {
+  for (const Parameter& parameter : op.signature.parameters) {
+    if (parameter.name == "message") return attrs.get<std::string>("message");
+  }
+  return spoken_name(op) + ": " + std::string(row_of(op).failure);
+}
 
 bool must_fit(const Pointwise& row, int operand, const Tensor& number) {
   if (operand == row.mask) return false;

@@ -65,6 +65,10 @@ struct PointwiseTypes {
 PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operands, bool only_numbers,
                                const Attrs& attrs);
 
+// What the error says that a kernel of this op reports: its attribute `message`, else the op and its row's
+// `failure`.
+std::string failure_of(const Op& op, const Attrs& attrs);
+
 // Whether numbers among the operands must fit `promoted`: those that are cast to it, or to an integer where
 // what they give might not be of it.
 inline bool numbers_must_fit(const Pointwise& row, DType promoted) {

@@ -27,7 +27,8 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 void need_float(const TensorType& type, const Attrs& attrs) {
   if (is_float(type.dtype)) return;
   throw OpError(ErrorKind::DType,
-                fmt::format("{}: expects a float dtype, got {}", attrs.op()->name(), name(type.dtype)), {0});
+                fmt::format("{}: expects a float dtype, got {}", spoken_name(*attrs.op()), name(type.dtype)),
+                {0});
 }
 Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
 
@@ -102,6 +103,29 @@ Tensors normal_eager(const Op&, Inputs inputs, const Attrs& attrs) {
 // ---- Integers ----
 
 std::int64_t low_of(const Attrs& attrs, bool has_low) { return has_low ? attrs.get<std::int64_t>("low") : 0; }
+// Up to where a float dtype has every integer.
+std::int64_t last_of_all_integers(DType dtype) {
+  const int digits = dtype == DType::F16 ? 11 : dtype == DType::BF16 ? 8 : dtype == DType::F32 ? 24 : 53;
+  return std::int64_t{1} << digits;
+}
+
+// Each integer from `low` to before `high` must be one of the dtype: a rounded one might be `high` itself,
+// and would come more often than others.
+void check_range(std::int64_t low, std::int64_t high, DType dtype, std::string_view name) {
+  for (const std::int64_t bound : {low, high - 1}) {
+    if (is_float(dtype)) {
+      const std::int64_t all = last_of_all_integers(dtype);
+      if (bound <= all && bound >= -all) continue;
+      throw OpError(ErrorKind::Overflow,
+                    fmt::format("{}: {} does not fit in {}, which has every integer only up to {}", name,
+                                bound, kiln::name(dtype), all),
+                    {}, fmt::format("draw i64 and convert: `.to({})`", kiln::name(dtype)));
+    }
+    if (dtype == DType::Bool && (bound < 0 || bound > 1))
+      throw OpError(ErrorKind::Overflow, fmt::format("{}: {} does not fit in bool", name, bound));
+    rules::check_fits(Tensor::number(bound), dtype, name);
+  }
+}
 template <bool HasLow>
 std::vector<TensorType> randint_infer(std::span<const TensorType>, const Attrs& attrs) {
   const std::int64_t low = low_of(attrs, HasLow);
@@ -112,7 +136,7 @@ std::vector<TensorType> randint_infer(std::span<const TensorType>, const Attrs& 
   }
   count_elements(attrs.get<Dims>("size"));
   const DType dtype = dtype_attr(attrs, DType::I64);
-  for (const std::int64_t bound : {low, high - 1}) rules::check_fits(Tensor::number(bound), dtype, "randint");
+  check_range(low, high, dtype, "randint");
   return {{dtype, device_attr(attrs), attrs.get<Dims>("size")}};
 }
 template <bool HasLow>
@@ -128,7 +152,9 @@ Tensors randint_eager(const Op&, Inputs, const Attrs& attrs) {
 std::vector<TensorType> randperm_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Dims sizes{attrs.get<std::int64_t>("n")};
   count_elements(sizes);
-  return {{dtype_attr(attrs, DType::I64), device_attr(attrs), sizes}};
+  const DType dtype = dtype_attr(attrs, DType::I64);
+  if (sizes[0] > 0) check_range(0, sizes[0], dtype, "randperm");
+  return {{dtype, device_attr(attrs), sizes}};
 }
 Tensors randperm_eager(const Op&, Inputs, const Attrs& attrs) {
   const TensorType type = randperm_infer({}, attrs).front();
@@ -230,7 +256,10 @@ Tensors like_batch(const BatchArgs& args) {
 }
 Tensors multinomial_batch(const BatchArgs& args) {
   const Tensor x = rules::with_batch(args, 0);
-  const Tensor rows = ops::reshape(x, Dims{-1, x.size(x.rank() - 1)});
+  const Dim classes = x.size(x.rank() - 1);
+  Dim count = 1;
+  for (int d = 0; d < x.rank() - 1; ++d) count *= x.size(d);
+  const Tensor rows = ops::reshape(x, Dims{count, classes});
   Dims sizes = x.sizes();
   sizes.back() = args.attrs.get<std::int64_t>("num_samples");
   return {ops::reshape(kiln::bind(args.op, {&rows, 1}, args.attrs)[0], sizes)};
@@ -274,10 +303,12 @@ void add_floats(OpTable& table) {
                        "`uniform_` fills `x`.",
                        ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, uniform_eager,
                        like_batch, kInplace, "RandomUniformLike"));
-  table.add(random_row("normal(x: tensor, mean: float = 0, std: float = 1)",
-                       "Normal numbers with the type and shape of `x`; `normal_` fills `x`.",
-                       ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager,
-                       like_batch, kInplace, "RandomNormalLike"));
+  table.add(random_row(
+      "normal_functional(x: tensor, mean: float = 0, std: float = 1)",
+      "Normal numbers with the type and shape of `x`: what `normal_` fills x with. `normal` takes means "
+      "and deviations as tensors.",
+      ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager, like_batch, kInplace,
+      "RandomNormalLike"));
 }
 
 void add_discrete(OpTable& table) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/fold.h"
 
 namespace kiln::ops {
 
@@ -37,6 +38,21 @@ std::int64_t reduced_count(const Dims& sizes, const Dims& dims) {
     if (!sizes.empty()) count *= sizes[static_cast<std::size_t>(d)];
   }
   return count;
+}
+
+Tensor steady_mean(const Tensor& x, const Dims& dims) {
+  const auto count = static_cast<double>(reduced_count(x.sizes(), dims));
+  if (count == 0) return sum(x, dims, true) / count;
+  Tensor first = detach(x);
+  for (const Dim d : dims) first = narrow(first, static_cast<int>(d), 0, 1);
+  return first + sum(x - first, dims, true) / count;
+}
+
+Tensor first_elements(const Tensor& x, const Dims& dims) {
+  Layout layout = x.layout();
+  for (const Dim d : dims) layout.sizes[static_cast<std::size_t>(d)] = 1;
+  const Tensor firsts = cpu::contiguous_copy(Tensor::alias(x, layout), cpu::accumulator_of(x.dtype()));
+  return with_sizes(firsts, reduced_sizes(x.sizes(), dims, false));
 }
 
 bool keeps_dims(const Attrs& attrs) { return attrs.get<bool>("keepdim"); }

@@ -12,12 +12,14 @@ inline constexpr unsigned kPlainAtZero = 1U << 27;     // where its first attrib
 inline constexpr unsigned kMovesSigns = 1U << 26;      // all else of a float stays as it is
 // Beside integers, numbers must be of their dtype: what others give would wrap.
 inline constexpr unsigned kNumbersFit = 1U << 25;
+// A kernel may report a bad element of floats, too, not of integers alone.
+inline constexpr unsigned kFailsOfFloats = 1U << 24;
 // The result is at least, or at most, this operand: such a bound may lie beyond what the dtype holds.
 inline constexpr unsigned kAtLeastShift = 16, kAtMostShift = 19;
 constexpr unsigned at_least(int operand) { return 1U << (kAtLeastShift + static_cast<unsigned>(operand)); }
 constexpr unsigned at_most(int operand) { return 1U << (kAtMostShift + static_cast<unsigned>(operand)); }
 inline constexpr unsigned kBounds = (7U << kAtLeastShift) | (7U << kAtMostShift);
 inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange |
-                                      kPlainAtZero | kMovesSigns | kNumbersFit | kBounds;
+                                      kPlainAtZero | kMovesSigns | kNumbersFit | kFailsOfFloats | kBounds;
 
 }  // namespace kiln

@@ -101,12 +101,13 @@ struct Slopes {
   Tensor source;  // sizes of the index
 };
 
-// A place with n elements equal to the extremum shares its gradient evenly among them.
+// A place with n elements equal to the extremum shares its gradient evenly among them. Nothing is equal to
+// nan: what it meets has a gradient of 0 / 0.
 Slopes extremum_slopes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, const Tensor& y) {
   const Tensor own = ops::to(ops::eq(x, y), x.dtype());
   const Tensor given = ops::to(ops::eq(source, ops::gather(y, dim, index)), x.dtype());
   const Tensor winners = ops::scatter_add(own, dim, index, given);
-  const Tensor share = ops::masked_fill(ops::reciprocal(winners), ops::eq(winners, zero()), zero());
+  const Tensor share = ops::reciprocal(winners);
   return {own * share, given * ops::gather(share, dim, index)};
 }
 

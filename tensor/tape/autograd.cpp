@@ -113,6 +113,13 @@ void detach_in_place(const Tensor& x) {
   }
 }
 
+bool is_parameter(const Tensor& x) {
+  const AutogradMeta* meta = tape::meta_of(x);
+  return (meta != nullptr && meta->is_parameter) || (requires_grad(x) && is_leaf(x));
+}
+
+void mark_parameter(const Tensor& x) { tape::make_meta(x).is_parameter = true; }
+
 Tensor grad_of(const Tensor& x) {
   const AutogradMeta* meta = tape::meta_of(x);
   if (meta == nullptr) return {};

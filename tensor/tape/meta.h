@@ -20,8 +20,9 @@ struct HistoryName {
 }  // namespace tape
 
 struct AutogradMeta {
-  tape::Edge history;  // of a leaf that requires grad: its LeafNode
-  bool leaf = false;   // this tensor is the one that `history`'s LeafNode stands for
+  tape::Edge history;         // of a leaf that requires grad: its LeafNode
+  bool leaf = false;          // this tensor is the one that `history`'s LeafNode stands for
+  bool is_parameter = false;  // of a module, also while it requires no gradient
   // How often a recorded write replaced the history. Views compare it with ViewOrigin::history_version.
   std::uint32_t history_version = 0;
   std::unique_ptr<tape::HistoryName> history_name;

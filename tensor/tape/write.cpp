@@ -80,7 +80,7 @@ bool sees_write(const Op& op, Inputs inputs) {
   if (!recording) return false;
   const ViewOrigin* origin = inputs[0].impl()->origin.get();
   if (!sees(inputs) && !(origin != nullptr && has_history(base_of(*origin)))) return false;
-  check_write(std::string(op.name()) + "_", inputs[0]);
+  check_write(inplace_name(op), inputs[0]);
   return true;
 }
 
@@ -96,7 +96,7 @@ Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& 
 Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   if (op.has(kStorageWrite)) return take_storage(x, inputs[1]);
-  check_write(std::string(op.name()) + "_", x);
+  check_write(inplace_name(op), x);
   TensorImpl& impl = *x.impl();
   if (AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) {
     const GradMode off(false);

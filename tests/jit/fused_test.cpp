@@ -365,7 +365,7 @@ TEST_CASE("random numbers are made where they are read, those of the ops one by 
         "  %p = randperm(n=7) : i64[7]\n"
         "  %d = mul(%e, %k) : T[n, m]\n"
         "  %u = uniform(%x, low=-2.0, high=3.0) : T[n, m]\n"
-        "  %v = normal(%x, mean=1.0, std=0.5) : T[n, m]\n"
+        "  %v = normal_functional(%x, mean=1.0, std=0.5) : T[n, m]\n"
         "  %w = mul(%u, %v) : T[n, m]\n"
         "  %r = rand_like(%x) : T[n, m]\n"
         "  %s = add(%d, %r) : T[n, m]\n"
@@ -378,7 +378,7 @@ TEST_CASE("random numbers are made where they are read, those of the ops one by 
     const FusedGraph fused = fuse(graph);
     std::string loops;
     for (const std::string& each : fused.loops()) loops += each;
-    for (const char* each : {"uniform", "normal", "rand_like", "randn_like"})
+    for (const char* each : {"uniform", "normal_functional", "rand_like", "randn_like"})
       CHECK(loops.find(std::string("draw ") + each) != std::string::npos);
     for (const auto& [n, m] : {std::pair<Dim, Dim>{0, 3}, {1, 1}, {3, 5}, {20, 70}, {500, 301}}) {
       for (const int threads : {1, 3}) {

@@ -138,7 +138,7 @@ class Writer {
       case 10:
         return apply(pick({"floor_div", "remainder"}), Form::Write, {target, other()}, {});
       case 11:
-        return apply("normal", Form::Write, {target}, {});
+        return apply("normal_functional", Form::Write, {target}, {});
       case 0:
         return apply("copy", Form::Write, {target, other()}, {});
       case 1:

@@ -29,6 +29,7 @@ std::vector<const Op*> pointwise_ops() {
 // Attributes without a default need a value.
 std::vector<NamedAttr> some_attrs(const Op& op) {
   if (op.name() == "polygamma") return {{"n", std::int64_t{1}}};
+  if (op.name() == "checked") return {{"message", std::string("an element is 0")}};
   if (op.name() == "add.alpha" || op.name() == "sub.alpha") return {{"alpha", std::int64_t{2}}};
   if (op.name() == "div.rounded") return {{"rounding_mode", std::string("floor")}};
   return {};

@@ -73,6 +73,9 @@ Samples rounded_quotients() {
 Samples polygamma_samples() {
   return {{{real({2, 3}, 1, 0.5, 4.0)}, {{"n", 1_i}}}, {{real({2, 3}, 2, 0.5, 4.0)}, {{"n", 2_i}}}};
 }
+Samples checked_samples() {
+  return {{{real({2, 3}, 1), real({3}, 2, 1.0, 2.0)}, {{"message", text("an element is 0")}}}};
+}
 Samples clamp_samples() {
   return {
       {{real({2, 3}, 1), real({}, 2, -1.0, -0.5), real({3}, 3, 0.5, 1.0)}, {}},
@@ -187,6 +190,19 @@ Samples pair_losses(double low = -2.0, double high = 2.0) {
   for (const char* reduction : {"mean", "sum", "none"})
     samples.push_back(
         {{real({3, 4}, 1, low, high), real({3, 4}, 2, low, high)}, {{"reduction", text(reduction)}}});
+  return samples;
+}
+
+// Without and with a weight for each element.
+Samples weighted_pair_losses() {
+  Samples samples;
+  for (const Sample& each : pair_losses()) {
+    Sample plain = each, weighted = each;
+    plain.inputs.push_back({});
+    weighted.inputs.push_back(real({3, 4}, 5, 0.5, 2.0));
+    samples.push_back(plain);
+    samples.push_back(weighted);
+  }
   return samples;
 }
 
@@ -308,6 +324,7 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"add.alpha", scaled_pair},
     {"sub.alpha", scaled_pair},
     {"polygamma", polygamma_samples},
+    {"checked", checked_samples},
     {"clamp", clamp_samples},
     {"div.rounded", rounded_quotients},
     {"sum", over_dims},
@@ -341,10 +358,10 @@ const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"log_softmax", along_index},
     {"softmax_backward", gradient_and_result},
     {"log_softmax_backward", gradient_and_result},
-    {"mse_loss", [] { return pair_losses(); }},
-    {"l1_loss", [] { return pair_losses(); }},
+    {"mse_loss", weighted_pair_losses},
+    {"l1_loss", weighted_pair_losses},
     {"smooth_l1_loss", [] { return pair_losses(); }},
-    {"huber_loss", [] { return pair_losses(); }},
+    {"huber_loss", weighted_pair_losses},
     {"kl_div", [] { return pair_losses(0.2, 2.0); }},
     {"binary_cross_entropy", [] { return binary_samples(0.1, 0.9, false); }},
     {"binary_cross_entropy_with_logits", [] { return binary_samples(-2.0, 2.0, true); }},

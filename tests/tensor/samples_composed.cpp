@@ -49,7 +49,7 @@ const std::map<std::string_view, std::function<Samples()>> kCreated = {
     {"linspace", [] { return one({}, {{"start", 0_i}, {"end", 1_i}, {"steps", 5_i}}); }},
     {"eye", [] { return Samples{{{}, {{"n", 3_i}}}, {{}, {{"n", 2_i}, {"m", 3_i}}}}; }},
     {"uniform", [] { return one({real({2, 3})}, {{"low", -1.0}, {"high", 2.0}}); }},
-    {"normal", [] { return one({real({2, 3})}, {{"mean", 1.0}, {"std", 2.0}}); }},
+    {"normal_functional", [] { return one({real({2, 3})}, {{"mean", 1.0}, {"std", 2.0}}); }},
     {"randint", [] { return one({}, {{"high", 5_i}, {"size", Dims{2, 3}}}); }},
     {"randint.low", [] { return one({}, {{"low", 2_i}, {"high", 5_i}, {"size", Dims{4}}}); }},
     {"randperm", [] { return one({}, {{"n", 5_i}}); }},

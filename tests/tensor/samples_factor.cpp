@@ -135,6 +135,11 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_s
       {"cholesky", [] { return on(positive_definite, with_values(square(), "upper", {false, true})); }},
       {"det", with_singular},
       {"cofactor", square},
+      {"cofactor_change",
+       [] {
+         return std::vector<Sample>{{{real({3, 3}, 1), real({3, 3}, 2)}, {}},
+                                    {{real({2, 2, 2}, 3), real({2, 2, 2}, 4)}, {}}};
+       }},
       {"slogdet", [] { return on(dominant, square()); }},
       {"logdet", [] { return on(positive_definite, square()); }},
       {"qr",

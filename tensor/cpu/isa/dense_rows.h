@@ -49,6 +49,12 @@ class Results {
   Vector vectors_[All::kWidth];
 };
 
+// A row of some that lie `step` apart.
+template <class P>
+[[gnu::always_inline]] inline P row_at(P from, std::int64_t row, std::int64_t step) {
+  return from + row * step;
+}
+
 // `rows` rows of `size` elements as they lie, `step` apart: few, which kVectors vectors hold, or any number.
 template <class C, class T, int kVectors, class P, class Out>
 void fold_dense_few(P from, std::int64_t size, std::int64_t step, std::int64_t rows, Out* to) {
@@ -58,7 +64,7 @@ void fold_dense_few(P from, std::int64_t size, std::int64_t step, std::int64_t r
   }
   const std::int64_t last = size - (kVectors - 1) * kWidth;
   const auto fold = [&](std::int64_t row, std::int64_t some) __attribute__((always_inline)) {
-    return Lanes<C, T>::template fold_few<kVectors>(from + row * step, some);
+    return Lanes<C, T>::template fold_few<kVectors>(row_at(from, row, step), some);
   };
   Results<C, T, Out> results(to);
   std::int64_t row = 0;
@@ -86,7 +92,7 @@ void fold_dense(P from, std::int64_t size, std::int64_t step, std::int64_t rows,
   Results<C, T, Out> results(to);
   for (std::int64_t row = 0; row < rows; ++row) {
     Lanes<C, T> lanes;
-    lanes.add(from + row * step, size);
+    lanes.add(row_at(from, row, step), size);
     results.add(lanes.folded());
   }
 }

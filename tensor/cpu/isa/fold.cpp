@@ -64,34 +64,49 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 inline constexpr std::int64_t kShortRun = 4 * kReductionLanes;
 
+template <class P>
+P from_center(const std::byte* base, const std::byte* center) {
+  return {reinterpret_cast<const typename P::Element*>(base),
+          *reinterpret_cast<const typename P::T*>(center)};
+}
+
+// Elements that a kernel reads as they are, or maps as it reads, run by run: `from` is the first of the
+// sequence.
+template <class C, class T, class P>
+void add_in_place(const FoldJob& job, P from, std::int64_t first, std::int64_t count, Lanes<C, T>& lanes) {
+  if (job.reduced.rank <= 1) return lanes.add(from + first * innermost_stride(job.reduced), count);
+  Cursor cursor(job.reduced, first);
+  for (std::int64_t lane = 0; count > 0;) {
+    if constexpr (kMasksAreFree && !kAnyOrder<T>) {
+      const std::int64_t whole = job.reduced.sizes[job.reduced.rank - 1];
+      const std::int64_t runs = whole <= kShortRun ? std::min(cursor.whole_runs(), count / whole) : 0;
+      if (runs > 1) {
+        lane = lanes.add_short_runs(from + cursor.offset(), runs, job.reduced.strides[job.reduced.rank - 2],
+                                    whole, lane);
+        cursor.advance_runs(runs);
+        count -= runs * whole;
+        continue;
+      }
+    }
+    const std::int64_t run = std::min(cursor.run(), count);
+    lane = lanes.add_run(from + cursor.offset(), run, lane);
+    cursor.advance(run);
+    count -= run;
+  }
+}
+
 // The lanes of elements [first, first + count) of the sequence at `base`, one block.
 template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
                std::int64_t count, Lanes<C, T>& lanes) {
   const std::int64_t stride = innermost_stride(job.reduced);
-  const bool in_place = job.direct && (stride == 1 || count == 1);
-  if (in_place && job.reduced.rank <= 1) return lanes.add(pointer_at<P>(base) + first * stride, count);
-  Cursor cursor(job.reduced, first);
-  if (in_place) {
-    for (std::int64_t lane = 0; count > 0;) {
-      if constexpr (kMasksAreFree && !kAnyOrder<T>) {
-        const std::int64_t whole = job.reduced.sizes[job.reduced.rank - 1];
-        const std::int64_t runs = whole <= kShortRun ? std::min(cursor.whole_runs(), count / whole) : 0;
-        if (runs > 1) {
-          lane = lanes.add_short_runs(pointer_at<P>(base) + cursor.offset(), runs,
-                                      job.reduced.strides[job.reduced.rank - 2], whole, lane);
-          cursor.advance_runs(runs);
-          count -= runs * whole;
-          continue;
-        }
-      }
-      const std::int64_t run = std::min(cursor.run(), count);
-      lane = lanes.add_run(pointer_at<P>(base) + cursor.offset(), run, lane);
-      cursor.advance(run);
-      count -= run;
-    }
-    return;
+  if ((job.direct || kIsFromCenter<P>) && (stride == 1 || count == 1)) {
+    if constexpr (kIsFromCenter<P>)
+      return add_in_place<C, T>(job, from_center<P>(base, center), first, count, lanes);
+    else
+      return add_in_place<C, T>(job, pointer_at<P>(base), first, count, lanes);
   }
+  Cursor cursor(job.reduced, first);
   // Wide elements take as long to be read as to be combined, in which time nothing is read.
   const bool asks = stride == 1 && job.element_size == 8;
   alignas(64) T chunk[kChunk];
@@ -118,19 +133,31 @@ bool is_dense(const FoldJob& job) {
 }
 
 // Rows of one block each whose elements lie together, many of them one `step` apart from the next.
+template <class P>
 bool is_stepped(const FoldJob& job) {
   constexpr std::int64_t kMany = 8;
-  return job.blocks == 1 && job.direct && job.outputs.rank >= 1 &&
+  return job.blocks == 1 && (job.direct || kIsFromCenter<P>) && job.outputs.rank >= 1 &&
          job.outputs.sizes[job.outputs.rank - 1] >= kMany && job.reduced.rank <= 1 &&
          (job.count == 1 || innermost_stride(job.reduced) == 1);
 }
+// The rows from an output on.
+template <class P>
+auto rows_from(const FoldJob& job, std::int64_t offset, [[maybe_unused]] std::int64_t output) {
+  if constexpr (kIsFromCenter<P>) {
+    using Rows = RowsFromCenters<typename P::Map, typename P::Element>;
+    return Rows{reinterpret_cast<const typename P::Element*>(job.input) + offset,
+                reinterpret_cast<const typename P::T*>(job.centers) + output};
+  } else {
+    return pointer_at<P>(job.input) + offset;
+  }
+}
 template <class C, class T, class P, class Out>
 void fold_stepped(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
-  const P from = pointer_at<P>(job.input);
   Cursor cursor(job.outputs, begin);
   for (std::int64_t output = begin; output < end;) {
     const std::int64_t rows = std::min(cursor.run(), end - output);
-    fold_dense<C, T>(from + cursor.offset(), job.count, innermost_stride(job.outputs), rows, to + output);
+    fold_dense<C, T>(rows_from<P>(job, cursor.offset(), output), job.count, innermost_stride(job.outputs),
+                     rows, to + output);
     cursor.advance(rows);
     output += rows;
   }
@@ -152,7 +179,7 @@ void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end,
 template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
-  if (is_stepped(job)) return fold_stepped<C, T, P>(job, begin, end, to);
+  if (is_stepped<P>(job)) return fold_stepped<C, T, P>(job, begin, end, to);
   if (is_dense(job) && job.count <= kChunk / 2) return fold_dense_chunks<C, T>(job, begin, end, to);
   Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;
@@ -395,12 +422,12 @@ void add_mapped_sums(FoldKernel (&kernels)[kDTypeCount]) {
   kernels[static_cast<int>(DType::F64)] = kernel<SumOf, double, Mapped<M, double>>();
 }
 
-// Of rows each chunk is loaded with its one center, of columns each element with its own.
+// Of rows all elements have one center, of columns each its own.
 template <class M>
 void add_centered_sums(FoldKernel (&kernels)[kDTypeCount]) {
   const auto add = [&]<class In>(DType dtype, In) {
     using T = AccumulatorOf<In>;
-    kernels[static_cast<int>(dtype)] = {&fold_rows<SumOf, T, const T*, T>,
+    kernels[static_cast<int>(dtype)] = {&fold_rows<SumOf, T, FromCenter<M, In>, T>,
                                         &fold_columns<SumOf, T, Centered<M, In>, T>, &fold_blocks<SumOf, T>};
   };
   add(DType::F16, Half());
@@ -420,7 +447,9 @@ FoldKernels build() {
   add_mapped_sums<Square>(sums(Map::Square));
   add_mapped_sums<Abs>(sums(Map::Abs));
   add_mapped_sums<NanToZero>(sums(Map::NanToZero));
-  add_centered_sums<CenteredSquare>(kernels.centered_square_sum);
+  const auto centered = [&](Map map) -> auto& { return kernels.centered_sum[static_cast<int>(map)]; };
+  add_centered_sums<Distance>(centered(Map::Distance));
+  add_centered_sums<CenteredSquare>(centered(Map::CenteredSquare));
   const auto loads = [&](Map map) -> auto& { return kernels.load[static_cast<int>(map)]; };
   add_identity_loads(loads(Map::Identity));
   add_kept_loads(kernels.kept);
@@ -429,6 +458,8 @@ FoldKernels build() {
   add_float_loads<Square>(loads(Map::Square));
   add_float_loads<Abs>(loads(Map::Abs));
   add_float_loads<NanToZero>(loads(Map::NanToZero));
+  add_float_loads<Distance>(loads(Map::Distance));
+  add_float_loads<AbsDistance>(loads(Map::AbsDistance));
   add_float_loads<CenteredSquare>(loads(Map::CenteredSquare));
   add_float_loads<CenteredExp>(loads(Map::CenteredExp));
   return kernels;

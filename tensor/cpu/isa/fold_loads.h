@@ -32,6 +32,18 @@ struct NanToZero {
     return x != x ? T{} : x;
   }
 };
+struct Distance {
+  template <class T>
+  static T apply(T x, T c) {
+    return x - c;
+  }
+};
+struct AbsDistance {
+  template <class T>
+  static T apply(T x, T c) {
+    return Abs::apply(x - c, c);
+  }
+};
 struct CenteredSquare {
   template <class T>
   static T apply(T x, T c) {
@@ -73,6 +85,49 @@ template <class T, class M, class In>
 template <class T, class M, class In>
 [[gnu::always_inline]] inline WideVector<T> load_some(Mapped<M, In> p, std::int64_t count, T) {
   return M::apply(load_some<T>(p.from, count, T{}), WideVector<T>{});
+}
+
+// Likewise of a row, all elements with its center. What is left out of a vector is the identity.
+template <class M, class In>
+struct FromCenter {
+  using T = AccumulatorOf<In>;
+  using Map = M;
+  using Element = In;
+  const In* from;
+  T center;
+};
+template <class M, class In>
+FromCenter<M, In> operator+(FromCenter<M, In> p, std::int64_t n) {
+  return {p.from + n, p.center};
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_wide(FromCenter<M, In> p) {
+  return M::apply(load_wide<T>(p.from), WideVector<T>{} + p.center);
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_masked(FromCenter<M, In> p, std::uint64_t mask, T fill) {
+  const WideVector<T> mapped = M::apply(load_masked<T>(p.from, mask, T{}), WideVector<T>{} + p.center);
+  return keep_masked<T>(mapped, mask, fill);
+}
+template <class T, class M, class In>
+[[gnu::always_inline]] inline WideVector<T> load_some(FromCenter<M, In> p, std::int64_t count, T fill) {
+  return load_masked<T>(p, (std::uint64_t{1} << count) - 1, fill);
+}
+template <class P>
+inline constexpr bool kIsFromCenter = false;
+template <class M, class In>
+inline constexpr bool kIsFromCenter<FromCenter<M, In>> = true;
+
+// Rows with a center each.
+template <class M, class In>
+struct RowsFromCenters {
+  const In* from;
+  const AccumulatorOf<In>* centers;
+};
+template <class M, class In>
+[[gnu::always_inline]] inline FromCenter<M, In> row_at(RowsFromCenters<M, In> rows, std::int64_t row,
+                                                       std::int64_t step) {
+  return {rows.from + row * step, rows.centers[row]};
 }
 
 // Likewise, each element with the center of its column.

@@ -78,7 +78,8 @@ std::array<A, 2> fold_two_made(std::int64_t count, const Make& make, const Other
   return {trees[0].result(), trees[1].result()};
 }
 
-// Mean and reciprocal standard deviation of a row. Not `Centered`: of distances from 0, for rms_norm.
+// Mean and reciprocal standard deviation of a row, the mean by distances from the first element. Not
+// `Centered`: of distances from 0, for rms_norm.
 template <class A>
 struct RowStats {
   A mean = 0;
@@ -89,7 +90,11 @@ struct RowStats {
 template <bool Centered, class A, class Along>
 RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon, const Along& along) {
   RowStats<A> stats;
-  if (Centered) stats.mean = fold_contiguous<SumOf>(x, n) / static_cast<A>(n);
+  if (Centered) {
+    const A first = x[0];
+    const auto distance = [=](const auto& read) { return read(x) - first; };
+    stats.mean = first + fold_made<SumOf, A>(n, distance) / static_cast<A>(n);
+  }
   const A mean = stats.mean;
   const auto square = [=](const auto& read) {
     const auto d = Centered ? read(x) - mean : read(x);

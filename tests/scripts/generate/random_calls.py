@@ -20,7 +20,7 @@ OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "==", "<", ">=", "&", "|", "^"
 EQUATIONS = [("ij,jk->ik", "ab", "bc"), ("ij,ij->", "ab", "ab"), ("i,j->ij", "a", "b"), ("ii,i->i", "aa", "a"),
              ("ij,kj->ik", "ab", "cb"), ("...i,...i->...", "cab", "ab")]
 # Ops whose result is random, or whose size follows from elements.
-NOT_DRAWN = {"empty", "empty_like", "new_empty", "rand", "randn", "rand_like", "randn_like", "uniform", "normal", "randint",
+NOT_DRAWN = {"empty", "empty_like", "new_empty", "rand", "randn", "rand_like", "randn_like", "uniform", "normal_functional", "randint",
              "randperm", "bernoulli", "multinomial", "dropout", "unique", "nonzero", "masked_select", "slice"}
 
 
@@ -219,6 +219,8 @@ class Draw:
         if kind.startswith("device") or ((default or kind.endswith("?")) and self.chance(0.5)):
             return None, name
         words, kind = re.findall(r'"[^"]*"', kind), kind.rstrip("?")
+        if kind.startswith("bool["):  # this form is meant where it is that
+            return kind[5:-1], name
         if kind == "tensor":
             if operands and self.chance(0.1):
                 return self.pick(NUMBERS), name

@@ -31,6 +31,7 @@ import cases_elementwise
 import cases_index
 import cases_layers
 import cases_linalg
+import cases_not_finite
 import cases_reduce
 import cases_shape
 from differences import DIFFERENCES
@@ -48,6 +49,7 @@ GROUPS = {f"{family}_{group.__name__}": group
                            cases_composed_shapes.grids, cases_composed_layers.layers, cases_composed_layers.images,
                            cases_composed_losses.losses,
                            cases_composed_names.names, cases_composed_names.products, cases_composed_names.copies],
+              "not_finite": [cases_not_finite.pointwise, cases_not_finite.reductions, cases_not_finite.losses, cases_not_finite.images],
               "corners": [cases_corners.dtypes, cases_corners.numbers, cases_corners.edges, cases_corners.writes],
               "layers": [cases_layers.recurrent, cases_layers.transformers, cases_layers.small, cases_layers.optimizers]}.items()
           for group in groups}
