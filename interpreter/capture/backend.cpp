@@ -215,7 +215,11 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
   }
   if (!options.own_backend.is_none()) {
     const jit::Graph functional = jit::passed(jit::without_writes(captured), kOwn);
-    return {checked(captured, run_own(interpreter, options.own_backend, functional))};
+    OwnRunner own = run_own(interpreter, options.own_backend, functional);
+    Made made;
+    made.run = checked(captured, std::move(own.run));
+    made.callable = std::move(own.callable);
+    return made;
   }
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (differentiates) {

@@ -12,6 +12,7 @@ struct Made {
   std::function<std::size_t()> code_bytes{};     // of machine code that was made for it so far; empty: none
   // What is made behind the interpreter is waited for; throws as make_runner does. Empty: it is made.
   std::function<void()> wait{};
+  std::shared_ptr<const Value> callable{};  // what a backend of the program gave, which `run` calls
 };
 // `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
 // no functional form, and (Interrupted) when compiling was to stop.

@@ -30,6 +30,7 @@ struct CompileOptions {
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;
   }
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(own_backend, visitor); }
 };
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -47,6 +48,7 @@ struct Place {
   bool is_full = false;  // no more entries: new cases run in the interpreter
   // Where a loop's body begins: entries that do several trips at once, tried before the others.
   std::vector<std::unique_ptr<Entry>> several;
+  void visit_references(ReferenceVisitor& visitor) const;
 };
 
 struct Compiled {
@@ -63,6 +65,7 @@ struct Compiled {
   std::vector<Recompile> recompiles;
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once
+  void visit_references(ReferenceVisitor& visitor) const;
 };
 
 bool is_backend(std::string_view name);

@@ -44,6 +44,8 @@ class WriteNode final : public Node {
   }
 
  private:
+  void visit_kept(ReferenceVisitor&) const override {}
+
   std::vector<ViewStep> steps_;
   LiveCount count_;
 };

@@ -47,6 +47,9 @@ class Recompute final : public ValueSource {
   // Throws OpError (Autograd) when the function did not compute the same again.
   Tensor value(std::size_t number, const TensorType& type) override;
   void forget(std::size_t number) override;
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(values_, visitor);
+  }
 
  private:
   void run();
