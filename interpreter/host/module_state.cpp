@@ -139,16 +139,18 @@ Value functionalize(Interpreter&, Args a) {
   }
   const auto made = std::make_shared<const Functionalized>(
       Functionalized{a[0], remove == "mutations" ? jit::Remove::Mutations : jit::Remove::MutationsAndViews});
-  const Value result = transformed("functionalize", a[0], [made](Interpreter& interpreter, const Call& call) {
-    return call_with(interpreter, made->function, call);
-  });
+  const Value result =
+      transformed("functionalize", a[0],
+                  holding([](const std::shared_ptr<const Functionalized>& held, Interpreter& interpreter,
+                             const Call& call) { return call_with(interpreter, held->function, call); },
+                          made));
   result.as<Native>().data = made.get();
   return result;
 }
 
 // Keeps the arguments as they are now; what is derived from them is computed again when backward needs it.
 Value checkpoint(Interpreter&, Args a) {
-  return transformed("checkpoint", a[0], [f = a[0]](Interpreter& interpreter, const Call& call) {
+  const auto call_checkpointed = [](const Value& f, Interpreter& interpreter, const Call& call) {
     if (!kiln::grad_enabled()) return call_with(interpreter, f, call);
     const auto keep = [](const Value& tree) {
       return map_tensors(tree, [](const Tensor& x) { return Value(kiln::tape::share_value(x)); });
@@ -166,7 +168,8 @@ Value checkpoint(Interpreter&, Args a) {
         new kiln::tape::Recompute([&interpreter, f, kept, names] { call_with(interpreter, f, kept); }));
     const kiln::tape::Recompute::Scope scope(recompute.get());
     return call_with(interpreter, f, call);
-  });
+  };
+  return transformed("checkpoint", a[0], holding(call_checkpointed, a[0]));
 }
 
 // A tensor reached twice is one tensor in the copy, too.
