@@ -241,7 +241,7 @@ Value bind_and_call(Interpreter& interpreter, const Native& native, std::span<Va
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     bound[i] = i < arguments.size() ? arguments[i] : parameters[i].default_value;
   }
-  return native.call(interpreter, {bound.data(), parameters.size()});
+  return native.call(interpreter, std::span(bound.data(), parameters.size()));
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ struct StructCode {
   const lang::StructStmt* statement = nullptr;
   std::vector<bool> has_default;
   std::vector<std::string_view> methods;
+  std::vector<std::string_view> init_fields;  // that `init` assigns without a declaration
 };
 
 struct AutogradCode {
@@ -158,6 +159,8 @@ struct Code {
   mutable std::shared_ptr<const capture::Loops> known_loops;
 
   lang::Span span(std::size_t pc) const { return {file, notes[pc].begin, notes[pc].end}; }
+  // What was compiled of it; constants are texts and numbers.
+  void visit_references(ReferenceVisitor& visitor) const;
   bool is_marked(std::size_t pc) const { return instructions[pc].opcode() == Opcode::Capture; }
   Opcode opcode_at(std::size_t pc) const { return is_marked(pc) ? marked[pc] : instructions[pc].opcode(); }
   void set_opcode(std::size_t pc, Opcode op) const;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "interpreter/children.h"
-#include "interpreter/graph_value.h"
 #include "tensor/storage.h"
 
 namespace kiln::interp {
@@ -19,11 +21,16 @@ struct Ring {
 };
 
 constexpr std::size_t kFullMinimum = 50'000;  // survivors before all are searched
+constexpr std::size_t kFullTensorLimit = std::size_t{1}
+                                         << 28;  // likewise bytes of tensors, beyond twice as many
+constexpr std::size_t kOthersForEach = 8;        // what is no container, for each young one
+constexpr std::size_t kFewestOthers = 1000;      // and in all
 
 constinit Ring young, old;
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;
 std::size_t tensor_bytes = 0;  // after the last search
+std::size_t bytes_at_full = 0;
 std::size_t live = 0;
 
 void link(Ring& ring, Container* object) {
@@ -51,84 +58,186 @@ void move_all(Ring& from, Ring& to) {
   from.first()->next = from.first()->previous = from.first();
 }
 
-// While a search runs, members of the searched set are listed in order and know their place by
-// `mark`.
-struct Search {
-  std::vector<Container*> members;
-  std::vector<std::uint32_t> outside;  // references that do not come from members
-  std::vector<bool> reached;
+// What is known of a kind of object: how it ends, whether it is linked, whether it refers to others.
+struct Kind {
+  void (*end)(Object*) = nullptr;
+  bool is_container = false;
+  bool is_leaf = false;
+};
+template <class T>
+constexpr bool kIsLeaf = std::is_same_v<T, Str> || std::is_same_v<T, Range> || std::is_same_v<T, File>;
+constexpr auto kKinds = [] {
+  std::array<Kind, static_cast<std::size_t>(Tag::Tensor)> kinds{};
+#define KILN_OBJECT(tag, type)                                                                            \
+  kinds[static_cast<std::size_t>(Tag::tag)] = {[](Object* object) { delete static_cast<type*>(object); }, \
+                                               std::is_base_of_v<Container, type>, kIsLeaf<type>};
+#include "interpreter/objects.def"
+#undef KILN_OBJECT
+  return kinds;
+}();
+const Kind& kind_of(const Object* object) { return kKinds[static_cast<std::size_t>(object->tag)]; }
+static_assert(std::all_of(kKinds.begin() + static_cast<std::size_t>(kFirstCounted), kKinds.end(),
+                          [](const Kind& kind) { return kind.end != nullptr; }),
+              "every kind of object has a line in objects.def");
 
-  static bool is_container(const Value& v) {
-    switch (v.tag()) {
-      case Tag::List:
-      case Tag::Tuple:
-      case Tag::Dict:
-      case Tag::Cell:
-      case Tag::Function:
-      case Tag::Method:
-      case Tag::StructType:
-      case Tag::Instance:
-      case Tag::Module:
-        return true;
-      default:
-        return false;
-    }
-  }
-  bool is_member(const Container* c) const { return c->mark < members.size() && members[c->mark] == c; }
+// For visitors that take no values.
+struct EachValue {
+  ReferenceVisitor& visitor;
+  void operator()(const Value& value) const { visit_references(value, visitor); }
+  operator ReferenceVisitor&() const { return visitor; }
 };
 
-void gather(Search& search, Ring& ring) {
-  for (Container* c = ring.first()->next; c != ring.first(); c = c->next) {
-    c->mark = static_cast<std::uint32_t>(search.members.size());
-    search.members.push_back(c);
-    search.outside.push_back(c->refs);
-  }
+void inside_object(const void* object, ReferenceVisitor& visitor) {
+  EachValue each{visitor};
+  visit_children_of(*const_cast<Object*>(static_cast<const Object*>(object)), each);
 }
 
-void subtract_inside(Search& search) {
-  for (Container* member : search.members) {
-    visit_children(*member, [&](Value& child) {
-      if (!Search::is_container(child)) return;
-      const auto* c = static_cast<Container*>(child.object());
-      if (search.is_member(c)) --search.outside[c->mark];
-    });
+// While a search runs: the containers of the rings it looks at, and whatever else lies on paths between them.
+// Members are listed in order; containers know their place by `mark`.
+class Search {
+ public:
+  void gather(Ring& ring) {
+    for (Container* c = ring.first()->next; c != ring.first(); c = c->next) {
+      c->mark = static_cast<std::uint32_t>(members_.size());
+      members_.push_back({static_cast<Object*>(c), inside_object, c->refs});
+    }
+    containers_ = members_.size();
   }
-}
 
-void reach(Search& search) {
-  search.reached.assign(search.members.size(), false);
-  std::vector<Container*> work;
-  const auto add = [&](Container* c) {
-    if (search.reached[c->mark]) return;
-    search.reached[c->mark] = true;
-    work.push_back(c);
-  };
-  for (Container* member : search.members) {
-    if (search.outside[member->mark] > 0) add(member);
-    while (!work.empty()) {
-      Container* next = work.back();
-      work.pop_back();
-      visit_children(*next, [&](Value& child) {
-        if (!Search::is_container(child)) return;
-        auto* c = static_cast<Container*>(child.object());
-        if (search.is_member(c)) add(c);
-      });
+  // Subtracts the references that members have to each other. What lies between containers becomes a member
+  // on the way, up to so many: the rest counts as outside.
+  void subtract_inside(std::size_t most_others) {
+    most_others_ = most_others;
+    Subtracting subtracting(*this);
+    for (std::size_t i = 0; i < members_.size(); ++i) look_into(i, subtracting);
+  }
+
+  // Marks what outside references lead to.
+  void reach() {
+    Reaching reaching(*this);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].outside > 0) reaching.at(i);
+      while (!reaching.work.empty()) {
+        const std::size_t next = reaching.work.back();
+        reaching.work.pop_back();
+        look_into(next, reaching);
+      }
     }
   }
-}
 
-std::size_t free_unreached(Search& search) {
-  std::vector<Value> garbage;  // holds them until each has let go of the others
-  for (Container* member : search.members) {
-    if (!search.reached[member->mark]) garbage.emplace_back(static_cast<Object*>(member));
+  // Containers come first.
+  std::size_t containers() const { return containers_; }
+  Object* container(std::size_t i) const {
+    return const_cast<Object*>(static_cast<const Object*>(members_[i].object));
   }
-  for (const Value& value : garbage) {
-    std::vector<Value> let_go;
-    visit_children(*value.object(), [&](Value& child) {
-      let_go.emplace_back();
-      let_go.back().swap(child);
-    });
+  bool is_reached(std::size_t i) const { return members_[i].is_reached; }
+  // Of what is no container: a member that nothing leads to.
+  bool is_garbage(const void* object) const {
+    const auto found = others_.find(object);
+    return found != others_.end() && !is_reached(found->second);
   }
+
+ private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  struct Member {
+    const void* object;
+    void (*inside)(const void*, ReferenceVisitor&);
+    std::size_t outside;  // references that do not come from members
+    bool is_reached = false;
+  };
+
+  // Tells the place of each member that is met to `Self::at`; `Self::place_of` gives that of what is no
+  // container.
+  template <class Self>
+  struct Looking : ReferenceVisitor {
+    explicit Looking(Search& s) : search(s) {}
+    void operator()(const Value& value) {
+      if (value.tag() < kFirstCounted) return;
+      if (value.is(Tag::Tensor)) return visit_references(value.tensor(), *this);
+      object(value.object());
+    }
+    void reference(const Counted& target) override {
+      if (target.inside == inside_object) return object(static_cast<const Object*>(target.object));
+      other(target);
+    }
+    void object(const Object* object) {
+      const Kind& kind = kind_of(object);
+      if (kind.is_leaf) return;
+      if (!kind.is_container) return other({object, object->refs, inside_object});
+      const std::uint32_t mark = static_cast<const Container*>(object)->mark;
+      if (mark < search.containers_ && search.members_[mark].object == object) self().at(mark);
+    }
+    void other(const Counted& target) {
+      if (const std::size_t place = self().place_of(target); place != kNowhere) self().at(place);
+    }
+    Self& self() { return static_cast<Self&>(*this); }
+    Search& search;
+  };
+  struct Subtracting final : Looking<Subtracting> {
+    using Looking<Subtracting>::Looking;
+    std::size_t place_of(const Counted& target) { return this->search.find_or_add(target); }
+    void at(std::size_t place) { --this->search.members_[place].outside; }
+  };
+  struct Reaching final : Looking<Reaching> {
+    using Looking<Reaching>::Looking;
+    std::size_t place_of(const Counted& target) { return this->search.find(target); }
+    void at(std::size_t place) {
+      if (!std::exchange(this->search.members_[place].is_reached, true)) work.push_back(place);
+    }
+    std::vector<std::size_t> work;
+  };
+
+  template <class F>
+  void look_into(std::size_t i, F& f) {
+    const Member member = members_[i];  // the vector grows
+    if (i < containers_) return visit_children_of(*container(i), f);
+    member.inside(member.object, f);
+  }
+  std::size_t find(const Counted& target) const {
+    const auto found = others_.find(target.object);
+    return found == others_.end() ? kNowhere : found->second;
+  }
+  std::size_t find_or_add(const Counted& target) {
+    if (others_.size() >= most_others_) return find(target);
+    const auto [at, is_new] = others_.try_emplace(target.object, members_.size());
+    if (is_new) members_.push_back({target.object, target.inside, target.count});
+    return at->second;
+  }
+
+  std::vector<Member> members_;
+  std::size_t containers_ = 0;
+  std::size_t most_others_ = 0;
+  std::unordered_map<const void*, std::size_t> others_;  // where they are among the members
+};
+
+// Takes out of garbage what it refers to, so that no cycle is left. All of it ends together, with this.
+struct Released : ReferenceVisitor {
+  std::vector<Value> values;
+  std::vector<decltype(Native::call)> calls;
+  std::vector<std::shared_ptr<capture::Compiled>> compiled;
+  void operator()(Value& value) {
+    values.emplace_back();
+    values.back().swap(value);
+  }
+  void reference(const Counted&) override {}
+
+  void take_from(Object& object, const Search& search) {
+    if (object.tag == Tag::Native) calls.push_back(std::exchange(static_cast<Native&>(object).call, {}));
+    if (object.tag == Tag::Function) {
+      const Code* code = static_cast<Function&>(object).owner.get();
+      if (code != nullptr && search.is_garbage(code)) compiled.push_back(std::move(code->compiled));
+    }
+    visit_children_of(object, *this);
+  }
+};
+
+std::size_t free_unreached(const Search& search) {
+  std::vector<Value> garbage;  // holds them until each has released the others
+  for (std::size_t i = 0; i < search.containers(); ++i) {
+    if (!search.is_reached(i)) garbage.emplace_back(search.container(i));
+  }
+  Released released;
+  for (const Value& value : garbage) released.take_from(*value.object(), search);
   return garbage.size();
 }
 
@@ -148,25 +257,28 @@ Container::~Container() {
 }
 
 void Collector::look() {
+  const std::size_t live_bytes = memory_use(Device{}).live_bytes;
   if (made_ < kYoungLimit) {
-    const std::size_t live_bytes = memory_use(Device{}).live_bytes;
     const std::size_t allowed = tensor_bytes + kTensorLimit;
     if (live_bytes <= allowed) {
       next_look_ = memory::bytes_taken + (allowed - live_bytes) + 1;
       return;
     }
   }
-  collect(old_count > kFullMinimum && old_count > 2 * old_at_full);
+  const bool many = old_count > kFullMinimum && old_count > 2 * old_at_full;
+  collect(many || live_bytes > 2 * bytes_at_full + kFullTensorLimit);
 }
 
 std::size_t Collector::collect(bool all) {
   Search search;
-  gather(search, young);
-  if (all) gather(search, old);
-  subtract_inside(search);
-  reach(search);
-  const std::size_t survivors =
-      static_cast<std::size_t>(std::count(search.reached.begin(), search.reached.end(), true));
+  search.gather(young);
+  if (all) search.gather(old);
+  // A search of young ones must not go through a tape of a million nodes each time.
+  search.subtract_inside(all ? std::numeric_limits<std::size_t>::max()
+                             : std::max(kOthersForEach * search.containers(), kFewestOthers));
+  search.reach();
+  std::size_t survivors = 0;
+  for (std::size_t i = 0; i < search.containers(); ++i) survivors += search.is_reached(i) ? 1 : 0;
   old_count = all ? survivors : old_count + survivors;
   if (all) old_at_full = survivors;
   move_all(young, old);
@@ -174,44 +286,22 @@ std::size_t Collector::collect(bool all) {
   const std::size_t freed = free_unreached(search);
   made_ = 0;
   tensor_bytes = memory_use(Device{}).live_bytes;
+  if (all) bytes_at_full = tensor_bytes;
   next_look_ = memory::bytes_taken + kTensorLimit;
   return freed;
 }
 
 std::size_t Collector::live_containers() { return live; }
 
-namespace {
-
-template <class T>
-void end(Object* object) {
-  delete static_cast<T*>(object);
+void visit_references(const Value& value, ReferenceVisitor& visitor) {
+  if (value.is(Tag::Tensor)) {
+    visit_references(value.tensor(), visitor);
+  } else if (value.is_counted() && !kind_of(value.object()).is_leaf) {
+    visitor.reference({value.object(), value.object()->refs, inside_object});
+  }
 }
 
-using End = void (*)(Object*);
-constexpr auto kEnds = [] {
-  std::array<End, static_cast<std::size_t>(Tag::Tensor)> ends{};
-  const auto set = [&ends](Tag tag, End f) { ends[static_cast<std::size_t>(tag)] = f; };
-  set(Tag::Str, end<Str>);
-  set(Tag::List, end<List>);
-  set(Tag::Tuple, end<Tuple>);
-  set(Tag::Dict, end<Dict>);
-  set(Tag::Range, end<Range>);
-  set(Tag::Slice, end<Slice>);
-  set(Tag::Function, end<Function>);
-  set(Tag::Native, end<Native>);
-  set(Tag::Method, end<Method>);
-  set(Tag::Type, end<Type>);
-  set(Tag::StructType, end<StructType>);
-  set(Tag::Instance, end<Instance>);
-  set(Tag::Module, end<Module>);
-  set(Tag::Error, end<Error>);
-  set(Tag::File, end<File>);
-  set(Tag::Iterator, end<Iterator>);
-  set(Tag::Cell, end<Cell>);
-  set(Tag::Graph, end<GraphValue>);
-  set(Tag::Opaque, end<Opaque>);
-  return ends;
-}();
+namespace {
 
 // Depth to which destructors may nest; deeper objects wait in `waiting`, so that a list of a million nodes
 // does not need a million stack frames.
@@ -221,7 +311,7 @@ std::vector<Object*> waiting;
 
 void destroy_now(Object* object) {
   ++nesting;
-  kEnds[static_cast<std::size_t>(object->tag)](object);
+  kind_of(object).end(object);
   --nesting;
 }
 

@@ -8,9 +8,11 @@
 
 namespace kiln::interp {
 
-// Cycles of containers that nothing outside refers to, found by trial deletion (Christopher 1984; as CPython
-// does it): subtract the references that come from inside the set; what is left with none, and is not reached
-// from anything left with some, is garbage. Young objects are searched often, all of them when they doubled.
+// Cycles that nothing outside refers to, found by trial deletion (Christopher 1984; as CPython does it):
+// subtract the references that come from inside the set; what is left with none, and is not reached from
+// anything left with some, is garbage. The set begins with containers, and goes through whatever lies between
+// them: what host functions, iterators and tensors hold, the tape. Young objects are searched often, all of
+// them when they doubled.
 class Collector {
  public:
   // Runs a search if it pays; call it between instructions.
@@ -25,7 +27,7 @@ class Collector {
  private:
   friend struct Container;
   static constexpr std::size_t kYoungLimit = 10'000;                 // containers made between searches
-  static constexpr std::size_t kTensorLimit = std::size_t{1} << 28;  // or bytes of tensors added
+  static constexpr std::size_t kTensorLimit = std::size_t{1} << 23;  // or bytes of tensors added
   static void look();
 
   static inline std::size_t made_ = 0;  // since the last search, less those that died

@@ -1,11 +1,53 @@
 // Functions, structs, autograd definitions and imports.
+#include <algorithm>
+
 #include "interpreter/compiler.h"
+#include "lang/walk.h"
 
 namespace kiln::interp {
 
 using lang::as;
 using lang::Expr;
 using lang::Span;
+
+namespace {
+
+// The fields that a method assigns by its first parameter, each once.
+class AssignedFields final : public lang::Walker {
+ public:
+  using lang::Walker::visit;
+  explicit AssignedFields(lang::FunctionExpr& method) {
+    if (method.parameters.empty()) return;
+    self_ = method.parameters[0].name;
+    body(method);
+  }
+  std::vector<std::string_view> names;
+
+ private:
+  void visit(lang::Stmt& s) override {
+    if (s.kind == lang::StmtKind::Assign) {
+      for (const Expr* target : as<lang::AssignStmt>(s).targets) add(*target);
+    }
+    children(s);
+  }
+  void add(const Expr& target) {
+    if (target.kind == lang::ExprKind::Tuple) return add_all(as<lang::TupleExpr>(target).items);
+    if (target.kind == lang::ExprKind::List) return add_all(as<lang::ListExpr>(target).items);
+    if (target.kind == lang::ExprKind::Starred) return add(*as<lang::StarredExpr>(target).operand);
+    if (target.kind != lang::ExprKind::Attribute) return;
+    const auto& field = as<lang::AttributeExpr>(target);
+    const bool of_self =
+        field.object->kind == lang::ExprKind::Name && as<lang::NameExpr>(*field.object).name == self_;
+    if (of_self && std::count(names.begin(), names.end(), field.name) == 0) names.push_back(field.name);
+  }
+  void add_all(std::span<Expr* const> items) {
+    for (const Expr* each : items) add(*each);
+  }
+
+  std::string_view self_;
+};
+
+}  // namespace
 
 Register FunctionCompiler::function(const lang::FunctionExpr& e, std::string name, Want want) {
   const Register mark = top_;
@@ -53,6 +95,7 @@ void FunctionCompiler::struct_statement(const lang::StructStmt& s) {
     is_struct_method_ = true;
     for (const lang::FunctionStmt* method : s.methods) {
       code.methods.push_back(method->function->name);
+      if (method->function->name == "init") code.init_fields = AssignedFields(*method->function).names;
       const std::string name = std::string(s.name) + "." + std::string(method->function->name);
       decorated(method->decorators, [&](Register r) { function(*method->function, name, r); });
     }

@@ -80,6 +80,7 @@ bool Dict::erase(const Value& key) {
   buckets_[bucket] = kDeleted;
   entry.live = false;
   --live_;
+  while (first_live_ < entries_.size() && !entries_[first_live_].live) ++first_live_;
   const Value old_key = std::move(entry.key);
   const Value old_value = std::move(entry.value);
   entry.key = Value();
@@ -88,7 +89,7 @@ bool Dict::erase(const Value& key) {
 }
 
 void Dict::clear() {
-  live_ = 0;
+  live_ = first_live_ = 0;
   buckets_.clear();
   const std::vector<Entry> old = std::move(entries_);
   entries_.clear();
@@ -98,6 +99,7 @@ void Dict::rehash(std::size_t buckets) {
   std::size_t size = kSmallest;
   while (size < buckets) size *= 2;
   std::erase_if(entries_, [](const Entry& entry) { return !entry.live; });
+  first_live_ = 0;
   buckets_.assign(size, kEmpty);
   for (std::size_t e = 0; e < entries_.size(); ++e) {
     std::size_t i = entries_[e].hash & (size - 1);

@@ -5,7 +5,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/objects.h"
 #include "interpreter/operators.h"
-#include "interpreter/utf8_index.h"
+#include "interpreter/utf8.h"
 
 namespace kiln::interp {
 namespace {
@@ -77,18 +77,33 @@ Value range_index(const Range& range, const Value& object, const Value& index) {
   return make<Range>(start, start + step * steps.count, step);
 }
 
-Value text_index(const Value& object, const Value& index) {
-  const CodePoints points(object.as<Str>());
-  if (!index.is(Tag::Slice)) return Value(points.at(position(index, points.size(), object)));
-  const Steps steps = resolve(index.as<Slice>(), points.size());
-  if (steps.step == 1)
-    return Value(
-        points.between(static_cast<std::size_t>(steps.start), static_cast<std::size_t>(steps.count)));
+// Every `step`-th code point, backwards for a negative step.
+std::string stepped(const Str& str, const Steps& steps) {
+  std::vector<std::size_t> starts;  // of all code points; of ASCII each byte is one
+  if (!str.is_ascii()) {
+    for (std::size_t at = 0; at < str.text.size(); at += code_point_bytes(str.text, at)) starts.push_back(at);
+  }
   std::string result;
   for (std::int64_t i = 0; i < steps.count; ++i) {
-    result += points.at(static_cast<std::size_t>(steps.start + i * steps.step));
+    const auto index = static_cast<std::size_t>(steps.start + i * steps.step);
+    const std::size_t at = starts.empty() ? index : starts[index];
+    result.append(str.text, at, starts.empty() ? 1 : code_point_bytes(str.text, at));
   }
-  return make<Str>(std::move(result));
+  return result;
+}
+
+Value text_index(const Value& object, const Value& index) {
+  const Str& str = object.as<Str>();
+  const std::string_view text = str.text;
+  if (!index.is(Tag::Slice)) {
+    const std::size_t at = str.byte_of(position(index, str.length(), object));
+    return Value(text.substr(at, code_point_bytes(text, at)));
+  }
+  const Steps steps = resolve(index.as<Slice>(), str.length());
+  if (steps.step != 1) return make<Str>(stepped(str, steps));
+  const std::size_t begin = str.byte_of(static_cast<std::size_t>(steps.start));
+  const std::size_t end = str.byte_of(static_cast<std::size_t>(steps.start + steps.count));
+  return Value(text.substr(begin, end - begin));
 }
 
 [[noreturn]] void missing_key(Interpreter& interpreter, const Dict& dict, const Value& key) {

@@ -11,6 +11,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
 #include "interpreter/shadow.h"
+#include "lang/names.h"
 #include "stdlib/embedded.h"
 #include "tensor/warning.h"
 
@@ -122,7 +123,8 @@ std::vector<Value> Interpreter::to_vector(const Value& iterable) {
 std::string Interpreter::str(const Value& v) { return str_of(*this, v); }
 std::string Interpreter::repr(const Value& v) { return repr_of(*this, v); }
 
-const Value* Interpreter::lookup(std::string_view name) {
+const Value* Interpreter::lookup(std::string_view spelling) {
+  const std::string name = lang::normalized_name(spelling);
   if (const Value* found = main_->find(name)) return found;
   return impl_->modules.prelude_value(name);
 }

@@ -181,7 +181,7 @@ Value get_attribute(Interpreter& interpreter, const Value& object, std::string_v
   if (const HostMember* member = host_member(object.tag(), name)) {
     if (!member->is_field) return bound(object, member->native);
     Value receiver = object;
-    return member->native.as<Native>().call(interpreter, {&receiver, 1});
+    return member->native.as<Native>().call(interpreter, std::span(&receiver, 1));
   }
   if (object.is(Tag::Tensor)) {
     if (const OpEntry* op = find_op(name)) return op_method(object, name, op);
@@ -189,16 +189,36 @@ Value get_attribute(Interpreter& interpreter, const Value& object, std::string_v
   no_member(object, name);
 }
 
+namespace {
+
+// A name that no field has: mostly one that was misspelt.
+[[noreturn]] void no_field(const StructType& type, std::string_view name) {
+  if (type.method(name)) {
+    raise("AttributeError", "`" + std::string(name) + "` of `" + type.name + "` is a method: it cannot be assigned");
+  }
+  std::vector<std::string_view> fields(type.fields.begin(), type.fields.end());
+  fields.insert(fields.end(), type.init_fields.begin(), type.init_fields.end());
+  const std::string_view near = lang::nearest(name, fields);
+  raise("AttributeError", "`" + type.name + "` has no field `" + std::string(name) + "`",
+        near.empty() ? "declare it: `struct " + type.name + " { " + std::string(name) + " … }`"
+                     : "did you mean `" + std::string(near) + "`? A new field must be declared in the struct");
+}
+
+}  // namespace
+
 void set_attribute(Interpreter& interpreter, const Value& object, std::string_view name, const Value& value) {
   if (object.is(Tag::Instance)) {
     auto& instance = object.as<Instance>();
+    const StructType& type = instance.struct_type();
     Value copy = value;
-    if (const int field = instance.struct_type().field(name); field >= 0) {
+    if (const int field = type.field(name); field >= 0) {
       instance.fields[static_cast<std::size_t>(field)].swap(copy);
     } else if (Value* extra = instance.find(name)) {
       extra->swap(copy);
-    } else {
+    } else if (type.is_open || std::count(type.init_fields.begin(), type.init_fields.end(), name) > 0) {
       instance.extra.emplace_back(std::string(name), std::move(copy));
+    } else {
+      no_field(type, name);
     }
     return;
   }

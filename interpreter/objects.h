@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <optional>
 
+#include "interpreter/references.h"
 #include "interpreter/value.h"
 #include "lang/ast.h"
 #include "lang/diagnostic.h"
@@ -47,6 +49,7 @@ struct Function : Container {
 // reverse=false)": arguments are bound to it before `call`, defaults (literals) filled, `*rest` a tuple,
 // `**named` a dict.
 using NativeFn = Value (*)(Interpreter& interpreter, std::span<Value> arguments);
+using NativeCall = Callback<Value(Interpreter& interpreter, std::span<Value> arguments)>;
 struct NativeDef {
   const char* signature;
   const char* documentation;  // a sentence; may continue with `>>> ` examples on lines of their own
@@ -58,12 +61,12 @@ struct NativeParameter {
   bool required = true;
   Value default_value;
 };
-struct Native : Object {
+struct Native : Container {
   std::string name;
   std::string signature;
   std::string documentation;
   std::vector<NativeParameter> parameters;
-  std::function<Value(Interpreter&, std::span<Value>)> call;
+  NativeCall call;
   // What `call` holds where that is a plain function, for calls with exactly this many arguments.
   NativeFn direct = nullptr;
   std::uint32_t direct_arity = 0;
@@ -73,7 +76,7 @@ struct Native : Object {
                             std::span<const std::pair<std::string_view, Value>> named);
   Unbound unbound = nullptr;
   const void* data = nullptr;
-  Native() : Object(Tag::Native) {}
+  Native() : Container(Tag::Native) {}
 };
 Value make_native(const NativeDef& def);
 
@@ -99,12 +102,15 @@ struct StructType : Container {
   std::vector<std::pair<std::string, Value>> methods;
   lang::Span span;
   bool is_autograd = false;  // made by an `autograd` statement: a call applies it
+  bool is_open = false;      // fields need no declaration
+  std::vector<std::string> init_fields;  // that `init` assigns: they need none either
   std::uint32_t id;          // unique in this process: what inline caches compare
   StructType();
   int field(std::string_view name) const;  // -1 when there is none
   const Value* method(std::string_view name) const;
 };
-// Declared fields first, by index; `init` may add others, which follow in order of assignment.
+// Declared fields first, by index; then those that `init` or `setattr` added, or, where the type is open, an
+// assignment.
 struct Instance : Container {
   Value type;
   std::vector<Value> fields;  // unset where not assigned
@@ -123,10 +129,10 @@ struct Error : Object {
 
 // A pull iterator made by natives (`zip`, `map`, file lines): false when exhausted.
 struct Iterator : Object {
+  using Next = Callback<bool(Interpreter&, Value&)>;
   std::string name;
-  std::function<bool(Interpreter&, Value&)> next;
-  Iterator(std::string n, std::function<bool(Interpreter&, Value&)> f)
-      : Object(Tag::Iterator), name(std::move(n)), next(std::move(f)) {}
+  Next next;
+  Iterator(std::string n, Next f) : Object(Tag::Iterator), name(std::move(n)), next(std::move(f)) {}
 };
 
 // What `open` gives. A closed file has no stream.
@@ -144,7 +150,7 @@ struct File : Object {
 // Host state behind a value with fields and methods of its own (a `no_grad()` scope, a progress bar).
 struct Opaque : Object {
   std::string name;
-  std::shared_ptr<void> state;
+  std::exception_ptr error;                            // while it is on its way through a `with`
   std::vector<std::pair<std::string, Value>> methods;  // Natives that get the Opaque as first argument
   Opaque() : Object(Tag::Opaque) {}
 };

@@ -58,6 +58,7 @@ void op_MakeStruct(Vm& vm, Value* r, const Instruction& i) {
       type->defaults.back()->take(r[next++]);
     }
   }
+  type->init_fields.assign(code.init_fields.begin(), code.init_fields.end());
   for (const std::string_view name : code.methods) {
     type->methods.emplace_back(std::string(name), Value());
     type->methods.back().second.take(r[next++]);

@@ -106,8 +106,10 @@ void augmented_operator(Interpreter& interpreter, BinaryOp op, Value& target, co
     if (value.is(Tag::List)) {
       auto& items = target.as<List>().items;
       const std::size_t count = value.as<List>().items.size();  // `xs += xs` doubles it
-      items.reserve(items.size() + count);
-      for (std::size_t i = 0; i < count; ++i) items.push_back(value.as<List>().items[i]);
+      for (std::size_t i = 0; i < count; ++i) {
+        Value item = value.as<List>().items[i];
+        items.push_back(std::move(item));
+      }
       return;
     }
     std::vector<Value> more = interpreter.to_vector(value);
@@ -245,7 +247,7 @@ bool contains(Interpreter& interpreter, const Value& container, const Value& ite
       return tensor_contains(container, item);
     case Tag::Str:
       if (!item.is(Tag::Str)) raise("TypeError", "`in` a str asks for a str, not " + describe(item));
-      return container.as<Str>().text.find(item.as<Str>().text) != std::string::npos;
+      return find_text(container.as<Str>().text, item.as<Str>().text) != std::string::npos;
     case Tag::Instance:
       if (const Value* method = container.as<Instance>().struct_type().method("contains")) {
         return truth_of(interpreter, interpreter.call(*method, {container, item}));

@@ -89,21 +89,25 @@ class Printer {
     }
   }
 
+  // By index, and on copies: a `repr` of the program may change the container.
   std::string joined(const std::vector<Value>& items) {
     std::string text;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i > 0) text += ", ";
-      text += repr(items[i]);
+      const Value item = items[i];
+      text += repr(item);
     }
     return text;
   }
 
   std::string dict(const Dict& d) {
     std::string text = "{";
-    for (const auto& entry : d.entries()) {
+    for (std::size_t i = 0; i < d.entries().size(); ++i) {
+      const Dict::Entry entry = d.entries()[i];
       if (!entry.live) continue;
       if (text.size() > 1) text += ", ";
-      text += repr(entry.key) + ": " + repr(entry.value);
+      text += repr(entry.key) + ": ";
+      text += repr(entry.value);
     }
     return text + "}";
   }
@@ -121,9 +125,12 @@ class Printer {
       fields += fmt::format("{}{}={}", fields.empty() ? "" : ", ", name, repr(value));
     };
     for (const std::string& name : type.fields) {
-      if (const Value* value = object.find(name)) add(name, *value);
+      if (const Value* value = object.find(name)) add(name, Value(*value));
     }
-    for (const auto& [name, value] : object.extra) add(name, value);
+    for (std::size_t i = 0; i < object.extra.size(); ++i) {
+      const auto [name, value] = object.extra[i];
+      add(name, value);
+    }
     return fmt::format("{}({})", type.name, fields);
   }
 

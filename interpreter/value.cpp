@@ -38,6 +38,18 @@ void Value::release_counted() {
   if (--object_->refs == 0) destroy_object(object_);
 }
 
+void Str::append(std::string_view more) {
+  if (points) points->expect_more(text.size());
+  ascii = ascii && kiln::interp::is_ascii(more);
+  text += more;
+  hash = 0;
+}
+
+CodePoints& Str::code_points() const {
+  if (!points) points = std::make_unique<CodePoints>();
+  return *points;
+}
+
 bool Str::is_ascii() const {
   if (!ascii_known) {
     ascii = kiln::interp::is_ascii(text);
@@ -103,6 +115,7 @@ bool ranges_equal(const Range& a, const Range& b) {
 }
 
 bool slices_equal(const Slice& a, const Slice& b) {
+  const Nesting nesting;
   return values_equal(a.start, b.start) && values_equal(a.stop, b.stop) && values_equal(a.step, b.step);
 }
 

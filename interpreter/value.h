@@ -1,6 +1,7 @@
 // Owns the value of the language: a 16-byte tagged cell, immediate or counted, and the objects it points to.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter/code_points.h"
 #include "tensor/dtype.h"
 #include "tensor/tensor.h"
 
@@ -223,15 +225,23 @@ struct Str : Object {
   mutable bool ascii_known = false;
   mutable bool ascii = false;
   std::string text;
-  mutable std::size_t hash = 0;  // 0: unknown
+  mutable std::size_t hash = 0;                // 0: unknown
+  mutable std::unique_ptr<CodePoints> points;  // once asked for, of text beyond ASCII
   explicit Str(std::string t) : Object(Tag::Str), text(std::move(t)) {}
   // Only while nobody else holds the object.
-  void append(std::string_view more) {
-    text += more;
-    hash = 0;
-    ascii_known = false;
-  }
+  void append(std::string_view more);
   bool is_ascii() const;  // every byte is a character; asked once
+  // In code points.
+  std::size_t length() const { return is_ascii() ? text.size() : code_points().count(text); }
+  std::size_t byte_of(std::size_t index) const {
+    return is_ascii() ? std::min(index, text.size()) : code_points().byte_of(text, index);
+  }
+  std::size_t index_of(std::size_t byte) const {
+    return is_ascii() ? byte : code_points().index_of(text, byte);
+  }
+
+ private:
+  CodePoints& code_points() const;
 };
 struct List : Container {
   std::vector<Value> items;
@@ -284,6 +294,9 @@ class Dict : public Container {
   bool erase(const Value& key);
   void clear();
   std::size_t size() const { return live_; }
+  // Before this one no entry is live: what takes out the oldest again and again does not pass those that
+  // died.
+  std::size_t first_live() const { return first_live_; }
   // All entries in order of insertion; skip those not live.
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<Entry>& entries() { return entries_; }
@@ -294,6 +307,7 @@ class Dict : public Container {
   std::vector<Entry> entries_;
   std::vector<std::int32_t> buckets_;  // -1 empty, -2 deleted, else index of an entry
   std::size_t live_ = 0;
+  std::size_t first_live_ = 0;
 };
 
 }  // namespace kiln::interp

@@ -1,10 +1,10 @@
 // Running frames to their end, and unwinding them when something fails.
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include "interpreter/capture/tracer.h"
 #include "interpreter/errors.h"
 #include "interpreter/impl.h"
+#include "interpreter/native_stack.h"
 #include "interpreter/vm.h"
 #include "stdlib/embedded.h"
 
@@ -13,21 +13,6 @@ namespace {
 
 // Registers a frame may need on average before the stack, not the count of frames, is the limit.
 constexpr std::size_t kRegistersPerFrame = 256;
-// Machine stack kept free for what a host function may need.
-constexpr std::size_t kNativeReserve = std::size_t{1} << 20;
-
-const char* lowest_stack_address() {
-  pthread_attr_t attributes;
-  void* lowest = nullptr;
-  std::size_t size = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
-  pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  // The main thread's stack grows on demand: no more than 64 MiB of it are used.
-  const std::size_t used = std::min<std::size_t>(size, std::size_t{64} << 20);
-  return static_cast<const char*>(lowest) + (size - used) + std::min(kNativeReserve, used / 4);
-}
-
 }  // namespace
 
 Vm::Vm(Interpreter& interpreter)
@@ -102,7 +87,7 @@ void Vm::handle(Frame* entry) {
   if (handler->cleanup) {
     const Value carried = make<Opaque>();
     carried.as<Opaque>().name = "error";
-    carried.as<Opaque>().state = std::make_shared<std::exception_ptr>(rebuilt());
+    carried.as<Opaque>().error = rebuilt();
     target = carried;
   } else {
     auto* caught = new Error(std::move(failure.diagnostic));
@@ -113,7 +98,7 @@ void Vm::handle(Frame* entry) {
 }
 
 void op_Rethrow(Vm& vm, Value* r, const Instruction& i) {
-  const auto error = *static_cast<std::exception_ptr*>(r[i.a].as<Opaque>().state.get());
+  const std::exception_ptr error = r[i.a].as<Opaque>().error;
   r[i.a].clear();
   vm.keep_trace();
   std::rethrow_exception(error);

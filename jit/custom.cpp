@@ -48,6 +48,9 @@ class GraphRules final : public levels::CustomRules {
   bool batch(const levels::BatchLevel&, Inputs, const levels::Flags&, Tensors&, levels::Flags&) override {
     return false;
   }
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(captured_, visitor);
+  }
   levels::Flags constants() const override {
     levels::Flags constants;
     for (std::size_t k = 0; k < op_->function.forward.outputs.size(); ++k)

@@ -33,6 +33,7 @@ class PairNode final : public tape::Node {
   }
 
  private:
+  void visit_kept(ReferenceVisitor& visitor) const override { kiln::visit_references(kept_, visitor); }
   bool is_freed(int n) const { return !freed_.empty() && freed_[static_cast<std::size_t>(n)]; }
   const BackwardPart& part() const { return backwards_->parts()[number_]; }
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;
@@ -51,6 +52,7 @@ class PairNode final : public tape::Node {
   struct Kept {
     tape::Saved value;
     TensorType type;
+    void visit_references(ReferenceVisitor& visitor) const { value.visit_references(visitor); }
   };
   std::vector<Kept> kept_;   // by number; nothing of what the part does not read
   std::vector<int> ran_;     // nodes of the program's tape that the last backward went through

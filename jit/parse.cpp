@@ -84,7 +84,12 @@ class Parser {
   Size size(std::string_view stops) {
     const TextReader before = reader_.mark();
     const std::string_view text = reader_.until(stops);
-    if (auto size = Size::parse(text)) return *size;
+    try {
+      if (auto size = Size::parse(text)) return *size;
+    } catch (const OpError& error) {
+      reader_ = before;
+      reader_.fail(error.what());
+    }
     reader_ = before;
     reader_.fail_expected("a size");
   }

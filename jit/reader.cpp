@@ -5,25 +5,23 @@
 #include <cstdint>
 
 namespace kiln::jit {
-namespace {
-
-bool in_word(char each) { return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_'; }
-
-}  // namespace
 
 void TextReader::fail(const std::string& sentence) const {
   const std::string_view before = text_.substr(0, at_);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
+  const auto column =
+      std::count_if(before.begin() + static_cast<std::ptrdiff_t>(start), before.end(), begins) + 1;
   throw OpError(ErrorKind::Syntax, "graph text, line " + std::to_string(line) + ", column " +
-                                       std::to_string(at_ - start + 1) + ": " + sentence);
+                                       std::to_string(column) + ": " + sentence);
 }
 
 std::string TextReader::found() const {
   if (at_ == text_.size()) return "the end";
   if (text_[at_] == '\n') return "the end of the line";
   std::size_t end = at_;
-  while (end < text_.size() && in_word(text_[end])) ++end;
+  while (end < text_.size() && is_word_byte(text_[end])) ++end;
   return "'" + std::string(text_.substr(at_, std::max<std::size_t>(end - at_, 1))) + "'";
 }
 
@@ -47,7 +45,7 @@ bool TextReader::at(std::string_view token) {
   skip_space();
   if (!text_.substr(at_).starts_with(token)) return false;
   const std::size_t end = at_ + token.size();
-  return !in_word(token.back()) || end == text_.size() || !in_word(text_[end]);
+  return !is_word_byte(token.back()) || end == text_.size() || !is_word_byte(text_[end]);
 }
 bool TextReader::take(std::string_view token) {
   if (!at(token)) return false;
@@ -61,14 +59,14 @@ void TextReader::expect(std::string_view token) {
 std::string TextReader::word(std::string_view what) {
   skip_space();
   const std::size_t begin = at_;
-  while (at_ < text_.size() && (in_word(text_[at_]) || text_[at_] == '.')) ++at_;
+  while (at_ < text_.size() && (is_word_byte(text_[at_]) || text_[at_] == '.')) ++at_;
   if (at_ == begin) fail_expected(what);
   return std::string(text_.substr(begin, at_ - begin));
 }
 std::string TextReader::value_name() {
   if (!take("%")) fail_expected("a value");
   const std::size_t begin = at_;
-  while (at_ < text_.size() && in_word(text_[at_])) ++at_;
+  while (at_ < text_.size() && is_word_byte(text_[at_])) ++at_;
   if (at_ == begin) fail_expected("the name of a value");
   return std::string(text_.substr(begin, at_ - begin));
 }

@@ -9,11 +9,18 @@
 
 namespace kiln::jit {
 
+// Whether a byte is part of a name: of a letter, of a digit, `_`; every byte of a character beyond ASCII is.
+inline bool is_word_byte(char byte) {
+  const auto c = static_cast<unsigned char>(byte);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c >= 0x80;
+}
+
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : text_(text) {}
 
-  // Throws OpError (Syntax): "graph text, line 3, column 8: expected ':', found '='".
+  // Throws OpError (Syntax): "graph text, line 3, column 8: expected ':', found '='". Columns count
+  // characters.
   [[noreturn]] void fail_expected(std::string_view what) const {
     fail("expected " + std::string(what) + ", found " + found());
   }

@@ -33,7 +33,7 @@ Layout layout_of(const Tensor& x) {
 }  // namespace
 
 Recorder::Recorder(std::string graph_name, FindInput find_input)
-    : Level(LevelKind::Trace, levels::new_level()),
+    : Level(LevelKind::Trace, levels::new_level(Transform::Trace)),
       graph_name_(std::move(graph_name)),
       find_input_(std::move(find_input)),
       records_gradients_(grad_enabled()),

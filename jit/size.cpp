@@ -11,6 +11,7 @@ struct Size::Atom {
   std::string name;             // of a symbol
   std::vector<Size> arguments;  // of the others
   std::string text;
+  int depth = 0;  // of the atoms in its arguments, and one
 };
 
 namespace {
@@ -28,6 +29,15 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 }
 void check_divisor(std::int64_t b) {
   if (b == 0) throw OpError(ErrorKind::Value, "a size is divided by 0");
+}
+
+// Every atom holds the text of what is inside of it, and a product of sums multiplies their lengths: what no
+// program asks for must not fill the memory.
+constexpr int kDeepest = 200;
+constexpr std::size_t kLongest = std::size_t{1} << 14;  // characters
+constexpr std::size_t kMostFactors = 64;
+[[noreturn]] void too_large() {
+  throw OpError(ErrorKind::Overflow, "a symbolic size has too many parts, or parts that nest too deep");
 }
 
 }  // namespace
@@ -48,6 +58,9 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
 
 Size Size::made(std::int64_t constant, Terms terms) {
   std::erase_if(terms, [](const auto& each) { return each.second.coefficient == 0; });
+  std::size_t length = 0;
+  for (const auto& [key, term] : terms) length += key.size();
+  if (length > kLongest) too_large();
   Size result(constant);
   if (!terms.empty()) result.terms_ = std::make_shared<const Terms>(std::move(terms));
   return result;
@@ -59,7 +72,8 @@ Size Size::symbol(std::string name) {
 }
 
 Size Size::of_atom(Kind kind, const Size& a, const Size& b) {
-  Atom atom{kind, {}, {a, b}, {}};
+  Atom atom{kind, {}, {a, b}, {}, std::max(a.depth(), b.depth()) + 1};
+  if (atom.depth > kDeepest) too_large();
   switch (kind) {
     case Kind::FloorDiv:
       atom.text = "(" + a.operand_text() + "//" + b.operand_text() + ")";
@@ -78,6 +92,15 @@ Size Size::of_atom(Kind kind, const Size& a, const Size& b) {
   }
   const std::string key = atom.text;
   return made(0, {{key, Term{1, {std::make_shared<const Atom>(std::move(atom))}}}});
+}
+
+int Size::depth() const {
+  int deepest = 0;
+  if (!terms_) return deepest;
+  for (const auto& [key, term] : *terms_) {
+    for (const auto& factor : term.factors) deepest = std::max(deepest, factor->depth);
+  }
+  return deepest;
 }
 
 std::int64_t Size::constant() const {
@@ -101,13 +124,18 @@ Size operator+(const Size& a, const Size& b) {
 Size operator*(const Size& a, const Size& b) {
   if (!a.terms_ && !b.terms_) return times(a.constant_, b.constant_);
   Size::Terms terms;
-  const auto add = [&terms](std::int64_t coefficient, const std::vector<std::shared_ptr<const Size::Atom>>& x,
-                            const std::vector<std::shared_ptr<const Size::Atom>>& y) {
+  std::size_t length = 0;
+  const auto add = [&terms, &length](std::int64_t coefficient,
+                                     const std::vector<std::shared_ptr<const Size::Atom>>& x,
+                                     const std::vector<std::shared_ptr<const Size::Atom>>& y) {
     std::vector<std::shared_ptr<const Size::Atom>> factors = x;
     factors.insert(factors.end(), y.begin(), y.end());
+    if (factors.size() > kMostFactors) too_large();
     std::sort(factors.begin(), factors.end(), [](const auto& p, const auto& q) { return p->text < q->text; });
     std::string key;
     for (const auto& factor : factors) key += (key.empty() ? "" : "*") + factor->text;
+    length += key.size();
+    if (length > kLongest) too_large();
     Size::Term& sum = terms[key];
     sum = {plus(sum.coefficient, coefficient), std::move(factors)};
   };

@@ -17,7 +17,8 @@
 namespace kiln::jit {
 
 // A sum of products of atoms with integer coefficients. An atom is a symbol, or a floor division, remainder,
-// minimum or maximum that no rule could take apart. Arithmetic throws OpError (Overflow).
+// minimum or maximum that no rule could take apart. Arithmetic throws OpError (Overflow), also where an
+// expression would nest deeper or have more parts than any program's sizes.
 class Size {
   struct Atom;
   struct Term {
@@ -31,7 +32,8 @@ class Size {
 
   Size(std::int64_t constant = 0) : constant_(constant) {}
   static Size symbol(std::string name);
-  // Reads what `text` prints; nothing when it is no such expression.
+  // Reads what `text` prints; nothing when it is no such expression. Throws OpError for one that nests too
+  // deep or whose numbers do not fit.
   static std::optional<Size> parse(std::string_view text);
 
   bool is_constant() const { return !terms_; }
@@ -55,6 +57,7 @@ class Size {
   static Size extremum(Kind kind, const Size& a, const Size& b);
   bool splits_by(std::int64_t divisor, Size& multiple, Size& rest) const;
   bool is_single() const;
+  int depth() const;  // of the deepest atom
   std::string operand_text() const;
 
   std::int64_t constant_ = 0;

@@ -1,12 +1,15 @@
 // Reads the text of sizes: sums of products of names, ints, `//`, `%`, `min(a, b)`, `max(a, b)`.
 #include <charconv>
 
+#include "jit/reader.h"
 #include "jit/size.h"
 
 namespace kiln::jit {
 namespace {
 
 struct NotASize {};
+
+constexpr int kDeepest = 200;  // brackets within brackets
 
 class Reader {
  public:
@@ -58,9 +61,18 @@ class Reader {
       }
     }
   }
+  Size bracketed() {
+    if (++depth_ > kDeepest) {
+      throw OpError(ErrorKind::Syntax,
+                    "this size nests too deep: more than " + std::to_string(kDeepest) + " levels");
+    }
+    const Size inner = sum();
+    --depth_;
+    return inner;
+  }
   Size atom() {
     if (take("(")) {
-      const Size inner = sum();
+      const Size inner = bracketed();
       expect(")");
       return inner;
     }
@@ -73,20 +85,20 @@ class Reader {
       return number;
     }
     const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
-      ++at_;
+    while (at_ < text_.size() && is_word_byte(text_[at_])) ++at_;
     const std::string name(text_.substr(start, at_ - start));
     if (name.empty()) throw NotASize{};
     if ((name != "min" && name != "max") || !take("(")) return Size::symbol(name);
-    const Size a = sum();
+    const Size a = bracketed();
     expect(",");
-    const Size b = sum();
+    const Size b = bracketed();
     expect(")");
     return name == "min" ? min(a, b) : max(a, b);
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

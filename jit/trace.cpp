@@ -23,7 +23,7 @@ class TraceLevel final : public levels::Level {
  public:
   // `solves`: numbers of several traces are compared.
   TraceLevel(bool (*expands)(const Op&), bool solves)
-      : Level(LevelKind::Trace, levels::new_level()), expands_(expands), solves_(solves) {}
+      : Level(LevelKind::Trace, levels::new_level(Transform::Trace)), expands_(expands), solves_(solves) {}
 
   // The operands as tensors of this level; numbers are themselves.
   std::vector<Tensor> enter(std::vector<Tensor> operands) {

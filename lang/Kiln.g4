@@ -40,9 +40,13 @@ while_statement: WHILE expression block;
 for_statement: FOR targets IN expression (COMMA expression)* block;
 targets: STAR? operand (COMMA (STAR? operand)?)*;
 
-decorated: decorator+ (function | struct_statement | autograd_statement);
+decorated: decorator+ (definition | struct_statement | autograd_statement);
 decorator: AT operand NEWLINE*;
-// With a name it must be a statement, without one it is an expression; the tree builder tells which.
+// A function of a struct or below a decorator. One that begins a statement is read as an expression: see `function`.
+definition: FN NAME? parameters (ARROW annotation)? (block | ASSIGN body);
+body: STAR? expression (COMMA STAR? expression)*;
+// With a name it must be a statement, and what follows its commas belongs to its body; without one it is an
+// expression. The tree builder tells which.
 function: FN NAME? parameters (ARROW annotation)? (block | ASSIGN expression);
 parameters: LPAREN (parameter (COMMA parameter?)*)? RPAREN;
 parameter: (STAR | DOUBLE_STAR)? NAME (COLON annotation)? (ASSIGN expression)?;
@@ -50,7 +54,7 @@ annotation: (NAME | NONE) (DOT NAME)* (LBRACKET (expression (COMMA expression?)*
 
 struct_statement: STRUCT NAME LBRACE member? ((NEWLINE | SEMICOLON) member?)* RBRACE;
 // A method needs nothing between it and what is before it.
-member: (field | function | decorated) function*;
+member: (field | definition | decorated) definition*;
 field: NAME (COLON annotation)? (ASSIGN expression)?;
 autograd_statement: AUTOGRAD NAME LBRACE member? ((NEWLINE | SEMICOLON) member?)* RBRACE;
 

@@ -33,18 +33,20 @@ Stmt* Builder::decorated(Node node) {
   for (const Node part : rules_of(node, Rule::Decorator)) {
     decorators.push_back(operand_as_target(*child(part, Rule::Operand)));
   }
-  if (const auto made = child(node, Rule::Function)) return function_statement(*made, node, keep(decorators));
+  if (const auto made = child(node, Rule::Definition)) {
+    return function_statement(*made, node, keep(decorators));
+  }
   if (const auto made = child(node, Rule::Struct)) return struct_statement(*made, node, keep(decorators));
   syntax_error(decorators.front()->span, "an `autograd` takes no decorators");
 }
 
-Stmt* Builder::function_statement(Node node, Node whole, std::span<Expr*> decorators) {
+FunctionStmt* Builder::function_statement(Node node, Node whole, std::span<Expr*> decorators) {
   auto* made = ast_.make<FunctionStmt>(span(whole));
   made->decorators = decorators;
   made->function = function(node);
   const auto name = child(node, Tok::Name);
   if (!name) syntax_error(span(node.first_token()), "this function needs a name", "write `fn name(…) { … }`");
-  made->function->name = text(*name);
+  made->function->name = name_of(*name);
   made->function->documentation = documentation(whole);
   if (made->function->documentation.empty()) made->function->documentation = documentation(node);
   return made;
@@ -62,6 +64,7 @@ FunctionExpr* Builder::function(Node node) {
     if (part.is(Rule::Annotation)) made->returns = annotation(part);
     if (part.is(Rule::Block)) made->body = block(part);
     if (part.is(Rule::Expression)) made->expression = expression(part);
+    if (part.is(Rule::Body)) made->expression = value_of(expressions(part));
   }
   check_parameters(parameters);
   made->parameters = keep(parameters);
@@ -71,7 +74,7 @@ FunctionExpr* Builder::function(Node node) {
 Parameter Builder::parameter(Node node) {
   Parameter made;
   const Token name = *child(node, Tok::Name);
-  made.name = text(name);
+  made.name = name_of(name);
   made.span = span(name);
   if (child(node, Tok::Star)) made.kind = Parameter::Kind::Star;
   if (child(node, Tok::DoubleStar)) made.kind = Parameter::Kind::DoubleStar;
@@ -99,7 +102,7 @@ FunctionExpr* Builder::lambda(Node node) {
   std::vector<Parameter> parameters;
   if (first.is(Tok::Name)) {
     Parameter parameter;
-    parameter.name = text(first.token());
+    parameter.name = name_of(first.token());
     parameter.span = span(first);
     parameters.push_back(parameter);
   } else {
@@ -129,7 +132,7 @@ Parameter Builder::parameter_of_item(Node item) {
   }
   const auto name = bare_name(*name_part);
   if (!name) syntax_error(span(*name_part), "expected the name of a parameter before `=>`");
-  made.name = text(*name);
+  made.name = name_of(*name);
   made.span = span(*name);
   return made;
 }
@@ -169,12 +172,12 @@ Annotation* Builder::annotation(Node node) {
     if (part.is(Tok::None)) type = ast_.make<NoneExpr>(span(part));
     if (part.is(Tok::Name) && !type) {
       auto* name = ast_.make<NameExpr>(span(part));
-      name->name = text(part.token());
+      name->name = name_of(part.token());
       type = name;
     } else if (part.is(Tok::Name)) {
       auto* attribute = ast_.make<AttributeExpr>(join(type->span, span(part)));
       attribute->object = type;
-      attribute->name = text(part.token());
+      attribute->name = name_of(part.token());
       attribute->name_span = span(part);
       type = attribute;
     }
@@ -190,7 +193,7 @@ Annotation* Builder::annotation(Node node) {
     dims.push_back(dim);
   }
   made->type = type;
-  made->type_name = type->span.text();
+  made->type_name = normalized(type->span.text());
   made->dims = keep(dims);
   static constexpr std::string_view kShapeless[] = {"list", "tuple", "dict", "str", "range", "none"};
   if (made->has_dims &&
@@ -208,7 +211,7 @@ Annotation* Builder::annotation(Node node) {
 StructField Builder::field(Node node) {
   StructField made;
   const Token name = node.first_token();
-  made.name = text(name);
+  made.name = name_of(name);
   made.span = span(name);
   if (const auto type = child(node, Rule::Annotation)) made.annotation = annotation(*type);
   if (const auto value = child(node, Rule::Expression)) made.default_value = expression(*value);
@@ -227,7 +230,7 @@ void Builder::members(Node node, std::vector<StructField>* fields, std::vector<F
         fields->push_back(field(part));
         continue;
       }
-      Stmt* made = part.is(Rule::Function) ? function_statement(part, part, {}) : decorated(part);
+      Stmt* made = part.is(Rule::Definition) ? function_statement(part, part, {}) : decorated(part);
       if (made->kind != StmtKind::Function)
         syntax_error(made->span, "expected a method: a struct cannot hold another");
       methods.push_back(&as<FunctionStmt>(*made));
@@ -237,7 +240,7 @@ void Builder::members(Node node, std::vector<StructField>* fields, std::vector<F
 
 Stmt* Builder::struct_statement(Node node, Node whole, std::span<Expr*> decorators) {
   auto* made = ast_.make<StructStmt>(span(whole));
-  made->name = text(*child(node, Tok::Name));
+  made->name = name_of(*child(node, Tok::Name));
   made->decorators = decorators;
   made->documentation = documentation(whole);
   std::vector<StructField> fields;
@@ -250,7 +253,7 @@ Stmt* Builder::struct_statement(Node node, Node whole, std::span<Expr*> decorato
 
 Stmt* Builder::autograd_statement(Node node, Node whole) {
   auto* made = ast_.make<AutogradStmt>(span(whole));
-  made->name = text(*child(node, Tok::Name));
+  made->name = name_of(*child(node, Tok::Name));
   made->documentation = documentation(whole);
   std::vector<FunctionStmt*> methods;
   members(node, nullptr, methods);

@@ -35,7 +35,7 @@ Expr* Builder::operand(Node node) {
     } else if (trailer.is(Tok::Name)) {
       auto* attribute = ast_.make<AttributeExpr>(whole);
       attribute->object = made;
-      attribute->name = text(trailer.token());
+      attribute->name = name_of(trailer.token());
       attribute->name_span = span(trailer);
       made = attribute;
     }
@@ -52,7 +52,7 @@ Expr* Builder::atom(Node node) {
   switch (token.kind) {
     case Tok::Name: {
       auto* made = ast_.make<NameExpr>(place);
-      made->name = place.text();
+      made->name = name_of(token);
       return made;
     }
     case Tok::Number: {
@@ -229,7 +229,7 @@ Argument Builder::argument(Node item, bool alone) {
       if (!name)
         syntax_error(span(*first), "expected the name of an argument before `=`", "to compare, write `==`");
       made.kind = Argument::Kind::Named;
-      made.name = text(*name);
+      made.name = name_of(*name);
       made.name_span = span(*name);
     }
     if (!part.is(Rule::Expression)) continue;

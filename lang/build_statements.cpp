@@ -2,7 +2,9 @@
 
 #include "lang/builder.h"
 #include "lang/literals.h"
+#include "lang/names.h"
 #include "lang/parse.h"
+#include "lang/utf8.h"
 
 namespace kiln::lang {
 
@@ -46,6 +48,13 @@ std::optional<Token> Builder::bare_name(Node expression) {
   }
   if (!node.is(Tok::Name)) return std::nullopt;
   return node.token();
+}
+
+// ASCII, the common case, is what it is.
+std::string_view Builder::normalized(std::string_view spelling) {
+  if (is_ascii(spelling)) return spelling;
+  const std::string name = normalized_name(spelling);
+  return name == spelling ? spelling : ast_.copy(name);
 }
 
 void Builder::check_commas(Node node) {
@@ -114,8 +123,9 @@ Block* Builder::block(Node node) {
   return made;
 }
 
-// `a`, `a, b`, `*a, b`: one expression, or a tuple when there is a comma.
-Expr* Builder::expressions(Node node) {
+// `a`, `a, b`, `*a, b`: one expression, or a tuple when there is a comma. `given` stands for the first of
+// them.
+Expr* Builder::expressions(Node node, Expr* given) {
   check_commas(node);
   std::vector<Expr*> items;
   bool tuple = false;
@@ -125,7 +135,9 @@ Expr* Builder::expressions(Node node) {
     if (part.is(Tok::Comma)) tuple = true;
     if (part.is(Tok::Star)) star = part.token();
     if (!part.is_rule()) continue;
-    Expr* item = part.is(Rule::Operand) ? operand_as_target(part) : expression(part);
+    Expr* item = given && items.empty()   ? given
+                 : part.is(Rule::Operand) ? operand_as_target(part)
+                                          : expression(part);
     if (star) {
       auto* starred = ast_.make<StarredExpr>(join(span(*star), item->span));
       starred->operand = item;
@@ -135,8 +147,31 @@ Expr* Builder::expressions(Node node) {
     items.push_back(item);
   }
   if (!tuple) return items.front();
-  auto* made = ast_.make<TupleExpr>(span(node));
+  auto* made = ast_.make<TupleExpr>(given ? join(given->span, span(node)) : span(node));
   made->items = keep(items);
+  return made;
+}
+
+// Of `expressions` that are a value: `*` alone is none.
+Expr* Builder::value_of(Expr* expressions) {
+  if (expressions->kind == ExprKind::Starred) {
+    syntax_error(expressions->span,
+                 "`*` spreads a value inside a call, a list or a tuple; here there is none");
+  }
+  return expressions;
+}
+
+// `fn f(x) = a` and `fn f(x) = a, b`, where the values behind the first were read as if they stood beside the
+// function. Null for what is no definition.
+Stmt* Builder::short_function(Node statement, Node function) {
+  const Node values = statement.first();
+  auto rest = values.begin();
+  const bool alone = ++rest == values.end();
+  if (!child(function, Tok::Name) || (!alone && !child(function, Rule::Expression))) return nullptr;
+  FunctionStmt* made = function_statement(function, statement, {});
+  if (alone) return made;
+  made->function->span = made->span;
+  made->function->expression = expressions(values, made->function->expression);
   return made;
 }
 
@@ -147,16 +182,10 @@ Stmt* Builder::expression_statement(Node node) {
   // A function with a name, which is a definition when nothing surrounds it.
   const Node whole = first.first();
   if (whole.is(Rule::Expression) && whole.first().is(Rule::Function)) {
-    auto rest = first.begin();
-    const bool alone = ++rest == first.end();
-    if (alone && child(whole.first(), Tok::Name)) return function_statement(whole.first(), node, {});
+    if (Stmt* made = short_function(node, whole.first())) return made;
   }
   auto* made = ast_.make<ExprStmt>(span(node));
-  made->value = expressions(first);
-  if (made->value->kind == ExprKind::Starred) {
-    syntax_error(made->value->span,
-                 "`*` spreads a value inside a call, a list or a tuple; here there is none");
-  }
+  made->value = value_of(expressions(first));
   return made;
 }
 
@@ -167,10 +196,7 @@ Stmt* Builder::assignment(Node node) {
     if (part.is(Tok::Augmented)) augmented = part.token();
     if (part.is_rule()) sides.push_back(expressions(part));
   }
-  if (sides.back()->kind == ExprKind::Starred) {
-    syntax_error(sides.back()->span,
-                 "`*` spreads a value inside a call, a list or a tuple; here there is none");
-  }
+  value_of(sides.back());
   if (augmented) {
     auto* made = ast_.make<AugAssignStmt>(span(node));
     made->op = augmented_operator(text(*augmented));
@@ -231,8 +257,10 @@ Stmt* Builder::for_statement(Node node) {
 
 Stmt* Builder::with_statement(Node node) {
   auto* made = ast_.make<WithStmt>(span(node));
+  const std::vector<Node> parts = rules_of(node, Rule::WithItem);
+  const Level level(*this, static_cast<int>(parts.size()), span(node.first_token()));  // one within the other
   std::vector<WithItem> items;
-  for (const Node part : rules_of(node, Rule::WithItem)) {
+  for (const Node part : parts) {
     WithItem item;
     item.value = expression(*child(part, Rule::Expression));
     if (const auto target = child(part, Rule::Operand)) {
@@ -251,13 +279,13 @@ Stmt* Builder::try_statement(Node node) {
   const std::vector<Node> blocks = rules_of(node, Rule::Block);
   made->body = block(blocks[0]);
   made->handler = block(blocks[1]);
-  if (const auto name = child(node, Tok::Name)) made->name = text(*name);
+  if (const auto name = child(node, Tok::Name)) made->name = name_of(*name);
   return made;
 }
 
 Stmt* Builder::return_statement(Node node) {
   auto* made = ast_.make<ReturnStmt>(span(node));
-  if (const auto value = child(node, Rule::Expressions)) made->value = expressions(*value);
+  if (const auto value = child(node, Rule::Expressions)) made->value = value_of(expressions(*value));
   return made;
 }
 
@@ -280,7 +308,7 @@ void Builder::read_module(Node node, ImportStmt& import) {
   const Token first = node.first_token();
   if (first.kind != Tok::String) {
     std::string dotted;
-    for (const Node part : node) dotted += text(part.token());
+    for (const Node part : node) dotted += name_of(part.token());
     import.module = ast_.copy(dotted);
     return;
   }
@@ -292,7 +320,7 @@ Stmt* Builder::import_statement(Node node) {
   auto* made = ast_.make<ImportStmt>(span(node));
   read_module(*child(node, Rule::Module), *made);
   if (const auto name = child(node, Tok::Name)) {
-    made->as = text(*name);
+    made->as = name_of(*name);
   } else if (made->is_path) {
     syntax_error(span(node), "a module imported by its path needs a name",
                  "write `" + std::string(span(node).text()) + " as name`");
@@ -310,9 +338,9 @@ Stmt* Builder::from_statement(Node node) {
   for (const Node part : rules_of(node, Rule::ImportedName)) {
     ImportedName name;
     const Token first = part.first_token();
-    name.name = text(first);
+    name.name = name_of(first);
     name.span = span(first);
-    name.as = text(part.last_token());
+    name.as = name_of(part.last_token());
     names.push_back(name);
   }
   made->names = keep(names);
@@ -323,7 +351,7 @@ Stmt* Builder::nonlocal_statement(Node node) {
   auto* made = ast_.make<NonlocalStmt>(span(node));
   std::vector<std::string_view> names;
   for (const Node part : node) {
-    if (part.is(Tok::Name)) names.push_back(text(part.token()));
+    if (part.is(Tok::Name)) names.push_back(name_of(part.token()));
   }
   made->names = keep(names);
   return made;

@@ -50,7 +50,9 @@ class Builder {
   Stmt* nonlocal_statement(Node node);
   void read_module(Node node, ImportStmt& import);
   Block* block(Node node);
-  Expr* expressions(Node node);
+  Expr* expressions(Node node, Expr* first = nullptr);
+  Expr* value_of(Expr* expressions);
+  Stmt* short_function(Node statement, Node function);
 
   // build_targets.cpp
   Expr* targets(Node node);
@@ -59,7 +61,7 @@ class Builder {
 
   // build_functions.cpp
   Stmt* decorated(Node node);
-  Stmt* function_statement(Node function, Node whole, std::span<Expr*> decorators);
+  FunctionStmt* function_statement(Node function, Node whole, std::span<Expr*> decorators);
   Stmt* struct_statement(Node node, Node whole, std::span<Expr*> decorators);
   Stmt* autograd_statement(Node node, Node whole);
   FunctionExpr* function(Node node);
@@ -105,6 +107,9 @@ class Builder {
   Span span(Token token) const { return {&file_, token.begin, token.end}; }
   Span span(Node node) const { return {&file_, node.first_token().begin, node.last_token().end}; }
   std::string_view text(Token token) const { return span(token).text(); }
+  // The name that a token spells.
+  std::string_view name_of(Token token) { return normalized(text(token)); }
+  std::string_view normalized(std::string_view spelling);
   static std::vector<Node> rules_of(Node node, Rule rule);
   static std::optional<Node> child(Node node, Rule rule);
   static std::optional<Token> child(Node node, Tok kind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lang/invisible.h"
 #include "lang/utf8.h"
 
 namespace kiln::lang {
@@ -71,7 +72,6 @@ constexpr Hint kForeignCharacters[] = {
     {"…", "write three dots: `...`"},
     {"²", "write `** 2`"},
     {"³", "write `** 3`"},
-    {"\u00A0", "this is a no-break space; write a plain one"},
     {"，", "write a plain `,`"},
     {"（", "write a plain `(`"},
     {"）", "write a plain `)`"},
@@ -290,7 +290,8 @@ class Complaint {
     if (kind == Tok::Colon && failure_.expected == Tok::LeftBrace) {
       return "the body stands in braces: `" + owner() + " … { … }`";
     }
-    if (kind == Tok::Colon && rule() == Rule::Function) return "the body stands in braces: `fn f(x) { … }`";
+    const bool in_function = rule() == Rule::Function || rule() == Rule::Definition;
+    if (kind == Tok::Colon && in_function) return "the body stands in braces: `fn f(x) { … }`";
     if (kind == Tok::Arrow) return "an anonymous function is written `x => e`";
     if (kind == Tok::If && failure_.expected == Tok::End)
       return "a value that depends is written `a if c else b`";
@@ -367,15 +368,15 @@ void complain_of_character(const SourceFile& file, Token token) {
   const std::uint32_t end = std::max(token.end, token.begin + point.length);
   const Span place{&file, token.begin, end};
   const std::string hint = find_hint(kForeignCharacters, place.text());
-  if (point.value >= 0x20 && point.value != 0x7F && display_width(point.value) > 0) {
-    const bool backquote = place.text() == "`";
-    syntax_error(place, "unexpected " + (backquote ? "backquote" : quoted(place.text())), hint);
+  if (const std::string invisible = invisible_character(point.value); !invisible.empty()) {
+    if (is_foreign_space(point.value)) syntax_error(place, "unexpected " + invisible, "write a plain space");
+    syntax_error(place, "unexpected invisible character: " + invisible, "delete it");
   }
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string code = "U+";
-  for (int shift = point.value > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4)
-    code += kDigits[point.value >> shift & 15];
-  syntax_error(place, "unexpected invisible character " + code, "delete it");
+  if (display_width(point.value) == 0) {
+    syntax_error(place, "unexpected mark without a letter before it: " + code_point_name(point.value));
+  }
+  const bool backquote = place.text() == "`";
+  syntax_error(place, "unexpected " + (backquote ? "backquote" : quoted(place.text())), hint);
 }
 
 void complain_of_unclosed(const SourceFile& file, const Opener& opener) {

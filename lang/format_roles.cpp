@@ -44,6 +44,7 @@ class RoleFinder {
       case Rule::Parameter:
         if (kind == Tok::Assign && !annotated) return Role::Tight;
         return star ? Role::Prefix : Role::Plain;
+      case Rule::Body:
       case Rule::Expressions:
       case Rule::Targets:
       case Rule::Subscript:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lang/names.h"
 #include "lang/utf8.h"
 
 namespace kiln::lang {
@@ -155,9 +156,11 @@ void TokenFilter::check(Token token) {
       return;
     }
     case Tok::Name:
+    case Tok::Number:  // with rubbish at its end
       for (std::uint32_t i = token.begin; i < token.end;) {
         const CodePoint point = decode_utf8(file_.text(), i);
-        if (point.value >= 0x80 && !is_name_code_point(point.value)) {
+        const auto fits = i == token.begin ? begins_name : is_name_code_point;
+        if (point.value >= 0x80 && !fits(point.value)) {
           complain_of_character(file_, {Tok::Foreign, i, i + point.length});
         }
         i += point.length;

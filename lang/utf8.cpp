@@ -39,19 +39,11 @@ constexpr Range kWide[] = {
     {0x1F680, 0x1F6FC}, {0x1F7E0, 0x1F7EB}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD},
 };
 
-// Punctuation, symbols, separators and private use: what a name may not hold.
-constexpr Range kNotInNames[] = {
-    {0x0080, 0x00A9},   {0x00AB, 0x00B4},    {0x00B6, 0x00B6}, {0x00B8, 0x00B9}, {0x00BB, 0x00BF},
-    {0x00D7, 0x00D7},   {0x00F7, 0x00F7},    {0x037E, 0x037E}, {0x0387, 0x0387}, {0x055A, 0x055F},
-    {0x0589, 0x058F},   {0x060C, 0x060D},    {0x061B, 0x061F}, {0x066A, 0x066D}, {0x1680, 0x1680},
-    {0x2000, 0x2079},   {0x207A, 0x207E},    {0x208A, 0x208E}, {0x20A0, 0x20CF}, {0x2190, 0x2BFF},
-    {0x2E00, 0x2E7F},   {0x3000, 0x3004},    {0x3008, 0x3020}, {0x3030, 0x3030}, {0xD800, 0xF8FF},
-    {0xFD3E, 0xFD3F},   {0xFE00, 0xFE1F},    {0xFE30, 0xFE6F}, {0xFEFF, 0xFEFF}, {0xFF01, 0xFF0F},
-    {0xFF1A, 0xFF20},   {0xFF3B, 0xFF40},    {0xFF5B, 0xFF65}, {0xFFE0, 0xFFFF}, {0x1F000, 0x1FBFF},
-    {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF},
-};
-
 }  // namespace
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
 
 CodePoint decode_utf8(std::string_view text, std::size_t offset) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[offset + i]); };
@@ -108,8 +100,14 @@ int display_width(std::uint32_t code_point) {
   return contains(kWide, code_point) ? 2 : 1;
 }
 
-bool is_name_code_point(std::uint32_t code_point) {
-  return code_point >= 0x80 && !contains(kNotInNames, code_point);
+std::string code_point_name(std::uint32_t code_point) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string name = "U+";
+  for (int shift = code_point > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4) {
+    const bool leading = shift == 20 && code_point < 0x100000;
+    if (!leading) name += kDigits[code_point >> shift & 15];
+  }
+  return name;
 }
 
 }  // namespace kiln::lang

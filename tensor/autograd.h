@@ -1,11 +1,10 @@
 // Owns the tape as its users see it: requires_grad, backward, grads, hooks, no_grad.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "tensor/callback.h"
 
 namespace kiln {
 
@@ -24,11 +23,12 @@ void retain_grad(const Tensor& x);
 std::string grad_fn_name(const Tensor& x);  // "MulBackward", "" for leaves
 
 // A hook may return a replacement gradient, or an absent tensor to leave it. The number removes it again.
-using Hook = std::function<Tensor(const Tensor& grad)>;
+using Hook = Callback<Tensor(const Tensor& grad)>;
 int add_hook(const Tensor& x, Hook hook);
 void remove_hook(const Tensor& x, int id);
 // Runs after a backward added into x.grad; leaves that require grad only. `remove_hook` takes its number too.
-int add_post_accumulate_hook(const Tensor& x, std::function<void(const Tensor& x)> hook);
+using PostHook = Callback<void(const Tensor& x)>;
+int add_post_accumulate_hook(const Tensor& x, PostHook hook);
 
 // Adds d outputs / d leaf into the `grad` of every leaf. `gradient` absent: output has one element, ones.
 // Throws OpError (Autograd) when nothing requires grad, or the history was freed by an earlier backward.

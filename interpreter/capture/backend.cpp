@@ -222,9 +222,12 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
   const bool differentiates = std::find(wanted.begin(), wanted.end(), true) != wanted.end();
   if (!options.own_backend.is_none()) {
     const jit::Graph functional = jit::passed(jit::without_writes(captured), kOwn);
-    Runner run = run_own(interpreter, options.own_backend, functional);
-    if (differentiates) run = where_histories_agree(captured, functional, std::move(run));
-    return {checked(captured, std::move(run))};
+    OwnRunner own = run_own(interpreter, options.own_backend, functional);
+    if (differentiates) own.run = where_histories_agree(captured, functional, std::move(own.run));
+    Made made;
+    made.run = checked(captured, std::move(own.run));
+    made.callable = std::move(own.callable);
+    return made;
   }
   if (differentiates) {
     Made made;

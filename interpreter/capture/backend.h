@@ -14,6 +14,7 @@ struct Made {
   std::function<void()> wait{};
   // Is it made? Empty: it is.
   std::function<bool()> ready{};
+  std::shared_ptr<const Value> callable{};  // what a backend of the program gave, which `run` calls
 };
 // `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
 // no functional form, and (Interrupted) when compiling was to stop.

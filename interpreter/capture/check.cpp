@@ -49,7 +49,9 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
     try {
       Made made = make_runner(interpreter, options, captured, wanted);
       if (made.wait) made.wait();
-      return [run = std::move(made.run)](Inputs arguments) { return run_or_refuse(run, arguments, {}); };
+      return [run = std::move(made.run), callable = made.callable](Inputs arguments) {
+        return run_or_refuse(run, arguments, {});
+      };
     } catch (const lang::UserError& error) {  // of a backend of the program
       if (error.diagnostic().kind == "Interrupted") throw;
       throw OpError(ErrorKind::Capture, error.diagnostic().message);

@@ -32,6 +32,7 @@ struct CompileOptions {
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;
   }
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(own_backend, visitor); }
 };
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -53,6 +54,7 @@ struct Place {
   std::string given_up;        // why nothing is compiled there any more; empty: something may be
   // Where a loop's body begins: entries that do several trips at once, tried before the others.
   std::vector<std::unique_ptr<Entry>> several;
+  void visit_references(ReferenceVisitor& visitor) const;
 };
 
 struct Compiled {
@@ -70,6 +72,7 @@ struct Compiled {
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once
   bool told_beside = false;  // of a difference that was found beside the interpreter
+  void visit_references(ReferenceVisitor& visitor) const;
 };
 
 bool is_backend(std::string_view name);

@@ -490,6 +490,7 @@ class Drive {
       made = runner();
     }
     entry.run = std::move(made.run);
+    entry.callable = std::move(made.callable);
     entry.origins = jit::ViewOrigins::of(entry.captured);
     entry.note = std::move(made.note);
     entry.note_of_calls = std::move(made.note_of_calls);

@@ -19,6 +19,20 @@ bool Entry::begins_at(const Frame* innermost, const Frame* base) const {
   return true;
 }
 
+void Entry::visit_references(ReferenceVisitor& visitor) const {
+  interp::visit_references(owners, visitor);
+  sources.visit_references(visitor);
+  interp::visit_references(guards, visitor);
+  varying.visit_references(visitor);
+  interp::visit_references(exprs.all, visitor);
+  interp::visit_references(callable, visitor);
+  interp::visit_references(recipes, visitor);
+  interp::visit_references(effects, visitor);
+  interp::visit_references(recorded, visitor);
+  interp::visit_references(given, visitor);
+  for (const jit::Node& node : captured.nodes) interp::visit_references(node.constant, visitor);
+}
+
 jit::Graph Entry::with_guards() const {
   jit::Graph graph = captured;
   for (const Guard& each : guards) graph.guards.push_back(each.text(sources, exprs));

@@ -40,6 +40,7 @@ struct HostEffect {
   Value function;
   std::vector<RecipeId> parts;
   std::vector<std::pair<std::string, RecipeId>> named;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
 };
 
 // Where the frames stand in the end.
@@ -75,6 +76,9 @@ struct Varying {
   bool in_loop = false;                                      // numbers change with each trip
   bool fixed_sizes = false;                                  // that was tried, and is not possible
   int trips = 1;                                             // of the loop, that an entry is to hold
+  void visit_references(ReferenceVisitor& visitor) const {
+    for (const auto& [path, number] : numbers) interp::visit_references(number, visitor);
+  }
 };
 
 struct Entry {
@@ -91,6 +95,8 @@ struct Entry {
   Exprs exprs;
   jit::Graph captured;  // without guards: `with_guards` says them
   Runner run;           // empty: there is nothing to compute
+  // What a backend of the program gave, which `run` calls.
+  std::shared_ptr<const Value> callable;
   jit::ViewOrigins origins;
   HistoryNames names;                          // where writes were recorded
   std::string note;                            // what is to be said of how it runs; mostly empty
@@ -121,6 +127,7 @@ struct Entry {
   std::function<std::size_t()> kernel_bytes;  // of code, so far; empty: there are no kernels
   std::size_t code_bytes() const { return kernel_bytes ? kernel_bytes() : 0; }
 
+  void visit_references(ReferenceVisitor& visitor) const;
   // The graph with its guards in words, for those who look into it.
   jit::Graph with_guards() const;
   // Which inputs of the graph require gradients, where gradients are recorded.

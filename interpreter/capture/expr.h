@@ -34,6 +34,7 @@ struct Expr {
   ExprId a = -1;
   ExprId b = -1;
   std::vector<ExprId> parts{};
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(constant, visitor); }
 };
 
 // What a symbol of sizes stands for: a dimension of a tensor, or a whole number.

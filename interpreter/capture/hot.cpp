@@ -56,6 +56,17 @@ void make_compiled(const Code& code, CompileOptions options) {
 
 }  // namespace
 
+void Place::visit_references(ReferenceVisitor& visitor) const {
+  interp::visit_references(entries, visitor);
+  interp::visit_references(several, visitor);
+  varying.visit_references(visitor);
+}
+
+void Compiled::visit_references(ReferenceVisitor& visitor) const {
+  options.visit_references(visitor);
+  for (const auto& [at, place] : places) interp::visit_references(place, visitor);
+}
+
 void forget_entries() {
   for (const std::weak_ptr<Compiled>& each : compiled_code()) {
     const std::shared_ptr<Compiled> alive = each.lock();
@@ -111,3 +122,9 @@ Value never_compiled(Interpreter& interpreter, const Value& function) {
 }
 
 }  // namespace kiln::interp::capture
+
+namespace kiln::interp {
+
+void Code::visit_references(ReferenceVisitor& visitor) const { interp::visit_references(compiled, visitor); }
+
+}  // namespace kiln::interp

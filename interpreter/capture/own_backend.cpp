@@ -61,27 +61,37 @@ jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {
 class OwnBackend {
  public:
   OwnBackend(Interpreter& interpreter, const Value& backend, const jit::Graph& functional)
-      : interpreter_(interpreter), name_(name_of(backend)), graph_(with_own_symbols(functional, symbols_)) {
+      : interpreter_(interpreter), name_(name_of(backend)), graph_(with_own_symbols(functional, symbols_)) {}
+
+  // Asks the backend.
+  std::shared_ptr<const Value> make_callable(const Value& backend) {
+    Value made;
     try {
-      callable_ = interpreter_.call(backend, {make_graph(graph_)});
+      made = interpreter_.call(backend, {make_graph(graph_)});
     } catch (const lang::UserError& error) {
       throw OpError(ErrorKind::Capture, fmt::format("the backend {} raised {}", name_, sentence_of(error)));
     }
-    if (host::is_callable(callable_)) return;
-    throw OpError(ErrorKind::Capture,
-                  fmt::format("the backend {} gave {} in place of a callable", name_, describe(callable_)));
+    if (!host::is_callable(made))
+      throw OpError(ErrorKind::Capture,
+                    fmt::format("the backend {} gave {} in place of a callable", name_, describe(made)));
+    const auto callable = std::make_shared<const Value>(std::move(made));
+    callable_ = callable;
+    return callable;
   }
 
   Tensors run(Inputs given, const jit::SymbolValues& symbols) const {
     std::vector<Value> arguments;
     for (const Tensor& x : given) arguments.push_back(x.is_number() ? item_of(x) : Value(x));
     for (const std::string& each : symbols_) arguments.emplace_back(symbols.at(each));
+    const std::shared_ptr<const Value> kept = callable_.lock();
+    if (!kept) throw InternalError("what the backend " + name_ + " gave was released before its runner");
+    const Value callable = *kept;
     // What a graph throws is of the program that was captured, which meets it again.
-    if (callable_.is(Tag::Graph)) return results(call_graph(interpreter_, callable_, arguments), symbols);
+    if (callable.is(Tag::Graph)) return results(call_graph(interpreter_, callable, arguments), symbols);
     const Generator before = generator();
     Value returned;
     try {
-      returned = interpreter_.call(callable_, arguments);
+      returned = interpreter_.call(callable, arguments);
     } catch (const lang::UserError& error) {
       const std::string what = sentence_of(error);
       generator() = before;
@@ -123,14 +133,19 @@ class OwnBackend {
   std::string name_;
   std::vector<std::string> symbols_;  // that are inputs of their own
   jit::Graph graph_;
-  Value callable_;
+  std::weak_ptr<const Value> callable_;
 };
 
 }  // namespace
 
-Runner run_own(Interpreter& interpreter, const Value& backend, const jit::Graph& functional) {
-  const auto own = std::make_shared<const OwnBackend>(interpreter, backend, functional);
-  return [own](Inputs arguments, const jit::SymbolValues& symbols) { return own->run(arguments, symbols); };
+OwnRunner run_own(Interpreter& interpreter, const Value& backend, const jit::Graph& functional) {
+  const auto own = std::make_shared<OwnBackend>(interpreter, backend, functional);
+  OwnRunner made;
+  made.callable = own->make_callable(backend);
+  made.run = [own](Inputs arguments, const jit::SymbolValues& symbols) {
+    return own->run(arguments, symbols);
+  };
+  return made;
 }
 
 }  // namespace kiln::interp::capture

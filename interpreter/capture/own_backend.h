@@ -17,6 +17,12 @@ class BackendError : public std::runtime_error {
 // when the backend raises or gives nothing that can be called. The runner throws BackendError, with the
 // random state put back, when the callable raises, and TypeError or ValueError when it does not give what the
 // graph does.
-Runner run_own(Interpreter& interpreter, const Value& backend, const jit::Graph& functional);
+struct OwnRunner {
+  Runner run;
+  // What the backend gave. The runner refers to it without keeping it alive, so that what is kept stands
+  // where the search for cycles finds it.
+  std::shared_ptr<const Value> callable;
+};
+OwnRunner run_own(Interpreter& interpreter, const Value& backend, const jit::Graph& functional);
 
 }  // namespace kiln::interp::capture

@@ -31,6 +31,7 @@ struct Recipe {
   std::int64_t number = 0;
   std::vector<RecipeId> parts;
   std::vector<std::string> names;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(value, visitor); }
 };
 
 using Recipes = std::vector<Recipe>;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "interpreter/frame.h"
+#include "interpreter/references.h"
 #include "tensor/small_vector.h"
 
 namespace kiln::interp::capture {
@@ -36,6 +37,7 @@ struct Source {
   std::int64_t number = 0;
   Value key;
   std::string text;  // as the program would write it
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(key, visitor); }
 };
 
 // All sources of one entry, each once; parents come before what is found in them.
@@ -46,6 +48,7 @@ class Sources {
   std::size_t size() const { return all_.size(); }
   // Names a source alike in all entries of a place.
   std::string path(SourceId id) const;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(all_, visitor); }
 
  private:
   using Key = std::tuple<Source::Kind, SourceId, std::int64_t, std::int64_t, Tag, std::int64_t, std::string>;

@@ -6,6 +6,7 @@
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/registers.h"
 #include "interpreter/capture/stages.h"
+#include "jit/reader.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -31,8 +32,8 @@ std::string graph_name(const Code& code) {
 std::string value_name(const std::string& text) {
   std::string name;
   for (std::size_t at = text.size(); at-- > 0;) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (std::isalnum(c) != 0 || c == '_') {
+    const char c = text[at];
+    if (jit::is_word_byte(c)) {
       name.insert(name.begin(), text[at]);
     } else if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0) {
       break;

@@ -90,8 +90,7 @@ Value dims_value(std::span<const kiln::Dim> dims) {
 }
 
 Value native_value(std::string name, std::string signature, std::string documentation,
-                   std::vector<NativeParameter> parameters,
-                   std::function<Value(Interpreter&, std::span<Value>)> call) {
+                   std::vector<NativeParameter> parameters, NativeCall call) {
   auto* native = new Native();
   Value value{static_cast<Object*>(native)};
   native->name = std::move(name);

@@ -31,10 +31,9 @@ inline Value list_value(std::vector<Value> items) { return make<List>(std::move(
 inline Value tuple_value(std::vector<Value> items) { return make<Tuple>(std::move(items)); }
 Value dims_value(std::span<const kiln::Dim> dims);  // a tuple of ints
 
-// A host function made at run time: closures of the library itself.
+// A host function made at run time: closures of the library itself, which name what they hold (`holding`).
 Value native_value(std::string name, std::string signature, std::string documentation,
-                   std::vector<NativeParameter> parameters,
-                   std::function<Value(Interpreter&, std::span<Value>)> call);
+                   std::vector<NativeParameter> parameters, NativeCall call);
 
 // The type of a value as a value: a Type, or the StructType of an instance. One object per type.
 Value type_value(const Value& value);

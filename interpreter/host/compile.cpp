@@ -45,21 +45,15 @@ capture::CompileOptions options_from(Args a) {
   return options;
 }
 
-Value decorator(const char* name, std::function<Value(Interpreter&, const Value&)> apply) {
-  return native_value(name, "decorate(f)", "Takes the function to compile.",
-                      {{"f", NativeParameter::Kind::Normal, true, {}}},
-                      [apply = std::move(apply)](Interpreter& interpreter, Args a) {
-                        check_function(a[0], "jit");
-                        return apply(interpreter, a[0]);
-                      });
-}
-
 Value jit(Interpreter& interpreter, Args a) {
   const capture::CompileOptions options = options_from(a);
-  const auto apply = [options](Interpreter& i, const Value& f) { return capture::recompiled(i, f, options); };
-  if (a[0].is_none()) return decorator("jit", apply);
-  check_function(a[0], "jit");
-  return apply(interpreter, a[0]);
+  const auto compile = [](const capture::CompileOptions& held, Interpreter& i, Args b) {
+    check_function(b[0], "jit");
+    return capture::recompiled(i, b[0], held);
+  };
+  if (!a[0].is_none()) return compile(options, interpreter, a.first(1));
+  return native_value("jit", "decorate(f)", "Takes the function to compile.",
+                      {{"f", NativeParameter::Kind::Normal, true, {}}}, holding(compile, options));
 }
 
 Value eager(Interpreter& interpreter, Args a) {

@@ -17,16 +17,19 @@ Value& field(const Value& context, Field which) { return context.as<Instance>().
 std::pair<std::string, Value> keeps(const std::string& name, Field which, const std::string& documentation) {
   return {name, native_value(name, name + "(self, *tensors)", documentation,
                              {{"self", Kind::Normal, true, {}}, {"tensors", Kind::Star, false, {}}},
-                             [which](Interpreter&, Args a) {
-                               field(a[0], which) = a[1];
-                               return Value();
-                             })};
+                             holding(
+                                 [](Field kept, Interpreter&, Args a) {
+                                   field(a[0], kept) = a[1];
+                                   return Value();
+                                 },
+                                 which))};
 }
 
 const Value& context_type() {
   static const Value* const type = [] {
     auto* made = new StructType();
     made->name = "Context";
+    made->is_open = true;
     made->fields = {"saved", "needs_input_grad", "dirty", "non_differentiable", "materialize_grads"};
     made->defaults.resize(made->fields.size());
     made->methods = {

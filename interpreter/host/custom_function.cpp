@@ -117,6 +117,7 @@ struct Saved {
   enum class Kind : std::uint8_t { Input, Output, Constant } kind;
   std::size_t index;
   Value constant;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(constant, visitor); }
 };
 
 class Application final : public CustomRules {
@@ -130,6 +131,14 @@ class Application final : public CustomRules {
   Flags constants() const override { return constants_; }
   bool reads_input(std::size_t i) const override { return reads(Saved::Kind::Input, i); }
   bool reads_output(std::size_t i) const override { return reads(Saved::Kind::Output, i); }
+  void visit_references(ReferenceVisitor& visitor) const override {
+    interp::visit_references(type_, visitor);
+    interp::visit_references(arguments_.values, visitor);
+    interp::visit_references(outputs_.values, visitor);
+    interp::visit_references(context_, visitor);
+    interp::visit_references(saved_, visitor);
+    interp::visit_references(dirty_, visitor);
+  }
 
   // Captured code has a node for it, which is told from what forward leaves behind.
   void note() { recorded_.emplace(); }

@@ -9,6 +9,7 @@ struct ProgramHook {
   Interpreter* interpreter;
   Value function;
   kiln::Tensor operator()(const kiln::Tensor& gradient) const;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
 };
 
 }  // namespace kiln::interp::host

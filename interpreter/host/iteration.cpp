@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/errors.h"
+#include "interpreter/native_stack.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
@@ -17,74 +18,84 @@ namespace kiln::interp {
 namespace {
 
 using namespace host;
-using Next = std::function<bool(Interpreter&, Value&)>;
 
-Value iterator(std::string name, Next next) { return make<Iterator>(std::move(name), std::move(next)); }
+// `next(held..., interpreter, item)` gives the next item, or false.
+template <class F, class... Held>
+Value iterator(std::string name, F next, Held&&... held) {
+  return make<Iterator>(std::move(name), holding(next, std::forward<Held>(held)...));
+}
 
+// Iterators of iterators nest as deep as the program makes them.
 bool advance(Interpreter& interpreter, const Value& it, Value& out) {
+  check_native_stack("iterators are nested too deeply");
   return it.as<Iterator>().next(interpreter, out);
 }
 
 // Items of a list may come and go while it is iterated: the index decides.
 Value over_items(const Value& xs) {
-  return iterator(std::string(type_name(xs)), [xs, i = std::size_t{0}](Interpreter&, Value& out) mutable {
-    const auto& items = *items_of(xs);
+  const auto next = [](const Value& held, std::size_t& i, Interpreter&, Value& out) {
+    const auto& items = *items_of(held);
     if (i >= items.size()) return false;
     out = items[i++];
     return true;
-  });
+  };
+  return iterator(std::string(type_name(xs)), next, xs, std::size_t{0});
 }
 
 Value over_text(const Value& text) {
-  return iterator("str", [text, at = std::size_t{0}](Interpreter&, Value& out) mutable {
-    const std::string_view view = text_of(text);
+  const auto next = [](const Value& held, std::size_t& at, Interpreter&, Value& out) {
+    const std::string_view view = text_of(held);
     if (at >= view.size()) return false;
     const std::size_t bytes = code_point_bytes(view, at);
     out = Value(view.substr(at, bytes));
     at += bytes;
     return true;
-  });
+  };
+  return iterator("str", next, text, std::size_t{0});
 }
 
 Value over_keys(const Value& dict) {
-  const std::size_t size = dict.as<Dict>().size();
-  return iterator("dict", [dict, size, i = std::size_t{0}](Interpreter&, Value& out) mutable {
-    const auto& d = dict.as<Dict>();
+  const auto next = [](const Value& held, std::size_t size, std::size_t& i, Interpreter&, Value& out) {
+    const auto& d = held.as<Dict>();
     if (d.size() != size) raise("ValueError", "the dict changed its size while it was iterated");
     while (i < d.entries().size() && !d.entries()[i].live) ++i;
     if (i >= d.entries().size()) return false;
     out = d.entries()[i++].key;
     return true;
-  });
+  };
+  return iterator("dict", next, dict, dict.as<Dict>().size(), dict.as<Dict>().first_live());
 }
 
 Value over_range(const Value& range) {
   const auto& r = range.as<Range>();
-  return iterator("range", [at = r.start, step = r.step, left = r.size()](Interpreter&, Value& out) mutable {
+  const auto next = [](std::int64_t& at, std::int64_t step, std::int64_t& left, Interpreter&, Value& out) {
     if (left <= 0) return false;
     out = at;
     if (--left > 0) at += step;
     return true;
-  });
+  };
+  return iterator("range", next, r.start, r.step, r.size());
 }
 
 Value over_tensor(const Value& value) {
   const kiln::Tensor x = value.as_tensor();
   if (x.rank() == 0) raise("TypeError", "a 0-d tensor cannot be iterated", "use `item()` for its value");
-  return iterator("tensor", [x, i = kiln::Dim{0}](Interpreter&, Value& out) mutable {
-    if (i >= x.size(0)) return false;
-    out = Value(kiln::ops::select(x, 0, i++));
+  const auto next = [](const kiln::Tensor& held, kiln::Dim& i, Interpreter&, Value& out) {
+    if (i >= held.size(0)) return false;
+    out = Value(kiln::ops::select(held, 0, i++));
     return true;
-  });
+  };
+  return iterator("tensor", next, x, kiln::Dim{0});
 }
 
 Value over_file(const Value& file) {
-  return iterator("file", [file](Interpreter&, Value& out) {
+  const auto next = [](const Value& held, Interpreter&, Value& out) {
     std::string line;
-    if (!read_line(file.as<File>(), line)) return false;
+    if (!read_line(held.as<File>(), line)) return false;
     out = Value(line);
     return true;
-  });
+  };
+  return iterator("file", next, file);
 }
 
 // `next` of an instance ends with none; `iter` gives another iterable.
@@ -93,24 +104,25 @@ Value over_instance(Interpreter& interpreter, const Value& instance) {
   if (const Value* method = type.method("iter"))
     return make_iterator(interpreter, interpreter.call(*method, {instance}));
   if (const Value* method = type.method("next")) {
-    return iterator(type.name, [instance, next = *method](Interpreter& own, Value& out) {
-      out = own.call(next, {instance});
+    const auto next = [](const Value& held, const Value& ask, Interpreter& own, Value& out) {
+      out = own.call(ask, {held});
       return !out.is_none();
-    });
+    };
+    return iterator(type.name, next, instance, *method);
   }
   raise("TypeError", fmt::format("{} cannot be iterated", type.name),
         "give the struct a method `iter` or `next`");
 }
 
 Value enumerate(Interpreter& interpreter, std::span<Value> arguments) {
-  return iterator("enumerate",
-                  [it = make_iterator(interpreter, arguments[0]), i = int_argument(arguments[1], "start")](
-                      Interpreter& own, Value& out) mutable {
-                    Value item;
-                    if (!advance(own, it, item)) return false;
-                    out = tuple_value({Value(i++), std::move(item)});
-                    return true;
-                  });
+  const auto next = [](const Value& it, std::int64_t& i, Interpreter& own, Value& out) {
+    Value item;
+    if (!advance(own, it, item)) return false;
+    out = tuple_value({Value(i++), std::move(item)});
+    return true;
+  };
+  return iterator("enumerate", next, make_iterator(interpreter, arguments[0]),
+                  int_argument(arguments[1], "start"));
 }
 
 std::vector<Value> iterators(Interpreter& interpreter, const std::vector<Value>& iterables) {
@@ -137,36 +149,37 @@ bool advance_all(Interpreter& interpreter, const std::vector<Value>& all, bool s
 }
 
 Value zip(Interpreter& interpreter, std::span<Value> arguments) {
-  return iterator("zip", [all = iterators(interpreter, arguments[0].as<Tuple>().items),
-                          strict = bool_argument(arguments[1], "strict")](Interpreter& own, Value& out) {
+  const auto next = [](const std::vector<Value>& all, bool strict, Interpreter& own, Value& out) {
     if (all.empty()) return false;
     std::vector<Value> items;
     if (!advance_all(own, all, strict, items)) return false;
     out = tuple_value(std::move(items));
     return true;
-  });
+  };
+  return iterator("zip", next, iterators(interpreter, arguments[0].as<Tuple>().items),
+                  bool_argument(arguments[1], "strict"));
 }
 
 Value map(Interpreter& interpreter, std::span<Value> arguments) {
   const auto& iterables = arguments[1].as<Tuple>().items;
   if (iterables.empty()) raise("TypeError", "map needs a function and at least one iterable");
-  return iterator("map",
-                  [f = arguments[0], all = iterators(interpreter, iterables)](Interpreter& own, Value& out) {
-                    std::vector<Value> items;
-                    if (!advance_all(own, all, false, items)) return false;
-                    out = own.call(f, std::span<const Value>(items));
-                    return true;
-                  });
+  const auto next = [](const Value& f, const std::vector<Value>& all, Interpreter& own, Value& out) {
+    std::vector<Value> items;
+    if (!advance_all(own, all, false, items)) return false;
+    out = own.call(f, std::span<const Value>(items));
+    return true;
+  };
+  return iterator("map", next, arguments[0], iterators(interpreter, iterables));
 }
 
 Value filter(Interpreter& interpreter, std::span<Value> arguments) {
-  return iterator("filter", [f = arguments[0], it = make_iterator(interpreter, arguments[1])](
-                                Interpreter& own, Value& out) {
+  const auto next = [](const Value& f, const Value& it, Interpreter& own, Value& out) {
     while (advance(own, it, out)) {
       if (own.truth(f.is_none() ? out : own.call(f, {out}))) return true;
     }
     return false;
-  });
+  };
+  return iterator("filter", next, arguments[0], make_iterator(interpreter, arguments[1]));
 }
 
 Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
@@ -174,14 +187,24 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
   if (xs.is(Tag::Range)) {
     const auto& r = xs.as<Range>();
     const std::int64_t size = r.size();
-    if (size == 0) return over_range(make<Range>(0, 0, 1));
-    const std::int64_t last = r.start + (size - 1) * r.step;
-    return iterator("reversed", [at = last, step = r.step, left = size](Interpreter&, Value& out) mutable {
+    const std::int64_t last = size == 0 ? r.start : r.start + (size - 1) * r.step;
+    // The smallest step has no opposite.
+    const auto next = [](std::int64_t& at, std::int64_t step, std::int64_t& left, Interpreter&, Value& out) {
       if (left <= 0) return false;
       out = at;
       if (--left > 0) at -= step;
       return true;
-    });
+    };
+    return iterator("reversed", next, last, r.step, size);
+  }
+  if (items_of(xs) != nullptr) {
+    const auto next = [](const Value& held, std::size_t& left, Interpreter&, Value& out) {
+      const auto& items = *items_of(held);
+      if (left == 0 || left > items.size()) return false;
+      out = items[--left];
+      return true;
+    };
+    return iterator("reversed", next, xs, items_of(xs)->size());
   }
   std::vector<Value> items = interpreter.to_vector(xs);
   std::reverse(items.begin(), items.end());
@@ -198,10 +221,11 @@ Value sorted(Interpreter& interpreter, std::span<Value> arguments) {
 Value iter(Interpreter& interpreter, std::span<Value> arguments) {
   const auto& rest = arguments[1].as<Tuple>().items;
   if (rest.empty()) return make_iterator(interpreter, arguments[0]);
-  return iterator("calls", [f = arguments[0], last = rest.front()](Interpreter& own, Value& out) {
+  const auto next = [](const Value& f, const Value& last, Interpreter& own, Value& out) {
     out = own.call(f, {});
     return !identical(out, last) && !values_equal(out, last);
-  });
+  };
+  return iterator("calls", next, arguments[0], rest.front());
 }
 
 Value next(Interpreter& interpreter, std::span<Value> arguments) {

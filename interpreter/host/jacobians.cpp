@@ -109,14 +109,15 @@ Tensor rows_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
 }
 
 // All cotangents at once, or `chunk` at a time.
-std::vector<Tensor> pull_units(const Reverse& run, const std::vector<Tensor>& outputs, Dim chunk) {
+std::vector<Tensor> pull_units(const Reverse& run, Transform transform, const std::vector<Tensor>& outputs,
+                               Dim chunk) {
   const std::int64_t total = count(outputs);
   std::vector<std::vector<Tensor>> columns;
   Dim first = 0;
   do {  // also of no outputs: gradients by them have no rows
     const Dim size = std::min<Dim>(chunk, total - first);
     const std::vector<Tensor> units = unit_vectors(outputs, first, size);
-    BatchLevel level(size, Randomness::Same);
+    BatchLevel level(size, Randomness::Same, transform);
     std::vector<Tensor> cotangents;
     for (const Tensor& unit : units) cotangents.push_back(level.example_of(unit));
     std::vector<Tensor> grads;
@@ -146,14 +147,13 @@ void check_float_outputs(const std::vector<Tensor>& outputs, const Value& out, c
 }
 
 // For each tensor of the output its derivatives by the arguments, in their structure.
-Value reverse_jacobian(Interpreter& interpreter, const Value& f, const Value& argnums,
+Value reverse_jacobian(Interpreter& interpreter, Transform transform, const Value& f, const Argnums& argnums,
                        std::optional<Dim> chunk, const Call& call) {
-  const auto numbers = argument_numbers(argnums, call.positional.size(), "jacrev");
-  const Reverse run(interpreter, "jacrev", f, call, numbers, false);
+  const Reverse run(interpreter, transform, f, call, argnums.among(call.positional.size()), false);
   const std::vector<Tensor> outputs = run.out_tensors();
-  check_float_outputs(outputs, run.out(), "jacrev");
+  check_float_outputs(outputs, run.out(), std::string(name_of(transform)));
   const std::vector<Tensor> batches =
-      pull_units(run, outputs, chunk.value_or(std::max<Dim>(1, count(outputs))));
+      pull_units(run, transform, outputs, chunk.value_or(std::max<Dim>(1, count(outputs))));
   std::int64_t start = 0;
   return map_tensors(run.out(), [&](const Tensor& y) {
     std::vector<Value> by_arg;
@@ -165,7 +165,7 @@ Value reverse_jacobian(Interpreter& interpreter, const Value& f, const Value& ar
       }));
     }
     start += y.numel();
-    return by_argument(argnums, std::move(by_arg));
+    return argnums.by_argument(std::move(by_arg));
   });
 }
 
@@ -177,12 +177,20 @@ std::optional<Dim> chunk_argument(const Value& value, const std::string& transfo
   return size;
 }
 
+Value reverse_jacobian_of(Transform transform, const Value& f, const Argnums& argnums,
+                          std::optional<Dim> chunk) {
+  return transformed(std::string(name_of(transform)), f,
+                     holding(
+                         [](Transform held, const Value& function, const Argnums& numbers,
+                            std::optional<Dim> size, Interpreter& interpreter, const Call& call) {
+                           return reverse_jacobian(interpreter, held, function, numbers, size, call);
+                         },
+                         transform, f, argnums, chunk));
+}
+
 Value jacrev(Interpreter&, Args a) {
-  return transformed("jacrev", a[0],
-                     [f = a[0], argnums = a[1], chunk = chunk_argument(a[2], "jacrev")](
-                         Interpreter& interpreter, const Call& call) {
-                       return reverse_jacobian(interpreter, f, argnums, chunk, call);
-                     });
+  const Argnums argnums(a[1], Transform::Jacrev);
+  return reverse_jacobian_of(Transform::Jacrev, a[0], argnums, chunk_argument(a[2], "jacrev"));
 }
 
 // ---- jacfwd, hessian ----
@@ -198,12 +206,14 @@ Tensor columns_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
   return kiln::ops::reshape(kiln::ops::permute(columns, order), sizes);
 }
 
-Value forward_jacobian(Interpreter& interpreter, const Value& f, const Value& argnums, const Call& call) {
-  const auto numbers = argument_numbers(argnums, call.positional.size(), "jacfwd");
+Value forward_jacobian(Interpreter& interpreter, Transform transform, const Value& f, const Argnums& argnums,
+                       const Call& call) {
+  const std::string name(name_of(transform));
+  const std::vector<std::size_t> numbers = argnums.among(call.positional.size());
   std::vector<Value> arguments;
   std::vector<Tensor> inputs;
   for (const std::size_t n : numbers) {
-    arguments.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), "jacfwd"));
+    arguments.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), name));
     for (const Tensor& x : tensors_in(arguments.back())) inputs.push_back(x);
   }
   const std::int64_t total = count(inputs);
@@ -212,19 +222,19 @@ Value forward_jacobian(Interpreter& interpreter, const Value& f, const Value& ar
   Value out;
   std::vector<Tensor> outputs, batches;
   {
-    BatchLevel batch(total, Randomness::Same);
+    BatchLevel batch(total, Randomness::Same, transform);
     std::vector<Tensor> tangents;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       tangents.push_back(kiln::is_float(inputs[i].dtype()) ? batch.example_of(units[i]) : Tensor());
     }
-    const DualLevel level;
+    const DualLevel level(transform);
     Call shifted = call;
     std::size_t next = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i)
       shifted.positional[numbers[i]] = duals(level, arguments[i], tangents, next);
     out = call_with(interpreter, f, shifted);
     outputs = tensors_in(out);
-    check_float_outputs(outputs, out, "jacfwd");
+    check_float_outputs(outputs, out, name);
     for (const Tensor& y : outputs) {
       const Tensor tangent = tangent_below(level, y);
       const levels::Below below(level);
@@ -242,20 +252,26 @@ Value forward_jacobian(Interpreter& interpreter, const Value& f, const Value& ar
         return Value(columns_of(rows, start - x.numel(), x));
       }));
     }
-    return by_argument(argnums, std::move(by_arg));
+    return argnums.by_argument(std::move(by_arg));
   });
+}
+
+Value forward_jacobian_of(Transform transform, const Value& f, const Argnums& argnums) {
+  return transformed(
+      std::string(name_of(transform)), f,
+      holding([](Transform held, const Value& function, const Argnums& numbers, Interpreter& interpreter,
+                 const Call& call) { return forward_jacobian(interpreter, held, function, numbers, call); },
+              transform, f, argnums));
 }
 
 Value jacfwd(Interpreter&, Args a) {
-  return transformed("jacfwd", a[0], [f = a[0], argnums = a[1]](Interpreter& interpreter, const Call& call) {
-    return forward_jacobian(interpreter, f, argnums, call);
-  });
+  return forward_jacobian_of(Transform::Jacfwd, a[0], Argnums(a[1], Transform::Jacfwd));
 }
 
-Value hessian(Interpreter& interpreter, Args a) {
-  Value inner[] = {a[0], a[1], Value()};
-  Value outer[] = {jacrev(interpreter, inner), a[1]};
-  return jacfwd(interpreter, outer);
+Value hessian(Interpreter&, Args a) {
+  const Argnums argnums(a[1], Transform::Hessian);
+  const Value inner = reverse_jacobian_of(Transform::Hessian, a[0], argnums, std::nullopt);
+  return forward_jacobian_of(Transform::Hessian, inner, argnums);
 }
 
 constexpr NativeDef kNatives[] = {

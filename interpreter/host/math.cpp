@@ -33,7 +33,7 @@ Value length(Interpreter& interpreter, std::span<Value> arguments) {
     case Tag::Tuple:
       return count(items_of(x)->size());
     case Tag::Str:
-      return x.as<Str>().is_ascii() ? count(text_of(x).size()) : Value(code_point_count(text_of(x)));
+      return count(x.as<Str>().length());
     case Tag::Dict:
       return count(x.as<Dict>().size());
     case Tag::Range:

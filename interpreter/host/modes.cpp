@@ -29,6 +29,7 @@ using Args = std::span<Value>;
 struct Scope {
   std::function<void()> enter;
   std::function<void()> exit;
+  void visit_references(ReferenceVisitor&) const {}  // what they hold is none of the program's
 };
 
 NativeParameter parameter(std::string name, NativeParameter::Kind kind = NativeParameter::Kind::Normal) {
@@ -40,20 +41,22 @@ Value within(const std::shared_ptr<Scope>& scope, const Value& f) {
   return native_value(
       "within", "within(*xs, **named)", "A function that runs inside of a scope.",
       {parameter("xs", NativeParameter::Kind::Star), parameter("named", NativeParameter::Kind::DoubleStar)},
-      [scope, f](Interpreter& interpreter, Args a) {
-        std::vector<NamedArgument> named;
-        for (const auto& entry : a[1].as<Dict>().entries()) {
-          if (entry.live) named.push_back({text_of(entry.key), entry.value});
-        }
-        struct Leave {
-          Scope& scope;
-          explicit Leave(Scope& s) : scope(s) { scope.enter(); }
-          ~Leave() { scope.exit(); }
-          Leave(const Leave&) = delete;
-          Leave& operator=(const Leave&) = delete;
-        } leave(*scope);
-        return interpreter.call(f, std::span<const Value>(a[0].as<Tuple>().items), named);
-      });
+      holding(
+          [](const std::shared_ptr<Scope>& held, const Value& function, Interpreter& interpreter, Args a) {
+            std::vector<NamedArgument> named;
+            for (const auto& entry : a[1].as<Dict>().entries()) {
+              if (entry.live) named.push_back({text_of(entry.key), entry.value});
+            }
+            struct Leave {
+              Scope& scope;
+              explicit Leave(Scope& s) : scope(s) { scope.enter(); }
+              ~Leave() { scope.exit(); }
+              Leave(const Leave&) = delete;
+              Leave& operator=(const Leave&) = delete;
+            } leave(*held);
+            return interpreter.call(function, std::span<const Value>(a[0].as<Tuple>().items), named);
+          },
+          scope, f));
 }
 
 Value scope_value(std::string name, Scope functions) {
@@ -61,23 +64,23 @@ Value scope_value(std::string name, Scope functions) {
   auto* opaque = new Opaque();
   Value value{static_cast<Object*>(opaque)};
   opaque->name = std::move(name);
-  opaque->state = scope;
+  using Shared = std::shared_ptr<Scope>;
   const auto add = [&](std::string method, std::string signature, std::vector<NativeParameter> parameters,
-                       std::function<Value(Interpreter&, Args)> call) {
+                       auto call) {
     opaque->methods.emplace_back(
-        method, native_value(method, std::move(signature), "", std::move(parameters), std::move(call)));
+        method, native_value(method, std::move(signature), "", std::move(parameters), holding(call, scope)));
   };
-  add("enter", "enter(self)", {parameter("self")}, [scope](Interpreter&, Args a) {
-    scope->enter();
+  add("enter", "enter(self)", {parameter("self")}, [](const Shared& held, Interpreter&, Args a) {
+    held->enter();
     return a[0];
   });
   add("exit", "exit(self, *error)", {parameter("self"), parameter("error", NativeParameter::Kind::Star)},
-      [scope](Interpreter&, Args) {
-        scope->exit();
+      [](const Shared& held, Interpreter&, Args) {
+        held->exit();
         return Value();
       });
   add("call", "call(self, f)", {parameter("self"), parameter("f")},
-      [scope](Interpreter&, Args a) { return within(scope, a[1]); });
+      [](const Shared& held, Interpreter&, Args a) { return within(held, a[1]); });
   return value;
 }
 

@@ -184,21 +184,24 @@ Value functionalize(Interpreter&, Args a) {
   }
   const auto made = std::make_shared<const Functionalized>(
       Functionalized{a[0], remove == "mutations" ? jit::Remove::Mutations : jit::Remove::MutationsAndViews});
-  const Value result = transformed("functionalize", a[0], [made](Interpreter& interpreter, const Call& call) {
-    return call_with(interpreter, made->function, call);
-  });
+  const Value result =
+      transformed("functionalize", a[0],
+                  holding([](const std::shared_ptr<const Functionalized>& held, Interpreter& interpreter,
+                             const Call& call) { return call_with(interpreter, held->function, call); },
+                          made));
   result.as<Native>().data = made.get();
   return result;
 }
 
 // Keeps what f reads as it is now; what is derived from it is computed again when backward needs it.
 Value checkpoint(Interpreter&, Args a) {
-  return transformed("checkpoint", a[0], [f = a[0]](Interpreter& interpreter, const Call& call) {
+  const auto call_checkpointed = [](const Value& f, Interpreter& interpreter, const Call& call) {
     if (!kiln::grad_enabled()) return call_with(interpreter, f, call);
     const kiln::Ref<kiln::tape::Recompute> recompute(new kiln::tape::Recompute);
     const kiln::tape::Recompute::Scope scope(*recompute);
     return call_with(interpreter, f, call);
-  });
+  };
+  return transformed("checkpoint", a[0], holding(call_checkpointed, a[0]));
 }
 
 // A tensor reached twice is one tensor in the copy, too.

@@ -1,7 +1,7 @@
 // Owns what others must know of functions made by `functionalize`.
 #pragma once
 
-#include "interpreter/value.h"
+#include "interpreter/references.h"
 #include "jit/passes/passes.h"
 
 namespace kiln::interp::host {
@@ -9,6 +9,7 @@ namespace kiln::interp::host {
 struct Functionalized {
   Value function;
   jit::Remove remove;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
 };
 // Null when `f` was not made by `functionalize`.
 const Functionalized* functionalized(const Value& f);

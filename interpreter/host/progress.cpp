@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/native_stack.h"
 #include "interpreter/utf8.h"
 
 namespace kiln::interp::host {
@@ -85,6 +86,7 @@ class Bar {
     begin_ = std::chrono::steady_clock::now();
     draw(interpreter, true);
   }
+  void visit_references(ReferenceVisitor&) const {}  // text and numbers
 
  private:
   void draw(Interpreter& interpreter, bool now) {
@@ -127,14 +129,16 @@ std::string progress_line(const ProgressState& state, int width) {
 
 Value progress(Interpreter& interpreter, std::span<Value> a) {
   auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]));
-  return make<Iterator>("progress", [bar, it = make_iterator(interpreter, a[0]), first = true](
-                                        Interpreter& own, Value& out) mutable {
-    bar->start(own);
-    if (!std::exchange(first, false)) bar->advance(own);  // the item before was worked on
+  const auto next = [](const std::shared_ptr<Bar>& held, const Value& it, bool& first, Interpreter& own,
+                       Value& out) {
+    held->start(own);
+    if (!std::exchange(first, false)) held->advance(own);  // the item before was worked on
+    check_native_stack("iterators are nested too deeply");
     if (it.as<Iterator>().next(own, out)) return true;
-    bar->finish(own);
+    held->finish(own);
     return false;
-  });
+  };
+  return make<Iterator>("progress", holding(next, bar, make_iterator(interpreter, a[0]), true));
 }
 
 }  // namespace kiln::interp::host

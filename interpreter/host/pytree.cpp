@@ -42,7 +42,10 @@ std::vector<Child> children_of(const Value& tree) {
 bool is_leaf(const Value& tree) { return !items_of(tree) && !tree.is(Tag::Dict) && !tree.is(Tag::Instance); }
 
 void check_depth(int depth) {
-  if (depth > kDeepest) raise("ValueError", "a pytree must not contain itself");
+  if (depth > kDeepest) {
+    raise("RecursionError",
+          fmt::format("a pytree nests more than {} levels deep, or contains itself", kDeepest));
+  }
 }
 
 void visit_leaves(const Value& tree, const std::string& path, int depth, const LeafVisitor& visit) {
@@ -140,7 +143,8 @@ std::vector<std::pair<Child, Child>> pair_children(const Value& tree, const Valu
 }
 
 void pair_into(const Value& tree, const Value& other, const std::string& path, const std::string& what,
-               std::vector<std::pair<kiln::Tensor, Value>>& pairs) {
+               int depth, std::vector<std::pair<kiln::Tensor, Value>>& pairs) {
+  check_depth(depth);
   if (tree.is(Tag::Tensor)) {
     if (!is_leaf(other)) differs(tree, other, path, what);
     pairs.emplace_back(tree.as_tensor(), other);
@@ -148,13 +152,14 @@ void pair_into(const Value& tree, const Value& other, const std::string& path, c
   }
   if (is_leaf(tree)) return;
   for (const auto& [ours, theirs] : pair_children(tree, other, path, what))
-    pair_into(*ours.value, *theirs.value, join(path, ours.name), what, pairs);
+    pair_into(*ours.value, *theirs.value, join(path, ours.name), what, depth + 1, pairs);
 }
 
 void broadcast_into(const Value& tree, const Value& prefix, const std::string& path, const std::string& what,
-                    std::vector<Value>& found) {
+                    int depth, std::vector<Value>& found) {
+  check_depth(depth);
   if (is_leaf(prefix)) {
-    visit_leaves(tree, path, 0, [&](const Value&, const std::string&) { found.push_back(prefix); });
+    visit_leaves(tree, path, depth, [&](const Value&, const std::string&) { found.push_back(prefix); });
     return;
   }
   // A list may stand for a tuple: (0, none) and [0, none] say the same.
@@ -162,11 +167,11 @@ void broadcast_into(const Value& tree, const Value& prefix, const std::string& p
   if (sequences && items_of(tree)->size() == items_of(prefix)->size()) {
     for (std::size_t i = 0; i < items_of(tree)->size(); ++i)
       broadcast_into((*items_of(tree))[i], (*items_of(prefix))[i], join(path, std::to_string(i)), what,
-                     found);
+                     depth + 1, found);
     return;
   }
   for (const auto& [ours, theirs] : pair_children(tree, prefix, path, what))
-    broadcast_into(*ours.value, *theirs.value, join(path, ours.name), what, found);
+    broadcast_into(*ours.value, *theirs.value, join(path, ours.name), what, depth + 1, found);
 }
 
 }  // namespace
@@ -197,13 +202,13 @@ Value with_tensors(const Value& tree, const std::vector<Value>& leaves) {
 std::vector<std::pair<kiln::Tensor, Value>> pair_tensors(const Value& tree, const Value& other,
                                                          const std::string& what) {
   std::vector<std::pair<kiln::Tensor, Value>> pairs;
-  pair_into(tree, other, "", what, pairs);
+  pair_into(tree, other, "", what, 0, pairs);
   return pairs;
 }
 
 std::vector<Value> broadcast_prefix(const Value& tree, const Value& prefix, const std::string& what) {
   std::vector<Value> found;
-  broadcast_into(tree, prefix, "", what, found);
+  broadcast_into(tree, prefix, "", what, 0, found);
   return found;
 }
 

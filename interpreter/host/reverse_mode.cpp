@@ -40,34 +40,38 @@ struct Gradient {
   Value value, aux, grads;
 };
 
-Gradient differentiate(Interpreter& interpreter, const std::string& transform, const Value& f,
-                       const Value& argnums, bool has_aux, const Call& call) {
-  const auto numbers = argument_numbers(argnums, call.positional.size(), transform);
-  const Reverse run(interpreter, transform, f, call, numbers, has_aux);
-  const Tensor y = scalar_output(run.out(), transform);
+Gradient differentiate(Interpreter& interpreter, Transform transform, const Value& f, const Argnums& argnums,
+                       bool has_aux, const Call& call) {
+  const Reverse run(interpreter, transform, f, call, argnums.among(call.positional.size()), has_aux);
+  const Tensor y = scalar_output(run.out(), std::string(name_of(transform)));
   std::vector<Value> grads =
       run.pull({kiln::ops::full(y.sizes(), Tensor::number(1.0), y.dtype(), y.device())}, false);
-  return {run.out(), run.aux(), by_argument(argnums, std::move(grads))};
+  return {run.out(), run.aux(), argnums.by_argument(std::move(grads))};
 }
 
 Value grad(Interpreter&, Args a) {
-  const bool has_aux = bool_argument(a[2], "has_aux");
   return transformed("grad", a[0],
-                     [f = a[0], argnums = a[1], has_aux](Interpreter& interpreter, const Call& call) {
-                       Gradient found = differentiate(interpreter, "grad", f, argnums, has_aux, call);
-                       return has_aux ? tuple_value({found.grads, found.aux}) : found.grads;
-                     });
+                     holding(
+                         [](const Value& f, const Argnums& argnums, bool has_aux, Interpreter& interpreter,
+                            const Call& call) {
+                           Gradient found =
+                               differentiate(interpreter, Transform::Grad, f, argnums, has_aux, call);
+                           return has_aux ? tuple_value({found.grads, found.aux}) : found.grads;
+                         },
+                         a[0], Argnums(a[1], Transform::Grad), bool_argument(a[2], "has_aux")));
 }
 
 Value value_and_grad(Interpreter&, Args a) {
-  const bool has_aux = bool_argument(a[2], "has_aux");
   return transformed("value_and_grad", a[0],
-                     [f = a[0], argnums = a[1], has_aux](Interpreter& interpreter, const Call& call) {
-                       Gradient found =
-                           differentiate(interpreter, "value_and_grad", f, argnums, has_aux, call);
-                       const Value value = has_aux ? tuple_value({found.value, found.aux}) : found.value;
-                       return tuple_value({value, found.grads});
-                     });
+                     holding(
+                         [](const Value& f, const Argnums& argnums, bool has_aux, Interpreter& interpreter,
+                            const Call& call) {
+                           Gradient found =
+                               differentiate(interpreter, Transform::ValueAndGrad, f, argnums, has_aux, call);
+                           const Value value = has_aux ? tuple_value({found.value, found.aux}) : found.value;
+                           return tuple_value({value, found.grads});
+                         },
+                         a[0], Argnums(a[1], Transform::ValueAndGrad), bool_argument(a[2], "has_aux")));
 }
 
 std::vector<std::size_t> all_arguments(std::size_t count) {
@@ -81,13 +85,16 @@ Value vjp(Interpreter& interpreter, Args a) {
   const auto& primals = a[1].as<Tuple>().items;
   if (primals.empty()) raise("ValueError", "vjp: there is no argument to differentiate by");
   const bool has_aux = bool_argument(a[2], "has_aux");
-  const auto run = std::make_shared<Reverse>(interpreter, "vjp", a[0], Call{primals, {}},
+  const auto run = std::make_shared<Reverse>(interpreter, Transform::Vjp, a[0], Call{primals, {}},
                                              all_arguments(primals.size()), has_aux);
   const Value pullback = native_value(
       "pullback", "pullback(cotangent)", "The product of a cotangent with the derivative, by argument.",
-      {{"cotangent", NativeParameter::Kind::Normal, true, {}}}, [run](Interpreter&, Args b) {
-        return tuple_value(run->pull(vectors_for(run->out(), b[0], "pullback: the cotangent"), true));
-      });
+      {{"cotangent", NativeParameter::Kind::Normal, true, {}}},
+      holding(
+          [](const std::shared_ptr<Reverse>& held, Interpreter&, Args b) {
+            return tuple_value(held->pull(vectors_for(held->out(), b[0], "pullback: the cotangent"), true));
+          },
+          run));
   if (has_aux) return tuple_value({run->out(), pullback, run->aux()});
   return tuple_value({run->out(), pullback});
 }
@@ -96,8 +103,8 @@ Value vjp(Interpreter& interpreter, Args a) {
 class Linearized {
  public:
   Linearized(Interpreter& interpreter, const Value& f, const std::vector<Value>& primals)
-      : run_(interpreter, "linearize", f, Call{primals, {}}, all_arguments(primals.size()), false),
-        level_(levels::new_level()) {
+      : run_(interpreter, Transform::Linearize, f, Call{primals, {}}, all_arguments(primals.size()), false),
+        level_(levels::new_level(Transform::Linearize)) {
     levels::GradLevel level(level_);
     std::vector<Tensor> cotangents;
     for (const Tensor& y : run_.out_tensors()) {
@@ -109,6 +116,11 @@ class Linearized {
   }
 
   const Value& out() const { return run_.out(); }
+  void visit_references(ReferenceVisitor& visitor) const {
+    run_.visit_references(visitor);
+    interp::visit_references(cotangents_, visitor);
+    interp::visit_references(pulled_, visitor);
+  }
 
   Value push(const std::vector<Value>& tangents) const {
     const Value given = tuple_value(tangents);
@@ -155,10 +167,12 @@ Value linearize(Interpreter& interpreter, Args a) {
   const auto& primals = a[1].as<Tuple>().items;
   if (primals.empty()) raise("ValueError", "linearize: there is no argument to differentiate by");
   const auto linear = std::make_shared<Linearized>(interpreter, a[0], primals);
-  const Value push = native_value(
-      "jvp_fn", "jvp_fn(*tangents)", "The derivative at the point of `linearize`, times tangents.",
-      {{"tangents", NativeParameter::Kind::Star, false, {}}},
-      [linear](Interpreter&, Args b) { return linear->push(b[0].as<Tuple>().items); });
+  const Value push = native_value("jvp_fn", "jvp_fn(*tangents)",
+                                  "The derivative at the point of `linearize`, times tangents.",
+                                  {{"tangents", NativeParameter::Kind::Star, false, {}}},
+                                  holding([](const std::shared_ptr<Linearized>& held, Interpreter&,
+                                             Args b) { return held->push(b[0].as<Tuple>().items); },
+                                          linear));
   return tuple_value({linear->out(), push});
 }
 

@@ -107,7 +107,7 @@ Value replace(Interpreter&, std::span<Value> arguments) {
   std::string result;
   std::size_t at = 0;
   while (left != 0 && at <= text.size()) {
-    const std::size_t found = text.find(old, at);
+    const std::size_t found = find_text(text, old, at);
     if (found == std::string::npos) break;
     result.append(text, at, found - at).append(fresh);
     --left;
@@ -122,19 +122,20 @@ Value replace(Interpreter&, std::span<Value> arguments) {
   return Value(result);
 }
 
-// The part of the text between two positions in code points, and the bytes before it.
+// The part of the text between two positions in code points.
 struct Window {
   std::string_view text;
-  std::int64_t skipped;  // code points
-  bool valid;            // false when start lies beyond the end
+  std::size_t from;  // in bytes
+  bool valid;        // false when start lies beyond the end
 };
 
 Window window(std::span<Value> arguments, std::size_t start_index) {
-  const std::string_view text = self(arguments);
+  const Str& str = arguments[0].as<Str>();
+  const std::string_view text = str.text;
   const Value& first = arguments[start_index];
   const Value& last = arguments[start_index + 1];
   if (first.is_none() && last.is_none()) return {text, 0, true};
-  const std::int64_t n = code_point_count(text);
+  const auto n = static_cast<std::int64_t>(str.length());
   const auto place = [&](const Value& v, std::string_view name, std::int64_t otherwise) {
     if (v.is_none()) return otherwise;
     const std::int64_t i = int_argument(v, name);
@@ -142,9 +143,9 @@ Window window(std::span<Value> arguments, std::size_t start_index) {
   };
   const std::int64_t start = place(first, "start", 0);
   const std::int64_t end = std::min(place(last, "end", n), n);
-  if (start > end) return {{}, start, false};
-  const std::size_t from = code_point_offset(text, start);
-  return {text.substr(from, code_point_offset(text.substr(from), end - start)), start, true};
+  if (start > end) return {{}, 0, false};
+  const std::size_t from = str.byte_of(static_cast<std::size_t>(start));
+  return {text.substr(from, str.byte_of(static_cast<std::size_t>(end)) - from), from, true};
 }
 
 template <bool Last>
@@ -152,9 +153,9 @@ std::int64_t place_of(std::span<Value> arguments) {
   const Window w = window(arguments, 2);
   if (!w.valid) return -1;
   const std::string& sub = text_argument(arguments[1], "sub");
-  const std::size_t found = Last ? w.text.rfind(sub) : w.text.find(sub);
+  const std::size_t found = Last ? w.text.rfind(sub) : find_text(w.text, sub);
   if (found == std::string_view::npos) return -1;
-  return w.skipped + code_point_count(w.text.substr(0, found));
+  return static_cast<std::int64_t>(arguments[0].as<Str>().index_of(w.from + found));
 }
 
 template <bool Last>
@@ -176,8 +177,8 @@ Value count(Interpreter&, std::span<Value> arguments) {
   if (!w.valid) return 0;
   if (sub.empty()) return code_point_count(w.text) + 1;
   std::int64_t n = 0;
-  for (std::size_t at = w.text.find(sub); at != std::string_view::npos;
-       at = w.text.find(sub, at + sub.size()))
+  for (std::size_t at = find_text(w.text, sub); at != std::string_view::npos;
+       at = find_text(w.text, sub, at + sub.size()))
     ++n;
   return n;
 }
@@ -215,7 +216,7 @@ Value partition(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   const std::string& sep = text_argument(arguments[1], "sep");
   if (sep.empty()) raise("ValueError", "partition: the separator is empty");
-  const std::size_t found = Last ? text.rfind(sep) : text.find(sep);
+  const std::size_t found = Last ? text.rfind(sep) : find_text(text, sep);
   if (found == std::string_view::npos) {
     const Value none_of_it("");
     return Last ? tuple_value({none_of_it, none_of_it, Value(text)})

@@ -22,7 +22,7 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
   if (sep.empty()) raise("ValueError", "split: the separator is empty");
   std::vector<std::string_view> parts;
   for (std::int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
-    const std::size_t at = from_right ? text.rfind(sep) : text.find(sep);
+    const std::size_t at = from_right ? text.rfind(sep) : find_text(text, sep);
     if (at == std::string_view::npos) break;
     const std::string_view before = text.substr(0, at);
     const std::string_view after = text.substr(at + sep.size());

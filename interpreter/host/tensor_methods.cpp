@@ -154,12 +154,15 @@ Value hook_handle(const kiln::Tensor& x, int hook) {
   auto* handle = new Opaque();
   Value value{static_cast<Object*>(handle)};
   handle->name = "hook";
-  handle->methods.emplace_back("remove", native_value("remove", "remove(self)", "Takes the hook off.",
-                                                      {{"self", NativeParameter::Kind::Normal, true, {}}},
-                                                      [x, hook](Interpreter&, Args) {
-                                                        kiln::remove_hook(x, hook);
-                                                        return Value();
-                                                      }));
+  handle->methods.emplace_back("remove",
+                               native_value("remove", "remove(self)", "Takes the hook off.",
+                                            {{"self", NativeParameter::Kind::Normal, true, {}}},
+                                            holding(
+                                                [](const kiln::Tensor& on, int id, Interpreter&, Args) {
+                                                  kiln::remove_hook(on, id);
+                                                  return Value();
+                                                },
+                                                x, hook)));
   return value;
 }
 
@@ -170,7 +173,9 @@ Value register_hook(Interpreter& interpreter, Args a) {
 
 Value register_post_accumulate_grad_hook(Interpreter& interpreter, Args a) {
   const int hook = kiln::add_post_accumulate_hook(
-      self(a), [&interpreter, f = a[1]](const kiln::Tensor& x) { interpreter.call(f, {Value(x)}); });
+      self(a),
+      holding([](Interpreter* own, const Value& f, const kiln::Tensor& x) { own->call(f, {Value(x)}); },
+              &interpreter, a[1]));
   return hook_handle(self(a), hook);
 }
 

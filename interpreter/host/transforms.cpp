@@ -12,23 +12,26 @@ namespace kiln::interp::host {
 
 using kiln::Tensor;
 
+std::string_view name_of(Transform transform) { return levels::transform_name(transform); }
+
 Value call_with(Interpreter& interpreter, const Value& f, const Call& call) {
   return interpreter.call(f, call.positional, call.named);
 }
 
-Value transformed(const std::string& transform, const Value& f,
-                  std::function<Value(Interpreter&, const Call&)> body) {
+Value transformed(const std::string& transform, const Value& f, TransformedCall body) {
   check_function(f, transform);
   using Kind = NativeParameter::Kind;
   return native_value(transform, transform + "(*args, **named)", "A function made by `" + transform + "`.",
                       {{"args", Kind::Star, false, {}}, {"named", Kind::DoubleStar, false, {}}},
-                      [body = std::move(body)](Interpreter& interpreter, std::span<Value> a) {
-                        Call call{a[0].as<Tuple>().items, {}};
-                        for (const Dict::Entry& entry : a[1].as<Dict>().entries()) {
-                          if (entry.live) call.named.push_back({text_of(entry.key), entry.value});
-                        }
-                        return body(interpreter, call);
-                      });
+                      holding(
+                          [](const TransformedCall& held, Interpreter& interpreter, std::span<Value> a) {
+                            Call call{a[0].as<Tuple>().items, {}};
+                            for (const Dict::Entry& entry : a[1].as<Dict>().entries()) {
+                              if (entry.live) call.named.push_back({text_of(entry.key), entry.value});
+                            }
+                            return held(interpreter, call);
+                          },
+                          std::move(body)));
 }
 
 void check_function(const Value& f, std::string_view transform) {
@@ -36,19 +39,32 @@ void check_function(const Value& f, std::string_view transform) {
     raise("TypeError", fmt::format("{}: `f` must be a function, got {}", transform, describe(f)));
 }
 
-std::vector<std::size_t> argument_numbers(const Value& argnums, std::size_t count,
-                                          const std::string& transform) {
-  std::vector<Value> given{argnums};
-  if (const auto* items = items_of(argnums)) given = *items;
-  if (given.empty()) raise("ValueError", transform + ": `argnums` names no argument");
+Argnums::Argnums(const Value& given, Transform transform)
+    : transform_(transform), is_tuple_(given.is(Tag::Tuple)) {
+  const std::vector<Value> alone{given};
+  for (const Value& each : is_tuple_ ? given.as<Tuple>().items : alone) {
+    if (each.is(Tag::Int)) {
+      given_.push_back(each.as_int());
+      continue;
+    }
+    const bool is_list = given.is(Tag::List);
+    raise("TypeError",
+          fmt::format("{}: argnums must be an int or a tuple of ints, got {}", name_of(transform),
+                      is_tuple_ ? "a tuple with " + describe(each) : describe(given)),
+          is_list ? "write a tuple: an int gives one value, a tuple of ints a tuple of values" : "");
+  }
+  if (given_.empty()) raise("ValueError", fmt::format("{}: argnums names no argument", name_of(transform)));
+}
+
+std::vector<std::size_t> Argnums::among(std::size_t count) const {
+  const std::string_view transform = name_of(transform_);
   std::vector<std::size_t> numbers;
-  for (const Value& each : given) {
-    if (!each.is(Tag::Int)) wrong_type("argnums", "an int or a tuple of ints", argnums);
+  for (const std::int64_t each : given_) {
     const std::int64_t total = static_cast<std::int64_t>(count);
-    const std::int64_t number = each.as_int() < 0 ? each.as_int() + total : each.as_int();
+    const std::int64_t number = each < 0 ? each + total : each;
     if (number < 0 || number >= total) {
       raise("ValueError", fmt::format("{}: argnums {} is out of range, the call has {} positional argument{}",
-                                      transform, each.as_int(), count, count == 1 ? "" : "s"));
+                                      transform, each, count, count == 1 ? "" : "s"));
     }
     if (std::find(numbers.begin(), numbers.end(), static_cast<std::size_t>(number)) != numbers.end())
       raise("ValueError", fmt::format("{}: argnums names argument {} twice", transform, number));
@@ -57,8 +73,8 @@ std::vector<std::size_t> argument_numbers(const Value& argnums, std::size_t coun
   return numbers;
 }
 
-Value by_argument(const Value& argnums, std::vector<Value> values) {
-  return items_of(argnums) ? tuple_value(std::move(values)) : values.front();
+Value Argnums::by_argument(std::vector<Value> values) const {
+  return is_tuple_ ? tuple_value(std::move(values)) : values.front();
 }
 
 std::pair<Value, Value> out_and_aux(const Value& result, const std::string& transform) {
@@ -85,19 +101,25 @@ Value as_differentiable(const Value& argument, const std::string& name, const st
 std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std::string& what) {
   std::vector<Tensor> vectors;
   for (const auto& [x, value] : pair_tensors(tree, given, what)) {
-    if (value.is_none() || !kiln::is_float(x.dtype())) {
+    if (value.is_none()) {
       vectors.emplace_back();
       continue;
     }
     if (!value.is(Tag::Tensor) && !value.is_number())
       raise("TypeError", fmt::format("{}: a tensor is needed for {}, got {}", what, kiln::to_string(x.type()),
                                      describe(value)));
-    Tensor v = to_operand(value);
+    const Tensor v = to_operand(value);
+    if (!v.is_number() && v.dtype() != x.dtype()) {
+      raise("DTypeError",
+            fmt::format("{}: its dtype must be that of {}, it is {}", what, kiln::to_string(x.type()),
+                        kiln::to_string(v.type())),
+            fmt::format("convert it: v.to({})", kiln::name(x.dtype())));
+    }
     if (v.sizes() != x.sizes()) {
       raise("ShapeError", fmt::format("{}: its shape must be that of {}, it is {}", what,
                                       kiln::to_string(x.type()), kiln::to_string(v.type())));
     }
-    vectors.push_back(kiln::ops::to(v, x.dtype()));
+    vectors.push_back(kiln::is_float(x.dtype()) ? kiln::ops::to(v, x.dtype()) : Tensor());
   }
   return vectors;
 }
@@ -114,9 +136,10 @@ Value Reverse::make_variables(levels::GradLevel& level, const Value& argument) {
   });
 }
 
-Reverse::Reverse(Interpreter& interpreter, const std::string& transform, const Value& f, Call call,
+Reverse::Reverse(Interpreter& interpreter, Transform which, const Value& f, Call call,
                  const std::vector<std::size_t>& numbers, bool has_aux)
-    : level_(levels::new_level()) {
+    : level_(levels::new_level(which)) {
+  const std::string transform(name_of(which));
   for (const std::size_t n : numbers) {
     arguments_.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), transform));
   }
@@ -128,6 +151,14 @@ Reverse::Reverse(Interpreter& interpreter, const std::string& transform, const V
   outputs_ = tensors_in(out);
   out_ = below(level, out);
   aux_ = below(level, aux);
+}
+
+void Reverse::visit_references(ReferenceVisitor& visitor) const {
+  interp::visit_references(arguments_, visitor);
+  interp::visit_references(variables_, visitor);
+  interp::visit_references(outputs_, visitor);
+  interp::visit_references(out_, visitor);
+  interp::visit_references(aux_, visitor);
 }
 
 std::vector<Tensor> Reverse::out_tensors() const { return tensors_in(out_); }

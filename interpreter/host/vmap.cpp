@@ -25,6 +25,10 @@ struct Options {
   Value in_dims, out_dims;
   Randomness randomness;
   std::optional<Dim> chunk_size;
+  void visit_references(ReferenceVisitor& visitor) const {
+    interp::visit_references(in_dims, visitor);
+    interp::visit_references(out_dims, visitor);
+  }
 };
 
 Tensor move_dim(const Tensor& x, int from, int to) {
@@ -200,9 +204,10 @@ Value vmap(Interpreter&, Args a) {
     if (*options.chunk_size < 1)
       raise("ValueError", fmt::format("vmap: chunk_size must be at least 1, it is {}", *options.chunk_size));
   }
-  return transformed("vmap", a[0], [f = a[0], options](Interpreter& interpreter, const Call& call) {
-    return run_batched(interpreter, f, options, call);
-  });
+  return transformed("vmap", a[0],
+                     holding([](const Value& f, const Options& held, Interpreter& interpreter,
+                                const Call& call) { return run_batched(interpreter, f, held, call); },
+                             a[0], options));
 }
 
 constexpr NativeDef kNatives[] = {

@@ -20,9 +20,9 @@ TensorType type_of(const Tensor& x) { return x ? x.type() : TensorType{DType::Bo
                 "randomness=\"different\"");
 }
 
-[[noreturn]] void refuse_unbatched_target(const Op& op, const Tensor& target) {
+[[noreturn]] void refuse_unbatched_target(const std::string& transform, const Op& op, const Tensor& target) {
   throw OpError(ErrorKind::Value,
-                "vmap: " + inplace_name(op) + " would write what differs from example to example into a " +
+                transform + ": " + inplace_name(op) + " would write what differs from example to example into a " +
                     to_string(target.type()) + " that all examples share",
                 {0}, "make it from a batched tensor, which gives every example its own: x.new_zeros(…)");
 }
@@ -49,9 +49,9 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (!op.has(kRandom)) op.infer(types, attrs);
   if (!op.batch) {
     if (size_ > 0) {
-      warn_once("vmap " + std::string(op.name()), "vmap has no batching rule for " + std::string(op.name()) +
-                                                      " (" + std::string(op.batch.missing) +
-                                                      "): it runs example by example");
+      warn_once("vmap " + std::string(op.name()),
+                transform() + " has no batching rule for " + std::string(op.name()) + " (" +
+                    std::string(op.batch.missing) + "): it runs example by example");
     }
     return loop(op, inputs, attrs, false);
   }
@@ -178,9 +178,9 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
       for (std::size_t k = 0; k < outputs.size(); ++k) {
         if (b > 0 && outputs[k].sizes() != columns[k][0].sizes()) {
           throw OpError(ErrorKind::Shape,
-                        "vmap: " + std::string(op.name()) + " gives " + to_string(columns[k][0].type()) +
-                            " for one example and " + to_string(outputs[k].type()) +
-                            " for another: a batch needs results of one shape",
+                        transform() + ": " + std::string(op.name()) + " gives " +
+                            to_string(columns[k][0].type()) + " for one example and " +
+                            to_string(outputs[k].type()) + " for another: a batch needs results of one shape",
                         {0}, "use an op whose shape does not depend on data, such as where(…)");
         }
         columns[k].push_back(std::move(outputs[k]));
@@ -202,7 +202,7 @@ Tensor BatchLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const 
     const Below below(*this);
     return kiln::bind_inplace(op, inputs, attrs);
   }
-  if (!owns(target)) refuse_unbatched_target(op, target);
+  if (!owns(target)) refuse_unbatched_target(transform(), op, target);
   const Tensor result = kiln::bind(op, inputs, attrs)[0];
   const Below below(*this);
   ops::copy_(wrapper_of(target)->value, value_below(*this, result));

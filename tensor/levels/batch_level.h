@@ -11,10 +11,11 @@ enum class Randomness : std::uint8_t { Error, Different, Same };
 
 class BatchLevel final : public Level {
  public:
-  BatchLevel(Dim size, Randomness randomness) : BatchLevel(size, randomness, new_level()) {}
+  BatchLevel(Dim size, Randomness randomness, Transform transform = Transform::Vmap)
+      : BatchLevel(size, randomness, new_level(transform)) {}
   // The examples from `start` on of a batch of `whole`: random ops draw as if all of it were here.
   BatchLevel(Dim size, Randomness randomness, Dim start, Dim whole)
-      : Level(LevelKind::Batch, new_level()),
+      : Level(LevelKind::Batch, new_level(Transform::Vmap)),
         size_(size),
         randomness_(randomness),
         start_(start),

@@ -42,6 +42,11 @@ class Derivative final : public tape::CustomDerivative {
   }
   bool wants_zeros() const override { return wants_zeros_; }
   bool is_opaque() const override { return rules_ == nullptr || rules_->is_opaque(); }
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(rules_, visitor);
+    kiln::visit_references(inputs_, visitor);
+    kiln::visit_references(outputs_, visitor);
+  }
 
  private:
   using Saved = std::vector<std::unique_ptr<tape::SavedTensor>>;
@@ -94,6 +99,7 @@ class BatchedRules final : public CustomRules {
   bool reads_input(std::size_t i) const override { return one_->reads_input(i); }
   bool reads_output(std::size_t i) const override { return one_->reads_output(i); }
   bool batch(const BatchLevel&, Inputs, const Flags&, Tensors&, Flags&) override { return false; }
+  void visit_references(ReferenceVisitor& visitor) const override { kiln::visit_references(one_, visitor); }
 
   Tensors forward(Inputs inputs, const Flags& needs) override {
     BatchLevel level(size_, randomness_, id_);
@@ -217,8 +223,8 @@ class OnceRules final : public CustomRules {
 void check_written(const CustomRules& rules, const Level& level, const Tensor& input) {
   if (level.owns(input) && !wrapper_of(input)->captured) return;
   throw OpError(ErrorKind::Autograd,
-                rules.name() + " writes a " + to_string(input.type()) +
-                    " that is captured from outside of the transform, which cannot differentiate the write",
+                rules.name() + " writes a " + to_string(input.type()) + " that is captured from outside of " +
+                    level.transform() + ", which cannot differentiate the write",
                 {}, "give it a copy: x.clone()");
 }
 

@@ -56,6 +56,7 @@ class CustomRules {
   // `batched` says so. Runs below the batch's level.
   virtual bool batch(const BatchLevel& level, Inputs values, const Flags& is_batched, Tensors& outputs,
                      Flags& batched) = 0;
+  virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 
 // A gradient or tangent, number `number` of what `body` of the function `name` returned, of the sizes it must

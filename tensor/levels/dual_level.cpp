@@ -197,7 +197,7 @@ Tensors DualLevel::differentiate(const Op& op, Inputs inputs, const Attrs& attrs
 
 Tensor DualLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
   const Tensor& target = inputs[0];
-  check_target(op, target, "jvp");
+  check_target(op, target);
   bool any = false;
   for (const Tensor& input : inputs) any = any || tangent_of(input);
   if (!any) {
@@ -216,7 +216,7 @@ Tensor DualLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const T
 
 Tensors transpose(const std::function<Tensors(Inputs cotangents)>& pullback, Inputs outputs,
                   Inputs tangents) {
-  GradLevel level;
+  GradLevel level(Transform::Jvp);
   std::vector<Variable> variables;
   SmallVector<Tensor, 2> cotangents;
   for (const Tensor& output : outputs) {

@@ -9,7 +9,7 @@ namespace kiln::levels {
 
 class DualLevel final : public Level {
  public:
-  DualLevel() : Level(LevelKind::Dual, new_level()) {}
+  explicit DualLevel(Transform transform = Transform::Jvp) : Level(LevelKind::Dual, new_level(transform)) {}
 
   // A tensor of this level. The tangent has the sizes and dtype of `primal`; absent: zero.
   Tensor dual(const Tensor& primal, const Tensor& tangent) const;

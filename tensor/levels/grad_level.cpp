@@ -17,6 +17,9 @@ class ArgumentNode final : public tape::Node {
   explicit ArgumentNode(const Tensor& x) : Node(tape::next_sequence()) { output_types.push_back(x.type()); }
   std::string name() const override { return "Argument"; }
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
+
+ private:
+  void visit_kept(ReferenceVisitor&) const override {}
 };
 
 }  // namespace
@@ -53,7 +56,7 @@ Tensors GradLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor GradLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) {
-  check_target(op, inputs[0], "grad");
+  check_target(op, inputs[0]);
   SmallVector<Tensor, 4> lifted;
   for (const Tensor& input : inputs) lifted.push_back(lift(input));
   if (tape::sees_write(op, lifted)) return tape::write(op, lifted, attrs, result);

@@ -12,12 +12,16 @@ namespace kiln::levels {
 struct Variable {
   Tensor inside;
   tape::Edge edge;
+  void visit_references(ReferenceVisitor& visitor) const {
+    kiln::visit_references(inside, visitor);
+    edge.visit_references(visitor);
+  }
 };
 
 // Recording is on inside, whatever it was outside; `no_grad` inside holds for this level.
 class GradLevel final : public Level {
  public:
-  GradLevel() : GradLevel(new_level()) {}
+  explicit GradLevel(Transform transform = Transform::Grad) : GradLevel(new_level(transform)) {}
   // Enters a level again that has ended, to walk back through what it recorded.
   explicit GradLevel(LevelId id);
   ~GradLevel() override;

@@ -10,10 +10,25 @@ namespace kiln::levels {
 
 thread_local constinit Level* top = nullptr;
 
-LevelId new_level() {
+namespace {
+
+constexpr std::string_view kTransforms[] = {"grad",   "value_and_grad", "vjp",  "linearize",  "jacrev", "jvp",
+                                            "jacfwd", "hessian",        "vmap", "checkpoint", "capture"};
+constexpr LevelId kDigits = 16;  // the last of which says the transform
+static_assert(std::size(kTransforms) == static_cast<std::size_t>(Transform::Trace) + 1 &&
+              std::size(kTransforms) <= kDigits);
+
+}  // namespace
+
+LevelId new_level(Transform transform) {
   static std::atomic<LevelId> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
+  return next.fetch_add(1, std::memory_order_relaxed) * kDigits + static_cast<LevelId>(transform);
 }
+
+std::string_view transform_name(Transform transform) {
+  return kTransforms[static_cast<std::size_t>(transform)];
+}
+std::string_view transform_name(LevelId level) { return kTransforms[level % kDigits]; }
 
 bool is_live(LevelId id) {
   for (const Level* level = top; level != nullptr; level = level->below()) {
@@ -29,12 +44,12 @@ Level::Level(LevelKind kind, LevelId id)
 
 Level::~Level() { top = below_; }
 
-void Level::check_target(const Op& op, const Tensor& x, std::string_view transform) const {
+void Level::check_target(const Op& op, const Tensor& x) const {
   if (owns(x) && !wrapper_of(x)->captured) return;
   throw OpError(ErrorKind::Autograd,
                 inplace_name(op) + ": this " + to_string(x.type()) + " is " +
-                    (owns(x) ? "a view of a tensor " : "") + "captured from outside of " +
-                    std::string(transform) + ", which cannot differentiate a write to it",
+                    (owns(x) ? "a view of a tensor " : "") + "captured from outside of " + transform() +
+                    ", which cannot differentiate a write to it",
                 {0}, "write to a copy: x.clone(), or pass it as an argument and return it");
 }
 

@@ -24,6 +24,8 @@ class Level {
   Level& operator=(const Level&) = delete;
 
   LevelId id() const { return id_; }
+  // What the program called.
+  std::string transform() const { return std::string(transform_name(id_)); }
   LevelKind kind() const { return kind_; }
   Level* below() const { return below_; }
   bool owns(const Tensor& x) const { return x && belongs_to(x, id_); }
@@ -68,7 +70,7 @@ class Level {
     return levels::wrap(id_, kind_, std::move(value), std::move(tangent), captured);
   }
   // Throws OpError (Autograd, naming operand 0) unless x was made at this level.
-  void check_target(const Op& op, const Tensor& x, std::string_view transform) const;
+  void check_target(const Op& op, const Tensor& x) const;
 
  private:
   friend class Below;
@@ -78,7 +80,7 @@ class Level {
   bool recording_before_;  // whether the tape recorded when the level was entered
 };
 
-LevelId new_level();
+LevelId new_level(Transform transform);
 // Is this level on the stack?
 bool is_live(LevelId id);
 // What x stands for one level below `level`: x itself when it does not belong to it.

@@ -25,17 +25,6 @@ void check_live(const TensorImpl& x) {
   }
 }
 
-std::string_view name(LevelKind kind) {
-  switch (kind) {
-    case LevelKind::Grad:
-      return "grad";
-    case LevelKind::Dual:
-      return "jvp";
-    default:
-      return "vmap";
-  }
-}
-
 Layout example_layout(const Layout& batch, const Layout& memory) {
   return {Dims(batch.sizes.begin() + 1, batch.sizes.end()),
           Dims(batch.strides.begin() + 1, batch.strides.end()), batch.offset - memory.offset};
@@ -48,12 +37,14 @@ void check_readable(const TensorImpl& x) {
   if (first_of(LevelKind::Trace, x) != nullptr) {
     throw OpError(ErrorKind::Capture, "what is computed here depends on elements, which are not known");
   }
-  if (first_batched(x) == nullptr) return;
+  const Wrapper* const batched = first_batched(x);
+  if (batched == nullptr) return;
   const TensorType type{x.dtype, x.storage->device(), x.layout.sizes, x.is_number};
+  const std::string transform(levels::transform_name(batched->level));
   throw OpError(ErrorKind::Value,
-                "inside vmap this " + to_string(type) +
+                "inside " + transform + " this " + to_string(type) +
                     " differs from example to example: item(), conditions and printing cannot read it",
-                {0}, "choose with where(…) instead of a condition, and read values outside of vmap");
+                {0}, "choose with where(…) instead of a condition, and read values outside of " + transform);
 }
 
 void check_writable_memory(const TensorImpl&) {
@@ -102,7 +93,7 @@ Tensor innermost(const Tensor& x) {
 }
 
 void refuse_escaped(const Tensor& x) {
-  const std::string transform(name(wrapper_of(x)->kind));
+  const std::string transform(transform_name(wrapper_of(x)->level));
   throw OpError(
       ErrorKind::Value,
       "this " + to_string(x.type()) + " escaped: it was made inside a " + transform + " that has ended", {},

@@ -3,14 +3,28 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "tensor/tensor.h"
 
 namespace kiln {
 
 // A level is one call of a transform. Numbers are never used twice, so that a tensor which outlives its level
-// is known for what it is.
+// is known for what it is. The last digits of a number say which transform the program called.
 using LevelId = std::uint64_t;
+enum class Transform : std::uint8_t {
+  Grad,
+  ValueAndGrad,
+  Vjp,
+  Linearize,
+  Jacrev,
+  Jvp,
+  Jacfwd,
+  Hessian,
+  Vmap,
+  Checkpoint,
+  Trace
+};
 enum class LevelKind : std::uint8_t {
   Grad,
   Dual,
@@ -35,6 +49,10 @@ struct Wrapper {
 };
 
 namespace levels {
+
+// "jacrev": as the program wrote it.
+std::string_view transform_name(Transform transform);
+std::string_view transform_name(LevelId level);
 
 inline Wrapper* wrapper_of(const Tensor& x) { return x.impl()->wrapper.get(); }
 inline bool belongs_to(const Tensor& x, LevelId level) {

@@ -64,12 +64,12 @@ void check_level(const Tensor& x) {
   while (level != nullptr && level->kind() == LevelKind::Note) level = level->below();
   if (level == nullptr || (level->kind() == LevelKind::Grad && level->owns(x))) return;
   const bool outer = level->kind() == LevelKind::Grad;
-  throw OpError(ErrorKind::Autograd,
-                outer ? "requires_grad: this " + to_string(x.type()) + " comes from outside of grad"
-                      : "requires_grad: inside " +
-                            std::string(level->kind() == LevelKind::Batch ? "vmap" : "jvp") +
-                            " nothing is recorded for this " + to_string(x.type()),
-                {0}, "differentiate a function of it: grad(f)(x)");
+  throw OpError(
+      ErrorKind::Autograd,
+      outer ? "requires_grad: this " + to_string(x.type()) + " comes from outside of " + level->transform()
+            : "requires_grad: inside " + level->transform() + " nothing is recorded for this " +
+                  to_string(x.type()),
+      {0}, "differentiate a function of it: grad(f)(x)");
 }
 
 const std::string kBackward = "backward";
@@ -171,7 +171,7 @@ void remove_hook(const Tensor& x, int id) {
   if (meta->leaf) static_cast<tape::LeafNode&>(*meta->history.node).remove_post_hook(id);
 }
 
-int add_post_accumulate_hook(const Tensor& x, std::function<void(const Tensor& x)> hook) {
+int add_post_accumulate_hook(const Tensor& x, PostHook hook) {
   if (!requires_grad(x) || !is_leaf(x)) {
     throw OpError(
         ErrorKind::Autograd,

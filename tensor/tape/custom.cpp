@@ -32,6 +32,7 @@ class CustomNode final : public Node {
   void note_output(bool shares_input) { shared_.push_back(shares_input); }
 
  private:
+  void visit_kept(ReferenceVisitor& visitor) const override { derivative_->visit_references(visitor); }
   OpError freed_error() const {
     return OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
                    "pass retain_graph=true to the first backward");

@@ -22,6 +22,7 @@ class CustomDerivative {
   virtual bool wants_zeros() const { return true; }
   // Is it not known to be ops of what was kept?
   virtual bool is_opaque() const { return true; }
+  virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 
 // Links outputs, computed with recording off, to inputs by one node. Outputs that are not floats stay
@@ -39,6 +40,10 @@ class SavedTensor {
   // Call with the outputs before `record_custom`.
   void look_among(Inputs outputs);
   Tensor get(Node& node) const;
+  void visit_references(ReferenceVisitor& visitor) const {
+    saved_.visit_references(visitor);
+    edge_.visit_references(visitor);
+  }
 
  private:
   Saved saved_;

@@ -69,6 +69,8 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
   }
 }
 
+void LeafNode::visit_kept(ReferenceVisitor& visitor) const { kiln::visit_references(post_hooks_, visitor); }
+
 void LeafNode::remove_post_hook(int id) {
   std::erase_if(post_hooks_, [id](const Numbered& hook) { return hook.id == id; });
 }

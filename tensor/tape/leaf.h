@@ -1,15 +1,12 @@
 // Owns the end of the tape at a leaf: where a gradient is added into `x.grad`.
 #pragma once
 
-#include <functional>
 #include <mutex>
 #include <vector>
 
 #include "tensor/tape/node.h"
 
 namespace kiln::tape {
-
-using PostHook = std::function<void(const Tensor& x)>;
 
 // Knows its leaf without keeping it alive: with create_graph the leaf's gradient has a history that leads
 // back to here, and the two would never be freed.
@@ -36,6 +33,7 @@ class LeafNode final : public Node {
   void move_hooks_to(LeafNode& next);
 
  private:
+  void visit_kept(ReferenceVisitor& visitor) const override;
   void add_to_gradient(const Tensor& x, const Tensor& grad, bool record);
 
   mutable std::mutex mutex_;
@@ -43,6 +41,7 @@ class LeafNode final : public Node {
   struct Numbered {
     int id;
     PostHook run;
+    void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
   };
   std::vector<Numbered> post_hooks_;
 };

@@ -22,6 +22,7 @@ struct Edge {
   Ref<Node> node;
   std::uint32_t output = 0;
   explicit operator bool() const { return static_cast<bool>(node); }
+  void visit_references(ReferenceVisitor& visitor) const;
 };
 
 // A hook, shared by the tensor it was put on and the node that runs it. Removing it empties `run`.
@@ -29,6 +30,7 @@ struct HookEntry final : RefCounted {
   HookEntry(int number, Hook hook) : id(number), run(std::move(hook)) {}
   int id;
   Hook run;
+  void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
 };
 inline void destroy(HookEntry* entry) { delete entry; }
 
@@ -36,6 +38,7 @@ inline void destroy(HookEntry* entry) { delete entry; }
 // the node does not keep the tensor alive.
 struct GradSlot final : RefCounted {
   Tensor grad;
+  void visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(grad, visitor); }
 };
 inline void destroy(GradSlot* slot) { delete slot; }
 
@@ -43,13 +46,19 @@ struct NodeHooks {
   struct OnOutput {
     std::uint32_t output;
     Ref<HookEntry> entry;
+    void visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(entry, visitor); }
   };
   struct Retained {
     std::uint32_t output;
     Ref<GradSlot> slot;
+    void visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(slot, visitor); }
   };
   std::vector<OnOutput> on_output;  // in the order they run
   std::vector<Retained> retained;
+  void visit_references(ReferenceVisitor& visitor) const {
+    kiln::visit_references(on_output, visitor);
+    kiln::visit_references(retained, visitor);
+  }
 };
 
 class Node : public RefCounted {
@@ -100,6 +109,13 @@ class Node : public RefCounted {
   // Is its derivative code of the program that is not known to be ops alone?
   virtual bool is_opaque() const { return false; }
 
+  // Of what it refers to: edges, hooks and what it keeps.
+  void visit_references(ReferenceVisitor& visitor) const {
+    kiln::visit_references(edges, visitor);
+    kiln::visit_references(hooks, visitor);
+    visit_kept(visitor);
+  }
+
   // Do hooks on output `a` run before those on `b`, whenever they were added?
   virtual bool hooks_first([[maybe_unused]] std::uint32_t a, [[maybe_unused]] std::uint32_t b) const {
     return false;
@@ -114,8 +130,12 @@ class Node : public RefCounted {
 
  protected:
   explicit Node(std::uint64_t number) : sequence(number) {}
+  // What a node of this kind refers to beside its edges and hooks.
+  virtual void visit_kept(ReferenceVisitor& visitor) const = 0;
   bool spent_ = false;
 };
+
+inline void Edge::visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(node, visitor); }
 
 // The next sequence number of this thread.
 std::uint64_t next_sequence();

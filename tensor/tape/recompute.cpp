@@ -88,7 +88,7 @@ void Recompute::forget(std::size_t number) {
 // ---- The level ----
 
 Recompute::Scope::Scope(Recompute& recompute)
-    : Level(LevelKind::Note, levels::new_level()),
+    : Level(LevelKind::Note, levels::new_level(Transform::Checkpoint)),
       recompute_(recompute),
       before_(std::exchange(scope, &recompute)) {}
 

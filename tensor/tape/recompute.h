@@ -56,6 +56,10 @@ class Recompute final : public ValueSource {
   std::optional<std::size_t> take(const Tensor& value);
   Tensor value(std::size_t number, const TensorType& type) override;
   void forget(std::size_t number) override;
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(ops_, visitor);
+    kiln::visit_references(values_, visitor);
+  }
 
  private:
   class Collecting;

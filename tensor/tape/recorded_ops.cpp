@@ -21,6 +21,9 @@ class AnyNode final : public Node {
   AnyNode() : Node(next_sequence()) {}
   std::string name() const override { return "Any"; }
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
+
+ private:
+  void visit_kept(ReferenceVisitor&) const override {}
 };
 
 }  // namespace
@@ -57,6 +60,7 @@ RecordedOps::Outside RecordedOps::outside(const Tensor& x) {
     made.level = wrapper->level;
     made.kind = wrapper->kind;
     made.captured = wrapper->captured;
+    made.memory = wrapper->memory;
     made.value = std::make_unique<Outside>(outside(wrapper->value));
     if (wrapper->tangent) made.tangent = std::make_unique<Outside>(outside(wrapper->tangent));
   } else {
@@ -85,6 +89,17 @@ void RecordedOps::end(Inputs results, std::size_t keeps) {
   for (const Tensor& x : results) step.results.push_back(x ? add_value(x) : kAbsent);
   step.keeps = keeps;
   if (keeps > 0) needed_ = steps_.size();
+}
+
+void RecordedOps::visit_references(ReferenceVisitor& visitor) const {
+  for (const Step& each : steps_) kiln::visit_references(each.rules, visitor);
+  kiln::visit_references(outside_, visitor);
+}
+
+void RecordedOps::Outside::visit_references(ReferenceVisitor& visitor) const {
+  kiln::visit_references(history, visitor);
+  kiln::visit_references(value, visitor);
+  kiln::visit_references(tangent, visitor);
 }
 
 class RecordedOps::Run {
@@ -135,7 +150,7 @@ class RecordedOps::Run {
     Tensor x;
     if (like.value) {
       x = levels::wrap(like.level, like.kind, made(*like.value),
-                       like.tangent ? made(*like.tangent) : Tensor(), like.captured);
+                       like.tangent ? made(*like.tangent) : Tensor(), like.captured, like.memory);
     } else {
       const auto [storage, is_new] = storages_.try_emplace(like.storage);
       if (is_new) storage->second = Storage::create(ops_.memory_.at(like.storage));

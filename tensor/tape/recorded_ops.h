@@ -10,6 +10,7 @@
 #include "tensor/levels/wrapper.h"
 #include "tensor/op.h"
 #include "tensor/random.h"
+#include "tensor/references.h"
 #include "tensor/tape/node.h"
 
 namespace kiln::levels {
@@ -39,6 +40,8 @@ class RecordedOps {
   // Runs all steps again, in order, up to the last of which the tape wants to keep values, with the random
   // numbers of the first run. `before_step` is told the number of each, and how many values that are.
   void run(const std::function<void(std::size_t step, std::size_t keeps)>& before_step) const;
+
+  void visit_references(ReferenceVisitor& visitor) const;
 
  private:
   class Run;
@@ -70,7 +73,9 @@ class RecordedOps {
     LevelId level = 0;
     LevelKind kind = LevelKind::Grad;
     bool captured = false;
+    std::shared_ptr<const Layout> memory;  // of the examples of a vmap
     std::unique_ptr<Outside> value, tangent;
+    void visit_references(ReferenceVisitor& visitor) const;
   };
   struct Known {
     int value;

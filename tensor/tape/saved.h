@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "tensor/tensor.h"
+#include "tensor/references.h"
 
 namespace kiln::tape {
 
@@ -14,6 +14,7 @@ class ValueSource : public RefCounted {
   virtual ~ValueSource() = default;
   virtual Tensor value(std::size_t number, const TensorType& type) = 0;
   virtual void forget(std::size_t number) = 0;  // it is not asked for again
+  virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 inline void destroy(ValueSource* source) { delete source; }
 
@@ -29,6 +30,10 @@ class Saved {
   }
   // A tensor without history over the memory as it was. `type` is the type of the saved tensor.
   Tensor unpack(const TensorType& type) const;
+  void visit_references(ReferenceVisitor& visitor) const {
+    kiln::visit_references(wrapped_, visitor);
+    kiln::visit_references(source_, visitor);
+  }
 
  private:
   Ref<Buffer> buffer_;

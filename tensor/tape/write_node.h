@@ -15,6 +15,7 @@ class WriteNode final : public Node {
   Tensors backward(Inputs grads, std::span<const bool> needs) override;
 
  private:
+  void visit_kept(ReferenceVisitor&) const override {}
   Tensor laid_out(const Tensor& grad) const;
 
   ViewPath path_;

@@ -122,10 +122,10 @@ void second_order(Session& s) { s.second_gradients(s.call()); }
 void hooked(Session& s) {
   const std::vector<Tensor> results = s.call();
   for (const Tensor& each : results) {
-    add_hook(each, [&s](const Tensor& grad) {
-      s.shown.tensors.push_back(ops::clone(grad));
-      return grad * Tensor::number(2.0);
-    });
+    add_hook(each, opaque([&s](const Tensor& grad) {
+               s.shown.tensors.push_back(ops::clone(grad));
+               return grad * Tensor::number(2.0);
+             }));
   }
   s.gradients(results, false);
 }
@@ -144,10 +144,10 @@ void hooked_in_part(Session& s) {
   const std::vector<Tensor> results = s.call();
   for (std::size_t i = 0; i < results.size(); ++i) {
     retain_grad(results[i]);
-    add_hook(results[i], [&s, i](const Tensor& grad) {
-      s.shown.error += std::to_string(i) + " ";
-      return grad * Tensor::number(3.0);
-    });
+    add_hook(results[i], opaque([&s, i](const Tensor& grad) {
+               s.shown.error += std::to_string(i) + " ";
+               return grad * Tensor::number(3.0);
+             }));
   }
   for (const Tensor& each : s.leaves()) s.gradients_by(results, {each}, true);
   for (const Tensor& each : results) backward(each, s.starts({each}, 3)[0], true);

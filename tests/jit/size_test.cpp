@@ -90,6 +90,42 @@ TEST_CASE("what is no size is refused", "[jit][size]") {
   }
 }
 
+// Each step is small; all of them together would fill the stack or the memory.
+TEST_CASE("sizes that nest too deep or have too many parts are refused", "[jit][size]") {
+  const auto repeated = [](const std::string& first, const std::string& each, const std::string& last,
+                           int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += first;
+    text += each;
+    for (int i = 0; i < count; ++i) text += last;
+    return text;
+  };
+  for (const std::string& text : {repeated("(", "s0", ")", 100'000), repeated("(", "", "", 100'000),
+                                  repeated("min(b, ", "s0", ")", 100'000), repeated("", "s0", "//b", 100'000),
+                                  repeated("", "s0", "%b", 100'000), repeated("", "s0", "*s0", 100'000)}) {
+    INFO(text.substr(0, 20));
+    CHECK_THROWS_AS(Size::parse(text), kiln::OpError);
+  }
+  CHECK(*Size::parse(repeated("(", "s0 + 1", ")", 150)) == s0 + 1);
+  CHECK(*Size::parse(repeated("", "s0", " + s0", 1'000)) == Size(1001) * s0);
+  std::string sums = "s0 + t";
+  Size tower = s0;
+  for (int i = 0; i < 40; ++i)
+    sums = sums + "0 + b" + std::to_string(i) + ")*(c" + std::to_string(i) + " + t";
+  CHECK_THROWS_AS(Size::parse("(" + sums + ")"), kiln::OpError);
+  CHECK_THROWS_AS(
+      [&] {
+        for (int i = 0; i < 100; ++i) tower = min(tower + b, floor_div(tower, b));
+      }(),
+      kiln::OpError);
+}
+
+TEST_CASE("names beyond ASCII are symbols", "[jit][size]") {
+  const auto read = Size::parse("2*ñ + 名");
+  REQUIRE(read);
+  CHECK(read->text() == "2*ñ + 名");
+}
+
 TEST_CASE("the expression behind values is found", "[jit][size]") {
   for (const Size& wanted : {s0 + 3, s0 * b + 2, s0 * s0 - b, floor_div(s0 + 3, 2), floor_div(s0 * b, 4),
                              floor_div(Size(3) * s0 + 7, 5) + 1}) {

@@ -200,4 +200,19 @@ TEST_CASE("calls, attributes and indices") {
 TEST_CASE("names may use the letters of any language") {
   CHECK(tree("α = β₁ + 名前") == "(= α (+ β₁ 名前))");
   CHECK(tree("_x1 = __y") == "(= _x1 __y)");
+  CHECK(tree("नमस्ते = 变量٣") == "(= नमस्ते 变量٣)");
+  CHECK(message("٣ = 1") == "unexpected `٣`");
+  CHECK(message("a + \u0301b") == "unexpected mark without a letter before it: U+0301");
+}
+
+// As in Python: letters that are made in several ways, or stand for others, are the same in names.
+TEST_CASE("spellings of one name are one name") {
+  CHECK(tree("ne\u0301 = 1") == "(= n\u00E9 1)");
+  CHECK(tree("q\u0307\u0323 = q\u0323\u0307") == "(= q\u0323\u0307 q\u0323\u0307)");
+  CHECK(tree("\uFB01 = \uFF58") == "(= fi x)");
+  CHECK(tree("\u00B5 = \u2126") == "(= \u03BC \u03A9)");
+  CHECK(tree("\u1112\u1161\u11AB = 1") == "(= \uD55C 1)");
+  CHECK(tree("x\u2081 = x1") == "(= x\u2081 x1)");
+  CHECK(tree("o.ne\u0301(ne\u0301=1)") == "(call (. o n\u00E9) (= n\u00E9 1))");
+  CHECK(tree("'ne\u0301'") == "\"ne\u0301\"");
 }

@@ -101,8 +101,24 @@ TEST_CASE("invalid UTF-8 is a diagnostic that points at the byte") {
         "SyntaxError: this file is not UTF-8: found the byte 0xFF\n"
         " --> test.kiln:2:6\n  |\n2 | y = \"\uFFFD\"\n  |      ^\nhelp: save it as UTF-8\n");
   CHECK(message("# \xC3(") == "this file is not UTF-8: found the byte 0xC3");
-  CHECK(message(std::string("x\0y", 3)) == "unexpected invisible character U+0000");
-  CHECK(message("x\x7fy") == "unexpected invisible character U+007F");
+  CHECK(message(std::string("x\0y", 3)) == "unexpected invisible character: null (U+0000)");
+  CHECK(message("x\x7fy") == "unexpected invisible character: delete (U+007F)");
+}
+
+TEST_CASE("characters that cannot be seen are told by their names") {
+  const auto found = [](const std::string& name) { return "unexpected invisible character: " + name; };
+  CHECK(message("x\u200By = 1") == found("zero width space (U+200B)"));
+  CHECK(message("1\u200D + 2") == found("zero width joiner (U+200D)"));
+  CHECK(message("f(\u2066x)") == found("left-to-right isolate (U+2066)"));
+  CHECK(message("x\uFE0F = 1") == found("variation selector 16 (U+FE0F)"));
+  CHECK(message("x\U000E0100 = 1") == found("variation selector 17 (U+E0100)"));
+  CHECK(message("return\u00ADx") == found("soft hyphen (U+00AD)"));
+  CHECK(message("x \uFEFF= 1") == found("zero width no-break space (U+FEFF)"));
+  CHECK(message("x = \u3164") == found("hangul filler (U+3164)"));
+  CHECK(message("x = f'{\u200By}'") == found("zero width space (U+200B)"));
+  CHECK(message("x\u00A0= 1") == "unexpected no-break space (U+00A0)");
+  CHECK(message("x =\u2009 1") == "unexpected thin space (U+2009)");
+  CHECK(message("x = '\u200B'  # \u200B").empty());
 }
 
 TEST_CASE("every prefix of a program is a tree or a diagnostic") {

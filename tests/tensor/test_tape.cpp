@@ -69,11 +69,11 @@ TEST_CASE("a diamond runs each node once, with all that flows into it", "[tape]"
   const Tensor x = variable({2});
   const Tensor square = x * x;
   int runs = 0;
-  add_hook(square, [&](const Tensor& grad) {
-    ++runs;
-    CHECK(values(grad) == Values{3 + 8});
-    return Tensor();
-  });
+  add_hook(square, opaque([&](const Tensor& grad) {
+             ++runs;
+             CHECK(values(grad) == Values{3 + 8});
+             return Tensor();
+           }));
   backward(ops::sum(square * 3.0 + square * square));
   CHECK(runs == 1);
   CHECK(values(grad_of(x)) == Values{44});
@@ -142,10 +142,10 @@ TEST_CASE("only what needs a gradient is walked", "[tape]") {
   const Tensor b = variable({3, 4});
   const Tensor left = ops::exp(a);
   int runs = 0;
-  add_hook(left, [&](const Tensor&) {
-    ++runs;
-    return Tensor();
-  });
+  add_hook(left, opaque([&](const Tensor&) {
+             ++runs;
+             return Tensor();
+           }));
   const std::vector<Tensor> result = grads({ops::sum(left * b)}, {b}, {}, true);
   CHECK(runs == 0);
   CHECK(values(result[0]) == values(left));
@@ -235,14 +235,14 @@ TEST_CASE("detach stops gradients", "[tape]") {
 TEST_CASE("hooks on leaves see the whole gradient and may replace it", "[tape][hooks]") {
   const Tensor x = variable({1, 2});
   std::vector<Values> seen;
-  const int id = add_hook(x, [&](const Tensor& grad) {
-    seen.push_back(values(grad));
-    return grad * 2.0;
-  });
-  add_hook(x, [&](const Tensor& grad) {
-    seen.push_back(values(grad));
-    return Tensor();
-  });
+  const int id = add_hook(x, opaque([&](const Tensor& grad) {
+                            seen.push_back(values(grad));
+                            return grad * 2.0;
+                          }));
+  add_hook(x, opaque([&](const Tensor& grad) {
+             seen.push_back(values(grad));
+             return Tensor();
+           }));
   backward(ops::sum(x * x + x));
   CHECK(seen == std::vector<Values>{{3, 5}, {6, 10}});
   CHECK(values(grad_of(x)) == Values{6, 10});
@@ -275,12 +275,12 @@ TEST_CASE("a hook's replacement must be of the same type", "[tape][hooks]") {
 TEST_CASE("hooks after accumulation", "[tape][hooks]") {
   const Tensor x = variable({1, 2});
   int runs = 0;
-  const int id = add_post_accumulate_hook(x, [&](const Tensor& leaf) {
-    ++runs;
-    CHECK(leaf.is_same(x));
-    CHECK(values(grad_of(leaf)) == Values{3, 3});
-    set_grad(leaf, Tensor());
-  });
+  const int id = add_post_accumulate_hook(x, opaque([&](const Tensor& leaf) {
+                                            ++runs;
+                                            CHECK(leaf.is_same(x));
+                                            CHECK(values(grad_of(leaf)) == Values{3, 3});
+                                            set_grad(leaf, Tensor());
+                                          }));
   backward(ops::sum(x * 3.0));
   CHECK(runs == 1);
   CHECK_FALSE(grad_of(x));
@@ -305,11 +305,11 @@ TEST_CASE("the gradient of a result can be kept", "[tape][hooks]") {
 TEST_CASE("a backward inside of a hook", "[tape][hooks]") {
   const Tensor x = variable({2});
   const Tensor z = variable({3});
-  add_hook(x, [&](const Tensor&) {
-    const GradMode on(true);
-    backward(ops::sum(z * z));
-    return Tensor();
-  });
+  add_hook(x, opaque([&](const Tensor&) {
+             const GradMode on(true);
+             backward(ops::sum(z * z));
+             return Tensor();
+           }));
   backward(ops::sum(x * x));
   CHECK(values(grad_of(x)) == Values{4});
   CHECK(values(grad_of(z)) == Values{6});

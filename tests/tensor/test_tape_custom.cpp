@@ -15,6 +15,7 @@ namespace {
 
 class Custom final : public tape::CustomDerivative {
  public:
+  void visit_references(ReferenceVisitor&) const override {}
   using Rule = std::function<Tensors(tape::Node& node, Inputs grads, std::span<const bool> needs)>;
   explicit Custom(Rule rule, bool zeros = true) : rule_(std::move(rule)), zeros_(zeros) {}
   std::string name() const override { return "CustomBackward"; }

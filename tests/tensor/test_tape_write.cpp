@@ -359,10 +359,10 @@ TEST_CASE("hooks stay with the value they were put on", "[tape][write][hooks]") 
   const Tensor x = variable({3});
   const Tensor y = x * 2.0;
   Values seen;
-  add_hook(y, [&](const Tensor& grad) {
-    seen = values(grad);
-    return Tensor();
-  });
+  add_hook(y, opaque([&](const Tensor& grad) {
+             seen = values(grad);
+             return Tensor();
+           }));
   mul_(y, 5.0);
   backward(ops::sum(y));
   CHECK(seen == Values{5});
