@@ -1,10 +1,10 @@
 #include "interpreter/interpreter.h"
 
-#include "interpreter/capture/hot.h"
-
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
+#include "interpreter/capture/hot.h"
 #include "interpreter/collector.h"
 #include "interpreter/impl.h"
 #include "interpreter/members.h"
@@ -157,9 +157,11 @@ void Interpreter::reload(const std::string& path) { impl_->modules.reload(path);
 
 void Interpreter::write(std::string_view text) { options_.out(text); }
 void Interpreter::write_error(std::string_view text) { options_.err(text); }
+// What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
 void Interpreter::flush() {
-  std::fflush(stdout);
-  std::fflush(stderr);
+  for (std::FILE* stream : {stdout, stderr}) {
+    if (std::fflush(stream) != 0 && errno == EINTR) std::clearerr(stream);
+  }
 }
 
 }  // namespace kiln::interp
