@@ -150,6 +150,7 @@ struct Code {
   std::vector<InstructionNote> notes;  // one for each instruction
   std::vector<OperandNote> operands;
 
+  bool is_whole = false;                                // @uninterrupted: Ctrl-C waits for its end
   bool never_compiled = false;                          // @eager
   mutable std::uint32_t heat = 0;                       // tensor ops that calls of it ran
   mutable std::shared_ptr<capture::Compiled> compiled;  // its entries, and those of loops in it

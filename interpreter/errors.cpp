@@ -16,12 +16,15 @@ void raise(std::string_view kind, std::string message, std::string help) {
 
 namespace {
 
+// Ctrl-C ends the program, also where it passes a `with` or a host function on its way.
+bool may_be_caught(const lang::Diagnostic& diagnostic) { return diagnostic.kind != "Interrupted"; }
+
 Failure plain(std::string kind, std::string message, std::string help = {}) {
   Failure failure;
   failure.diagnostic.kind = std::move(kind);
   failure.diagnostic.message = std::move(message);
   failure.diagnostic.help = std::move(help);
-  failure.catchable = failure.diagnostic.kind != "Interrupted";
+  failure.catchable = may_be_caught(failure.diagnostic);
   return failure;
 }
 
@@ -44,7 +47,7 @@ Failure describe_exception(const std::exception_ptr& error) {
     Failure failure;
     failure.diagnostic = e.diagnostic();
     failure.payload = e.payload();
-    failure.catchable = failure.diagnostic.kind != "Interrupted";
+    failure.catchable = may_be_caught(failure.diagnostic);
     return failure;
   } catch (const ArgumentError& e) {
     Failure failure;
@@ -55,7 +58,7 @@ Failure describe_exception(const std::exception_ptr& error) {
   } catch (const lang::UserError& e) {
     Failure failure;
     failure.diagnostic = e.diagnostic();
-    failure.catchable = failure.diagnostic.kind != "Interrupted";
+    failure.catchable = may_be_caught(failure.diagnostic);
     return failure;
   } catch (const OpError& e) {
     if (e.kind() == ErrorKind::Interrupted) interrupt_requested.store(false);

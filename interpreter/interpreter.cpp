@@ -1,10 +1,10 @@
 #include "interpreter/interpreter.h"
 
-#include "interpreter/capture/hot.h"
-
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
+#include "interpreter/capture/hot.h"
 #include "interpreter/collector.h"
 #include "interpreter/impl.h"
 #include "interpreter/members.h"
@@ -172,11 +172,12 @@ Interpreter::Tap::~Tap() {
   interpreter_.tap_ = before_;
 }
 
+// What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
 void Interpreter::flush() {
   if (shadow::active()) return;
-
-  std::fflush(stdout);
-  std::fflush(stderr);
+  for (std::FILE* stream : {stdout, stderr}) {
+    if (std::fflush(stream) != 0 && errno == EINTR) std::clearerr(stream);
+  }
 }
 
 }  // namespace kiln::interp

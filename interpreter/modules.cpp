@@ -1,12 +1,10 @@
 #include "interpreter/modules.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "interpreter/compile.h"
+#include "interpreter/files/bytes.h"
+#include "interpreter/host/arguments.h"
 #include "interpreter/impl.h"
 #include "lang/parse.h"
 #include "stdlib/embedded.h"
@@ -53,15 +51,11 @@ fs::path user_file(std::string_view name, const std::string& folder) {
 std::string read_source(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) raise("IOError", "`" + path + "` is a folder, not a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) raise("IOError", "cannot read `" + path + "`: " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) raise("IOError", "cannot read `" + path + "` to its end");
-  return std::move(text).str();
+  return files::FileSource(path).rest(UINT64_MAX);
 }
 
 Value Modules::import(std::string_view name, const std::string& folder) {
+  host::refuse_nul(name, "import");
   if (!is_path(name)) {
     const std::string key = "std:" + std::string(name);
     if (const auto found = loaded_.find(key); found != loaded_.end()) return found->second;

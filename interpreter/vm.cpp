@@ -43,12 +43,14 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     ++pc;       \
     DISPATCH(); \
   } while (false)
-#define JUMP(offset)                                                      \
-  do {                                                                    \
-    if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]] \
-      goto stop_on_interrupt;                                             \
-    pc += (offset);                                                       \
-    DISPATCH();                                                           \
+#define JUMP(offset)                                                        \
+  do {                                                                      \
+    if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]] { \
+      held_jump = (offset);                                                 \
+      goto stop_on_interrupt;                                               \
+    }                                                                       \
+    pc += (offset);                                                         \
+    DISPATCH();                                                             \
   } while (false)
 #define RELOAD()     \
   do {               \
@@ -161,6 +163,7 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   Frame* frame;
   Value* r;
   const Instruction* pc;
+  std::ptrdiff_t held_jump = 0;  // the jump at which an interrupt was seen
   RELOAD();
   DISPATCH();
 
@@ -173,7 +176,9 @@ count:
   goto* kLabels[pc->op];
 stop_on_interrupt:
   SAVE();
-  interrupt();
+  interrupt();  // comes back where the interrupt has to wait
+  pc += held_jump;
+  DISPATCH();
 
 LoadConstant:
   r[pc->a].assign(frame->code->constants[static_cast<std::size_t>(pc->wide())]);

@@ -56,7 +56,7 @@ class Vm {
 
   Interpreter& interpreter() { return interpreter_; }
   Frame* frame() { return frame_; }  // the active one; `frames_begin() - 1` when none is
-  Frame* frames_begin() { return frames_.get() + 1; }
+  Frame* frames_begin() const { return frames_.get() + 1; }
   Module& module() { return frame_->module(); }
   const Code& code() const { return *frame_->code; }
 
@@ -122,7 +122,8 @@ class Vm {
   Suspended take_frames(Frame* first);
   Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
-  void interrupt();  // throws when the user asked to stop
+  void interrupt();  // throws when the user asked to stop and that need not wait
+  static bool holds_interrupts(const void* vm);
 
   bool begin_function(Value* callee, std::uint32_t count);
   bool begin_struct(Value* callee, std::uint32_t count);

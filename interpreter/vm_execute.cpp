@@ -44,8 +44,18 @@ void Vm::recursion_error() {
 }
 
 void Vm::interrupt() {
+  if (!interrupt_is_due()) return;
   interrupt_requested.store(false);
-  raise("Interrupted", "stopped");
+  raise("Interrupted", kInterrupted);
+}
+
+// Within a call of a function that is done whole, or not begun.
+bool Vm::holds_interrupts(const void* vm) {
+  const auto& self = *static_cast<const Vm*>(vm);
+  for (const Frame* frame = self.frame_; frame >= self.frames_begin(); --frame) {
+    if (frame->code->is_whole) return true;
+  }
+  return false;
 }
 
 void Vm::check_native_stack() {
@@ -58,6 +68,7 @@ Value* Vm::free_registers() {
 }
 
 bool Vm::execute(Frame* entry, std::uint64_t* budget) {
+  const InterruptRule rule(&Vm::holds_interrupts, this);
   if (tracer_ != nullptr && budget == nullptr) [[unlikely]]
     return tracer_->observe(entry);
   for (;;) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -13,16 +14,22 @@
 #include <utility>
 #include <vector>
 
+#include "jit/code_seal.h"
+#include "jit/owned_file.h"
+
 namespace kiln::jit {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Then follow the key, the code and the seal of all three.
 struct Header {
-  std::array<char, 8> magic{'k', 'i', 'l', 'n', 'c', 'o', 'd', '1'};
+  std::array<char, 8> magic{'k', 'i', 'l', 'n', 'c', 'o', 'd', '2'};
   std::uint64_t key_bytes = 0;
   std::uint64_t code_bytes = 0;
-  std::uint64_t checksum = 0;  // of both
+  std::uint64_t seal_bytes = CodeSeal::kBytes;
+
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
 };
 
 std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
@@ -47,52 +54,27 @@ std::string name_of(std::string_view key) {
   }
   return name;
 }
-constexpr std::string_view kSuffix = ".code";
+std::string file_name(std::string_view key) { return name_of(key) + ".code"; }
 
-// A descriptor that is closed in the end.
-struct File {
-  explicit File(int opened) : descriptor(opened) {}
-  ~File() {
-    if (descriptor >= 0) close(descriptor);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int descriptor;
-};
-
-std::optional<std::string> content_of(const File& file) {
-  struct stat about{};
-  if (file.descriptor < 0 || fstat(file.descriptor, &about) != 0) return std::nullopt;
-  std::string bytes(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = read(file.descriptor, bytes.data() + done, bytes.size() - done);
-    if (count <= 0) return std::nullopt;
-    done += static_cast<std::size_t>(count);
-  }
-  return bytes;
-}
-
-bool write_all(const File& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file.descriptor, bytes.data(), bytes.size());
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-// The code in a file's bytes; nothing when they are damaged, or of another key.
-std::optional<std::string> code_in(std::string_view bytes, std::string_view key) {
-  Header header, ours;
-  if (bytes.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  bytes.remove_prefix(sizeof header);
-  const bool whole =
-      header.magic == ours.magic && header.key_bytes == key.size() && header.key_bytes <= bytes.size() &&
-      header.code_bytes == bytes.size() - header.key_bytes && header.checksum == hash_of(bytes, 0);
-  if (!whole || bytes.substr(0, key.size()) != key) return std::nullopt;
-  return std::string(bytes.substr(key.size()));
+// The code in a file of `size` bytes; nothing when it is damaged, of another key, or was not written by us.
+std::optional<std::string> code_in(const Descriptor& file, std::size_t size, std::string_view key,
+                                   const CodeSeal& seal) {
+  Header header;
+  const std::optional<std::string> start = read_bytes(file, sizeof header);
+  if (!start) return std::nullopt;
+  std::memcpy(&header, start->data(), sizeof header);
+  const std::size_t around = sizeof header + CodeSeal::kBytes;
+  const bool is_ours = header.magic == Header().magic && header.key_bytes == key.size() && size >= around &&
+                       key.size() <= size - around && header.code_bytes == size - around - key.size() &&
+                       header.seal_bytes == CodeSeal::kBytes;
+  if (!is_ours) return std::nullopt;
+  const std::optional<std::string> rest = read_bytes(file, size - sizeof header);
+  if (!rest) return std::nullopt;
+  const std::string_view content = std::string_view(*rest).substr(0, rest->size() - CodeSeal::kBytes);
+  const bool is_sealed =
+      seal.holds(std::string_view(*rest).substr(content.size()), {header.bytes(), content});
+  if (!is_sealed || content.substr(0, key.size()) != key) return std::nullopt;
+  return std::string(content.substr(key.size()));
 }
 
 class Folder {
@@ -101,6 +83,7 @@ class Folder {
     const std::scoped_lock lock(mutex_);
     cache_ = std::move(cache);
     path_.reset();
+    seal_.reset();
     kept_ = 0;
     bytes_.reset();
   }
@@ -111,35 +94,21 @@ class Folder {
 
   std::optional<std::string> find(std::string_view key) {
     const std::scoped_lock lock(mutex_);
-    if (path().empty()) return std::nullopt;
-    const File file(open((path() + "/" + name_of(key) + std::string(kSuffix)).c_str(), O_RDONLY | O_CLOEXEC));
-    const std::optional<std::string> bytes = content_of(file);
-    if (!bytes) return std::nullopt;
-    futimens(file.descriptor, nullptr);  // used now
-    return code_in(*bytes, key);
+    const Descriptor folder = opened();
+    if (!folder.is_open()) return std::nullopt;
+    struct stat status{};
+    const Descriptor file =
+        open_owned_file(folder.number(), file_name(key), cache_.most_bytes, S_IWGRP | S_IWOTH, status);
+    if (!file.is_open()) return std::nullopt;
+    futimens(file.number(), nullptr);  // used now
+    return code_in(file, static_cast<std::size_t>(status.st_size), key, *seal_);
   }
 
   void keep(std::string_view key, std::string_view code) {
     const std::scoped_lock lock(mutex_);
-    const std::size_t size = sizeof(Header) + key.size() + code.size();
-    if (path().empty() || size > cache_.most_bytes) return;
-    Header header;
-    header.key_bytes = key.size();
-    header.code_bytes = code.size();
-    const std::string content = std::string(key) + std::string(code);
-    header.checksum = hash_of(content, 0);
-    const std::string target = path() + "/" + name_of(key) + std::string(kSuffix);
-    std::string temporary = target + ".XXXXXX";
-    {
-      const File file(mkostemp(temporary.data(), O_CLOEXEC));
-      if (file.descriptor < 0) return;
-      const bool written = write_all(file, {reinterpret_cast<const char*>(&header), sizeof header}) &&
-                           write_all(file, content);
-      if (!written || rename(temporary.c_str(), target.c_str()) != 0) {
-        unlink(temporary.c_str());
-        return;
-      }
-    }
+    const std::size_t size = sizeof(Header) + key.size() + code.size() + CodeSeal::kBytes;
+    const Descriptor folder = opened();
+    if (!folder.is_open() || size > cache_.most_bytes || !put(folder, key, code)) return;
     kept_ += size;
     if (bytes_) {
       *bytes_ += size;
@@ -154,6 +123,33 @@ class Folder {
     if (!path_) path_ = cache_.folder && cache_.most_bytes > 0 ? cache_.folder() : "";
     return *path_;
   }
+  // The folder, when it is one that code may run from and there is a key for it.
+  Descriptor opened() {
+    if (path().empty()) return Descriptor(-1);
+    Descriptor folder = open_owned_folder(path());
+    if (folder.is_open() && !seal_) seal_ = CodeSeal::of(path() + ".key");
+    return seal_ ? std::move(folder) : Descriptor(-1);
+  }
+
+  // Under another name first.
+  bool put(const Descriptor& folder, std::string_view key, std::string_view code) const {
+    Header header;
+    header.key_bytes = key.size();
+    header.code_bytes = code.size();
+    static std::atomic<unsigned> counter = 0;
+    const std::string name = file_name(key);
+    const std::string fresh = name + "." + std::to_string(getpid()) + "-" + std::to_string(++counter);
+    const Descriptor file(
+        openat(folder.number(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.is_open()) return false;
+    const bool is_written = write_bytes(file, header.bytes()) && write_bytes(file, key) &&
+                            write_bytes(file, code) &&
+                            write_bytes(file, seal_->sum({header.bytes(), key, code}));
+    if (is_written && renameat(folder.number(), fresh.c_str(), folder.number(), name.c_str()) == 0)
+      return true;
+    unlinkat(folder.number(), fresh.c_str(), 0);
+    return false;
+  }
 
   // Looking at thousands of files takes milliseconds: it is done for one file in 32, whichever process keeps
   // it, and by a process that kept so much itself that the rest may be too much.
@@ -166,11 +162,13 @@ class Folder {
     std::size_t bytes;
     fs::file_time_type used;
   };
-  // Temporary files are among them: those of processes that died go as all do.
+  // Temporary files are among them: those of processes that died go as all do. What is no file of ours has no
+  // size: a pipe, a link.
   std::vector<Item> items() {
     std::vector<Item> found;
     std::error_code error;
     for (const auto& each : fs::directory_iterator(path(), error)) {
+      if (!fs::is_regular_file(each.symlink_status(error))) continue;
       const auto bytes = each.file_size(error);
       if (error) continue;
       const auto used = each.last_write_time(error);
@@ -183,10 +181,14 @@ class Folder {
     for (const Item& each : items()) bytes += each.bytes;
     return bytes;
   }
-  // Down to three quarters, so that it is not asked for at every file.
+  // Down to three quarters, so that it is not asked for at every file. What is larger than all may be goes
+  // first: it is of no use.
   void make_room() {
     std::vector<Item> all = items();
-    std::sort(all.begin(), all.end(), [](const Item& a, const Item& b) { return a.used < b.used; });
+    const auto order = [&](const Item& each) {
+      return std::pair(each.bytes <= cache_.most_bytes, each.used);
+    };
+    std::sort(all.begin(), all.end(), [&](const Item& a, const Item& b) { return order(a) < order(b); });
     std::size_t bytes = 0;
     for (const Item& each : all) bytes += each.bytes;
     for (const Item& each : all) {
@@ -200,6 +202,7 @@ class Folder {
   std::mutex mutex_;
   CodeCache cache_;
   std::optional<std::string> path_;
+  std::optional<CodeSeal> seal_;
   std::size_t kept_ = 0;              // by this process
   std::optional<std::size_t> bytes_;  // in the folder, as far as this process knows; nothing before it looked
 };

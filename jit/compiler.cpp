@@ -73,13 +73,15 @@ std::string key_on_disk(std::span<const LoopNest> nests) {
   return is_kept ? code_key(nests, compiler_id(), processor()) : "";
 }
 
-// Null when there is none on disk.
-std::shared_ptr<Code> kept_code(const std::string& key) {
+// Null when there is none on disk with a function for each nest.
+std::shared_ptr<Code> kept_code(const std::string& key, std::size_t nests) {
   if (key.empty()) return nullptr;
   const std::optional<std::string> object = cached_code(key);
   if (!object) return nullptr;
   try {
-    return Code::load(*object);
+    std::shared_ptr<Code> code = Code::load(*object);
+    for (std::size_t i = 0; i < nests; ++i) static_cast<void>(code->find(kernel_symbol(i)));
+    return code;
   } catch (const InternalError&) {  // what it needs is not here
     return nullptr;
   }
@@ -123,7 +125,7 @@ CompiledKernels compile(std::span<const LoopNest> nests) {
   std::vector<std::size_t> missing;
   for (std::size_t k = 0; k < modules.size(); ++k) {
     keys.push_back(key_on_disk(modules[k]));
-    (*made.code)[k] = kept_code(keys[k]);
+    (*made.code)[k] = kept_code(keys[k], modules[k].size());
     if ((*made.code)[k] == nullptr) missing.push_back(k);
   }
   parallel_for(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t begin, std::int64_t end) {

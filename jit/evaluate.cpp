@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tensor/functions.h"
+#include "tensor/interrupt.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/storage.h"
 #include "tensor/tape/meta.h"
@@ -83,6 +85,7 @@ class Evaluator {
       if (watch) watch(node, results);
     }
     if (!graph_.effects.empty()) {
+      hold_interrupts();
       keep_written_values_apart();
       for (const Effect& effect : graph_.effects) {
         check_target(target(effect), effect.kind);
@@ -112,12 +115,20 @@ class Evaluator {
     SmallVector<Tensor, 4> operands;
     for (const Operand& each : node.operands) operands.push_back(tensor(each));
     const Attrs attrs = evaluate(*node.op, node.attrs, symbols_);
-    if (node.writes() && !graph_.is_functional()) return {bind_inplace(*node.op, operands, attrs)};
+    if (node.writes() && !graph_.is_functional()) {
+      hold_interrupts();
+      return {bind_inplace(*node.op, operands, attrs)};
+    }
     Tensors results = kiln::bind(*node.op, operands, attrs);
     if (node.form == Form::Copy) {
       for (Tensor& each : results) each = ops::clone(each);
     }
     return results;
+  }
+
+  // From the first write on: all of them or none.
+  void hold_interrupts() {
+    if (!since_write_) since_write_.emplace();
   }
 
   // ---- Effects ----
@@ -191,6 +202,7 @@ class Evaluator {
   std::vector<Tensor> written_;
   std::map<ValueId, Tensor> became_;
   std::vector<int> producers_;
+  std::optional<HeldInterrupts> since_write_;
 };
 
 [[noreturn]] void refuse_count(const Graph& graph, std::size_t given) {

@@ -1,6 +1,7 @@
 #include "jit/executable.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "jit/epilogue.h"
 #include "jit/evaluate.h"
@@ -8,6 +9,7 @@
 #include "jit/ownership.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
+#include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/ops/products.h"
 #include "tensor/tape/record.h"
@@ -80,7 +82,10 @@ class Call {
     const std::span<const Step> last = steps.subspan(plan_.launch);
     one_by_one(steps.first(plan_.launch));
     const bool together = !last.empty() && is_plain(last);
-    together ? launch(last) : one_by_one(last);
+    if (!together) one_by_one(last);
+    std::optional<HeldInterrupts> whole;  // all that is written, or nothing
+    if (!plan_.effects.empty()) whole.emplace();
+    if (together) launch(last);
     progress_.node = nullptr;
     if (!plan_.effects.empty()) effects(together);
     Tensors outputs;
@@ -168,6 +173,7 @@ class Call {
         if (step.over.begin != step.over.end && wrote_over(step, operands.get())) return;
         return keep(step, kiln::bind(*step.op, operands.get(), attrs(step.attrs)));
       case Step::Kind::Write:
+        if (!since_write_) since_write_.emplace();
         slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
         return;
       case Step::Kind::Copy: {
@@ -330,6 +336,8 @@ class Call {
   Progress& progress_;
   SmallVector<Tensor, kInlineFrame> frame_;
   SmallVector<Tensor, 4> became_;
+  std::optional<HeldInterrupts>
+      since_write_;  // a graph that writes as it goes is not cut after its first write
 };
 
 }  // namespace

@@ -24,18 +24,11 @@ void Pieces::run() const {
   const bool alone = work_ < kLittleWork && elements_ < kFewElements;
   const std::int64_t grain =
       alone ? count : static_cast<std::int64_t>(std::ceil(static_cast<double>(count) / std::max(work_, 1.0)));
-  SmallVector<std::uint8_t, 64> done(pieces_.size(), 0);
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      if (done[i] == 0) pieces_[i].of->piece(pieces_[i].begin, pieces_[i].end);
-      done[i] = 1;
-    }
-  };
-  try {
-    parallel_for(count, grain, run);
-  } catch (const OpError&) {  // Ctrl-C
-    run(0, count);
-  }
+  const HeldInterrupts whole;
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      pieces_[i].of->piece(pieces_[i].begin, pieces_[i].end);
+  });
 }
 
 void Launch::add(const ElementwiseKernel& kernel, Inputs inputs, const Dims& symbols,

@@ -10,8 +10,9 @@ namespace kiln::jit {
 
 class Code {
  public:
-  // Of an ELF object for x86-64, position independent. Throws InternalError for what is none, or what needs a
-  // symbol that nobody has. Unwinding goes not through it: nothing may be thrown across.
+  // Of an ELF object for x86-64, position independent. Throws InternalError for what is none, what needs a
+  // symbol that nobody has, and what is malformed: nothing outside the bytes is read, nothing outside the
+  // code's own memory written or pointed to. Unwinding goes not through it: nothing may be thrown across.
   static std::shared_ptr<Code> load(std::string_view object);
   ~Code();
   Code(const Code&) = delete;

@@ -46,11 +46,16 @@ Tensors Replay::run(Inputs arguments, Tensors* taken, Given given) {
   } const ended{*this};
   begin(arguments, given);
   if (taken != nullptr) taken->clear();
+  // From the first kernel on that writes over an argument, nothing is cut.
+  std::optional<HeldInterrupts> whole;
   for (std::size_t n = 0; n < together_; ++n) {
+    const auto* const kernel = std::get_if<KernelOp>(&operations_[n].operation);
+    if (kernel != nullptr && kernel->is_last_word && !whole) whole.emplace();
     begin(operations_[n], taken != nullptr);
     carry_out(operations_[n].operation, given);
     end(operations_[n]);
   }
+  if (!written_.empty() && !whole) whole.emplace();
   if (together_ < operations_.size()) run_together(taken != nullptr);
   for (const std::uint32_t each : written_) arguments[each].storage()->writable_data();  // a version more
   return operands(outputs_);

@@ -1,6 +1,7 @@
 // The command `kiln`: reads the command line, sets the process up, and hands over to a mode.
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -30,7 +31,10 @@ constexpr double kCaptureShare = 0.04;
 using namespace kiln;
 using namespace kiln::repl;
 
-void to_stdout(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
+void to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && errno == EINTR) std::clearerr(stdout);
+}
 
 // What was printed before an error stands before it.
 void to_stderr(std::string_view text) {
@@ -134,11 +138,22 @@ int close_output(int code) {
   return code == kExitDone ? kExitError : code;
 }
 
+// A file beyond `ulimit -f` is an error of the write to it, as a full disk is. Handled, not ignored: programs
+// that we start would ignore it, too.
+void watch_file_limit() {
+  struct sigaction action{};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGXFSZ, &action, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // A reader that goes away ends us without a word, whatever the parent process had set.
   std::signal(SIGPIPE, SIG_DFL);
+  watch_file_limit();
   CommandLine line;
   try {
     line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});

@@ -167,6 +167,10 @@ std::string usage_text() {
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
+      "                              a folder stands for the .kiln files below it: hidden folders are passed "
+      "over,\n"
+      "                              one of more than 10000 files and folders is refused, and nothing is "
+      "done\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

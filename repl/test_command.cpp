@@ -7,6 +7,7 @@
 #include "repl/doctest.h"
 #include "repl/documentation.h"
 #include "repl/failure.h"
+#include "repl/program_files.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
@@ -128,8 +129,11 @@ void test_file(const CommandLine& line, const std::string& path, Report& report)
 
 int run_tests(const CommandLine& line) {
   Report report(!line.no_color && wants_color(STDOUT_FILENO));
-  for (const std::string& path : expand_files(line.files)) test_file(line, path, report);
-  return report.finish();
+  const ProgramFiles files = find_programs(line.files);
+  for (const lang::Diagnostic& failure : files.unreadable) write_diagnostic(failure, line);
+  for (const std::string& path : files.paths) test_file(line, path, report);
+  const int code = report.finish();
+  return files.unreadable.empty() ? code : kExitUsage;
 }
 
 }  // namespace kiln::repl

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 
 #include "interpreter/interpreter.h"
 #include "lang/parse.h"
 #include "repl/failure.h"
+#include "repl/program_files.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/write_text.h"
@@ -17,12 +17,18 @@
 namespace kiln::repl {
 namespace {
 
-// Runs `work` on each file; an error in one is reported and the others go on. Gives the worst exit code.
+// Runs `work` on each file; an error in one, or a folder that cannot be read, is reported and the others go
+// on. Gives the worst exit code.
 int for_each_file(const CommandLine& line,
                   const std::function<int(const std::string&, lang::Sources&)>& work) {
   int worst = kExitDone;
   lang::Sources sources;  // diagnostics point into them
-  for (const std::string& path : expand_files(line.files)) {
+  const ProgramFiles files = find_programs(line.files);
+  for (const lang::Diagnostic& failure : files.unreadable) {
+    write_diagnostic(failure, line);
+    worst = kExitUsage;
+  }
+  for (const std::string& path : files.paths) {
     int code = kExitDone;
     try {
       code = work(path, sources);
@@ -38,26 +44,6 @@ int for_each_file(const CommandLine& line,
 }
 
 }  // namespace
-
-std::vector<std::string> expand_files(const std::vector<std::string>& files) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> all;
-  for (const std::string& file : files) {
-    std::error_code error;
-    if (!fs::is_directory(file, error)) {
-      all.push_back(file);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::recursive_directory_iterator entry(file, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().extension() == ".kiln") inside.push_back(entry->path().string());
-    }
-    std::sort(inside.begin(), inside.end());
-    all.insert(all.end(), inside.begin(), inside.end());
-  }
-  return all;
-}
 
 void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& line) {
   std::fflush(stdout);

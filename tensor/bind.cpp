@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"
 #include "tensor/tape/record.h"
@@ -138,6 +139,8 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_writable(op, target.type(), target.layout());
   const std::vector<TensorType> results = check_inputs(op, inputs, attrs);
   check_result(op, target, results[0]);
+  check_interrupt();
+  const HeldInterrupts whole;
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->write(op, inputs, attrs, results[0]);
   check_plain(inputs);

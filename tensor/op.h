@@ -316,7 +316,7 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs);
 
 // The `_` form: computes the op and writes the result into inputs[0] (cast to its dtype; same shape), which
 // is returned. Throws OpError when the shapes differ, the elements of inputs[0] overlap, or the tape forbids
-// it.
+// it, and (Interrupted) before anything is written, never within.
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs);
 
 // Runs the eager kernel with no level looked at: what the tape and the other levels call in the end.

@@ -55,6 +55,7 @@ class Pieces final : public Job {
   }
 
   void work(int thread) override {
+    const WorksFor caller(holds_);
     const bool before = std::exchange(working, true);
     for (int k = 0; k < shares_count_; ++k) take(share(thread + k), k == 0);
     working = before;
@@ -84,20 +85,13 @@ class Pieces final : public Job {
   std::int64_t count_, piece_;
   int shares_count_;
   RangeFn f_;
+  const InterruptHolds* holds_ = interrupt_holds();
   std::array<Share, kMostShares> shares_;
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;
 };
 
 }  // namespace
-
-std::atomic<bool> interrupt_requested{false};
-
-void check_interrupt() {
-  if (interrupt_requested.load(std::memory_order_relaxed)) [[unlikely]] {
-    throw OpError(ErrorKind::Interrupted, "interrupted");
-  }
-}
 
 int num_threads() {
   static const int all = omp_get_max_threads();  // respects the process's processors and OMP_NUM_THREADS

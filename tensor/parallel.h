@@ -1,9 +1,10 @@
-// Owns how loops are shared among threads, and the wish to stop.
+// Owns how loops are shared among threads.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
+
+#include "tensor/interrupt.h"
 
 namespace kiln {
 
@@ -27,11 +28,8 @@ class RangeFn {
 
 // Runs f(begin, end) over pieces of [0, count). Runs in the calling thread when count < grain or when already
 // inside a parallel region. Results must not depend on where the pieces are cut. Exceptions of `f` are
-// rethrown. Throws OpError (Interrupted) between pieces when an interrupt was requested.
+// rethrown. Throws OpError (Interrupted) between pieces when an interrupt was requested, unless the calling
+// thread holds it (tensor/interrupt.h).
 void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f);
-
-// Set by Ctrl-C, polled by loops of the VM and between pieces of kernels; cleared by whoever reports it.
-extern std::atomic<bool> interrupt_requested;
-void check_interrupt();  // throws OpError (Interrupted)
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/vm.h"
 #include "tensor/autograd.h"
+#include "tensor/interrupt.h"
 #include "tensor/random.h"
 
 namespace kiln::interp::capture {
@@ -170,6 +171,7 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     histories.give(outputs, behind);
   }
   const Values values = make_values(recipes, found, numbers, outputs);
+  const HeldInterrupts whole;  // the graph has written: the rest of what the call does belongs to that
   // Targets are looked up before any is changed.
   SmallVector<Value, 4> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);

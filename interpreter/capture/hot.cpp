@@ -121,6 +121,14 @@ Value never_compiled(Interpreter& interpreter, const Value& function) {
   return with_code(as_function(interpreter, function), [](Code& code) { code.never_compiled = true; });
 }
 
+Value uninterrupted(Interpreter& interpreter, const Value& function) {
+  const Value f = as_function(interpreter, function);
+  return with_code(f, [&](Code& code) {
+    code.never_compiled = f.as<Function>().code->never_compiled;
+    code.is_whole = true;
+  });
+}
+
 }  // namespace kiln::interp::capture
 
 namespace kiln::interp {

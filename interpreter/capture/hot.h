@@ -21,5 +21,7 @@ void reset_all();
 Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options);
 // Likewise one that is never compiled.
 Value never_compiled(Interpreter& interpreter, const Value& function);
+// A function whose calls Ctrl-C does not cut: it is seen before or after.
+Value uninterrupted(Interpreter& interpreter, const Value& function);
 
 }  // namespace kiln::interp::capture

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-
+#include "interpreter/files/part_file.h"
+#include "interpreter/host/system_call.h"
 #include "interpreter/host/text_file.h"
 #include "interpreter/shadow.h"
 
@@ -18,6 +18,8 @@ namespace kiln::interp::files {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kPiece = 1U << 24U;  // some milliseconds of writing, then an interrupt is seen
 
 // The file a chain of links ends at, there or not.
 std::string resolved(const std::string& path) {
@@ -31,14 +33,6 @@ std::string resolved(const std::string& path) {
   return at.string();
 }
 
-std::string beside(const std::string& target) {
-  static unsigned counter = 0;
-  const fs::path path(target);
-  return (path.parent_path() /
-          fmt::format(".{}.{}-{}.part", path.filename().string().substr(0, 100), ::getpid(), ++counter))
-      .string();
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : shown_(path), target_(resolved(path)) {
@@ -47,18 +41,19 @@ AtomicFile::AtomicFile(const std::string& path) : shown_(path), target_(resolved
   const bool there = ::stat(target_.c_str(), &status) == 0;
   if (there && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (there && !S_ISREG(status.st_mode)) {
-    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    if (there && ::access(target_.c_str(), W_OK) != 0) fail(errno);
-    temporary_ = beside(target_);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0 && there) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
+    do {
+      descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    } while (descriptor_ < 0 && host::was_cut(errno));  // a pipe is opened when somebody reads it
+    if (descriptor_ < 0) fail(errno);
+    return;
   }
-  if (descriptor_ < 0) {
-    const int error = errno;
-    temporary_.clear();
-    fail(error);
-  }
+  if (there && ::access(target_.c_str(), W_OK) != 0) fail(errno);
+  sweep_part_files(target_);
+  const PartFile part = make_part_file(target_);
+  if (part.descriptor < 0) fail(errno);
+  descriptor_ = part.descriptor;
+  temporary_ = part.path;
+  if (there) static_cast<void>(::fchmod(descriptor_, status.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
@@ -66,14 +61,17 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+bool AtomicFile::is_seekable() const { return ::lseek(descriptor_, 0, SEEK_CUR) >= 0; }
+
 void AtomicFile::fail(int error) { host::raise_io("write", shown_, error); }
 
 void AtomicFile::write(const void* bytes, std::size_t n) {
   const auto* at = static_cast<const std::byte*>(bytes);
   while (n > 0) {
-    const ssize_t wrote = ::write(descriptor_, at, std::min<std::size_t>(n, 1U << 30U));
-    if (wrote < 0 && errno == EINTR) continue;
+    const ssize_t wrote = ::write(descriptor_, at, std::min(n, kPiece));
+    if (wrote < 0 && host::was_cut(errno)) continue;
     if (wrote < 0) fail(errno);
+    kiln::check_interrupt();
     at += wrote;
     n -= static_cast<std::size_t>(wrote);
   }
@@ -81,8 +79,10 @@ void AtomicFile::write(const void* bytes, std::size_t n) {
 
 void AtomicFile::commit() {
   // A pipe cannot be synced, which is no failure.
-  if (!temporary_.empty() && ::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  while (!temporary_.empty() && ::fsync(descriptor_) != 0 && errno != EINVAL) {
+    if (!host::was_cut(errno)) fail(errno);
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/host/system_call.h"
 #include "interpreter/host/text_file.h"
 
 namespace kiln::interp::files {
@@ -73,32 +74,49 @@ std::string Source::rest(std::uint64_t most) {
   return all;
 }
 
-FileSource::FileSource(const std::string& path) : path_(path), stream_(std::fopen(path.c_str(), "rbe")) {
+void Source::expect_end() {
+  std::byte extra{};
+  if (read_some(&extra, 1) != 0) throw DamagedFile("there is more data than its header says");
+}
+
+FileSource::FileSource(const std::string& path) : path_(path), stream_(nullptr) {
+  do {
+    stream_ = std::fopen(path.c_str(), "rbe");
+  } while (!stream_ && host::was_cut(errno));
   if (!stream_) host::raise_io("read", path, errno);
   struct stat status{};
-  if (::fstat(::fileno(stream_), &status) == 0 && S_ISDIR(status.st_mode)) {
+  const bool known = ::fstat(::fileno(stream_), &status) == 0;
+  if (known && S_ISDIR(status.st_mode)) {
     std::fclose(stream_);
     host::raise_io("read", path, EISDIR);
   }
-  size_ = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : UINT64_MAX / 2;
+  is_regular_ = known && S_ISREG(status.st_mode);
+  size_ = is_regular_ ? static_cast<std::uint64_t>(status.st_size) : UINT64_MAX / 2;
 }
 
 FileSource::~FileSource() { std::fclose(stream_); }
 
 std::size_t FileSource::read_some(void* out, std::size_t n) {
-  const std::size_t got = std::fread(out, 1, n, stream_);
-  if (got < n && std::ferror(stream_)) host::raise_io("read", path_, errno);
+  std::size_t got = 0;
+  for (;;) {
+    got += std::fread(static_cast<std::byte*>(out) + got, 1, n - got, stream_);
+    if (got == n || std::ferror(stream_) == 0) break;
+    if (!host::was_cut(errno)) host::raise_io("read", path_, errno);
+    std::clearerr(stream_);
+  }
   at_ = std::min(at_ + got, size_);
   return got;
 }
 
-std::string FileSource::peek(std::size_t n) {
-  const long place = std::ftell(stream_);
-  std::string bytes(n, '\0');
-  bytes.resize(std::fread(bytes.data(), 1, n, stream_));
-  std::clearerr(stream_);
-  std::fseek(stream_, place, SEEK_SET);
-  return bytes;
+PeekedSource::PeekedSource(Source& source, std::size_t n) : source_(source), start_(n, '\0') {
+  start_.resize(source.read_some(start_.data(), n));
+}
+
+std::size_t PeekedSource::read_some(void* out, std::size_t n) {
+  const std::size_t first = std::min(n, start_.size() - at_);
+  std::copy_n(start_.data() + at_, first, static_cast<char*>(out));
+  at_ += first;
+  return first + (n > first ? source_.read_some(static_cast<char*>(out) + first, n - first) : 0);
 }
 
 std::size_t MemorySource::read_some(void* out, std::size_t n) {

@@ -13,11 +13,13 @@
 
 namespace kiln::interp::files {
 
-// What is wrong with a file's content; `load` adds the path and makes it an IOError.
+// What is wrong with a file's content, or cannot be kept of it; `load` adds the path and makes it an IOError.
 struct DamagedFile : std::exception {
-  explicit DamagedFile(std::string why) : reason(std::move(why)) {}
+  explicit DamagedFile(std::string why, std::string way_out = {})
+      : reason(std::move(why)), help(std::move(way_out)) {}
   const char* what() const noexcept override { return reason.c_str(); }
   std::string reason;
+  std::string help;
 };
 
 class Source {
@@ -51,6 +53,8 @@ class Source {
   // there.
   kiln::Tensor tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype);
   std::string rest(std::uint64_t most);  // all that is left; DamagedFile when it is more than `most`
+  // DamagedFile when something is left. What packs the bytes checks its sums here.
+  void expect_end();
 };
 
 class FileSource : public Source {
@@ -59,14 +63,28 @@ class FileSource : public Source {
   ~FileSource() override;
   std::size_t read_some(void* out, std::size_t n) override;
   std::uint64_t most_left() const override { return size_ - at_; }
-  // The first bytes, without moving on.
-  std::string peek(std::size_t n);
+  bool is_regular() const { return is_regular_; }
 
  private:
   std::string path_;
   std::FILE* stream_;
+  bool is_regular_ = false;
   std::uint64_t size_ = 0;
   std::uint64_t at_ = 0;
+};
+
+// The first bytes of a source, given again when it is read: not every file can be gone back in.
+class PeekedSource : public Source {
+ public:
+  PeekedSource(Source& source, std::size_t n);
+  std::string_view start() const { return start_; }
+  std::size_t read_some(void* out, std::size_t n) override;
+  std::uint64_t most_left() const override { return start_.size() - at_ + source_.most_left(); }
+
+ private:
+  Source& source_;
+  std::string start_;
+  std::size_t at_ = 0;
 };
 
 class MemorySource : public Source {

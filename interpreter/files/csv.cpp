@@ -1,12 +1,18 @@
-// Comma separated values as of RFC 4180: quoted fields may hold delimiters, newlines and doubled quotes.
+// Comma separated values as columns of numbers and texts. Text that reads back is the number: what a column's
+// type cannot hold is an error that names the cell.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "interpreter/files/csv_rows.h"
 #include "interpreter/files/formats.h"
 #include "interpreter/natives.h"
 #include "tensor/functions.h"
@@ -14,84 +20,7 @@
 namespace kiln::interp::files {
 namespace {
 
-struct Row {
-  std::vector<std::string> fields;
-  std::int64_t line = 0;  // in the file, from 1
-};
-
-class CsvReader {
- public:
-  CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte-order mark
-  }
-
-  void skip_line() {
-    while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-    at_ = std::min(at_ + 1, text_.size());
-    ++line_;
-  }
-
-  // Empty lines are passed over. False at the end.
-  bool next(Row& row) {
-    row.fields.clear();
-    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) {
-      line_ += text_[at_] == '\n' ? 1 : 0;
-      ++at_;
-    }
-    if (at_ >= text_.size()) return false;
-    row.line = line_;
-    do {
-      row.fields.push_back(field());
-    } while (take_delimiter());
-    return true;
-  }
-
- private:
-  bool take_delimiter() {
-    if (at_ < text_.size() && text_[at_] == delimiter_) {
-      ++at_;
-      return true;
-    }
-    if (at_ < text_.size() && text_[at_] == '\r') ++at_;
-    if (at_ < text_.size() && text_[at_] == '\n') {
-      ++at_;
-      ++line_;
-    }
-    return false;
-  }
-
-  std::string field() {
-    if (at_ < text_.size() && text_[at_] == '"') return quoted();
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  std::string quoted() {
-    const std::int64_t line = line_;
-    std::string value;
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '"') {
-        if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') {
-          ++at_;
-          if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') {
-            throw DamagedFile(fmt::format("line {}: text follows a closing quote", line_));
-          }
-          return value;
-        }
-        ++at_;
-      }
-      line_ += text_[at_] == '\n' ? 1 : 0;
-      value += text_[at_];
-    }
-    throw DamagedFile(fmt::format("line {}: a quote is not closed", line));
-  }
-
-  std::string_view text_;
-  char delimiter_;
-  std::size_t at_ = 0;
-  std::int64_t line_ = 1;
-};
+constexpr std::int64_t kMostExact = std::int64_t{1} << 53U;  // beyond it f64 lacks integers
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -99,104 +28,196 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-template <class T>
-bool parse(std::string_view text, T& value) {
-  text = trimmed(text);
+// What a cell says. `Wide` is an integer that i64 does not hold, `Huge` a number that f64 does not.
+enum class Says { Nothing, Int, Wide, Float, Huge, Text };
+struct Cell {
+  Says says = Says::Nothing;
+  std::int64_t whole = 0;                                   // of Int
+  double value = std::numeric_limits<double>::quiet_NaN();  // of every number, rounded
+};
+
+Cell cell_of(std::string_view field) {
+  std::string_view text = trimmed(field);
+  if (text.empty()) return {};
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  const char* const end = text.data() + text.size();
+  Cell cell;
+  const auto whole = std::from_chars(text.data(), end, cell.whole);
+  const bool is_whole = !text.empty() && whole.ptr == end;
+  if (is_whole && whole.ec == std::errc()) {
+    cell.value = static_cast<double>(cell.whole);
+    cell.says = Says::Int;
+    return cell;
+  }
+  const auto number = std::from_chars(text.data(), end, cell.value);
+  if (text.empty() || number.ptr != end || number.ec == std::errc::invalid_argument) {
+    cell.says = Says::Text;
+    return cell;
+  }
+  // Out of range: zero, or beyond the greatest.
+  if (number.ec != std::errc()) cell.value = std::strtod(std::string(text).c_str(), nullptr);
+  const bool is_huge = number.ec != std::errc() && std::isinf(cell.value);
+  cell.says = is_huge ? Says::Huge : is_whole ? Says::Wide : Says::Float;
+  return cell;
 }
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  return parse(text, value);
+bool is_number(const std::string& field) {
+  const Says says = cell_of(field).says;
+  return says != Says::Nothing && says != Says::Text;
 }
 
-// What a column can be: ints, floats (empty fields are nan), or texts.
+// What a column can be: i64, f64 (empty cells are nan), or texts.
 enum class Kind { Int, Float, Text };
 
-Kind kind_of(const std::vector<std::string>& fields) {
+// One column of the file, and how its cells are named in errors.
+struct Cells {
+  std::vector<std::string> fields;
+  const std::vector<std::int64_t>* lines = nullptr;
+  std::string name;  // "column 'id'", "field 2"
+
+  [[noreturn]] void refuse(std::size_t row, std::string_view why, std::string help = {}) const {
+    const std::string_view text = trimmed(fields[row]);
+    throw DamagedFile(fmt::format("line {}, {}: {} {}", (*lines)[row], name,
+                                  text.empty() ? "an empty cell" : std::string(text), why),
+                      std::move(help));
+  }
+};
+
+Kind kind_of(const Cells& cells) {
   Kind kind = Kind::Int;
   bool any = false;
-  for (const std::string& field : fields) {
-    if (trimmed(field).empty()) {
-      kind = Kind::Float;
-      continue;
-    }
-    any = true;
-    std::int64_t whole = 0;
-    if (kind == Kind::Int && parse(field, whole)) continue;
-    if (!is_number(field)) return Kind::Text;
-    kind = Kind::Float;
+  for (const std::string& field : cells.fields) {
+    const Says says = cell_of(field).says;
+    if (says == Says::Text) return Kind::Text;
+    any = any || says != Says::Nothing;
+    // An integer that is too wide is told as one, unless the column is texts after all.
+    if (says == Says::Nothing || says == Says::Float || says == Says::Huge) kind = Kind::Float;
   }
-  return any || fields.empty() ? kind : Kind::Text;
+  return any || cells.fields.empty() ? kind : Kind::Text;
 }
 
-kiln::Tensor int_column(const std::vector<std::string>& fields) {
-  const auto size = static_cast<kiln::Dim>(fields.size());
-  const kiln::Tensor x = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), kiln::DType::I64);
-  auto* out = x.writable<std::int64_t>();
-  for (const std::string& field : fields) parse(field, *out++);
+template <class T, class Element>
+kiln::Tensor tensor_of(const Cells& cells, kiln::DType dtype, const Element& element) {
+  const auto size = static_cast<kiln::Dim>(cells.fields.size());
+  const kiln::Tensor x = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), dtype);
+  auto* out = x.writable<T>();
+  for (std::size_t row = 0; row < cells.fields.size(); ++row)
+    out[row] = element(row, cell_of(cells.fields[row]));
   return x;
 }
 
-kiln::Tensor float_column(const std::vector<std::string>& fields) {
-  const auto size = static_cast<kiln::Dim>(fields.size());
-  const kiln::Tensor x = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), kiln::DType::F64);
-  auto* out = x.writable<double>();
-  for (const std::string& field : fields) {
-    double value = std::numeric_limits<double>::quiet_NaN();
-    parse(field, value);
-    *out++ = value;
-  }
-  return x;
-}
+constexpr const char* kRounded = "`load(path, dtype=f64)` rounds it, `load(path, dtype=str)` gives texts";
 
-Column column_of(std::vector<std::string> fields, const CsvOptions& options) {
-  const Kind kind = kind_of(fields);
-  if (kind == Kind::Text) return fields;
-  const kiln::Tensor x = kind == Kind::Int ? int_column(fields) : float_column(fields);
-  return kiln::ops::to(x,
-                       options.dtype.value_or(kind == Kind::Int ? kiln::DType::I64 : kiln::default_float()));
-}
-
-bool looks_like_header(const Row& row) {
-  return std::none_of(row.fields.begin(), row.fields.end(),
-                      [](const std::string& f) { return is_number(f); });
-}
-
-void write_field(std::string& out, std::string_view field, char delimiter) {
-  const char special[] = {delimiter, '"', '\n', '\r', '\0'};
-  if (field.find_first_of(special) == std::string_view::npos) {
-    out += field;
-    return;
-  }
-  out += '"';
-  for (const char c : field) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
-
-std::string element_text(const kiln::Tensor& x, std::int64_t i) {
-  return kiln::visit_dtype(x.dtype(), [&]<class T>() -> std::string {
-    const T value = x.data<T>()[i * x.strides()[0]];
-    if constexpr (std::is_same_v<T, bool>) {
-      return value ? "1" : "0";
-    } else if constexpr (std::is_integral_v<T>) {
-      return std::to_string(static_cast<std::int64_t>(value));
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return repr_of(value);  // reads back as the same number, and as a float
-    } else {
-      return repr_of(kiln::to_float(value));
-    }
+kiln::Tensor int_column(const Cells& cells) {
+  return tensor_of<std::int64_t>(cells, kiln::DType::I64, [&](std::size_t row, const Cell& cell) {
+    if (cell.says == Says::Wide) cells.refuse(row, "does not fit in i64", kRounded);
+    return cell.whole;
   });
 }
 
-std::size_t rows_of(const Column& column) {
-  if (const auto* x = std::get_if<kiln::Tensor>(&column)) return static_cast<std::size_t>(x->size(0));
-  return std::get<std::vector<std::string>>(column).size();
+kiln::Tensor float_column(const Cells& cells) {
+  return tensor_of<double>(cells, kiln::DType::F64, [&](std::size_t row, const Cell& cell) {
+    if (cell.says == Says::Wide) cells.refuse(row, "does not fit in i64", kRounded);
+    if (cell.says == Says::Huge)
+      cells.refuse(row, "does not fit in f64", "`load(path, dtype=str)` gives texts");
+    if (cell.says == Says::Int && (cell.whole > kMostExact || cell.whole < -kMostExact))
+      cells.refuse(row, "is beyond 2^53, and is among fractions or empty cells, which make its column f64",
+                   kRounded);
+    return cell.value;
+  });
+}
+
+// ---- A dtype that was asked for ----
+
+template <class T>
+T float_element(const Cells& cells, std::size_t row, const Cell& cell, kiln::DType dtype) {
+  const auto check = [&](double value, bool is_finite) {
+    if (!is_finite && (cell.says == Says::Huge || std::isfinite(value)))
+      cells.refuse(row, fmt::format("does not fit in {}", kiln::name(dtype)));
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    // Rounded once: by way of f64 it could become a neighbour.
+    std::string_view text = trimmed(cells.fields[row]);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    float value = static_cast<float>(cell.value);
+    if (std::isfinite(cell.value)) std::from_chars(text.data(), text.data() + text.size(), value);
+    check(cell.value, std::isfinite(value));
+    return value;
+  } else if constexpr (std::is_same_v<T, double>) {
+    check(cell.value, std::isfinite(cell.value));
+    return cell.value;
+  } else {
+    T value;
+    if constexpr (std::is_same_v<T, kiln::Half>) value = kiln::to_half(static_cast<float>(cell.value));
+    if constexpr (std::is_same_v<T, kiln::BFloat16>)
+      value = kiln::to_bfloat16(static_cast<float>(cell.value));
+    check(cell.value, std::isfinite(kiln::to_float(value)));
+    return value;
+  }
+}
+
+template <class T>
+T whole_element(const Cells& cells, std::size_t row, const Cell& cell, kiln::DType dtype) {
+  const bool is_whole_float = cell.says == Says::Float && std::trunc(cell.value) == cell.value &&
+                              std::abs(cell.value) <= static_cast<double>(kMostExact);
+  const std::int64_t whole = is_whole_float ? static_cast<std::int64_t>(cell.value) : cell.whole;
+  const bool fits = whole >= static_cast<std::int64_t>(std::numeric_limits<T>::min()) &&
+                    whole <= static_cast<std::int64_t>(std::numeric_limits<T>::max());
+  if ((cell.says != Says::Int && !is_whole_float) || !fits)
+    cells.refuse(row, fmt::format("does not fit in {}", kiln::name(dtype)));
+  return static_cast<T>(whole);
+}
+
+kiln::Tensor column_as(const Cells& cells, kiln::DType dtype) {
+  return kiln::visit_dtype(dtype, [&]<class T>() {
+    return tensor_of<T>(cells, dtype, [&](std::size_t row, const Cell& cell) -> T {
+      if constexpr (std::is_integral_v<T>) {
+        return whole_element<T>(cells, row, cell, dtype);
+      } else {
+        return float_element<T>(cells, row, cell, dtype);
+      }
+    });
+  });
+}
+
+// ---- Tables ----
+
+bool looks_like_header(const CsvRow& row) {
+  return std::none_of(row.fields.begin(), row.fields.end(), is_number);
+}
+
+std::vector<std::string> header_of(const CsvRow& row) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> seen;
+  for (const std::string& field : row.fields) {
+    names.emplace_back(trimmed(field));
+    if (!seen.insert(names.back()).second) {
+      throw DamagedFile(
+          fmt::format("line {}: two columns have the name '{}'", row.line, names.back()),
+          fmt::format("`load(path, header=false, skip={})` reads them without names", row.line));
+    }
+  }
+  return names;
+}
+
+// Columns without names become one tensor where all are numbers: all have the type of the widest.
+std::vector<Column> columns_of(const std::vector<Cells>& all, bool join, const CsvOptions& options) {
+  std::vector<Kind> kinds;
+  for (const Cells& cells : all) kinds.push_back(options.texts ? Kind::Text : kind_of(cells));
+  const auto is = [](Kind kind) { return [kind](Kind other) { return other == kind; }; };
+  const bool widen = join && std::none_of(kinds.begin(), kinds.end(), is(Kind::Text)) &&
+                     std::any_of(kinds.begin(), kinds.end(), is(Kind::Float));
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    if (kinds[c] == Kind::Text) {
+      columns.emplace_back(all[c].fields);
+    } else if (options.dtype) {
+      columns.emplace_back(column_as(all[c], *options.dtype));
+    } else {
+      columns.emplace_back(kinds[c] == Kind::Float || widen ? float_column(all[c]) : int_column(all[c]));
+    }
+  }
+  return columns;
 }
 
 }  // namespace
@@ -205,14 +226,15 @@ Table read_csv(std::string_view text, const CsvOptions& options) {
   CsvReader reader(text, options.delimiter);
   for (std::int64_t i = 0; i < options.skip; ++i) reader.skip_line();
   Table table;
-  std::vector<std::vector<std::string>> columns;
-  Row row;
+  std::vector<Cells> columns;
+  std::vector<std::int64_t> lines;
+  CsvRow row;
   bool first = true;
   while (reader.next(row)) {
     if (std::exchange(first, false)) {
       columns.resize(row.fields.size());
       if (options.header.value_or(looks_like_header(row))) {
-        for (const std::string& name : row.fields) table.names.emplace_back(trimmed(name));
+        table.names = header_of(row);
         continue;
       }
     }
@@ -220,36 +242,16 @@ Table read_csv(std::string_view text, const CsvOptions& options) {
       throw DamagedFile(fmt::format("line {} has {} field{}, the first row has {}", row.line,
                                     row.fields.size(), row.fields.size() == 1 ? "" : "s", columns.size()));
     }
-    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].push_back(std::move(row.fields[c]));
+    lines.push_back(row.line);
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].fields.push_back(std::move(row.fields[c]));
   }
-  for (auto& fields : columns) table.columns.push_back(column_of(std::move(fields), options));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    columns[c].lines = &lines;
+    columns[c].name =
+        table.names.empty() ? fmt::format("field {}", c + 1) : fmt::format("column '{}'", table.names[c]);
+  }
+  table.columns = columns_of(columns, table.names.empty(), options);
   return table;
-}
-
-void write_csv(Sink& sink, const Table& table, char delimiter) {
-  std::string out;
-  for (std::size_t c = 0; c < table.names.size(); ++c) {
-    if (c > 0) out += delimiter;
-    write_field(out, table.names[c], delimiter);
-  }
-  if (!table.names.empty()) out += '\n';
-  const std::size_t rows = table.columns.empty() ? 0 : rows_of(table.columns.front());
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (c > 0) out += delimiter;
-      if (const auto* x = std::get_if<kiln::Tensor>(&table.columns[c])) {
-        out += element_text(*x, static_cast<std::int64_t>(r));
-      } else {
-        write_field(out, std::get<std::vector<std::string>>(table.columns[c])[r], delimiter);
-      }
-    }
-    out += '\n';
-    if (out.size() > (1U << 20U)) {
-      sink.text(out);
-      out.clear();
-    }
-  }
-  sink.text(out);
 }
 
 }  // namespace kiln::interp::files

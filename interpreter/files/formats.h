@@ -29,26 +29,27 @@ void write_safetensors(Sink& sink, const NamedTensors& tensors);
 kiln::Tensor read_idx(Source& source);
 void write_idx(Sink& sink, const kiln::Tensor& x);
 
-// u8 of height x width for grey, height x width x 3 or 4 for colour; 16-bit images as i32.
+// Samples as they are stored: u8 of height x width for grey, height x width x 3 or 4 for colour; i32 where
+// they have 16 bits. Colour spaces are not applied. Saved is what `as_picture` takes (picture.h), an i32 with
+// 16 bits.
 kiln::Tensor read_png(std::string_view bytes);
 void write_png(Sink& sink, const kiln::Tensor& image);
 kiln::Tensor read_ppm(std::string_view bytes);  // P1 to P6
 void write_ppm(Sink& sink, const kiln::Tensor& image);
-// What a picture is made of: u8, contiguous, height x width x channels (1, 3 or 4). Floats are taken from 0
-// to 1, channels may come first. ValueError for other tensors.
-kiln::Tensor as_image(const kiln::Tensor& x);
 
-// A column is a tensor when all its fields are numbers (empty ones nan), else texts.
+// A column is texts unless all its fields are numbers: i64 where all are integers, else f64, where empty ones
+// are nan. An integer beyond i64, and among floats one beyond 2^53, is a DamagedFile that names the cell.
 using Column = std::variant<kiln::Tensor, std::vector<std::string>>;
 struct CsvOptions {
   std::optional<bool> header;  // absent: when the first row has no number
   std::int64_t skip = 0;       // lines before the first row
   char delimiter = ',';
-  std::optional<kiln::DType> dtype;
+  std::optional<kiln::DType> dtype;  // of all columns of numbers; DamagedFile for what it cannot hold
+  bool texts = false;                // all columns are texts
 };
 struct Table {
   std::vector<std::string> names;  // empty without a header
-  std::vector<Column> columns;
+  std::vector<Column> columns;     // without names and texts all of one type
 };
 Table read_csv(std::string_view text, const CsvOptions& options);
 void write_csv(Sink& sink, const Table& table, char delimiter);

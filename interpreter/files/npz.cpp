@@ -4,19 +4,25 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/interpreter.h"
+#include "tensor/parallel.h"
 
 namespace kiln::interp::files {
 namespace {
 
 constexpr std::uint64_t kMostRatio = 1032;  // of deflate, by its format
-constexpr std::size_t kPiece = 1U << 30U;   // minizip counts in ints
+constexpr std::size_t kPiece = 1U << 24U;   // minizip counts in ints; between two an interrupt is seen
+constexpr std::size_t kMostName = 65'000;   // its length has 16 bits
 constexpr std::string_view kSuffix = ".npy";
 
 [[noreturn]] void damaged(std::string_view what) {
@@ -32,6 +38,7 @@ class EntrySource : public Source {
   std::size_t read_some(void* out, std::size_t n) override {
     std::size_t done = 0;
     while (done < n) {
+      kiln::check_interrupt();
       const auto piece = static_cast<unsigned>(std::min(n - done, kPiece));
       const int got = unzReadCurrentFile(archive_, static_cast<std::byte*>(out) + done, piece);
       if (got < 0) damaged("an entry does not unpack");
@@ -71,13 +78,14 @@ Entry current_entry(unzFile archive, std::uint64_t file_size) {
   return {std::move(name), info.uncompressed_size, info.compressed_size};
 }
 
-kiln::Tensor read_entry(unzFile archive, const Entry& entry) {
+// A tensor, or the bytes of what is none.
+kiln::Tensor read_entry(unzFile archive, const Entry& entry, bool is_npy) {
   if (unzOpenCurrentFile(archive) != UNZ_OK) damaged(fmt::format("'{}' does not open", entry.name));
   try {
     EntrySource source(archive, entry.size, entry.compressed);
-    kiln::Tensor x = read_npy(source);
-    std::byte extra{};
-    if (source.read_some(&extra, 1) != 0) throw DamagedFile("there is more data than its header says");
+    const auto size = static_cast<kiln::Dim>(entry.size);
+    kiln::Tensor x = is_npy ? read_npy(source) : source.tensor(std::span(&size, 1), kiln::DType::U8);
+    source.expect_end();
     if (unzCloseCurrentFile(archive) != UNZ_OK) throw DamagedFile("its check sum is wrong");
     return x;
   } catch (const DamagedFile& error) {
@@ -85,23 +93,45 @@ kiln::Tensor read_entry(unzFile archive, const Entry& entry) {
   }
 }
 
+// Without members a zip is its end record alone, which minizip takes for none: the mark, sizes and places
+// that are all 0, and a comment of the length that the last two bytes tell.
+bool has_no_members(Source& file) {
+  constexpr std::size_t kEnd = 22;
+  if (file.most_left() < kEnd) return false;
+  const std::string end = file.text(kEnd);
+  const std::size_t comment =
+      static_cast<std::uint8_t>(end[20]) | static_cast<std::size_t>(static_cast<std::uint8_t>(end[21])) << 8U;
+  return end.starts_with(std::string_view("PK\x05\x06", 4)) && end.find_first_not_of('\0', 4) >= 20 &&
+         file.most_left() == comment;
+}
+
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  const std::uint64_t file_size = FileSource(path).most_left();
+  std::uint64_t file_size = 0;
+  {
+    FileSource file(path);
+    if (!file.is_regular())
+      throw DamagedFile("an archive is read out of order, which only a regular file can be");
+    file_size = file.most_left();
+    if (has_no_members(file)) return {};
+  }
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
   if (!archive) throw DamagedFile("it is not a zip archive, or its end is missing");
   unz_global_info64 info{};
   if (unzGetGlobalInfo64(archive.get(), &info) != UNZ_OK) damaged("it has no directory");
   NamedTensors tensors;
+  std::unordered_set<std::string> seen;
   for (std::uint64_t i = 0; i < info.number_entry; ++i) {
     if ((i == 0 ? unzGoToFirstFile(archive.get()) : unzGoToNextFile(archive.get())) != UNZ_OK)
       damaged("its directory ends early");
     Entry entry = current_entry(archive.get(), file_size);
-    if (!std::string_view(entry.name).ends_with(kSuffix)) continue;  // notes and folders beside the tensors
-    kiln::Tensor x = read_entry(archive.get(), entry);
-    entry.name.resize(entry.name.size() - kSuffix.size());
-    tensors.emplace_back(std::move(entry.name), std::move(x));
+    if (entry.name.ends_with('/') && entry.size == 0) continue;  // a folder
+    const bool is_npy = std::string_view(entry.name).ends_with(kSuffix);
+    std::string name = entry.name.substr(0, entry.name.size() - (is_npy ? kSuffix.size() : 0));
+    if (!seen.insert(name).second)
+      throw DamagedFile(fmt::format("two of its members have the name '{}'", name));
+    tensors.emplace_back(std::move(name), read_entry(archive.get(), entry, is_npy));
   }
   return tensors;
 }
@@ -114,6 +144,7 @@ class EntrySink : public Sink {
   EntrySink(zipFile archive, const std::string& path) : archive_(archive), path_(path) {}
   void write(const void* bytes, std::size_t n) override {
     for (std::size_t done = 0; done < n;) {
+      kiln::check_interrupt();
       const auto piece = static_cast<unsigned>(std::min(n - done, kPiece));
       if (zipWriteInFileInZip(archive_, static_cast<const std::byte*>(bytes) + done, piece) != ZIP_OK) {
         host::raise_io("write", path_, errno);
@@ -131,21 +162,42 @@ struct CloseZip {
   void operator()(void* archive) const { zipClose(archive, nullptr); }
 };
 
+// The name of a member. NUL would end it; names beyond ASCII are marked as UTF-8, or readers take them for
+// the letters of an old PC.
+void open_entry(zipFile archive, const std::string& name, bool large, const std::function<void()>& fail) {
+  constexpr uLong kIsUtf8 = 1U << 11U;
+  const bool is_ascii =
+      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  zip_fileinfo info{};
+  info.tmz_date = {0, 0, 0, 1, 0, 1980};  // equal content gives equal bytes
+  const int opened = zipOpenNewFileInZip4_64(
+      archive, (name + std::string(kSuffix)).c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0,
+      -MAX_WBITS, DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, 0, is_ascii ? 0 : kIsUtf8, large ? 1 : 0);
+  if (opened != ZIP_OK) fail();
+}
+
+void check_names(const NamedTensors& tensors) {
+  for (const auto& [name, x] : tensors) {
+    if (name.find('\0') != std::string::npos)
+      raise("ValueError",
+            fmt::format("save: the name '{}' holds a NUL character, which an archive cannot keep",
+                        name.c_str()));
+    if (name.size() > kMostName)
+      raise("ValueError", fmt::format("save: the name '{}…' has {} bytes, an archive keeps {}",
+                                      name.substr(0, 40), name.size(), kMostName));
+  }
+}
+
 }  // namespace
 
 void write_npz(const std::string& path, const std::string& shown_path, const NamedTensors& tensors) {
+  check_names(tensors);
   errno = 0;
   std::unique_ptr<void, CloseZip> archive(zipOpen64(path.c_str(), APPEND_STATUS_CREATE));
   const auto fail = [&] { host::raise_io("write", shown_path, errno == 0 ? EIO : errno); };
   if (!archive) fail();
   for (const auto& [name, x] : tensors) {
-    const bool large = x.numel() > (std::int64_t{1} << 28U);
-    zip_fileinfo info{};
-    info.tmz_date = {0, 0, 0, 1, 0, 1980};  // equal content gives equal bytes
-    if (zipOpenNewFileInZip64(archive.get(), (name + std::string(kSuffix)).c_str(), &info, nullptr, 0,
-                              nullptr, 0, nullptr, 0, 0, large ? 1 : 0) != ZIP_OK) {
-      fail();
-    }
+    open_entry(archive.get(), name, x.numel() > (std::int64_t{1} << 28U), fail);
     EntrySink sink(archive.get(), shown_path);
     write_npy(sink, x);
     if (zipCloseFileInZip(archive.get()) != ZIP_OK) fail();

@@ -3,19 +3,23 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
+#include "interpreter/interpreter.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::files {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostHeader = 100U << 20U;  // as the format's own reader
+constexpr std::string_view kMetadata = "__metadata__";
 
 struct NamedType {
   std::string_view name;
@@ -78,21 +82,52 @@ Entry entry_of(const std::string& name, const Json& item) {
   return entry;
 }
 
+// Takes each tensor's part as the parser reaches its end, so that the order of the file is kept and the
+// header costs what it is long; a name that comes twice is an error, which a parser's own objects would hide.
+class HeaderReader {
+ public:
+  std::vector<Entry> run(const std::string& text) {
+    const Json header = Json::parse(
+        text, [&](int depth, Json::parse_event_t event, Json& parsed) { return take(depth, event, parsed); });
+    if (!header.is_object()) throw DamagedFile("its header is not an object");
+    return std::move(entries_);
+  }
+
+ private:
+  // False drops what was parsed: it is in an entry by then.
+  bool take(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (depth == 1) {
+        if (!names_.insert(key).second)
+          throw DamagedFile(fmt::format("two of its tensors have the name '{}'", key));
+        name_ = key;
+        fields_.clear();
+      } else if (depth == 2 && !fields_.insert(key).second) {
+        throw DamagedFile(fmt::format("tensor '{}' has two fields '{}'", name_, key));
+      }
+    }
+    const bool is_end = event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end ||
+                        event == Json::parse_event_t::value;
+    if (depth != 1 || !is_end || names_.empty()) return true;
+    if (name_ != kMetadata) entries_.push_back(entry_of(name_, parsed));
+    return false;
+  }
+
+  std::vector<Entry> entries_;
+  std::unordered_set<std::string> names_, fields_;
+  std::string name_;
+};
+
 std::vector<Entry> read_header(Source& source) {
   const auto length = source.little<std::uint64_t>();
   if (length > std::min(kMostHeader, source.most_left()))
     throw DamagedFile(fmt::format("its header claims {} bytes", length));
-  std::vector<Entry> entries;
   try {
-    const Json header = Json::parse(source.text(length));
-    if (!header.is_object()) throw DamagedFile("its header is not an object");
-    for (const auto& [name, item] : header.items()) {
-      if (name != "__metadata__") entries.push_back(entry_of(name, item));
-    }
+    return HeaderReader().run(source.text(length));
   } catch (const Json::exception&) {
     throw DamagedFile("its header is not that of a .safetensors file");
   }
-  return entries;
 }
 
 }  // namespace
@@ -116,18 +151,39 @@ NamedTensors read_safetensors(Source& source) {
   return tensors;
 }
 
-void write_safetensors(Sink& sink, const NamedTensors& tensors) {
-  Json header = Json::object();
+namespace {
+
+std::string quoted(const std::string& name) {
+  try {
+    return Json(name).dump();
+  } catch (const Json::exception&) {
+    raise("ValueError", "save: a name is not UTF-8 text, which a .safetensors file cannot keep",
+          "its readable part is '" + Json(name).dump(-1, ' ', true, Json::error_handler_t::ignore) + "'");
+  }
+}
+
+// In the order of the tensors. Padded with blanks, so that the elements begin at a multiple of 8.
+std::string header_of(const NamedTensors& tensors) {
+  std::string text = "{";
   std::uint64_t at = 0;
   for (const auto& [name, x] : tensors) {
+    if (name == kMetadata)
+      raise("ValueError", fmt::format("save: a .safetensors file keeps the name '{}' for itself", kMetadata));
     const std::uint64_t bytes = static_cast<std::uint64_t>(x.numel()) * kiln::size_of(x.dtype());
-    header[name] = {{"dtype", name_of(x.dtype())},
-                    {"shape", std::vector<kiln::Dim>(x.sizes().begin(), x.sizes().end())},
-                    {"data_offsets", {at, at + bytes}}};
+    text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                        text.size() > 1 ? "," : "", quoted(name), name_of(x.dtype()),
+                        fmt::join(x.sizes(), ","), at, at + bytes);
     at += bytes;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text += "}";
   text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
+}
+
+}  // namespace
+
+void write_safetensors(Sink& sink, const NamedTensors& tensors) {
+  const std::string text = header_of(tensors);
   std::array<std::uint8_t, 8> length{};
   for (std::size_t i = 0; i < length.size(); ++i)
     length[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));

@@ -34,6 +34,17 @@ const std::string& text_argument(const Value& value, std::string_view parameter)
   wrong_type(parameter, "a str", value);
 }
 
+void refuse_nul(std::string_view text, std::string_view parameter) {
+  if (text.find('\0') == std::string_view::npos) return;
+  raise("ValueError", fmt::format("`{}` holds a NUL character, at which the system would cut it", parameter));
+}
+
+const std::string& path_argument(const Value& value, std::string_view parameter) {
+  const std::string& path = text_argument(value, parameter);
+  refuse_nul(path, parameter);
+  return path;
+}
+
 kiln::Tensor tensor_argument(const Value& value, std::string_view parameter) {
   if (value.is(Tag::Tensor)) return value.as_tensor();
   wrong_type(parameter, "a tensor", value);

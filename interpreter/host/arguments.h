@@ -16,6 +16,10 @@ std::int64_t int_argument(const Value& value, std::string_view parameter);
 double float_argument(const Value& value, std::string_view parameter);
 bool bool_argument(const Value& value, std::string_view parameter);
 const std::string& text_argument(const Value& value, std::string_view parameter);
+// ValueError when a NUL, at which the system would cut it, is in a text for the system.
+void refuse_nul(std::string_view text, std::string_view parameter);
+// A path, or another text for the system.
+const std::string& path_argument(const Value& value, std::string_view parameter);
 kiln::Tensor tensor_argument(const Value& value, std::string_view parameter);
 kiln::Device device_argument(const Value& value, std::string_view parameter);
 // A dtype, a type that names one (`float`, `int`, `bool`) or its name; nothing for none.

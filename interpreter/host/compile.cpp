@@ -56,6 +56,11 @@ Value jit(Interpreter& interpreter, Args a) {
                       {{"f", NativeParameter::Kind::Normal, true, {}}}, holding(compile, options));
 }
 
+Value uninterrupted(Interpreter& interpreter, Args a) {
+  check_function(a[0], "uninterrupted");
+  return capture::uninterrupted(interpreter, a[0]);
+}
+
 Value eager(Interpreter& interpreter, Args a) {
   check_function(a[0], "eager");
   return capture::never_compiled(interpreter, a[0]);
@@ -133,6 +138,15 @@ constexpr NativeDef kCompile[] = {
      "Forgets what was compiled of a function, its counts, and what was seen to vary; without one, of all. A "
      "function that had become hot is one of the interpreter again, until it is hot.",
      reset},
+    {"uninterrupted(f)",
+     "The same function, whose calls Ctrl-C does not cut: it is seen before a call or after it, so that what "
+     "belongs together changes together, as in the step of an optimizer. Also a decorator: `@uninterrupted "
+     "fn "
+     "f(x) { … }`. A call that never ends is never interrupted.\n"
+     ">>> f = uninterrupted(xs => [x.add_(1) for x in xs])\n"
+     ">>> f([zeros(2)])[0].tolist()\n"
+     "[1.0, 1.0]",
+     uninterrupted},
     {"eager(f)", "The same function, never compiled. Also a decorator: `@eager fn f(x) { … }`.", eager},
 };
 

@@ -1,9 +1,13 @@
 // print, input, repr and format.
+#include <cerrno>
 #include <cstdio>
-#include <iostream>
 #include <string>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/system_call.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/print_tensor.h"
 #include "interpreter/shadow.h"
@@ -33,6 +37,7 @@ Value print(Interpreter& interpreter, std::span<Value> arguments) {
     interpreter.call(interpreter.attribute(file, "write"), {Value(text)});
   }
   if (!arguments[4].is(Tag::Bool) || arguments[4].as_bool()) interpreter.flush();
+  kiln::check_interrupt();  // a reader that waits can be waited for
   return {};
 }
 
@@ -40,8 +45,22 @@ Value input(Interpreter& interpreter, std::span<Value> arguments) {
   shadow::leave();
   interpreter.write(str_of(interpreter, arguments[0]));
   interpreter.flush();
+  // Where the prompt is, it reads from the same stream.
   std::string line;
-  if (!std::getline(std::cin, line)) raise("IOError", "input: there is no more input");
+  for (int c = 0; (c = std::getc(stdin)) != '\n';) {
+    if (c != EOF) {
+      line += static_cast<char>(c);
+      continue;
+    }
+    const int error = errno;
+    if (std::ferror(stdin) == 0) {
+      std::clearerr(stdin);  // a terminal goes on after Ctrl-D
+      if (line.empty()) raise("IOError", "input: there is no more input");
+      break;
+    }
+    std::clearerr(stdin);
+    if (!was_cut(error)) raise("IOError", fmt::format("input: {}", std::generic_category().message(error)));
+  }
   return Value(line);
 }
 

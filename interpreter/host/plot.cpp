@@ -11,6 +11,7 @@
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/files/formats.h"
+#include "interpreter/files/picture.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/plot/chart.h"
@@ -81,7 +82,7 @@ void show(Interpreter& interpreter, const plot::Chart& chart, const Value& width
   const int w = size_argument(width, "width", 720, 120);
   const int h = size_argument(height, "height", 400, 100);
   write_figure(
-      text_argument(file, "file"), [&] { return plot::draw_svg(chart, w, h); },
+      path_argument(file, "file"), [&] { return plot::draw_svg(chart, w, h); },
       [&] { return plot::draw_pixels(chart, w, h); });
 }
 
@@ -143,7 +144,7 @@ Value draw_hist(Interpreter& interpreter, Args a) {
 
 // A matrix is stretched from its least to its greatest element; a picture with channels is taken as it is.
 kiln::Tensor stretched(const kiln::Tensor& tensor, const Value& vmin, const Value& vmax) {
-  if (tensor.rank() != 2) return files::as_image(tensor);
+  if (tensor.rank() != 2) return files::as_shown(tensor);
   const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(tensor), kiln::DType::F64));
   const plot::Extent found = plot::x_extent({"", {{"", numbers_of(x), numbers_of(x)}}, false, {}});
   const double low = vmin.is_none() ? found.low : float_argument(vmin, "vmin");
@@ -152,7 +153,7 @@ kiln::Tensor stretched(const kiln::Tensor& tensor, const Value& vmin, const Valu
   const double* in = x.data<double>();
   double* out = scaled.writable<double>();
   for (std::int64_t i = 0; i < x.numel(); ++i) out[i] = high > low ? (in[i] - low) / (high - low) : 0;
-  return files::as_image(scaled);
+  return files::as_shown(scaled);
 }
 
 Value draw_image(Interpreter& interpreter, Args a) {
@@ -163,7 +164,7 @@ Value draw_image(Interpreter& interpreter, Args a) {
     return {};
   }
   write_figure(
-      text_argument(a[4], "file"),
+      path_argument(a[4], "file"),
       [&] {
         if (image.numel() > (1 << 18))
           raise("ValueError", "imshow: the picture is too large for .svg", "use .png");

@@ -28,21 +28,21 @@ using Args = std::span<Value>;
 namespace fs = std::filesystem;
 
 Value open(Interpreter&, Args a) {
-  return open_file(text_argument(a[0], "path"), text_argument(a[1], "mode"));
+  return open_file(path_argument(a[0], "path"), text_argument(a[1], "mode"));
 }
 
 Value exists(Interpreter&, Args a) {
   std::error_code failed;
-  return fs::exists(text_argument(a[0], "path"), failed);
+  return fs::exists(path_argument(a[0], "path"), failed);
 }
 
 Value is_folder(Interpreter&, Args a) {
   std::error_code failed;
-  return fs::is_directory(text_argument(a[0], "path"), failed);
+  return fs::is_directory(path_argument(a[0], "path"), failed);
 }
 
 Value listdir(Interpreter&, Args a) {
-  const std::string& path = text_argument(a[0], "path");
+  const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   std::vector<std::string> names;
   for (auto it = fs::directory_iterator(path, failed); !failed && it != fs::directory_iterator();
@@ -55,7 +55,7 @@ Value listdir(Interpreter&, Args a) {
 }
 
 Value mkdir(Interpreter&, Args a) {
-  const std::string& path = text_argument(a[0], "path");
+  const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   fs::create_directories(path, failed);
   if (failed) raise_io("make the folder", path, failed.value());
@@ -64,7 +64,7 @@ Value mkdir(Interpreter&, Args a) {
 
 // One file, or an empty folder.
 Value remove(Interpreter&, Args a) {
-  const std::string& path = text_argument(a[0], "path");
+  const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   const bool removed = fs::remove(path, failed);
   if (failed) raise_io("remove", path, failed.value());
@@ -73,7 +73,7 @@ Value remove(Interpreter&, Args a) {
 }
 
 Value env(Interpreter&, Args a) {
-  const char* value = std::getenv(text_argument(a[0], "name").c_str());
+  const char* value = std::getenv(path_argument(a[0], "name").c_str());
   return value ? Value(value) : a[1];
 }
 

@@ -2,6 +2,7 @@
 // reason.
 #include "interpreter/host/text_file.h"
 
+#include <stdio_ext.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/arguments.h"
+#include "interpreter/host/system_call.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/shadow.h"
 
@@ -64,7 +66,10 @@ Value open_file(const std::string& path, const std::string& mode) {
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) raise_io("open", path, EISDIR);
   if (plain != "r") shadow::leave();
   const std::string c_mode = (plain == "x" ? "wx" : plain) + "e";
-  std::FILE* stream = std::fopen(path.c_str(), c_mode.c_str());
+  std::FILE* stream = nullptr;
+  do {
+    stream = std::fopen(path.c_str(), c_mode.c_str());
+  } while (!stream && was_cut(errno));  // a pipe is opened when its other end is
   if (!stream) raise_io(plain.front() == 'r' ? "read" : "write", path, errno);
   return make<File>(path, mode, stream);
 }
@@ -78,8 +83,22 @@ std::FILE* stream_of(const File& file) {
   return file.stream;
 }
 
+// Ctrl-C is Interrupted. What was to be written is lost with it, or closing the file would wait for its reader
+// once more.
 [[noreturn]] void raise_stream(const File& file, std::string_view action) {
-  raise_io(action, file.path, errno);
+  const int error = errno;
+  if (error == EINTR && file.stream) ::__fpurge(file.stream);
+  static_cast<void>(was_cut(error));
+  raise_io(action, file.path, error);
+}
+
+// Whether a read that gave less than was wanted is to go on: it was cut by a signal.
+bool goes_on(const File& file) {
+  if (std::ferror(file.stream) == 0) return false;
+  const int error = errno;
+  std::clearerr(file.stream);
+  if (!was_cut(error)) raise_io("read", file.path, error);
+  return true;
 }
 
 bool is_binary(const File& file) { return file.mode.find('b') != std::string::npos; }
@@ -113,16 +132,15 @@ std::string read_bytes(File& file, std::int64_t most) {
   std::FILE* stream = stream_of(file);
   std::string text;
   char buffer[1U << 16U];
-  errno = 0;
   while (most != 0) {
+    check_interrupt();
     std::size_t wanted = sizeof buffer;
     if (most > 0) wanted = std::min(wanted, static_cast<std::size_t>(most));
     const std::size_t got = std::fread(buffer, 1, wanted, stream);
     text.append(buffer, got);
     if (most > 0) most -= static_cast<std::int64_t>(got);
-    if (got < wanted) break;
+    if (got < wanted && !goes_on(file)) break;
   }
-  if (std::ferror(stream)) raise_stream(file, "read");
   return text;
 }
 

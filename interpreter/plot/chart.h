@@ -45,7 +45,7 @@ std::string draw_svg(const Chart& chart, int width, int height);
 // u8 [height, width, 3]
 kiln::Tensor draw_pixels(const Chart& chart, int width, int height);
 
-// A picture (files::as_image) of at most `width` columns: half blocks in 24-bit colour, or shades of ASCII.
+// A picture (files::as_shown) of at most `width` columns: half blocks in 24-bit colour, or shades of ASCII.
 std::string picture_text(const kiln::Tensor& image, int width, bool color);
 std::string picture_svg(const kiln::Tensor& image);
 

@@ -17,6 +17,7 @@
 #include "repl/graph_page.h"
 #include "repl/write_text.h"
 #include "repl/written_call.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -73,6 +74,7 @@ void draw(const std::string& text, const std::string& path) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  check_interrupt();  // of which the child has died, too
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     command_error("IOError", fmt::format("Graphviz could not write '{}'", path));
   }

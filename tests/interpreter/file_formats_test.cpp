@@ -1,65 +1,27 @@
 // Every file format: round trips of every dtype it knows, files of other programs, damage.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <cmath>
+#include <chrono>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/files/formats.h"
 #include "interpreter/files/gzip.h"
-#include "interpreter/natives.h"
 #include "lang/diagnostic.h"
-#include "tensor/error.h"
 #include "tensor/functions.h"
+#include "tests/effort.h"
+#include "tests/interpreter/files.h"
 
 namespace kiln::interp::files {
 namespace {
-
-namespace fs = std::filesystem;
-using kiln::DType;
-using kiln::Tensor;
-
-// A folder that goes when the test does.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("kiln-files-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-void put(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-// Elements that differ in every byte.
-Tensor sample(DType dtype, std::initializer_list<kiln::Dim> sizes) {
-  const kiln::Dims dims(sizes);
-  const Tensor x = Tensor::empty(dims, DType::F64);
-  double* out = x.writable<double>();
-  for (std::int64_t i = 0; i < x.numel(); ++i)
-    out[i] = dtype == DType::Bool ? static_cast<double>(i % 2) : 1.5 * static_cast<double>(i) + 1;
-  return kiln::ops::to(x, dtype);
-}
-
-bool same(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || !(a.sizes() == b.sizes())) return false;
-  const Tensor x = kiln::ops::contiguous(a);
-  const Tensor y = kiln::ops::contiguous(b);
-  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * kiln::size_of(x.dtype())) == 0;
-}
 
 constexpr std::array kAll{DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
                           DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
@@ -117,31 +79,6 @@ TEST_CASE("npy reads what NumPy writes") {
   CHECK(*wide.data<std::int32_t>() == 65535);
 }
 
-// Reading gives a tensor or one of the two errors that `load` reports; anything else fails the test.
-template <class Read>
-bool survives(const Read& read) {
-  try {
-    read();
-  } catch (const DamagedFile&) {
-  } catch (const lang::UserError&) {
-  } catch (const kiln::OpError&) {
-  }
-  return true;
-}
-
-// Every prefix, and every byte replaced by several others.
-template <class Read>
-void damage(const std::string& bytes, const Read& read) {
-  for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE(survives([&] { read(bytes.substr(0, n)); }));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    for (const int change : {0x01, 0x80, 0xff}) {
-      std::string damaged = bytes;
-      damaged[i] = static_cast<char>(damaged[i] ^ change);
-      REQUIRE(survives([&] { read(damaged); }));
-    }
-  }
-}
-
 TEST_CASE("damaged npy files are errors") {
   damage(npy_of(sample(DType::F32, {2, 3})), [](const std::string& b) { npy_from(b); });
   const char* const shapes[] = {"(9223372036854775807, 9223372036854775807)", "(-1,)",
@@ -184,6 +121,60 @@ TEST_CASE("npz keeps names and tensors, and checks its sums") {
     put(path, b);
     read_npz(path);
   });
+}
+
+TEST_CASE("an archive without members has no tensors") {
+  const Folder folder;
+  const std::string path = folder / "x.npz";
+  write_npz(path, path, {});
+  CHECK(read_npz(path).empty());
+  const std::string end("PK\x05\x06" + std::string(16, '\0'));
+  put(path, end + std::string(2, '\0'));  // as NumPy writes it
+  CHECK(read_npz(path).empty());
+  put(path, end + std::string("\x03\0one", 5));  // with a comment
+  CHECK(read_npz(path).empty());
+  for (const std::string& bytes :
+       {end, end + std::string(3, '\0'), end + std::string("\x03\0on", 4), std::string()}) {
+    put(path, bytes);
+    CHECK_THROWS_AS(read_npz(path), DamagedFile);
+  }
+}
+
+// Of what is refused; empty when nothing is.
+std::string reason_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const DamagedFile& error) {
+    return error.reason;
+  } catch (const lang::UserError& error) {
+    return error.diagnostic().kind + " " + error.diagnostic().message;
+  }
+  return "";
+}
+
+TEST_CASE("archives keep all members, and say what they cannot keep") {
+  const Folder folder;
+  const std::string path = folder / "x.npz";
+  const Tensor x = sample(DType::F32, {2});
+  write_npz(path, path, {{"a", x}, {"a", x}});
+  CHECK(reason_of([&] { read_npz(path); }) == "two of its members have the name 'a'");
+  write_npz(path, path, {{"größe", x}, {"b.npy", x}});
+  CHECK(read_npz(path).at(0).first == "größe");
+  CHECK(read_npz(path).at(1).first == "b.npy");
+  CHECK((static_cast<unsigned char>(content(path)[7]) & 8) == 8);  // the name is marked as UTF-8
+  CHECK(reason_of([&] { write_npz(path, path, {{std::string("a\0b", 3), x}}); }) ==
+        "ValueError save: the name 'a' holds a NUL character, which an archive cannot keep");
+  CHECK(reason_of([&] { write_npz(path, path, {{std::string(70'000, 'a'), x}}); }).starts_with("ValueError"));
+  // A member that is no array is its bytes.
+  std::string bytes = [&] {
+    write_npz(path, path, {{"note", x}});
+    return content(path);
+  }();
+  for (std::size_t at = 0; (at = bytes.find("note.npy", at)) != std::string::npos;)
+    bytes.replace(at, 8, "note.txt");
+  put(path, bytes);
+  CHECK(read_npz(path).at(0).first == "note.txt");
+  CHECK(read_npz(path).at(0).second.dtype() == DType::U8);
 }
 
 TEST_CASE("safetensors keeps every dtype") {
@@ -238,6 +229,26 @@ TEST_CASE("damaged safetensors files are errors") {
   }
 }
 
+TEST_CASE("a name comes once in safetensors, and stays what it is") {
+  const auto reason = [](const std::string& header) {
+    return reason_of([&] { first_of_safetensors(header, "ab"); });
+  };
+  const std::string a = R"("a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})";
+  CHECK(reason("{" + a + "}").empty());
+  CHECK(reason("{" + a + "," + a + "}") == "two of its tensors have the name 'a'");
+  CHECK(reason(R"({"a":{"dtype":"U8","dtype":"I8","shape":[2],"data_offsets":[0,2]}})") ==
+        "tensor 'a' has two fields 'dtype'");
+  CHECK(reason(R"({"__metadata__":{"k":"v"},)" + a + "}").empty());
+  CHECK(reason(R"({"__metadata__":{},"__metadata__":{}})") ==
+        "two of its tensors have the name '__metadata__'");
+  MemorySink sink;
+  const Tensor x = sample(DType::U8, {2});
+  CHECK(reason_of([&] { write_safetensors(sink, {{"__metadata__", x}}); }).starts_with("ValueError"));
+  CHECK(reason_of([&] {
+          write_safetensors(sink, {{"caf\xe9", x}});
+        }).starts_with("ValueError save: a name is not UTF-8"));
+}
+
 TEST_CASE("idx keeps its dtypes, big-endian") {
   for (const DType dtype : {DType::U8, DType::I8, DType::I16, DType::I32, DType::F32, DType::F64}) {
     INFO(kiln::name(dtype));
@@ -280,93 +291,22 @@ TEST_CASE("gzip packs and unpacks, also members that follow each other") {
     MemorySource damaged(b);
     GzipSource(damaged).rest(1 << 20);
   });
+  // Where the sum and the length stand, too, and when only these are missing.
+  for (std::size_t missing = 1; missing <= 8; ++missing) {
+    MemorySource cut(std::string_view(packed.content).substr(0, packed.content.size() - missing));
+    GzipSource short_one(cut);
+    std::string all(60006, '\0');
+    CHECK(reason_of([&] {
+            short_one.read(all.data(), all.size());
+            short_one.expect_end();
+          }) == "its compressed data ends early");
+  }
   // A damaged byte of the data is found by the sum at the end.
   std::string flipped = packed.content;
   flipped[flipped.size() - 6] ^= 1;
   MemorySource wrong(flipped);
   GzipSource reader(wrong);
   CHECK_THROWS_AS(reader.rest(1 << 20), DamagedFile);
-}
-
-TEST_CASE("pictures keep their pixels") {
-  for (const auto& x :
-       {sample(DType::U8, {4, 5}), sample(DType::U8, {4, 5, 3}), sample(DType::U8, {4, 5, 4})}) {
-    MemorySink png;
-    write_png(png, x);
-    CHECK(same(read_png(png.content), x));
-    damage(png.content, [](const std::string& b) { read_png(b); });
-    if (x.rank() == 3 && x.size(2) == 4) continue;
-    MemorySink ppm;
-    write_ppm(ppm, x);
-    CHECK(same(read_ppm(ppm.content), x));
-    damage(ppm.content, [](const std::string& b) { read_ppm(b); });
-  }
-}
-
-TEST_CASE("the other Netpbm formats are read") {
-  const auto bytes_of = [](std::string_view text) {
-    const Tensor x = read_ppm(text);
-    return std::vector<int>(x.data<std::uint8_t>(), x.data<std::uint8_t>() + x.numel());
-  };
-  CHECK(bytes_of("P1\n# a comment\n3 1\n0 1 1\n") == std::vector<int>{255, 0, 0});
-  CHECK(bytes_of("P2 2 1 255 7 9") == std::vector<int>{7, 9});
-  CHECK(bytes_of("P3 1 1 255 1 2 3") == std::vector<int>{1, 2, 3});
-  CHECK(bytes_of(std::string_view("P4 3 1\n\xa0", 8)) == std::vector<int>{0, 255, 0});
-  const Tensor wide = read_ppm(std::string_view("P5 1 1 65535\n\x01\x02", 15));
-  CHECK(wide.dtype() == DType::I32);
-  CHECK(*wide.data<std::int32_t>() == 258);
-  CHECK_THROWS_AS(read_ppm("P6 1000000 1000000 255\n"), DamagedFile);
-  CHECK_THROWS_AS(read_ppm("P2 2 1 255 7 900"), DamagedFile);
-}
-
-TEST_CASE("what is a picture") {
-  CHECK(as_image(sample(DType::F32, {3, 8, 9})).sizes() == kiln::Dims{8, 9, 3});
-  CHECK(as_image(sample(DType::Bool, {8, 9})).data<std::uint8_t>()[1] == 255);
-  CHECK_THROWS_AS(as_image(sample(DType::F32, {8})), lang::UserError);
-  CHECK_THROWS_AS(as_image(sample(DType::F32, {2, 8, 9})), lang::UserError);
-  CHECK_THROWS_AS(as_image(sample(DType::F32, {0, 9})), lang::UserError);
-}
-
-Table csv(std::string_view text, CsvOptions options = {}) { return read_csv(text, options); }
-
-TEST_CASE("csv tells numbers, texts and headers apart") {
-  const Table table = csv("name,x,n\n\"a, \"\"b\"\"\",1.5,1\nc,,2\r\n");
-  REQUIRE(table.names == std::vector<std::string>{"name", "x", "n"});
-  CHECK(std::get<std::vector<std::string>>(table.columns[0]) == std::vector<std::string>{"a, \"b\"", "c"});
-  const Tensor x = std::get<Tensor>(table.columns[1]);
-  CHECK(x.dtype() == kiln::default_float());
-  CHECK(x.data<float>()[0] == 1.5F);
-  CHECK(std::isnan(x.data<float>()[1]));
-  CHECK(std::get<Tensor>(table.columns[2]).dtype() == DType::I64);
-
-  CHECK(csv("1,2\n3,4\n").names.empty());
-  CHECK(csv("# note\n1,2\n", {std::nullopt, 1, ',', {}}).columns.size() == 2);
-  CHECK(csv("a,b\n", {true, 0, ',', {}}).names.size() == 2);
-  CHECK(csv("").columns.empty());
-  CHECK(csv("\xef\xbb\xbfx\n1\n").names == std::vector<std::string>{"x"});
-  CHECK(std::get<std::vector<std::string>>(csv("t\n\"two\nlines\"\n").columns[0]).front() == "two\nlines");
-}
-
-TEST_CASE("csv names the line that is wrong") {
-  try {
-    csv("a,b\n1,2\n3\n");
-    FAIL("a short row was taken");
-  } catch (const DamagedFile& error) {
-    CHECK(error.reason == "line 3 has 1 field, the first row has 2");
-  }
-  CHECK_THROWS_AS(csv("a\n\"open\n"), DamagedFile);
-  CHECK_THROWS_AS(csv("\"a\"b,c\n"), DamagedFile);
-  damage("name,x\n\"a,\"\"b\"\"\",1.5\nc,2\n", [](const std::string& b) { csv(b); });
-}
-
-TEST_CASE("csv writes what it reads") {
-  Table table{{"label", "x"}, {std::vector<std::string>{"a,b", "say \"hi\""}, sample(DType::F32, {2})}};
-  MemorySink sink;
-  write_csv(sink, table, ',');
-  CHECK(sink.content == "label,x\n\"a,b\",1.0\n\"say \"\"hi\"\"\",2.5\n");
-  const Table back = csv(sink.content);
-  CHECK(std::get<std::vector<std::string>>(back.columns[0])[1] == "say \"hi\"");
-  CHECK(same(std::get<Tensor>(back.columns[1]), sample(DType::F32, {2})));
 }
 
 std::size_t entries(const Folder& folder) {
@@ -393,6 +333,40 @@ TEST_CASE("a file that is not committed leaves the old one and nothing else") {
   struct stat status{};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0640);
+}
+
+TEST_CASE("what a killed process left is removed by the next save, and nothing else") {
+  const Folder folder;
+  const std::string left = folder / ".x.npy.kiln-12345-6.part", used = folder / ".y.kiln-1-1.part";
+  const std::vector<std::string> others{folder / ".x.npy.part", folder / "x.kiln-1-2.part",
+                                        folder / ".x.kiln-a-2.part"};
+  for (const std::string& path : others) put(path, "mine");
+  put(left, "half");
+  put(used, "half");
+  const int descriptor = ::open(used.c_str(), O_RDONLY);
+  REQUIRE(::flock(descriptor, LOCK_EX) == 0);  // as who writes it has it
+  const auto save = [&](const std::string& name) {
+    AtomicFile file(folder / name);
+    file.text("new");
+    file.commit();
+  };
+  save("x.npy");
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(used));
+  for (const std::string& path : others) CHECK(fs::exists(path));
+  ::close(descriptor);
+  // Looked for again, but not at every save.
+  for (int i = 0; i < 1000 && fs::exists(used); ++i) {
+    ::usleep(10'000);
+    save("z");
+  }
+  CHECK_FALSE(fs::exists(used));
+  ::symlink((folder / "z").c_str(), left.c_str());
+  CHECK(::mkfifo(used.c_str(), 0600) == 0);
+  ::usleep(100'000);
+  save("z");
+  CHECK(fs::is_symlink(left));
+  CHECK(fs::is_fifo(used));
 }
 
 TEST_CASE("a full disk is an IOError that leaves the old file") {
@@ -445,6 +419,46 @@ TEST_CASE("missing folders and folders as files are IOErrors") {
   CHECK_THROWS_AS(AtomicFile(folder.path.string()), lang::UserError);
   CHECK_THROWS_AS(FileSource(folder / "none"), lang::UserError);
   CHECK_THROWS_AS(FileSource(folder.path.string()), lang::UserError);
+}
+
+// Seconds of the fastest of three.
+double seconds_of(const std::function<void()>& f) {
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    f();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+TEST_CASE("twice as many names take twice as long") {
+  const Folder folder;
+  const std::string path = folder / "x.npz";
+  const Tensor x = sample(DType::U8, {1});
+  const auto named = [&](int count) {
+    NamedTensors tensors;
+    for (int i = 0; i < count; ++i) tensors.emplace_back("layers." + std::to_string(i) + ".weight", x);
+    return tensors;
+  };
+  const auto through_safetensors = [&](const NamedTensors& tensors) {
+    MemorySink sink;
+    write_safetensors(sink, tensors);
+    MemorySource source(sink.content);
+    CHECK(read_safetensors(source).size() == tensors.size());
+  };
+  const auto through_npz = [&](const NamedTensors& tensors) {
+    write_npz(path, path, tensors);
+    CHECK(read_npz(path).size() == tensors.size());
+  };
+  for (const auto& [run, count] :
+       {std::pair<std::function<void(const NamedTensors&)>, int>{through_safetensors, 20'000},
+        {through_npz, 3'000}}) {
+    const NamedTensors few = named(count / kiln::testing::kEvery),
+                       many = named(4 * (count / kiln::testing::kEvery));
+    const double once = seconds_of([&] { run(few); });
+    CHECK(seconds_of([&] { run(many); }) < 8 * once);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Machine code on disk: found again by what it depends on, never when damaged, bounded, shared by processes.
 #include "jit/code_cache.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ class Cache {
   ~Cache() {
     use_code_cache({});
     fs::remove_all(path_);
+    fs::remove(key());
   }
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
@@ -41,6 +43,8 @@ class Cache {
   void again(std::size_t most = kCodeCacheBytes) {
     use_code_cache({[path = path_.string()] { return path; }, most});
   }
+  const fs::path& path() const { return path_; }
+  fs::path key() const { return path_.string() + ".key"; }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
     for (const auto& each : fs::directory_iterator(path_)) found.push_back(each.path());
@@ -108,6 +112,93 @@ TEST_CASE("what is damaged is as if it were not there", "[jit][cache]") {
   CHECK(cached_code("key") == "some code that matters");
 }
 
+TEST_CASE("what others could have written is as if it were not there", "[jit][cache]") {
+  Cache cache;
+  keep_code("key", "code");
+  const fs::path file = cache.files().at(0);
+  REQUIRE(cached_code("key") == "code");
+  CHECK((fs::status(file).permissions() & fs::perms::all) == fs::perms(0600));
+  CHECK((fs::status(cache.key()).permissions() & fs::perms::all) == fs::perms(0600));
+  for (const int mode : {0666, 0620, 0602}) {
+    fs::permissions(file, fs::perms(mode));
+    CHECK_FALSE(cached_code("key"));
+  }
+  fs::permissions(file, fs::perms(0600));
+  for (const int mode : {0777, 0770, 0702}) {
+    fs::permissions(cache.path(), fs::perms(mode));
+    CHECK_FALSE(cached_code("key"));
+    keep_code("other", "code");
+    CHECK(cache.files().size() == 1);
+  }
+  fs::permissions(cache.path(), fs::perms(0700));
+  CHECK(cached_code("key") == "code");
+  if (geteuid() == 0) {
+    REQUIRE(chown(file.c_str(), 12345, 12345) == 0);
+    CHECK_FALSE(cached_code("key"));
+    REQUIRE(chown(file.c_str(), 0, 0) == 0);
+    REQUIRE(chown(cache.path().c_str(), 12345, 12345) == 0);
+    CHECK_FALSE(cached_code("key"));
+    REQUIRE(chown(cache.path().c_str(), 0, 0) == 0);
+  }
+  const std::string good = read(file);
+  const fs::path elsewhere = cache.path() / "elsewhere";
+  write(elsewhere, good);
+  fs::remove(file);
+  fs::create_symlink(elsewhere, file);
+  CHECK_FALSE(cached_code("key"));
+  fs::remove(file);
+  fs::create_directory(file);
+  CHECK_FALSE(cached_code("key"));
+}
+
+TEST_CASE("what is no file of code is passed over at once", "[jit][cache]") {
+  Cache cache;
+  keep_code("key", "code");
+  const fs::path file = cache.files().at(0);
+  const std::string good = read(file);
+  fs::remove(file);
+  REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  CHECK_FALSE(cached_code("key"));  // does not wait for somebody to write
+  keep_code("key", "code");
+  CHECK(cached_code("key") == "code");
+  // A file of a terabyte, of holes, with the right beginning.
+  fs::resize_file(file, std::uintmax_t{1} << 40U);
+  CHECK_FALSE(cached_code("key"));
+  // It does not make room by removing all others.
+  keep_code("b", "code of b");
+  keep_code("large", std::string(kCodeCacheBytes / 2, 'x'));
+  CHECK(cached_code("b") == "code of b");
+}
+
+TEST_CASE("code is of the key that sealed it, and of the version", "[jit][cache]") {
+  Cache cache;
+  keep_code("key", "code");
+  const std::string seal = read(cache.key());
+  CHECK(seal.size() == 32);
+  const auto with_key = [&](const std::string& bytes, int mode) {
+    fs::remove(cache.key());
+    write(cache.key(), bytes);
+    fs::permissions(cache.key(), fs::perms(mode));
+    cache.again();
+    return cached_code("key");
+  };
+  CHECK(with_key(seal, 0600) == "code");
+  CHECK_FALSE(with_key(std::string(32, 'x'), 0600));
+  CHECK(with_key(seal, 0600) == "code");
+  // A key that others could read is given up, and so is what it sealed.
+  CHECK_FALSE(with_key(seal, 0644));
+  CHECK(read(cache.key()) != seal);
+  keep_code("key", "new code");
+  CHECK(cached_code("key") == "new code");
+  CHECK_FALSE(with_key(seal.substr(1), 0600));
+  fs::remove(cache.key());
+  fs::create_directory(cache.key());
+  cache.again();
+  CHECK_FALSE(cached_code("key"));
+  keep_code("key", "code");
+  CHECK_FALSE(cached_code("key"));
+}
+
 TEST_CASE("the folder is bounded: what was not used for longest goes", "[jit][cache]") {
   constexpr std::size_t kMost = 20'000;
   Cache cache(kMost);
@@ -173,9 +264,15 @@ TEST_CASE("kernels from disk compute what compiled ones do", "[jit][cache]") {
     std::memcpy(&length, bytes.data() + 8, sizeof length);
     return bytes.substr(32, length);
   }();
-  keep_code(key, "no object");
-  CHECK(kiln::testing::same_bits(evaluate(fuse(graph).graph, arguments)[0], compiled[0]));
-  CHECK(cached_code(key) != "no object");
+  const std::string whole = *cached_code(key);
+  std::string unnamed = whole;  // an object, but of none of the functions that are wanted
+  for (std::size_t at = 0; (at = unnamed.find("kernel0", at)) != std::string::npos;) unnamed[at] = 'x';
+  for (const std::string& other :
+       {std::string("no object"), std::string(), whole.substr(0, whole.size() / 2), unnamed}) {
+    keep_code(key, other);
+    CHECK(kiln::testing::same_bits(evaluate(fuse(graph).graph, arguments)[0], compiled[0]));
+    CHECK(cached_code(key) != other);
+  }
 }
 
 TEST_CASE("many processes share a folder", "[jit][cache]") {

@@ -50,9 +50,11 @@ class Running(unittest.TestCase):
                 self.assertEqual(kiln("-e", program, XDG_CACHE_HOME=folder), (0, "[2.0, 2.0, 2.0]\n", ""))
                 self.assertEqual(len(os.listdir(kernels)), 1)
             path = os.path.join(kernels, os.listdir(kernels)[0])
+            for private in (path, kernels + ".key"):
+                self.assertEqual(stat.S_IMODE(os.stat(private).st_mode), 0o600)
             with open(path, "rb") as file:
                 good = file.read()
-            for damaged in (b"", b"kilncod1", good[:-1]):
+            for damaged in (b"", b"kilncod1", b"kilncod2", good[:-1]):
                 with open(path, "wb") as file:
                     file.write(damaged)
                 self.assertEqual(kiln("-e", program, XDG_CACHE_HOME=folder), (0, "[2.0, 2.0, 2.0]\n", ""))
@@ -241,9 +243,85 @@ class Interrupting(unittest.TestCase):
         write("sum.kiln", "print(\"ready\", flush=true)\nsum(range(1000000000000))\n")
         self.interrupted("sum.kiln")
 
+    def test_waiting_for_others(self):
+        """Each call waits for what never comes; `catch` does not see that it was stopped."""
+        fifo = os.path.join(FOLDER, "fifo")
+        os.mkfifo(fifo)
+        # Somebody has both ends, so that opening does not wait, and neither writes nor reads.
+        both = os.open(fifo, os.O_RDWR)
+        opened = ["input()", "open(\"fifo\").read()", "open(\"fifo\").readline()", "open(\"fifo\").lines()",
+                  "for line in open(\"fifo\") { }", "open(\"fifo\", \"rb\").read(3)", "load(\"fifo\")",
+                  "f = open(\"fifo\", \"w\"); while true { f.write(\"x\" * 100000) }",
+                  "while true { save(\"fifo.npy\", zeros(100000)) }"]
+        os.symlink(fifo, os.path.join(FOLDER, "fifo.npy"))
+        os.symlink(fifo, os.path.join(FOLDER, "fifo.kiln"))
+        try:
+            for call in opened + ["import \"./fifo.kiln\" as module"]:
+                self.waits(call)
+        finally:
+            os.close(both)
+        for call in ["open(\"fifo\")", "open(\"fifo\", \"w\")", "load(\"fifo.npy\")", "save(\"fifo.npy\", zeros(3))"]:
+            self.waits(call)
+
+    def waits(self, call):
+        write("wait.kiln", f"print(\"ready\", flush=true)\ntry {{ {call} }} catch err {{ print(\"caught\", err.kind) }}\n")
+        process = subprocess.Popen([KILN, "wait.kiln"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=environment(), cwd=FOLDER)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            self.fail("not stopped: " + call)
+        out, err = process.stdout.read(), process.stderr.read()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+        self.assertEqual((process.returncode, out), (130, b""), call)
+        self.assertIn(b"Interrupted: stopped", err, call)
+
     def test_sleep(self):
         write("sleep.kiln", "print(\"ready\", flush=true)\nsleep(60)\n")
         self.interrupted("sleep.kiln")
+
+
+class Files(unittest.TestCase):
+    def test_a_path_ends_where_it_says(self):
+        for call in ["save(\"victim\\u{0}.npy\", ones(3))", "load(\"victim\\u{0}.npy\")", "open(\"victim\\u{0}\", \"w\")",
+                     "exists(\"victim\\u{0}\")", "listdir(\".\\u{0}\")", "mkdir(\"victim\\u{0}\")", "remove(\"victim\\u{0}\")",
+                     "is_folder(\".\\u{0}\")", "import \"./victim\\u{0}.kiln\" as m", "env(\"HOME\\u{0}\")",
+                     "plot([1, 2], file=\"victim\\u{0}.svg\")", "imshow(ones(2, 2), file=\"victim\\u{0}.png\")"]:
+            code, out, err = kiln("-e", call)
+            self.assertEqual((code, out), (1, ""), call)
+            self.assertIn("ValueError", err, call)
+            self.assertIn("NUL", err, call)
+            self.assertFalse(os.path.exists(os.path.join(FOLDER, "victim")), call)
+
+    def test_a_limit_of_files_is_an_error_of_the_write(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, value in (("x.npy", "zeros(100000)"), ("x.npz", "{\"a\": zeros(100000)}"), ("x.csv", "zeros(100000)"),
+                                ("x.safetensors", "{\"a\": zeros(100000)}"), ("x.png", "rand(400, 400)")):
+                program = f"try {{ save(\"{folder}/{name}\", {value}) }} catch err {{ print(err.kind, listdir(\"{folder}\")) }}"
+                result = subprocess.run(["bash", "-c", f"ulimit -f 16; exec {KILN} -e '{program}'"], capture_output=True,
+                                        env=environment(), cwd=folder, timeout=60)
+                self.assertEqual((result.returncode, result.stdout), (0, b"IOError []\n"), (name, result.stderr))
+
+    def test_what_a_killed_save_left_goes_with_the_next(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"x = zeros(30000000)\nprint(\"ready\", flush=true)\nwhile true {{ save(\"{folder}/x.npy\", x) }}"
+            for _ in range(20):
+                process = subprocess.Popen([KILN, "-e", program], stdout=subprocess.PIPE, env=environment())
+                process.stdout.readline()
+                while not any(name.endswith(".part") for name in os.listdir(folder)):
+                    time.sleep(0.001)
+                process.kill()
+                process.communicate()
+                if any(name.endswith(".part") for name in os.listdir(folder)):
+                    break
+            self.assertEqual(len([name for name in os.listdir(folder) if name.endswith(".part")]), 1)
+            self.assertEqual(kiln("-e", f"save(\"{folder}/y.npy\", zeros(3))"), (0, "", ""))
+            self.assertFalse([name for name in os.listdir(folder) if name.endswith(".part")])
 
 
 class Colour(unittest.TestCase):
@@ -311,6 +389,41 @@ class Tools(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("undefined_thing", err)
         self.assertIn("no such file", err)
+
+    def test_folders(self):
+        os.makedirs(FOLDER + "/tree/deep/.hidden", exist_ok=True)
+        for name in ("a", "deep/b", "deep/.hidden/c"):
+            write(f"tree/{name}.kiln", "x=1\n")
+        os.symlink("..", FOLDER + "/tree/deep/up")
+        self.assertEqual(kiln("fmt", "--check", "tree"), (1, "tree/a.kiln\ntree/deep/b.kiln\n", ""))
+        self.assertEqual(kiln("check", "tree"), (0, "", ""))
+
+    def test_a_folder_that_is_too_much_is_left_alone(self):
+        path = write("loose.kiln", "x=1\n")
+        for tool in ("fmt", "check", "test"):
+            code, out, err = kiln(tool, "loose.kiln", "/")
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn("`/` holds more than 10000 files and folders; nothing was done", err)
+        with open(path) as file:
+            self.assertEqual(file.read(), "x=1\n")
+        self.assertIn("10000", kiln("fmt", "--help")[1])
+
+    def test_a_folder_that_cannot_be_read_is_told(self):
+        os.makedirs(FOLDER + "/some/closed", exist_ok=True)
+        write("some/z.kiln", "print(undefined_thing)\n")
+        os.chmod(FOLDER + "/some/closed", 0)
+        os.chmod(FOLDER, 0o755)
+        # Root may read all.
+        user = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        try:
+            result = subprocess.run([KILN, "check", "some"], capture_output=True, env=environment(), cwd=FOLDER, timeout=60, **user)
+        except PermissionError:
+            self.skipTest("another user may not run the command")
+        finally:
+            os.chmod(FOLDER + "/some/closed", 0o700)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"cannot read the folder 'some/closed': Permission denied", result.stderr)
+        self.assertIn(b"undefined_thing", result.stderr)
 
     def test_tests(self):
         write("t.kiln", """## Doubles.

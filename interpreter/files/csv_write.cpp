@@ -1,0 +1,75 @@
+// Tables as comma separated values: numbers as the shortest text that reads back as they are.
+#include <string>
+#include <type_traits>
+
+#include "interpreter/files/formats.h"
+#include "interpreter/natives.h"
+
+namespace kiln::interp::files {
+namespace {
+
+// `alone` on its line an empty field would be an empty line, which readers pass over.
+void write_field(std::string& out, std::string_view field, char delimiter, bool alone) {
+  const char special[] = {delimiter, '"', '\n', '\r', '\0'};
+  if (field.find_first_of(special) == std::string_view::npos && !(alone && field.empty())) {
+    out += field;
+    return;
+  }
+  out += '"';
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+std::string element_text(const kiln::Tensor& x, std::int64_t i) {
+  return kiln::visit_dtype(x.dtype(), [&]<class T>() -> std::string {
+    const T value = x.data<T>()[i * x.strides()[0]];
+    if constexpr (std::is_same_v<T, bool>) {
+      return value ? "1" : "0";
+    } else if constexpr (std::is_integral_v<T>) {
+      return std::to_string(static_cast<std::int64_t>(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return repr_of(value);  // reads back as the same number, and as a float
+    } else {
+      return repr_of(kiln::to_float(value));
+    }
+  });
+}
+
+std::size_t rows_of(const Column& column) {
+  if (const auto* x = std::get_if<kiln::Tensor>(&column)) return static_cast<std::size_t>(x->size(0));
+  return std::get<std::vector<std::string>>(column).size();
+}
+
+}  // namespace
+
+void write_csv(Sink& sink, const Table& table, char delimiter) {
+  std::string out;
+  const bool alone = table.columns.size() == 1;
+  for (std::size_t c = 0; c < table.names.size(); ++c) {
+    if (c > 0) out += delimiter;
+    write_field(out, table.names[c], delimiter, alone);
+  }
+  if (!table.names.empty()) out += '\n';
+  const std::size_t rows = table.columns.empty() ? 0 : rows_of(table.columns.front());
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) out += delimiter;
+      if (const auto* x = std::get_if<kiln::Tensor>(&table.columns[c])) {
+        out += element_text(*x, static_cast<std::int64_t>(r));
+      } else {
+        write_field(out, std::get<std::vector<std::string>>(table.columns[c])[r], delimiter, alone);
+      }
+    }
+    out += '\n';
+    if (out.size() > (1U << 20U)) {
+      sink.text(out);
+      out.clear();
+    }
+  }
+  sink.text(out);
+}
+
+}  // namespace kiln::interp::files

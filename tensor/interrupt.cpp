@@ -1,0 +1,44 @@
+#include "tensor/interrupt.h"
+
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace kiln {
+namespace {
+
+thread_local constinit InterruptHolds own;
+thread_local constinit const InterruptHolds* working_for = nullptr;  // null: for itself
+std::atomic<std::int64_t> places_to_pass{0};
+
+}  // namespace
+
+std::atomic<bool> interrupt_requested{false};
+
+const InterruptHolds* interrupt_holds() { return working_for != nullptr ? working_for : &own; }
+
+bool interrupt_is_due() {
+  const InterruptHolds& holds = *interrupt_holds();
+  if (own.depth > 0 || holds.depth > 0 || (holds.holds != nullptr && holds.holds(holds.of))) return false;
+  if (places_to_pass.load(std::memory_order_relaxed) <= 0) return true;
+  return places_to_pass.fetch_sub(1, std::memory_order_relaxed) <= 0;
+}
+
+void throw_interrupt() { throw OpError(ErrorKind::Interrupted, kInterrupted); }
+
+HeldInterrupts::HeldInterrupts() { ++own.depth; }
+HeldInterrupts::~HeldInterrupts() { --own.depth; }
+
+InterruptRule::InterruptRule(bool (*holds)(const void* of), const void* of)
+    : holds_before_(std::exchange(own.holds, holds)), of_before_(std::exchange(own.of, of)) {}
+InterruptRule::~InterruptRule() {
+  own.holds = holds_before_;
+  own.of = of_before_;
+}
+
+WorksFor::WorksFor(const InterruptHolds* holds) : before_(std::exchange(working_for, holds)) {}
+WorksFor::~WorksFor() { working_for = before_; }
+
+void let_interrupt_pass(std::int64_t places) { places_to_pass.store(places, std::memory_order_relaxed); }
+
+}  // namespace kiln
