@@ -194,14 +194,16 @@ namespace {
 // A name that no field has: mostly one that was misspelt.
 [[noreturn]] void no_field(const StructType& type, std::string_view name) {
   if (type.method(name)) {
-    raise("AttributeError", "`" + std::string(name) + "` of `" + type.name + "` is a method: it cannot be assigned");
+    raise("AttributeError",
+          "`" + std::string(name) + "` of `" + type.name + "` is a method: it cannot be assigned");
   }
   std::vector<std::string_view> fields(type.fields.begin(), type.fields.end());
   fields.insert(fields.end(), type.init_fields.begin(), type.init_fields.end());
   const std::string_view near = lang::nearest(name, fields);
   raise("AttributeError", "`" + type.name + "` has no field `" + std::string(name) + "`",
-        near.empty() ? "declare it: `struct " + type.name + " { " + std::string(name) + " … }`"
-                     : "did you mean `" + std::string(near) + "`? A new field must be declared in the struct");
+        near.empty()
+            ? "declare it: `struct " + type.name + " { " + std::string(name) + " … }`"
+            : "did you mean `" + std::string(near) + "`? A new field must be declared in the struct");
 }
 
 }  // namespace

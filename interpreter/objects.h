@@ -101,10 +101,10 @@ struct StructType : Container {
   std::vector<std::optional<Value>> defaults;  // by field
   std::vector<std::pair<std::string, Value>> methods;
   lang::Span span;
-  bool is_autograd = false;  // made by an `autograd` statement: a call applies it
-  bool is_open = false;      // fields need no declaration
+  bool is_autograd = false;              // made by an `autograd` statement: a call applies it
+  bool is_open = false;                  // fields need no declaration
   std::vector<std::string> init_fields;  // that `init` assigns: they need none either
-  std::uint32_t id;          // unique in this process: what inline caches compare
+  std::uint32_t id;                      // unique in this process: what inline caches compare
   StructType();
   int field(std::string_view name) const;  // -1 when there is none
   const Value* method(std::string_view name) const;

@@ -11,7 +11,8 @@ namespace kiln {
 bool requires_grad(const Tensor& x);                  // itself or through its history
 void set_requires_grad(const Tensor& x, bool value);  // leaves only, floats only; throws OpError (Autograd)
 bool is_leaf(const Tensor& x);
-// A leaf that requires grad, or was marked: for good, so that what a module trains may be frozen and unfrozen.
+// A leaf that requires grad, or was marked: for good, so that what a module trains may be frozen and
+// unfrozen.
 bool is_parameter(const Tensor& x);
 void mark_parameter(const Tensor& x);
 Tensor grad_of(const Tensor& x);              // absent when there is none

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "interpreter/errors.h"
-#include "interpreter/native_stack.h"
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/native_stack.h"
 #include "interpreter/utf8.h"
 #include "tensor/functions.h"
 

@@ -83,8 +83,8 @@ std::FILE* stream_of(const File& file) {
   return file.stream;
 }
 
-// Ctrl-C is Interrupted. What was to be written is lost with it, or closing the file would wait for its reader
-// once more.
+// Ctrl-C is Interrupted. What was to be written is lost with it, or closing the file would wait for its
+// reader once more.
 [[noreturn]] void raise_stream(const File& file, std::string_view action) {
   const int error = errno;
   if (error == EINTR && file.stream) ::__fpurge(file.stream);

@@ -22,8 +22,9 @@ TensorType type_of(const Tensor& x) { return x ? x.type() : TensorType{DType::Bo
 
 [[noreturn]] void refuse_unbatched_target(const std::string& transform, const Op& op, const Tensor& target) {
   throw OpError(ErrorKind::Value,
-                transform + ": " + inplace_name(op) + " would write what differs from example to example into a " +
-                    to_string(target.type()) + " that all examples share",
+                transform + ": " + inplace_name(op) +
+                    " would write what differs from example to example into a " + to_string(target.type()) +
+                    " that all examples share",
                 {0}, "make it from a batched tensor, which gives every example its own: x.new_zeros(…)");
 }
 
