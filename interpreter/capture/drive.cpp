@@ -170,7 +170,7 @@ class Drive {
 
   // A mark that only costs time goes.
   Next leave_to_interpreter(const Place& place, const Frame& frame) const {
-    const bool for_good = place.due == kNever || !place.given_up.empty();
+    const bool for_good = !place.given_up.empty() || (compiled_.options.timed && place.due == kNever);
     if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()))
       frame.code->unmark(frame.place());
     return Next::Interpret;

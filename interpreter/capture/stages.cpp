@@ -92,6 +92,7 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
       }
       if (where.second == top) hot.trips = place->reached;
     }
+    hot.was_left = !code.is_marked(top);
     into.push_back(std::move(hot));
   }
 }
@@ -244,7 +245,8 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     for (HotLoop& each : loops)
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
                      each.trips, true, each.code_bytes,
-                     outcome_text(each.entries, each.trips, compiled.breaks)});
+                     each.was_left ? "then left to the interpreter"
+                                   : outcome_text(each.entries, each.trips, compiled.breaks)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
@@ -280,9 +282,13 @@ std::string why(Interpreter& interpreter, const Value& function) {
   }
   std::string text = fmt::format("{} {}, {} hit{}", info.entries, info.entries == 1 ? "entry" : "entries",
                                  info.hits, info.hits == 1 ? "" : "s");
-  for (const HotLoop& each : info.loops)
-    text += fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place, each.trips,
-                        each.entries, each.entries == 1 ? "entry" : "entries");
+  for (const HotLoop& each : info.loops) {
+    text += each.was_left
+                ? fmt::format("\nits loop at {} was left to the interpreter after {} trips", each.place,
+                              each.trips)
+                : fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place,
+                              each.trips, each.entries, each.entries == 1 ? "entry" : "entries");
+  }
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;

@@ -67,6 +67,7 @@ struct HotLoop {
   std::int64_t trips = 0;
   std::int64_t entries = 0;
   std::int64_t code_bytes = 0;  // of their kernels
+  bool was_left = false;        // to the interpreter, for good: more trips are not counted
 };
 struct CompileInfo {
   std::int64_t entries = 0;
