@@ -172,6 +172,9 @@ class Search {
     }
     Self& self() { return static_cast<Self&>(*this); }
     Search& search;
+
+   protected:
+    ~Looking() = default;
   };
   struct Subtracting final : Looking<Subtracting> {
     using Looking<Subtracting>::Looking;
@@ -211,7 +214,7 @@ class Search {
 };
 
 // Takes out of garbage what it refers to, so that no cycle is left. All of it ends together, with this.
-struct Released : ReferenceVisitor {
+struct Released final : ReferenceVisitor {
   std::vector<Value> values;
   std::vector<decltype(Native::call)> calls;
   std::vector<std::shared_ptr<capture::Compiled>> compiled;

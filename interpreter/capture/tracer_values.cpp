@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
-#include "interpreter/utf8_index.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {

@@ -17,15 +17,14 @@ std::string time_text(double seconds) {
 
 }  // namespace
 
-bool CaptureBudget::allows(bool symbolic) const {
+bool CaptureBudget::allows(bool symbolic, Clock::time_point now) const {
   if (share_ == 0) return true;
-  const std::chrono::duration<double> so_far = Clock::now() - began_;
+  const std::chrono::duration<double> so_far = now - began_;
   const std::chrono::duration<double> then = spent_ + (symbolic ? kSymbolic : kPlain);
   return then <= share_ * so_far;
 }
 
-void Trial::arrive() {
-  const Clock::time_point now = Clock::now();
+void Trial::arrive(Clock::time_point now) {
   const double passed = std::chrono::duration<double>(now - latest_).count() / trips_;
   latest_ = now;
   const Way way = std::exchange(now_, Way::None);

@@ -18,9 +18,10 @@ using Clock = std::chrono::steady_clock;
 class CaptureBudget {
  public:
   // 0: without limit, where what is compiled must not depend on time.
-  explicit CaptureBudget(double share) : share_(share), began_(Clock::now()) {}
+  explicit CaptureBudget(double share, Clock::time_point began = Clock::now())
+      : share_(share), began_(began) {}
   // May one more capture begin? Those with symbolic sizes take many times as long.
-  bool allows(bool symbolic) const;
+  bool allows(bool symbolic, Clock::time_point now = Clock::now()) const;
   void spend(Clock::duration time) { spent_ += time; }
 
  private:
@@ -34,8 +35,8 @@ class CaptureBudget {
 // speed nor trips that grow or shrink favour one of them.
 class Trial {
  public:
-  // The place is reached now.
-  void arrive();
+  // The place is reached.
+  void arrive(Clock::time_point now = Clock::now());
   // Is it the interpreter's turn?
   bool is_interpreters() const { return kTurns[turn_] == Way::Interpreted; }
   // What was done from here on: so many trips of a loop by an entry, or one by the interpreter.

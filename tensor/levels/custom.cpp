@@ -194,6 +194,11 @@ class OnceRules final : public CustomRules {
     return outputs;
   }
 
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(rules_, visitor);
+    for (const Given& each : given_) kiln::visit_references(each.value, visitor);
+  }
+
  private:
   struct Given {
     Tensor value;
