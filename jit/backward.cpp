@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "jit/custom.h"
+#include "jit/layouts.h"
 #include "jit/rule.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
+#include "tensor/tape/write_node.h"
 
 namespace kiln::jit {
 namespace {
@@ -171,31 +174,34 @@ bool BackwardWalk::source_follows(const TapeNode& node) const {
   return false;
 }
 
+namespace {
+
+// How the view that was written is taken of its base.
+ViewPath path_of(const TapeNode& node, const SymbolValues& symbols) {
+  const Layout base = node.source(symbols);
+  Layout view = base;
+  ViewSteps steps;
+  for (const ViewApplication& each : node.path) {
+    Attrs attrs = evaluate(*each.op, each.attrs, symbols);
+    view = layout_of_view(*each.op, view, attrs, static_cast<std::size_t>(each.output));
+    steps = steps.then({each.op, std::move(attrs), each.output});
+  }
+  return {std::move(steps), base, std::move(view)};
+}
+
+}  // namespace
+
 // Gradient goes to what the base was outside of the view, inside of it to what was written.
 std::vector<Operand> BackwardWalk::differentiate_write(int n) {
   const TapeNode& node = node_at(n);
   const bool base = leads(node.edges[0]), written = leads(node.edges[1]);
   const Body rule = [&](Inputs given, const SymbolValues& symbols) {
-    std::vector<Attrs> attrs;
-    Tensors views{ops::contiguous(given[0])};
-    for (const ViewApplication& step : node.path) {
-      attrs.push_back(evaluate(*step.op, step.attrs, symbols));
-      const Tensors parts = kiln::bind(*step.op, {&views.back(), 1}, attrs.back());
-      const auto part = static_cast<std::size_t>(step.output);
-      if (part >= parts.size())
-        throw OpError(ErrorKind::Shape, fmt::format("{} gives fewer parts of these sizes", step.op->name()));
-      views.push_back(parts[part]);
-    }
-    Tensors result(2);
-    if (written) result[1] = views.back();
-    if (!base) return result;
-    result[0] = ops::zeros_like(views.back());
-    for (std::size_t i = node.path.size(); i-- > 0;) {
-      result[0] = node.path[i].op->undo.fn(views[i], result[0], attrs[i], node.path[i].output);
-    }
-    return result;
+    const std::array<bool, 2> needs{base, written};
+    return tape::write_gradients(path_of(node, symbols), given[0], needs);
   };
-  return apply(rule, {operand(stop(n).grads[0])}, n);
+  const bool counts = std::any_of(node.path.begin(), node.path.end(),
+                                  [](const ViewApplication& step) { return step.op->has(kCountsPlaces); });
+  return apply(rule, {operand(stop(n).grads[0])}, n, counts && source_follows(node));
 }
 
 // ---- Steps ----

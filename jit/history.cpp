@@ -177,6 +177,7 @@ class TapeRecorder {
     TapeNode& node = tape_.nodes[static_cast<std::size_t>(number)];
     node.kind = TapeNode::Kind::Write;
     node.path = at(x).origin->path;
+    node.source = at(base).layout;
     node.edges = {show_all(node.path) ? Edge{} : before, edge};
     node.output_types = {at(base).type};
     node.value = written_;

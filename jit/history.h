@@ -44,8 +44,8 @@ struct TapeNode {
   // asked for.
   std::vector<Operand> inputs;
   std::vector<ValueId> outputs;
-  // Of views, and of what counts places in a storage: the layout of input 0 in the program. A functional
-  // graph does not know where in its storage an argument begins.
+  // Of views, and of what counts places in a storage: the layout of input 0 in the program, of a write that
+  // of the base. A functional graph does not know where in its storage an argument begins.
   std::function<Layout(const SymbolValues&)> source;
   ValueId value = Operand::kAbsent;  // of the functional graph, that it stands for
 };

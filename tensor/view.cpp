@@ -80,7 +80,11 @@ std::vector<ViewStep> ViewPath::by_place(const Layout& from) const {
 
 Tensor follow_steps(Tensor x, std::span<const ViewStep> steps) {
   for (const ViewStep& step : steps) {
-    x = kiln::bind(*step.op, {&x, 1}, step.attrs)[static_cast<std::size_t>(step.output)];
+    const Tensors parts = kiln::bind(*step.op, {&x, 1}, step.attrs);
+    const auto part = static_cast<std::size_t>(step.output);
+    if (part >= parts.size())
+      throw OpError(ErrorKind::Shape, std::string(step.op->name()) + " gives fewer parts of these sizes");
+    x = parts[part];
   }
   return x;
 }

@@ -41,6 +41,8 @@ const Tensor& base_of(const ViewOrigin& origin);
 class ViewPath {
  public:
   explicit ViewPath(const Tensor& view);  // which has an origin
+  ViewPath(ViewSteps steps, Layout base, Layout view)
+      : steps_(std::move(steps)), base_(std::move(base)), view_(std::move(view)) {}
 
   // From the base itself.
   std::vector<ViewStep> of_base() const {
@@ -65,7 +67,8 @@ class ViewPath {
   Layout base_, view_;
 };
 
-// Takes a view of x by these steps, through `bind`.
+// Takes a view of x by these steps, through `bind`. Throws OpError (Shape) when one gives fewer parts of
+// these sizes.
 Tensor follow_steps(Tensor x, std::span<const ViewStep> steps);
 
 // Does the view lie where its base no longer does, since that was made a tensor of another storage (set_)?

@@ -5,20 +5,15 @@
 
 namespace kiln::tape {
 
-WriteNode::WriteNode(const Tensor& view, const Tensor& base, const Edge& written)
-    : Node(next_sequence()), path_(view) {
-  edges.push_back(path_.steps().show_all() ? Edge{} : history(base));
-  edges.push_back(written);
-  output_types.push_back(base.type());
-}
+namespace {
 
 // The gradient of the base, so that the view's steps can be taken of it. Those that count places of the
 // storage need the strides of the base, and may see elements that it does not have.
-Tensor WriteNode::laid_out(const Tensor& grad) const {
-  const Layout& base = path_.base();
-  if (!path_.counts_places()) return ops::contiguous(grad);
+Tensor laid_out(const ViewPath& path, const Tensor& grad) {
+  const Layout& base = path.base();
+  if (!path.counts_places()) return ops::contiguous(grad);
   const auto [base_begin, base_end] = extent(base);
-  const auto [view_begin, view_end] = extent(path_.view());
+  const auto [view_begin, view_end] = extent(path.view());
   const std::int64_t begin = std::min(base_begin, view_begin);
   const std::int64_t end = std::max(base_end, view_end);
   const bool has_gaps = base.strides != contiguous_strides(base.sizes);
@@ -28,9 +23,11 @@ Tensor WriteNode::laid_out(const Tensor& grad) const {
   return ops::as_strided(storage, base.sizes, base.strides, storage.offset() + base.offset - begin);
 }
 
-Tensors WriteNode::backward(Inputs grads, std::span<const bool> needs) {
-  std::vector<Tensor> views{laid_out(grads[0])};
-  const std::vector<ViewStep> steps = path_.of(views.back());
+}  // namespace
+
+Tensors write_gradients(const ViewPath& path, const Tensor& grad, std::span<const bool> needs) {
+  std::vector<Tensor> views{laid_out(path, grad)};
+  const std::vector<ViewStep> steps = path.of(views.back());
   for (const ViewStep& step : steps) views.push_back(follow_steps(views.back(), {&step, 1}));
   Tensors result(2);
   if (needs[1]) result[1] = views.back();
@@ -42,6 +39,17 @@ Tensors WriteNode::backward(Inputs grads, std::span<const bool> needs) {
     result[0] = rest;
   }
   return result;
+}
+
+WriteNode::WriteNode(const Tensor& view, const Tensor& base, const Edge& written)
+    : Node(next_sequence()), path_(view) {
+  edges.push_back(path_.steps().show_all() ? Edge{} : history(base));
+  edges.push_back(written);
+  output_types.push_back(base.type());
+}
+
+Tensors WriteNode::backward(Inputs grads, std::span<const bool> needs) {
+  return write_gradients(path_, grads[0], needs);
 }
 
 }  // namespace kiln::tape

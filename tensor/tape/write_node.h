@@ -6,7 +6,10 @@
 
 namespace kiln::tape {
 
-// Elements of the view are replaced by what `written` stands for, the others kept.
+// Elements of a view were replaced: from the gradient of its base as it is after, that of the base before,
+// and that of what was written. `needs`: which of the two are wanted, the others are absent.
+Tensors write_gradients(const ViewPath& path, const Tensor& grad, std::span<const bool> needs);
+
 class WriteNode final : public Node {
  public:
   WriteNode(const Tensor& view, const Tensor& base, const Edge& written);
@@ -16,8 +19,6 @@ class WriteNode final : public Node {
 
  private:
   void visit_kept(ReferenceVisitor&) const override {}
-  Tensor laid_out(const Tensor& grad) const;
-
   ViewPath path_;
   LiveCount count_;
 };
