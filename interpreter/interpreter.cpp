@@ -6,6 +6,7 @@
 
 #include "interpreter/capture/hot.h"
 #include "interpreter/collector.h"
+#include "interpreter/host/system_call.h"
 #include "interpreter/impl.h"
 #include "interpreter/members.h"
 #include "interpreter/natives.h"
@@ -18,8 +19,6 @@
 namespace kiln::interp {
 namespace {
 
-void write_to(std::FILE* stream, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stream); }
-
 Value new_module(const char* name) {
   Value module = make<Module>();
   module.as<Module>().name = name;
@@ -29,8 +28,8 @@ Value new_module(const char* name) {
 }  // namespace
 
 Interpreter::Interpreter(Options options) : options_(std::move(options)) {
-  if (!options_.out) options_.out = [](std::string_view text) { write_to(stdout, text); };
-  if (!options_.err) options_.err = [](std::string_view text) { write_to(stderr, text); };
+  if (!options_.out) options_.out = [](std::string_view text) { host::write_stream(stdout, text); };
+  if (!options_.err) options_.err = [](std::string_view text) { host::write_stream(stderr, text); };
   kiln::set_warning_sink([this](const std::string& sentence) { write_error("warning: " + sentence + "\n"); });
   Value main = new_module("main");
   Value prelude = new_module("prelude");

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "interpreter/capture/stages.h"
+#include "interpreter/host/system_call.h"
 #include "jit/code_cache.h"
 #include "repl/command.h"
 #include "repl/failure.h"
@@ -33,7 +34,7 @@ using namespace kiln::repl;
 
 // What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
 void to_stdout(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && errno == EINTR) std::clearerr(stdout);
+  if (!interp::host::write_stream(stdout, text) && errno == EINTR) std::clearerr(stdout);
 }
 
 // What was printed before an error stands before it.

@@ -1,7 +1,9 @@
-// Owns what happens when a signal cuts a call of the system.
+// Owns what happens when a signal cuts a call of the system, and writing that a signal can cut.
 #pragma once
 
 #include <cerrno>
+#include <cstdio>
+#include <string_view>
 
 #include "tensor/parallel.h"
 
@@ -14,5 +16,9 @@ inline bool was_cut(int error) {
   kiln::check_interrupt();
   return true;
 }
+
+// Hands text to a stream. False if it was not taken; errno says why. Of what waits for the reader of a pipe,
+// Ctrl-C ends the wait with EINTR.
+bool write_stream(std::FILE* stream, std::string_view text);
 
 }  // namespace kiln::interp::host

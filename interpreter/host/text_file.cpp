@@ -183,7 +183,7 @@ Value write(Interpreter&, Args a) {
     bytes = text_argument(a[1], "text");
   }
   errno = 0;
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stream) != bytes.size()) raise_stream(file, "write");
+  if (!write_stream(stream, bytes)) raise_stream(file, "write");
   return static_cast<std::int64_t>(bytes.size());
 }
 
