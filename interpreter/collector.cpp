@@ -26,7 +26,9 @@ constexpr std::size_t kFullTensorLimit = std::size_t{1}
 constexpr std::size_t kOthersForEach = 8;        // what is no container, for each young one
 constexpr std::size_t kFewestOthers = 1000;      // and in all
 
-constinit Ring young, old;
+// Young ones have been through no search, those of the middle through one: what a program just happened to
+// hold then is let go of by the next search, and not kept for long among the old.
+constinit Ring young, middle, old;
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;
 std::size_t tensor_bytes = 0;  // after the last search
@@ -275,16 +277,19 @@ void Collector::look() {
 std::size_t Collector::collect(bool all) {
   Search search;
   search.gather(young);
+  const std::size_t young_count = search.containers();
+  search.gather(middle);
   if (all) search.gather(old);
   // A search of young ones must not go through a tape of a million nodes each time.
   search.subtract_inside(all ? std::numeric_limits<std::size_t>::max()
                              : std::max(kOthersForEach * search.containers(), kFewestOthers));
   search.reach();
   std::size_t survivors = 0;
-  for (std::size_t i = 0; i < search.containers(); ++i) survivors += search.is_reached(i) ? 1 : 0;
+  for (std::size_t i = young_count; i < search.containers(); ++i) survivors += search.is_reached(i) ? 1 : 0;
   old_count = all ? survivors : old_count + survivors;
   if (all) old_at_full = survivors;
-  move_all(young, old);
+  move_all(middle, old);
+  move_all(young, middle);
   made_ = 0;
   const std::size_t freed = free_unreached(search);
   made_ = 0;

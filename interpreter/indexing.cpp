@@ -77,17 +77,25 @@ Value range_index(const Range& range, const Value& object, const Value& index) {
   return make<Range>(start, start + step * steps.count, step);
 }
 
-// Every `step`-th code point, backwards for a negative step.
+// Every `step`-th code point, backwards for a negative step. Code points that are close to each other are
+// found by going through those between them, others each for itself.
 std::string stepped(const Str& str, const Steps& steps) {
-  std::vector<std::size_t> starts;  // of all code points; of ASCII each byte is one
-  if (!str.is_ascii()) {
-    for (std::size_t at = 0; at < str.text.size(); at += code_point_bytes(str.text, at)) starts.push_back(at);
+  constexpr std::int64_t kFar = 64;
+  if (steps.count == 0) return {};
+  const std::int64_t last = steps.start + (steps.count - 1) * steps.step;
+  const std::int64_t lowest = std::min(steps.start, last), highest = std::max(steps.start, last);
+  std::vector<std::size_t> starts;  // from the lowest to the highest
+  if (!str.is_ascii() && steps.step > -kFar && steps.step < kFar) {
+    std::size_t at = str.byte_of(static_cast<std::size_t>(lowest));
+    for (std::int64_t i = lowest; i <= highest; ++i, at += code_point_bytes(str.text, at))
+      starts.push_back(at);
   }
   std::string result;
   for (std::int64_t i = 0; i < steps.count; ++i) {
-    const auto index = static_cast<std::size_t>(steps.start + i * steps.step);
-    const std::size_t at = starts.empty() ? index : starts[index];
-    result.append(str.text, at, starts.empty() ? 1 : code_point_bytes(str.text, at));
+    const std::int64_t index = steps.start + i * steps.step;
+    const std::size_t at = starts.empty() ? str.byte_of(static_cast<std::size_t>(index))
+                                          : starts[static_cast<std::size_t>(index - lowest)];
+    result.append(str.text, at, code_point_bytes(str.text, at));
   }
   return result;
 }

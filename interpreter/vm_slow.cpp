@@ -1,6 +1,10 @@
 #include "interpreter/vm_slow.h"
 
+#include <iterator>
+#include <vector>
+
 #include "interpreter/natives.h"
+#include "interpreter/objects.h"
 #include "interpreter/operators.h"
 
 namespace kiln::interp {
@@ -27,8 +31,55 @@ void slow_binary_number(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& 
   r[i.a].take(result);
 }
 
+namespace {
+
+const Value* item_of(const Value& object, const Value& key) {
+  if (object.is(Tag::Dict)) return object.as<Dict>().find(key);
+  if (!object.is(Tag::List) || !key.is(Tag::Int)) return nullptr;
+  const std::vector<Value>& items = object.as<List>().items;
+  const std::int64_t at = key.as_int() < 0 ? key.as_int() + std::ssize(items) : key.as_int();
+  return at >= 0 && at < std::ssize(items) ? &items[static_cast<std::size_t>(at)] : nullptr;
+}
+
+// The variable, field or item that an instruction stores register `from` in; null for other instructions, and
+// where finding it would be work of its own.
+const Value* stored_in(Vm& vm, Value* r, const Instruction& store, std::uint16_t from) {
+  const bool is_variable = store.a == from;
+  switch (store.opcode()) {
+    case Opcode::SetGlobal:
+      return is_variable ? &vm.frame()->slots[store.b] : nullptr;
+    case Opcode::SetCell:
+      return is_variable ? &r[store.b].as<Cell>().value : nullptr;
+    case Opcode::SetCapture:
+      return is_variable ? &vm.frame()->function->captures[store.b].as<Cell>().value : nullptr;
+    case Opcode::SetAttribute:
+      if (store.b != from || !r[store.a].is(Tag::Instance)) return nullptr;
+      return r[store.a].as<Instance>().find(vm.code().sites[store.c].name);
+    case Opcode::SetIndexBack:
+      return store.c == from ? item_of(r[store.a], r[store.b]) : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// `self.text += more`: the text is held by its register and by the place it came from and goes back to, and
+// by nothing else. Then it can grow where it lies, or a loop of these would take the square of its trips.
+bool grew_in_place(Vm& vm, Value* r, const Instruction& i) {
+  const Value& text = r[i.a];
+  const Value& more = r[i.b];
+  if (!text.is(Tag::Str) || !more.is(Tag::Str) || text.object()->refs != 2 || identical(text, more))
+    return false;
+  const Value* place = stored_in(vm, r, (&i)[1], i.a);
+  if (place == nullptr || !identical(*place, text)) return false;
+  text.as<Str>().append(more.as<Str>().text);
+  return true;
+}
+
+}  // namespace
+
 void slow_augmented(Vm& vm, lang::BinaryOp op, Value* r, const Instruction& i) {
-  augmented_operator(vm.interpreter(), op, r[i.a], r[i.b]);
+  if (op != lang::BinaryOp::Add || !grew_in_place(vm, r, i))
+    augmented_operator(vm.interpreter(), op, r[i.a], r[i.b]);
   if (r[i.a].is(Tag::Tensor)) vm.count_op();
   consume(vm, r, i.b);
 }

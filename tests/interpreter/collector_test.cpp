@@ -150,7 +150,7 @@ constexpr std::pair<const char*, const char*> kCycles[] = {
     {"Error", "try { throw l } catch e { l.append(e) }"},
     {"Iterator", "l.append(iter(l))"},
     {"Cell", "fn get() = l\nl.append(get)"},
-    {"Graph", "l[0].requires_grad_().register_hook(g => l); l.append(graph(x => x * t, ones(2)))"},
+    {"Graph", "l[0].requires_grad_().register_hook(g => l); l.append(graph(x => x * l[0], ones(300)))"},
     {"Opaque", "l[0].requires_grad_(); l.append(l[0].register_hook(g => l))"},
     {"iterator of an instance", "struct S { a  fn next(self) = self.a }; l.append(iter(S(l)))"},
     {"enumerate", "l.append(enumerate(l))"},

@@ -22,7 +22,10 @@ using kiln::Tensor;
 
 // A folder that goes when the test does.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("kiln-files-" + std::to_string(::getpid()));
+  // A folder that another test had would be known: it is not looked through at every save.
+  static inline int made = 0;
+  fs::path path =
+      fs::temp_directory_path() / ("kiln-files-" + std::to_string(::getpid()) + "-" + std::to_string(++made));
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   Folder(const Folder&) = delete;
