@@ -47,7 +47,7 @@ definition: FN NAME? parameters (ARROW annotation)? (block | ASSIGN body);
 body: STAR? expression (COMMA STAR? expression)*;
 // With a name it must be a statement, and what follows its commas belongs to its body; without one it is an
 // expression. The tree builder tells which.
-function: FN NAME? parameters (ARROW annotation)? (block | ASSIGN expression);
+function: FN NAME? parameters (ARROW annotation)? (block | ASSIGN STAR? expression);
 parameters: LPAREN (parameter (COMMA parameter?)*)? RPAREN;
 parameter: (STAR | DOUBLE_STAR)? NAME (COLON annotation)? (ASSIGN expression)?;
 annotation: (NAME | NONE) (DOT NAME)* (LBRACKET (expression (COMMA expression?)*)? RBRACKET)?;

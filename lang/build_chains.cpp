@@ -169,7 +169,9 @@ Expr* Builder::expression(Node node) {
     if (const auto name = child(made, Tok::Name)) {
       syntax_error(span(*name), "a function inside an expression has no name", "write `fn(…)`");
     }
-    return function(made);
+    FunctionExpr* built = function(made);
+    if (built->expression) value_of(built->expression);
+    return built;
   }
   std::optional<Node> condition;
   std::optional<Node> otherwise;

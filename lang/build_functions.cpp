@@ -56,6 +56,7 @@ FunctionExpr* Builder::function(Node node) {
   auto* made = ast_.make<FunctionExpr>(span(node));
   const Level level(*this, 1, span(node.first_token()));
   std::vector<Parameter> parameters;
+  std::optional<Token> star;
   for (const Node part : node) {
     if (part.is(Rule::Parameters)) {
       check_commas(part);
@@ -63,7 +64,11 @@ FunctionExpr* Builder::function(Node node) {
     }
     if (part.is(Rule::Annotation)) made->returns = annotation(part);
     if (part.is(Rule::Block)) made->body = block(part);
-    if (part.is(Rule::Expression)) made->expression = expression(part);
+    if (part.is(Tok::Star)) star = part.token();
+    if (part.is(Rule::Expression)) {
+      Expr* value = expression(part);
+      made->expression = star ? starred(*star, value) : value;
+    }
     if (part.is(Rule::Body)) made->expression = value_of(expressions(part));
   }
   check_parameters(parameters);

@@ -1,4 +1,6 @@
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "lang/builder.h"
 #include "lang/literals.h"
@@ -138,17 +140,18 @@ Expr* Builder::expressions(Node node, Expr* given) {
     Expr* item = given && items.empty()   ? given
                  : part.is(Rule::Operand) ? operand_as_target(part)
                                           : expression(part);
-    if (star) {
-      auto* starred = ast_.make<StarredExpr>(join(span(*star), item->span));
-      starred->operand = item;
-      item = starred;
-      star.reset();
-    }
+    if (star) item = starred(*std::exchange(star, std::nullopt), item);
     items.push_back(item);
   }
   if (!tuple) return items.front();
   auto* made = ast_.make<TupleExpr>(given ? join(given->span, span(node)) : span(node));
   made->items = keep(items);
+  return made;
+}
+
+Expr* Builder::starred(Token star, Expr* operand) {
+  auto* made = ast_.make<StarredExpr>(join(span(star), operand->span));
+  made->operand = operand;
   return made;
 }
 
@@ -169,7 +172,10 @@ Stmt* Builder::short_function(Node statement, Node function) {
   const bool alone = ++rest == values.end();
   if (!child(function, Tok::Name) || (!alone && !child(function, Rule::Expression))) return nullptr;
   FunctionStmt* made = function_statement(function, statement, {});
-  if (alone) return made;
+  if (alone) {
+    if (made->function->expression) value_of(made->function->expression);
+    return made;
+  }
   made->function->span = made->span;
   made->function->expression = expressions(values, made->function->expression);
   return made;

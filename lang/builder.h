@@ -51,6 +51,7 @@ class Builder {
   void read_module(Node node, ImportStmt& import);
   Block* block(Node node);
   Expr* expressions(Node node, Expr* first = nullptr);
+  Expr* starred(Token star, Expr* operand);
   Expr* value_of(Expr* expressions);
   Stmt* short_function(Node statement, Node function);
 

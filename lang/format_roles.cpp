@@ -45,6 +45,7 @@ class RoleFinder {
         if (kind == Tok::Assign && !annotated) return Role::Tight;
         return star ? Role::Prefix : Role::Plain;
       case Rule::Body:
+      case Rule::Function:
       case Rule::Expressions:
       case Rule::Targets:
       case Rule::Subscript:

@@ -74,6 +74,8 @@ TEST_CASE("definitions") {
       {"fn f(x) = x * 2", "(fn f (param x) (* x 2))"},
       {"fn f(x) = x, 1", "(fn f (param x) (tuple x 1))"},
       {"fn f(x) = *x, 1", "(fn f (param x) (tuple (* x) 1))"},
+      {"fn f(x) = *x, *x", "(fn f (param x) (tuple (* x) (* x)))"},
+      {"fn f(x) = *x,", "(fn f (param x) (tuple (* x)))"},
       {"@d fn f(x) = x, *y", "(@ d (fn f (param x) (tuple x (* y))))"},
       {"fn f(x, y = 2, *rest, **named) { return x }",
        "(fn f (param x) (param y 2) (param* rest) (param** named) (block (return x)))"},
@@ -97,7 +99,7 @@ TEST_CASE("definitions") {
       {"struct P {\n  x: f32[2]\n  y: int = 3\n\n  @eager\n  fn f(self) = 1\n}",
        "(struct P (field x (type f32 (dims 2))) (field y (type int) 3) (@ eager (fn f (param self) 1)))"},
       {"struct P { }", "(struct P)"},
-      {"struct P { fn f(self) = 1, *self  @e fn g(self) = 2, 3 }",
+      {"struct P { fn f(self) = 1, *self\n @e fn g(self) = 2, 3 }",
        "(struct P (fn f (param self) (tuple 1 (* self))) (@ e (fn g (param self) (tuple 2 3))))"},
       {"autograd S {\n  fn forward(ctx, x, alpha) { ctx.save(x); return x }\n  fn backward(ctx, g) { return "
        "g, none }\n}",
