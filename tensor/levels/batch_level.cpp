@@ -153,7 +153,7 @@ Tensors BatchLevel::of_none(const Op& op, Inputs inputs, const Attrs& attrs) {
       throw OpError(ErrorKind::Value,
                     "vmap: the shape of what " + std::string(op.name()) +
                         " gives depends on data, and there are no examples",
-                    {0}, "use an op whose shape does not depend on data, such as where(…)");
+                    {0}, "use an op whose shape does not depend on data, such as where(condition, a, b)");
     }
     const Below below(*this);
     outputs.push_back(ops::zeros(rules::prepend(0, each.sizes), each.dtype, each.device));
@@ -182,7 +182,7 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
                         transform() + ": " + std::string(op.name()) + " gives " +
                             to_string(columns[k][0].type()) + " for one example and " +
                             to_string(outputs[k].type()) + " for another: a batch needs results of one shape",
-                        {0}, "use an op whose shape does not depend on data, such as where(…)");
+                        {0}, "use an op whose shape does not depend on data, such as where(condition, a, b)");
         }
         columns[k].push_back(std::move(outputs[k]));
       }

@@ -1,5 +1,6 @@
 #include "tests/capture/laws.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

@@ -216,6 +216,7 @@ TEST_CASE("elementwise ops give the same bits on any number of threads and every
 TEST_CASE("every half gives the same whether blocks are converted or registers", "[elementwise][halves]") {
   constexpr Dim kAll = 65536;
   for (const Op* op : pointwise_ops()) {
+    if ((op->pointwise->flags & kFailsOfFloats) != 0) continue;  // every half is one of them
     for (const DType dtype : {DType::F16, DType::BF16}) {
       std::vector<Tensor> inputs;
       for (int i = 0; i < op->pointwise->operands; ++i) {

@@ -106,12 +106,13 @@ TEST_CASE("losses between numbers", "[nn]") {
   const Tensor x = make({4}, DType::F64, [](std::int64_t i) { return i - 1.5; });  // -1.5 -0.5 0.5 1.5
   const Tensor zero = make({4}, DType::F64, [](std::int64_t) { return 0.0; });
   const NamedAttr none{"reduction", text("none")};
-  check_near(call("mse_loss", {x, zero}, {none})[0], {2.25, 0.25, 0.25, 2.25}, 0);
-  check_near(call("mse_loss", {x, zero})[0], {1.25}, 0);
-  check_near(call("l1_loss", {x, zero}, {{"reduction", text("sum")}})[0], {4}, 0);
+  check_near(call("mse_loss", {x, zero, {}}, {none})[0], {2.25, 0.25, 0.25, 2.25}, 0);
+  check_near(call("mse_loss", {x, zero, {}})[0], {1.25}, 0);
+  check_near(call("l1_loss", {x, zero, {}}, {{"reduction", text("sum")}})[0], {4}, 0);
   check_near(call("smooth_l1_loss", {x, zero}, {none})[0], {1, 0.125, 0.125, 1}, 1e-15L);
   check_near(call("smooth_l1_loss", {x, zero}, {none, {"beta", 0.0}})[0], {1.5, 0.5, 0.5, 1.5}, 0);
-  check_near(call("huber_loss", {x, zero}, {none, {"delta", 0.5}})[0], {0.625, 0.125, 0.125, 0.625}, 1e-15L);
+  check_near(call("huber_loss", {x, zero, {}}, {none, {"delta", 0.5}})[0], {0.625, 0.125, 0.125, 0.625},
+             1e-15L);
 }
 
 TEST_CASE("binary cross entropy stays finite where probabilities are certain", "[nn]") {
@@ -239,7 +240,7 @@ TEST_CASE("losses and norms say what is wrong and what to do", "[nn]") {
   CHECK(count.message() ==
         "cross_entropy: an input of f32[3, 4] has classes in dimension 1 and needs targets of shape [3], not "
         "i64[2]");
-  const OpError reduction = error_of([&] { call("mse_loss", {x, x}, {{"reduction", text("avg")}}); });
+  const OpError reduction = error_of([&] { call("mse_loss", {x, x, {}}, {{"reduction", text("avg")}}); });
   CHECK(reduction.message() == "mse_loss knows no reduction \"avg\"");
   CHECK(reduction.help() == "reduction is \"mean\", \"sum\" or \"none\"");
   const OpError shape = error_of([&] { call("layer_norm", {x, {}, {}}, {{"normalized_shape", Dims{3}}}); });

@@ -28,7 +28,7 @@ const std::map<std::string_view, Domain> kDomains = {
     {"sqrt", {0.2, 3}},       {"rsqrt", {0.2, 3}}, {"asin", {-0.9, 0.9}},    {"acos", {-0.9, 0.9}},
     {"atanh", {-0.9, 0.9}},   {"acosh", {1.2, 4}}, {"lgamma", {0.4, 5}},     {"pow", {0.3, 2}},
     {"reciprocal", {0.3, 3}}, {"div", {0.3, 3}},   {"remainder", {0.55, 3}}, {"floor_div", {0.55, 3}},
-    {"hypot", {0.3, 2}},      {"atan2", {0.3, 2}}, {"tan", {-1.2, 1.2}},
+    {"hypot", {0.3, 2}},      {"atan2", {0.3, 2}}, {"tan", {-1.2, 1.2}},     {"logit", {0.1, 0.9}},
 };
 
 bool takes_only_tensors(const Op& op) {
