@@ -4,9 +4,10 @@
 #include <map>
 
 #include "jit/custom.h"
-#include "jit/passes/passes.h"
+#include "jit/faults.h"
 #include "jit/record.h"
 #include "jit/rewrite.h"
+#include "jit/run_recipe.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
@@ -189,7 +190,7 @@ class ForwardBody {
     forward.effects.clear();
     forward.outputs = outputs;
     save(forward, kept);
-    return dce(forward);
+    return run_recipe(recipes::kNeeded, std::move(forward));
   }
 
   std::vector<std::size_t> written;  // operands that are no results
@@ -312,7 +313,7 @@ void Recorder::end_application(Application application) {
   }
   if (!cut.refused.empty()) return stop_noting(cut.refused);
   try {
-    const Graph functional = functionalize(expand_views(cut.captured));
+    const Graph functional = run_recipe(recipes::kWithoutWrites, cut.captured);
     if (!is_plain(functional, cut.operands.size())) return stop_noting("a function writes to shared memory");
     ForwardBody forward(functional, application);
     Graph graph = forward.run();
@@ -324,6 +325,9 @@ void Recorder::end_application(Application application) {
     note_application(application, std::move(graph), std::move(forward.written), cut.operands);
   } catch (const OpError& error) {
     stop_noting(error.message());
+  } catch (const PassFault& error) {
+    note_fault(cut.captured, {}, error, "the interpreter applies it");
+    stop_noting("Kiln made a mistake in what a function does");
   }
 }
 
