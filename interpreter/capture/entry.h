@@ -10,6 +10,7 @@
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
 #include "interpreter/capture/recipe.h"
+#include "jit/compiled_graph.h"
 #include "jit/graph.h"
 #include "jit/view_origins.h"
 #include "tensor/random.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "interpreter/interpreter.h"
+#include "jit/compiler.h"
 #include "jit/run_recipe.h"
 #include "tensor/error.h"
 
