@@ -44,8 +44,8 @@ constexpr const char* kForward =
     "print(f(zeros(2)).item() == 4 * exp(tensor(1.0)).item())\n";
 constexpr const char* kBackward =
     "f = jit(x => (x * x + 1).exp().sum())\n"
-    "x = ones(2, requires_grad=true)\n"
-    "y = ones(2, requires_grad=true)\n"
+    "x = ones(2).requires_grad_()\n"
+    "y = ones(2).requires_grad_()\n"
     "for i in range(3) { x.grad = none; f(x).backward() }\n"
     "(y * y + 1).exp().sum().backward()\n"
     "print((x.grad == y.grad).all().item())\n";
