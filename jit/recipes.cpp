@@ -155,10 +155,10 @@ constinit const Recipe kFused{"fused", "of functional graphs: what the fused bac
 namespace {
 
 constexpr const Recipe* kRecipes[] = {
-    &recipes::kViews,          &recipes::kWithoutWrites, &recipes::kFunctional,  &recipes::kNeeded,
-    &recipes::kRecorded,       &recipes::kShared,        &recipes::kFewerSteps,  &recipes::kOutline,
-    &recipes::kKernels,        &recipes::kFused,         &recipes::kOverwriting, &recipes::kOpByOp,
-    &recipes::kOpByOpBackward,
+    &recipes::kViews,       &recipes::kWithoutWrites, &recipes::kFunctional, &recipes::kNeeded,
+    &recipes::kRecorded,    &recipes::kFewerSteps,    &recipes::kOutline,    &recipes::kKernels,
+    &recipes::kFused,       &recipes::kOpByOp,        &recipes::kShared,     &recipes::kOpByOpBackward,
+    &recipes::kOverwriting,
 };
 
 bool has(const Recipe& recipe, const Pass& pass) {

@@ -57,6 +57,18 @@ bool Recorder::is_own(const Tensor& x) const {
          std::none_of(kept_.begin(), kept_.begin() + first, shares);
 }
 
+namespace {
+
+// An application within that was noted as one node leaves values behind that no node makes any more.
+Graph numbered_in_order(Graph graph) {
+  if (is_in_order(graph)) return graph;
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes) rewriter.copy(node);
+  return rewriter.finish();
+}
+
+}  // namespace
+
 Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const Application& application) {
   const auto first = static_cast<int>(results);
   Cut cut;
@@ -124,6 +136,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   }
   if (!written.empty()) say_shared_memory(cut.tensors, body.inputs);
   for (const int id : given) body.outputs.push_back(Operand::of(renumbered(id)));
+  body = numbered_in_order(std::move(body));
   return cut;
 }
 
@@ -325,7 +338,7 @@ void Recorder::end_application(Application application) {
     note_application(application, std::move(graph), std::move(forward.written), cut.operands);
   } catch (const OpError& error) {
     stop_noting(error.message());
-  } catch (const PassFault& error) {
+  } catch (const InternalError& error) {
     note_fault(cut.captured, {}, error, "the interpreter applies it");
     stop_noting("Kiln made a mistake in what a function does");
   }

@@ -82,7 +82,7 @@ TEST_CASE("a graph is right after every pass of the fused recipe, and kept", "[j
     CHECK(kept[k].pass == recipes::kFused.steps[k].pass);
     CHECK(kept[k].seconds >= 0);
   }
-  CHECK(kept.back().graph == run_recipe(recipes::kFused, graph));
+  CHECK(print_graph(kept.back().graph) == print_graph(run_recipe(recipes::kFused, graph)));
 }
 
 TEST_CASE("groups and kernels without code are graphs that refuse to run", "[jit][recipes]") {
