@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "interpreter/capture/hot.h"
 #include "interpreter/collector.h"
 #include "interpreter/host/system_call.h"
@@ -12,6 +14,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/operators.h"
 #include "interpreter/shadow.h"
+#include "jit/faults.h"
 #include "lang/names.h"
 #include "stdlib/embedded.h"
 #include "tensor/warning.h"
@@ -54,6 +57,10 @@ Interpreter::~Interpreter() {
 }
 
 Interpreter::Outcome Interpreter::run(std::string name, std::string text) {
+  struct Teller {
+    Interpreter& interpreter;
+    ~Teller() { interpreter.tell_faults(); }
+  } const at_the_end{*this};
   Outcome outcome;
   outcome.value = impl_->modules.run(*main_, name, std::move(text), outcome.has_value);
   return outcome;
@@ -163,6 +170,15 @@ void Interpreter::write(std::string_view text) {
 }
 void Interpreter::write_error(std::string_view text) {
   if (!shadow::active()) options_.err(text);
+}
+void Interpreter::tell_faults() {
+  if (!jit::has_faults() || shadow::active()) return;
+  for (const jit::Fault& each : jit::take_faults()) {
+    write_error(
+        fmt::format("Kiln made a mistake here, the program did not: {}\nplease report it with this "
+                    "program, which shows it:\n{}",
+                    each.message, each.program));
+  }
 }
 Interpreter::Tap::Tap(Interpreter& interpreter, std::string& text)
     : interpreter_(interpreter), before_(std::exchange(interpreter.tap_, &text)) {}

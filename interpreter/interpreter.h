@@ -82,6 +82,8 @@ class Interpreter {
   void write(std::string_view text);        // to `out`
   void write_error(std::string_view text);  // to `err`
   void flush();
+  // Writes what went wrong within Kiln while graphs were prepared, if anything, with programs that show it.
+  void tell_faults();
   // For a scope: what is written to `out` is added to a text, too.
   class Tap {
    public:

@@ -4,7 +4,7 @@
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
-#include "jit/passes/passes.h"
+#include "jit/prepared.h"
 #include "jit/verify.h"
 #include "tensor/functions.h"
 #include "tensor/levels/custom.h"
@@ -14,11 +14,15 @@ namespace {
 
 Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs);
 
+std::shared_ptr<const Executable> overwriting(const Graph& body) {
+  return prepared(body, {.op_by_op = &recipes::kOverwriting}).run;
+}
+
 // A row of no table: the op of one function.
 struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
   CustomOp(const Op& row, CustomFunction made) : Op(row), function(std::move(made)) {
-    if (!is_interpreted(function)) forward = Executable::make(reinplace(function.forward));
-    if (function.backward) backward = Executable::make(reinplace(*function.backward));
+    if (!is_interpreted(function)) forward = overwriting(function.forward);
+    if (function.backward) backward = overwriting(*function.backward);
   }
   CustomFunction function;
   std::shared_ptr<const Executable> forward, backward;  // null where the interpreter has them

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/layouts.h"
+#include "jit/run_recipe.h"
 #include "jit/same_values.h"
 
 namespace kiln::jit {
@@ -106,7 +107,7 @@ void compute_masks_once(Joint& joint) {
 // ---- Derivation ----
 
 Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
-    : program_(expand_recorded(graph, wanted)) {
+    : program_(run_recipe(recipes::kRecorded, graph, {.wanted = wanted})) {
   Forward forward = with_bodies(program_, functional_form(program_));
   functional_ = std::move(forward.graph);
   values_ = std::move(forward.values);

@@ -5,6 +5,7 @@
 
 #include "jit/epilogue.h"
 #include "jit/evaluate.h"
+#include "jit/kernel_op.h"
 #include "jit/launch.h"
 #include "jit/ownership.h"
 #include "jit/shape_rules.h"
@@ -344,6 +345,7 @@ class Call {
 
 Executable::Executable(Graph graph, bool takes_arguments)
     : graph_(std::move(graph)), plan_(make_plan(graph_, takes_arguments)), replays_(graph_, plan_) {
+  refuse_without_code(graph_);
   at_hints_ = std::make_shared<const Prepared>(prepare(graph_.hints));
   latest_ = at_hints_;
 }

@@ -19,8 +19,9 @@ struct FusedGraph {
   std::vector<std::string> loops() const;  // of each kernel
 };
 
-// Finds groups in a functional graph, compiles each, and puts one node in its place. Views that kernels read
-// through are gone where nothing else needs them. Throws InternalError when there is no compiler.
+// Finds groups in a functional graph, compiles each, and puts one node in its place (recipes::kKernels).
+// Views that kernels read through are gone where nothing else needs them. Throws NoCompiler when there is
+// none.
 FusedGraph fuse(Graph graph);
 // The same for those who only look: nothing is compiled, and it cannot run.
 Graph outline(const Graph& graph);
@@ -36,7 +37,7 @@ struct FusedKernel {
   const Graph* source;               // the graph that was fused: nodes of loop nests are its nodes
   std::span<const int> nodes;        // of the source that it computes
   std::span<const ValueId> outputs;  // likewise, that it gives
-  const Codes* code;                 // of all kernels of the graph together
+  const Codes* code;                 // of all kernels of the graph together; null where it is not made
 };
 // In order; none for a graph that is not fused. They live as long as the graph's own.
 std::vector<FusedKernel> kernels_of(const Graph& fused);

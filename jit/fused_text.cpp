@@ -254,7 +254,7 @@ std::string code_text(const Graph& fused, Product product) {
 std::size_t code_bytes(const Graph& fused) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   std::size_t bytes = 0;
-  if (!kernels.empty()) {
+  if (!kernels.empty() && kernels.front().code != nullptr) {
     for (const auto& each : *kernels.front().code) bytes += each->bytes();
   }
   return bytes;

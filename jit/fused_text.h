@@ -17,7 +17,7 @@ std::string fusion_text(const Graph& graph);
 std::vector<std::string> why_not_fused(const Graph& graph);
 
 std::string loops_text(const Graph& fused);
-// Throws InternalError when there is no compiler.
+// Throws NoCompiler when there is none.
 std::string code_text(const Graph& fused, Product product);
 // Bytes of the machine code of all its kernels.
 std::size_t code_bytes(const Graph& fused);

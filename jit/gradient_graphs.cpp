@@ -1,12 +1,13 @@
 #include "jit/gradient_graphs.h"
 
-#include "jit/passes/passes.h"
+#include "jit/run_recipe.h"
 
 namespace kiln::jit {
 
 GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& wanted,
                                const PartitionOptions& options) {
-  const Derivation derivation(graph.stage == Stage::Captured ? expand_views(graph) : graph, wanted);
+  const Derivation derivation(graph.stage == Stage::Captured ? run_recipe(recipes::kViews, graph) : graph,
+                              wanted);
   std::vector<Derivation::Incoming> incoming;
   for (auto& [result, each] : derivation.of_results()) {
     if (!derivation.is_input(each.edge)) incoming.push_back(std::move(each));

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "jit/passes/passes.h"
+#include "jit/passes/functionalize.h"
 #include "jit/trace.h"
 
 namespace kiln::jit {

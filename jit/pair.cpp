@@ -6,7 +6,8 @@
 
 #include "jit/fused_text.h"
 #include "jit/pair_node.h"
-#include "jit/pipeline.h"
+#include "jit/prepared.h"
+#include "jit/run_recipe.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
@@ -14,8 +15,6 @@
 
 namespace kiln::jit {
 namespace {
-
-constexpr std::string_view kBefore[] = {"expand_views"};
 
 bool is_of_type(const Tensor& x, const TensorType& type) {
   return x.dtype() == type.dtype && x.sizes() == type.sizes;
@@ -41,7 +40,7 @@ bool counts_places_of_arguments(const Graph& program) {
 
 std::shared_ptr<const Pair> Pair::make(const Graph& captured, const std::vector<bool>& wanted,
                                        const PairOptions& options) {
-  return std::shared_ptr<const Pair>(new Pair(passed(captured, kBefore), wanted, options));
+  return std::shared_ptr<const Pair>(new Pair(run_recipe(recipes::kViews, captured), wanted, options));
 }
 
 Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOptions& options)
@@ -77,7 +76,11 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   // As outputs they are kept apart from what the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
-  forward_ = pending_part(std::move(forward), options.fused);
+  // The graph may be made before this is: who makes it holds it.
+  const bool behind = options.fused && forward.own_ops.empty();
+  forward_ =
+      pending(behind, [graph = std::make_shared<const Graph>(std::move(forward)),
+                       how = PrepareOptions{.fused = options.fused}] { return prepared(*graph, how).run; });
 }
 
 void Pair::find_bases() {

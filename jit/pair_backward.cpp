@@ -6,19 +6,14 @@
 #include <fmt/format.h>
 
 #include "jit/choice.h"
-#include "jit/fused.h"
 #include "jit/fused_text.h"
-#include "jit/passes/passes.h"
-#include "jit/pipeline.h"
+#include "jit/prepared.h"
 #include "jit/same_values.h"
 
 namespace kiln::jit {
 namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
-
-// A gradient that is a view of what nobody else has could not be added to in place.
-constexpr std::string_view kBeforeBackward[] = {"simplify", "dce", "reinplace"};
 
 bool reads_saved(const TapeNode& node) {
   if (node.kind != TapeNode::Kind::Op) return false;
@@ -64,23 +59,6 @@ std::string called(const Graph& graph, ValueId id) {
 }
 
 }  // namespace
-
-Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op) {
-  if (fused) {
-    try {
-      return reinplace(fuse(before_kernels(graph)).graph);
-    } catch (const InternalError&) {  // there is no compiler
-    }
-  }
-  return passed(graph, op_by_op);
-}
-
-std::unique_ptr<const PendingExecutable> pending_part(Graph graph, bool fused) {
-  const bool behind = fused && graph.own_ops.empty();
-  return pending(behind, [graph = std::make_shared<const Graph>(std::move(graph)), fused] {
-    return Executable::make(prepared_part(*graph, fused));
-  });
-}
 
 Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
                      std::span<const Derivation::Incoming> incoming, std::span<const Edge> results,
@@ -229,8 +207,10 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   std::vector<ValueId> given = present(kept);
   Excerpt part = backward_from(joint, given);
   made->compiled.saved = numbers_of(given, kept);
-  made->compiled.run =
-      Executable::make_taking(prepared_part(part.graph, options_.fused && !op_by_op, kBeforeBackward));
+  made->compiled.run = prepared(part.graph, {.fused = options_.fused && !op_by_op,
+                                             .op_by_op = &recipes::kOpByOpBackward,
+                                             .takes_arguments = true})
+                           .run;
   made->compiled.sizes = std::move(part.sizes);
   known = std::move(made);
   return *known;
@@ -302,7 +282,7 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
 }
 
 void Backwards::fill(OverSaved& part, Excerpt made) {
-  part.run = Executable::make_taking(prepared_part(made.graph, false));
+  part.run = prepared(made.graph, {.takes_arguments = true}).run;
   part.sizes = std::move(made.sizes);
 }
 

@@ -17,11 +17,6 @@ struct PairOptions {
   bool fused = false;  // kernels, in place of one op after the other
   PartitionOptions partition;
 };
-inline constexpr std::string_view kBeforeOps[] = {"dce", "reinplace"};
-// As kernels, where that is asked for and can be; else op by op, after those passes.
-Graph prepared_part(const Graph& graph, bool fused, std::span<const std::string_view> op_by_op = kBeforeOps);
-// Likewise of a graph that does not run at once.
-std::unique_ptr<const PendingExecutable> pending_part(Graph graph, bool fused);
 
 // A part of the walk back, which is one node of the tape.
 struct BackwardPart : WalkPart {

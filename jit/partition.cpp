@@ -7,7 +7,7 @@
 
 #include "jit/choice.h"
 #include "jit/excerpt.h"
-#include "jit/passes/passes.h"
+#include "jit/run_recipe.h"
 
 namespace kiln::jit {
 namespace {
@@ -94,7 +94,7 @@ Excerpt make_backward(const JointFacts& facts, const Choice& choice) {
       excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
               std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
   // What the program computes twice is computed again once.
-  backward.graph = dce(cse(backward.graph));
+  backward.graph = run_recipe(recipes::kShared, std::move(backward.graph));
   return backward;
 }
 

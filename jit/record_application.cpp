@@ -4,9 +4,10 @@
 #include <map>
 
 #include "jit/custom.h"
-#include "jit/passes/passes.h"
+#include "jit/faults.h"
 #include "jit/record.h"
 #include "jit/rewrite.h"
+#include "jit/run_recipe.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
@@ -55,6 +56,18 @@ bool Recorder::is_own(const Tensor& x) const {
   return std::none_of(inputs_.begin(), inputs_.end(), shares) &&
          std::none_of(kept_.begin(), kept_.begin() + first, shares);
 }
+
+namespace {
+
+// An application within that was noted as one node leaves values behind that no node makes any more.
+Graph numbered_in_order(Graph graph) {
+  if (is_in_order(graph)) return graph;
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes) rewriter.copy(node);
+  return rewriter.finish();
+}
+
+}  // namespace
 
 Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const Application& application) {
   const auto first = static_cast<int>(results);
@@ -123,6 +136,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   }
   if (!written.empty()) say_shared_memory(cut.tensors, body.inputs);
   for (const int id : given) body.outputs.push_back(Operand::of(renumbered(id)));
+  body = numbered_in_order(std::move(body));
   return cut;
 }
 
@@ -189,7 +203,7 @@ class ForwardBody {
     forward.effects.clear();
     forward.outputs = outputs;
     save(forward, kept);
-    return dce(forward);
+    return run_recipe(recipes::kNeeded, std::move(forward));
   }
 
   std::vector<std::size_t> written;  // operands that are no results
@@ -312,7 +326,7 @@ void Recorder::end_application(Application application) {
   }
   if (!cut.refused.empty()) return stop_noting(cut.refused);
   try {
-    const Graph functional = functionalize(expand_views(cut.captured));
+    const Graph functional = run_recipe(recipes::kWithoutWrites, cut.captured);
     if (!is_plain(functional, cut.operands.size())) return stop_noting("a function writes to shared memory");
     ForwardBody forward(functional, application);
     Graph graph = forward.run();
@@ -324,6 +338,9 @@ void Recorder::end_application(Application application) {
     note_application(application, std::move(graph), std::move(forward.written), cut.operands);
   } catch (const OpError& error) {
     stop_noting(error.message());
+  } catch (const InternalError& error) {
+    note_fault(cut.captured, {}, error, "the interpreter applies it");
+    stop_noting("Kiln made a mistake in what a function does");
   }
 }
 

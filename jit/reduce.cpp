@@ -7,8 +7,8 @@
 #include <set>
 
 #include "jit/evaluate.h"
-#include "jit/passes/passes.h"
 #include "jit/rewrite.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/error.h"
@@ -227,12 +227,14 @@ std::string element_text(const Tensor& dense, std::int64_t at) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+std::string zeros_text(const TensorType& type) {
+  return fmt::format("zeros({}, dtype={})", to_string(to_type(type).sizes), name(type.dtype));
+}
+
 std::string argument_text(const Tensor& x) {
   const Tensor dense = cpu::contiguous_copy(x, x.dtype());
   if (x.is_number()) return element_text(dense, 0);
-  if (x.numel() > kMostElements)
-    return fmt::format("zeros({}, dtype={})  # its elements are too many to be written",
-                       to_string(to_type(x.type()).sizes), name(x.dtype()));
+  if (x.numel() > kMostElements) return zeros_text(x.type()) + "  # its elements are too many to be written";
   std::string elements;
   for (std::int64_t i = 0; i < x.numel(); ++i) elements += (i == 0 ? "" : ", ") + element_text(dense, i);
   return fmt::format("tensor([{}], dtype={}).reshape({})", elements, name(x.dtype()),
@@ -255,22 +257,49 @@ std::string difference_on(const GraphCall& call, const MakeRun& make) {
 std::optional<Reproduction> reduce(const GraphCall& captured, const MakeRun& make) {
   GraphCall call{captured.graph, copies_of(captured.arguments), captured.wanted};
   try {
-    call.graph = without_effects(dce(functionalize(expand_views(captured.graph), Remove::Mutations)));
+    call.graph = without_effects(run_recipe(recipes::kFunctional, captured.graph));
   } catch (const OpError&) {  // it has no functional form, and is shown as it is
   }
   return Reducer(std::move(call), make).run();
 }
 
-std::string program_of(const Reproduction& found, const std::string& backend) {
-  std::string text =
-      fmt::format("# {}\ng = parse_graph(\"\"\"{}\"\"\")\n", found.difference, print_graph(found.call.graph));
+namespace {
+
+// `comment` says what it shows; `arguments` are texts, one for each input.
+std::string program_text(const Graph& graph, const std::string& comment,
+                         std::span<const std::string> arguments, const std::vector<bool>& wanted,
+                         const std::string& backend) {
+  std::string text = fmt::format("# {}\ng = parse_graph(\"\"\"{}\"\"\")\n", comment, print_graph(graph));
   std::string names;
-  for (std::size_t k = 0; k < found.call.arguments.size(); ++k) {
-    text += fmt::format("x{} = {}\n", k, argument_text(found.call.arguments[k]));
-    if (found.call.wanted[k]) text += fmt::format("x{}.requires_grad_()\n", k);
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    text += fmt::format("x{} = {}\n", k, arguments[k]);
+    if (k < wanted.size() && wanted[k]) text += fmt::format("x{}.requires_grad_()\n", k);
     names += fmt::format(", x{}", k);
   }
   return text + fmt::format("print(check(g{}, backend={}))\n", names, backend);
+}
+
+}  // namespace
+
+std::string program_of(const Reproduction& found, const std::string& backend) {
+  std::vector<std::string> arguments;
+  for (const Tensor& each : found.call.arguments) arguments.push_back(argument_text(each));
+  return program_text(found.call.graph, found.difference, arguments, found.call.wanted, backend);
+}
+
+std::string program_of(const Graph& graph, const std::vector<bool>& wanted, const std::string& wrong) {
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Value& input = graph.values[i];
+    if (!input.type.is_number) {
+      arguments.push_back(zeros_text(evaluate(input.type, graph.hints)));
+      continue;
+    }
+    const auto* const hint = graph.hints.find(input.name);
+    const std::int64_t number = hint == graph.hints.end() ? 0 : hint->second;
+    arguments.push_back(fmt::format("{}{}", number, is_float(input.type.dtype) ? ".0" : ""));
+  }
+  return program_text(graph, wrong, arguments, wanted, "\"fused\"");
 }
 
 }  // namespace kiln::jit

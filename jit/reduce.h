@@ -34,5 +34,7 @@ std::optional<Reproduction> reduce(const GraphCall& captured, const MakeRun& mak
 
 // A program that shows the difference (`check`).
 std::string program_of(const Reproduction& found, const std::string& backend);
+// Likewise for what is wrong with a graph whatever its arguments hold: they are zeros of its sizes.
+std::string program_of(const Graph& graph, const std::vector<bool>& wanted, const std::string& wrong);
 
 }  // namespace kiln::jit

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "jit/passes/passes.h"
+#include "jit/run_recipe.h"
 #include "jit/trace.h"
 #include "tensor/tape/meta.h"
 #include "tensor/view.h"
@@ -51,7 +51,8 @@ bool may_come_of_bodies(const Graph& captured, std::span<const int> producers) {
 
 ViewOrigins ViewOrigins::of(const Graph& captured) {
   const std::vector<int> producers = captured.producers();
-  return may_come_of_bodies(captured, producers) ? of_views(expand_views(captured)) : of_views(captured);
+  return may_come_of_bodies(captured, producers) ? of_views(run_recipe(recipes::kViews, captured))
+                                                 : of_views(captured);
 }
 
 ViewOrigins ViewOrigins::of_views(const Graph& captured) {

@@ -6,7 +6,7 @@
 
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/natives.h"
-#include "jit/pipeline.h"
+#include "jit/recipes.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/definition.h"

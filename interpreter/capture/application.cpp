@@ -8,7 +8,7 @@
 
 #include "interpreter/host/arguments.h"
 #include "interpreter/host/context.h"
-#include "jit/passes/passes.h"
+#include "jit/compiled_graph.h"
 #include "jit/rewrite.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
@@ -143,7 +143,7 @@ class BackwardTrace {
     }
     const jit::Graph captured = recorder.take(recorder.mark(), outputs, {});
     const std::span<const Tensor> inputs = recorder.inputs();
-    const jit::Graph functional = jit::dce(jit::functionalize(jit::expand_views(captured)));
+    const jit::Graph functional = jit::functional_graph(captured);
     if (!functional.effects.empty() || functional.inputs.size() != inputs.size()) return std::nullopt;
     return body(functional, inputs, gives, kept);
   }

@@ -1,4 +1,5 @@
-// Owns how a captured graph is run: the passes it goes through, and what executes the result.
+// Owns who runs a captured graph: the compiler (jit/compiled_graph.h), which decides how, or a backend of the
+// program.
 #pragma once
 
 #include "interpreter/capture/compiled.h"

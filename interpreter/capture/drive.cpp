@@ -443,8 +443,10 @@ class Drive {
   bool tried(Place& place, const Entry& entry, const F& f) {
     try {
       f();
+      vm_.interpreter().tell_faults();
       return true;
     } catch (const OpError& error) {
+      vm_.interpreter().tell_faults();
       if (error.kind() == ErrorKind::Interrupted)
         return false;  // the machine sees it next; later it is done again
       place.is_full = true;

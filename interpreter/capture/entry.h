@@ -10,6 +10,7 @@
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
 #include "interpreter/capture/recipe.h"
+#include "jit/compiled_graph.h"
 #include "jit/graph.h"
 #include "jit/view_origins.h"
 #include "tensor/random.h"
@@ -62,9 +63,7 @@ struct Exit {
   std::int32_t jump = 0;
 };
 
-// Runs a graph: one tensor for each input, the outputs in order, effects on the inputs done.
-// Throws OpError, with nothing done, also when the graph does not hold for these values of its symbols.
-using Runner = std::function<Tensors(Inputs arguments, const jit::SymbolValues& symbols)>;
+using jit::Runner;
 
 // What calls of a place have shown to vary: numbers by the path of their source with what they were, sizes of
 // tensors likewise.

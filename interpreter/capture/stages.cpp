@@ -10,7 +10,7 @@
 #include "interpreter/capture/loops.h"
 #include "interpreter/impl.h"
 #include "jit/fused_text.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 
 namespace kiln::interp {
 namespace {
@@ -255,12 +255,16 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
 
 namespace {
 
+jit::Graph before_kernels(const jit::Graph& captured) {
+  return run_recipe(jit::recipes::kFewerSteps, run_recipe(jit::recipes::kWithoutWrites, captured));
+}
+
 // Why values go through memory between kernels, in any of the entries; each reason once.
 std::vector<std::string> apart_in(const Compiled& compiled) {
   std::vector<std::string> sentences;
   if (compiled.options.backend != "fused") return sentences;
   for (const Entry* entry : compiled.in_order) {
-    for (std::string& each : jit::why_not_fused(jit::run_pipeline(entry->captured, false).back().graph)) {
+    for (std::string& each : jit::why_not_fused(before_kernels(entry->captured))) {
       if (std::find(sentences.begin(), sentences.end(), each) == sentences.end())
         sentences.push_back(std::move(each));
     }

@@ -10,9 +10,10 @@
 #include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/shadow.h"
+#include "jit/compiler.h"
 #include "jit/diff.h"
 #include "jit/measure.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 
 namespace kiln::interp {
 namespace {
@@ -71,7 +72,7 @@ const jit::Graph& graph_argument(const Value& value, std::string_view parameter)
 Value run_pass(Interpreter&, Args a) {
   const jit::Graph& graph = graph_argument(a[0], "g");
   const std::string& name = text_argument(a[1], "name");
-  return make_graph(find_pass_named(name).run(graph));
+  return make_graph(after_pass(find_pass_named(name), graph));
 }
 
 Value diff_graphs(Interpreter&, Args a) {
@@ -192,6 +193,14 @@ const jit::Pass& find_pass_named(std::string_view name) {
   const std::string_view near = lang::nearest(name, names);
   raise("ValueError", fmt::format("there is no pass \"{}\"", name),
         near.empty() ? "passes are " + list : fmt::format("did you mean \"{}\"?", near));
+}
+
+jit::Graph after_pass(const jit::Pass& pass, const jit::Graph& graph) {
+  try {
+    return jit::run_pass(pass, graph);
+  } catch (const jit::NoCompiler& none) {
+    raise("CaptureError", none.what());
+  }
 }
 
 Value graph_of_call(Interpreter& interpreter, std::span<Value> a) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "interpreter/value.h"
-#include "jit/pipeline.h"
+#include "jit/recipes.h"
 
 namespace kiln::interp {
 class Interpreter;
@@ -17,5 +17,7 @@ namespace kiln::interp::host {
 Value graph_of_call(Interpreter& interpreter, std::span<Value> arguments);
 // ValueError that names the nearest when there is none.
 const jit::Pass& find_pass_named(std::string_view name);
+// What the pass makes of a graph. CaptureError where there is no compiler for it.
+jit::Graph after_pass(const jit::Pass& pass, const jit::Graph& graph);
 
 }  // namespace kiln::interp::host

@@ -12,11 +12,10 @@
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/print_tensor.h"
-#include "jit/fused.h"
 #include "jit/fused_text.h"
 #include "jit/pair.h"
-#include "jit/pipeline.h"
 #include "jit/rewrite.h"
+#include "jit/run_recipe.h"
 #include "lang/diagnostic.h"
 #include "tensor/autograd.h"
 
@@ -27,28 +26,27 @@ Value captured(const StageInput& input) { return make_graph(input.captured.graph
 
 // Nothing is left of writes, and of what nobody reads.
 Value functional(const StageInput& input) {
-  if (input.captured.graph.stage != jit::Stage::Captured) return make_graph(jit::dce(input.captured.graph));
-  return make_graph(jit::dce(jit::functionalize(jit::expand_views(input.captured.graph), input.remove)));
+  const jit::Graph& graph = input.captured.graph;
+  const jit::Recipe& recipe =
+      graph.stage == jit::Stage::Captured ? jit::recipes::kFunctional : jit::recipes::kNeeded;
+  return make_graph(jit::run_recipe(recipe, graph, {.remove = input.remove}));
 }
 
 Value joint(const StageInput& input) { return make_graph(gradients_of(input.captured).joint.graph); }
 Value forward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.forward); }
 Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
 
-// The same passes as compiled functions go through (capture/backend.cpp), before there are kernels.
+// As compiled functions do (jit/compiled_graph.h), before there are kernels.
 jit::Graph before_fusion(const StageInput& input) {
-  static constexpr std::string_view kWithoutWrites[] = {"decompose", "fold", "simplify", "cse", "dce"};
-  const jit::Graph& graph = input.captured.graph;
-  const bool has_writes = graph.stage == jit::Stage::Captured;
-  const auto made =
-      has_writes ? jit::run_pipeline(graph, false) : jit::run_passes(graph, kWithoutWrites, false);
-  return made.back().graph;
+  jit::Graph graph = input.captured.graph;
+  if (graph.stage == jit::Stage::Captured) graph = run_recipe(jit::recipes::kWithoutWrites, std::move(graph));
+  return run_recipe(jit::recipes::kFewerSteps, std::move(graph));
 }
 
 jit::Graph with_kernels(const StageInput& input) {
   if (input.captured.graph.stage == jit::Stage::Fused) return input.captured.graph;
   try {
-    return jit::fuse(before_fusion(input)).graph;
+    return run_recipe(jit::recipes::kKernels, before_fusion(input));
   } catch (const jit::NoCompiler& none) {
     raise("CaptureError", none.what(), "the loops that would be compiled can be seen all the same: `:loops`");
   }
@@ -56,7 +54,7 @@ jit::Graph with_kernels(const StageInput& input) {
 // For those who only look at their loops: nothing is compiled.
 jit::Graph with_outlines(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
-  return graph.stage == jit::Stage::Fused ? graph : jit::outline(before_fusion(input));
+  return graph.stage == jit::Stage::Fused ? graph : run_recipe(jit::recipes::kOutline, before_fusion(input));
 }
 
 Value text_value(std::string text) {

@@ -6,7 +6,7 @@
 
 #include "interpreter/capture/stages.h"
 #include "jit/gradient_graphs.h"
-#include "jit/passes/passes.h"
+#include "jit/passes/functionalize.h"
 
 namespace kiln::interp::host {
 

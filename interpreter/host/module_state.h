@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interpreter/references.h"
-#include "jit/passes/passes.h"
+#include "jit/passes/functionalize.h"
 
 namespace kiln::interp::host {
 

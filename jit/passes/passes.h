@@ -1,30 +1,18 @@
-// Owns the names of the passes: each takes a graph and gives a graph, and is one file beside this one. One
-// that finds nothing to do gives what it was given, and copies nothing.
+// Owns the functions of the passes: each takes a graph and gives a graph, and is one file beside this one.
+// One that finds nothing to do gives what it was given, and copies nothing. Only the table of passes
+// (jit/recipes.h) and other passes name them.
 #pragma once
 
-#include "jit/graph.h"
+#include "jit/passes/functionalize.h"
 
 namespace kiln::jit {
 
 // Composite ops that give views, as `reshape` where strides allow it, become the views that they are.
 Graph expand_views(Graph graph);
 
-// What functionalization leaves behind: view ops, or only copies.
-enum class Remove : std::uint8_t { Mutations, MutationsAndViews };
 // No writes are left: results are values, writes to what the caller gave are effects. The graph must have no
 // composite ops that give views. Throws OpError (Capture) for what has no such form.
 Graph functionalize(const Graph& graph, Remove remove = Remove::Mutations);
-// Likewise, of a captured graph, with the values that each captured node was given and made. A write makes
-// what the op computes, before it is cast and put into the base.
-struct Functionalized {
-  struct Values {
-    std::vector<Operand> operands;
-    std::vector<ValueId> results;
-  };
-  Graph graph;
-  std::vector<Values> nodes;
-};
-Functionalized functionalize_values(const Graph& graph);
 
 // Ops that the tape sees as the smaller ops of their bodies become these. Those that may raise stay where no
 // gradient goes to a `wanted` input: the tape does not see them there, and their bodies would not raise.
@@ -47,6 +35,12 @@ Graph narrow_writes(Graph graph);
 Graph lift_views(Graph graph);
 // Without nodes whose results nothing needs.
 Graph dce(Graph graph);
+// Nodes that one kernel computes become one node (jit/kernel_op.h). Of functional graphs; others stay.
+Graph group(Graph graph);
+// Groups become kernels without code, which know their loops. Nodes that only their views were for stay.
+Graph lower_groups(Graph graph);
+// Kernels get machine code. Throws NoCompiler when there is no compiler.
+Graph compile_kernels(Graph graph);
 // Ops write over operands that are read for the last time, and parts of arguments are written alone.
 Graph reinplace(Graph graph);
 

@@ -207,8 +207,27 @@ void diff(Session& session, std::string_view text) {
 void passes(Session& session, std::string_view) {
   for (const jit::Pass& each : jit::passes()) {
     session.write(paint(each.name, style::kCode, session.color()) + fmt::format("\n  {}\n", each.summary));
-    session.write(paint(fmt::format("  {}", each.why), style::kFaint, session.color()) + "\n");
+    session.write(paint(fmt::format("  {}", jit::reason_of(each)), style::kFaint, session.color()) + "\n");
   }
+  session.write("\nrecipes:\n");
+  for (const jit::Recipe* each : jit::all_recipes()) {
+    std::string steps;
+    for (const jit::RecipeStep& step : each->steps)
+      steps += (steps.empty() ? "" : ", ") + std::string(step.pass->name);
+    session.write(paint(each->name, style::kCode, session.color()) +
+                  fmt::format("\n  {}\n  {}\n", each->purpose, steps));
+  }
+}
+
+// What the pass is given on the way to kernels; one that is of graphs without kernels, all before those.
+jit::Graph graph_before(const jit::Pass& pass, jit::Graph graph) {
+  for (const jit::Recipe* recipe : jit::recipes_to(pass)) {
+    for (const jit::RecipeStep& step : recipe->steps) {
+      if (step.pass == &pass) return graph;
+      graph = interp::host::after_pass(*step.pass, graph);
+    }
+  }
+  return graph;
 }
 
 void pass(Session& session, std::string_view text) {
@@ -218,12 +237,8 @@ void pass(Session& session, std::string_view text) {
   const jit::Pass& wanted = interp::host::find_pass_named(name);
   if (rest.empty()) usage_error(*find_command("pass"), "give a call that the pass is to be seen on");
   for_each_part(session, "pass", rest, [&](const CapturedGraph& each, const CapturedCall&) {
-    jit::Graph before = each.graph;
-    for (const jit::Pass& earlier : jit::passes()) {
-      if (earlier.name == wanted.name) break;
-      before = earlier.run(before);
-    }
-    const jit::Graph after = wanted.run(before);
+    const jit::Graph before = graph_before(wanted, each.graph);
+    const jit::Graph after = interp::host::after_pass(wanted, before);
     session.write(before == after ? fmt::format("`{}` changes nothing here\n", name)
                                   : diff_view(session, before, after));
   });
@@ -278,8 +293,8 @@ constexpr std::array<Command, 15> kCommands{{
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :diff f(ones(3)) captured functional\n"
      "kiln> :diff cos(ones(3)) sin(ones(3))\n",
      diff},
-    {"passes", "", "Compiling", "what is done to a graph, in order, and why in this order", "kiln> :passes\n",
-     passes},
+    {"passes", "", "Compiling", "what is done to graphs, why in this order, and to which graphs",
+     "kiln> :passes\n", passes},
     {"pass", "name f(x)", "Compiling", "what one pass changes",
      "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass},
 }};

@@ -197,8 +197,8 @@ Tensors decompose_norm_backward(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor rest = kCentered ? h - ops::sum(h, dims, true) / count : h;
   const Tensor dx = ops::to((rest - xhat * mean_hx) * standard.rstd, dtype);
   if (!attrs.get<bool>("affine")) {
-    const Tensor none = ops::zeros(Dims{0}, dtype, dx.device());
-    return {dx, none, none};
+    const auto none = [&] { return ops::zeros(Dims{0}, dtype, dx.device()); };
+    return {dx, none(), none()};  // each its own, as of the kernel
   }
   const Dims leading = leading_dims(in[1], attrs);
   const auto over_rows = [&](const Tensor& each) {

@@ -9,7 +9,7 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/passes/passes.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "tensor/functions.h"
 #include "tests/jit/fused_support.h"
@@ -174,7 +174,7 @@ TEST_CASE("vectors abreast are written where their operand lies", "[jit][fused][
     std::string text = returned(type, chain_of(type, 20), 20);
     text.insert(text.rfind('}'), "  write %x <- %b19\n");
     const Graph graph = parse_graph(text);
-    const auto executable = Executable::make(reinplace(fuse(before_kernels(graph)).graph));
+    const auto executable = Executable::make(run_recipe(recipes::kFused, graph));
     const Tensor x = values({n}, DType::F32, 5), y = values({n}, DType::F32, 6);
     const Tensor expected_x = ops::clone(x);
     for (int call = 0; call < 6; ++call) {  // later ones are replayed

@@ -9,7 +9,7 @@
 #include "jit/executable.h"
 #include "jit/fused.h"
 #include "jit/partition.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/autograd.h"
@@ -94,7 +94,10 @@ TEST_CASE("every way to run such a graph honours its backward", "[custom]") {
   const auto check = [&](const Tensor& y) { CHECK(close(gradient(x, y), wanted)); };
   check(evaluate(graph, {&x, 1})[0]);
   check(Executable::make(graph)->run({&x, 1})[0]);
-  for (const StageResult& stage : run_pipeline(graph, true)) check(evaluate(stage.graph, {&x, 1})[0]);
+  for (const Recipe* recipe : {&recipes::kWithoutWrites, &recipes::kFewerSteps}) {
+    for (const PassResult& each : run_recipe_kept(*recipe, graph, {}, true))
+      check(evaluate(each.graph, {&x, 1})[0]);
+  }
   const Tensor plain = ops::detach(x);
   CHECK(close(evaluate(fuse(graph).graph, {&plain, 1})[0], evaluate(graph, {&plain, 1})[0]));
 }

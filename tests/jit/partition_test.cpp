@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "jit/evaluate.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tensor/random.h"
@@ -90,8 +90,7 @@ std::string fault_of(const jit::testing::Case& each, const Joint& joint) {
 }
 
 void prepare(Joint& joint) {
-  static const std::string_view kNames[] = {"decompose", "fold", "simplify", "cse", "dce"};
-  joint.graph = run_passes(joint.graph, kNames, true).back().graph;
+  joint.graph = run_recipe(recipes::kFewerSteps, joint.graph, {}, true);
   joint.program_nodes.reset();
 }
 
@@ -153,7 +152,7 @@ TEST_CASE("every op of the table has its gradient when taken apart", "[jit][part
 TEST_CASE("random programs have their gradients when taken apart", "[jit][partition]") {
   int right = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
-    check_program(seed, expand_views(jit::testing::random_program(seed, 8)), right);
+    check_program(seed, run_recipe(recipes::kViews, jit::testing::random_program(seed, 8)), right);
   }
   CHECK(right > 250);
   for (unsigned seed = 0; seed < 150; ++seed) {

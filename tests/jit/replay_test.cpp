@@ -13,7 +13,7 @@
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/passes/passes.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/grad_level.h"
@@ -44,7 +44,7 @@ class AtOnce {
   int before_ = replays_after();
 };
 
-Graph kernels_of_graph(const Graph& graph) { return reinplace(fuse(before_kernels(graph)).graph); }
+Graph kernels_of_graph(const Graph& graph) { return run_recipe(recipes::kFused, graph); }
 
 // Each call on other elements; what earlier calls gave stays what it was.
 std::int64_t check_calls(const Graph& graph, const std::vector<Tensors>& calls) {

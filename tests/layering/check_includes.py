@@ -20,6 +20,7 @@ KEPT_IN = {
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
     "nlohmann": ("interpreter/", "lang/"),
+    "jit/passes/passes.h": ("jit/passes/", "jit/recipes.cpp"),  # others name a recipe
 }
 LONGEST_FILE = 800
 

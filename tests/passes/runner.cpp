@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <sstream>
 
 #include "jit/evaluate.h"
 #include "jit/executable.h"
-#include "jit/passes/passes.h"
-#include "jit/pipeline.h"
+#include "jit/run_recipe.h"
 #include "jit/text.h"
 #include "jit/verify.h"
 #include "tests/jit/programs.h"
@@ -28,11 +28,14 @@ using kiln::Inputs;
 
 constexpr std::string_view kArrow = "=>\n";
 
-Graph without_writes(Graph graph) { return dce(functionalize(expand_views(std::move(graph)))); }
+Graph without_writes(Graph graph) { return run_recipe(recipes::kFunctional, std::move(graph)); }
 Graph without_views(Graph graph) {
-  return dce(functionalize(expand_views(std::move(graph)), Remove::MutationsAndViews));
+  return run_recipe(recipes::kFunctional, std::move(graph), {.remove = Remove::MutationsAndViews});
 }
-Graph all_passes(Graph graph) { return run_pipeline(graph, true).back().graph; }
+Graph all_passes(Graph graph) {
+  return run_recipe(recipes::kFewerSteps, run_recipe(recipes::kWithoutWrites, std::move(graph), {}, true), {},
+                    true);
+}
 
 struct Sequence {
   std::string_view name;
@@ -42,18 +45,16 @@ constexpr Sequence kSequences[] = {
     {"mutations", without_writes},           // what functionalize(f) shows
     {"mutations_and_views", without_views},  // with remove="mutations_and_views"
     {"pipeline", all_passes},
-    // What `fuse` begins with.
-    {"narrow_writes", narrow_writes},
-    {"lift_views", lift_views},
 };
 
-using Change = Graph (*)(Graph);
+using Change = std::function<Graph(Graph)>;
 
 Change change_named(const std::string& name) {
-  if (const Pass* pass = find_pass(name)) return pass->run;
+  if (const Pass* pass = find_pass(name))
+    return [pass](Graph graph) { return run_pass(*pass, std::move(graph)); };
   const auto* found = std::find_if(std::begin(kSequences), std::end(kSequences),
                                    [&name](const Sequence& each) { return each.name == name; });
-  return found == std::end(kSequences) ? nullptr : found->run;
+  return found == std::end(kSequences) ? Change() : Change(found->run);
 }
 
 // Differentiated and partitioned graphs have other inputs and outputs than what they come from.
@@ -67,7 +68,7 @@ testing::Run as_executable(const Graph& graph) {
   };
 }
 
-std::string result_of(const Graph& graph, Change change) {
+std::string result_of(const Graph& graph, const Change& change) {
   try {
     const Graph result = change(graph);
     verify(result, "the pass");
@@ -98,7 +99,7 @@ bool check(const fs::path& path, bool update) {
   const std::string input = arrow == std::string::npos ? text : text.substr(0, arrow + 1);
   const std::string expected = arrow == std::string::npos ? "" : text.substr(arrow + 1 + kArrow.size());
   const Change change = change_named(path.parent_path().filename().string());
-  if (change == nullptr) {
+  if (!change) {
     std::cout << path.string() << ": the folder is named after no pass\n";
     return false;
   }
