@@ -164,6 +164,9 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       // Guards are on how a tensor lies, not on who made it.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
       return;
+    case HostRule::ReadsParameter:
+      read_arguments();
+      return tracer_.fix_parameter(arguments[0]);
     case HostRule::Resizes:
       read_arguments();
       // Who else sees its memory is known here only of what lies in memory of its own.
