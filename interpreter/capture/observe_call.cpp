@@ -59,8 +59,9 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
         return tracer_.stop("a struct with parameters is made");
       if (type.is_autograd) {
         tracer_.know_methods(f);
+        tracer_.save_checkpoint();  // with numbers that are followed as they are
         for (const Value& each : arguments) tracer_.fix_kept(each);
-        return tracer_.save_checkpoint();
+        return;
       }
       for (const auto& value : type.defaults) {
         if (!value || !value->is_counted()) continue;
