@@ -453,6 +453,7 @@ Tensors index_batch(const BatchArgs& args) {
   return {ops::permute(ops::index(plan.x, plan.indices), result_order(plan))};
 }
 Tensors index_put_batch(const BatchArgs& args) {
+  rules::check_fits(args.inputs[1], args.inputs[0].dtype(), args.op.name(), 1);  // a number becomes a tensor
   const BatchPlan plan = batch_plan(args, 2);
   const Dims order = result_order(plan);
   const Tensor values = ops::permute(

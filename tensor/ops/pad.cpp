@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tensor/cpu/copy.h"
 #include "tensor/ops/picked.h"
@@ -41,9 +42,18 @@ Dims padded_sizes(const TensorType& x, const Dims& pads) {
   Dims sizes = x.sizes;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const Margin margin = margin_of(pads, sizes.size(), d);
-    sizes[d] += margin.before + margin.after;
-    const Dim left = x.sizes[d] + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
-    if (std::min(sizes[d], left) < 0) {
+    __extension__ using Wide = __int128;
+    const Wide size = static_cast<Wide>(x.sizes[d]) + margin.before + margin.after;
+    const Wide left =
+        static_cast<Wide>(x.sizes[d]) + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
+    if (size > std::numeric_limits<Dim>::max()) {
+      throw OpError(ErrorKind::Overflow,
+                    fmt::format("pad: {} makes dimension {} of {} longer than 64 bits can say",
+                                to_string(pads), d, to_string(x)),
+                    {0});
+    }
+    sizes[d] = static_cast<Dim>(size);
+    if (std::min(size, left) < 0) {
       throw OpError(ErrorKind::Shape,
                     fmt::format("pad: {} leaves dimension {} of {} with a negative size", to_string(pads), d,
                                 to_string(x)),

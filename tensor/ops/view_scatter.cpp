@@ -33,8 +33,9 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
 }
 
 template <ViewFn F>
-void scatter_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
   cpu::copy(Tensor::alias(output, F(output.layout(), attrs).front()), inputs[1]);
 }
@@ -76,7 +77,13 @@ Tensors scatter_jvp(const JvpArgs& args) {
   return kiln::bind(args.op, tangents, args.attrs);
 }
 
+// A number becomes a tensor, which would be cast.
+void check_source(const BatchArgs& args) {
+  rules::check_fits(args.inputs[1], args.inputs[0].dtype(), args.op.name(), 1);
+}
+
 Tensors scatter_batch(const BatchArgs& args, std::initializer_list<std::string_view> dims) {
+  check_source(args);
   const Tensor inputs[] = {rules::with_batch(args, 0), rules::with_batch(args, 1)};
   Attrs attrs = args.attrs;
   for (const std::string_view dim : dims) attrs = rules::shift_dim(attrs, dim, inputs[0].rank() - 1);
@@ -88,8 +95,9 @@ Tensors diagonal_scatter_batch(const BatchArgs& args) { return scatter_batch(arg
 // ---- as_strided_scatter ----
 
 // Keeps where every element lies, so that the view reads the same places: the whole storage is copied.
-Tensors as_strided_scatter_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+Tensors as_strided_scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
   Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
   std::memcpy(buffer->data(), x.storage()->data(), x.storage()->bytes());
   const Tensor result = Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype());
@@ -144,6 +152,7 @@ Tensors as_strided_scatter_vjp(const VjpArgs& args) {
 
 // Each example gets a copy of its memory, in which everything keeps its place.
 Tensors as_strided_scatter_batch(const BatchArgs& args) {
+  check_source(args);
   const Tensor x = rules::with_batch(args, 0);
   const Layout single = rules::example_layout(x.layout());
   const Layout piece = as_strided_layout(single, args.attrs).front();
