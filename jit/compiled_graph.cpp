@@ -118,7 +118,7 @@ bool fails_before_writes(const Graph& captured, std::span<const int> written) {
   const auto writes = std::count_if(captured.nodes.begin(), captured.nodes.end(),
                                     [](const Node& each) { return each.writes(); });
   const bool may_fail = std::any_of(captured.nodes.begin(), captured.nodes.end(), [](const Node& each) {
-    return !each.is_constant() && each.op->has(kMayFail);
+    return !each.is_constant() && each.op->may_fail();
   });
   return written.empty() || (writes == 1 && !may_fail);
 }

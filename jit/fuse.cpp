@@ -131,7 +131,7 @@ class Grouper {
         readers_[static_cast<std::size_t>(producer(id))].push_back(place);
         values_read_[static_cast<std::size_t>(producer(id))].push_back(place);
       }
-      if (node(place).is_constant() || !node(place).op->has(kRandom)) continue;
+      if (node(place).is_constant() || !node(place).op->is_ordered()) continue;
       if (last_draw >= 0) readers_[static_cast<std::size_t>(last_draw)].push_back(place);
       last_draw = place;
     }
@@ -192,7 +192,7 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_picked(each)) return node(each).op->has(kMayFail);
+      if (is_picked(each)) return node(each).op->may_fail();
       return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
     });
   }

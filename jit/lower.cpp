@@ -95,7 +95,7 @@ std::string why_not_picked(const Graph& graph, const Node& node) {
     if (each.is_number()) return fmt::format("{} of a number", node.op->name());
     if (!each.is_value()) continue;
     const Type& type = graph.values[static_cast<std::size_t>(each.value)].type;
-    const bool is_index = is_integer(type.dtype) && node.op->has(kMayFail);
+    const bool is_index = is_integer(type.dtype) && node.op->may_fail();
     if (type.is_number || (type.dtype != result.dtype && !is_index))
       return fmt::format("{} converts what it reads", node.op->name());
   }

@@ -197,11 +197,11 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const bool nothing_new =
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
-  if (op.has(kRandom) && note_drawn_again(results)) return results;
+  if (op.draws() && note_drawn_again(results)) return results;
   Node node = node_of(op, Form::Plain, inputs, attrs);
   follow_factor(node, inputs, attrs);
   note(std::move(node), results);
-  if (op.has(kRandom)) draws(results);
+  if (op.draws()) draws(results);
   if (loses_history(inputs)) {
     for (const Tensor& each : results) {
       if (is_float(each.dtype())) cut_history(each);
@@ -364,7 +364,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = checkpoint() != nullptr;
-  if (op.has(kRandom) && runs_again_)
+  if (op.draws() && runs_again_)
     stop_noting("a checkpoint fills a tensor with random numbers: rand, randn and bernoulli give new ones");
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});

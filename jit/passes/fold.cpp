@@ -107,7 +107,7 @@ class Folder {
   }
 
   bool is_foldable(const Node& node) const {
-    if (node.op->has(kRandom) || must_run(graph_, node) || node.writes()) return false;
+    if (must_run(graph_, node) || node.writes()) return false;
     const auto known = [this](const Operand& each) {
       return !each.is_value() || known_[static_cast<std::size_t>(each.value)];
     };

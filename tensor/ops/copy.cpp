@@ -72,7 +72,7 @@ void add_copy_row(OpTable& table, std::string_view signature, std::string_view d
              .jvp = copy_jvp,
              .batch = copy_batch,
              .lowering = Lowering::Library,
-             .traits = kInplace | kLinear | kCheapToRecompute});
+             .traits = kInplace | kCheapToRecompute});
 }
 
 Tensor write(std::string_view name, const Tensor& target, const Tensor& source) {

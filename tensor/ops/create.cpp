@@ -267,7 +267,7 @@ Op creation(std::string_view signature, std::string_view documentation, std::str
           .jvp = Rule<JvpFn>::none(kNoInputs),
           .batch = Rule<BatchFn>::none(kNoInputs),
           .lowering = Lowering::Create,
-          .traits = kCheapToRecompute | kFusible,
+          .traits = kCheapToRecompute,
           .onnx = onnx};
 }
 

@@ -194,7 +194,7 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
           .jvp = rules::jvp_linear,
           .batch = rules::batch_through,
           .lowering = Lowering::Gather,
-          .traits = kLinear | kCheapToRecompute | kInplace,
+          .traits = kCheapToRecompute | kInplace,
           .onnx = "Trilu"};
 }
 
@@ -246,7 +246,8 @@ void add_create_matrix_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = one_hot_batch,
              .lowering = Lowering::Scatter,
-             .traits = kStopsGradient | kMayFail,
+             .traits = kStopsGradient,
+             .effects = kMayFail,
              .onnx = "OneHot"});
 }
 

@@ -166,7 +166,7 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .traits = (kPointwiseTraits | flags) & ~kRowFlags,
         .onnx = text.onnx};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
-  if (!row.failure.empty()) op.traits |= kMayFail;
+  if (!row.failure.empty()) op.effects |= kMayFail;
   if (is_differentiable(row.rule)) {
     op.vjp = pointwise_vjp;
     op.jvp = pointwise_jvp;

@@ -110,7 +110,7 @@ void add_embedding_ops(OpTable& table) {
        .batch = embedding_batch,
        .saves = saves_input(0),
        .lowering = Lowering::Gather,
-       .traits = kMayFail,
+       .effects = kMayFail,
        .onnx = "Gather"});
 }
 

@@ -431,7 +431,7 @@ void add_gathering(OpTable& table) {
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
              .lowering = Lowering::Gather,
-             .traits = kLinear | kMayFail,
+             .effects = kMayFail,
              .onnx = "GatherElements"});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -448,7 +448,8 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -465,7 +466,8 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
@@ -480,7 +482,7 @@ void add_gathering(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .traits = kMayFail,
+       .effects = kMayFail,
        .onnx = "GatherElements"});
 }
 
@@ -497,7 +499,7 @@ void add_selecting(OpTable& table) {
        .batch = index_select_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Gather,
-       .traits = kLinear | kMayFail,
+       .effects = kMayFail,
        .onnx = "Gather"});
   table.add(
       {.signature = Signature::parse(
@@ -515,7 +517,8 @@ void add_selecting(OpTable& table) {
        .batch = index_add_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace | kMayFail});
+       .traits = kInplace,
+       .effects = kMayFail});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
              .family = kFamily,
              .documentation =
@@ -526,7 +529,8 @@ void add_selecting(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kInplace | kMayFail});
+             .traits = kInplace,
+             .effects = kMayFail});
 }
 
 }  // namespace

@@ -508,7 +508,7 @@ void add_advanced_index_ops(OpTable& table) {
        .batch = index_batch,
        .saves = all_indices(1),
        .lowering = Lowering::Gather,
-       .traits = kLinear | kMayFail,
+       .effects = kMayFail,
        .onnx = "GatherND"});
   table.add(
       {.signature = Signature::parse(
@@ -527,7 +527,8 @@ void add_advanced_index_ops(OpTable& table) {
        .batch = index_put_batch,
        .saves = all_indices(2),
        .lowering = Lowering::Scatter,
-       .traits = kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterND"});
   table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
              .family = kFamily,

@@ -292,7 +292,7 @@ void add_pad_ops(OpTable& table) {
        .jvp = constant_pad_jvp,
        .batch = rules::batch_through,
        .lowering = Lowering::Gather,
-       .traits = kCheapToRecompute | kFusible,
+       .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(
       "pad(x: tensor, pad: ints, mode: str = \"constant\", value: number? = none)",

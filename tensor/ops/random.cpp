@@ -269,7 +269,7 @@ Tensors multinomial_batch(const BatchArgs& args) {
 
 Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
               InferFn infer, EagerFn eager, Rule<BatchFn> batch, std::uint32_t traits = 0,
-              std::string_view onnx = {}) {
+              std::string_view onnx = {}, std::uint32_t effects = kDraws) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -280,7 +280,8 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
           .jvp = Rule<JvpFn>::none(kChance),
           .batch = batch,
           .lowering = Lowering::Create,
-          .traits = kRandom | kStopsGradient | traits,
+          .traits = kStopsGradient | traits,
+          .effects = effects,
           .onnx = onnx};
 }
 
@@ -333,7 +334,7 @@ void add_discrete(OpTable& table) {
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
                        ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,
-                       bernoulli_eager, like_batch, kMayFail, "Bernoulli"));
+                       bernoulli_eager, like_batch, 0, "Bernoulli", kDraws | kMayFail));
   table.add(
       random_row("bernoulli.p(x: tensor, p: float = 0.5)",
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
@@ -342,7 +343,7 @@ void add_discrete(OpTable& table) {
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
-                       multinomial_eager, multinomial_batch, kMayFail, "Multinomial"));
+                       multinomial_eager, multinomial_batch, 0, "Multinomial", kDraws | kMayFail));
   Op dropout = random_row(
       "dropout(x: tensor, p: float = 0.5, training: bool = true)",
       "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
@@ -352,7 +353,7 @@ void add_discrete(OpTable& table) {
   dropout.vjp = Rule<VjpFn>::none(kComposite);
   dropout.jvp = Rule<JvpFn>::none(kComposite);
   dropout.lowering = Lowering::Composite;
-  dropout.traits = kRandom;
+  dropout.traits = 0;
   table.add(std::move(dropout));
 }
 

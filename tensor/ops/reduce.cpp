@@ -214,7 +214,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
   table.add({
       .signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
@@ -229,7 +228,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
   table.add({
       .signature = Signature::parse("count_nonzero(x: tensor, dim: dims? = none, keepdim: bool = false)"),
@@ -244,7 +242,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none("its result is a count"),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
 }
 
@@ -263,7 +260,6 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible | kLinear,
       .onnx = "ReduceSum",
   });
   table.add({
@@ -279,7 +275,6 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
-      .traits = kFusible | kLinear,
       .onnx = "ReduceMean",
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
@@ -297,7 +292,6 @@ void add_total_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0),
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
       .onnx = "ReduceProd",
   });
 }
@@ -317,7 +311,6 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
       .onnx = onnx,
   });
 }

@@ -391,7 +391,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .traits = kLinear,
           .onnx = onnx};
 }
 
@@ -406,7 +405,7 @@ void add_copying(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
              .lowering = Lowering::Pointwise,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .traits = kCheapToRecompute,
              .onnx = "Cast"});
   table.add(
       {.signature = Signature::parse("clone(x: tensor)"),
@@ -419,7 +418,7 @@ void add_copying(OpTable& table) {
        .jvp = rules::jvp_linear,
        .batch = rules::batch_through,
        .lowering = Lowering::Pointwise,
-       .traits = kLinear | kCheapToRecompute | kFusible,
+       .traits = kCheapToRecompute,
        .onnx = "Identity"});
   table.add(
       composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
@@ -462,7 +461,7 @@ void add_joining(OpTable& table) {
              .jvp = joined_jvp,
              .batch = cat_batch,
              .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .traits = kCheapToRecompute,
              .onnx = "Concat"});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
              .family = kFamily,
@@ -474,7 +473,7 @@ void add_joining(OpTable& table) {
              .jvp = joined_jvp,
              .batch = stack_batch,
              .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .traits = kCheapToRecompute,
              .onnx = "ConcatFromSequence"});
 }
 
@@ -489,7 +488,7 @@ void add_repeating(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = flip_batch,
              .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .traits = kCheapToRecompute,
              .onnx = "Slice"});
   table.add(composite_row(
       "roll(x: tensor, shifts: dims, dims: dims? = none)",
@@ -515,13 +514,15 @@ void add_repeating(OpTable& table) {
                                "Likewise with a count for each index.",
                                ">>> tensor([5, 6]).repeat_interleave(tensor([1, 2])).tolist()\n[5, 6, 6]",
                                repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
-  by_tensor.traits = kDataDependent | kMayFail;
+  by_tensor.traits = kDataDependent;
+  by_tensor.effects = kMayFail;
   table.add(std::move(by_tensor));
   Op counts = composite_row(
       "repeat_interleave.counts(repeats: tensor)",
       "The indices that many times in a row: of what `repeat_interleave` of a tensor would take.",
       ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, repeat_counts_body);
-  counts.traits = kDataDependent | kStopsGradient | kMayFail;
+  counts.traits = kDataDependent | kStopsGradient;
+  counts.effects = kMayFail;
   table.add(std::move(counts));
 }
 

@@ -188,7 +188,7 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
           .jvp = scatter_jvp,
           .batch = batch,
           .lowering = Lowering::Scatter,
-          .traits = kLinear | kCheapToRecompute | kFusible,
+          .traits = kCheapToRecompute,
           .onnx = "ScatterND"};
 }
 
