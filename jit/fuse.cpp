@@ -13,8 +13,6 @@
 #include "jit/lower.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/products.h"
-#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -188,7 +186,8 @@ class Grouper {
     return any(from) || any(to);
   }
   bool draws(int from, int to) const {
-    return any_member(from, to, [this](int each) { return draws_each_element(*node(each).op); });
+    return any_member(from, to,
+                      [this](int each) { return node(each).op->lowering.as<lowering::Draw>() != nullptr; });
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
@@ -441,7 +440,7 @@ class Grouper {
     while (before > 0 && node(before - 1).is_view()) --before;
     const int product = before - 1;
     if (product < 0 || node(product).is_constant() || node(product).form != Form::Plain ||
-        !gives_pieces(*node(product).op))
+        node(product).op->lowering.as<lowering::Library>() == nullptr)
       return false;
     const ValueId made = node(product).outputs[0];
     const bool is_float = type_of(made).dtype == DType::F32 || type_of(made).dtype == DType::F64;

@@ -8,6 +8,7 @@
 #include "jit/shape_rules.h"
 #include "jit/trace.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
@@ -152,7 +153,7 @@ bool Recorder::loses_history(Inputs inputs) const {
 }
 
 Tensor Recorder::without_history(const Tensor& x) {
-  static const Op& kDetach = OpTable::get().at("detach");
+  static const Op& kDetach = core_ops().detach;
   const Tensor detached = ops::detach(x);
   cuts_.push_back(nodes_.size());
   note(node_of(kDetach, Form::Plain, {&x, 1}, Attrs(kDetach)), {&detached, 1});
@@ -219,7 +220,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
 
 void Recorder::cut_history(const Tensor& x) {
   Node node;
-  node.op = &OpTable::get().at("detach");
+  node.op = &core_ops().detach;
   node.attrs = to_graph_attrs(Attrs(*node.op));
   node.place = place_;
   node.is_unrecorded = true;
@@ -334,7 +335,7 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
     kept_memory_.erase(found);
     return;
   }
-  static const Op& kClone = OpTable::get().at("clone");
+  static const Op& kClone = core_ops().clone;
   for (Kept& each : found->second) {
     Node copy;
     copy.op = &kClone;
@@ -445,7 +446,7 @@ Tensor Recorder::adopt(Tensor made) {
   constant.constant = elements;
   constant.place = place_;
   note(std::move(constant), {&elements, 1});
-  static const Op& kClone = OpTable::get().at("clone");
+  static const Op& kClone = core_ops().clone;
   note(node_of(kClone, Form::Plain, {&elements, 1}, Attrs(kClone)), {&made, 1});
   return made;
 }

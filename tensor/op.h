@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/error.h"
+#include "tensor/lowering.h"
 #include "tensor/tensor.h"
 
 namespace kiln {
@@ -196,18 +197,6 @@ constexpr Saves operator|(Saves a, Saves b) { return {a.inputs | b.inputs, a.out
 // May the body of a composite op write some of its inputs, with these attributes: running statistics?
 using WritesInputsFn = bool (*)(const Attrs& attrs);
 
-// How the compiler sees the op.
-enum class Lowering : std::uint8_t {
-  Pointwise,  // one scalar function per element, by name in tensor/math.h
-  Reduce,     // a fixed-order reduction
-  View,       // an index map: `view`
-  Library,    // a call (oneDNN, LAPACK, sort)
-  Gather,     // loads at computed places
-  Scatter,    // stores at computed places
-  Create,     // no tensor inputs
-  Composite,  // written over smaller ops: `decompose` runs its body
-};
-
 enum Trait : std::uint32_t {
   kCommutative = 1U << 0,
   kCheapToRecompute = 1U << 1,
@@ -233,6 +222,9 @@ enum SideEffect : std::uint32_t {
   kMayFail = 1U << 3,  // raises for some elements of its inputs; elementwise ops mostly for integers alone
 };
 
+// Of an op that is sums of products: how many of them each element of the result has.
+using ProductsFn = std::int64_t (*)(Inputs inputs);
+
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or
 // one tensor unless attributes ask for more, as of unique.
 inline constexpr int kVariadic = 0;
@@ -240,7 +232,25 @@ inline constexpr int kVariadic = 0;
 inline constexpr int kOneAtLeast = -1;
 inline constexpr int kOnDemand = -1;
 
-// One op. Designated initializers make a row read as a record.
+// One op. Designated initializers make a row read as a record, which a file of tensor/ops/ adds to the table.
+//
+// What every row gives:
+//   signature, family, documentation, example: what help shows and tests run.
+//   infer: the types of the results, and the errors of operands that do not fit.
+//   eager, decompose or view: how it is computed. A kernel; a body over smaller ops, or both; a layout.
+//   vjp, jvp, batch: derivatives and batching, or why there are none. kComposite: those of the body, which is
+//     `decompose`, else `eager`.
+// What a row gives where it applies:
+//   saves: of a vjp that reads inputs or outputs, which.
+//   undo: of a view, the scatter that puts elements back.
+//   into: of a kernel that can compute into given memory.
+//   lowering: what the compiler makes of it. Either the kind alone, which is a kernel of its own, or what the
+//     compiler must know to do more: `lowering::Reduce{cpu::Combine::Sum}`. Bodies are Composite.
+//   identity: where the result is an operand to the bit, so that nothing need be computed.
+//   products: of sums of products, how many, for who counts operations.
+//   effects: what it does beside giving results. A node with effects is never left out.
+//   traits: the rest; each says above what it means.
+// A pass asks the row and knows no name. `OpTable::add` refuses a row that leaves out what it must say.
 struct Op {
   Signature signature;
   std::string_view family;         // "elementwise", "reduce", "shape", … as in the language's document
@@ -261,6 +271,8 @@ struct Op {
   WritesInputsFn writes_inputs = nullptr;  // null: never
   const Pointwise* pointwise = nullptr;    // set for Lowering::Pointwise
   Lowering lowering = Lowering::Composite;
+  Identity identity{};
+  ProductsFn products = nullptr;
   std::uint32_t traits = 0;
   std::uint32_t effects = kNoEffects;  // of SideEffect
   int outputs = 1;

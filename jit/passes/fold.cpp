@@ -8,6 +8,7 @@
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 
@@ -146,7 +147,7 @@ class Folder {
       made.origin = node.origin;
       const Tensor elements = ops::contiguous(results[k]);
       if (const auto number = uniform(elements)) {
-        made.op = &OpTable::get().at("full");
+        made.op = &core_ops().full;
         made.operands = {Operand::of_number(*number)};
         made.attrs = to_graph_attrs(Attrs(*made.op));
         made.attr("size") = old.type.sizes;

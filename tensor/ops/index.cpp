@@ -5,8 +5,8 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -430,7 +430,7 @@ void add_gathering(OpTable& table) {
              .jvp = jvp_of_first,
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
-             .lowering = Lowering::Gather,
+             .lowering = lowering::Gather{pick_gathered},
              .effects = kMayFail,
              .onnx = "GatherElements"});
   table.add(
@@ -498,7 +498,7 @@ void add_selecting(OpTable& table) {
        .jvp = jvp_of_first,
        .batch = index_select_batch,
        .saves = saves_input(1),
-       .lowering = Lowering::Gather,
+       .lowering = lowering::Gather{pick_selected},
        .effects = kMayFail,
        .onnx = "Gather"});
   table.add(
@@ -534,11 +534,6 @@ void add_selecting(OpTable& table) {
 }
 
 }  // namespace
-
-PickFn pick_of_indexing(const Op& op) {
-  if (op.eager == &gather_eager) return pick_gathered;
-  return op.eager == &index_select_eager ? pick_selected : nullptr;
-}
 
 void add_index_ops(OpTable& table) {
   add_gathering(table);

@@ -7,8 +7,8 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/nonzero.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -490,8 +490,6 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
 
 }  // namespace
 
-PickFn pick_of_advanced_index(const Op& op) { return op.eager == &index_eager ? pick_indexed : nullptr; }
-
 void add_advanced_index_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("index(x: tensor, indices: tensors?)"),
@@ -507,7 +505,7 @@ void add_advanced_index_ops(OpTable& table) {
        .jvp = index_jvp,
        .batch = index_batch,
        .saves = all_indices(1),
-       .lowering = Lowering::Gather,
+       .lowering = lowering::Gather{pick_indexed},
        .effects = kMayFail,
        .onnx = "GatherND"});
   table.add(

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -276,8 +276,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
 
 }  // namespace
 
-PickFn pick_of_padding(const Op& op) { return op.eager == &constant_pad_eager ? pick_constant_pad : nullptr; }
-
 void add_pad_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("constant_pad(x: tensor, pad: ints, value: number = 0)"),
@@ -291,7 +289,7 @@ void add_pad_ops(OpTable& table) {
        .vjp = constant_pad_vjp,
        .jvp = constant_pad_jvp,
        .batch = rules::batch_through,
-       .lowering = Lowering::Gather,
+       .lowering = lowering::Gather{pick_constant_pad},
        .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(

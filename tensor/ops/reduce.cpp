@@ -259,7 +259,7 @@ void add_total_ops(OpTable& table) {
       .vjp = sum_vjp,
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
-      .lowering = Lowering::Reduce,
+      .lowering = lowering::Reduce{Combine::Sum},
       .onnx = "ReduceSum",
   });
   table.add({
@@ -291,7 +291,7 @@ void add_total_ops(OpTable& table) {
       .jvp = prod_jvp,
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0),
-      .lowering = Lowering::Reduce,
+      .lowering = lowering::Reduce{Combine::Prod},
       .onnx = "ReduceProd",
   });
 }
@@ -310,7 +310,7 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
       .jvp = extremum_jvp,
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
-      .lowering = Lowering::Reduce,
+      .lowering = lowering::Reduce{kCombine},
       .onnx = onnx,
   });
 }
@@ -321,14 +321,6 @@ DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_
 
 std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
-}
-
-std::optional<cpu::Combine> combine_of(const Op& op) {
-  if (op.eager == &total<Combine::Sum>) return Combine::Sum;
-  if (op.eager == &total<Combine::Prod>) return Combine::Prod;
-  if (op.eager == &extremum<Combine::Max>) return Combine::Max;
-  if (op.eager == &extremum<Combine::Min>) return Combine::Min;
-  return std::nullopt;
 }
 
 DType combined_dtype(DType x, DType result) {

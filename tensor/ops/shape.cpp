@@ -5,7 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/flip.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -405,6 +405,7 @@ void add_copying(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
              .lowering = Lowering::Pointwise,
+             .identity = {Identity::Kind::CastBack},
              .traits = kCheapToRecompute,
              .onnx = "Cast"});
   table.add(
@@ -418,6 +419,7 @@ void add_copying(OpTable& table) {
        .jvp = rules::jvp_linear,
        .batch = rules::batch_through,
        .lowering = Lowering::Pointwise,
+       .identity = {Identity::Kind::FirstOperand},
        .traits = kCheapToRecompute,
        .onnx = "Identity"});
   table.add(
@@ -433,22 +435,10 @@ void add_copying(OpTable& table) {
                           contiguous_body, "Identity"));
 }
 
-}  // namespace
-
-PickFn pick_of_joining(const Op& op) {
-  if (op.eager == &cat_eager) return pick_joined<cat_infer>;
-  return op.eager == &stack_eager ? pick_joined<stack_infer> : nullptr;
+std::unique_ptr<const cpu::Picked> pick_flipped(Inputs inputs, const Attrs& attrs) {
+  const Dims& dims = attrs.get<Dims>("dims");
+  return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
 }
-
-PickFn pick_of_reversing(const Op& op) {
-  if (op.eager != &flip_eager) return nullptr;
-  return [](Inputs inputs, const Attrs& attrs) {
-    const Dims& dims = attrs.get<Dims>("dims");
-    return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
-  };
-}
-
-namespace {
 
 void add_joining(OpTable& table) {
   table.add({.signature = Signature::parse("cat(tensors: tensors, dim: index = 0)"),
@@ -460,7 +450,8 @@ void add_joining(OpTable& table) {
              .vjp = cat_vjp,
              .jvp = joined_jvp,
              .batch = cat_batch,
-             .lowering = Lowering::Gather,
+             .lowering = lowering::Gather{pick_joined<cat_infer>},
+             .identity = {Identity::Kind::OnlyPiece},
              .traits = kCheapToRecompute,
              .onnx = "Concat"});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
@@ -472,7 +463,7 @@ void add_joining(OpTable& table) {
              .vjp = stack_vjp,
              .jvp = joined_jvp,
              .batch = stack_batch,
-             .lowering = Lowering::Gather,
+             .lowering = lowering::Gather{pick_joined<stack_infer>},
              .traits = kCheapToRecompute,
              .onnx = "ConcatFromSequence"});
 }
@@ -487,7 +478,7 @@ void add_repeating(OpTable& table) {
              .vjp = flip_vjp,
              .jvp = rules::jvp_linear,
              .batch = flip_batch,
-             .lowering = Lowering::Gather,
+             .lowering = lowering::Gather{pick_flipped},
              .traits = kCheapToRecompute,
              .onnx = "Slice"});
   table.add(composite_row(

@@ -175,8 +175,8 @@ Tensors as_strided_scatter_batch(const BatchArgs& args) {
 // ---- Rows ----
 
 template <ViewFn F>
-Op scatter_row(std::string_view signature, std::string_view documentation, std::string_view example,
-               VjpFn vjp, BatchFn batch) {
+Op scatter_row(const Op& view, std::string_view signature, std::string_view documentation,
+               std::string_view example, VjpFn vjp, BatchFn batch) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -187,7 +187,7 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
           .vjp = vjp,
           .jvp = scatter_jvp,
           .batch = batch,
-          .lowering = Lowering::Scatter,
+          .lowering = lowering::Scatter{&view},
           .traits = kCheapToRecompute,
           .onnx = "ScatterND"};
 }
@@ -196,22 +196,25 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
 
 void add_view_scatter_ops(OpTable& table) {
   table.add(scatter_row<slice_layout>(
+      table.at("slice"),
       "slice_scatter(x: tensor, src: tensor, dim: index = 0, start: int? = none, end: int? = none, step: "
       "int = 1)",
       "A copy of `x` with `x[start:end:step]` along `dim` replaced by `src`.",
       ">>> slice_scatter(zeros(4, dtype=i64), tensor([1, 2]), 0, 1, 3).tolist()\n[0, 1, 2, 0]",
       slice_scatter_vjp, along_dim_batch));
   table.add(scatter_row<select_layout>(
-      "select_scatter(x: tensor, src: tensor, dim: index, index: int)",
+      table.at("select"), "select_scatter(x: tensor, src: tensor, dim: index, index: int)",
       "A copy of `x` with one index along `dim` replaced by `src`.",
       ">>> select_scatter(zeros(2, 2, dtype=i64), tensor([1, 2]), 0, 1).tolist()\n[[0, 0], [1, 2]]",
       select_scatter_vjp, along_dim_batch));
   table.add(scatter_row<diagonal_layout>(
+      table.at("diagonal"),
       "diagonal_scatter(x: tensor, src: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)",
       "A copy of `x` with a diagonal replaced by `src`.",
       ">>> diagonal_scatter(zeros(2, 2, dtype=i64), tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]",
       diagonal_scatter_vjp, diagonal_scatter_batch));
   Op as_strided = scatter_row<as_strided_layout>(
+      table.at("as_strided"),
       "as_strided_scatter(x: tensor, src: tensor, size: ints, stride: ints, storage_offset: int? = none)",
       "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `src`.",
       ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",
