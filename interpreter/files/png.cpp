@@ -78,12 +78,14 @@ void read_bytes(png_structp png, png_bytep out, png_size_t n) {
   reader.at += n;
 }
 
-// An animation tells in a chunk of its own how many pictures it has.
+// An animation tells in a chunk of its own how many pictures it has. Chunks that a picture can do without,
+// whose names begin with a small letter, count as handled: libpng would warn that it saves them. Of the
+// others it says that it does not know them.
 int look_at_chunk(png_structp png, png_unknown_chunkp chunk) {
   auto& reader = *static_cast<PngReader*>(png_get_user_chunk_ptr(png));
   if (std::memcmp(chunk->name, "acTL", 4) == 0 && chunk->size >= 4)
     reader.frames = png_get_uint_32(chunk->data);
-  return 0;
+  return chunk->name[0] >= 'a' ? 1 : 0;
 }
 
 // All that stands before the pixels. False when `complaint` says why not.
