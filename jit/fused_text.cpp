@@ -7,7 +7,7 @@
 
 #include "jit/fused.h"
 #include "jit/kernel_notes.h"
-#include "jit/peak.h"
+#include "jit/lifetimes.h"
 #include "jit/text.h"
 
 namespace kiln::jit {
@@ -231,7 +231,8 @@ std::string loops_text(const Graph& fused) {
     text += print_loops(kernel.lowered->passes, comment, known.shared);
   }
   if (text.empty()) return std::string(kNoKernels);
-  return text + fmt::format("at most {} B of tensors at once beside the arguments\n", peak_bytes(fused));
+  return text +
+         fmt::format("at most {} B of tensors at once beside the arguments\n", Lifetimes(fused).peak_bytes());
 }
 
 std::string code_text(const Graph& fused, Product product) {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "jit/custom.h"
-#include "jit/last_reads.h"
+#include "jit/lifetimes.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 
@@ -118,8 +118,8 @@ class Checker {
   }
 
   void over_dead_memory() const {
-    if (!last_reads_) last_reads_.emplace(graph_);
-    if (!last_reads_->may_overwrite(node_)) fail("a write is left after functionalization");
+    if (!lifetimes_) lifetimes_.emplace(graph_);
+    if (!lifetimes_->may_overwrite(node_)) fail("a write is left after functionalization");
   }
 
   void types(const Node& node) const {
@@ -183,7 +183,7 @@ class Checker {
   std::map<ValueId, ValueId> written_;  // results of writes, by the tensor they are
   std::map<ValueId, ValueId> renamed_;  // tensors whose layout was written, and their name since
   int node_ = -1;
-  mutable std::optional<LastReads> last_reads_;  // when first asked for
+  mutable std::optional<Lifetimes> lifetimes_;  // when first asked for
 };
 
 // The line of a node, or its op alone when its operands are not there.

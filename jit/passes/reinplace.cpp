@@ -1,6 +1,6 @@
 // Last, of what runs op by op: nothing looks at values any more, only at where they lie. What a kernel writes
 // over it decides itself.
-#include "jit/last_reads.h"
+#include "jit/lifetimes.h"
 #include "jit/passes/passes.h"
 
 namespace kiln::jit {
@@ -10,10 +10,10 @@ Graph reinplace(Graph graph) {
   const Stage stage = graph.stage;
   Graph made = narrow_writes(std::move(graph));
   made.stage = stage;  // there are no kernels
-  const LastReads reads(made);
+  const Lifetimes lifetimes(made);
   std::vector<int> over;
   for (int place = 0; place < static_cast<int>(made.nodes.size()); ++place) {
-    if (reads.may_overwrite(place)) over.push_back(place);
+    if (lifetimes.may_overwrite(place)) over.push_back(place);
   }
   for (const int place : over) made.nodes[static_cast<std::size_t>(place)].form = Form::Write;
   return made;
