@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kRemembered = 1024;  // tuples of symbol values, as many as a loop may have trips
 constexpr std::size_t kInlineFrame = 32;
 
-// The operands of a step side by side. They are held by the frame or by the caller meanwhile, so they are
-// not counted: never destroyed here.
+// The operands of a instruction side by side. They are held by the frame or by the caller meanwhile, so they
+// are not counted: never destroyed here.
 class Borrowed {
  public:
   explicit Borrowed(std::size_t count) : count_(count) {
@@ -71,26 +71,26 @@ std::uint64_t hash_of(const SymbolValues& symbols) {
 // One run.
 class Call {
  public:
-  Call(const Plan& plan, const Executable::Prepared& prepared, Inputs arguments, Progress& progress)
-      : plan_(plan), prepared_(prepared), arguments_(arguments), progress_(progress) {
-    frame_.resize(plan.frame_size);
-    for (std::size_t i = 0; i < plan.taken.size(); ++i) frame_[plan.taken[i]] = arguments[i];
+  Call(const Program& program, const Executable::Prepared& prepared, Inputs arguments, Progress& progress)
+      : program_(program), prepared_(prepared), arguments_(arguments), progress_(progress) {
+    frame_.resize(program.frame_size);
+    for (std::size_t i = 0; i < program.taken.size(); ++i) frame_[program.taken[i]] = arguments[i];
   }
 
   Tensors run() {
-    const std::span<const Step> steps = plan_.steps;
-    const std::span<const Step> last = steps.subspan(plan_.launch);
-    one_by_one(steps.first(plan_.launch));
+    const std::span<const Program::Instruction> instructions = program_.instructions;
+    const std::span<const Program::Instruction> last = instructions.subspan(program_.launch);
+    one_by_one(instructions.first(program_.launch));
     const bool together = !last.empty() && is_plain(last);
     if (!together) one_by_one(last);
     std::optional<HeldInterrupts> whole;  // all that is written, or nothing
-    if (!plan_.effects.empty()) whole.emplace();
+    if (!program_.effects.empty()) whole.emplace();
     if (together) launch(last);
     progress_.node = nullptr;
-    if (!plan_.effects.empty()) effects(together);
+    if (!program_.effects.empty()) effects(together);
     Tensors outputs;
-    outputs.reserve(plan_.outputs.size());
-    for (const Output& each : plan_.outputs) {
+    outputs.reserve(program_.outputs.size());
+    for (const Program::Output& each : program_.outputs) {
       outputs.push_back(each.is_number ? number_like(at(each.source)) : at(each.source));
     }
     return outputs;
@@ -110,7 +110,7 @@ class Call {
     }
     return became_[source.index];
   }
-  Tensor& slot(std::uint32_t i) { return frame_[plan_.slots[i]]; }
+  Tensor& slot(std::uint32_t i) { return frame_[program_.slots[i]]; }
   const Attrs& attrs(std::uint32_t index) const { return *prepared_.attrs[index]; }
 
   static Tensor number_like(const Tensor& x) {
@@ -119,138 +119,143 @@ class Call {
     return Tensor::number(x.item_int());
   }
 
-  void one_by_one(std::span<const Step> steps) {
-    for (const Step& step : steps) {
-      if (step.product >= 0) {
-        product_and(step);
+  void one_by_one(std::span<const Program::Instruction> instructions) {
+    for (const Program::Instruction& instruction : instructions) {
+      if (instruction.product >= 0) {
+        product_and(instruction);
       } else {
-        progress_.node = step.node;
-        carry_out(step);
+        progress_.node = instruction.node;
+        carry_out(instruction);
       }
-      let_go(step);
+      release(instruction);
     }
   }
-  void let_go(const Step& step) {
-    for (std::uint32_t i = step.last_read.begin; i < step.last_read.end; ++i) slot(i) = Tensor();
+  void release(const Program::Instruction& instruction) {
+    for (std::uint32_t i = instruction.last_read.begin; i < instruction.last_read.end; ++i)
+      slot(i) = Tensor();
   }
 
   // A kernel and the product that it reads: as one, where these are calls of kernels and nothing else.
-  void product_and(const Step& step) {
-    const Step& product = plan_.products[static_cast<std::size_t>(step.product)];
+  void product_and(const Program::Instruction& instruction) {
+    const Program::Instruction& product = program_.products[static_cast<std::size_t>(instruction.product)];
     progress_.node = product.node;
-    if (!is_plain({&product, 1}) || !is_plain({&step, 1})) {
+    if (!is_plain({&product, 1}) || !is_plain({&instruction, 1})) {
       carry_out(product);
-      let_go(product);
-      progress_.node = step.node;
-      return carry_out(step);
+      release(product);
+      progress_.node = instruction.node;
+      return carry_out(instruction);
     }
     Borrowed inputs(product.operands.end - product.operands.begin);
     for (std::uint32_t i = product.operands.begin; i < product.operands.end; ++i) {
-      inputs.set(i - product.operands.begin, at(plan_.operands[i]));
+      inputs.set(i - product.operands.begin, at(program_.operands[i]));
     }
     SmallVector<Tensor, 6> operands;
-    for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
-      operands.push_back(at(plan_.operands[i]));
+    for (std::uint32_t i = instruction.operands.begin; i < instruction.operands.end; ++i) {
+      operands.push_back(at(program_.operands[i]));
     }
-    Epilogue epilogue(*step.kernel, attrs(step.attrs).get<Dims>("symbols"),
-                      {operands.data(), operands.size()}, step.made);
+    Epilogue epilogue(*instruction.kernel, attrs(instruction.attrs).get<Dims>("symbols"),
+                      {operands.data(), operands.size()}, instruction.made);
     product.op->lowering.as<lowering::Library>()->in_pieces(*product.op, inputs.get(), attrs(product.attrs),
                                                             epilogue);
-    let_go(product);
-    keep(step, epilogue.results());
+    release(product);
+    keep(instruction, epilogue.results());
   }
 
-  void carry_out(const Step& step) {
-    Borrowed operands(step.operands.end - step.operands.begin);
-    for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
-      operands.set(i - step.operands.begin, at(plan_.operands[i]));
+  void carry_out(const Program::Instruction& instruction) {
+    Borrowed operands(instruction.operands.end - instruction.operands.begin);
+    for (std::uint32_t i = instruction.operands.begin; i < instruction.operands.end; ++i) {
+      operands.set(i - instruction.operands.begin, at(program_.operands[i]));
     }
-    switch (step.kind) {
-      case Step::Kind::Apply:
-        if (step.may_overwrite && holds_alone(operands.get())) {
-          slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
+    switch (instruction.kind) {
+      case Program::Instruction::Kind::Apply:
+        if (instruction.may_overwrite && holds_alone(operands.get())) {
+          slot(instruction.results.begin) =
+              bind_inplace(*instruction.op, operands.get(), attrs(instruction.attrs));
           return;
         }
-        if (step.over.begin != step.over.end && wrote_over(step, operands.get())) return;
-        return keep(step, kiln::bind(*step.op, operands.get(), attrs(step.attrs)));
-      case Step::Kind::Write:
+        if (instruction.over.begin != instruction.over.end && wrote_over(instruction, operands.get())) return;
+        return keep(instruction, kiln::bind(*instruction.op, operands.get(), attrs(instruction.attrs)));
+      case Program::Instruction::Kind::Write:
         if (!since_write_) since_write_.emplace();
-        slot(step.results.begin) = bind_inplace(*step.op, operands.get(), attrs(step.attrs));
+        slot(instruction.results.begin) =
+            bind_inplace(*instruction.op, operands.get(), attrs(instruction.attrs));
         return;
-      case Step::Kind::Copy: {
-        Tensors views = kiln::bind(*step.op, operands.get(), attrs(step.attrs));
+      case Program::Instruction::Kind::Copy: {
+        Tensors views = kiln::bind(*instruction.op, operands.get(), attrs(instruction.attrs));
         for (Tensor& each : views) each = ops::clone(each);
-        return keep(step, std::move(views));
+        return keep(instruction, std::move(views));
       }
-      case Step::Kind::Base:
-        slot(step.results.begin) = flat_alias(operands.get()[0], prepared_.bases[step.attrs]);
+      case Program::Instruction::Kind::Base:
+        slot(instruction.results.begin) = flat_alias(operands.get()[0], prepared_.bases[instruction.attrs]);
         return;
-      case Step::Kind::FreshConstant:
-        slot(step.results.begin) = ops::clone(operands.get()[0]);
+      case Program::Instruction::Kind::FreshConstant:
+        slot(instruction.results.begin) = ops::clone(operands.get()[0]);
         return;
-      case Step::Kind::FreshNumber:
-        slot(step.results.begin) = number_like(operands.get()[0]);
+      case Program::Instruction::Kind::FreshNumber:
+        slot(instruction.results.begin) = number_like(operands.get()[0]);
     }
   }
 
   // A kernel whose results may lie where operands did that nobody reads any more. False: there are none.
-  bool wrote_over(const Step& step, Inputs operands) {
-    SmallVector<Tensor, 4> results(step.results.end - step.results.begin);
+  bool wrote_over(const Program::Instruction& instruction, Inputs operands) {
+    SmallVector<Tensor, 4> results(instruction.results.end - instruction.results.begin);
     bool any = false;
     for (std::size_t k = 0; k < results.size(); ++k) {
-      const std::optional<Source>& over = plan_.over[step.over.begin + k];
+      const std::optional<Source>& over = program_.over[instruction.over.begin + k];
       if (!over || over->table != Table::Frame || !holds_alone({&at(*over), 1})) continue;
       results[k] = at(*over);
       any = true;
     }
-    if (!any || !is_plain({&step, 1})) return false;
+    if (!any || !is_plain({&instruction, 1})) return false;
     Launch alone(1);
-    alone.add(*step.kernel, operands, attrs(step.attrs).get<Dims>("symbols"),
+    alone.add(*instruction.kernel, operands, attrs(instruction.attrs).get<Dims>("symbols"),
               {results.data(), results.size()});
     alone.run();
-    for (std::uint32_t k = 0; k < results.size(); ++k) slot(step.results.begin + k) = std::move(results[k]);
+    for (std::uint32_t k = 0; k < results.size(); ++k)
+      slot(instruction.results.begin + k) = std::move(results[k]);
     return true;
   }
 
-  void keep(const Step& step, Tensors results) {
-    if (results.size() != step.results.end - step.results.begin) {
-      throw InternalError(std::string(step.op->name()) +
+  void keep(const Program::Instruction& instruction, Tensors results) {
+    if (results.size() != instruction.results.end - instruction.results.begin) {
+      throw InternalError(std::string(instruction.op->name()) +
                           " gives another number of results than its graph says");
     }
-    for (std::uint32_t k = 0; k < results.size(); ++k) slot(step.results.begin + k) = std::move(results[k]);
+    for (std::uint32_t k = 0; k < results.size(); ++k)
+      slot(instruction.results.begin + k) = std::move(results[k]);
   }
 
   // ---- The launch ----
 
   // Are these calls of kernels and nothing else?
-  bool is_plain(std::span<const Step> steps) const {
+  bool is_plain(std::span<const Program::Instruction> instructions) const {
     if (levels::top != nullptr) return false;
-    for (std::uint32_t i = steps.front().operands.begin; i < steps.back().operands.end; ++i) {
-      const Tensor& x = at(plan_.operands[i]);
+    for (std::uint32_t i = instructions.front().operands.begin; i < instructions.back().operands.end; ++i) {
+      const Tensor& x = at(program_.operands[i]);
       if (x && (x.impl()->wrapper || tape::sees({&x, 1}))) return false;
     }
     return true;
   }
 
   // Kernels that may write over arguments: nothing can fail any more when they do.
-  void launch(std::span<const Step> steps) {
+  void launch(std::span<const Program::Instruction> instructions) {
     check_targets();
-    Launch together(steps.size());
-    for (const Step& step : steps) {
-      progress_.node = step.node;
-      Borrowed operands(step.operands.end - step.operands.begin);
-      for (std::uint32_t i = step.operands.begin; i < step.operands.end; ++i) {
-        operands.set(i - step.operands.begin, at(plan_.operands[i]));
+    Launch together(instructions.size());
+    for (const Program::Instruction& instruction : instructions) {
+      progress_.node = instruction.node;
+      Borrowed operands(instruction.operands.end - instruction.operands.begin);
+      for (std::uint32_t i = instruction.operands.begin; i < instruction.operands.end; ++i) {
+        operands.set(i - instruction.operands.begin, at(program_.operands[i]));
       }
-      SmallVector<Tensor, 4> results(step.results.end - step.results.begin);
+      SmallVector<Tensor, 4> results(instruction.results.end - instruction.results.begin);
       for (std::size_t k = 0; k < results.size(); ++k) {
-        const std::optional<Source>& over = plan_.over[step.over.begin + k];
+        const std::optional<Source>& over = program_.over[instruction.over.begin + k];
         if (over && may_go_over(*over)) results[k] = at(*over);
       }
-      together.add(*step.kernel, operands.get(), attrs(step.attrs).get<Dims>("symbols"),
+      together.add(*instruction.kernel, operands.get(), attrs(instruction.attrs).get<Dims>("symbols"),
                    {results.data(), results.size()});
       for (std::size_t k = 0; k < results.size(); ++k)
-        slot(step.results.begin + static_cast<std::uint32_t>(k)) = std::move(results[k]);
+        slot(instruction.results.begin + static_cast<std::uint32_t>(k)) = std::move(results[k]);
     }
     together.run();
   }
@@ -264,20 +269,20 @@ class Call {
 
   // All or none: what may not be written is found before anything is.
   void check_targets() const {
-    for (const EffectStep& each : plan_.effects) check_target(at(each.target), each.kind);
+    for (const Program::EffectInstruction& each : program_.effects) check_target(at(each.target), each.kind);
   }
   // Is it a write, and one that the launch did not do?
-  bool is_open(const EffectStep& effect) const {
+  bool is_open(const Program::EffectInstruction& effect) const {
     const bool is_done = effect.may_be_over && at(effect.value).is_same(at(effect.target));
     return effect.kind == Effect::Kind::Write && !is_done;
   }
 
   void effects(bool are_checked) {
-    became_.resize(plan_.became_size);
+    became_.resize(program_.became_size);
     Tensors written = written_values();
     if (!are_checked) check_targets();
     std::size_t next = 0;
-    for (const EffectStep& each : plan_.effects) {
+    for (const Program::EffectInstruction& each : program_.effects) {
       const Tensor x = at(each.target);
       take_views(each.views);
       if (is_open(each)) write(x, written[next++]);
@@ -293,15 +298,17 @@ class Call {
       became_[each.became] = x;
       ++progress_.effects;
     }
-    take_views({plan_.effects.back().views.end, static_cast<std::uint32_t>(plan_.views.size())});
+    take_views({program_.effects.back().views.end, static_cast<std::uint32_t>(program_.views.size())});
   }
 
   void take_views(Range range) {
     for (std::uint32_t i = range.begin; i < range.end; ++i) {
-      const ViewStep& step = plan_.views[i];
-      Tensors views = kiln::bind(*step.op, {&became_[step.source], 1}, attrs(step.attrs));
+      const Program::ViewInstruction& instruction = program_.views[i];
+      Tensors views =
+          kiln::bind(*instruction.op, {&became_[instruction.source], 1}, attrs(instruction.attrs));
       for (std::size_t k = 0; k < views.size(); ++k) {
-        if (step.results[k] >= 0) became_[static_cast<std::size_t>(step.results[k])] = std::move(views[k]);
+        if (instruction.results[k] >= 0)
+          became_[static_cast<std::size_t>(instruction.results[k])] = std::move(views[k]);
       }
     }
   }
@@ -309,12 +316,12 @@ class Call {
   // All values are read before any tensor is written: copies of those that lie where something is written.
   Tensors written_values() const {
     SmallVector<const Storage*, 16> targets;
-    for (const EffectStep& each : plan_.effects) {
+    for (const Program::EffectInstruction& each : program_.effects) {
       if (is_open(each)) targets.push_back(at(each.target).storage().get());
     }
     std::sort(targets.begin(), targets.end());
     Tensors written;
-    for (const EffectStep& each : plan_.effects) {
+    for (const Program::EffectInstruction& each : program_.effects) {
       if (!is_open(each)) continue;
       const Tensor& value = at(each.value);
       const bool exposed = std::binary_search(targets.begin(), targets.end(), value.storage().get());
@@ -331,7 +338,7 @@ class Call {
     }
   }
 
-  const Plan& plan_;
+  const Program& program_;
   const Executable::Prepared& prepared_;
   Inputs arguments_;
   Progress& progress_;
@@ -344,7 +351,7 @@ class Call {
 }  // namespace
 
 Executable::Executable(Graph graph, bool takes_arguments)
-    : graph_(std::move(graph)), plan_(make_plan(graph_, takes_arguments)), replays_(graph_, plan_) {
+    : graph_(std::move(graph)), program_(make_program(graph_, takes_arguments)), bound_(graph_, program_) {
   refuse_without_code(graph_);
   at_hints_ = std::make_shared<const Prepared>(prepare(graph_.hints));
   latest_ = at_hints_;
@@ -363,8 +370,8 @@ Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
   made.misfit = check_shapes(graph_, symbols);
   if (!made.misfit.empty()) return made;
   const bool shares = at_hints_ && at_hints_->misfit.empty();
-  for (std::size_t k = 0; k < plan_.applications.size(); ++k) {
-    const Application& each = plan_.applications[k];
+  for (std::size_t k = 0; k < program_.applications.size(); ++k) {
+    const Program::Application& each = program_.applications[k];
     if (shares && !has_symbols(each.attrs)) {
       made.attrs.push_back(at_hints_->attrs[k]);
     } else {
@@ -372,8 +379,8 @@ Executable::Prepared Executable::prepare(const SymbolValues& symbols) const {
       made.attrs.push_back(made.own.back().get());
     }
   }
-  for (const Type& type : plan_.bases) made.bases.push_back(evaluate(type.sizes, symbols));
-  for (const Plan::Prebuilt& each : plan_.prebuilt) {
+  for (const Type& type : program_.bases) made.bases.push_back(evaluate(type.sizes, symbols));
+  for (const Program::Prebuilt& each : program_.prebuilt) {
     made.prebuilt.push_back(each.operand.is_number() ? number_tensor(each.operand.number, symbols)
                                                      : each.constant);
   }
@@ -396,21 +403,21 @@ std::string Executable::misfit(const SymbolValues& symbols) const { return prepa
 Tensors Executable::run(Inputs arguments, const SymbolValues& symbols, Progress* progress) const {
   const Shared known = prepared(symbols);
   if (!known->misfit.empty()) throw OpError(ErrorKind::Capture, known->misfit);
-  if (!plan_.bases.empty()) check_bases(arguments);
-  if (progress != nullptr) return Call(plan_, *known, arguments, *progress).run();
-  if (auto outputs = replays_.run(graph_, plan_, {known->attrs, known->prebuilt}, arguments, nullptr))
+  if (!program_.bases.empty()) check_bases(arguments);
+  if (progress != nullptr) return Call(program_, *known, arguments, *progress).run();
+  if (auto outputs = bound_.run(graph_, program_, {known->attrs, known->prebuilt}, arguments, nullptr))
     return std::move(*outputs);
   Progress ignored;
-  return Call(plan_, *known, arguments, ignored).run();
+  return Call(program_, *known, arguments, ignored).run();
 }
 
 Tensors Executable::run_taking(Tensors arguments, const SymbolValues& symbols) const {
   const Shared known = prepared(symbols);
   if (!known->misfit.empty()) throw OpError(ErrorKind::Capture, known->misfit);
-  if (auto outputs = replays_.run(graph_, plan_, {known->attrs, known->prebuilt}, arguments, &arguments))
+  if (auto outputs = bound_.run(graph_, program_, {known->attrs, known->prebuilt}, arguments, &arguments))
     return std::move(*outputs);
   Progress ignored;
-  Call call(plan_, *known, arguments, ignored);
+  Call call(program_, *known, arguments, ignored);
   arguments.clear();  // the call has them
   return call.run();
 }

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/plan.h"
-#include "jit/replay.h"
+#include "jit/bound_program.h"
+#include "jit/program.h"
 
 namespace kiln::jit {
 
@@ -42,8 +42,8 @@ class Executable {
   Tensors run_taking(Tensors arguments, const SymbolValues& symbols = {}) const;
 
   const Graph& graph() const { return graph_; }
-  // How many calls were replayed (jit/replay.h).
-  std::int64_t replays() const { return replays_.count(); }
+  // How many calls were replayed (jit/bound_program.h).
+  std::int64_t replays() const { return bound_.count(); }
 
   // What depends on nothing but the values of the symbols.
   struct Prepared {
@@ -62,12 +62,12 @@ class Executable {
   Shared prepared(const SymbolValues& symbols) const;
 
   Graph graph_;
-  Plan plan_;
+  Program program_;
   Shared at_hints_;  // the only one of a graph without symbols; has what all others share
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint64_t, Shared> known_;  // by hash of the values
   mutable Shared latest_;
-  mutable Replays replays_;
+  mutable BoundPrograms bound_;
 };
 
 }  // namespace kiln::jit

@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "interpreter/capture/trips.h"
-#include "jit/replay.h"
+#include "jit/bound_program.h"
 #include "tests/capture/given.h"
 #include "tests/capture/shrink.h"
 #include "tests/capture/workers.h"
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   const Settings settings = settings_of(argc, argv);
   // Programs are short: what comes after many calls or trips comes early here.
   kiln::interp::capture::trip_limits() = {2, 5, 2};
-  kiln::jit::set_replays_after(1);
+  kiln::jit::set_binds_after(1);
   if (settings.show) {
     show(settings.programs);
     return 0;

@@ -1,4 +1,4 @@
-#include "jit/plan.h"
+#include "jit/program.h"
 
 #include <algorithm>
 #include <limits>
@@ -32,6 +32,10 @@ constexpr int kAfterSteps = std::numeric_limits<int>::max();
 constexpr int kInLaunch = kAfterSteps - 1;
 
 class Planner {
+  using Instruction = Program::Instruction;
+  using EffectInstruction = Program::EffectInstruction;
+  using ViewInstruction = Program::ViewInstruction;
+
  public:
   explicit Planner(const Graph& graph) : graph_(graph), sources_(graph.values.size()) {
     const Exposure exposure(graph);
@@ -48,14 +52,14 @@ class Planner {
     find_last_reads();
   }
 
-  Plan run(bool takes_arguments) {
+  Program run(bool takes_arguments) {
     if (takes_arguments) {
       take_inputs();
     } else {
       inputs();
     }
     for (const bool late : {false, true}) {
-      if (late) plan_.launch = plan_.steps.size();
+      if (late) program_.launch = program_.instructions.size();
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
         const bool has_own_turn = late_.kernels[i] != nullptr || when_[i] == static_cast<int>(i);
         if (has_own_turn && (late_.kernels[i] != nullptr) == late) node(static_cast<int>(i));
@@ -67,8 +71,8 @@ class Planner {
       }
     }
     for (const Operand& each : graph_.outputs) output(each);
-    plan_.became_size = static_cast<std::uint32_t>(became_.size());
-    return std::move(plan_);
+    program_.became_size = static_cast<std::uint32_t>(became_.size());
+    return std::move(program_);
   }
 
  private:
@@ -104,12 +108,12 @@ class Planner {
   }
 
   std::uint32_t new_slot() {
-    if (free_.empty()) return plan_.frame_size++;
+    if (free_.empty()) return program_.frame_size++;
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     return slot;
   }
-  Range slots_since(std::size_t begin) const { return range(begin, plan_.slots.size()); }
+  Range slots_since(std::size_t begin) const { return range(begin, program_.slots.size()); }
   static Range range(std::size_t begin, std::size_t end) {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
@@ -117,7 +121,7 @@ class Planner {
 
   Source result(ValueId id) {
     const Source source{Table::Frame, new_slot()};
-    plan_.slots.push_back(source.index);
+    program_.slots.push_back(source.index);
     if (id >= 0) at(id) = source;
     return source;
   }
@@ -127,7 +131,7 @@ class Planner {
   void take_inputs() {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       at(static_cast<ValueId>(i)) = {Table::Frame, new_slot()};
-      plan_.taken.push_back(at(static_cast<ValueId>(i)).index);
+      program_.taken.push_back(at(static_cast<ValueId>(i)).index);
     }
   }
 
@@ -139,32 +143,33 @@ class Planner {
         at(id) = {Table::Argument, static_cast<std::uint32_t>(arguments[i])};
         continue;
       }
-      Step step;
-      step.kind = Step::Kind::Base;
-      step.attrs = static_cast<std::uint32_t>(plan_.bases.size());
-      plan_.bases.push_back(graph_.values[i].type);
-      step.operands = operands({{Table::Argument, static_cast<std::uint32_t>(graph_.inputs[i].members[0])}});
-      const std::size_t first = plan_.slots.size();
+      Instruction instruction;
+      instruction.kind = Instruction::Kind::Base;
+      instruction.attrs = static_cast<std::uint32_t>(program_.bases.size());
+      program_.bases.push_back(graph_.values[i].type);
+      instruction.operands =
+          operands({{Table::Argument, static_cast<std::uint32_t>(graph_.inputs[i].members[0])}});
+      const std::size_t first = program_.slots.size();
       result(id);
-      step.results = slots_since(first);
-      plan_.steps.push_back(step);
+      instruction.results = slots_since(first);
+      program_.instructions.push_back(instruction);
     }
   }
 
   Range operands(std::initializer_list<Source> sources) {
-    const std::size_t begin = plan_.operands.size();
-    plan_.operands.insert(plan_.operands.end(), sources);
-    return range(begin, plan_.operands.size());
+    const std::size_t begin = program_.operands.size();
+    program_.operands.insert(program_.operands.end(), sources);
+    return range(begin, program_.operands.size());
   }
 
   std::uint32_t application(const Op& op, const std::vector<GraphAttr>& attrs) {
-    plan_.applications.push_back({&op, attrs});
-    return static_cast<std::uint32_t>(plan_.applications.size()) - 1;
+    program_.applications.push_back({&op, attrs});
+    return static_cast<std::uint32_t>(program_.applications.size()) - 1;
   }
 
-  Source prebuilt(Plan::Prebuilt item) {
-    plan_.prebuilt.push_back(std::move(item));
-    return {Table::Prebuilt, static_cast<std::uint32_t>(plan_.prebuilt.size()) - 1};
+  Source prebuilt(Program::Prebuilt item) {
+    program_.prebuilt.push_back(std::move(item));
+    return {Table::Prebuilt, static_cast<std::uint32_t>(program_.prebuilt.size()) - 1};
   }
 
   void node(int place) {
@@ -173,11 +178,11 @@ class Planner {
     const int product = product_of_[static_cast<std::size_t>(place)];
     if (product >= 0) {
       this->node(product);
-      plan_.products.push_back(plan_.steps.back());
-      plan_.steps.pop_back();
+      program_.products.push_back(program_.instructions.back());
+      program_.instructions.pop_back();
     }
     std::vector<Source> sources;
-    std::vector<std::uint32_t> numbers;  // slots of numbers of this step's own
+    std::vector<std::uint32_t> numbers;  // slots of numbers of this instruction's own
     for (const Operand& each : node.operands) {
       if (each.is_value()) {
         sources.push_back(at(each.value));
@@ -185,62 +190,64 @@ class Planner {
       }
       Source source = prebuilt({each, {}});
       if (each.is_number() && may_share_operand(node) && is_exposed(node.outputs[0])) {
-        source = fresh(Step::Kind::FreshNumber, place, source, -1);
+        source = fresh(Instruction::Kind::FreshNumber, place, source, -1);
         numbers.push_back(source.index);
       }
       sources.push_back(source);
     }
-    Step step;
+    Instruction instruction;
     const bool writes = node.writes() && !graph_.is_functional();
-    step.kind = writes ? Step::Kind::Write : node.form == Form::Copy ? Step::Kind::Copy : Step::Kind::Apply;
-    step.may_overwrite = node.writes() && !writes && at(node.operands[0].value).table == Table::Frame;
-    step.node = &graph_.nodes[static_cast<std::size_t>(place)];
-    step.op = node.op;
-    step.attrs = application(*node.op, node.attrs);
-    const std::size_t first_operand = plan_.operands.size(), first_result = plan_.slots.size();
-    plan_.operands.insert(plan_.operands.end(), sources.begin(), sources.end());
-    step.operands = range(first_operand, plan_.operands.size());
+    instruction.kind = writes                    ? Instruction::Kind::Write
+                       : node.form == Form::Copy ? Instruction::Kind::Copy
+                                                 : Instruction::Kind::Apply;
+    instruction.may_overwrite = node.writes() && !writes && at(node.operands[0].value).table == Table::Frame;
+    instruction.node = &graph_.nodes[static_cast<std::size_t>(place)];
+    instruction.op = node.op;
+    instruction.attrs = application(*node.op, node.attrs);
+    const std::size_t first_operand = program_.operands.size(), first_result = program_.slots.size();
+    program_.operands.insert(program_.operands.end(), sources.begin(), sources.end());
+    instruction.operands = range(first_operand, program_.operands.size());
     for (const ValueId id : node.outputs) result(id);
-    step.results = slots_since(first_result);
-    step.last_read = release(place, node, numbers);
-    as_kernel(step, place);
-    plan_.steps.push_back(step);
+    instruction.results = slots_since(first_result);
+    instruction.last_read = release(place, node, numbers);
+    as_kernel(instruction, place);
+    program_.instructions.push_back(instruction);
   }
 
   // Where it runs, if not alone: with the product before it, or in the launch.
-  void as_kernel(Step& step, int place) {
-    const Node& node = *step.node;
+  void as_kernel(Instruction& instruction, int place) {
+    const Node& node = *instruction.node;
     const int product = product_of_[static_cast<std::size_t>(place)];
     if (product >= 0) {
       const Operand made = Operand::of(graph_.nodes[static_cast<std::size_t>(product)].outputs[0]);
       const auto found = std::find(node.operands.begin(), node.operands.end(), made);
-      step.product = static_cast<std::int32_t>(plan_.products.size()) - 1;
-      step.made = static_cast<std::uint32_t>(found - node.operands.begin());
-      step.kernel = elementwise_kernel_of(*node.op);
+      instruction.product = static_cast<std::int32_t>(program_.products.size()) - 1;
+      instruction.made = static_cast<std::uint32_t>(found - node.operands.begin());
+      instruction.kernel = elementwise_kernel_of(*node.op);
     } else if (const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
                kernel != nullptr && kernel->is_plain()) {
-      step.kernel = kernel;
-      step.over = written_over(place, node);
+      instruction.kernel = kernel;
+      instruction.over = written_over(place, node);
     }
   }
   // For each output the input that it becomes, or an operand of its type that nothing reads later.
   Range written_over(int place, const Node& node) {
-    const std::size_t begin = plan_.over.size();
+    const std::size_t begin = program_.over.size();
     std::vector<bool> taken(node.operands.size(), false);
     for (const ValueId id : node.outputs) {
       const ValueId input = late_.over[static_cast<std::size_t>(id)];
       std::size_t k = 0;
       while (k < taken.size() && (taken[k] || !may_go_over(place, node.operands[k], id))) ++k;
       if (input != Operand::kAbsent) {
-        plan_.over.push_back(at(input));
+        program_.over.push_back(at(input));
       } else if (k < taken.size()) {
-        plan_.over.push_back(at(node.operands[k].value));
+        program_.over.push_back(at(node.operands[k].value));
         taken[k] = true;
       } else {
-        plan_.over.push_back(std::nullopt);
+        program_.over.push_back(std::nullopt);
       }
     }
-    return range(begin, plan_.over.size());
+    return range(begin, program_.over.size());
   }
   bool may_go_over(int place, const Operand& operand, ValueId output) {
     if (!operand.is_value() || at(operand.value).table != Table::Frame) return false;
@@ -254,34 +261,34 @@ class Planner {
     const ValueId id = node.outputs[0];
     const Source source = prebuilt({{}, node.constant});
     if (is_exposed(id)) {
-      fresh(Step::Kind::FreshConstant, place, source, id);
+      fresh(Instruction::Kind::FreshConstant, place, source, id);
     } else {
       at(id) = source;
     }
   }
 
-  Source fresh(Step::Kind kind, int place, Source of, ValueId id) {
-    Step step;
-    step.kind = kind;
-    step.node = &graph_.nodes[static_cast<std::size_t>(place)];
-    step.operands = operands({of});
-    const std::size_t first = plan_.slots.size();
+  Source fresh(Instruction::Kind kind, int place, Source of, ValueId id) {
+    Instruction instruction;
+    instruction.kind = kind;
+    instruction.node = &graph_.nodes[static_cast<std::size_t>(place)];
+    instruction.operands = operands({of});
+    const std::size_t first = program_.slots.size();
     const Source made = result(id);
-    step.results = slots_since(first);
-    plan_.steps.push_back(step);
+    instruction.results = slots_since(first);
+    program_.instructions.push_back(instruction);
     return made;
   }
 
   // What this node reads for the last time, and those of its results that nobody reads.
   Range release(int place, const Node& node, const std::vector<std::uint32_t>& numbers) {
-    const std::size_t begin = plan_.slots.size();
-    plan_.slots.insert(plan_.slots.end(), numbers.begin(), numbers.end());
+    const std::size_t begin = program_.slots.size();
+    program_.slots.insert(program_.slots.end(), numbers.begin(), numbers.end());
     const auto end_of = [&](ValueId id, int when) {
       const Source source = at(id);
       if (source.table != Table::Frame || last_read_[static_cast<std::size_t>(id)] != when) return;
-      const auto seen = plan_.slots.begin() + static_cast<std::ptrdiff_t>(begin);
-      if (std::find(seen, plan_.slots.end(), source.index) == plan_.slots.end())
-        plan_.slots.push_back(source.index);
+      const auto seen = program_.slots.begin() + static_cast<std::ptrdiff_t>(begin);
+      if (std::find(seen, program_.slots.end(), source.index) == program_.slots.end())
+        program_.slots.push_back(source.index);
     };
     const int product = product_of_[static_cast<std::size_t>(place)];
     for (const Node* each :
@@ -292,11 +299,12 @@ class Planner {
       }
     }
     for (const ValueId id : node.outputs) end_of(id, -1);
-    free_.insert(free_.end(), plan_.slots.begin() + static_cast<std::ptrdiff_t>(begin), plan_.slots.end());
+    free_.insert(free_.end(), program_.slots.begin() + static_cast<std::ptrdiff_t>(begin),
+                 program_.slots.end());
     return slots_since(begin);
   }
 
-  // ---- After the steps ----
+  // ---- After the instructions ----
 
   Source target(const Effect& effect) {
     if (effect.member < 0) return at(effect.input);
@@ -310,21 +318,22 @@ class Planner {
   }
 
   void effect(const Effect& effect) {
-    EffectStep step;
-    step.kind = effect.kind;
-    step.target = target(effect);
-    const std::size_t first_view = plan_.views.size();
-    step.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
-    step.views = range(first_view, plan_.views.size());
+    EffectInstruction instruction;
+    instruction.kind = effect.kind;
+    instruction.effect = &effect;
+    instruction.target = target(effect);
+    const std::size_t first_view = program_.views.size();
+    instruction.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
+    instruction.views = range(first_view, program_.views.size());
     // What is put into a part of an argument is not that part: it lies where it was made, too.
-    const ValueId part = -2 - static_cast<ValueId>(plan_.effects.size());  // stands for no value
-    step.became = became(graph_.is_input(effect.input) ? effect.value : part);
-    step.may_be_over = late_.over[static_cast<std::size_t>(effect.value)] == effect.input;
+    const ValueId part = -2 - static_cast<ValueId>(program_.effects.size());  // stands for no value
+    instruction.became = became(graph_.is_input(effect.input) ? effect.value : part);
+    instruction.may_be_over = late_.over[static_cast<std::size_t>(effect.value)] == effect.input;
     if (effect.kind == Effect::Kind::Layout) {
-      step.layout = effect.layout;
-      step.attrs = application(*effect.layout, effect.attrs);
+      instruction.layout = effect.layout;
+      instruction.attrs = application(*effect.layout, effect.attrs);
     }
-    plan_.effects.push_back(step);
+    program_.effects.push_back(instruction);
   }
 
   // Where a value is when the effects are done.
@@ -337,21 +346,22 @@ class Planner {
     if (!node.is_view()) return at(id);
     const Source source = now(node.operands[0].value);
     if (source.table != Table::Became) return at(id);
-    ViewStep step{node.op, application(*node.op, node.attrs), source.index, {}};
+    ViewInstruction instruction{node.op, application(*node.op, node.attrs), source.index, {}};
     for (const ValueId each : node.outputs) {
-      step.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));
+      instruction.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));
     }
-    plan_.views.push_back(std::move(step));
+    program_.views.push_back(std::move(instruction));
     return {Table::Became, became(id)};
   }
 
   void output(const Operand& operand) {
     const bool is_number = operand.is_number();
-    plan_.outputs.push_back({is_number, operand.is_value() ? now(operand.value) : prebuilt({operand, {}})});
+    program_.outputs.push_back(
+        {is_number, operand.is_value() ? now(operand.value) : prebuilt({operand, {}})});
   }
 
   const Graph& graph_;
-  Plan plan_;
+  Program program_;
   std::vector<bool> exposed_;
   LateKernels late_;
   std::vector<Source> sources_;  // of each value
@@ -366,6 +376,6 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, bool takes_arguments) { return Planner(graph).run(takes_arguments); }
+Program make_program(const Graph& graph, bool takes_arguments) { return Planner(graph).run(takes_arguments); }
 
 }  // namespace kiln::jit
