@@ -139,8 +139,8 @@ std::string input_text(const Graph& graph, std::size_t index, std::span<const st
   return text;
 }
 
-std::string header_text(const Graph& graph, std::span<const std::string> names) {
-  std::string text = "graph " + std::string(name(graph.stage)) + " " + graph.name + "(";
+std::string signature_text(const Graph& graph, std::span<const std::string> names) {
+  std::string text = graph.name + "(";
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     text += (i > 0 ? ", " : "") + input_text(graph, i, names);
   }
@@ -150,7 +150,7 @@ std::string header_text(const Graph& graph, std::span<const std::string> names) 
     text += separator + symbol + " = " + std::to_string(hint);
     separator = ", ";
   }
-  return text + " {";
+  return text;
 }
 
 std::string effect_text(const Effect& effect, std::span<const std::string> names) {
@@ -169,29 +169,6 @@ std::string effect_text(const Effect& effect, std::span<const std::string> names
   }
   return fmt::format("layout {} <- {}({}) as {}", target, inplace_name(*effect.layout),
                      attrs_text(*effect.layout, effect.attrs, true), value);
-}
-
-struct Line {
-  std::string text;
-  std::string comment;
-};
-
-std::string align(const std::vector<Line>& lines) {
-  std::size_t column = kCommentColumn;
-  for (const Line& line : lines) {
-    if (!line.comment.empty() && line.text.size() < kLongLine)
-      column = std::max(column, line.text.size() + 2);
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    text += line.text;
-    if (!line.comment.empty()) {
-      text.append(line.text.size() + 2 <= column ? column - line.text.size() : 2, ' ');
-      text += "# " + line.comment;
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 std::string bytes_text(const Type& type, const SymbolValues& hints) {
@@ -215,6 +192,26 @@ std::string digest(const Tensor& constant) {
   mix(dense.raw(), static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype()));
   return fmt::format("{:016x}", hash);
 }
+
+std::string align_comments(const std::vector<CommentedLine>& lines) {
+  std::size_t column = kCommentColumn;
+  for (const CommentedLine& line : lines) {
+    if (!line.comment.empty() && line.text.size() < kLongLine)
+      column = std::max(column, line.text.size() + 2);
+  }
+  std::string text;
+  for (const CommentedLine& line : lines) {
+    text += line.text;
+    if (!line.comment.empty()) {
+      text.append(line.text.size() + 2 <= column ? column - line.text.size() : 2, ' ');
+      text += "# " + line.comment;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string print_signature(const Graph& graph) { return signature_text(graph, value_names(graph)); }
 
 std::string place_text(const Graph& graph, const Node& node) {
   std::string text;
@@ -249,7 +246,7 @@ namespace {
 
 std::string alone(const Graph& graph) {
   const std::vector<std::string> names = value_names(graph);
-  std::vector<Line> lines;
+  std::vector<CommentedLine> lines;
   for (const Node& node : graph.nodes) {
     lines.push_back({"  " + print_node(graph, node, names), place_text(graph, node)});
   }
@@ -263,7 +260,8 @@ std::string alone(const Graph& graph) {
     const auto at = static_cast<std::size_t>(id);
     lines.push_back({"  save " + names[at], bytes_text(graph.values[at].type, graph.hints)});
   }
-  return header_text(graph, names) + "\n" + align(lines) + "}\n";
+  return fmt::format("graph {} {} {{\n{}}}\n", name(graph.stage), signature_text(graph, names),
+                     align_comments(lines));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "interpreter/print_tensor.h"
 #include "jit/fused_text.h"
 #include "jit/pair.h"
+#include "jit/program_text.h"
 #include "jit/rewrite.h"
 #include "jit/run_recipe.h"
 #include "lang/diagnostic.h"
@@ -37,10 +38,16 @@ Value forward(const StageInput& input) { return make_graph(gradients_of(input.ca
 Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
 
 // As compiled functions do (jit/compiled_graph.h), before there are kernels.
+jit::Graph without_writes(const StageInput& input) {
+  const jit::Graph& graph = input.captured.graph;
+  return graph.stage == jit::Stage::Captured ? run_recipe(jit::recipes::kWithoutWrites, graph) : graph;
+}
 jit::Graph before_fusion(const StageInput& input) {
-  jit::Graph graph = input.captured.graph;
-  if (graph.stage == jit::Stage::Captured) graph = run_recipe(jit::recipes::kWithoutWrites, std::move(graph));
-  return run_recipe(jit::recipes::kFewerSteps, std::move(graph));
+  return run_recipe(jit::recipes::kFewerSteps, without_writes(input));
+}
+
+[[noreturn]] void raise_no_compiler(const jit::NoCompiler& none) {
+  raise("CaptureError", none.what(), "the loops that would be compiled can be seen all the same: `:loops`");
 }
 
 jit::Graph with_kernels(const StageInput& input) {
@@ -48,7 +55,7 @@ jit::Graph with_kernels(const StageInput& input) {
   try {
     return run_recipe(jit::recipes::kKernels, before_fusion(input));
   } catch (const jit::NoCompiler& none) {
-    raise("CaptureError", none.what(), "the loops that would be compiled can be seen all the same: `:loops`");
+    raise_no_compiler(none);
   }
 }
 // For those who only look at their loops: nothing is compiled.
@@ -71,10 +78,21 @@ Value assembly(const StageInput& input) {
   return text_value(jit::code_text(with_kernels(input), jit::Product::Assembly));
 }
 
+// As the fused backend runs it.
+Value program(const StageInput& input) {
+  if (input.captured.graph.stage == jit::Stage::Fused)
+    return text_value(jit::program_text(input.captured.graph));
+  try {
+    return text_value(jit::program_text(run_recipe(jit::recipes::kFused, without_writes(input))));
+  } catch (const jit::NoCompiler& none) {
+    raise_no_compiler(none);
+  }
+}
+
 // Where `forwarding_function` is defined.
 constexpr std::string_view kForwardingFile = "<prelude_compile>";
 
-constexpr std::array<StageRow, 9> kStages{{
+constexpr std::array<StageRow, 10> kStages{{
     {"captured", "the ops that a call ran, as the program wrote them", captured},
     {"functional", "the same without ops that write in place: writes to arguments follow at the end",
      functional},
@@ -85,6 +103,7 @@ constexpr std::array<StageRow, 9> kStages{{
     {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
     {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
     {"asm", "the instructions of this machine", assembly},
+    {"program", "what a call does in order: what it allocates, writes over and releases", program},
 }};
 
 // A method as its function, with the receiver put in front of the arguments: so that they go by their names.

@@ -244,7 +244,7 @@ void pass(Session& session, std::string_view text) {
   });
 }
 
-constexpr std::array<Command, 15> kCommands{{
+constexpr std::array<Command, 16> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
      "The call runs once. With breaks there are several graphs, with the reason between them.\n"
      "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
@@ -286,6 +286,12 @@ constexpr std::array<Command, 15> kCommands{{
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :asm (x => x * 2 + 1)(ones(3))\n",
      stage<"asm">},
+    {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
+     "Instructions in the order in which they run, with the bytes that each allocates, what it computes "
+     "over,\n"
+     "and which values it is the last to read.\n\n"
+     "kiln> :program (x => (x @ x).relu() + 1)(ones(3, 3))\n",
+     stage<"program">},
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
      "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
     {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",
