@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "interpreter/code.h"
 #include "interpreter/objects.h"
@@ -56,65 +57,102 @@ std::string hash_of(const kiln::Tensor& x) {
 
 }  // namespace
 
-template <class F>
-std::string StateText::object(const char* kind, const Value& v, F&& contents) {
-  const auto [at, is_new] = objects_.try_emplace(v.object(), objects_.size());
-  const std::string name = fmt::format("{}#{}", kind, at->second);
-  return is_new ? name + contents() : name;
+std::string StateText::of(const Value& v) {
+  text_.clear();
+  open_ = {{{}, &v}};
+  while (!open_.empty()) {
+    const Part next = std::move(open_.back());
+    open_.pop_back();
+    text_ += next.text;
+    if (next.value != nullptr) write(*next.value);
+  }
+  return std::move(text_);
 }
 
-std::string StateText::of(const Value& v) {
+// After what is written by now, before all that is open.
+void StateText::write_next(Parts parts) {
+  open_.insert(open_.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
+}
+
+// Writes which object it is. True: its contents are not written yet.
+bool StateText::begin(const char* kind, const Value& v) {
+  const auto [at, is_new] = objects_.try_emplace(v.object(), objects_.size());
+  text_ += fmt::format("{}#{}", kind, at->second);
+  return is_new;
+}
+
+void StateText::write(const Value& v) {
   switch (v.tag()) {
     case Tag::Unset:
-      return "unset";
+      text_ += "unset";
+      return;
     case Tag::Float:
-      return number(v.as_float());
+      text_ += number(v.as_float());
+      return;
     case Tag::Str:
-      return fmt::format("{:?}", v.as<Str>().text);
+      text_ += fmt::format("{:?}", v.as<Str>().text);
+      return;
     case Tag::Tuple:
-      return "(" + items(v.as<Tuple>().items) + ")";
+      return write_items("(", v.as<Tuple>().items, ")");
     case Tag::List:
-      return object("list", v, [&] { return "[" + items(v.as<List>().items) + "]"; });
+      if (begin("list", v)) write_items("[", v.as<List>().items, "]");
+      return;
     case Tag::Dict:
-      return object("dict", v, [&] { return dict(v); });
+      if (begin("dict", v)) write_dict(v.as<Dict>());
+      return;
     case Tag::Instance:
-      return object("", v, [&] { return instance(v); });
+      if (begin("", v)) write_instance(v.as<Instance>());
+      return;
     case Tag::Cell:
-      return object("cell", v, [&] { return of(v.as<Cell>().value); });
+      if (begin("cell", v)) write_next({{{}, &v.as<Cell>().value}});
+      return;
     case Tag::Function:
-      return object("fn ", v, [&] {
-        const auto& f = v.as<Function>();
-        return fmt::format("{} captures ({}) defaults ({})", f.code->name, items(f.captures),
-                           items(f.defaults));
-      });
+      if (begin("fn ", v)) write_function(v.as<Function>());
+      return;
     case Tag::Method:
-      return fmt::format("method of {}", of(v.as<Method>().receiver));
+      return write_next({{"method of ", &v.as<Method>().receiver}});
     case Tag::Tensor:
-      return tensor(v.tensor());
+      text_ += tensor(v.tensor());
+      return;
     default:
-      return repr_of_plain(v).value_or(describe(v));
+      text_ += repr_of_plain(v).value_or(describe(v));
   }
 }
 
-std::string StateText::items(const std::vector<Value>& values) {
-  std::string text;
-  for (const Value& each : values) text += (text.empty() ? "" : ", ") + of(each);
-  return text;
+void StateText::write_items(std::string before, const std::vector<Value>& values, std::string after) {
+  Parts parts;
+  for (const Value& each : values) parts.push_back({parts.empty() ? std::move(before) : ", ", &each});
+  parts.push_back({(values.empty() ? std::move(before) : "") + after});
+  write_next(std::move(parts));
 }
 
-std::string StateText::dict(const Value& v) {
-  std::string text;
-  for (const Dict::Entry& each : v.as<Dict>().entries()) {
-    if (each.live) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", of(each.key), of(each.value));
+void StateText::write_function(const Function& f) {
+  Parts parts{{f.code->name + " captures ("}};
+  for (const Value& each : f.captures) parts.push_back({&each == f.captures.data() ? "" : ", ", &each});
+  parts.push_back({") defaults ("});
+  for (const Value& each : f.defaults) parts.push_back({&each == f.defaults.data() ? "" : ", ", &each});
+  parts.push_back({")"});
+  write_next(std::move(parts));
+}
+
+void StateText::write_dict(const Dict& dict) {
+  Parts parts;
+  for (const Dict::Entry& each : dict.entries()) {
+    if (!each.live) continue;
+    parts.push_back({parts.empty() ? "{" : ", ", &each.key});
+    parts.push_back({": ", &each.value});
   }
-  return "{" + text + "}";
+  parts.push_back({parts.empty() ? "{}" : "}"});
+  write_next(std::move(parts));
 }
 
-std::string StateText::instance(const Value& v) {
-  const auto& it = v.as<Instance>();
-  std::string text = it.struct_type().name + "(" + items(it.fields);
-  for (const auto& [name, value] : it.extra) text += fmt::format(", {}={}", name, of(value));
-  return text + ")";
+void StateText::write_instance(const Instance& instance) {
+  Parts parts{{instance.struct_type().name + "("}};
+  for (const Value& each : instance.fields)
+    parts.push_back({&each == instance.fields.data() ? "" : ", ", &each});
+  for (const auto& [name, value] : instance.extra) parts.push_back({fmt::format(", {}=", name), &value});
+  parts.push_back({")"});
+  write_next(std::move(parts));
 }
 
 std::string StateText::tensor(const kiln::Tensor& x) {

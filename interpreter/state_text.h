@@ -24,13 +24,24 @@ class StateText {
   const std::vector<kiln::Tensor>& leaves() const { return leaves_; }
 
  private:
-  template <class F>
-  std::string object(const char* kind, const Value& v, F&& contents);
-  std::string items(const std::vector<Value>& values);
-  std::string dict(const Value& v);
-  std::string instance(const Value& v);
+  // What is still to be written, the next last: values may nest deeper than the machine's stack.
+  struct Part {
+    std::string text{};
+    const Value* value = nullptr;
+  };
+  using Parts = std::vector<Part>;
+
+  void write(const Value& v);
+  void write_next(Parts parts);
+  bool begin(const char* kind, const Value& v);
+  void write_items(std::string before, const std::vector<Value>& values, std::string after);
+  void write_function(const Function& f);
+  void write_dict(const Dict& dict);
+  void write_instance(const Instance& instance);
   std::string tensor(const kiln::Tensor& x);
 
+  std::string text_;
+  Parts open_;
   std::int64_t most_;
   std::map<const void*, std::size_t> objects_, tensors_;
   std::map<const void*, std::pair<std::size_t, std::int64_t>> memories_;

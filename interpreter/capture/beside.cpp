@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -177,13 +178,17 @@ class Shadow {
   // Nothing where it did not come to its end: then there is nothing to compare.
   std::optional<std::vector<std::string>> lines() {
     std::string text;
-    for (pollfd ready{from_, POLLIN, 0}; poll(&ready, 1, kMostWait) > 0;) {
+    bool has_ended = false;
+    for (pollfd ready{from_, POLLIN, 0}; !has_ended && poll(&ready, 1, kMostWait) > 0;) {
       char part[1 << 16];
       const ssize_t count = read(from_, part, sizeof part);
-      if (count <= 0) break;
-      text.append(part, static_cast<std::size_t>(count));
+      has_ended = count <= 0;
+      if (!has_ended) text.append(part, static_cast<std::size_t>(count));
     }
-    if (text.empty() || text.back() != '\0') return std::nullopt;
+    if (text.empty() || text.back() != '\0') {
+      if (has_ended) wait_for_end();
+      return std::nullopt;
+    }
     text.pop_back();
     std::vector<std::string> lines;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -194,7 +199,16 @@ class Shadow {
     return lines;
   }
 
+  // By which signal it ended before it had sent its lines; 0: by none, or because it was killed.
+  int signal_of_end() const { return signal_; }
+
  private:
+  void wait_for_end() {
+    int status = 0;
+    if (waitpid(process_, &status, 0) != process_) return;
+    process_ = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) signal_ = WTERMSIG(status);
+  }
   Shadow(pid_t process, int from) : process_(process), from_(from) {}
 
   [[noreturn]] static void act(int to, const std::function<std::vector<std::string>()>& run) {
@@ -217,6 +231,7 @@ class Shadow {
 
   pid_t process_;
   int from_;
+  int signal_ = 0;
 };
 
 std::string first_difference(const std::vector<std::string>& compiled,
@@ -250,6 +265,9 @@ Next Beside::run(Vm& vm, const Region& region, const Step& compiled, const Step&
     const auto here = own ? own->lines() : std::nullopt;
     const std::string difference = there && here ? first_difference(*there, *here) : "";
     if (!difference.empty()) tell(difference);
+    if (const int signal = shadow->signal_of_end(); signal != 0 && here)
+      tell(fmt::format("compiled it ends the process ({}), in the interpreter it does not",
+                       strsignal(signal)));
   }
   if (ended.thrown) std::rethrow_exception(ended.thrown);
   return ended.returned ? Next::Returned : Next::Dispatch;

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -286,13 +288,10 @@ Value type_value(const Value& value) {
   return type_value(value.tag());
 }
 
-bool is_instance(const Value& value, const Value& type) {
-  if (const auto* several = items_of(type)) {
-    for (const Value& one : *several) {
-      if (is_instance(value, one)) return true;
-    }
-    return false;
-  }
+namespace {
+
+// Of one type that is no collection of types.
+bool is_instance_of_one(const Value& value, const Value& type) {
   if (type.is(Tag::StructType)) return value.is(Tag::Instance) && identical(value.as<Instance>().type, type);
   if (type.is_none()) return value.is_none();
   if (type.is(Tag::DType)) return value.is(Tag::Tensor) && value.tensor_impl()->dtype == type.as_dtype();
@@ -300,6 +299,27 @@ bool is_instance(const Value& value, const Value& type) {
   // A bool is an int, as in Python.
   if (type.as<Type>().instances == Tag::Int && value.is(Tag::Bool)) return true;
   return identical(type_value(value), type);
+}
+
+}  // namespace
+
+// Without recursion, since types may nest deeper than the machine's stack; each collection is looked at once,
+// however often it is in others or in itself.
+bool is_instance(const Value& value, const Value& type) {
+  if (items_of(type) == nullptr) return is_instance_of_one(value, type);
+  std::vector<const Value*> open{&type};
+  std::unordered_set<const std::vector<Value>*> seen;
+  while (!open.empty()) {
+    const Value& next = *open.back();
+    open.pop_back();
+    const std::vector<Value>* const several = items_of(next);
+    if (several == nullptr) {
+      if (is_instance_of_one(value, next)) return true;
+    } else if (seen.insert(several).second) {
+      for (auto each = several->rbegin(); each != several->rend(); ++each) open.push_back(&*each);
+    }
+  }
+  return false;
 }
 
 }  // namespace host

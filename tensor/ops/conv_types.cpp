@@ -1,4 +1,7 @@
 // Owns what the attributes and types of a convolution must be, in words when they are not.
+#include <algorithm>
+#include <limits>
+
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/rules.h"
 
@@ -47,8 +50,12 @@ void check_groups(const TensorType& weight, const ConvOptions& options, const At
 Dims window_places(const Dims& sizes, const Dims& kernel, const ConvOptions& options) {
   Dims places;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    const Dim room = sizes[d] + 2 * options.padding[d] - window_reach(kernel[d], options.dilation[d]);
-    places.push_back(room < 0 ? 0 : room / options.stride[d] + 1);
+    // Sizes may be attributes, of any value.
+    __extension__ using Wide = __int128;
+    const Wide reach = (static_cast<Wide>(kernel[d]) - 1) * options.dilation[d] + 1;
+    const Wide room = static_cast<Wide>(sizes[d]) + 2 * options.padding[d] - reach;
+    const Wide count = room < 0 ? 0 : room / options.stride[d] + 1;
+    places.push_back(static_cast<Dim>(std::min<Wide>(count, std::numeric_limits<Dim>::max())));
   }
   return places;
 }

@@ -72,7 +72,7 @@ struct Targets {
       // Without the op's name: what was called may be nll_loss or cross_entropy.
       throw OpError(ErrorKind::Index,
                     "target " + std::to_string(data[i]) + " is no class: there are " + std::to_string(count) +
-                        " classes, 0 to " + std::to_string(count - 1),
+                        " classes, 0 to " + std::to_string(std::max<Dim>(count, 0) - 1),
                     {1}, "check the targets, or give the value to skip as ignore_index");
     }
   }

@@ -65,7 +65,7 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
 Tensors backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(in[0].dtype());
   const Dims sizes = ops::with_planes(in[0].type(), attrs.get<Dims>("sizes")).sizes;
-  const Dim places = sizes[sizes.size() - 1] * sizes[sizes.size() - 2];
+  const Dim places = count_elements(Dims{sizes[sizes.size() - 1], sizes[sizes.size() - 2]});
   const Tensor x = Tensor::empty(sizes, dtype, in[0].device());
   const Tensor indices = cpu::checked_index(in[1], places, in[1].rank() - 1, false, 1);
   const auto planes = [&](const Tensor& each, Dim count) {

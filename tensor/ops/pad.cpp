@@ -208,6 +208,18 @@ Tensors pad_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 // ---- diag, diag_embed ----
 
+// Of a square matrix with a diagonal of `length`, `offset` away from the main one.
+Dim side_of(std::string_view op, Dim length, Dim offset) {
+  __extension__ using Wide = __int128;
+  const Wide side = static_cast<Wide>(length) + (offset < 0 ? -static_cast<Wide>(offset) : offset);
+  if (side > std::numeric_limits<Dim>::max()) {
+    throw OpError(ErrorKind::Overflow,
+                  fmt::format("{}: a diagonal at {} makes a matrix with longer sides than 64 bits can say",
+                              op, offset));
+  }
+  return static_cast<Dim>(side);
+}
+
 struct Embedding {
   int dim1;
   int dim2;
@@ -221,7 +233,7 @@ Embedding embedding_of(const Dims& from, const Attrs& attrs) {
   if (result.dim1 == result.dim2) {
     throw OpError(ErrorKind::Value, fmt::format("diag_embed: dim1 and dim2 are both {}", result.dim1));
   }
-  const Dim side = from.back() + std::abs(attrs.get<std::int64_t>("offset"));
+  const Dim side = side_of("diag_embed", from.back(), attrs.get<std::int64_t>("offset"));
   auto next = from.begin();
   for (int d = 0; d < rank; ++d)
     result.sizes.push_back(d == result.dim1 || d == result.dim2 ? side : *next++);
@@ -242,7 +254,7 @@ std::vector<TensorType> diag_infer(std::span<const TensorType> inputs, const Att
   const Dims& sizes = inputs[0].sizes;
   const Dim offset = attrs.get<std::int64_t>("diagonal");
   if (sizes.size() == 1) {
-    const Dim side = sizes[0] + std::abs(offset);
+    const Dim side = side_of("diag", sizes[0], offset);
     return {rules::with_sizes(inputs[0], Dims{side, side})};
   }
   if (sizes.size() == 2) {

@@ -1,5 +1,7 @@
 #include "tensor/ops/pooling.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "tensor/integers.h"
@@ -16,11 +18,13 @@ namespace {
 
 // How many windows fit; with `ceil_mode` one more that reaches beyond the end, if it begins before it.
 Dim window_count(Dim size, Dim reach, Dim stride, Dim padding, bool ceil_mode) {
-  const Dim room = size + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
+  // Sizes may be attributes, of any value.
+  __extension__ using Wide = __int128;
+  const Wide room = static_cast<Wide>(size) + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
   if (room < 0) return 0;
-  Dim count = room / stride + 1;
-  if (ceil_mode && (count - 1) * stride >= size + padding) --count;
-  return count;
+  Wide count = room / stride + 1;
+  if (ceil_mode && (count - 1) * stride >= static_cast<Wide>(size) + padding) --count;
+  return static_cast<Dim>(std::min<Wide>(count, std::numeric_limits<Dim>::max()));
 }
 
 }  // namespace

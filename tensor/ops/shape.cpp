@@ -263,7 +263,8 @@ Dims in_front(const Dims& sizes, std::size_t rank) {
 }
 Dims repeated_sizes(const Dims& sizes, const Dims& repeats) {
   Dims result = in_front(sizes, repeats.size());
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] *= repeats[i];
+  // A count may be larger than any size.
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = count_elements(Dims{result[i], repeats[i]});
   return result;
 }
 Dims tile_repeats(const Dims& sizes, const Attrs& attrs) {
@@ -320,7 +321,8 @@ std::vector<TensorType> repeat_interleave_infer(std::span<const TensorType> inpu
                   fmt::format("repeat_interleave: repeats must not be negative, it is {}", repeats));
   }
   Dims sizes = interleaved_sizes(inputs[0], attrs);
-  sizes[attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0] *= repeats;
+  Dim& size = sizes[attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0];
+  size = count_elements(Dims{size, repeats});
   return {rules::with_sizes(inputs[0], sizes)};
 }
 Tensors repeat_interleave_body(const Op&, Inputs inputs, const Attrs& attrs) {

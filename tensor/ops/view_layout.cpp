@@ -370,15 +370,17 @@ std::vector<Layout> as_strided_layout(const Layout& input, const Attrs& attrs) {
                                                 to_string(strides), offset));
   }
   count_elements(sizes);
-  Dim reach = offset;
+  Dim reach = 0;  // behind the last element
+  bool fits = !__builtin_add_overflow(offset, 1, &reach);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Dim along = 0;
-    if (sizes[i] > 1 && (__builtin_mul_overflow(sizes[i] - 1, strides[i], &along) ||
-                         __builtin_add_overflow(reach, along, &reach))) {
-      throw OpError(ErrorKind::Overflow,
-                    fmt::format("as_strided: sizes {} with strides {} reach further than memory can",
-                                to_string(sizes), to_string(strides)));
-    }
+    fits = fits && (sizes[i] <= 1 || (!__builtin_mul_overflow(sizes[i] - 1, strides[i], &along) &&
+                                      !__builtin_add_overflow(reach, along, &reach)));
+  }
+  if (!fits) {
+    throw OpError(ErrorKind::Overflow,
+                  fmt::format("as_strided: sizes {} with strides {} from {} on reach further than memory can",
+                              to_string(sizes), to_string(strides), offset));
   }
   return {Layout{sizes, strides, offset}};
 }
@@ -398,7 +400,8 @@ std::vector<Layout> unfold_layout(const Layout& input, const Attrs& attrs) {
   const Dim stride = input.rank() == 0 ? 1 : input.strides[at(dim)];
   if (input.rank() > 0) {
     result.sizes[at(dim)] = (length - size) / step + 1;
-    result.strides[at(dim)] = stride * step;
+    // The stride of one window alone is never taken, however large the step is.
+    result.strides[at(dim)] = stride * std::min(step, std::max<Dim>(length, 1));
   }
   result.sizes.push_back(size);
   result.strides.push_back(stride);

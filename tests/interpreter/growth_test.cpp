@@ -148,7 +148,7 @@ TEST_CASE("loops of host methods grow with their trips", "[growth]") {
       seconds = clock.least(n, 2);
     }
     double ratio = 1e9;
-    for (int tries = 0; tries < 3 && ratio > 128; ++tries) ratio = clock.least(16 * n, 2) / clock.least(n, 3);
+    for (int tries = 0; tries < 8 && ratio > 128; ++tries) ratio = clock.least(16 * n, 2) / clock.least(n, 3);
     INFO(loop.before << "; " << loop.body << ", " << n << " trips in " << seconds << " s");
     CHECK(ratio < 128);
   }
