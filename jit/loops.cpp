@@ -181,9 +181,9 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
     shared = "in threads";  // of columns
   }
   for (const LoopNest& each : passes) {
-    const std::string abreast = each.abreast > 1 ? fmt::format(", {} abreast", each.abreast) : "";
+    const std::string unroll = each.unroll > 1 ? fmt::format(", {} abreast", each.unroll) : "";
     const std::string over =
-        fmt::format("{} {}, vectors of {}{}", to_string(each.axes), shared, kVector, abreast);
+        fmt::format("{} {}, vectors of {}{}", to_string(each.axes), shared, kVector, unroll);
     text += pass_text(each, over, "  ", comment);
   }
   return text + "}\n";

@@ -107,7 +107,7 @@ struct LoopNest {
   // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
   bool side_by_side = false;
   bool of_rows = false;  // then: it computes numbers of rows, and all that it loads and stores are such
-  int abreast = 1;       // vectors that a turn of its loop computes (jit/abreast.h)
+  int unroll = 1;        // vectors that one turn of the loop computes (jit/unroll.h)
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "jit/abreast.h"
 #include "jit/layouts.h"
 #include "jit/nest_builder.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
+#include "jit/unroll.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
@@ -216,7 +216,7 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
     result.outputs.push_back({store.dtype, graph.values[static_cast<std::size_t>(id)].type.sizes});
     nest.stores.push_back(std::move(store));
   }
-  nest.abreast = vectors_abreast(nest, cpu::isa());
+  nest.unroll = unroll_factor(nest, cpu::isa());
   return result;
 }
 

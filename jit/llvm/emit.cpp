@@ -7,7 +7,6 @@
 #include <map>
 #include <stdexcept>
 
-#include "jit/abreast.h"
 #include "jit/kernel_code.h"
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
@@ -16,6 +15,7 @@
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
 #include "jit/steady.h"
+#include "jit/unroll.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -75,7 +75,7 @@ class Emitter {
     } else if (has_repeating_loads(nest_)) {
       steady_or_any_loop();
     } else {
-      loop(nest_.abreast);
+      loop(nest_.unroll);
     }
     return function_;
   }
@@ -92,7 +92,7 @@ class Emitter {
     Value* const failed_before = failed_;
     build_.SetInsertPoint(steady);
     same_ = same_along_rows(nest_);
-    loop(nest_.abreast);
+    loop(nest_.unroll);
     build_.SetInsertPoint(any);
     same_.clear();
     lanes_.clear();
@@ -106,9 +106,9 @@ class Emitter {
     }
   }
 
-  void loop(int abreast) {
-    abreast_ = abreast;
-    turn_ = abreast * kVector;
+  void loop(int unroll) {
+    unroll_ = unroll;
+    turn_ = unroll * kVector;
     places_.begin(turn_, !same_.empty());
     compute_once();
     llvm::BasicBlock* const before = build_.GetInsertBlock();
@@ -125,7 +125,7 @@ class Emitter {
     if (loop.rest != nullptr) loop.begin(loop.rest, turns.rest);
     if (loop.reach != nullptr) loop.begin(loop.reach, turns.reach);
     start_reductions(before);
-    places_.find(loop.reach, abreast_);
+    places_.find(loop.reach, unroll_);
     body();
     go_on(loop);
     build_.SetInsertPoint(after);
@@ -148,7 +148,7 @@ class Emitter {
     Value* const turn = build_.getInt64(turn_);
     Value* const rest = build_.CreateURem(count_, turn);
     Value* const whole = build_.CreateSub(count_, rest);
-    if (abreast_ == 1) return {whole, rest, nullptr};
+    if (unroll_ == 1) return {whole, rest, nullptr};
     Value* const is_one = build_.CreateIsNull(whole);
     const auto pick = [&](Value* one, Value* several) { return build_.CreateSelect(is_one, one, several); };
     return {pick(turn, whole), pick(build_.getInt64(0), rest), pick(reach_of(rest), reach_of(turn))};
@@ -205,7 +205,7 @@ class Emitter {
   // Each step for all vectors before the next one: they wait beside each other.
   template <class F>
   void each_vector(F&& f) {
-    for (vector_ = 0; vector_ < abreast_; ++vector_) f();
+    for (vector_ = 0; vector_ < unroll_; ++vector_) f();
     vector_ = 0;
   }
   void body() {
@@ -538,10 +538,10 @@ class Emitter {
   std::vector<Lanes> lanes_;
   Value* steady_ = nullptr;      // of a nest with loads that repeat
   std::vector<bool> same_;       // by instruction, in a loop over a steady row
-  int abreast_ = 1;              // vectors of a turn, in the loop that is being emitted
+  int unroll_ = 1;               // vectors of a turn, in the loop that is being emitted
   std::int64_t turn_ = kVector;  // elements of it
   int vector_ = 0;               // of the turn, that is being emitted
-  std::array<std::vector<Value*>, kMostAbreast> registers_;
+  std::array<std::vector<Value*>, kMaxUnroll> registers_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "jit/abreast.h"
+#include "jit/unroll.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,19 +8,19 @@
 namespace kiln::jit {
 namespace {
 
-// Of processors with AVX-512, as Mandelbrot's steps and polynomials were measured on Zen 5: what waits in the
-// queue, how long an instruction takes on the average of a product, a sum and a comparison, and how many
-// begin at once.
+// Processors with AVX-512, measured on Zen 5 with Mandelbrot's steps and with polynomials: how many
+// instructions the queue holds, the mean latency of a product, a sum and a comparison in cycles, and how many
+// instructions begin in one cycle.
 constexpr double kQueue = 70, kLatency = 3, kAtOnce = 3;
-constexpr double kWorthwhile = 1.5;  // times what all would take that never waits
+constexpr double kWorthwhile = 1.5;  // times the cycles that the instructions need when none waits
 constexpr int kRegisters = 32, kMasks = 7;
 
 bool is_computed(const Instruction& step) {
   return step.kind == Instruction::Kind::Apply || step.kind == Instruction::Kind::Convert;
 }
 
-// One or two instructions of a register each. Functions are chains of their own that fit the queue, and some
-// branch.
+// Does the step become one or two machine instructions over one register each? Functions do not: they are
+// chains of their own that fit the queue, and some branch.
 bool is_simple(const Instruction& step) {
   const bool fits = step.dtype == DType::F32 || step.dtype == DType::I32 || step.dtype == DType::Bool;
   if (step.kind != Instruction::Kind::Apply) return fits;
@@ -28,7 +28,7 @@ bool is_simple(const Instruction& step) {
   return fits && in_width && step.failure < 0 && work_of(*step.op) == 1;
 }
 
-// Is a vector of it computed faster beside others?
+// Do the dependent instructions of one vector leave the processor idle, so that unrolling is faster?
 bool waits(const LoopNest& nest, const std::vector<bool>& fixed) {
   std::vector<int> depth;
   int count = 0, deepest = 0;
@@ -47,12 +47,12 @@ bool waits(const LoopNest& nest, const std::vector<bool>& fixed) {
 }
 
 struct Registers {
-  int shared = 0;              // by all vectors
-  int vectors = 0, masks = 0;  // of one, at once
+  int shared = 0;              // registers that all vectors of a turn share
+  int vectors = 0, masks = 0;  // the most that one vector needs at once
 };
 
-// The instruction of the loop that reads each register last; the loop's end for what is stored, none (0) for
-// what only code before the loop reads.
+// By register, the last instruction of the loop that reads it: the loop's end for a stored value, none (0)
+// for a value that only code before the loop reads.
 std::vector<std::size_t> last_reads(const LoopNest& nest, const std::vector<bool>& fixed) {
   std::vector<std::size_t> last(nest.body.size(), 0);
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
@@ -65,7 +65,7 @@ std::vector<std::size_t> last_reads(const LoopNest& nest, const std::vector<bool
   return last;
 }
 
-// A result may lie where an operand did that is read for the last time.
+// A result may take the register of an operand that is read for the last time.
 Registers registers_of(const LoopNest& nest, const std::vector<bool>& fixed) {
   const std::vector<std::size_t> last = last_reads(nest, fixed);
   std::vector<std::vector<Register>> ends(nest.body.size() + 1);
@@ -91,7 +91,7 @@ Registers registers_of(const LoopNest& nest, const std::vector<bool>& fixed) {
 
 }  // namespace
 
-int vectors_abreast(const LoopNest& nest, cpu::Isa isa) {
+int unroll_factor(const LoopNest& nest, cpu::Isa isa) {
   if (isa != cpu::Isa::V4 || nest.combines() || nest.row_rank > 0) return 1;
   const std::vector<bool> fixed = same_along_rows(nest);  // computed before the loop
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
@@ -101,7 +101,7 @@ int vectors_abreast(const LoopNest& nest, cpu::Isa isa) {
   const Registers needed = registers_of(nest, fixed);
   const int by_vectors = (kRegisters - needed.shared) / std::max(needed.vectors, 1);
   const int by_masks = kMasks / std::max(needed.masks, 1);
-  return std::clamp(std::min(by_vectors, by_masks), 1, kMostAbreast);
+  return std::clamp(std::min(by_vectors, by_masks), 1, kMaxUnroll);
 }
 
 }  // namespace kiln::jit

@@ -1,5 +1,5 @@
 // Kernels whose loop computes several vectors in a turn give the bits of the ops, for any number of elements.
-#include "jit/abreast.h"
+#include "jit/unroll.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::string returned(const std::string& type, const std::string& body, int steps
   return fmt::format("graph functional f(%x: {0}, %y: {0}) {{\n{1}  return %b{2}\n}}\n", type, body,
                      steps - 1);
 }
-int abreast_in(const Graph& graph) {
+int unroll_in(const Graph& graph) {
   const std::string loops = fuse(graph).loops().at(0);
   const std::size_t at = loops.find(" abreast {");
   return at == std::string::npos ? 1 : loops[at - 1] - '0';
@@ -104,13 +104,13 @@ class Setting {
 
 }  // namespace
 
-TEST_CASE("long chains are computed for several vectors abreast", "[jit][fused][abreast]") {
+TEST_CASE("loops of long chains are unrolled", "[jit][fused][unroll]") {
   if (!cpu::has_isa(cpu::Isa::V4)) return;
   const auto of = [](const std::string& type, int steps, const std::string& step = "mul") {
-    return abreast_in(parse_graph(returned(type, chain_of(type, steps, step), steps)));
+    return unroll_in(parse_graph(returned(type, chain_of(type, steps, step), steps)));
   };
-  CHECK(of("f32[1000]", 20) == kMostAbreast);
-  CHECK(of("i32[1000]", 20) == kMostAbreast);
+  CHECK(of("f32[1000]", 20) == kMaxUnroll);
+  CHECK(of("i32[1000]", 20) == kMaxUnroll);
   CHECK(of("f32[1000]", 2) == 1);            // the queue is long enough
   CHECK(of("f64[1000]", 20) == 1);           // two registers for each vector
   CHECK(of("f32[1000]", 20, "atan2") == 1);  // functions
@@ -118,7 +118,7 @@ TEST_CASE("long chains are computed for several vectors abreast", "[jit][fused][
   CHECK(of("f32[1000]", 20) == 1);
 }
 
-TEST_CASE("values of all vectors abreast fit the registers", "[jit][fused][abreast]") {
+TEST_CASE("values of all unrolled vectors fit the registers", "[jit][fused][unroll]") {
   if (!cpu::has_isa(cpu::Isa::V4)) return;
   std::vector<int> found;
   for (const int kept : {4, 11, 20}) {  // that are read after the chain again
@@ -127,19 +127,19 @@ TEST_CASE("values of all vectors abreast fit the registers", "[jit][fused][abrea
       text += fmt::format("  %s{} = sub({}, %b{}) : f32[1000]\n", k, last, k);
       last = fmt::format("%s{}", k);
     }
-    found.push_back(abreast_in(parse_graph("graph functional f(%x: f32[1000], %y: f32[1000]) {\n" + text +
-                                           "  return " + last + "\n}\n")));
+    found.push_back(unroll_in(parse_graph("graph functional f(%x: f32[1000], %y: f32[1000]) {\n" + text +
+                                          "  return " + last + "\n}\n")));
   }
   CHECK(found == std::vector<int>{3, 2, 1});
 }
 
-TEST_CASE("vectors abreast give the bits of the ops for any number of elements", "[jit][fused][abreast]") {
+TEST_CASE("unrolled vectors give the bits of the ops for any number of elements", "[jit][fused][unroll]") {
   int several = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
     const std::string dtype = seed % 3 == 2 ? "i32" : "f32";
     const Graph graph = Chain(seed).run(dtype);
     const FusedGraph fused = fuse(graph);
-    several += abreast_in(graph) > 1 ? 1 : 0;
+    several += unroll_in(graph) > 1 ? 1 : 0;
     for (const auto& [m, n] : {std::pair<Dim, Dim>{1, 16},
                                {1, 17},
                                {2, 31},
@@ -168,7 +168,7 @@ TEST_CASE("vectors abreast give the bits of the ops for any number of elements",
   if (cpu::isa() == cpu::Isa::V4) CHECK(several > 20);
 }
 
-TEST_CASE("vectors abreast are written where their operand lies", "[jit][fused][abreast]") {
+TEST_CASE("unrolled vectors are written where their operand lies", "[jit][fused][unroll]") {
   for (const Dim n : {16, 17, 32, 40, 48, 50, 63, 64, 96, 100, 1000, 70000}) {
     const std::string type = fmt::format("f32[{}]", n);
     std::string text = returned(type, chain_of(type, 20), 20);
