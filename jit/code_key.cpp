@@ -66,11 +66,11 @@ void put(Key& key, const Instruction& step) {
 }
 
 void put(Key& key, const Store& store) {
-  const auto& [value, dtype, output, buffer, per_row, around, past_caches, ahead] = store;
+  const auto& [value, dtype, output, buffer, per_row, around, streaming, ahead] = store;
   key.put(value);
   key.put(dtype);
   key.put(per_row);
-  key.put(past_caches);
+  key.put(streaming);
   key.put(ahead);
 }
 

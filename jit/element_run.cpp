@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "jit/past_caches.h"
 #include "jit/steady.h"
+#include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/walk.h"
 
@@ -180,7 +180,7 @@ class ElementRun::Piece {
       place(at, count);
       const bool are_whole = at % kVector == 0 && count % kVector == 0;
       failed |=
-          count < kVector ? short_call(count) : call(count, are_whole && run_.writes_ == Writes::PastCaches);
+          count < kVector ? short_call(count) : call(count, are_whole && run_.writes_ == Writes::Streaming);
       for (StoreWalk& each : store_walks_) scatter(each, count);
       at += count;
     }
@@ -210,7 +210,7 @@ class ElementRun::Piece {
       const auto& each = plan_.stores[k];
       steps[run_.loads_.size() + k] = (each.is_direct ? length : each.strides[plane]) * run_.outputs_[k].item;
     }
-    KernelCall with = call_of(length, run_.writes_ == Writes::PastCaches && length % kVector == 0);
+    KernelCall with = call_of(length, run_.writes_ == Writes::Streaming && length % kVector == 0);
     std::uint64_t failed = 0;
     for (std::int64_t row = 0; row < rows; ++row) {
       failed |= run_.function_(&with);
@@ -232,7 +232,7 @@ class ElementRun::Piece {
         break;
       case Writes::Once:  // the last vector of a call computes elements of the one before again
         return in_vectors;
-      case Writes::PastCaches:
+      case Writes::Streaming:
         if (!begins_anywhere())
           return at % kVector == 0 ? in_vectors : std::min(rest, kVector - at % kVector);
     }
@@ -345,19 +345,19 @@ class ElementRun::Piece {
     places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
     if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
-  KernelCall call_of(std::int64_t count, bool past_caches) const {
+  KernelCall call_of(std::int64_t count, bool streaming) const {
     KernelCall call{};
     call.places = places_.data();
     call.moves = moves_.data();
     call.numbers = plan_.numbers.data();
     call.called = run_.called_;
     call.count = count;
-    call.past_caches = past_caches ? 1 : 0;
+    call.streaming = streaming ? 1 : 0;
     call.steady = is_steady(run_.nest_, moves_) ? 1 : 0;
     return call;
   }
-  std::uint64_t call(std::int64_t count, bool past_caches = false) const {
-    KernelCall with = call_of(count, past_caches);
+  std::uint64_t call(std::int64_t count, bool streaming = false) const {
+    KernelCall with = call_of(count, streaming);
     return run_.function_(&with);
   }
 
@@ -402,7 +402,7 @@ std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
   if (is_one_call_ && end - begin >= kVector) return one_call(begin, end);
   if (is_rows_ && begin % row_ == 0 && end % row_ == 0) return rows(begin / row_, end / row_);
   const std::uint64_t failed = Piece(*this).run(begin, end);
-  if (writes_ == Writes::PastCaches) settle_past_caches();
+  if (writes_ == Writes::Streaming) fence_streaming_stores();
   return failed;
 }
 

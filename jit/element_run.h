@@ -11,8 +11,8 @@ class ElementRun {
  public:
   enum class Writes : std::uint8_t {
     Plainly,
-    Once,        // no element is computed twice, since outputs lie where inputs do
-    PastCaches,  // those that may: outputs begin where their memory does
+    Once,       // no element is computed twice, since outputs lie where inputs do
+    Streaming,  // stores marked as streaming stream: outputs begin where their memory does
   };
   // `draws`: what random numbers are made of, by load. Throws what ops that pick throw for their indices.
   // Keeps the plan by reference, and copies of what cannot be read in place; the caller holds `inputs` and

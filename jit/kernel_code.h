@@ -32,9 +32,9 @@ struct KernelCall {
   std::int64_t odd;     // 1 when the first vector belongs to the upper half of the lanes
   const void* start;    // lanes to take on from: `lanes`, or those without an element yet
   std::int64_t ahead;   // how many elements behind those at hand lies what is fetched meanwhile
-  // Not 0: stores that may go past the caches do. Vectors begin where lines of the caches or the parts of
-  // these that are as long do, and `count` is a multiple of kVector.
-  std::int64_t past_caches;
+  // Not 0: the stores marked as streaming do stream. Each vector is aligned to its own length, or to a cache
+  // line where it is longer, and `count` is a multiple of kVector.
+  std::int64_t streaming;
   std::int64_t steady;  // not 0: `moves` are as is_steady (jit/steady.h) asks
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.

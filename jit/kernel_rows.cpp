@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "jit/kernel_columns.h"
-#include "jit/past_caches.h"
 #include "jit/recent_plans.h"
 #include "jit/row_worker.h"
+#include "jit/streaming_stores.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
 
@@ -78,7 +78,7 @@ class RowKernel final : public Kernel {
     }
     RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
     if (plan->rows == 0 && !on_columns_) return outputs;
-    run.past_caches = go_past_caches(lowered_, outputs);
+    run.streaming = uses_streaming_stores(lowered_, outputs);
     const Tensors columns = run_passes(run);
     for (std::size_t p = 0; p < run.passes.size(); ++p) {
       if (const std::uint64_t found = run.failed[p].load()) fail(lowered_.passes[p], found);

@@ -84,7 +84,7 @@ std::string store_text(const LoopNest& nest, const Store& store) {
   for (const Around& each : store.around) text += view_text(each.view);
   text += fmt::format(" = r{} : {}", store.value, name(store.dtype));
   if (!store.around.empty()) text += ", the rest of " + place_text(nest, store.around[0].of);
-  return text + (store.past_caches ? ", past caches that it outgrows" : "");
+  return text + (store.streaming ? ", past caches that it outgrows" : "");
 }
 
 std::string reduction_text(std::string_view name_of_all, const Reduction& reduction) {

@@ -85,7 +85,7 @@ struct Store {
   int buffer = -1;             // or among what it keeps of the row for a later pass
   bool per_row = false;        // one element for each row
   std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
-  bool past_caches = false;    // asked of each call (jit/past_caches.h)
+  bool streaming = false;      // may stream; each call decides (jit/streaming_stores.h)
   bool ahead = false;          // where the next row goes is fetched meanwhile
 };
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "jit/past_caches.h"
 #include "jit/steady.h"
+#include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 
 namespace kiln::jit {
@@ -103,7 +103,7 @@ Worker::Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
 }
 
 Worker::~Worker() {
-  if (run_.past_caches) settle_past_caches();
+  if (run_.streaming) fence_streaming_stores();
 }
 
 void Worker::prepare(Pass& pass, std::size_t p) {
@@ -180,10 +180,10 @@ void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int
   std::int64_t count = end - begin;
   std::uint64_t failed = 0;
   const std::int64_t vectors = count / kVector * kVector;
-  const bool past_caches = run_.past_caches && (row * run_.plan.length + begin) % kVector == 0;
-  const bool may_overlap = !pass.nest->combines() && !past_caches && vectors > 0;
+  const bool streaming = run_.streaming && (row * run_.plan.length + begin) % kVector == 0;
+  const bool may_overlap = !pass.nest->combines() && !streaming && vectors > 0;
   const std::int64_t whole = may_overlap ? count : vectors;
-  pass.call.past_caches = past_caches ? 1 : 0;
+  pass.call.streaming = streaming ? 1 : 0;
   if (whole > 0) {
     pass.call.valid = kVector;
     pass.call.count = whole;
@@ -328,7 +328,7 @@ std::uint64_t Worker::short_call(Pass& pass, std::int64_t count) {
   });
   pass.call.count = kVector;
   pass.call.valid = count;
-  pass.call.past_caches = 0;
+  pass.call.streaming = 0;
   const std::uint64_t failed = pass.function(&pass.call);
   each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {
     if (is_written)

@@ -32,7 +32,7 @@ struct RowRun {
   std::vector<Tensor> copies;
   std::vector<Slot> slots;                         // by row and slot
   std::vector<std::atomic<std::uint64_t>> failed;  // by pass
-  bool past_caches = false;                        // stores that may go past them do
+  bool streaming = false;                          // the stores marked as streaming do stream
 
   RowRun(const Lowered& lowered, const RowPlan& plan, const std::vector<KernelFn>& functions,
          const std::vector<std::vector<cpu::BlockKernel>>& called, Inputs inputs, const Tensors& results);

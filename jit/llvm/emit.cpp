@@ -38,7 +38,7 @@ enum Field : unsigned {
   kOdd,
   kStart,
   kAhead,
-  kPastCaches,
+  kStreams,
   kSteady
 };
 
@@ -213,9 +213,9 @@ class Emitter {
       if (!is_fixed(i)) each_vector([this, i] { instruction(i); });
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) each_vector([this, k] { store(k); });
+      if (!nest_.stores[k].per_row && !nest_.stores[k].streaming) each_vector([this, k] { store(k); });
     }
-    if (past_caches_ != nullptr) store_past_caches();
+    if (streams_ != nullptr) store_streaming();
     for (Lanes& each : lanes_) reduce(each);
     for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
   }
@@ -293,21 +293,21 @@ class Emitter {
     if (store.ahead) fetch_ahead(place, store.dtype);
     build_.CreateAlignedStore(value, place, llvm::Align(bytes_of(store.dtype)));
   }
-  // Those that may: one way or the other.
-  void store_past_caches() {
+  // The call decides whether the marked stores stream.
+  void store_streaming() {
     llvm::BasicBlock* const past = block("past_caches");
     llvm::BasicBlock* const plain = block("plain");
     llvm::BasicBlock* const stored = block("stored");
-    build_.CreateCondBr(past_caches_, past, plain);
+    build_.CreateCondBr(streams_, past, plain);
     build_.SetInsertPoint(past);
-    each_past_caches([this](std::size_t k) { store_past_caches(k); });
+    each_streaming_store([this](std::size_t k) { store_streaming(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(plain);
-    each_past_caches([this](std::size_t k) { store(k); });
+    each_streaming_store([this](std::size_t k) { store(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(stored);
   }
-  void store_past_caches(std::size_t index) {
+  void store_streaming(std::size_t index) {
     const Store& store = nest_.stores[index];
     constexpr std::uint64_t kLine = 64;
     const llvm::Align align(std::min(kLine, kVector * bytes_of(store.dtype)));
@@ -317,9 +317,9 @@ class Emitter {
                       llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
   }
   template <class F>
-  void each_past_caches(F&& f) {
+  void each_streaming_store(F&& f) {
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (nest_.stores[k].past_caches) each_vector([&] { f(k); });
+      if (nest_.stores[k].streaming) each_vector([&] { f(k); });
     }
   }
   Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index, vector_); }
@@ -348,8 +348,8 @@ class Emitter {
       valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
     }
     if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
-                    [](const Store& each) { return each.past_caches; }))
-      past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
+                    [](const Store& each) { return each.streaming; }))
+      streams_ = build_.CreateIsNotNull(field(kStreams, build_.getInt64Ty()));
     if (has_repeating_loads(nest_)) steady_ = build_.CreateIsNotNull(field(kSteady, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
       places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
@@ -534,7 +534,7 @@ class Emitter {
   Value* odd_ = nullptr;
   Value* ahead_ = nullptr;
   Value* valid_ = nullptr;
-  Value* past_caches_ = nullptr;  // of a nest with stores that may
+  Value* streams_ = nullptr;  // whether the call streams; of a nest with streaming stores
   std::vector<Lanes> lanes_;
   Value* steady_ = nullptr;      // of a nest with loads that repeat
   std::vector<bool> same_;       // by instruction, in a loop over a steady row

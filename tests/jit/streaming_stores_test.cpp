@@ -1,5 +1,5 @@
-// Results that outgrow the last cache: stored past it, with the bits of those that do not.
-#include "jit/past_caches.h"
+// Streaming stores of results that outgrow the last cache give the bits of plain stores.
+#include "jit/streaming_stores.h"
 
 #include <catch2/catch.hpp>
 
@@ -25,17 +25,15 @@ class SmallCache {
   std::int64_t before_;
 };
 
-bool goes_past(const FusedGraph& fused) {
-  return fused.loops().at(0).find("past caches") != std::string::npos;
-}
+bool streams(const FusedGraph& fused) { return fused.loops().at(0).find("past caches") != std::string::npos; }
 
 // On any number of threads, and where rows begin between vectors.
-void check_on_threads(const std::string& text, const std::vector<Tensor>& arguments, bool past) {
+void check_on_threads(const std::string& text, const std::vector<Tensor>& arguments, bool streaming) {
   INFO(text);
   const Graph graph = parse_graph(text);
   const FusedGraph fused = fuse(graph);
   REQUIRE(fused.graph.own_ops.size() == 1);
-  CHECK(goes_past(fused) == past);
+  CHECK(streams(fused) == streaming);
   const SmallCache cache;
   const int before = num_threads();
   for (const int threads : {1, 2, 5}) {
@@ -53,7 +51,7 @@ std::string chain(const std::string& sizes, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("large results go past the caches", "[jit][fused][past]") {
+TEST_CASE("large results are streamed past the caches", "[jit][fused][streaming]") {
   for (const DType dtype :
        {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8, DType::I16, DType::I64}) {
     const Dim count = (1 << 20) + 37;
@@ -61,19 +59,19 @@ TEST_CASE("large results go past the caches", "[jit][fused][past]") {
   }
 }
 
-TEST_CASE("small results stay in cache", "[jit][fused][past]") {
+TEST_CASE("small results stay in cache", "[jit][fused][streaming]") {
   const Graph graph = parse_graph(chain("[1000]", DType::F32));
-  CHECK_FALSE(goes_past(fuse(graph)));
+  CHECK_FALSE(streams(fuse(graph)));
   const FusedGraph large = fuse(parse_graph(chain("[1048576]", DType::F32)));
   Lowered kernel = *kernels_of(large.graph).at(0).lowered;
   const Tensor result = ops::zeros(Dims{1 << 20}, DType::F32);
   const SmallCache cache;
-  CHECK(go_past_caches(kernel, {&result, 1}));
+  CHECK(uses_streaming_stores(kernel, {&result, 1}));
   cpu::set_last_cache_bytes(64 << 20);
-  CHECK_FALSE(go_past_caches(kernel, {&result, 1}));
+  CHECK_FALSE(uses_streaming_stores(kernel, {&result, 1}));
 }
 
-TEST_CASE("what the graph reads again stays in cache", "[jit][fused][past]") {
+TEST_CASE("what the graph reads again stays in cache", "[jit][fused][streaming]") {
   const std::string text =
       "graph functional f(%x: f32[600, 600]) {\n"
       "  %a = add(%x, %x) : f32[600, 600]\n"
@@ -81,10 +79,10 @@ TEST_CASE("what the graph reads again stays in cache", "[jit][fused][past]") {
       "  %c = matmul(%b, %x) : f32[600, 600]\n"
       "  return %b, %c\n"
       "}\n";
-  CHECK_FALSE(goes_past(fuse(parse_graph(text))));
+  CHECK_FALSE(streams(fuse(parse_graph(text))));
 }
 
-TEST_CASE("rows and blocks go past the caches where they begin with a vector", "[jit][fused][past]") {
+TEST_CASE("rows and blocks are streamed where they begin with a vector", "[jit][fused][streaming]") {
   for (const std::string width : {"1024", "1000", "1016", "70"}) {
     const Dim columns = std::stol(width), rows = (1 << 20) / columns + 3;
     const std::string type = "f32[" + std::to_string(rows) + ", " + width + "]";
