@@ -32,11 +32,11 @@ class Key {
 
 void put(Key& key, const Load& load) {
   const auto& [input, buffer, column, drawn, picked, attrs, operands, dtype, steps, invariant, per_row,
-               repeats, ahead] = load;
+               loop_invariant, ahead] = load;
   key.put(dtype);
   key.put(invariant);
   key.put(per_row);
-  key.put(repeats);
+  key.put(loop_invariant);
   key.put(ahead);
 }
 

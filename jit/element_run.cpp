@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 #include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/walk.h"
@@ -93,7 +93,7 @@ void ElementRun::find_moves() {
     const KernelPlan::LoadPlan& plan = plan_.loads[k];
     const bool is_one =
         plan.access == Access::Constant || (plan.access == Access::Strided && plan.strides.back() == 0);
-    is_in_place = is_in_place && (!is_one || load.invariant || load.repeats);
+    is_in_place = is_in_place && (!is_one || load.invariant || load.loop_invariant);
     moves_.push_back(is_one && !load.invariant ? 0 : ~std::int64_t{0});
     const bool goes_on = plan.access == Access::Direct && !load.invariant;
     steps_.push_back(loads_[k].item * (goes_on                                      ? row_
@@ -104,7 +104,7 @@ void ElementRun::find_moves() {
     const KernelPlan::StorePlan& plan = plan_.stores[k];
     steps_.push_back(outputs_[k].item * (plan.is_direct || !is_plane ? row_ : plan.strides[0]));
   }
-  is_steady_ = is_steady(nest_, moves_);
+  hoists_loads_ = can_hoist_loads(nest_, moves_);
   is_one_call_ = is_in_place && plan_.all_direct;
   is_rows_ = is_in_place && is_plane;
 }
@@ -116,7 +116,7 @@ KernelCall ElementRun::call_at(const void* const* places, std::int64_t count) co
   call.numbers = plan_.numbers.data();
   call.called = called_;
   call.count = count;
-  call.steady = is_steady_ ? 1 : 0;
+  call.hoists_loads = hoists_loads_ ? 1 : 0;
   return call;
 }
 
@@ -342,8 +342,8 @@ class ElementRun::Piece {
   // One element on all places of a vector, unless the code does that.
   void constant(std::size_t k, const std::byte* element) {
     moves_[k] = 0;
-    places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
-    if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
+    places_[k] = run_.nest_.loads[k].loop_invariant ? element : spread_[k];
+    if (!run_.nest_.loads[k].loop_invariant) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
   KernelCall call_of(std::int64_t count, bool streaming) const {
     KernelCall call{};
@@ -353,7 +353,7 @@ class ElementRun::Piece {
     call.called = run_.called_;
     call.count = count;
     call.streaming = streaming ? 1 : 0;
-    call.steady = is_steady(run_.nest_, moves_) ? 1 : 0;
+    call.hoists_loads = can_hoist_loads(run_.nest_, moves_) ? 1 : 0;
     return call;
   }
   std::uint64_t call(std::int64_t count, bool streaming = false) const {

@@ -61,9 +61,9 @@ class ElementRun {
   const cpu::BlockKernel* called_;
   std::span<const Generator> draws_;
   Writes writes_;
-  bool is_one_call_ = false;  // computes any range that is no shorter than a vector
-  bool is_rows_ = false;      // a call for each row does, whose places are steps apart
-  bool is_steady_ = false;    // as in KernelCall
+  bool is_one_call_ = false;   // computes any range that is no shorter than a vector
+  bool is_rows_ = false;       // a call for each row does, whose places are steps apart
+  bool hoists_loads_ = false;  // as in KernelCall
   std::int64_t row_ = 1;
   SmallVector<std::int64_t, 12> moves_;  // by load, as in KernelCall
   SmallVector<std::int64_t, 16> steps_;  // by load and output: bytes from row to row

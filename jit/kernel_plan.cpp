@@ -22,7 +22,7 @@ bool goes_by_steps(const LoopNest& nest, const KernelPlan& plan) {
     if (access == Access::Drawn || access == Access::Picked) return false;
     if (access != Access::Strided) continue;
     const Dim stride = plan.loads[k].strides.back();
-    if (stride != 1 && !(stride == 0 && nest.loads[k].repeats)) return false;
+    if (stride != 1 && !(stride == 0 && nest.loads[k].loop_invariant)) return false;
   }
   return std::all_of(plan.stores.begin(), plan.stores.end(),
                      [](const auto& store) { return store.strides.back() == 1; });

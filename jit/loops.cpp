@@ -6,7 +6,7 @@
 #include <map>
 
 #include "jit/kernel_code.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
 

@@ -33,10 +33,10 @@ struct Load {
   std::vector<Load> operands;    // where these lie; no input: left out
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
-  bool invariant = false;  // one element for the whole nest, or for each row
-  bool per_row = false;    // one for each row: the sizes are those of the rows
-  bool repeats = false;    // one element for all along the last axis
-  bool ahead = false;      // memory that each row is the first to read: the next one's is fetched meanwhile
+  bool invariant = false;       // one element for the whole nest, or for each row
+  bool per_row = false;         // one for each row: the sizes are those of the rows
+  bool loop_invariant = false;  // one element for all along the last axis
+  bool ahead = false;  // memory that each row is the first to read: the next one's is fetched meanwhile
   friend bool operator==(const Load&, const Load&) = default;
 };
 

@@ -35,7 +35,7 @@ Register NestBuilder::load(ValueId id, const Sizes* of_rows) {
   made.invariant = made.per_row || sizes.empty();
   if (made.per_row && sizes != *of_rows) made.steps.push_back({&expand, {}, {*of_rows}, 0});
   if (!made.per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
-  made.repeats = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
+  made.loop_invariant = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
   return read(std::move(made));
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 #include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 
@@ -127,7 +127,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
   pass.call.places = pass.places.data();
   pass.call.moves = pass.moves.data();
-  pass.call.steady = is_steady(nest, pass.moves) ? 1 : 0;
+  pass.call.hoists_loads = can_hoist_loads(nest, pass.moves) ? 1 : 0;
   pass.call.numbers = pass.plan->numbers.data();
   pass.call.called = run_.called[p].data();
   pass.call.lanes = pass.lanes.data();
@@ -274,7 +274,7 @@ void Worker::place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_
   const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
   if (!is_same_for_row(pass, k)) {
     pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
-  } else if (load.repeats) {
+  } else if (load.loop_invariant) {
     pass.places[k] = first;
   } else {
     spread(pass.spread[k].data(), first, source.item, 0);

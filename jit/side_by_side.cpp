@@ -95,7 +95,7 @@ class Splitter {
   }
   static Instruction read(const Instruction& like, Load load, LoopNest& nest) {
     load.ahead = false;
-    load.repeats = false;  // along the row; beside each other are those of several rows
+    load.loop_invariant = false;  // along the row; beside each other are those of several rows
     load.invariant = load.invariant && !load.per_row;
     Instruction made;
     made.kind = Kind::Read;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 
 namespace kiln::jit {
 namespace {

@@ -14,7 +14,7 @@
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 #include "jit/unroll.h"
 #include "tensor/ops/pointwise.h"
 
@@ -39,7 +39,7 @@ enum Field : unsigned {
   kStart,
   kAhead,
   kStreams,
-  kSteady
+  kHoistsLoads
 };
 
 class Emitter {
@@ -72,8 +72,8 @@ class Emitter {
     }
     if (!loops) {
       build_.CreateRet(failed_);
-    } else if (has_repeating_loads(nest_)) {
-      steady_or_any_loop();
+    } else if (has_loop_invariant_loads(nest_)) {
+      hoisted_or_any_loop();
     } else {
       loop(nest_.unroll);
     }
@@ -83,14 +83,14 @@ class Emitter {
  private:
   // ---- The loop ----
 
-  // Calls of steady rows leave out what the other loop does for each vector: to ask which loads move, and to
-  // compute again what is the same for the row.
-  void steady_or_any_loop() {
-    llvm::BasicBlock* const steady = block("steady");
+  // Two loops. The one that hoists loop-invariant loads leaves out what the other does for each vector:
+  // asking which loads move, and computing again what is the same for the row.
+  void hoisted_or_any_loop() {
+    llvm::BasicBlock* const hoisted = block("steady");
     llvm::BasicBlock* const any = block("any");
-    build_.CreateCondBr(steady_, steady, any);
+    build_.CreateCondBr(hoists_loads_, hoisted, any);
     Value* const failed_before = failed_;
-    build_.SetInsertPoint(steady);
+    build_.SetInsertPoint(hoisted);
     same_ = same_along_rows(nest_);
     loop(nest_.unroll);
     build_.SetInsertPoint(any);
@@ -99,7 +99,7 @@ class Emitter {
     failed_ = failed_before;
     loop(1);
   }
-  // Before a loop over a steady row.
+  // Computes what is the same for the row before the loop that hoists it.
   void compute_once() {
     for (std::size_t i = 0; i < same_.size(); ++i) {
       if (is_fixed(i) && !nest_.body[i].invariant) instruction(i);
@@ -350,7 +350,8 @@ class Emitter {
     if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
                     [](const Store& each) { return each.streaming; }))
       streams_ = build_.CreateIsNotNull(field(kStreams, build_.getInt64Ty()));
-    if (has_repeating_loads(nest_)) steady_ = build_.CreateIsNotNull(field(kSteady, build_.getInt64Ty()));
+    if (has_loop_invariant_loads(nest_))
+      hoists_loads_ = build_.CreateIsNotNull(field(kHoistsLoads, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
       places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
     };
@@ -416,7 +417,7 @@ class Emitter {
     Value* const place = places_.at(index, vector_);
     if (is_fixed) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
-    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_.moves(index));
+    if (nest_.loads[index].loop_invariant) return element_or_vector(place, step.dtype, places_.moves(index));
     return build_.CreateAlignedLoad(vector_of(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
@@ -536,8 +537,8 @@ class Emitter {
   Value* valid_ = nullptr;
   Value* streams_ = nullptr;  // whether the call streams; of a nest with streaming stores
   std::vector<Lanes> lanes_;
-  Value* steady_ = nullptr;      // of a nest with loads that repeat
-  std::vector<bool> same_;       // by instruction, in a loop over a steady row
+  Value* hoists_loads_ = nullptr;  // whether the call hoists; of a nest with loop-invariant loads
+  std::vector<bool> same_;       // by instruction: is it the same for the row? In the loop that hoists alone
   int unroll_ = 1;               // vectors of a turn, in the loop that is being emitted
   std::int64_t turn_ = kVector;  // elements of it
   int vector_ = 0;               // of the turn, that is being emitted
