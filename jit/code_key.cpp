@@ -88,8 +88,8 @@ void put_all(Key& key, const std::vector<T>& items) {
 }
 
 void put(Key& key, const LoopNest& nest) {
-  const auto& [name, axes, row_rank, side_by_side, of_rows, unroll, loads, numbers, body, stores, reductions,
-               columns] = nest;
+  const auto& [name, axes, row_rank, row_interleaved, of_rows, unroll, loads, numbers, body, stores,
+               reductions, columns] = nest;
   key.put(row_rank > 0);
   key.put(unroll);
   put_all(key, loads);

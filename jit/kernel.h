@@ -105,7 +105,7 @@ std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn>
 std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
 
-// Of short rows, side by side.
+// A kernel of short rows, which are interleaved.
 std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                                std::shared_ptr<void> code, std::vector<std::string> symbols);
 

@@ -87,7 +87,7 @@ void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
     for (const RowLoadPlan& each : plan.passes[p].loads)
       notes.loads[p].push_back(each.copied || !each.laid_out.empty() ? "laid out anew first" : "");
   }
-  if (lowered.passes[0].side_by_side) return;
+  if (lowered.passes[0].row_interleaved) return;
   if (!lowered.columns.empty()) {
     const bool in_tiles = lowered.slots.empty() && plan.rows_at_once == 1;
     notes.shared +=

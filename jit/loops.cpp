@@ -33,7 +33,7 @@ std::string view_text(const IndexStep& step) {
 
 std::string place_text(const LoopNest& nest, const Load& load);
 
-const char* name_of_columns(const LoopNest& nest) { return nest.side_by_side ? "reduced" : "columns"; }
+const char* name_of_columns(const LoopNest& nest) { return nest.row_interleaved ? "reduced" : "columns"; }
 
 std::string pick_text(const LoopNest& nest, const Load& load) {
   std::string operands;
@@ -103,7 +103,7 @@ std::string kept_text(std::span<const LoopNest> passes, const Sizes& row) {
       if (store.buffer >= 0) buffers.emplace(store.buffer, type);
     }
   }
-  const std::string owner = passes.front().side_by_side ? fmt::format("{} rows", kVector) : "each thread";
+  const std::string owner = passes.front().row_interleaved ? fmt::format("{} rows", kVector) : "each thread";
   std::string text;
   for (const auto& [number, type] : buffers)
     text += fmt::format("  kept{} : {} of {}\n", number, type, owner);
@@ -170,11 +170,11 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
   if (first.row_rank > 0) {
     const auto rows = first.axes.end() - first.row_rank;
     text += kept_text(passes, Sizes(rows, first.axes.end()));
-    const std::string beside = first.side_by_side ? fmt::format(", {} side by side", kVector) : "";
+    const std::string beside = first.row_interleaved ? fmt::format(", {} side by side", kVector) : "";
     text +=
         fmt::format("  for rows of {} {}{} {{\n", to_string(Sizes(first.axes.begin(), rows)), shared, beside);
     const std::string row = to_string(Sizes(rows, first.axes.end()));
-    const std::string over = first.side_by_side ? row : fmt::format("{} in vectors of {}", row, kVector);
+    const std::string over = first.row_interleaved ? row : fmt::format("{} in vectors of {}", row, kVector);
     for (; !passes.empty() && passes.front().row_rank > 0; passes = passes.subspan(1))
       text += pass_text(passes.front(), over, "    ", comment);
     text += "  }\n";

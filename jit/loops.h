@@ -105,7 +105,7 @@ struct LoopNest {
   Sizes axes;  // row-major
   int row_rank = 0;
   // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
-  bool side_by_side = false;
+  bool row_interleaved = false;
   bool of_rows = false;  // then: it computes numbers of rows, and all that it loads and stores are such
   int unroll = 1;        // vectors that one turn of the loop computes (jit/unroll.h)
   std::vector<Load> loads;

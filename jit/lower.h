@@ -42,10 +42,10 @@ std::set<std::string> symbols_of(const Lowered& kernel);
 
 Lowered lower(const Graph& graph, const Group& group, std::string name);
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name);
-// The same with kVector rows side by side, for rows that are short: each pass over a row becomes one that
+// The same with kVector rows interleaved, for rows that are short: each pass over a row becomes one that
 // computes numbers of the rows, if there are any, and one down the rows. Of kernels without columns.
-Lowered side_by_side(Lowered rows);
-// Are rows of these axes shorter than is worth a call for each? And are they so in all calls?
+Lowered interleave_rows(Lowered rows);
+// Are rows of these axes too short to be worth a call each? Is their size the same in all calls?
 bool has_short_rows(const Space& space, const SymbolValues& hints);
 bool has_row_of_fixed_size(const Space& space);
 

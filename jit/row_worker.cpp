@@ -32,7 +32,7 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
   for (const Tensor& each : results) {
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
-  if (!passes[0].side_by_side) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+  if (!passes[0].row_interleaved) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
   open_picks(inputs);
   take_draws();
 }

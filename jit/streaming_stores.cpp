@@ -26,7 +26,7 @@ bool is_plain(const Store& store) { return store.output >= 0 && !store.per_row &
 void mark_streaming_stores(Lowered& kernel, const std::vector<bool>& read_later, const SymbolValues& hints) {
   const std::size_t count = kernel.row_passes().size();  // results of columns are small
   for (LoopNest& nest : std::span(kernel.passes).first(count)) {
-    if (nest.side_by_side) return;  // their vectors are turned into rows first
+    if (nest.row_interleaved) return;  // their vectors are turned into rows first
     const bool all_plain = std::all_of(nest.stores.begin(), nest.stores.end(),
                                        [](const Store& each) { return each.around.empty(); });
     for (Store& each : nest.stores) {

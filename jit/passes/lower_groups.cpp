@@ -41,7 +41,7 @@ Lowered loops_of(const Grouping& grouping, std::size_t number, const std::vector
   const std::string name = fmt::format("kernel_{}", number);
   Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
   if (lowered.columns.empty() && has_short_rows(group.space, source.hints))
-    lowered = side_by_side(std::move(lowered));
+    lowered = interleave_rows(std::move(lowered));
   std::vector<bool> read_later;
   for (const ValueId id : group.outputs) read_later.push_back(is_read[static_cast<std::size_t>(id)]);
   mark_streaming_stores(lowered, read_later, source.hints);

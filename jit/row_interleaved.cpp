@@ -1,5 +1,5 @@
-// Short rows: the vectors of a kernel hold the elements of many rows at one place of these, so that what is
-// combined stands in different vectors, and a row costs no call of its own.
+// Short rows are interleaved: each vector of the kernel holds the elements at one place of many rows. So the
+// elements that a reduction combines are in different vectors, and no row costs a call of its own.
 #include <algorithm>
 #include <map>
 
@@ -14,7 +14,7 @@ constexpr std::int64_t kShortRow = 64;
 
 using Kind = Instruction::Kind;
 
-// Takes one pass over a row apart: what is computed once for the row, and what for its elements.
+// Splits one pass over a row in two: one nest computes the numbers of the row, the other its elements.
 class Splitter {
  public:
   Splitter(const LoopNest& pass, std::vector<DType>& buffers) : pass_(pass), buffers_(buffers) {
@@ -22,14 +22,14 @@ class Splitter {
       each->name = pass.name;
       each->axes = pass.axes;
       each->row_rank = pass.row_rank;
-      each->side_by_side = true;
+      each->row_interleaved = true;
       each->numbers = pass.numbers;
     }
     row_.of_rows = true;
     for (const Instruction& each : pass.body) of_row_.push_back(is_of_row(each));
   }
 
-  // Those that compute anything, in order.
+  // Adds those of the two nests that compute anything, in order.
   void run(std::vector<LoopNest>& passes) {
     for (const Store& each : pass_.stores) {
       LoopNest& nest = each.per_row ? row_ : elements_;
@@ -57,7 +57,7 @@ class Splitter {
  private:
   const Instruction& step(Register r) const { return pass_.body[static_cast<std::size_t>(r)]; }
   bool is_of_row(Register r) const { return of_row_[static_cast<std::size_t>(r)]; }
-  // Is it one number for each row? What is the same for all rows is none of those.
+  // Is it one number for each row? A number that is the same for all rows is none.
   bool is_of_row(const Instruction& each) const {
     if (!each.invariant) return false;
     if (each.kind == Kind::Read) return pass_.loads[static_cast<std::size_t>(each.index)].per_row;
@@ -95,7 +95,7 @@ class Splitter {
   }
   static Instruction read(const Instruction& like, Load load, LoopNest& nest) {
     load.ahead = false;
-    load.loop_invariant = false;  // along the row; beside each other are those of several rows
+    load.loop_invariant = false;  // a vector has the numbers of several rows
     load.invariant = load.invariant && !load.per_row;
     Instruction made;
     made.kind = Kind::Read;
@@ -117,7 +117,7 @@ class Splitter {
   LoopNest row_, elements_;
   std::vector<bool> of_row_;  // by register
   std::map<Register, Register> in_row_, in_elements_;
-  std::map<Register, int> kept_;  // numbers of rows that elements read, and their buffers
+  std::map<Register, int> kept_;  // numbers of rows that the nest of elements reads, and their buffers
 };
 
 }  // namespace
@@ -132,7 +132,7 @@ bool has_row_of_fixed_size(const Space& space) {
                      [](const Size& each) { return each.is_constant(); });
 }
 
-Lowered side_by_side(Lowered rows) {
+Lowered interleave_rows(Lowered rows) {
   std::vector<LoopNest> passes;
   for (const LoopNest& each : rows.passes) Splitter(each, rows.buffers).run(passes);
   rows.passes = std::move(passes);
