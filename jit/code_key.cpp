@@ -31,7 +31,7 @@ class Key {
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
 void put(Key& key, const Load& load) {
-  const auto& [input, buffer, column, drawn, picked, attrs, operands, dtype, steps, invariant, per_row,
+  const auto& [input, buffer, column, drawn, gather, attrs, operands, dtype, steps, invariant, per_row,
                loop_invariant, ahead] = load;
   key.put(dtype);
   key.put(invariant);

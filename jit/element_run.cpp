@@ -45,11 +45,11 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
     : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), writes_(writes) {
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
-    if (access == Access::Drawn || access == Access::Picked) {
+    if (access == Access::Drawn || access == Access::Gathered) {
       loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
       if (access == Access::Drawn) continue;
-      picks_.resize(nest.loads.size());
-      picks_[k] = open_pick(nest.loads[k], plan.loads[k].pick, inputs);
+      gathers_.resize(nest.loads.size());
+      gathers_[k] = open_gather(nest.loads[k], plan.loads[k].gather, inputs);
       continue;
     }
     const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
@@ -69,7 +69,7 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
     const auto item = static_cast<std::int64_t>(size_of(outputs[k].dtype()));
     outputs_.push_back({outputs[k].raw_writable() + plan.stores[k].offset * item, item});
   }
-  if (writes == Writes::Plainly && picks_.empty() && draws.empty()) find_moves();
+  if (writes == Writes::Plainly && gathers_.empty() && draws.empty()) find_moves();
 }
 
 ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
@@ -242,11 +242,11 @@ class ElementRun::Piece {
   bool leaves_rests() const { return run_.writes_ == Writes::Once && plan_.axes.back() % kVector != 0; }
   // Do calls begin where rows or what is picked do, not where vectors could?
   bool begins_anywhere() const {
-    return !run_.picks_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
+    return !run_.gathers_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
   }
   std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
     if (by_rows_) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
-    for (const auto& each : run_.picks_) {  // what lies together need not be copied
+    for (const auto& each : run_.gathers_) {  // what lies together need not be copied
       const std::int64_t together = each == nullptr ? 0 : each->together(at);
       if (together >= kLongRow) rest = std::min(rest, together);
     }
@@ -266,7 +266,8 @@ class ElementRun::Piece {
     for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
     for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
       if (plan_.loads[k].access == Access::Drawn) draw(k, at, count);
-      if (plan_.loads[k].access == Access::Picked) places_[k] = run_.picks_[k]->read(at, count, memory(k));
+      if (plan_.loads[k].access == Access::Gathered)
+        places_[k] = run_.gathers_[k]->read(at, count, memory(k));
     }
     for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
       places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;

@@ -68,7 +68,7 @@ class ElementRun {
   SmallVector<std::int64_t, 12> moves_;  // by load, as in KernelCall
   SmallVector<std::int64_t, 16> steps_;  // by load and output: bytes from row to row
   Tensors copies_;
-  std::vector<std::unique_ptr<const cpu::Picked>> picks_;  // by load; none when nothing is picked
+  std::vector<std::unique_ptr<const cpu::GatherReader>> gathers_;  // by load; none without gather loads
   SmallVector<Place, 8> loads_;
   SmallVector<Target, 4> outputs_;
 };

@@ -36,7 +36,7 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
 
 bool ElementwiseKernel::is_plain() const {
   const bool reads = std::all_of(nest().loads.begin(), nest().loads.end(), [](const Load& each) {
-    return each.drawn == nullptr && each.picked == nullptr;
+    return each.drawn == nullptr && each.gather == nullptr;
   });
   return reads && std::none_of(nest().body.begin(), nest().body.end(),
                                [](const Instruction& each) { return each.failure >= 0; });

@@ -191,15 +191,15 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_picked(each)) return node(each).op->may_fail();
+      if (is_gather(each)) return node(each).op->may_fail();
       return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
     });
   }
-  bool is_picked(int place) const { return picks(graph_, node(place)); }
-  // What is picked must lie in memory when the kernel begins.
+  bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
+  // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.
   bool reads_own(int from, int to) const {
     return any_member(from, to, [&](int each) {
-      if (!is_picked(each)) return false;
+      if (!is_gather(each)) return false;
       const std::vector<ValueId> read = read_by(each);
       return std::any_of(read.begin(), read.end(), [&](ValueId id) {
         const int made_by = producer(memory_of(id));
@@ -215,7 +215,7 @@ class Grouper {
   }
 
   void join(int from, int to) {
-    if (is_lowered(to) && !is_picked(to) && filled_with(node(from))) return;  // a number within the kernel
+    if (is_lowered(to) && !is_gather(to) && filled_with(node(from))) return;  // a number within the kernel
     if (const std::string_view reason = join_or_why_not(from, to); !reason.empty())
       fusion_.unfused.push_back({from, to, told(reason)});
   }
@@ -253,7 +253,7 @@ class Grouper {
   void join_readers() {
     std::map<ValueId, std::vector<int>> readers;  // of what comes from memory
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
-      if (!is_lowered(place) || is_picked(place)) continue;
+      if (!is_lowered(place) || is_gather(place)) continue;
       for (const Operand& each : node(place).operands) {
         const bool in_memory =
             each.is_value() && (producer(each.value) < 0 || !is_lowered(producer(each.value)));

@@ -5,7 +5,7 @@
 
 #include "jit/compiler.h"
 #include "jit/lower.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/random.h"
 
 namespace kiln::jit {
@@ -20,14 +20,14 @@ ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& value
 // The tensor with the elements of an input laid out so.
 Tensor laid_out(const Tensor& input, std::span<const Layout> layouts);
 
-// What an op picks from tensors in memory: how these lie, and what it is told beside.
-struct PickPlan {
+// A gather load in one call: the layouts of the op's operands in memory, and the values of its attributes.
+struct GatherPlan {
   std::vector<ShownLayout> operands;
   Attrs attrs;
 };
-PickPlan plan_pick(const Load& load, std::span<const Layout> inputs, const SymbolValues& values);
+GatherPlan plan_gather(const Load& load, std::span<const Layout> inputs, const SymbolValues& values);
 // Throws what the op throws for the elements of its operands.
-std::unique_ptr<const cpu::Picked> open_pick(const Load& load, const PickPlan& plan, Inputs inputs);
+std::unique_ptr<const cpu::GatherReader> open_gather(const Load& load, const GatherPlan& plan, Inputs inputs);
 
 // What one call depends on beside the elements: worked out once per layouts of the inputs and values of the
 // symbols (kernel_plan.cpp).
@@ -42,12 +42,12 @@ struct KernelPlan {
       Direct,    // one element after the other, as the outputs
       Constant,  // one element for all
       Strided,
-      Drawn,   // made block by block
-      Picked,  // likewise, unless the elements lie together
+      Drawn,     // made block by block
+      Gathered,  // likewise, unless the elements lie together
     };
     Access access = Access::Direct;
     cpu::Distribution distribution;
-    PickPlan pick;
+    GatherPlan gather;
     std::vector<Layout> laid_out;
     Layout layout;            // before broadcasting
     bool copied = false;      // to contiguous memory first: it runs across the outputs

@@ -65,7 +65,7 @@ std::string load_note(const KernelPlan& plan, const KernelPlan::LoadPlan& load) 
   if (load.copied) return "copied in tiles first";
   if (!load.laid_out.empty()) return "laid out anew first";
   if (load.access == Access::Drawn) return in_blocks("drawn");
-  if (load.access == Access::Picked) return in_blocks("picked");
+  if (load.access == Access::Gathered) return in_blocks("picked");
   const bool by_elements = !plan.by_rows || (load.access == Access::Strided && load.strides.back() > 1);
   return load.access == Access::Strided && by_elements ? in_blocks("gathered") : "";
 }

@@ -82,7 +82,7 @@ std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> 
     }
     for (const Load& each : pass.loads) {
       if (each.drawn != nullptr) row.effects |= kDraws;
-      if (each.picked != nullptr) row.effects |= each.picked->effects;
+      if (each.gather != nullptr) row.effects |= each.gather->effects;
     }
   }
   // The memory of the code is that of the functions.

@@ -19,7 +19,7 @@ bool goes_by_steps(const LoopNest& nest, const KernelPlan& plan) {
   if (plan.axes.size() < 2 || plan.all_direct) return false;
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
-    if (access == Access::Drawn || access == Access::Picked) return false;
+    if (access == Access::Drawn || access == Access::Gathered) return false;
     if (access != Access::Strided) continue;
     const Dim stride = plan.loads[k].strides.back();
     if (stride != 1 && !(stride == 0 && nest.loads[k].loop_invariant)) return false;
@@ -208,8 +208,8 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
       plan.loads.push_back(std::move(made));
       continue;
     }
-    if (load.picked != nullptr) {
-      made.pick = plan_pick(load, plan.inputs, values);
+    if (load.gather != nullptr) {
+      made.gather = plan_gather(load, plan.inputs, values);
       made.strides = contiguous_strides(plan.sizes);
       plan.loads.push_back(std::move(made));
       continue;
@@ -239,7 +239,7 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     KernelPlan::LoadPlan& load = plan.loads[k];
     load.access = nest.loads[k].drawn != nullptr    ? Access::Drawn
-                  : nest.loads[k].picked != nullptr ? Access::Picked
+                  : nest.loads[k].gather != nullptr ? Access::Gathered
                                                     : access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }

@@ -174,7 +174,7 @@ class Tiles {
     const bool is_one = passes_[p].moves[k] == 0;  // for each row
     std::byte* const to = laid.memory.of((is_one ? 1 : std::max<std::int64_t>(1, length_)) * kVector * item);
     laid.place = to;
-    if (load.drawn != nullptr || load.picked != nullptr) {
+    if (load.drawn != nullptr || load.gather != nullptr) {
       put_in(load.dtype, to, made(p, k, load), length_);
       return;
     }
@@ -191,12 +191,12 @@ class Tiles {
       fill_up(load.dtype, to);
     }
   }
-  // Random numbers, or what is picked: row after row.
+  // Random numbers and gather loads are made row after row.
   const std::byte* made(std::size_t p, std::size_t k, const Load& load) {
     const std::int64_t first = row_ * length_, count = rows_ * length_;
     std::byte* const memory = made_.of(count * bytes_of(load.dtype));
-    if (load.picked != nullptr)
-      return run_.picks[static_cast<std::size_t>(run_.pick_of[p][k])]->read(first, count, memory);
+    if (load.gather != nullptr)
+      return run_.gathers[static_cast<std::size_t>(run_.gather_of[p][k])]->read(first, count, memory);
     cpu::fill_part(load.dtype, run_.plan.passes[p].loads[k].distribution, run_.draws[p][k], first, count,
                    memory);
     return memory;

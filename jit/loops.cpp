@@ -35,16 +35,16 @@ std::string place_text(const LoopNest& nest, const Load& load);
 
 const char* name_of_columns(const LoopNest& nest) { return nest.row_interleaved ? "reduced" : "columns"; }
 
-std::string pick_text(const LoopNest& nest, const Load& load) {
+std::string gather_text(const LoopNest& nest, const Load& load) {
   std::string operands;
   for (const Load& each : load.operands)
     operands += (operands.empty() ? "" : ", ") + (each.input < 0 ? "none" : place_text(nest, each));
-  return application_text(*load.picked, load.attrs, std::move(operands));
+  return application_text(*load.gather, load.attrs, std::move(operands));
 }
 
 std::string place_text(const LoopNest& nest, const Load& load) {
   if (load.drawn != nullptr) return application_text(*load.drawn, load.attrs);
-  if (load.picked != nullptr) return pick_text(nest, load);
+  if (load.gather != nullptr) return gather_text(nest, load);
   std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
                      : load.column >= 0 ? fmt::format("{}{}", name_of_columns(nest), load.column)
                                         : fmt::format("in{}", load.input);
@@ -146,7 +146,7 @@ std::int64_t cost_of(const LoopNest& nest) {
   std::int64_t cost = 1;
   for (const Load& each : nest.loads) {
     if (each.drawn != nullptr) cost += work_of(*each.drawn);
-    if (each.picked != nullptr) cost += work_of(*each.picked);
+    if (each.gather != nullptr) cost += work_of(*each.gather);
   }
   for (const Instruction& step : nest.body) {
     if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);

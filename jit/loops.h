@@ -24,13 +24,14 @@ struct IndexStep {
 };
 
 struct Load {
-  int input = -1;                // among the tensors that the kernel is given
-  int buffer = -1;               // or among what an earlier pass kept of the row
-  int column = -1;               // or among the results of reductions down the columns
-  const Op* drawn = nullptr;     // or random numbers, made where they are read
-  const Op* picked = nullptr;    // or what this op picks from `operands`, read a stretch at a time
-  std::vector<GraphAttr> attrs;  // of `drawn` or `picked`
-  std::vector<Load> operands;    // where these lie; no input: left out
+  int input = -1;             // among the tensors that the kernel is given,
+  int buffer = -1;            // or among the values that an earlier pass kept of the row,
+  int column = -1;            // or among the results of reductions down the columns,
+  const Op* drawn = nullptr;  // or random numbers, made where they are read,
+  const Op* gather =
+      nullptr;  // or a gather load: elements that this op selects from `operands`, read a stretch at a time
+  std::vector<GraphAttr> attrs;  // of `drawn` or `gather`
+  std::vector<Load> operands;    // of `gather`: its operands in memory; no input: the operand is left out
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
   bool invariant = false;       // one element for the whole nest, or for each row

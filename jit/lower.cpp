@@ -86,7 +86,7 @@ std::string_view kind_of(const Op& op) {
   return "is one kernel of its own";
 }
 
-std::string why_not_picked(const Graph& graph, const Node& node) {
+std::string why_not_gathered(const Graph& graph, const Node& node) {
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
   if (result.device != Device{}) return "it is not on the CPU";
   for (const Operand& each : node.operands) {
@@ -102,16 +102,16 @@ std::string why_not_picked(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool picks(const Graph& graph, const Node& node) {
+bool is_gather_load(const Graph& graph, const Node& node) {
   return !node.is_constant() && node.form == Form::Plain &&
-         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_picked(graph, node).empty();
+         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_gathered(graph, node).empty();
 }
 
 std::string why_not_lowered(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
   const bool draws = node.op->lowering.as<lowering::Draw>() != nullptr;
-  if (node.op->lowering.as<lowering::Gather>()) return why_not_picked(graph, node);
+  if (node.op->lowering.as<lowering::Gather>()) return why_not_gathered(graph, node);
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;

@@ -13,7 +13,7 @@ namespace kiln::jit {
 std::string why_not_lowered(const Graph& graph, const Node& node);
 
 // Is the node one that reads at computed places, from tensors in memory, and can be read where it is needed?
-bool picks(const Graph& graph, const Node& node);
+bool is_gather_load(const Graph& graph, const Node& node);
 
 // The view whose elements a node replaces by its second operand, so that a kernel can store them there; null
 // when it does something else.

@@ -14,7 +14,7 @@ namespace kiln::jit {
 Register NestBuilder::node(int place, const Resolve& resolve) {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
   const Register made = node.op->lowering.as<lowering::Draw>()     ? draw(node)
-                        : node.op->lowering.as<lowering::Gather>() ? pick(node)
+                        : node.op->lowering.as<lowering::Gather>() ? gather(node)
                         : node.op->pointwise != nullptr
                             ? apply(node, resolve)
                             : converted(operand(node.operands[0], resolve), type(node.outputs[0]).dtype);
@@ -55,10 +55,10 @@ Register NestBuilder::draw(const Node& node) {
   return read(std::move(made));
 }
 
-Register NestBuilder::pick(const Node& node) {
+Register NestBuilder::gather(const Node& node) {
   Load made;
   made.dtype = type(node.outputs[0]).dtype;
-  made.picked = node.op;
+  made.gather = node.op;
   made.attrs = node.attrs;
   for (const Operand& each : node.operands)
     made.operands.push_back(each.is_value() ? location(each.value) : Load());

@@ -19,7 +19,7 @@ class NestBuilder {
               std::vector<ValueId>& inputs)
       : graph_(graph), producers_(producers), nest_(nest), inputs_(inputs) {}
 
-  // An elementwise node, a conversion, a draw, or what is picked from memory.
+  // Adds an elementwise node, a conversion, a draw or a gather load.
   Register node(int place, const Resolve& resolve);
   // A value from memory, through the views that lead to it. `of_rows`: it has, or broadcasts to, one element
   // for each row, which have these sizes.
@@ -45,7 +45,7 @@ class NestBuilder {
   Register operand(const Operand& each, const Resolve& resolve);
   Register apply(const Node& node, const Resolve& resolve);
   Register draw(const Node& node);
-  Register pick(const Node& node);
+  Register gather(const Node& node);
   Register read(Load load);
   std::optional<Number> filling(ValueId id) const;
   ValueId views_to(ValueId id, std::vector<IndexStep>& steps) const;

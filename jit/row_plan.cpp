@@ -148,7 +148,7 @@ RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims
         if (load.drawn != nullptr)
           made.distribution = load.drawn->lowering.as<lowering::Draw>()->distribution(
               evaluate(*load.drawn, load.attrs, values));
-        if (load.picked != nullptr) made.pick = plan_pick(load, plan.inputs, values);
+        if (load.gather != nullptr) made.gather = plan_gather(load, plan.inputs, values);
         continue;
       }
       ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);

@@ -11,7 +11,7 @@ inline constexpr std::int64_t kColumnTile = 1024;
 
 struct RowLoadPlan {
   cpu::Distribution distribution;  // of random numbers
-  PickPlan pick;                   // of what an op picks
+  GatherPlan gather;               // of a gather load
   std::vector<Layout> laid_out;    // see ShownLayout
   Layout layout;                   // as it is read, over all axes; of what is per row: over the rows
   bool copied = false;             // to contiguous memory first

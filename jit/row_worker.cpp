@@ -33,21 +33,21 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
   if (!passes[0].row_interleaved) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
-  open_picks(inputs);
+  open_gathers(inputs);
   take_draws();
 }
 
 // One for each node, whichever passes read it.
-void RowRun::open_picks(Inputs inputs) {
+void RowRun::open_gathers(Inputs inputs) {
   std::map<int, int> numbers;  // by node
   for (std::size_t p = 0; p < passes.size(); ++p) {
-    std::vector<int>& of_loads = pick_of.emplace_back(passes[p].loads.size(), -1);
+    std::vector<int>& of_loads = gather_of.emplace_back(passes[p].loads.size(), -1);
     for (const Instruction& each : passes[p].body) {
       const auto k = static_cast<std::size_t>(each.index);
-      if (each.kind != Instruction::Kind::Read || passes[p].loads[k].picked == nullptr) continue;
-      const auto [found, fresh] = numbers.emplace(each.node, static_cast<int>(picks.size()));
+      if (each.kind != Instruction::Kind::Read || passes[p].loads[k].gather == nullptr) continue;
+      const auto [found, fresh] = numbers.emplace(each.node, static_cast<int>(gathers.size()));
       of_loads[k] = found->second;
-      if (fresh) picks.push_back(open_pick(passes[p].loads[k], plan.passes[p].loads[k].pick, inputs));
+      if (fresh) gathers.push_back(open_gather(passes[p].loads[k], plan.passes[p].loads[k].gather, inputs));
     }
   }
 }
@@ -97,7 +97,7 @@ Worker::Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
       kept_(kept),
       kept_rows_(kept_rows),
       passes_(run.passes.size()),
-      picks_(run.picks.size()),
+      gathers_(run.gathers.size()),
       blocks_(run.lowered.slots.size()) {
   for (std::size_t p = 0; p < passes_.size(); ++p) prepare(passes_[p], p);
 }
@@ -112,7 +112,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.plan = &run_.plan.passes[p];
   pass.loads = &run_.loads[p];
   pass.draws = &run_.draws[p];
-  pass.pick_of = run_.pick_of[p];
+  pass.gather_of = run_.gather_of[p];
   pass.drawn.resize(pass.draws->size());
   pass.function = run_.functions[p];
   pass.places.resize(nest.loads.size() + nest.stores.size() + nest.columns.size());
@@ -266,8 +266,8 @@ void Worker::place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_
     pass.places[k] = draw(pass, k, at, end - begin);
     return;
   }
-  if (load.picked != nullptr) {
-    pass.places[k] = pick(static_cast<std::size_t>(pass.pick_of[k]), load.dtype, at, end - begin);
+  if (load.gather != nullptr) {
+    pass.places[k] = gather(static_cast<std::size_t>(pass.gather_of[k]), load.dtype, at, end - begin);
     return;
   }
   const RowRun::Place& source = (*pass.loads)[k];
@@ -290,11 +290,11 @@ const std::byte* Worker::draw(Pass& pass, std::size_t k, std::int64_t first, std
   return numbers.data();
 }
 
-const std::byte* Worker::pick(std::size_t number, DType dtype, std::int64_t first, std::int64_t count) {
-  LastPick& last = picks_[number];
+const std::byte* Worker::gather(std::size_t number, DType dtype, std::int64_t first, std::int64_t count) {
+  LastGather& last = gathers_[number];
   if (last.first == first && last.count == count) return last.place;
   last.memory.resize(std::max(last.memory.size(), static_cast<std::size_t>(count * bytes_of(dtype))));
-  last.place = run_.picks[number]->read(first, count, last.memory.data());
+  last.place = run_.gathers[number]->read(first, count, last.memory.data());
   last.first = first;
   last.count = count;
   return last.place;

@@ -24,11 +24,11 @@ struct RowRun {
   const RowPlan& plan;
   const std::vector<KernelFn>& functions;
   const std::vector<std::vector<cpu::BlockKernel>>& called;
-  std::vector<std::vector<Place>> loads;                  // by pass; what passes keep has no data
-  std::vector<Place> outputs;                             // those of columns have no data
-  std::vector<std::vector<Generator>> draws;              // by pass and load; of a pass that draws
-  std::vector<std::unique_ptr<const cpu::Picked>> picks;  // of all passes
-  std::vector<std::vector<int>> pick_of;                  // by pass and load; -1: none
+  std::vector<std::vector<Place>> loads;                          // by pass; what passes keep has no data
+  std::vector<Place> outputs;                                     // those of columns have no data
+  std::vector<std::vector<Generator>> draws;                      // by pass and load; of a pass that draws
+  std::vector<std::unique_ptr<const cpu::GatherReader>> gathers;  // of all passes
+  std::vector<std::vector<int>> gather_of;                        // by pass and load; -1: none
   std::vector<Tensor> copies;
   std::vector<Slot> slots;                         // by row and slot
   std::vector<std::atomic<std::uint64_t>> failed;  // by pass
@@ -43,7 +43,7 @@ struct RowRun {
 
  private:
   void take_draws();
-  void open_picks(Inputs inputs);
+  void open_gathers(Inputs inputs);
   Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs);
 };
 
@@ -103,7 +103,7 @@ class Worker {
     const LoopNest* nest = nullptr;
     const PassPlan* plan = nullptr;
     const std::vector<Generator>* draws = nullptr;
-    std::span<const int> pick_of;
+    std::span<const int> gather_of;
     const std::vector<RowRun::Place>* loads = nullptr;
     KernelFn function = nullptr;
     KernelCall call{};
@@ -126,7 +126,7 @@ class Worker {
   static bool is_same_for_row(const Pass& pass, std::size_t load);
   void place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_t end);
   static const std::byte* draw(Pass& pass, std::size_t load, std::int64_t first, std::int64_t count);
-  const std::byte* pick(std::size_t number, DType dtype, std::int64_t first, std::int64_t count);
+  const std::byte* gather(std::size_t number, DType dtype, std::int64_t first, std::int64_t count);
   void place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_t begin, std::int64_t end);
   void find_straight(Pass& pass) const;
   std::uint64_t short_call(Pass& pass, std::int64_t count);
@@ -135,13 +135,13 @@ class Worker {
   std::span<std::byte* const> kept_;
   bool kept_rows_;
   std::vector<Pass> passes_;
-  // What was picked last: a later pass over the same elements finds it there.
-  struct LastPick {
+  // The elements that a gather load gave last. A later pass over the same elements finds them there.
+  struct LastGather {
     std::int64_t first = -1, count = 0;
     const std::byte* place = nullptr;
     std::vector<std::byte> memory;
   };
-  std::vector<LastPick> picks_;
+  std::vector<LastGather> gathers_;
   std::vector<Vector> vectors_;
   std::vector<const void*> before_;
   std::vector<std::vector<Slot>> blocks_;  // of a row, by reduction

@@ -1,4 +1,4 @@
-// What ops pick from memory (cat, pad, gather, index_select, embedding, x[i]) within kernels: read where it
+// Gather loads within kernels (cat, pad, gather, index_select, embedding, x[i]): read where it
 // is needed, with the bits and the errors of the ops one by one.
 #include <catch2/catch.hpp>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::pair<const char*, DType> kDTypes[] = {
     {"f32", DType::F32}, {"f64", DType::F64}, {"f16", DType::F16}, {"u8", DType::U8}, {"i64", DType::I64}};
 
-// Each of what may be picked along the way to one element of [n, m], and a row's worth of it.
+// Each kind of gather load on the way to one element of [n, m], and a row's worth of it.
 const char* const kAll =
     "graph functional f(%x: T[n, m], %y: T[n, 7], %w: T[9, m], %i: i64[n], %j: i32[n, k], %b: T[n, 3, m])"
     " where k = 5, m = 100, n = 20000 {\n"
@@ -59,7 +59,7 @@ std::vector<Tensor> arguments_of(DType dtype, Dim n, Dim m, Dim k) {
 
 }  // namespace
 
-TEST_CASE("what is picked from memory is read by the kernel that needs it", "[jit][fused]") {
+TEST_CASE("a gather load is read by the kernel that needs it", "[jit][fused]") {
   for (const auto& [name, dtype] : kDTypes) {
     if (name == std::string_view("u8")) continue;  // has no negative to pad with
     const Graph graph = graph_of(kAll, name);
@@ -87,7 +87,7 @@ TEST_CASE("what is picked from memory is read by the kernel that needs it", "[ji
   }
 }
 
-TEST_CASE("loads of what is picked print", "[jit][fused]") {
+TEST_CASE("gather loads print", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[n, 8], %w: f32[8, n], %i: i64[4]) where n = 3 {\n"
       "  %t = transpose(%w, dim0=0, dim1=1) : f32[n, 8]\n"

@@ -1,11 +1,11 @@
-// Loads of what ops pick from tensors in memory: the operands are views of the kernel's inputs.
+// Gather loads: elements that an op selects from tensors in memory. The operands are views of kernel inputs.
 #include "jit/kernel.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 
 namespace kiln::jit {
 
-PickPlan plan_pick(const Load& load, std::span<const Layout> inputs, const SymbolValues& values) {
-  PickPlan plan{{}, evaluate(*load.picked, load.attrs, values)};
+GatherPlan plan_gather(const Load& load, std::span<const Layout> inputs, const SymbolValues& values) {
+  GatherPlan plan{{}, evaluate(*load.gather, load.attrs, values)};
   for (const Load& each : load.operands) {
     const bool is_there = each.input >= 0;
     plan.operands.push_back(is_there ? layout_of(each, inputs[static_cast<std::size_t>(each.input)], values)
@@ -14,7 +14,8 @@ PickPlan plan_pick(const Load& load, std::span<const Layout> inputs, const Symbo
   return plan;
 }
 
-std::unique_ptr<const cpu::Picked> open_pick(const Load& load, const PickPlan& plan, Inputs inputs) {
+std::unique_ptr<const cpu::GatherReader> open_gather(const Load& load, const GatherPlan& plan,
+                                                     Inputs inputs) {
   Tensors operands;
   for (std::size_t k = 0; k < load.operands.size(); ++k) {
     Tensor& operand = operands.emplace_back();
@@ -23,7 +24,7 @@ std::unique_ptr<const cpu::Picked> open_pick(const Load& load, const PickPlan& p
     input.check_readable();
     operand = Tensor::alias(laid_out(input, plan.operands[k].laid_out), plan.operands[k].layout);
   }
-  return load.picked->lowering.as<lowering::Gather>()->pick(operands, plan.attrs);
+  return load.gather->lowering.as<lowering::Gather>()->reader(operands, plan.attrs);
 }
 
 }  // namespace kiln::jit

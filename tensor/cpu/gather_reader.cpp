@@ -1,4 +1,4 @@
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,9 +18,9 @@ const T* elements(const Tensor& x) {
 }
 std::int64_t item_of(const Tensor& x) { return static_cast<std::int64_t>(size_of(x.dtype())); }
 
-class PickedPlaces final : public Picked {
+class PlacesReader final : public GatherReader {
  public:
-  PickedPlaces(Tensor x, Places places)
+  PlacesReader(Tensor x, Places places)
       : x_(std::move(x)),
         places_(std::move(places)),
         middle_(places_.middle.data<std::int64_t>()),
@@ -77,9 +77,9 @@ class PickedPlaces final : public Picked {
   std::int64_t rows_, inner_;
 };
 
-class PickedAlong final : public Picked {
+class AlongReader final : public GatherReader {
  public:
-  PickedAlong(Tensor x, int dim, Tensor index) : x_(std::move(x)), index_(std::move(index)) {
+  AlongReader(Tensor x, int dim, Tensor index) : x_(std::move(x)), index_(std::move(index)) {
     const std::size_t last = index_.rank() == 0 ? 0 : static_cast<std::size_t>(index_.rank()) - 1;
     if (index_.rank() > 0) columns_ = index_.sizes().back();
     if (x_.rank() > 0) {
@@ -121,9 +121,9 @@ class PickedAlong final : public Picked {
   std::vector<std::int64_t> bases_;  // of lines along the last dimension
 };
 
-class PickedSegments final : public Picked {
+class SegmentsReader final : public GatherReader {
  public:
-  PickedSegments(std::vector<Segment> segments, Tensor filler)
+  SegmentsReader(std::vector<Segment> segments, Tensor filler)
       : segments_(std::move(segments)), filler_(std::move(filler)) {
     for (const Segment& each : segments_) {
       begins_.push_back(line_);
@@ -212,12 +212,12 @@ class PickedSegments final : public Picked {
 
 }  // namespace
 
-std::unique_ptr<const Picked> pick_places(Tensor x, Places places) {
-  return std::make_unique<const PickedPlaces>(std::move(x), std::move(places));
+std::unique_ptr<const GatherReader> places_reader(Tensor x, Places places) {
+  return std::make_unique<const PlacesReader>(std::move(x), std::move(places));
 }
 
-std::unique_ptr<const Picked> pick_along(Tensor x, int dim, Tensor index) {
-  return std::make_unique<const PickedAlong>(std::move(x), dim, std::move(index));
+std::unique_ptr<const GatherReader> along_reader(Tensor x, int dim, Tensor index) {
+  return std::make_unique<const AlongReader>(std::move(x), dim, std::move(index));
 }
 
 Segment segment_of(const Tensor& source, std::size_t dim) {
@@ -234,8 +234,8 @@ Segment segment_of(const Tensor& source, std::size_t dim) {
   return made;
 }
 
-std::unique_ptr<const Picked> pick_segments(std::vector<Segment> segments, Tensor filler) {
-  return std::make_unique<const PickedSegments>(std::move(segments), std::move(filler));
+std::unique_ptr<const GatherReader> segments_reader(std::vector<Segment> segments, Tensor filler) {
+  return std::make_unique<const SegmentsReader>(std::move(segments), std::move(filler));
 }
 
 }  // namespace kiln::cpu

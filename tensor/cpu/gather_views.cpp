@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/kernels.h"
-#include "tensor/cpu/picked.h"
 
 namespace kiln::cpu {
 namespace {
@@ -49,9 +49,9 @@ void each_stretch(std::int64_t at, std::int64_t count, Dim length, std::int64_t 
   }
 }
 
-class PickedReversed final : public Picked {
+class ReversedReader final : public GatherReader {
  public:
-  explicit PickedReversed(Lines lines) : lines_(std::move(lines)) {}
+  explicit ReversedReader(Lines lines) : lines_(std::move(lines)) {}
 
   std::int64_t together(std::int64_t at) const override {
     return lines_.step() == 1 ? lines_.length() - at % lines_.length() : 0;
@@ -71,9 +71,9 @@ class PickedReversed final : public Picked {
   Lines lines_;
 };
 
-class PickedTriangle final : public Picked {
+class TriangleReader final : public GatherReader {
  public:
-  PickedTriangle(Lines lines, Dim rows, Dim diagonal, bool lower)
+  TriangleReader(Lines lines, Dim rows, Dim diagonal, bool lower)
       : lines_(std::move(lines)), rows_(rows), diagonal_(diagonal), lower_(lower) {}
 
   std::int64_t together(std::int64_t) const override { return 0; }
@@ -103,7 +103,7 @@ class PickedTriangle final : public Picked {
 
 }  // namespace
 
-std::unique_ptr<const Picked> pick_reversed(Tensor x, std::span<const Dim> dims) {
+std::unique_ptr<const GatherReader> reversed_reader(Tensor x, std::span<const Dim> dims) {
   Layout layout = x.layout();
   if (layout.sizes.empty()) layout = {Dims{1}, Dims{1}, layout.offset};
   for (const Dim dim : dims) {
@@ -111,13 +111,13 @@ std::unique_ptr<const Picked> pick_reversed(Tensor x, std::span<const Dim> dims)
     layout.offset += std::max<Dim>(layout.sizes[d] - 1, 0) * layout.strides[d];
     layout.strides[d] = -layout.strides[d];
   }
-  return std::make_unique<const PickedReversed>(Lines(std::move(x), std::move(layout)));
+  return std::make_unique<const ReversedReader>(Lines(std::move(x), std::move(layout)));
 }
 
-std::unique_ptr<const Picked> pick_triangle(Tensor x, Dim diagonal, bool lower) {
+std::unique_ptr<const GatherReader> triangle_reader(Tensor x, Dim diagonal, bool lower) {
   const Dim rows = x.size(x.rank() - 2);
   Layout layout = x.layout();
-  return std::make_unique<const PickedTriangle>(Lines(std::move(x), std::move(layout)), rows, diagonal,
+  return std::make_unique<const TriangleReader>(Lines(std::move(x), std::move(layout)), rows, diagonal,
                                                 lower);
 }
 
