@@ -1,6 +1,6 @@
-// A program with a compiled pair of graphs behind the tape does what it does op by op: every gradient to the
-// bit, however it is asked for.
-#include "jit/pair.h"
+// A program with compiled forward and backward graphs behind the tape does what it does op by op: every
+// gradient to the bit, however it is asked for.
+#include "jit/aot_function.h"
 
 #include <catch2/catch.hpp>
 
@@ -180,7 +180,7 @@ Shown show(const Named& scenario, const Run& run, const std::vector<Tensor>& arg
 
 std::string difference(const Shown& expected, const Shown& actual) {
   if (expected.error != actual.error) return "ends with '" + actual.error + "', not '" + expected.error + "'";
-  // The hooks of all results of a pair run before any of its steps; one of those may raise.
+  // The hooks of all results of a function run before any of its steps; one of those may raise.
   if (!expected.raised && expected.tensors.size() != actual.tensors.size())
     return "another number of tensors";
   const std::size_t both = std::min(expected.tensors.size(), actual.tensors.size());
@@ -203,18 +203,19 @@ bool lie_alone(const std::vector<Tensor>& arguments) {
   });
 }
 
-// What differs from eager code, empty when nothing does. Programs without a pair are counted apart.
+// What differs from eager code, empty when nothing does. Programs without compiled gradients are counted
+// apart.
 std::string fault_of(const Graph& program, const std::vector<Tensor>& arguments, bool fused, int& right,
                      std::map<std::string, int>& refused) {
   if (!lie_alone(arguments)) return "";
-  std::shared_ptr<const Pair> pair;
+  std::shared_ptr<const AotFunction> function;
   try {
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
       const Type& type = program.values[i].type;
       wanted.push_back(is_float(type.dtype) && !type.is_number);
     }
-    pair = Pair::make(program, wanted, {fused, {}});
+    function = AotFunction::make(program, wanted, {fused, {}});
   } catch (const OpError& error) {
     ++refused[error.message().substr(0, 60)];
     return "";
@@ -222,8 +223,8 @@ std::string fault_of(const Graph& program, const std::vector<Tensor>& arguments,
   const Run eager = [&](Inputs given) { return evaluate(program, given); };
   bool held = true;
   const Run compiled = [&](Inputs given) {
-    held = held && pair->holds_for(given);
-    return held ? pair->run(given, program.hints) : evaluate(program, given);
+    held = held && function->holds_for(given);
+    return held ? function->run(given, program.hints) : evaluate(program, given);
   };
   for (const Named& each : kScenarios) {
     std::string fault;
@@ -257,7 +258,7 @@ void tell(const std::map<std::string, int>& refused) {
 
 }  // namespace
 
-TEST_CASE("every op of the table has its gradients behind the tape", "[jit][pair]") {
+TEST_CASE("every op of the table has its gradients behind the tape", "[jit][aot]") {
   for (const bool fused : {false, true}) {
     int right = 0, samples = 0;
     std::map<std::string, int> refused;
@@ -271,7 +272,7 @@ TEST_CASE("every op of the table has its gradients behind the tape", "[jit][pair
   }
 }
 
-TEST_CASE("random programs have their gradients behind the tape", "[jit][pair]") {
+TEST_CASE("random programs have their gradients behind the tape", "[jit][aot]") {
   int right = 0;
   std::map<std::string, int> refused;
   for (unsigned seed = 0; seed < 1500; seed += kiln::testing::kEvery)

@@ -1,11 +1,11 @@
-#include "jit/pair.h"
+#include "jit/aot_function.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "jit/compiled_node.h"
 #include "jit/fused_text.h"
-#include "jit/pair_node.h"
 #include "jit/prepared.h"
 #include "jit/run_recipe.h"
 #include "tensor/autograd.h"
@@ -20,7 +20,7 @@ bool is_of_type(const Tensor& x, const TensorType& type) {
   return x.dtype() == type.dtype && x.sizes() == type.sizes;
 }
 
-// Is there a view of what an argument is, or shows, by places of its memory?
+// Is there a view, of an argument or of a view of one, that counts elements from the start of the storage?
 bool counts_places_of_arguments(const Graph& program) {
   std::vector<bool> shown(program.values.size(), false);
   std::fill_n(shown.begin(), program.inputs.size(), true);
@@ -38,19 +38,20 @@ bool counts_places_of_arguments(const Graph& program) {
 
 }  // namespace
 
-std::shared_ptr<const Pair> Pair::make(const Graph& captured, const std::vector<bool>& wanted,
-                                       const PairOptions& options) {
-  return std::shared_ptr<const Pair>(new Pair(run_recipe(recipes::kViews, captured), wanted, options));
+std::shared_ptr<const AotFunction> AotFunction::make(const Graph& captured, const std::vector<bool>& wanted,
+                                                     const PairOptions& options) {
+  return std::shared_ptr<const AotFunction>(
+      new AotFunction(run_recipe(recipes::kViews, captured), wanted, options));
 }
 
-Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOptions& options)
+AotFunction::AotFunction(const Graph& program, const std::vector<bool>& wanted, const PairOptions& options)
     : derivation_(std::make_shared<const Derivation>(program, wanted)), origins_(ViewOrigins::of(program)) {
   const Graph& functional = derivation_->functional();
   for (const Effect& each : functional.effects) {
     if (each.kind != Effect::Kind::Same) written_.push_back(each.input);
   }
   refuse_what_differs(program);
-  // Also those whose history leads to no input.
+  // Also results whose history leads to no input.
   for (const Tape::Leaving& each : derivation_->tape().results) {
     if (!derivation_->is_input(each.edge)) ports_.push_back({each.edge, each.result});
   }
@@ -66,24 +67,24 @@ Pair::Pair(const Graph& program, const std::vector<bool>& wanted, const PairOpti
   for (const Port& each : ports_) {
     if (each.result) continue;
     bases.push_back(each.edge);
-    // What its gradient needs must be kept, too.
+    // The values that the base's gradient needs must be kept, too.
     if (std::find(reached.begin(), reached.end(), each.edge.node) == reached.end())
       incoming.push_back(derivation_->at(each.edge));
   }
   backwards_ = std::make_shared<const Backwards>(derivation_, incoming, results, bases, options);
   place_ports();
   Graph forward = backwards_->partition().forward;
-  // As outputs they are kept apart from what the caller gets.
+  // The saved values become outputs, behind those that the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
-  // The graph may be made before this is: who makes it holds it.
+  // The compiling thread may run before this object is complete, so the task holds the graph.
   const bool behind = options.fused && forward.own_ops.empty();
   forward_ =
       pending(behind, [graph = std::make_shared<const Graph>(std::move(forward)),
                        how = PrepareOptions{.fused = options.fused}] { return prepared(*graph, how).run; });
 }
 
-void Pair::find_bases() {
+void AotFunction::find_bases() {
   for (const Tape::Leaving& each : derivation_->tape().results) {
     if (!each.base || derivation_->is_input(each.base)) continue;
     const bool known =
@@ -92,7 +93,7 @@ void Pair::find_bases() {
   }
 }
 
-void Pair::place_ports() {
+void AotFunction::place_ports() {
   for (Port& each : ports_) {
     each.node = backwards_->part_of(each.edge.node);
     const std::vector<Edge>& outputs = backwards_->parts()[each.node].outputs;
@@ -101,7 +102,7 @@ void Pair::place_ports() {
   }
 }
 
-void Pair::refuse_what_differs(const Graph& program) const {
+void AotFunction::refuse_what_differs(const Graph& program) const {
   if (counts_places_of_arguments(program))
     refuse("a view of an argument counts places of memory in which that may begin anywhere");
   const Graph& functional = derivation_->functional();
@@ -122,11 +123,11 @@ void Pair::refuse_what_differs(const Graph& program) const {
   }
 }
 
-std::size_t Pair::code_bytes() const {
+std::size_t AotFunction::code_bytes() const {
   return jit::code_bytes(forward_->get().graph()) + backwards_->code_bytes();
 }
 
-std::string_view Pair::obstacle(Inputs arguments) const {
+std::string_view AotFunction::obstacle(Inputs arguments) const {
   if (levels::top != nullptr) return "a transform sees each of its ops";
   if (!grad_enabled()) return "no gradients are recorded";
   for (const int i : written_) {
@@ -151,7 +152,7 @@ std::string_view Pair::obstacle(Inputs arguments) const {
                                 : "two of its arguments have one history, where their gradients are one sum";
 }
 
-Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
+Tensors AotFunction::run(Inputs arguments, const SymbolValues& symbols) const {
   SmallVector<tape::Edge, 8> histories;  // before the layout of an argument changes
   for (const Tensor& each : arguments) histories.push_back(tape::history(each));
   Tensors made;
@@ -169,8 +170,8 @@ Tensors Pair::run(Inputs arguments, const SymbolValues& symbols) const {
 }
 
 // By part; the last part is the oldest node.
-std::vector<Ref<tape::Node>> Pair::make_nodes(std::span<const tape::Edge> histories,
-                                              const SymbolValues& symbols, Inputs saved) const {
+std::vector<Ref<tape::Node>> AotFunction::make_nodes(std::span<const tape::Edge> histories,
+                                                     const SymbolValues& symbols, Inputs saved) const {
   const std::vector<BackwardPart>& parts = backwards_->parts();
   const std::vector<Edge>& inputs = derivation_->tape().inputs;
   std::vector<Ref<tape::Node>> nodes(parts.size());
@@ -188,14 +189,14 @@ std::vector<Ref<tape::Node>> Pair::make_nodes(std::span<const tape::Edge> histor
       const auto output = std::find(outputs.begin(), outputs.end(), each) - outputs.begin();
       next.push_back({nodes[later], static_cast<std::uint32_t>(output)});
     }
-    nodes[p] = Ref<tape::Node>(new PairNode(backwards_, p, symbols, std::move(next), saved));
+    nodes[p] = Ref<tape::Node>(new CompiledNode(backwards_, p, symbols, std::move(next), saved));
   }
   return nodes;
 }
 
 namespace {
 
-// What views have as their base comes from there, which the views of it that there are see.
+// Makes `edge` the history of a base; its existing views see the new history by its version.
 void become(const Tensor& base, tape::Edge edge) {
   AutogradMeta& meta = tape::make_meta(base);
   if (meta.history.node.get() == edge.node.get() && meta.history.output == edge.output) return;
@@ -205,7 +206,7 @@ void become(const Tensor& base, tape::Edge edge) {
 
 }  // namespace
 
-void Pair::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const {
+void AotFunction::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments, const Tensors& made) const {
   const auto edge_of = [&](const Port& port) { return tape::Edge{nodes[port.node], port.output}; };
   const auto is_given = [&](const Tensor& x) {
     return std::any_of(arguments.begin(), arguments.end(),

@@ -1,5 +1,5 @@
-// Owns a program that is differentiated ahead of time: a forward graph, whose results get nodes of the tape,
-// and the backward graphs that these run.
+// Owns a function that is differentiated and compiled ahead of time: a forward graph, whose results get nodes
+// of the tape, and the backward graphs that these nodes run.
 #pragma once
 
 #include <map>
@@ -12,38 +12,39 @@
 
 namespace kiln::jit {
 
-// What leaves the program, or what that is a view of, as an output of a node.
+// A result of the program, or the base of one that is a view, as an output of a node.
 struct Port {
   Edge edge;
   std::optional<Result> result;
-  std::size_t node = 0;  // by part of the walk back
+  std::size_t node = 0;  // by part of the backward pass
   std::uint32_t output = 0;
 };
 
-class Pair : public std::enable_shared_from_this<Pair> {
+class AotFunction : public std::enable_shared_from_this<AotFunction> {
  public:
   // `wanted`: the inputs that require gradients. Throws OpError with the reason where the program has no
-  // graph of its gradients, or where these nodes would not do as those of the tape do.
-  static std::shared_ptr<const Pair> make(const Graph& captured, const std::vector<bool>& wanted,
-                                          const PairOptions& options);
+  // graph of its gradients, or where the compiled nodes would behave otherwise than the tape's nodes.
+  static std::shared_ptr<const AotFunction> make(const Graph& captured, const std::vector<bool>& wanted,
+                                                 const PairOptions& options);
 
-  // Why the nodes would not stand for what the tape would remember of a call with these arguments, here and
-  // now; empty: they do.
+  // Why the compiled nodes cannot replace the nodes that the tape would record for a call with these
+  // arguments in the present mode; empty: they can.
   std::string_view obstacle(Inputs arguments) const;
   bool holds_for(Inputs arguments) const { return obstacle(arguments).empty(); }
-  // Runs the forward graph and links what leaves it to the arguments. Only where it holds.
+  // Runs the forward graph and links its results to the histories of the arguments. Needs
+  // holds_for(arguments).
   Tensors run(Inputs arguments, const SymbolValues& symbols) const;
 
-  // Is forward made, behind the interpreter?
+  // Has the forward graph been compiled, behind the interpreter?
   bool is_ready() const { return forward_->is_ready(); }
 
   const Joint& joint() const { return backwards_->joint(); }
-  // Of the kernels that there are so far: those of backward are made when it is first needed. Waits for those
-  // of forward.
+  // Of the kernels compiled so far: those of backward are compiled when it first runs. Waits for the forward
+  // kernels.
   std::size_t code_bytes() const;
 
  private:
-  Pair(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);
+  AotFunction(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);
   void find_bases();
   void refuse_what_differs(const Graph& program) const;
   void place_ports();

@@ -1,5 +1,5 @@
-// Owns the nodes that a program differentiated ahead of time leaves on the tape, one for each part of the
-// walk back.
+// Owns the nodes that a function compiled ahead of time leaves on the tape, one for each part of the backward
+// pass.
 #pragma once
 
 #include "jit/pair_backward.h"
@@ -8,11 +8,11 @@
 
 namespace kiln::jit {
 
-class PairNode final : public tape::Node {
+class CompiledNode final : public tape::Node {
  public:
   // `next`: where the gradients of the part's targets go. `saved`: what the forward graph kept, in order.
-  PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part, const SymbolValues& symbols,
-           SmallVector<tape::Edge, 2> next, Inputs saved);
+  CompiledNode(std::shared_ptr<const Backwards> backwards, std::size_t part, const SymbolValues& symbols,
+               SmallVector<tape::Edge, 2> next, Inputs saved);
 
   std::string name() const override { return name_of_output(0); }
   std::string name_of_output(std::uint32_t output) const override;
@@ -27,7 +27,7 @@ class PairNode final : public tape::Node {
   void release_saved() override;
   std::optional<OpError> freed(std::span<const bool> outputs, std::span<bool> inputs) const override;
   bool wants_zeros() const override { return false; }
-  // As the tape goes through the program.
+  // In the order in which the tape would run the program's nodes.
   bool hooks_first(std::uint32_t a, std::uint32_t b) const override {
     return backwards_->turn_of(ports_[a].node) < backwards_->turn_of(ports_[b].node);
   }
@@ -48,16 +48,16 @@ class PairNode final : public tape::Node {
   std::shared_ptr<const Backwards> backwards_;
   std::size_t number_;  // of the part
   SymbolValues symbols_;
-  SmallVector<Edge, 4> ports_;  // where on the tape of the program the outputs are
-  struct Kept {
+  SmallVector<Edge, 4> ports_;  // the edges of the program's tape that the outputs stand for
+  struct SavedValue {
     tape::Saved value;
     TensorType type;
     void visit_references(ReferenceVisitor& visitor) const { value.visit_references(visitor); }
   };
-  std::vector<Kept> kept_;   // by number; nothing of what the part does not read
-  std::vector<int> ran_;     // nodes of the program's tape that the last backward went through
-  std::vector<bool> freed_;  // those whose saved values the tape would have freed; none yet: empty
-  bool is_last_ = false;     // the backward that comes is
+  std::vector<SavedValue> kept_;  // by number; empty where the part does not read the value
+  std::vector<int> ran_;          // nodes of the program's tape that the last backward ran
+  std::vector<bool> freed_;  // by node of the program's tape: its saved values would be freed; empty: none
+  bool is_last_ = false;     // the next backward is the last one
   tape::LiveCount count_;
 };
 

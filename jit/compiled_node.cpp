@@ -1,4 +1,4 @@
-#include "jit/pair_node.h"
+#include "jit/compiled_node.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +13,8 @@
 
 namespace kiln::jit {
 
-PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part, const SymbolValues& symbols,
-                   SmallVector<tape::Edge, 2> next, Inputs saved)
+CompiledNode::CompiledNode(std::shared_ptr<const Backwards> backwards, std::size_t part,
+                           const SymbolValues& symbols, SmallVector<tape::Edge, 2> next, Inputs saved)
     : Node(tape::next_sequence()), backwards_(std::move(backwards)), number_(part), symbols_(symbols) {
   const BackwardPart& mine = this->part();
   edges = std::move(next);
@@ -25,13 +25,13 @@ PairNode::PairNode(std::shared_ptr<const Backwards> backwards, std::size_t part,
   for (const std::size_t k : mine.saved) kept_[k] = {tape::Saved(saved[k]), saved[k].type()};
 }
 
-std::string PairNode::name_of_output(std::uint32_t output) const {
+std::string CompiledNode::name_of_output(std::uint32_t output) const {
   const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(ports_[output].node)];
   if (made.op == nullptr) return "WriteThroughViewBackward";
   return owner_of(*made.op) ? std::string(made.op->name()) : tape::name_of_backward(*made.op);
 }
 
-tape::Edge PairNode::viewed(std::uint32_t output) const {
+tape::Edge CompiledNode::viewed(std::uint32_t output) const {
   const std::vector<Edge>& targets = part().targets;
   for (Edge at = ports_[output]; at;) {
     const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(at.node)];
@@ -43,8 +43,8 @@ tape::Edge PairNode::viewed(std::uint32_t output) const {
   return {};
 }
 
-// Step by step, the last first, as the engine does with nodes.
-void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs) const {
+// Goes through the program's nodes from the last to the first, as the engine goes through nodes.
+void CompiledNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs) const {
   const BackwardPart& mine = part();
   if (mine.all_lead && std::find(needs.begin(), needs.end(), false) == needs.end()) {
     std::fill(outputs.begin(), outputs.end(), true);
@@ -57,7 +57,8 @@ void PairNode::mark_needed(std::span<const bool> needs, std::span<bool> outputs)
 }
 
 // By node of the program's tape: does it lead to inputs or outputs whose gradients are asked for?
-std::vector<bool> PairNode::needed_steps(std::span<const bool> needs, std::span<const bool> outputs) const {
+std::vector<bool> CompiledNode::needed_steps(std::span<const bool> needs,
+                                             std::span<const bool> outputs) const {
   const BackwardPart& mine = part();
   std::vector<bool> needed(backwards_->tape().nodes.size(), false);
   for (std::size_t k = 0; k < needs.size(); ++k) {
@@ -74,8 +75,8 @@ std::vector<bool> PairNode::needed_steps(std::span<const bool> needs, std::span<
   return needed;
 }
 
-// Step by step, the first first.
-std::optional<OpError> PairNode::freed(std::span<const bool> outputs, std::span<bool> inputs) const {
+// Goes through the program's nodes from the first to the last.
+std::optional<OpError> CompiledNode::freed(std::span<const bool> outputs, std::span<bool> inputs) const {
   const BackwardPart& mine = part();
   const std::vector<bool> needed = needed_steps(inputs, {});
   std::vector<bool> reached(needed.size(), false);
@@ -98,12 +99,12 @@ std::optional<OpError> PairNode::freed(std::span<const bool> outputs, std::span<
   return error;
 }
 
-// As the node would that saved the values.
-OpError PairNode::freed_error(int step) const {
+// The error that the tape's node that saved the values would raise.
+OpError CompiledNode::freed_error(int step) const {
   return tape::freed_error(*backwards_->tape().nodes[static_cast<std::size_t>(step)].op);
 }
 
-BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const bool> needs) const {
+BackwardRequest CompiledNode::request(Inputs grads, Inputs sums, std::span<const bool> needs) const {
   BackwardRequest request{number_, {}, {}, {}};
   for (std::size_t p = 0; p < grads.size(); ++p) {
     if (grads[p]) request.incoming.emplace_back(ports_[p].node, ports_[p].output);
@@ -113,13 +114,13 @@ BackwardRequest PairNode::request(Inputs grads, Inputs sums, std::span<const boo
   return request;
 }
 
-void PairNode::check_alive(std::span<const int> savers) const {
+void CompiledNode::check_alive(std::span<const int> savers) const {
   for (const int n : savers) {
     if (is_freed(n)) throw freed_error(n);
   }
 }
 
-Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) {
+Tensors CompiledNode::backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) {
   const bool is_last = std::exchange(is_last_, false);  // also where this throws
   const BackwardRequest wanted = request(grads, sums, needs);
   Tensors given;
@@ -137,8 +138,8 @@ Tensors PairNode::backward_onto(Tensors grads, Tensors sums, std::span<const boo
                          : run(graph.compiled, {}, std::move(given), is_last && frees_all());
 }
 
-// Do the nodes that run now, with those that ran before, need all that is saved?
-bool PairNode::frees_all() const {
+// Have the nodes that run now, with those that ran before, read all saved values?
+bool CompiledNode::frees_all() const {
   const std::vector<int>& all = part().savers;
   if (ran_ == all) return true;
   return std::all_of(all.begin(), all.end(), [this](int n) {
@@ -146,9 +147,9 @@ bool PairNode::frees_all() const {
   });
 }
 
-// The numbers that the graph asks for, what was saved, then these. The last time, what was saved is the
-// graph's alone.
-Tensors PairNode::run(const OverSaved& graph, Inputs before, Tensors after, bool is_last) {
+// Gives the graph the sizes it asks for, then the saved values, then `before` and `after`. In the last
+// backward, the graph alone holds the saved values.
+Tensors CompiledNode::run(const OverSaved& graph, Inputs before, Tensors after, bool is_last) {
   Tensors given;
   given.reserve(graph.sizes.size() + graph.saved.size() + before.size() + after.size());
   for (const std::string& each : graph.sizes) given.push_back(Tensor::number(symbols_.at(each)));
@@ -162,8 +163,8 @@ Tensors PairNode::run(const OverSaved& graph, Inputs before, Tensors after, bool
   return graph.run->run_taking(std::move(given), symbols);
 }
 
-// A value that a rule reads comes from where it came from in the program: an output of this node.
-tape::Edge PairNode::edge_of(const Edge& edge, const Type& type) {
+// A value that a rule reads has the history that it had in the program: an output of this node.
+tape::Edge CompiledNode::edge_of(const Edge& edge, const Type& type) {
   const std::vector<Edge>& targets = part().targets;
   const auto target = std::find(targets.begin(), targets.end(), edge);
   if (target != targets.end()) return edges[static_cast<std::size_t>(target - targets.begin())];
@@ -175,7 +176,7 @@ tape::Edge PairNode::edge_of(const Edge& edge, const Type& type) {
   return {Ref<tape::Node>(this), static_cast<std::uint32_t>(found - ports_.begin())};
 }
 
-Tensors PairNode::recorded(const RecordedBackward& backward, Inputs grads) {
+Tensors CompiledNode::recorded(const RecordedBackward& backward, Inputs grads) {
   Tensors values;
   {
     const GradMode off(false);
@@ -189,7 +190,7 @@ Tensors PairNode::recorded(const RecordedBackward& backward, Inputs grads) {
   return run(backward.rules, values, Tensors(grads.begin(), grads.end()), false);
 }
 
-void PairNode::release_saved() {
+void CompiledNode::release_saved() {
   const bool all = frees_all();
   freed_.resize(backwards_->tape().nodes.size(), false);
   for (const int n : ran_) freed_[static_cast<std::size_t>(n)] = true;
