@@ -419,7 +419,7 @@ class Grouper {
   }
 
   // Is it what an input becomes, made of that input? A kernel computes it where the input lies, after all
-  // else (jit/late_kernels.h); an op takes memory for it.
+  // else (jit/tail_kernels.h); an op takes memory for it.
   bool updates(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "jit/custom.h"
-#include "jit/exposure.h"
+#include "jit/escape_analysis.h"
 #include "jit/replay.h"
 #include "jit/shape_rules.h"
 

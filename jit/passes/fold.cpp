@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/escape_analysis.h"
 #include "jit/evaluate.h"
-#include "jit/exposure.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/exposure.h"
+#include "jit/escape_analysis.h"
 #include "jit/layouts.h"
 #include "jit/passes/identities.h"
 #include "jit/passes/passes.h"
@@ -45,7 +45,7 @@ class Simplifier {
   explicit Simplifier(Graph graph)
       : graph_(std::move(graph)),
         producers_(graph_.producers()),
-        exposure_(graph_),
+        escapes_(graph_),
         assignments_(assignments_for(graph_)),
         layout_matters_(graph_.values.size(), false),
         storage_matters_(graph_.values.size(), false),
@@ -144,13 +144,13 @@ class Simplifier {
   // Uses of `id` become uses of `other`, which has the same elements, when nobody can tell.
   bool replace(ValueId id, ValueId other, bool known_to_lie_alike = false) {
     if (other < 0) return false;
-    if (!same_type(type(id), type(other)) || !exposure_.may_replace(id, other)) return false;
+    if (!same_type(type(id), type(other)) || !escapes_.may_replace(id, other)) return false;
     const bool stays =
-        storage_matters_[static_cast<std::size_t>(id)] && !exposure_.may_share_memory(id, other);
+        storage_matters_[static_cast<std::size_t>(id)] && !escapes_.may_share_memory(id, other);
     if (stays) return false;
     const bool layout_matters = layout_matters_[static_cast<std::size_t>(id)] && !known_to_lie_alike;
     if (layout_matters && !same_layout(id, other)) return false;
-    exposure_.replace(id, other);
+    escapes_.replace(id, other);
     instead_[static_cast<std::size_t>(id)] = other;
     take_name(id, other);
     return true;
@@ -213,7 +213,7 @@ class Simplifier {
     }
     const Node* before = node.operands[0].is_value() ? maker(node.operands[0].value) : nullptr;
     if (before == nullptr) return;
-    const bool reads_scatter = is_scatter_of(*before, node) && !exposure_.is_reachable(result);
+    const bool reads_scatter = is_scatter_of(*before, node) && !escapes_.is_reachable(result);
     if (reads_scatter && replace(result, before->operands[1].value)) return;
     const bool again = chain.size() > 1 && before->op == node.op && node.op->outputs == 1;
     if (again) skip_same_view(node, {chain[0], chain[1]});
@@ -255,7 +255,7 @@ class Simplifier {
 
   Graph graph_;
   std::vector<int> producers_;
-  Exposure exposure_;
+  EscapeAnalysis escapes_;
   std::vector<SymbolValues> assignments_;
   std::vector<bool> layout_matters_, storage_matters_;
   std::vector<ValueId> instead_;

@@ -1,4 +1,4 @@
-#include "jit/exposure.h"
+#include "jit/escape_analysis.h"
 
 #include <numeric>
 
@@ -9,7 +9,7 @@ bool may_share_operand(const Node& node) {
          (node.applies_view() || node.writes() || node.op->lowering == Lowering::Composite);
 }
 
-Exposure::Exposure(const Graph& graph)
+EscapeAnalysis::EscapeAnalysis(const Graph& graph)
     : callers_(graph.values.size(), false),
       parents_(graph.values.size()),
       reachable_(graph.values.size(), false) {
@@ -34,17 +34,17 @@ Exposure::Exposure(const Graph& graph)
   for (const Effect& each : graph.effects) give(each.value);
 }
 
-bool Exposure::may_replace(ValueId id, ValueId other) const {
+bool EscapeAnalysis::may_replace(ValueId id, ValueId other) const {
   if (may_share_memory(id, other)) return !(is_callers(id) && is_callers(other));
   return !(is_reachable(id) && is_reachable(other));
 }
 
-void Exposure::replace(ValueId id, ValueId by) {
+void EscapeAnalysis::replace(ValueId id, ValueId by) {
   if (is_callers(id)) callers_[static_cast<std::size_t>(by)] = true;
   join(id, by);
 }
 
-ValueId Exposure::memory(ValueId id) const {
+ValueId EscapeAnalysis::memory(ValueId id) const {
   while (parents_[static_cast<std::size_t>(id)] != id) {
     ValueId& parent = parents_[static_cast<std::size_t>(id)];
     parent = parents_[static_cast<std::size_t>(parent)];
@@ -53,7 +53,7 @@ ValueId Exposure::memory(ValueId id) const {
   return id;
 }
 
-void Exposure::join(ValueId a, ValueId b) {
+void EscapeAnalysis::join(ValueId a, ValueId b) {
   const ValueId from = memory(a), into = memory(b);
   parents_[static_cast<std::size_t>(from)] = into;
   if (reachable_[static_cast<std::size_t>(from)]) reachable_[static_cast<std::size_t>(into)] = true;

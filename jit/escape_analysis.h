@@ -1,5 +1,5 @@
-// Owns which values of a graph the caller gets hold of: passes may not make one tensor of two that he can
-// tell apart by writing to them.
+// Owns the escape analysis of a graph: which values the caller can reach. Passes may not make one tensor of
+// two that the caller can tell apart by writing to them.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace kiln::jit {
 
-class Exposure {
+class EscapeAnalysis {
  public:
-  explicit Exposure(const Graph& graph);
+  explicit EscapeAnalysis(const Graph& graph);
 
-  // Is it a tensor that the caller has: gave, gets, or has become one of his?
+  // Is the value a tensor that the caller has: an input, a result, or one that has replaced such a value?
   bool is_callers(ValueId id) const { return callers_[static_cast<std::size_t>(id)]; }
-  // May it share memory with one that the caller has?
+  // May the value share memory with a tensor that the caller has?
   bool is_reachable(ValueId id) const { return reachable_[static_cast<std::size_t>(memory(id))]; }
   bool may_share_memory(ValueId a, ValueId b) const { return memory(a) == memory(b); }
-  // A value that stands for all that it may share memory with.
+  // The value that represents all values that may share memory with this one.
   ValueId memory(ValueId id) const;
 
   // May uses of `id` become uses of `other`, which has the same elements?
@@ -32,7 +32,7 @@ class Exposure {
   std::vector<bool> reachable_;           // by root
 };
 
-// May a result of the node lie in the memory of an operand? Of views and composite ops it may.
+// May a result of the node share the memory of an operand? Results of views, writes and composite ops may.
 bool may_share_operand(const Node& node);
 
 }  // namespace kiln::jit
