@@ -6,8 +6,8 @@
 #include <map>
 
 #include "jit/choice.h"
-#include "jit/excerpt.h"
 #include "jit/run_recipe.h"
+#include "jit/subgraph.h"
 #include "tensor/core_ops.h"
 
 namespace kiln::jit {
@@ -53,47 +53,47 @@ void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
 
 Graph make_forward(const JointFacts& facts, const Choice& choice) {
   const Graph& joint = facts.graph;
-  Part part(joint, Stage::Forward);
-  part.graph.hints = joint.hints;
-  part.graph.guards = joint.guards;
+  SubgraphBuilder builder(joint, Stage::Forward);
+  builder.graph.hints = joint.hints;
+  builder.graph.guards = joint.guards;
   for (std::size_t i = 0; i + facts.given < joint.inputs.size(); ++i) {
-    part.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
+    builder.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
   }
   const std::vector<bool> nodes = forward_nodes(facts, choice);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n]) part.copy(joint.nodes[n]);
+    if (nodes[n]) builder.copy(joint.nodes[n]);
   }
   for (int k = 0; k < facts.outputs; ++k) {
-    part.graph.outputs.push_back(part.now(joint.outputs[static_cast<std::size_t>(k)]));
+    builder.graph.outputs.push_back(builder.now(joint.outputs[static_cast<std::size_t>(k)]));
   }
   for (Effect effect : joint.effects) {
-    effect.value = part.now(Operand::of(effect.value)).value;
-    part.graph.effects.push_back(std::move(effect));
+    effect.value = builder.now(Operand::of(effect.value)).value;
+    builder.graph.effects.push_back(std::move(effect));
   }
   for (const ValueId id : choice.saved) {
-    ValueId kept = part.now(Operand::of(id)).value;
+    ValueId kept = builder.now(Operand::of(id)).value;
     if (keeps_copy(facts, id)) {
       const Node* made = facts.producer(id);
-      kept = part.apply(core_ops().clone, {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
-                        name_of(joint, id) + "_kept")[0];
+      kept = builder.apply(core_ops().clone, {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
+                           name_of(joint, id) + "_kept")[0];
     }
-    part.graph.saved.push_back(kept);
+    builder.graph.saved.push_back(kept);
   }
-  return std::move(part.graph);
+  return std::move(builder.graph);
 }
 
-Excerpt make_backward(const JointFacts& facts, const Choice& choice) {
+Subgraph make_backward(const JointFacts& facts, const Choice& choice) {
   const Graph& joint = facts.graph;
-  std::vector<ExcerptInput> inputs;
+  std::vector<SubgraphInput> inputs;
   Input saved;
   saved.role = Role::Saved;
   for (const ValueId id : choice.saved) inputs.push_back({id, saved, kept_type(facts, id)});
   for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i) {
     inputs.push_back({static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type});
   }
-  Excerpt backward =
-      excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
-              std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
+  Subgraph backward =
+      take_subgraph(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
+                    std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
   // What the program computes twice is computed again once.
   backward.graph = run_recipe(recipes::kShared, std::move(backward.graph));
   return backward;
@@ -226,7 +226,7 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
   Partition result;
   result.kept = choice.saved;
   result.forward = make_forward(facts, choice);
-  Excerpt backward = make_backward(facts, choice);
+  Subgraph backward = make_backward(facts, choice);
   result.backward = std::move(backward.graph);
   result.report = report_of(facts, choice, options.strategy);
   std::erase_if(result.report.recomputed, [&result](const Recomputation& each) {
@@ -238,7 +238,7 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
   return result;
 }
 
-Excerpt backward_from(const Joint& joint, std::vector<ValueId>& kept) {
+Subgraph backward_from(const Joint& joint, std::vector<ValueId>& kept) {
   const JointFacts facts(joint);
   const auto gradients = std::span(joint.graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
   const std::vector<bool> read = read_by(joint.graph, backward_nodes(facts, {kept, {}}), gradients);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "jit/differentiate.h"
-#include "jit/excerpt.h"
+#include "jit/subgraph.h"
 
 namespace kiln::jit {
 
@@ -61,6 +61,6 @@ Partition partition(const Joint& joint, const PartitionOptions& options = {});
 
 // The backward graph of a joint graph from values that were kept already, which must suffice. Those that it
 // does not read are taken off the list.
-Excerpt backward_from(const Joint& joint, std::vector<ValueId>& kept);
+Subgraph backward_from(const Joint& joint, std::vector<ValueId>& kept);
 
 }  // namespace kiln::jit

@@ -1,4 +1,4 @@
-// Owns taking a part out of a graph: some of its nodes as a graph of their own.
+// Owns subgraphs: some nodes of a graph as a graph of their own.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace kiln::jit {
 
-// Nodes copied in order, in terms of values that were copied before.
-class Part : public Builder {
+// Copies nodes of `source` in order; each reads values that were copied before or taken as inputs.
+class SubgraphBuilder : public Builder {
  public:
-  Part(const Graph& source, Stage stage);
+  SubgraphBuilder(const Graph& source, Stage stage);
 
   void take_input(ValueId id, Input as, Type type);
   bool has(ValueId id) const { return now(id) >= 0; }
   ValueId now(ValueId id) const { return now_[static_cast<std::size_t>(id)]; }
-  // Throws InternalError for a value that is not in the part.
+  // Throws InternalError for a value that is not in the subgraph.
   Operand now(const Operand& operand) const;
   void copy(const Node& node);
 
@@ -34,21 +34,21 @@ std::vector<bool> nodes_for(const Graph& graph, std::vector<bool> needed, const 
 std::vector<bool> read_by(const Graph& graph, const std::vector<bool>& nodes,
                           std::span<const Operand> outputs);
 
-struct ExcerptInput {
+struct SubgraphInput {
   ValueId id = Operand::kAbsent;
   Input as;
   Type type;
 };
-struct Excerpt {
+struct Subgraph {
   Graph graph;
-  // Symbols that no input shows as a size: numbers of Role::Saved that go by the same names, before the other
-  // inputs.
+  // Symbols that no input has as a size. They are the first inputs: numbers of Role::Saved with the same
+  // names.
   std::vector<std::string> sizes;
 };
-// `nodes` compute `outputs` from `inputs`. Those in `again` ran in another excerpt as well: they say so, and
-// come right before what reads them first.
-Excerpt excerpt(const Graph& source, Stage stage, std::span<const ExcerptInput> inputs,
-                const std::vector<bool>& nodes, const std::vector<bool>& again,
-                std::span<const Operand> outputs);
+// `nodes` compute `outputs` from `inputs`. Those in `again` also run in another subgraph: here they name
+// their origin there, and come right before the first node that reads them.
+Subgraph take_subgraph(const Graph& source, Stage stage, std::span<const SubgraphInput> inputs,
+                       const std::vector<bool>& nodes, const std::vector<bool>& again,
+                       std::span<const Operand> outputs);
 
 }  // namespace kiln::jit

@@ -1,4 +1,4 @@
-#include "jit/excerpt.h"
+#include "jit/subgraph.h"
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
-// In order, but what runs again only when it is read: until then, what it is computed from takes less memory.
+// In order, but nodes of `again` come when they are first read: their operands take less memory until then.
 std::vector<std::size_t> order_of(const Graph& graph, const std::vector<bool>& nodes,
                                   const std::vector<bool>& again) {
   const std::vector<int> producers = graph.producers();
@@ -49,16 +49,17 @@ std::vector<std::size_t> order_of(const Graph& graph, const std::vector<bool>& n
 
 }  // namespace
 
-Part::Part(const Graph& source, Stage stage) : source_(source), now_(source.values.size(), Operand::kAbsent) {
+SubgraphBuilder::SubgraphBuilder(const Graph& source, Stage stage)
+    : source_(source), now_(source.values.size(), Operand::kAbsent) {
   graph.stage = stage;
   graph.name = source.name;
 }
 
-void Part::take_input(ValueId id, Input as, Type type) {
+void SubgraphBuilder::take_input(ValueId id, Input as, Type type) {
   now_[at(id)] = input(source_.values[at(id)].name, std::move(type), std::move(as));
 }
 
-Operand Part::now(const Operand& operand) const {
+Operand SubgraphBuilder::now(const Operand& operand) const {
   if (!operand.is_value()) return operand;
   if (!has(operand.value)) {
     throw InternalError("graph " + source_.name + ": " + value_names(source_)[at(operand.value)] +
@@ -67,7 +68,7 @@ Operand Part::now(const Operand& operand) const {
   return Operand::of(now(operand.value));
 }
 
-void Part::copy(const Node& node) {
+void SubgraphBuilder::copy(const Node& node) {
   Node made = node;
   for (Operand& each : made.operands) each = now(each);
   std::vector<Type> types;
@@ -110,34 +111,34 @@ std::vector<bool> read_by(const Graph& graph, const std::vector<bool>& nodes,
   return read;
 }
 
-Excerpt excerpt(const Graph& source, Stage stage, std::span<const ExcerptInput> inputs,
-                const std::vector<bool>& nodes, const std::vector<bool>& again,
-                std::span<const Operand> outputs) {
+Subgraph take_subgraph(const Graph& source, Stage stage, std::span<const SubgraphInput> inputs,
+                       const std::vector<bool>& nodes, const std::vector<bool>& again,
+                       std::span<const Operand> outputs) {
   std::set<std::string> all, shown;
-  for (const ExcerptInput& each : inputs) {
+  for (const SubgraphInput& each : inputs) {
     collect_symbols(each.type.sizes, all);
     for (const Size& size : each.type.sizes) shown.insert(size.text());
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n]) all.merge(symbols_of(source, source.nodes[n]));
   }
-  Part part(source, stage);
-  Excerpt result;
+  SubgraphBuilder builder(source, stage);
+  Subgraph result;
   std::set_difference(all.begin(), all.end(), shown.begin(), shown.end(), std::back_inserter(result.sizes));
-  for (const std::string& each : all) part.graph.hints[each] = source.hints.at(each);
+  for (const std::string& each : all) builder.graph.hints[each] = source.hints.at(each);
   Input number;
   number.role = Role::Saved;
   for (const std::string& each : result.sizes) {
-    part.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, number);
+    builder.input(each, Type{DType::I64, Device{}, {}, true, std::nullopt}, number);
   }
-  for (const ExcerptInput& each : inputs) part.take_input(each.id, each.as, each.type);
+  for (const SubgraphInput& each : inputs) builder.take_input(each.id, each.as, each.type);
   for (const std::size_t n : order_of(source, nodes, again)) {
     Node node = source.nodes[n];
     if (again[n] && !node.outputs.empty()) node.origin = source.values[at(node.outputs[0])].name;
-    part.copy(node);
+    builder.copy(node);
   }
-  for (const Operand& each : outputs) part.graph.outputs.push_back(part.now(each));
-  result.graph = std::move(part.graph);
+  for (const Operand& each : outputs) builder.graph.outputs.push_back(builder.now(each));
+  result.graph = std::move(builder.graph);
   return result;
 }
 
