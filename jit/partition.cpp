@@ -94,33 +94,33 @@ Subgraph make_backward(const JointFacts& facts, const Choice& choice) {
   Subgraph backward =
       take_subgraph(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
                     std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
-  // What the program computes twice is computed again once.
+  // Values that the program computes twice are recomputed once.
   backward.graph = run_recipe(recipes::kShared, std::move(backward.graph));
   return backward;
 }
 
 // ---- The report ----
 
-std::string_view why_not_again(Again again) {
-  switch (again) {
-    case Again::Random:
+std::string_view why_not_again(RecomputeCost cost) {
+  switch (cost) {
+    case RecomputeCost::Random:
       return "random draws are not made twice";
-    case Again::Own:
+    case RecomputeCost::Own:
       return "has a derivative of its own, and runs once";
-    case Again::Library:
+    case RecomputeCost::Library:
       return "is too costly to run again";
-    case Again::Reduction:
+    case RecomputeCost::Reduction:
       return "sums up too many elements to run again";
-    case Again::Gather:
+    case RecomputeCost::Gather:
       return "reads or writes at computed places, which is slow to do again";
-    case Again::Chain:
+    case RecomputeCost::Chain:
       return "ends a long chain of cheap ops, which would all run again";
     default:
       return "takes no more bytes than what it is computed from";
   }
 }
 
-// The forward values whose derivatives, directly or through what runs again, read the value.
+// The forward values whose derivatives read the value, directly or through recomputed nodes.
 std::string readers_text(const JointFacts& facts, ValueId id) {
   std::set<ValueId> reached{id};
   std::vector<std::string> origins;
@@ -157,16 +157,17 @@ std::string why_saved(const JointFacts& facts, ValueId id, Strategy strategy) {
     return fmt::format("computed ahead, as it takes fewer bytes than what it is computed from; {}", readers);
   }
   if (node.is_view()) return "a part of what is not kept; " + readers;
-  const Again again = facts.again[static_cast<std::size_t>(n)];
-  const bool is_subject = again == Again::Random;
-  return fmt::format("{}{}; {}", is_subject ? "" : std::string(node.op->name()) + " ", why_not_again(again),
+  const RecomputeCost cost = facts.recompute[static_cast<std::size_t>(n)];
+  const bool is_subject = cost == RecomputeCost::Random;
+  return fmt::format("{}{}; {}", is_subject ? "" : std::string(node.op->name()) + " ", why_not_again(cost),
                      readers);
 }
 
 std::string why_again(const JointFacts& facts, int n, const Choice& choice) {
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   if (choice.lifted.contains(n)) return "costly, but the memory budget asks for it";
-  if (facts.again[static_cast<std::size_t>(n)] == Again::Checkpoint) return "costly, but within a checkpoint";
+  if (facts.recompute[static_cast<std::size_t>(n)] == RecomputeCost::Checkpoint)
+    return "costly, but within a checkpoint";
   if (node.is_view()) return "a view, which costs nothing";
   if (node.is_constant() || node.op->lowering == Lowering::Create)
     return "made from nothing that must be kept";
