@@ -194,7 +194,7 @@ void CompiledNode::release_saved() {
   const bool all = frees_all();
   freed_.resize(backwards_->tape().nodes.size(), false);
   for (const int n : ran_) freed_[static_cast<std::size_t>(n)] = true;
-  spent_ = spent_ || !ran_.empty();
+  has_freed_ = has_freed_ || !ran_.empty();
   if (!all) return;
   kept_.clear();
 }

@@ -14,7 +14,7 @@
 #include "jit/graph.h"
 #include "jit/view_origins.h"
 #include "tensor/random.h"
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 namespace kiln::interp {
 class Vm;
@@ -103,7 +103,7 @@ struct Entry {
   // Does the tape look on? Not where no result has a history but what a backward leaves of one.
   bool taped = true;
   bool differentiated = false;  // derivatives are part of the graph
-  tape::SpentHistories histories;
+  tape::FreedHistories histories;
   std::vector<SourceId> leaves;  // that these lead to
   Recipes recipes;
   std::vector<HostEffect> effects;

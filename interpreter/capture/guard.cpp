@@ -10,7 +10,7 @@
 #include "interpreter/natives.h"
 #include "interpreter/plain_text.h"
 #include "tensor/autograd.h"
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 namespace kiln::interp::capture {
 namespace {

@@ -5,7 +5,7 @@
 #include "interpreter/host/hook.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 namespace kiln::interp::capture {
 
@@ -110,7 +110,7 @@ bool Tracer::finish_histories(Finished& finished) {
     if (had && differentiated && !tape::is_leaf_with(x, each.tensor.hooks)) return false;
     if (had && recorder_.wrote_history() && !is_leaf(x)) return false;
   }
-  auto histories = tape::SpentHistories::of(finished.outputs);
+  auto histories = tape::FreedHistories::of(finished.outputs);
   if (!histories || (!differentiated && !histories->empty())) return false;
   for (const Tensor& each : histories->take_leaves()) {
     const Known* leaf = known(Value(each));

@@ -245,7 +245,7 @@ class Tracer {
     std::vector<HostEffect> effects;
     Exit exit;
     std::vector<Tensor> outputs;
-    tape::SpentHistories histories;
+    tape::FreedHistories histories;
     HistoryNames names;
     std::vector<SourceId> leaves;
     bool taped = true;  // some history is there that holds values

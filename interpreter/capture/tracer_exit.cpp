@@ -333,8 +333,8 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     finished.names.note(finished.outputs, tape_began_);
     finished.names.note(recorder_.inputs(), tape_began_);
   }
-  const bool needs_spent = finished.snapshot.differentiated || finished.snapshot.hooked;
-  if (needs_spent && finished.taped) return std::nullopt;
+  const bool needs_freed = finished.snapshot.differentiated || finished.snapshot.hooked;
+  if (needs_freed && finished.taped) return std::nullopt;
   return finished;
 }
 

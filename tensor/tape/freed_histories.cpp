@@ -1,4 +1,4 @@
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace kiln::tape {
 namespace {
 
-// Calls f(node) for each node that the edges lead to, once, as long as it says to go on from there.
+// Calls f(node) once for each node that the edges lead to; goes on behind a node where f returns true.
 template <class F>
 void walk(std::vector<const Node*> ahead, F&& f) {
   std::unordered_set<const Node*> seen;
@@ -30,7 +30,7 @@ bool has_listeners(const Node& node) {
                                                [](const auto& hook) { return bool{hook.entry->run}; }));
 }
 
-// Calls f(entry) for each hook that was not taken off.
+// Calls f(entry) for each hook that was not removed.
 template <class F>
 void each_hook(const Node& node, F&& f) {
   if (node.hooks == nullptr) return;
@@ -92,14 +92,14 @@ bool is_leaf_with(const Tensor& x, std::span<const int> hooks) {
   return same && seen == hooks.size();
 }
 
-// Reads the nodes that are left: up to those whose values were freed, behind which no gradient comes.
-class SpentHistories::Reader {
+// Reads the nodes up to those whose values were freed: no gradient goes further.
+class FreedHistories::Reader {
  public:
   bool read(std::span<const Tensor> tensors) {
     for (const Tensor& each : tensors) {
       if (const Edge edge = history(each)) kept_.insert(edge.node.get());
     }
-    // Kept nodes end the ways behind a freed node, and may lie anywhere below: all are read.
+    // Nodes of the tensors end the paths behind a freed node. They may be anywhere below it, so all are read.
     for (const Node* each : kept_) {
       if (!collect(each)) return false;
     }
@@ -108,26 +108,26 @@ class SpentHistories::Reader {
     for (std::size_t k = 0; k < nodes_.size(); ++k) numbers_[nodes_[k]] = static_cast<std::uint32_t>(k);
     for (const OpNode* each : nodes_) made_.steps_.push_back({*each->bare(), edges_of(*each)});
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (const Edge edge = history(tensors[i])) made_.given_.push_back({i, to(edge)});
+      if (const Edge edge = history(tensors[i])) made_.tensor_edges_.push_back({i, to(edge)});
     }
     return !lost_;
   }
-  SpentHistories take() { return std::move(made_); }
+  FreedHistories take() { return std::move(made_); }
 
  private:
-  // False: not spent.
+  // False when a node still holds values.
   bool collect(const Node* root) {
-    bool spent = true;
+    bool freed = true;
     walk({root}, [&](const Node& node) {
       if (node.is_leaf()) return false;
       const auto* op = dynamic_cast<const OpNode*>(&node);
       const auto bare = op != nullptr ? op->bare() : std::nullopt;
-      spent = spent && bare.has_value() && !has_listeners(node);
-      if (!spent) return false;
+      freed = freed && bare.has_value() && !has_listeners(node);
+      if (!freed) return false;
       if (std::find(nodes_.begin(), nodes_.end(), op) == nodes_.end()) nodes_.push_back(op);
       return !bare->released;
     });
-    return spent;
+    return freed;
   }
 
   std::vector<To> edges_of(const OpNode& node) {
@@ -136,7 +136,8 @@ class SpentHistories::Reader {
       for (const Edge& each : node.edges) edges.push_back(to(each));
       return edges;
     }
-    // Whatever is asked for, the answer is that the values were freed, if it lies behind the node.
+    // A backward to any node behind this one fails, since its values were freed. So edges lead there
+    // directly.
     std::vector<const Node*> ahead;
     for (const Edge& each : node.edges) {
       if (each) ahead.push_back(each.node.get());
@@ -168,20 +169,20 @@ class SpentHistories::Reader {
     return {To::Kind::Leaf, static_cast<std::uint32_t>(at - leaves.begin()), 0};
   }
 
-  SpentHistories made_;
-  std::unordered_set<const Node*> kept_;  // of the tensors themselves
+  FreedHistories made_;
+  std::unordered_set<const Node*> kept_;  // nodes of the tensors themselves
   std::vector<const OpNode*> nodes_;
   std::unordered_map<const Node*, std::uint32_t> numbers_;
-  bool lost_ = false;  // a leaf is gone
+  bool lost_ = false;  // a leaf no longer exists
 };
 
-std::optional<SpentHistories> SpentHistories::of(std::span<const Tensor> tensors) {
+std::optional<FreedHistories> FreedHistories::of(std::span<const Tensor> tensors) {
   Reader reader;
   if (!reader.read(tensors)) return std::nullopt;
   return reader.take();
 }
 
-bool SpentHistories::keep_sizes(const std::vector<bool>& varies) const {
+bool FreedHistories::keep_sizes(const std::vector<bool>& varies) const {
   const auto works = [](const Step& step) { return !step.bare.released; };
   const auto leads_to_leaf = [](const Step& step) {
     return std::any_of(step.edges.begin(), step.edges.end(),
@@ -189,12 +190,12 @@ bool SpentHistories::keep_sizes(const std::vector<bool>& varies) const {
   };
   return std::any_of(steps_.begin(), steps_.end(),
                      [&](const Step& step) { return works(step) && leads_to_leaf(step); }) ||
-         std::any_of(given_.begin(), given_.end(), [&](const Given& each) {
+         std::any_of(tensor_edges_.begin(), tensor_edges_.end(), [&](const TensorEdge& each) {
            return each.to.kind == To::Kind::Step && varies[each.tensor] && works(steps_[each.to.at]);
          });
 }
 
-void SpentHistories::give(Inputs tensors, Inputs leaves) const {
+void FreedHistories::give(Inputs tensors, Inputs leaves) const {
   std::vector<Ref<Node>> nodes;
   const auto edge_to = [&](const To& to) {
     if (to.kind == To::Kind::Constant) return Edge{};
@@ -206,7 +207,7 @@ void SpentHistories::give(Inputs tensors, Inputs leaves) const {
     for (const To& each : step.edges) edges.push_back(edge_to(each));
     nodes.push_back(Ref<Node>::made(new OpNode(step.bare, std::move(edges))));
   }
-  for (const Given& each : given_) {
+  for (const TensorEdge& each : tensor_edges_) {
     const Edge edge = edge_to(each.to);
     if (each.to.kind == To::Kind::Step) edge.node->output_types[edge.output] = tensors[each.tensor].type();
     start_history(tensors[each.tensor], edge);
