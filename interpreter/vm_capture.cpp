@@ -146,7 +146,7 @@ void Vm::leave_frames(Frame* first) {
 }
 
 void Vm::replace_frames(const capture::Exit& exit, std::span<const Value> values) {
-  const auto value = [&](capture::RecipeId id) -> const Value& {
+  const auto value = [&](capture::ValuePlanId id) -> const Value& {
     return values[static_cast<std::size_t>(id)];
   };
   Frame* const first = frame_ - (exit.depth - 1);

@@ -27,7 +27,7 @@ void Entry::visit_references(ReferenceVisitor& visitor) const {
   varying.visit_references(visitor);
   interp::visit_references(exprs.all, visitor);
   interp::visit_references(callable, visitor);
-  interp::visit_references(recipes, visitor);
+  interp::visit_references(frame_plan, visitor);
   interp::visit_references(effects, visitor);
   interp::visit_references(recorded, visitor);
   interp::visit_references(given, visitor);
@@ -170,7 +170,7 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     for (const SourceId each : leaves) behind.push_back(found[each]->tensor());
     histories.give(outputs, behind);
   }
-  const Values values = make_values(recipes, found, numbers, outputs);
+  const Values values = make_values(frame_plan, found, numbers, outputs);
   const HeldInterrupts whole;  // the graph has written: the rest of what the call does belongs to that
   // Targets are looked up before any is changed.
   SmallVector<Value, 4> targets;

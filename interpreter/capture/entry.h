@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/capture/frame_plan.h"
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
-#include "interpreter/capture/recipe.h"
 #include "jit/compiled_graph.h"
 #include "jit/graph.h"
 #include "jit/view_origins.h"
@@ -39,26 +39,26 @@ struct HostEffect {
   std::int64_t number = 0;
   std::string name;
   Value function;
-  std::vector<RecipeId> parts;
-  std::vector<std::pair<std::string, RecipeId>> named;
+  std::vector<ValuePlanId> parts;
+  std::vector<std::pair<std::string, ValuePlanId>> named;
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
 };
 
 // Where the frames stand in the end.
 struct Exit {
   struct Activation {
-    RecipeId function = -1;  // -1: the one that is there
-    std::size_t place = 0;   // of the instruction that comes next, or of the call being made
-    std::vector<std::pair<std::uint32_t, RecipeId>> registers;
+    ValuePlanId function = -1;  // -1: the one that is there
+    std::size_t place = 0;      // of the instruction that comes next, or of the call being made
+    std::vector<std::pair<std::uint32_t, ValuePlanId>> registers;
   };
   int depth = 1;         // how many frames, from the innermost out, the entry replaces
   bool returns = false;  // the outermost of them is left, with `result`
-  RecipeId result = -1;
+  ValuePlanId result = -1;
   std::vector<Activation> frames;  // outermost first
   // Registers of the first of these that hold nothing any more. Those that are in no list stay as they are.
   std::vector<std::uint32_t> dropped;
   // The last instruction, a comparison that jumps, is done but for the jump: by this tensor of one element.
-  RecipeId condition = -1;
+  ValuePlanId condition = -1;
   bool jumps_when = true;
   std::int32_t jump = 0;
 };
@@ -105,7 +105,7 @@ struct Entry {
   bool differentiated = false;  // derivatives are part of the graph
   tape::FreedHistories histories;
   std::vector<SourceId> leaves;  // that these lead to
-  Recipes recipes;
+  FramePlan frame_plan;
   std::vector<HostEffect> effects;
   Exit exit;
   std::string break_reason;  // why it ends where it does; empty at a return

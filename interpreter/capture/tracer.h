@@ -241,7 +241,7 @@ class Tracer {
   // What an entry that ends at a snapshot does.
   struct Finished {
     Snapshot snapshot;
-    Recipes recipes;
+    FramePlan frame_plan;
     std::vector<HostEffect> effects;
     Exit exit;
     std::vector<Tensor> outputs;

@@ -1,24 +1,24 @@
-#include "interpreter/capture/recipe.h"
+#include "interpreter/capture/frame_plan.h"
 
 namespace kiln::interp::capture {
 namespace {
 
-Value empty_object(const Recipe& recipe, Found& found, Numbers& numbers, Inputs outputs) {
-  using Kind = Recipe::Kind;
-  switch (recipe.kind) {
+Value empty_object(const ValuePlan& plan, Found& found, Numbers& numbers, Inputs outputs) {
+  using Kind = ValuePlan::Kind;
+  switch (plan.kind) {
     case Kind::Constant:
-      return recipe.value;
+      return plan.value;
     case Kind::Source:
-      return *found[static_cast<SourceId>(recipe.number)];
+      return *found[static_cast<SourceId>(plan.number)];
     case Kind::Output:
-      return Value(outputs[static_cast<std::size_t>(recipe.number)]);
+      return Value(outputs[static_cast<std::size_t>(plan.number)]);
     case Kind::Number:
-      return numbers[static_cast<ExprId>(recipe.number)];
+      return numbers[static_cast<ExprId>(plan.number)];
     case Kind::List:
-      return make<List>(std::vector<Value>(recipe.parts.size()));
+      return make<List>(std::vector<Value>(plan.parts.size()));
     case Kind::Tuple: {
-      Value tuple = make<Tuple>(std::vector<Value>(recipe.parts.size()));
-      if (recipe.value.is(Tag::Tuple)) tuple.as<Tuple>().names = recipe.value.as<Tuple>().names;
+      Value tuple = make<Tuple>(std::vector<Value>(plan.parts.size()));
+      if (plan.value.is(Tag::Tuple)) tuple.as<Tuple>().names = plan.value.as<Tuple>().names;
       return tuple;
     }
     case Kind::Dict:
@@ -26,9 +26,9 @@ Value empty_object(const Recipe& recipe, Found& found, Numbers& numbers, Inputs 
     case Kind::Slice:
       return make<Slice>(Value(), Value(), Value());
     case Kind::Instance:
-      return make<Instance>(recipe.value);
+      return make<Instance>(plan.value);
     case Kind::Function: {
-      const Function& like = recipe.value.as<Function>();
+      const Function& like = plan.value.as<Function>();
       auto* function = new Function(like.code, like.owner);
       Value value{static_cast<Object*>(function)};
       function->module = like.module;
@@ -42,13 +42,13 @@ Value empty_object(const Recipe& recipe, Found& found, Numbers& numbers, Inputs 
   return {};
 }
 
-void fill(const Recipe& recipe, const Value& object, const Values& values) {
-  using Kind = Recipe::Kind;
+void fill(const ValuePlan& plan, const Value& object, const Values& values) {
+  using Kind = ValuePlan::Kind;
   const auto part = [&](std::size_t k) -> const Value& {
-    return values[static_cast<std::size_t>(recipe.parts[k])];
+    return values[static_cast<std::size_t>(plan.parts[k])];
   };
-  const std::size_t count = recipe.parts.size();
-  switch (recipe.kind) {
+  const std::size_t count = plan.parts.size();
+  switch (plan.kind) {
     case Kind::List:
       for (std::size_t k = 0; k < count; ++k) object.as<List>().items[k] = part(k);
       return;
@@ -65,17 +65,17 @@ void fill(const Recipe& recipe, const Value& object, const Values& values) {
       return;
     case Kind::Instance: {
       auto& instance = object.as<Instance>();
-      const std::size_t declared = count - recipe.names.size();
+      const std::size_t declared = count - plan.names.size();
       instance.fields.resize(declared);
       for (std::size_t k = 0; k < declared; ++k) instance.fields[k] = part(k);
       for (std::size_t k = declared; k < count; ++k)
-        instance.extra.emplace_back(recipe.names[k - declared], part(k));
+        instance.extra.emplace_back(plan.names[k - declared], part(k));
       return;
     }
     case Kind::Function: {
       auto& function = object.as<Function>();
       for (std::size_t k = 0; k < count; ++k) {
-        (static_cast<std::int64_t>(k) < recipe.number ? function.captures : function.defaults)
+        (static_cast<std::int64_t>(k) < plan.number ? function.captures : function.defaults)
             .push_back(part(k));
       }
       return;
@@ -94,16 +94,16 @@ void fill(const Recipe& recipe, const Value& object, const Values& values) {
 
 }  // namespace
 
-// First all objects, then what is in them, so that they may refer to each other in any order.
-Values make_values(const Recipes& recipes, Found& found, Numbers& numbers, Inputs outputs) {
+// All objects are made empty before any is filled, so that they may refer to each other in any order.
+Values make_values(const FramePlan& frame_plan, Found& found, Numbers& numbers, Inputs outputs) {
   Values values;
-  values.reserve(recipes.size());
+  values.reserve(frame_plan.size());
   bool any_parts = false;
-  for (const Recipe& each : recipes) {
+  for (const ValuePlan& each : frame_plan) {
     values.push_back(empty_object(each, found, numbers, outputs));
     any_parts = any_parts || !each.parts.empty();
   }
-  for (std::size_t i = 0; any_parts && i < recipes.size(); ++i) fill(recipes[i], values[i], values);
+  for (std::size_t i = 0; any_parts && i < frame_plan.size(); ++i) fill(frame_plan[i], values[i], values);
   return values;
 }
 
