@@ -64,8 +64,9 @@ class Recorder final : public levels::Level {
     std::size_t nodes = 0;
   };
   Mark mark() const { return {nodes_.size()}; }
-  // Does a trip of a loop read what one before it made? `trips`: how many nodes there were before each.
-  bool trips_follow(std::span<const std::size_t> trips) const;
+  // Does an iteration of a loop read what one before it made? `iterations`: how many nodes there were before
+  // each.
+  bool iterations_follow(std::span<const std::size_t> iterations) const;
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 

@@ -210,16 +210,16 @@ void Recorder::name_origins(Graph& graph, TakenNames& names, int inputs) const {
   }
 }
 
-bool Recorder::trips_follow(std::span<const std::size_t> trips) const {
-  std::unordered_map<ValueId, std::size_t> made;  // in which trip
-  for (std::size_t i = trips[0]; i < nodes_.size(); ++i) {
-    const auto trip =
-        static_cast<std::size_t>(std::upper_bound(trips.begin(), trips.end(), i) - trips.begin());
+bool Recorder::iterations_follow(std::span<const std::size_t> iterations) const {
+  std::unordered_map<ValueId, std::size_t> made;  // in which iteration
+  for (std::size_t i = iterations[0]; i < nodes_.size(); ++i) {
+    const auto iteration = static_cast<std::size_t>(
+        std::upper_bound(iterations.begin(), iterations.end(), i) - iterations.begin());
     for (const Operand& each : nodes_[i].operands) {
       const auto found = each.is_value() ? made.find(each.value) : made.end();
-      if (found != made.end() && found->second != trip) return true;
+      if (found != made.end() && found->second != iteration) return true;
     }
-    for (const ValueId id : nodes_[i].outputs) made.emplace(id, trip);
+    for (const ValueId id : nodes_[i].outputs) made.emplace(id, iteration);
   }
   return false;
 }

@@ -8,9 +8,9 @@
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
+#include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
-#include "interpreter/capture/trips.h"
 #include "interpreter/capture/varying.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
@@ -58,7 +58,7 @@ class Drive {
     const std::shared_ptr<Place> place = known;
     if (place->trial && is_interpreters_turn(*place)) return Next::Interpret;
     if (!place->given_up.empty()) return leave_to_interpreter(*place, *frame);
-    if (const auto next = entered_for_several(*place)) return *next;
+    if (const auto next = entered_unrolled(*place)) return *next;
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
     }
@@ -88,14 +88,14 @@ class Drive {
  private:
   static bool is_closed(const Place& place) {
     if (place.is_full || place.failures > kMostTries) return true;
-    return place.hollow > kMostTries && !any_computes(place);
+    return place.empty_entries > kMostTries && !any_computes(place);
   }
 
-  // Likewise by an entry for several trips. One that hardly ever holds is let go of.
-  std::optional<Next> entered_for_several(Place& place) {
+  // Likewise by an entry for several iterations. One that hardly ever holds is let go of.
+  std::optional<Next> entered_unrolled(Place& place) {
     constexpr std::int64_t kMostMisses = 256;
     Entry* useless = nullptr;
-    for (const auto& entry : place.several) {
+    for (const auto& entry : place.unrolled) {
       if (const auto next = entered(place, *entry)) return next;
       if (++entry->misses > kMostMisses && entry->misses > 64 * entry->hits) useless = entry.get();
     }
@@ -119,7 +119,8 @@ class Drive {
     if (entry.ready && compiled_.options.timed && !entry.ready()) return Next::Interpret;
     entry.ready = nullptr;
     if (entry.wait && !settle(place, entry)) return Next::Interpret;
-    if (const int trips = several_worth(place, entry); trips > 1) return capture_trips(place, entry, trips);
+    if (const int iterations = worth_unrolling(place, entry); iterations > 1)
+      return capture_unrolled(place, entry, iterations);
     if (!checking() || shadow::active()) return hit(place, entry, found, numbers);
     const auto check = [&]() -> std::optional<Next> {
       if (const auto next = checked(place, entry, found, numbers)) return next;
@@ -147,12 +148,13 @@ class Drive {
       tell_difference(vm_.interpreter(), name, difference);
     });
   }
-  int several_worth(const Place& place, const Entry& entry) const {
-    const bool may = compiled_.options.backend != kAsCaptured && place.several.size() < kMostEntries;
-    return may ? worth_trips(entry, *vm_.frame()) : 1;
+  int worth_unrolling(const Place& place, const Entry& entry) const {
+    const bool may = compiled_.options.backend != kAsCaptured && place.unrolled.size() < kMostEntries;
+    return may ? iterations_worth_unrolling(entry, *vm_.frame()) : 1;
   }
 
-  // True: the next trip is the interpreter's turn in the trial of this place, or the trial has ended now.
+  // True: the next iteration is the interpreter's turn in the trial of this place, or the trial has ended
+  // now.
   bool is_interpreters_turn(Place& place) {
     Trial& trial = *place.trial;
     trial.arrive();
@@ -166,10 +168,10 @@ class Drive {
     if (trial.is_interpreters()) trial.done_by_interpreter();
     return trial.is_interpreters();
   }
-  // An entry for several trips of a loop is what counts, where there is to be one.
+  // An entry for several iterations of a loop is what counts, where there is to be one.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
     if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
-    return !place.several.empty() || !may_hold_trips(entry, *vm_.frame());
+    return !place.unrolled.empty() || !may_be_unrolled(entry, *vm_.frame());
   }
 
   // A mark that only costs time goes.
@@ -192,7 +194,7 @@ class Drive {
   }
   void give_up(Place& place, std::string why) {
     place.given_up = std::move(why);
-    while (!place.several.empty()) drop(place, *place.several.back());
+    while (!place.unrolled.empty()) drop(place, *place.unrolled.back());
     while (!place.entries.empty()) drop(place, *place.entries.back());
   }
 
@@ -239,9 +241,9 @@ class Drive {
   void count_hit(Place& place, Entry& entry) {
     ++entry.hits;
     ++place.hits;
-    if (place.trial) place.trial->done_by_entry(entry.varying.trips);
+    if (place.trial) place.trial->done_by_entry(entry.varying.iterations);
     ++compiled_.hits;
-    place.reached += entry.varying.trips - 1;
+    place.reached += entry.varying.iterations - 1;
   }
 
   // Nothing: it does not hold after all.
@@ -338,22 +340,22 @@ class Drive {
     return next;
   }
 
-  // An entry for as many trips of a loop beside that for one. When one of the recorded trips went another way
-  // it is not worth another try.
-  Next capture_trips(Place& place, Entry& single, int trips) {
-    single.several.push_back(trips);
+  // An entry for as many iterations of a loop beside that for one. When one of the recorded iterations went
+  // another way it is not worth another try.
+  Next capture_unrolled(Place& place, Entry& single, int iterations) {
+    single.unrolled.push_back(iterations);
     Varying varying = place.varying;
-    varying.trips = trips;
+    varying.iterations = iterations;
     Tracer::Outcome outcome = Tracer(vm_, region_, varying).run();
     const Next next = next_after(outcome);
-    if (!outcome.entry || !outcome.all_trips) return next;
+    if (!outcome.entry || !outcome.all_iterations) return next;
     outcome.entry->varying = std::move(varying);
     keeping_result(next, [&] {
       Entry& entry = *outcome.entry;
       if (!compile(place, entry)) return;
       ++compiled_.compiles;
       compiled_.in_order.push_back(&entry);
-      place.several.push_back(std::move(outcome.entry));
+      place.unrolled.push_back(std::move(outcome.entry));
     });
     return next;
   }
@@ -399,7 +401,7 @@ class Drive {
   void add_entry(Place& place, Tracer::Outcome outcome) {
     Entry& entry = *outcome.entry;
     if (!computes(entry)) {
-      ++place.hollow;
+      ++place.empty_entries;
       // Nothing to gain up to there, but where others are tried it must not be captured each time.
       if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
     }
@@ -474,7 +476,7 @@ class Drive {
   }
   void drop(Place& place, Entry& entry) {
     std::erase(compiled_.in_order, &entry);
-    for (auto* entries : {&place.several, &place.entries})
+    for (auto* entries : {&place.unrolled, &place.entries})
       std::erase_if(*entries, [&](const auto& each) { return each.get() == &entry; });
   }
 

@@ -72,9 +72,9 @@ struct Varying {
   std::map<std::pair<std::string, int>, Dim> sizes;
   std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
   bool all_sizes = false;                                    // dynamic=true
-  bool in_loop = false;                                      // numbers change with each trip
+  bool in_loop = false;                                      // numbers change with each iteration
   bool fixed_sizes = false;                                  // that was tried, and is not possible
-  int trips = 1;                                             // of the loop, that an entry is to hold
+  int iterations = 1;                                        // of the loop, that an entry is to hold
   void visit_references(ReferenceVisitor& visitor) const {
     for (const auto& [path, number] : numbers) interp::visit_references(number, visitor);
   }
@@ -117,9 +117,9 @@ struct Entry {
   const Code* last_code = nullptr;  // of the innermost frame in the end
   bool told = false;                // of a difference to the interpreter
   bool steps_over = false;          // the instruction it ends at is the interpreter's
-  std::vector<int> several;         // of a loop: entries for so many trips were asked for beside it
+  std::vector<int> unrolled;        // of a loop: entries for so many iterations were asked for beside it
   std::int64_t hits = 0;
-  std::int64_t misses = 0;                    // of one for several trips
+  std::int64_t misses = 0;                    // of one for several iterations
   std::int64_t refused = 0;                   // calls under its guards for which its graph does not hold
   std::function<bool()> ready;                // is `run` made, behind the interpreter? Empty: it is
   std::function<void()> wait;                 // for `run`, before its first call; empty: it is there

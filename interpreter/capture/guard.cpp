@@ -213,9 +213,9 @@ bool Guard::holds(Found& found, Numbers& numbers) const {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
     case Kind::SameMemory:
-      return share_memory_as(several, groups, found);
+      return share_memory_as(members, groups, found);
     case Kind::Apart:
-      return are_apart(several, found);
+      return are_apart(members, found);
     case Kind::Computed:
       return equal_values(numbers[static_cast<ExprId>(number)], value);
     default:

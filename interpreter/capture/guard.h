@@ -54,8 +54,8 @@ struct Guard {
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
     Computed,    // the expression `number` gives `value`
-    SameMemory,  // the tensors `several` are not each other, and share memory exactly as they did: `groups`
-    Apart,       // none of the objects `several` is another
+    SameMemory,  // the tensors `members` are not each other, and share memory exactly as they did: `groups`
+    Apart,       // none of the objects `members` is another
   };
   Kind kind = Kind::Equal;
   SourceId source = -1;
@@ -63,7 +63,7 @@ struct Guard {
   std::int64_t number = 0;
   Value value;
   TensorGuard tensor{};
-  std::vector<SourceId> several{};
+  std::vector<SourceId> members{};
   std::vector<int> groups{};
 
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(value, visitor); }

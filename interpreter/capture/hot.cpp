@@ -58,7 +58,7 @@ void make_compiled(const Code& code, CompileOptions options) {
 
 void Place::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);
-  interp::visit_references(several, visitor);
+  interp::visit_references(unrolled, visitor);
   varying.visit_references(visitor);
 }
 

@@ -7,7 +7,7 @@ namespace kiln::interp::capture {
 
 // From the next call on it runs compiled. False for code that never may, or does already.
 bool compile_from_now_on(const Code& code, CompileOptions options);
-// Likewise the loop whose body begins at `top`, from its next trip on.
+// Likewise the loop whose body begins at `top`, from its next iteration on.
 bool compile_loop_from_now_on(const Code& code, std::size_t top, CompileOptions options);
 
 // Lets go of all entries: what they hold may hold the functions that they belong to.

@@ -307,7 +307,7 @@ void Observer::next_for() {
   const Value& state = r_[i_.a];
   const bool is_own = tracer_.is_own_step(frame_);
   if (is_own && tracer_.may_step(frame_)) return;
-  tracer_.all_trips_ = is_own && tracer_.is_last_trip();
+  tracer_.all_iterations_ = is_own && tracer_.is_last_iteration();
   if (is_own || tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
   if (state.is(Tag::List) || state.is(Tag::Tuple)) {
     ExprId number = -1;

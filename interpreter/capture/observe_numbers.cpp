@@ -77,8 +77,8 @@ bool Observer::any_number() const {
   return any;
 }
 
-// Where a number changes with each trip of a loop, no entry would hold twice: what cannot follow it is the
-// interpreter's.
+// Where a number changes with each iteration of a loop, no entry would hold twice: what cannot follow it is
+// the interpreter's.
 void Observer::fix_all() {
   if (tracer_.varying_.in_loop && tracer_.nested_ == 0 && any_number())
     return tracer_.stop("a number that changes with each trip is needed as it is");

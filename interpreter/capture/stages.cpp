@@ -58,7 +58,7 @@ template <class F>
 void each_entry(const Compiled& compiled, F&& f) {
   for (const auto& [where, place] : compiled.places) {
     for (const auto& entry : place->entries) f(*entry);
-    for (const auto& entry : place->several) f(*entry);
+    for (const auto& entry : place->unrolled) f(*entry);
   }
 }
 
@@ -78,7 +78,7 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
 
 namespace {
 
-// Those of its loops that are compiled trip by trip.
+// Those of its loops that are compiled iteration by iteration.
 void add_loops(const Code& code, std::vector<HotLoop>& into) {
   for (const std::size_t top : code.compiled->loops) {
     const capture::Loop loop = *code.loops().at(top);
@@ -86,11 +86,11 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     hot.place = place_text(code, loop.end - 1);
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
-      for (const auto* entries : {&place->several, &place->entries}) {
+      for (const auto* entries : {&place->unrolled, &place->entries}) {
         hot.entries += static_cast<std::int64_t>(entries->size());
         for (const auto& entry : *entries) hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes());
       }
-      if (where.second == top) hot.trips = place->reached;
+      if (where.second == top) hot.iterations = place->reached;
     }
     hot.was_left = !code.is_marked(top);
     into.push_back(std::move(hot));
@@ -244,9 +244,9 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     }
     for (HotLoop& each : loops)
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
-                     each.trips, true, each.code_bytes,
+                     each.iterations, true, each.code_bytes,
                      each.was_left ? "then left to the interpreter"
-                                   : outcome_text(each.entries, each.trips, compiled.breaks)});
+                                   : outcome_text(each.entries, each.iterations, compiled.breaks)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
@@ -289,9 +289,9 @@ std::string why(Interpreter& interpreter, const Value& function) {
   for (const HotLoop& each : info.loops) {
     text += each.was_left
                 ? fmt::format("\nits loop at {} was left to the interpreter after {} trips", each.place,
-                              each.trips)
+                              each.iterations)
                 : fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place,
-                              each.trips, each.entries, each.entries == 1 ? "entry" : "entries");
+                              each.iterations, each.entries, each.entries == 1 ? "entry" : "entries");
   }
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);

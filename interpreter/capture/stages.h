@@ -61,13 +61,13 @@ struct Recompile {
   std::string was;
   std::string now;
 };
-// A loop that is compiled by trips, instead of being unrolled in what is around it.
+// A loop that is compiled by iterations, instead of being unrolled in what is around it.
 struct HotLoop {
   std::string place;  // "demo.kiln:2"
-  std::int64_t trips = 0;
+  std::int64_t iterations = 0;
   std::int64_t entries = 0;
   std::int64_t code_bytes = 0;  // of their kernels
-  bool was_left = false;        // to the interpreter, for good: more trips are not counted
+  bool was_left = false;        // to the interpreter, for good: more iterations are not counted
 };
 struct CompileInfo {
   std::int64_t entries = 0;
@@ -85,12 +85,12 @@ CompileInfo compile_info_of(Interpreter& interpreter, const Value& function);
 struct HotFunction {
   std::string name;
   std::string place;
-  std::int64_t calls = 0;  // of a loop: its trips
+  std::int64_t calls = 0;  // of a loop: its iterations
   bool is_loop = false;
   std::int64_t code_bytes = 0;  // of its kernels
   std::string outcome;          // "compiled, 2 entries", "not compiled: it prints"
 };
-// Functions and loops that became hot, those with the most calls or trips first.
+// Functions and loops that became hot, those with the most calls or iterations first.
 std::vector<HotFunction> hot_functions(Interpreter& interpreter);
 
 // Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.

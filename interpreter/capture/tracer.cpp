@@ -17,7 +17,7 @@ constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
 constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
-constexpr std::size_t kMostSideBySide = 1'500;         // likewise, of trips whose kernels may run together
+constexpr std::size_t kMostIndependent = 1'500;  // likewise, of iterations whose kernels may run together
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -153,8 +153,8 @@ bool Tracer::before_instruction() {
 // False when capture ends for the sake of a loop.
 bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   const bool comes_around = instructions_ > 1 && is_own_top(frame, pc);
-  if (comes_around && is_last_trip()) {
-    all_trips_ = true;
+  if (comes_around && is_last_iteration()) {
+    all_iterations_ = true;
     stop("a loop came around", End::CameAround);
     return false;
   }
@@ -167,7 +167,7 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   };
   while (!unrolled_.empty() && is_done(unrolled_.back())) unrolled_.pop_back();
   if (comes_around) {
-    ++trip_;
+    ++iteration_;
     return true;
   }
   const Loop* loop = frame.code->loops().at(pc);
@@ -178,14 +178,14 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
     return true;
   }
   unrolled_.back().came_around = true;
-  unrolled_.back().trips.push_back(nodes);
+  unrolled_.back().iterations.push_back(nodes);
   const auto is_too_long = [&](Unrolled& each) {
     if (!each.came_around) return false;
-    const std::size_t unrolled = nodes - each.trips[0];
+    const std::size_t unrolled = nodes - each.iterations[0];
     if (unrolled == 0) return instructions_ - each.instructions > kMostHostInstructions / 2;
     if (unrolled <= kMostUnrolled) return false;
-    if (!each.follow) each.follow = recorder_.trips_follow(each.trips);
-    return *each.follow || unrolled > kMostSideBySide;
+    if (!each.follow) each.follow = recorder_.iterations_follow(each.iterations);
+    return *each.follow || unrolled > kMostIndependent;
   };
   const auto found = std::find_if(unrolled_.begin(), unrolled_.end(), is_too_long);
   if (found == unrolled_.end()) return true;
@@ -293,7 +293,7 @@ bool Tracer::may_stop() const {
 Tracer::Outcome Tracer::run() {
   Outcome outcome;
   const Watch watch(vm_, this);
-  if (varying_.trips > 1) begin_trips();
+  if (varying_.iterations > 1) begin_iterations();
   for (;;) {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
@@ -327,7 +327,7 @@ Tracer::Outcome Tracer::run() {
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   }
   outcome.whole = finished.has_value();
-  outcome.all_trips = outcome.whole && all_trips_;
+  outcome.all_iterations = outcome.whole && all_iterations_;
   if (!outcome.whole) finished = std::move(checkpoint_);
   if (finished) {
     make_entry(outcome, std::move(*finished), outcome.stop);

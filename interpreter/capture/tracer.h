@@ -67,10 +67,10 @@ class Tracer {
     std::unique_ptr<Entry> entry;  // null: nothing was captured
     Stop stop;
     bool returned = false;
-    bool overrun = false;    // the machine is beyond what was captured
-    Stop lost;               // why what was noted to the end could not be kept
-    bool whole = true;       // the entry goes as far as capture did
-    bool all_trips = false;  // and holds as many trips of the loop as were asked for
+    bool overrun = false;         // the machine is beyond what was captured
+    Stop lost;                    // why what was noted to the end could not be kept
+    bool whole = true;            // the entry goes as far as capture did
+    bool all_iterations = false;  // and holds as many iterations of the loop as were asked for
     // The instruction at which capture ended; of a long loop, its first.
     const Code* code = nullptr;
     std::size_t place = 0;
@@ -209,11 +209,11 @@ class Tracer {
     std::vector<ExprId> parts;
   };
 
-  // ---- Several trips of the loop that capture began in (tracer_trips.cpp) ----
-  void begin_trips();
+  // ---- Several iterations of the loop that capture began in (tracer_unrolling.cpp) ----
+  void begin_iterations();
   bool is_own_top(const Frame& frame, std::size_t pc) const;
   bool is_own_step(const Frame& frame) const;
-  bool is_last_trip() const { return trip_ == varying_.trips; }
+  bool is_last_iteration() const { return iteration_ == varying_.iterations; }
   bool may_step(const Frame& frame) const;
   void follow_step(const Frame& frame);
 
@@ -341,16 +341,16 @@ class Tracer {
   struct Unrolled {
     const Frame* frame;
     Loop loop;
-    std::vector<std::size_t> trips;  // how many nodes there were before each
+    std::vector<std::size_t> iterations;  // how many nodes there were before each
     std::size_t instructions;
     bool came_around = false;
-    std::optional<bool> follow{};   // whether its trips do, once that is asked
+    std::optional<bool> follow{};   // whether its iterations do, once that is asked
     std::optional<Finished> start;  // what the entry is without it; nothing when that cannot be made again
   };
   std::vector<Unrolled> unrolled_;
   std::optional<std::size_t> long_loop_;  // the one that is too long, among them
-  int trip_ = 1;                          // of the loop that capture began in
-  bool all_trips_ = false;                // it ends behind the last of those that were asked for
+  int iteration_ = 1;                     // of the loop that capture began in
+  bool all_iterations_ = false;           // it ends behind the last of those that were asked for
   struct OwnRange {                       // that this loop goes over
     ExprId next = -1, left = -1;          // as the entry finds them
     std::int64_t step = 0;

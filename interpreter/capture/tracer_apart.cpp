@@ -57,7 +57,7 @@ void Tracer::add_memory_guard(Entry& entry) {
   memory.kind = Guard::Kind::SameMemory;
   std::vector<const TensorImpl*> now;
   for (const auto& [source, tensor] : tensors) {
-    memory.several.push_back(source);
+    memory.members.push_back(source);
     now.push_back(tensor);
   }
   memory.groups = memory_groups(now);
@@ -86,10 +86,10 @@ void Tracer::add_apart_guards(Entry& entry) {
       if (!known.held.is(tag)) continue;
       if (sources_[known.source].kind == Source::Kind::Constant ||
           std::binary_search(guarded.begin(), guarded.end(), known.source))
-        apart.several.push_back(known.source);
+        apart.members.push_back(known.source);
     }
-    std::sort(apart.several.begin(), apart.several.end());
-    if (apart.several.size() > 1) entry.guards.push_back(std::move(apart));
+    std::sort(apart.members.begin(), apart.members.end());
+    if (apart.members.size() > 1) entry.guards.push_back(std::move(apart));
   }
 }
 

@@ -86,7 +86,7 @@ void note_written(Varying& varying, const Frame& frame, std::size_t pc) {
 
 }  // namespace
 
-// What the trips of a loop change: numbers that are not worth fixing even once.
+// What the iterations of a loop change: numbers that are not worth fixing even once.
 void note_carried(Varying& varying, const Frame& frame) {
   const Code& code = *frame.code;
   for (const Loop& loop : code.loops().around(frame.place())) {

@@ -7,7 +7,7 @@ namespace kiln::interp::capture {
 
 // Sizes with a name in the signature of the function that begins.
 void note_names(Varying& varying, const Frame& frame);
-// Numbers that the trips of the compiled loop around the frame's place change.
+// Numbers that the iterations of the compiled loop around the frame's place change.
 void note_carried(Varying& varying, const Frame& frame);
 // Numbers and sizes that are others than `entry` was made for. False: nothing that may vary differs.
 bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers);

@@ -25,7 +25,7 @@ bool CaptureBudget::allows(bool symbolic, Clock::time_point now) const {
 }
 
 void Trial::arrive(Clock::time_point now) {
-  const double passed = std::chrono::duration<double>(now - latest_).count() / trips_;
+  const double passed = std::chrono::duration<double>(now - latest_).count() / iterations_;
   latest_ = now;
   const Way way = std::exchange(now_, Way::None);
   if (is_over() || way != kTurns[turn_]) return;

@@ -32,16 +32,16 @@ class CaptureBudget {
 
 // A place is reached again and again; in turns its entries do what comes next, or the interpreter does, and
 // the time until it is reached again is compared. The turns are such that neither a drift of the machine's
-// speed nor trips that grow or shrink favour one of them.
+// speed nor iterations that grow or shrink favour one of them.
 class Trial {
  public:
   // The place is reached.
   void arrive(Clock::time_point now = Clock::now());
   // Is it the interpreter's turn?
   bool is_interpreters() const { return kTurns[turn_] == Way::Interpreted; }
-  // What was done from here on: so many trips of a loop by an entry, or one by the interpreter.
-  void done_by_entry(int trips) { now_ = Way::Compiled, trips_ = trips; }
-  void done_by_interpreter() { now_ = Way::Interpreted, trips_ = 1; }
+  // What was done from here on: so many iterations of a loop by an entry, or one by the interpreter.
+  void done_by_entry(int iterations) { now_ = Way::Compiled, iterations_ = iterations; }
+  void done_by_interpreter() { now_ = Way::Interpreted, iterations_ = 1; }
 
   bool is_over() const { return turn_ == kTurns.size(); }
   // Why the entries are not worth it; empty: they are.
@@ -54,11 +54,11 @@ class Trial {
   static constexpr std::size_t kTimes = 7;  // of a turn; its median counts
 
   std::size_t turn_ = 0;
-  std::array<double, kTimes> times_{};  // of one trip, in seconds
+  std::array<double, kTimes> times_{};  // of one iteration, in seconds
   std::size_t count_ = 0;
   std::array<double, 2> sums_{};  // of medians, compiled and interpreted
   Way now_ = Way::None;           // how what came since the latest arrival was done
-  int trips_ = 1;
+  int iterations_ = 1;
   Clock::time_point latest_{};
 };
 

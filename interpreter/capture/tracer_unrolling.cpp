@@ -1,6 +1,6 @@
-// Several trips of a loop in one entry: it begins with the body's first instruction and is captured until it
-// has come around so many times. The trips are what an unrolled loop's would be; only that the loop goes over
-// a range, or asks a condition, was known before it began.
+// Several iterations of a loop in one entry: it begins with the body's first instruction and is captured
+// until it has come around so many times. The iterations are what an unrolled loop's would be; only that the
+// loop goes over a range, or asks a condition, was known before it began.
 #include "interpreter/capture/registers.h"
 #include "interpreter/capture/tracer.h"
 
@@ -18,18 +18,18 @@ bool Tracer::is_own_top(const Frame& frame, std::size_t pc) const {
 
 // Does the frame stand where this loop takes its next item?
 bool Tracer::is_own_step(const Frame& frame) const {
-  if (varying_.trips == 1 || nested_ > 0) return false;
+  if (varying_.iterations == 1 || nested_ > 0) return false;
   const std::size_t top = entry_frames_[0].second;
   return is_own_top(frame, top) && frame.place() == step_of(frame, top);
 }
 
 bool Tracer::may_step(const Frame& frame) const {
-  return own_range_ && !is_last_trip() && frame.base[frame.pc->a].is(Tag::Int);
+  return own_range_ && !is_last_iteration() && frame.base[frame.pc->a].is(Tag::Int);
 }
 
 // A range is its next number, how many are left, and the step. That enough are left is guarded once, and
 // before all else: it is what most often does not hold.
-void Tracer::begin_trips() {
+void Tracer::begin_iterations() {
   const Frame& frame = *innermost_;
   const std::size_t at = step_of(frame, entry_frames_[0].second);
   const Instruction& step = frame.code->instructions[at];
@@ -53,11 +53,11 @@ void Tracer::begin_trips() {
   enough.kind = Expr::Kind::Compare;
   enough.compare = lang::CompareOp::Ge;
   enough.a = range.left;
-  enough.b = add_constant(Value(std::int64_t{varying_.trips - 1}));
+  enough.b = add_constant(Value(std::int64_t{varying_.iterations - 1}));
   fix(add_expr(std::move(enough)), Value(true));
   own_range_ = range;
   if (shadow(item) < 0 || !item->is(Tag::Int) || item->as_int() != state->as_int() - range.step) return;
-  // What the first trip has is told by the next number, too, so that all are told by one.
+  // What the first iteration has is told by the next number, too, so that all are told by one.
   Expr first;
   first.kind = Expr::Kind::Binary;
   first.binary = lang::BinaryOp::Sub;
@@ -85,8 +85,8 @@ void Tracer::follow_step(const Frame& frame) {
     return add_expr(std::move(expr));
   };
   set_later(frame.base + frame.pc->b, shadow(state));
-  set_later(state, beside(lang::BinaryOp::Add, own_range_->next, own_range_->step * trip_));
-  set_later(state + 1, beside(lang::BinaryOp::Sub, own_range_->left, trip_));
+  set_later(state, beside(lang::BinaryOp::Add, own_range_->next, own_range_->step * iteration_));
+  set_later(state + 1, beside(lang::BinaryOp::Sub, own_range_->left, iteration_));
 }
 
 }  // namespace kiln::interp::capture
