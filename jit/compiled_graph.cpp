@@ -27,16 +27,16 @@ constexpr std::size_t kMostSizes = 1024;  // remembered
 // is an error here. Asked once per tuple of values.
 Runner checked(const Graph& captured, Runner run) {
   if (captured.hints.empty()) return run;
-  struct Known {
+  struct ShapeChecks {
     Graph graph;
-    std::map<SymbolValues, std::string> misfits;
+    std::map<SymbolValues, std::string> failures;  // by values of the symbols; empty: the shapes hold
   };
-  auto known = std::make_shared<Known>(Known{captured, {}});
-  return [known, run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
-    auto found = known->misfits.find(symbols);
-    if (found == known->misfits.end()) {
-      if (known->misfits.size() >= kMostSizes) known->misfits.clear();
-      found = known->misfits.emplace(symbols, check_shapes(known->graph, symbols)).first;
+  auto checks = std::make_shared<ShapeChecks>(ShapeChecks{captured, {}});
+  return [checks, run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
+    auto found = checks->failures.find(symbols);
+    if (found == checks->failures.end()) {
+      if (checks->failures.size() >= kMostSizes) checks->failures.clear();
+      found = checks->failures.emplace(symbols, check_shapes(checks->graph, symbols)).first;
     }
     if (!found->second.empty()) throw OpError(ErrorKind::Capture, found->second);
     return run(arguments, symbols);

@@ -123,7 +123,7 @@ KernelPlan::StorePlan plan_store(const Store& store, const KernelPlan& plan, con
   std::vector<Place> places;
   bool one_tensor = true;  // what lies around an inner view is that view of what lies around the outer one
   Layout to, seen;
-  for (const Around& each : store.around) {
+  for (const ReplacedView& each : store.around) {
     ShownLayout shown = layout_of(each.of, plan.inputs[static_cast<std::size_t>(each.of.input)], values);
     if (!shown.laid_out.empty()) throw InternalError("what lies around a store is no view of its tensor");
     Layout from = std::move(shown.layout);

@@ -81,7 +81,7 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
 std::string store_text(const LoopNest& nest, const Store& store) {
   std::string text = store.buffer >= 0 ? fmt::format("store kept{}", store.buffer)
                                        : fmt::format("store out{}", store.output);
-  for (const Around& each : store.around) text += view_text(each.view);
+  for (const ReplacedView& each : store.around) text += view_text(each.view);
   text += fmt::format(" = r{} : {}", store.value, name(store.dtype));
   if (!store.around.empty()) text += ", the rest of " + place_text(nest, store.around[0].of);
   return text + (store.streaming ? ", past caches that it outgrows" : "");

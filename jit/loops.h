@@ -74,7 +74,7 @@ struct Instruction {
 };
 
 // Elements that a store replaces: a view of those of another tensor, which the rest of the output has.
-struct Around {
+struct ReplacedView {
   Load of;  // where they lie
   IndexStep view;
 };
@@ -82,12 +82,12 @@ struct Around {
 struct Store {
   Register value = -1;
   DType dtype = DType::F32;
-  int output = -1;             // among the tensors that the kernel makes
-  int buffer = -1;             // or among what it keeps of the row for a later pass
-  bool per_row = false;        // one element for each row
-  std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
-  bool streaming = false;      // may stream; each call decides (jit/streaming_stores.h)
-  bool ahead = false;          // where the next row goes is fetched meanwhile
+  int output = -1;                   // among the tensors that the kernel makes
+  int buffer = -1;                   // or among what it keeps of the row for a later pass
+  bool per_row = false;              // one element for each row
+  std::vector<ReplacedView> around;  // from the whole output inwards; none: the store is all of it
+  bool streaming = false;            // may stream; each call decides (jit/streaming_stores.h)
+  bool ahead = false;                // where the next row goes is fetched meanwhile
 };
 
 // All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).

@@ -184,7 +184,7 @@ std::set<std::string> symbols_of(const Lowered& kernel) {
     for (const Size& each : pass.numbers) each.collect_symbols(found);
     for (const Load& each : pass.loads) collect_symbols(each, found);
     for (const Store& store : pass.stores) {
-      for (const Around& each : store.around) {
+      for (const ReplacedView& each : store.around) {
         collect_symbols(each.of, found);
         collect_symbols({each.view}, found);
       }

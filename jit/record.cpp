@@ -307,8 +307,8 @@ void Recorder::remember(const Tensor& x) {
   const auto known = ids_.find(x.impl());
   const int id = known != ids_.end() ? known->second : recall(x);
   if (id == Operand::kAbsent) return;
-  std::vector<Kept>& kept = kept_memory_[x.storage()->buffer()->id()];
-  for (Kept& each : kept) {
+  std::vector<ValueInMemory>& kept = kept_memory_[x.storage()->buffer()->id()];
+  for (ValueInMemory& each : kept) {
     if (each.layout != layout_of(x) || each.dtype != x.dtype()) continue;
     each.id = id;
     return;
@@ -320,7 +320,7 @@ void Recorder::remember(const Tensor& x) {
 int Recorder::recall(const Tensor& x) const {
   const auto found = kept_memory_.find(x.storage()->buffer()->id());
   if (found == kept_memory_.end()) return Operand::kAbsent;
-  for (const Kept& each : found->second) {
+  for (const ValueInMemory& each : found->second) {
     if (each.layout == layout_of(x) && each.dtype == x.dtype()) return each.id;
   }
   return Operand::kAbsent;
@@ -336,7 +336,7 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
     return;
   }
   static const Op& kClone = core_ops().clone;
-  for (Kept& each : found->second) {
+  for (ValueInMemory& each : found->second) {
     Node copy;
     copy.op = &kClone;
     copy.attrs = to_graph_attrs(Attrs(kClone));

@@ -22,12 +22,12 @@ class Recorder final : public levels::Level {
  public:
   // `find_input` is asked for the role and name of a tensor that no op made, and for its sizes where these
   // are symbols; nothing: it may not be used.
-  struct Found {
+  struct InputInfo {
     Role role = Role::Argument;
     std::string name;
     std::optional<Sizes> sizes;
   };
-  using FindInput = std::function<std::optional<Found>(const Tensor&)>;
+  using FindInput = std::function<std::optional<InputInfo>(const Tensor&)>;
   Recorder(std::string graph_name, FindInput find_input);
 
   // Where the nodes to come stand in the source.
@@ -242,12 +242,12 @@ class Recorder final : public levels::Level {
   bool wrote_outside_ = false;
   std::string body_trouble_;
   // Memory that the tape may have kept, and which value lies there: backward reads it by other tensors.
-  struct Kept {
+  struct ValueInMemory {
     Layout layout;
     DType dtype;
     int id;
   };
-  std::unordered_map<std::uint64_t, std::vector<Kept>> kept_memory_;  // by id of the buffer
+  std::unordered_map<std::uint64_t, std::vector<ValueInMemory>> kept_memory_;  // by id of the buffer
   std::vector<std::size_t> copies_;  // nodes: of what was kept and then overwritten
   std::unordered_set<const Storage*>
       unrecorded_views_;                                // what views lie in that were taken without recording

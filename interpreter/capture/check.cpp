@@ -47,7 +47,7 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
     jit::Graph captured = graph;
     captured.stage = jit::Stage::Captured;
     try {
-      Made made = make_runner(interpreter, options, captured, wanted);
+      CompiledRunner made = make_runner(interpreter, options, captured, wanted);
       if (made.wait) made.wait();
       return [run = std::move(made.run), callable = made.callable](Inputs arguments) {
         return run_or_refuse(run, arguments, {});
@@ -76,7 +76,7 @@ bool same_end(const Entry& a, const Entry& b) {
 
 }  // namespace
 
-std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& numbers) {
+std::optional<Check> Check::begin(const Entry& entry, SourceValues& found, Numbers& numbers) {
   Check check;
   if (!entry.run || !entry.gather(found, numbers, check.given_, check.symbols_)) return std::nullopt;
   check.before_ = jit::copies_of(check.given_);

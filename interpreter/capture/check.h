@@ -13,7 +13,7 @@ class Check {
  public:
   // Runs the entry's graph on copies, before the call. Nothing where there is nothing to compare: no graph,
   // tensors of a transform, a graph that fails, which leaves the call to the interpreter.
-  static std::optional<Check> begin(const Entry& entry, Found& found, Numbers& numbers);
+  static std::optional<Check> begin(const Entry& entry, SourceValues& found, Numbers& numbers);
 
   // After the call, which was recorded once more: the first difference, empty when there is none. What was
   // recorded beyond the entry's end is not compared.

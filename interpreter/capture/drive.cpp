@@ -107,7 +107,7 @@ class Drive {
   std::optional<Next> entered(Place& place, Entry& entry) {
     Frame* const frame = vm_.frame();
     if (!entry.begins_at(frame, base_)) return std::nullopt;
-    Found found(entry.sources, frame);
+    SourceValues found(entry.sources, frame);
     Numbers numbers(vm_.interpreter(), entry.exprs, found);
     if (entry.failing(found, numbers) != nullptr) return std::nullopt;
     if (is_time_for_trial(place, entry)) place.trial.emplace();
@@ -135,7 +135,7 @@ class Drive {
     return !Beside::under_way() && std::has_single_bit(static_cast<std::uint64_t>(entry.hits) + 1);
   }
   template <class F>
-  Next beside(Place& place, Entry& entry, Found& found, Numbers& numbers, const F& check) {
+  Next beside(Place& place, Entry& entry, SourceValues& found, Numbers& numbers, const F& check) {
     const std::string name = entry.captured.name;
     const bool told = entry.told || compiled_.told_beside;
     const std::int64_t before = differences_found();
@@ -208,7 +208,7 @@ class Drive {
 
   // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
   // is nothing to compare.
-  std::optional<Next> checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> checked(Place& place, Entry& entry, SourceValues& found, Numbers& numbers) {
     const std::optional<Check> check = Check::begin(entry, found, numbers);
     if (!check) return std::nullopt;
     const Tracer::Outcome recorded = Tracer(vm_, region_, entry.varying).run();
@@ -247,7 +247,7 @@ class Drive {
   }
 
   // Nothing: it does not hold after all.
-  std::optional<Next> hit(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  std::optional<Next> hit(Place& place, Entry& entry, SourceValues& found, Numbers& numbers) {
     for (std::size_t k = 0; k < entry.exprs.all.size(); ++k) {
       if (numbers[static_cast<ExprId>(k)].is_unset()) return std::nullopt;
     }
@@ -266,7 +266,7 @@ class Drive {
   }
 
   // False: the graph could not be run to its end.
-  bool apply(const Entry& entry, Found& found, Numbers& numbers) {
+  bool apply(const Entry& entry, SourceValues& found, Numbers& numbers) {
     try {
       return entry.apply(vm_, found, numbers);
     } catch (const BackendError& error) {
@@ -282,7 +282,7 @@ class Drive {
     for (auto at = place.entries.rbegin(); at != place.entries.rend(); ++at) {
       const Entry& entry = **at;
       if (!entry.begins_at(frame, base_)) continue;
-      Found found(entry.sources, frame);
+      SourceValues found(entry.sources, frame);
       Numbers numbers(vm_.interpreter(), entry.exprs, found);
       const Guard* guard = entry.failing(found, numbers);
       if (guard == nullptr) return;
@@ -489,7 +489,7 @@ class Drive {
     const auto runner = [&] {
       return compiled_.options.own_backend.is_none() ? made_of(entry.captured) : made_of(entry.with_guards());
     };
-    Made made;
+    CompiledRunner made;
     try {
       made = runner();
     } catch (const OpError& error) {

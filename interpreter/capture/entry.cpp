@@ -55,7 +55,7 @@ std::vector<bool> Entry::wanted_inputs() const {
   return wanted;
 }
 
-const Guard* Entry::failing(Found& found, Numbers& numbers) const {
+const Guard* Entry::failing(SourceValues& found, Numbers& numbers) const {
   for (const Guard& each : guards) {
     if (!each.holds(found, numbers)) return &each;
   }
@@ -146,13 +146,14 @@ Tensor number_tensor(const Value& v) {
 
 }  // namespace
 
-bool Entry::gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const {
+bool Entry::gather(SourceValues& found, Numbers& numbers, Arguments& tensors,
+                   jit::SymbolValues& symbols) const {
   for (const Argument& each : arguments)
     tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
   return captured.hints.empty() || numbers.symbols(captured.hints, symbols);
 }
 
-bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
+bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
   Tensors outputs;
   if (run) {
     Arguments tensors;

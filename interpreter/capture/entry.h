@@ -134,12 +134,12 @@ struct Entry {
   // Does it begin where `innermost` stands, with nothing of it outside of `base`?
   bool begins_at(const Frame* innermost, const Frame* base) const;
   // The first guard that does not hold; null when all do.
-  const Guard* failing(Found& found, Numbers& numbers) const;
+  const Guard* failing(SourceValues& found, Numbers& numbers) const;
   // What the graph is given, and what its symbols are; false when a symbol has no value.
   using Arguments = SmallVector<Tensor, 8>;
-  bool gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const;
+  bool gather(SourceValues& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const;
   // Does everything; false, with nothing changed, when the graph could not be run to its end.
-  bool apply(Vm& vm, Found& found, Numbers& numbers) const;
+  bool apply(Vm& vm, SourceValues& found, Numbers& numbers) const;
 };
 
 }  // namespace kiln::interp::capture

@@ -57,7 +57,7 @@ struct Exprs {
 // Their values at one call. Throws what the operators throw.
 class Numbers {
  public:
-  Numbers(Interpreter& interpreter, const Exprs& exprs, Found& found)
+  Numbers(Interpreter& interpreter, const Exprs& exprs, SourceValues& found)
       : interpreter_(interpreter), exprs_(exprs), found_(found), values_(exprs.all.size()) {}
   // Unset: it is no number now.
   const Value& operator[](ExprId id);
@@ -72,7 +72,7 @@ class Numbers {
 
   Interpreter& interpreter_;
   const Exprs& exprs_;
-  Found& found_;
+  SourceValues& found_;
   SmallVector<std::optional<Value>, 6> values_;
 };
 

@@ -3,7 +3,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-Value empty_object(const ValuePlan& plan, Found& found, Numbers& numbers, Inputs outputs) {
+Value empty_object(const ValuePlan& plan, SourceValues& found, Numbers& numbers, Inputs outputs) {
   using Kind = ValuePlan::Kind;
   switch (plan.kind) {
     case Kind::Constant:
@@ -95,7 +95,7 @@ void fill(const ValuePlan& plan, const Value& object, const Values& values) {
 }  // namespace
 
 // All objects are made empty before any is filled, so that they may refer to each other in any order.
-Values make_values(const FramePlan& frame_plan, Found& found, Numbers& numbers, Inputs outputs) {
+Values make_values(const FramePlan& frame_plan, SourceValues& found, Numbers& numbers, Inputs outputs) {
   Values values;
   values.reserve(frame_plan.size());
   bool any_parts = false;

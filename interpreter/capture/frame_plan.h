@@ -41,6 +41,6 @@ using FramePlan = std::vector<ValuePlan>;  // by ValuePlanId
 using Values = SmallVector<Value, 16>;
 
 // Makes all values, in order. A container that is part of several others is one object.
-Values make_values(const FramePlan& frame_plan, Found& found, Numbers& numbers, Inputs outputs);
+Values make_values(const FramePlan& frame_plan, SourceValues& found, Numbers& numbers, Inputs outputs);
 
 }  // namespace kiln::interp::capture

@@ -163,7 +163,8 @@ bool has_keys(const Dict& dict, const std::vector<Value>& keys) {
   return true;
 }
 
-bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups, Found& found) {
+bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups,
+                     SourceValues& found) {
   std::vector<const TensorImpl*> now;
   for (const SourceId each : tensors) {
     const Value* v = found[each];
@@ -173,7 +174,7 @@ bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int
   return memory_groups(now) == groups;
 }
 
-bool are_apart(const std::vector<SourceId>& objects, Found& found) {
+bool are_apart(const std::vector<SourceId>& objects, SourceValues& found) {
   std::vector<const void*> now;
   for (const SourceId each : objects) {
     const Value* v = found[each];
@@ -208,7 +209,7 @@ std::string keys_text(const std::vector<Value>& keys) {
 
 }  // namespace
 
-bool Guard::holds(Found& found, Numbers& numbers) const {
+bool Guard::holds(SourceValues& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
@@ -303,7 +304,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   return "";
 }
 
-TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs, Found& found) const {
+TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs,
+                                          SourceValues& found) const {
   if (kind == Kind::GradMode)
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};

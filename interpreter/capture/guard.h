@@ -67,10 +67,10 @@ struct Guard {
   std::vector<int> groups{};
 
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(value, visitor); }
-  bool holds(Found& found, Numbers& numbers) const;
+  bool holds(SourceValues& found, Numbers& numbers) const;
   std::string text(const Sources& sources, const Exprs& exprs) const;  // in words: "x is f32[3, 4]"
   // How it fails now: guard, was, now. The guard must not hold.
-  TensorGuard::Difference difference(const Sources& sources, const Exprs& exprs, Found& found) const;
+  TensorGuard::Difference difference(const Sources& sources, const Exprs& exprs, SourceValues& found) const;
 };
 
 }  // namespace kiln::interp::capture

@@ -185,7 +185,7 @@ void Observer::global() {
 }
 
 void Observer::cell(Value& cell, SourceId source) {
-  const Tracer::Known* outside = tracer_.known(cell);
+  const Tracer::OutsideValue* outside = tracer_.known(cell);
   tracer_.change_cell(cell, outside ? outside->source : source);
 }
 
@@ -245,8 +245,8 @@ void Observer::compare(const Value& a, const Value& b) {
 void Observer::membership(const Value& a, const Value& b) {
   const auto op = static_cast<lang::CompareOp>((&i_)[1].a);
   if (op == lang::CompareOp::Is || op == lang::CompareOp::IsNot) {
-    const Tracer::Known* x = tracer_.known(a);
-    const Tracer::Known* y = tracer_.known(b);
+    const Tracer::OutsideValue* x = tracer_.known(a);
+    const Tracer::OutsideValue* y = tracer_.known(b);
     if (a.tag() == b.tag() && (a.is(Tag::Str) || a.is(Tag::Range)))
       return tracer_.stop("which of equal texts or ranges something is, is asked for");
     if (x && y) {
@@ -353,7 +353,7 @@ void Observer::get_index() {
       if (!is_number_or_text(index)) return tracer_.stop("a dict is asked for " + describe(index));
       if (const ExprId kept = tracer_.kept_number(object, place_of(object.as<Dict>(), index)); kept >= 0)
         return tracer_.set_later(r_ + i_.a, kept);
-      const Tracer::Known* outside = tracer_.known(object);
+      const Tracer::OutsideValue* outside = tracer_.known(object);
       const Tracer::Change* change = tracer_.changed(object);
       if (!outside || (change && change->contents)) return;
       const Value* found = object.as<Dict>().find(index);
@@ -395,7 +395,7 @@ void Observer::set_index(const Value& object, const Value& index) {
 bool Observer::field_of(const Value& object, std::string_view name, const Value*& found, ExprId* number) {
   auto& instance = object.as<Instance>();
   found = instance.find(name);
-  const Tracer::Known* outside = tracer_.known(object);
+  const Tracer::OutsideValue* outside = tracer_.known(object);
   const int field = instance.struct_type().field(name);
   if (!outside) return found != nullptr;
   const SourceId source = outside->source;

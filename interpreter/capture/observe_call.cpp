@@ -38,7 +38,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       if (const Compiled* own = function.code->compiled.get();
           own != nullptr && !tracer_.base_->code->compiled->options.inlines(own->options))
         return tracer_.stop("`" + function.code->name + "` is compiled by itself", End::Yield);
-      const Tracer::Known* outside = tracer_.known(f);
+      const Tracer::OutsideValue* outside = tracer_.known(f);
       const bool uses_defaults =
           !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;
       if (outside && uses_defaults) tracer_.read_defaults(f);
@@ -73,7 +73,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
     }
     case Tag::Method: {
       const Method& method = f.as<Method>();
-      if (const Tracer::Known* outside = tracer_.known(f)) {
+      if (const Tracer::OutsideValue* outside = tracer_.known(f)) {
         const SourceId source = outside->source;
         tracer_.arrive_part(method.receiver, source, Source::Kind::Receiver, 0, {}, tracer_.item_name(f, ""));
         tracer_.arrive_part(method.function, source, Source::Kind::Method, 0, {}, tracer_.item_name(f, ""));
@@ -244,7 +244,7 @@ bool Observer::grows(std::span<const Value> arguments) const {
 
 // The entry is for this very object, and keeps it, so that no other takes its identity.
 void Observer::identity(const Value& v) {
-  const Tracer::Known* outside = tracer_.known(v);
+  const Tracer::OutsideValue* outside = tracer_.known(v);
   if (outside == nullptr) return tracer_.stop("the identity of what was made here is asked for");
   if (tracer_.sources_[outside->source].kind == Source::Kind::Constant) return;
   Guard guard;

@@ -75,7 +75,7 @@ void Tracer::read_gradient(const Value& x) {
   if (is_under_way(x)) return;  // it was read before, and is made here since
   const Change* change = changed(x);
   if (change != nullptr && change->gradient) return;
-  const Known* outside = known(x);
+  const OutsideValue* outside = known(x);
   if (outside == nullptr) return stop("the gradient of a tensor that was made here");
   const SourceId source = outside->source;
   arrive_part(Value(grad_of(x.tensor())), source, Source::Kind::Grad, 0, {}, item_name(x, ".grad"));
@@ -113,7 +113,7 @@ bool Tracer::finish_histories(Finished& finished) {
   auto histories = tape::FreedHistories::of(finished.outputs);
   if (!histories || (!differentiated && !histories->empty())) return false;
   for (const Tensor& each : histories->take_leaves()) {
-    const Known* leaf = known(Value(each));
+    const OutsideValue* leaf = known(Value(each));
     if (leaf == nullptr) return false;
     finished.leaves.push_back(leaf->source);
   }

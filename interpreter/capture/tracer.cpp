@@ -65,7 +65,7 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
     source.index = innermost_ - frame;
     source.text = frame->code->name;
     const Value function{static_cast<Object*>(const_cast<Function*>(frame->function))};
-    known_.try_emplace(function.object(), Known{function, sources_.add(std::move(source))});
+    known_.try_emplace(function.object(), OutsideValue{function, sources_.add(std::move(source))});
   }
   untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_),
                     true);
@@ -77,13 +77,13 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
 
 Tracer::~Tracer() = default;
 
-std::optional<jit::Recorder::Found> Tracer::find_input(const Tensor& x) {
+std::optional<jit::Recorder::InputInfo> Tracer::find_input(const Tensor& x) {
   const auto known = known_.find(x.impl());
   if (known == known_.end()) return std::nullopt;
   const SourceId id = known->second.source;
   const Source& source = sources_[id];
   using Kind = Source::Kind;
-  jit::Recorder::Found found;
+  jit::Recorder::InputInfo found;
   const Source* whole = &source;  // what an item was found in
   while (whole->kind == Kind::Item || whole->kind == Kind::Key) whole = &sources_[whole->parent];
   found.role = whole->kind == Kind::Register                              ? jit::Role::Argument

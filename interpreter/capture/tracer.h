@@ -111,7 +111,7 @@ class Tracer {
   friend class Observer;
 
   // ---- What is known of values (tracer_values.cpp) ----
-  struct Known {
+  struct OutsideValue {
     Value held;
     SourceId source;
   };
@@ -119,7 +119,7 @@ class Tracer {
   // `varying`: as arrive_number, whose result it takes.
   void arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
                    std::string text, ExprId* varying = nullptr);
-  const Known* known(const Value& v) const;
+  const OutsideValue* known(const Value& v) const;
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
   // Is it, or does it hold, what is equal only to itself: a function, a struct?
   bool has_identity(const Value& v) const;
@@ -269,7 +269,7 @@ class Tracer {
   void after_instruction();
   void name_result();
   void set_pending();
-  std::optional<jit::Recorder::Found> find_input(const Tensor& x);
+  std::optional<jit::Recorder::InputInfo> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
   void stop(std::string reason, End end = End::Break);
   // Of a run that is apart.
@@ -312,7 +312,7 @@ class Tracer {
   bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
   std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // which guards these are
-  std::unordered_map<const void*, Known> known_;
+  std::unordered_map<const void*, OutsideValue> known_;
   std::unordered_map<const void*, Change> changes_;
   bool tells_tensors_apart_ = false;  // it was asked which of them are one
   std::vector<const void*> change_order_;

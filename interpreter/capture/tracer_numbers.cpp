@@ -192,7 +192,7 @@ void Tracer::fix_all_in(const Value& v, int depth) {
 
 // Of what was made here it follows from the tensors that views begin at, whose layouts are exact.
 void Tracer::fix_layout(const Value& v) {
-  const Known* outside = known(v);
+  const OutsideValue* outside = known(v);
   if (outside == nullptr) return;
   for (Guard& each : guards_) {
     if (each.kind != Guard::Kind::Tensor || each.source != outside->source) continue;
@@ -202,7 +202,7 @@ void Tracer::fix_layout(const Value& v) {
 }
 
 void Tracer::fix_parameter(const Value& v) {
-  const Known* outside = known(v);
+  const OutsideValue* outside = known(v);
   if (outside == nullptr) return;
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor && each.source == outside->source)
@@ -341,13 +341,13 @@ std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
 
 namespace {
 
-struct Given {
+struct NumberOperand {
   Value value;
   ExprId expr;
 };
 
 void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId>(const Value&)>& parts,
-             std::vector<Given>& into) {
+             std::vector<NumberOperand>& into) {
   if (is_plain_number(v)) {
     into.push_back({v, expr});
     return;
@@ -377,12 +377,12 @@ void Tracer::expect(std::span<const Value> arguments, const Value* first) {
 }
 
 void Tracer::expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers) {
-  std::vector<Given> given;
+  std::vector<NumberOperand> given;
   for (std::size_t k = 0; k < operands.size(); ++k)
     collect(operands[k], numbers[k], [this](const Value& v) { return parts_of(v); }, given);
-  for (const Given& each : given) {
+  for (const NumberOperand& each : given) {
     if (each.expr < 0) continue;
-    const bool alone = std::all_of(given.begin(), given.end(), [&](const Given& other) {
+    const bool alone = std::all_of(given.begin(), given.end(), [&](const NumberOperand& other) {
       return other.expr == each.expr || !identical(other.value, each.value);
     });
     const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;

@@ -49,7 +49,7 @@ void Tracer::add_guard(Guard guard) {
   if (guarded_.emplace(guard.kind, guard.source, guard.other).second) guards_.push_back(std::move(guard));
 }
 
-const Tracer::Known* Tracer::known(const Value& v) const {
+const Tracer::OutsideValue* Tracer::known(const Value& v) const {
   if (is_text_like(v)) return nullptr;
   const auto found = known_.find(identity(v));
   return found == known_.end() ? nullptr : &found->second;
@@ -60,7 +60,7 @@ void Tracer::know_constant(const Value& v) {
   Source source;
   source.key = v;
   source.text = v.is(Tag::Function) ? v.as<Function>().code->name : describe(v);
-  known_.emplace(identity(v), Known{v, sources_.add(std::move(source))});
+  known_.emplace(identity(v), OutsideValue{v, sources_.add(std::move(source))});
 }
 
 // A value was read from outside. Its kind and, for what is no container, its contents are the entry's to
@@ -79,7 +79,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
   guard.source = source;
   guard.value = v;
   if (is_text_like(v)) return add_guard(std::move(guard));
-  if (const Known* same = known(v)) {
+  if (const OutsideValue* same = known(v)) {
     if (same->source == source || sources_[same->source].kind == Source::Kind::Constant) {
       if (same->source == source) return;
       guard.kind = Guard::Kind::Identical;
@@ -90,7 +90,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
     guard.value = {};
     return add_guard(std::move(guard));
   }
-  known_.emplace(identity(v), Known{v, source});
+  known_.emplace(identity(v), OutsideValue{v, source});
   switch (v.tag()) {
     case Tag::Tensor:
       guard.kind = Guard::Kind::Tensor;
@@ -147,12 +147,12 @@ void Tracer::arrive_part(const Value& v, SourceId parent, Source::Kind kind, std
 }
 
 std::string Tracer::item_name(const Value& container, const std::string& suffix) const {
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   return (outside ? sources_[outside->source].text : std::string()) + suffix;
 }
 
 void Tracer::read_length(const Value& container) {
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents) || container.is(Tag::Tuple)) return;
   Guard guard;
@@ -174,7 +174,7 @@ void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying)
     *varying = kept;
     return;
   }
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
   const auto& items = *items_in(container);
@@ -192,7 +192,7 @@ void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying)
 void Tracer::read_items(const Value& container, bool follow) {
   if (!follow) fix_kept(container);
   if (is_stopped()) return;
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
   const SourceId source = outside->source;
@@ -259,7 +259,7 @@ void Tracer::read_all(const Value& v, int depth) {
     case Tag::Instance: {
       const Instance& instance = v.as<Instance>();
       fix_kept(v);
-      if (const Known* outside = known(v)) {
+      if (const OutsideValue* outside = known(v)) {
         const SourceId source = outside->source;
         const StructType& type = instance.struct_type();
         for (std::size_t k = 0; k < instance.fields.size(); ++k) {
@@ -280,7 +280,7 @@ void Tracer::read_all(const Value& v, int depth) {
       return;
     }
     case Tag::Method:
-      if (const Known* outside = known(v)) {
+      if (const OutsideValue* outside = known(v)) {
         const SourceId source = outside->source;
         arrive_part(v.as<Method>().receiver, source, Source::Kind::Receiver, 0, {},
                     item_name(v, ".receiver"));
@@ -364,7 +364,7 @@ bool Tracer::has_tensor(const Value& v) const {
 bool Tracer::keeps_as_they_are(std::span<const Value> values) {
   return std::all_of(values.begin(), values.end(), [this](const Value& v) {
     if (is_text_like(v) || v.is(Tag::Type)) return true;
-    const Known* const outside = known(v);
+    const OutsideValue* const outside = known(v);
     if (outside == nullptr) return v.is(Tag::Tuple) && keeps_as_they_are(v.as<Tuple>().items);
     if (sources_[outside->source].kind == Source::Kind::Constant) return true;
     Guard guard;
@@ -414,12 +414,12 @@ SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
     arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
                 name);
   }
-  const Known* outside = known(cell);
+  const OutsideValue* outside = known(cell);
   return outside == nullptr ? -1 : outside->source;
 }
 
 ExprId Tracer::read_cell(const Value& cell) {
-  const Known* outside = known(cell);
+  const OutsideValue* outside = known(cell);
   if (const Change* change = changed(cell); !outside || (change && change->cell)) return -1;
   Source source;
   source.kind = Source::Kind::Cell;
@@ -479,7 +479,7 @@ void Tracer::change_cell(const Value& cell, SourceId source) {
 }
 
 void Tracer::change_field(const Value& object, std::string_view name) {
-  const Known* outside = known(object);
+  const OutsideValue* outside = known(object);
   if (!outside) return;
   Change& made = change(object, outside->source);
   const int field = object.as<Instance>().struct_type().field(name);
@@ -491,7 +491,7 @@ void Tracer::change_field(const Value& object, std::string_view name) {
 }
 
 void Tracer::change_append(const Value& list, std::int64_t count) {
-  const Known* outside = known(list);
+  const OutsideValue* outside = known(list);
   if (!outside) return;
   Change& made = change(list, outside->source);
   if (!made.contents) made.appended += count;
@@ -499,7 +499,7 @@ void Tracer::change_append(const Value& list, std::int64_t count) {
 
 void Tracer::change_contents(const Value& container, bool in_place) {
   if (!in_place) fix_kept(container);
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   if (!outside || is_stopped()) return;
   read_items(container, in_place);
   if (is_stopped()) return;

@@ -29,7 +29,7 @@ void note_names(Varying& varying, const Frame& frame) {
 }
 
 // False: nothing that may vary differs.
-bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
+bool note_varying(Varying& varying, const Entry& entry, SourceValues& found, Numbers& numbers) {
   bool any = false;
   for (const Guard& guard : entry.guards) {
     if (guard.holds(found, numbers)) continue;

@@ -10,6 +10,6 @@ void note_names(Varying& varying, const Frame& frame);
 // Numbers that the iterations of the compiled loop around the frame's place change.
 void note_carried(Varying& varying, const Frame& frame);
 // Numbers and sizes that are others than `entry` was made for. False: nothing that may vary differs.
-bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers);
+bool note_varying(Varying& varying, const Entry& entry, SourceValues& found, Numbers& numbers);
 
 }  // namespace kiln::interp::capture

@@ -77,7 +77,7 @@ class RecordedOps {
     std::unique_ptr<Outside> value, tangent;
     void visit_references(ReferenceVisitor& visitor) const;
   };
-  struct Known {
+  struct RecordedTensor {
     int value;
     std::uint64_t storage;
     Layout layout;
@@ -97,7 +97,7 @@ class RecordedOps {
   int values_ = 0;
   std::vector<std::pair<int, Outside>> outside_;           // by value
   std::unordered_map<std::uint64_t, Ref<Buffer>> memory_;  // that these lie in, by id of the storage
-  std::unordered_map<const TensorImpl*, Known> known_;
+  std::unordered_map<const TensorImpl*, RecordedTensor> known_;
 };
 
 }  // namespace kiln::tape

@@ -158,16 +158,16 @@ void into_leaves(Session& s) {
   for (const Tensor& each : s.leaves()) s.shown.tensors.push_back(grad_of(each));
 }
 
-struct Named {
+struct NamedScenario {
   const char* name;
   Scenario run;
 };
-constexpr Named kScenarios[] = {
+constexpr NamedScenario kScenarios[] = {
     {"all at once", all_at_once}, {"one by one", one_by_one},         {"freed", freed},
     {"two calls", two_calls},     {"second order", second_order},     {"hooked", hooked},
     {"in between", in_between},   {"hooked in part", hooked_in_part}, {"into leaves", into_leaves}};
 
-Shown show(const Named& scenario, const Run& run, const std::vector<Tensor>& arguments) {
+Shown show(const NamedScenario& scenario, const Run& run, const std::vector<Tensor>& arguments) {
   Session session(run, arguments);
   try {
     scenario.run(session);
@@ -226,7 +226,7 @@ std::string fault_of(const Graph& program, const std::vector<Tensor>& arguments,
     held = held && function->holds_for(given);
     return held ? function->run(given, program.hints) : evaluate(program, given);
   };
-  for (const Named& each : kScenarios) {
+  for (const NamedScenario& each : kScenarios) {
     std::string fault;
     try {
       fault = difference(show(each, eager, arguments), show(each, compiled, arguments));
