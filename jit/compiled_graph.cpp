@@ -119,7 +119,7 @@ std::vector<int> rearranged_inputs(const Graph& captured) {
     if (node.op == nullptr || node.operands.empty() || !node.operands[0].is_value()) continue;
     const int input = input_of[static_cast<std::size_t>(node.operands[0].value)];
     if (input < 0 || !(node.is_view() || node.writes())) continue;
-    if (node.rebinds()) found.push_back(input);
+    if (node.writes_metadata()) found.push_back(input);
     for (const ValueId each : node.outputs) input_of[static_cast<std::size_t>(each)] = input;
   }
   return found;

@@ -127,7 +127,7 @@ struct Node {
   bool writes_storage() const { return writes() && op->has(kStorageWrite); }
   // Is its first operand another tensor afterwards, by its layout or by where it lies, and no element
   // written?
-  bool rebinds() const { return writes() && op->rebinds(); }
+  bool writes_metadata() const { return writes() && op->writes_metadata(); }
   // What its result lies in the memory of, if it is a view or writes.
   const Operand& viewed() const { return operands[writes_storage() ? 1 : 0]; }
   friend bool operator==(const Node& a, const Node& b);

@@ -421,7 +421,7 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const auto same = [&x](const Tensor& each) { return each.is_same(x); };
   if (std::any_of(inputs_.begin(), inputs_.end(), same))
-    rebound_.try_emplace(x.impl(), Tensor::alias(x, x.layout()));
+    layouts_as_met_.try_emplace(x.impl(), Tensor::alias(x, x.layout()));
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_noting()) {
     note(std::move(node), {&result, 1});
@@ -432,8 +432,8 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 const Tensor& Recorder::as_met(const Tensor& x) const {
-  const auto found = rebound_.find(x.impl());
-  return found == rebound_.end() ? x : found->second;
+  const auto found = layouts_as_met_.find(x.impl());
+  return found == layouts_as_met_.end() ? x : found->second;
 }
 
 // Its elements were written by the host: they are those of a constant, in memory of its own for each call.

@@ -211,7 +211,8 @@ class Recorder final : public levels::Level {
   bool keeps_given_ = false;
   std::vector<Tensor> given_;                                        // by input
   std::unordered_map<const Storage*, Ref<Storage>> given_storages_;  // over the same memory
-  std::unordered_map<const TensorImpl*, Tensor> rebound_;  // those that lie otherwise since, as they lay
+  std::unordered_map<const TensorImpl*, Tensor>
+      layouts_as_met_;  // tensors with another layout or storage by now, as they were met
   std::vector<Input> input_roles_;
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;

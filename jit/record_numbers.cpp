@@ -165,7 +165,7 @@ void Recorder::infer_symbolic(const Node& node, std::size_t at) {
   if ((!in_attrs && !in_operands) || lacks_operand(node)) return;
   std::vector<Type> operands;
   for (const Operand& each : node.operands) operands.push_back(symbolic_type(each));
-  if (node.form == Form::Write && !node.rebinds()) {
+  if (node.form == Form::Write && !node.writes_metadata()) {
     symbolic_types_[node.outputs[0]] = operands[0];
     return;
   }

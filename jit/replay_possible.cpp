@@ -14,7 +14,7 @@ bool is_repeatable(const Plan& plan, const Step& step) {
   const Node& node = *step.node;
   if (is_view(step)) return true;
   // What shares an operand's memory here and there, or is a function of the program, may be kept by somebody.
-  const bool is_fresh = node.form == Form::Write ? !node.rebinds() : !may_share_operand(node);
+  const bool is_fresh = node.form == Form::Write ? !node.writes_metadata() : !may_share_operand(node);
   return is_fresh && !follows_symbols(plan, step) && custom_function(*step.op) == nullptr;
 }
 

@@ -363,7 +363,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
   bool writes = false;
   for (const jit::Node& node : entry.captured.nodes) {
-    writes = writes || (node.writes() && !node.rebinds());
+    writes = writes || (node.writes() && !node.writes_metadata());
     if (!reads_layout(node)) continue;
     for (const jit::Operand& each : node.operands) {
       if (each.is_value() && static_cast<std::size_t>(each.value) < exact.size())

@@ -64,7 +64,7 @@ Memories memories_of(const Graph& graph) {
     }
     if (!node.is_view() && !node.writes()) continue;
     for (const ValueId id : node.outputs) result.root[static_cast<std::size_t>(id)] = root;
-    if (node.writes() && !node.rebinds()) result.written[at] = true;
+    if (node.writes() && !node.writes_metadata()) result.written[at] = true;
   }
   return result;
 }
