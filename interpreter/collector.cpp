@@ -28,7 +28,7 @@ constexpr std::size_t kOthersForEach = 8;        // what is no container, for ea
 constexpr std::size_t kFewestOthers = 1000;      // and in all
 
 // Young ones have been through no search, those of the middle through one: what a program just happened to
-// hold then is let go of by the next search, and not kept for long among the old.
+// hold then is released by the next search, and not kept for long among the old.
 constinit Ring young, middle, old;
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;

@@ -156,7 +156,7 @@ void set_list_slice(Interpreter& interpreter, List& list, const Slice& slice, co
   const Steps steps = resolve(slice, list.items.size());
   if (steps.step == 1) {
     const auto begin = list.items.begin() + steps.start;
-    const std::vector<Value> old(begin, begin + steps.count);  // let go of when the list is whole again
+    const std::vector<Value> old(begin, begin + steps.count);  // released when the list is whole again
     const auto at = list.items.erase(begin, begin + steps.count);
     list.items.insert(at, std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
     return;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kAfterNodes = std::numeric_limits<int>::max();
 
-// Does whoever runs the graph let go of the argument?
+// Does whoever runs the graph release the argument?
 bool is_handed_over(const Graph& graph, const Input& input) {
   const bool may_be_backward = graph.stage == Stage::Backward || graph.stage == Stage::Fused;
   return may_be_backward && (input.role == Role::Saved || input.role == Role::Grad);

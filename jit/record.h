@@ -218,7 +218,7 @@ class Recorder final : public levels::Level {
   std::vector<Node> nodes_;
   std::vector<Value> results_;
   std::vector<Tensor> kept_;                // of results_: so that no two tensors are ever at one address
-  std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not let go of
+  std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not released
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_memory_;  // those, by id of the buffer
   std::size_t bytes_made_ = 0;   // since it was last looked which are dead
   std::size_t bytes_alive_ = 0;  // then

@@ -91,7 +91,7 @@ class Drive {
     return place.empty_entries > kMostTries && !any_computes(place);
   }
 
-  // Likewise by an entry for several iterations. One that hardly ever holds is let go of.
+  // As `entered`, by an entry of several unrolled iterations. One that hardly ever holds is dropped.
   std::optional<Next> entered_unrolled(Place& place) {
     constexpr std::int64_t kMostMisses = 256;
     Entry* useless = nullptr;

@@ -61,7 +61,7 @@ class Derivative final : public tape::CustomDerivative {
     return values;
   }
 
-  std::shared_ptr<CustomRules> rules_;  // null once let go of; the node refuses to be walked through then
+  std::shared_ptr<CustomRules> rules_;  // null once released; a backward through the node fails then
   std::string name_;
   bool wants_zeros_;
   Saved inputs_, outputs_;

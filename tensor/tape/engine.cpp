@@ -129,7 +129,7 @@ class Engine {
     marks_.push_back(std::move(outputs));
   }
 
-  // Throws before any hook has run and any leaf has its gradient if a node on the way has let go of what it
+  // Throws before any hook has run and any leaf has its gradient if a node on the way has released what it
   // reads: for the first that would be visited.
   void expect_values() {
     std::vector<SmallVector<bool, 8>> reached(stops_.size());
