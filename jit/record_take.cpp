@@ -1,4 +1,4 @@
-// What was noted becomes a graph.
+// The noted nodes become a graph.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,7 +10,6 @@
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {
-// Inputs of one storage say so when some input is written, with where in it they begin.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs) {
   std::map<const Storage*, std::vector<std::size_t>> by_storage;
   for (std::size_t i = 0; i < tensors.size(); ++i) by_storage[tensors[i].storage().get()].push_back(i);
@@ -29,7 +28,7 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
   }
 }
 
-// Puts symbols in the place of what they were in this call.
+// Replaces the sizes and numbers of this call by their symbols.
 void Recorder::make_symbolic() {
   for (const auto& [id, type] : symbolic_types_) {
     Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
@@ -49,7 +48,7 @@ void Recorder::make_symbolic() {
   }
 }
 
-// Which nodes count, and the values these give, numbered anew.
+// Chooses the nodes that belong to the graph, and numbers their values in order.
 void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
   std::vector<bool> gone(nodes_.size());
   std::unordered_map<int, int> instead;
@@ -122,14 +121,14 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
   }
 }
 
-// Another tensor over the same memory, which a write copies first.
+// Another tensor over the same memory. A write to x copies that memory first.
 Tensor Recorder::as_given(const Tensor& x) {
   Ref<Storage>& storage = given_storages_[x.storage().get()];
   if (!storage) storage = Storage::create(x.storage()->buffer());
   return Tensor::from_storage(storage, x.layout(), x.dtype());
 }
 
-// Those of nodes that were cut off.
+// Drops the inputs that only dropped nodes read.
 void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   std::vector<bool> used(inputs_.size());
   const auto use = [&](int id) {
@@ -171,7 +170,7 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
 
 namespace {
 
-// Numbers that are only operands are inputs, and no sizes depend on them.
+// The symbols that types, attributes and numbers in operands depend on.
 std::set<std::string> symbols_in(const Graph& graph) {
   std::set<std::string> found;
   for (const Value& each : graph.values) {
@@ -192,7 +191,7 @@ std::set<std::string> symbols_in(const Graph& graph) {
 
 }  // namespace
 
-// What is differentiated has a name, so that derivatives can say what they are of.
+// Names the differentiated values, so that nodes of derivatives can state their origin.
 void Recorder::name_origins(Graph& graph, TakenNames& names, int inputs) const {
   std::vector<std::string_view> ops(graph.values.size());
   for (const Node& node : graph.nodes) {
@@ -241,7 +240,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   graph.values = std::move(input_values_);
   graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
                       std::make_move_iterator(results_.end()));
-  // Variables that were assigned again, and those of inlined functions.
+  // Names repeat where variables are assigned again, and in inlined functions.
   TakenNames names;
   for (Value& value : graph.values) value.name = fresh_name(names, value.name);
   graph.nodes = std::move(nodes_);
