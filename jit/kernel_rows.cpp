@@ -14,7 +14,7 @@
 namespace kiln::jit {
 namespace {
 
-// Each row through all passes.
+// Takes each row through all passes.
 void row_by_row(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length;
   parallel_for(run.plan.rows, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, length)),
@@ -25,7 +25,7 @@ void row_by_row(RowRun& run, std::int64_t grain) {
                });
 }
 
-// Each pass over all blocks of all rows.
+// Takes all blocks of all rows through each pass.
 void pass_by_pass(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length, per_row = reduction_blocks(length);
   const std::int64_t units = run.plan.rows * per_row;
@@ -88,7 +88,7 @@ class RowKernel final : public Kernel {
   }
 
  private:
-  // The last nest as a kernel whose inputs are those of this one, then what the columns came to.
+  // The last nest as a kernel whose inputs are those of this one, then the results of the columns.
   Lowered of_columns() const {
     Lowered made;
     LoopNest& nest = made.passes.emplace_back(lowered_.passes.back());

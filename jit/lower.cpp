@@ -28,7 +28,7 @@ Tensor number_tensor(const Number& number) {
   return Tensor::number(std::get<Size>(number).constant());
 }
 
-// Numbers that might not fit are left to the eager op, which refuses those that do not.
+// Is the number sure to fit the dtype? Otherwise the eager op does it, which refuses numbers that do not fit.
 bool fits(const Graph& graph, const Node& node, int index, DType dtype) {
   const Operand& operand = node.operands[static_cast<std::size_t>(index)];
   if (!operand.is_value() && !operand.is_number()) return true;
@@ -138,7 +138,7 @@ const Op* placed_view(const Graph& graph, const Node& node) {
 
 namespace {
 
-// The store of an output: where scatters made it, of the value that they place into what surrounds it.
+// The store of an output. Where scatters made it, the store is of the value that they place into a tensor.
 Store store_of(const Graph& graph, std::span<const int> producers, const Group& group, ValueId output,
                NestBuilder& builder, std::map<ValueId, Register>& registers) {
   Store store;

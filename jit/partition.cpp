@@ -36,7 +36,7 @@ std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) 
 
 // ---- The two graphs ----
 
-// Names for what the report speaks of.
+// Names the values that the report mentions.
 void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
   Builder names(graph);
   const auto name = [&](ValueId id) {

@@ -37,7 +37,7 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
   take_draws();
 }
 
-// One for each node, whichever passes read it.
+// One reader for each node, which all passes that read the node share.
 void RowRun::open_gathers(Inputs inputs) {
   std::map<int, int> numbers;  // by node
   for (std::size_t p = 0; p < passes.size(); ++p) {
@@ -52,7 +52,7 @@ void RowRun::open_gathers(Inputs inputs) {
   }
 }
 
-// In the order of the ops, which need not be that of the passes.
+// Draws in the order of the ops, which need not be that of the passes.
 void RowRun::take_draws() {
   std::map<int, std::pair<std::size_t, std::size_t>> in_order;  // pass and load, by node
   draws.resize(passes.size());
@@ -135,7 +135,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   vectors_.resize(std::max(vectors_.size(), pass.places.size()));
 }
 
-// One element of memory that the loop reads for all of the row.
+// Does the loop read one element of memory for all of the row?
 bool Worker::is_same_for_row(const Pass& pass, std::size_t k) {
   const Load& load = pass.nest->loads[k];
   return load.input >= 0 && !load.invariant && pass.plan->loads[k].constant;
@@ -198,7 +198,7 @@ void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int
     pass.call.start = pass.lanes.data();
   }
   if (count > 0) failed |= short_call(pass, count);
-  if (begin == end) short_call(pass, 0);  // what is known of a row without elements
+  if (begin == end) short_call(pass, 0);  // stores the results of a row without elements
   if (failed != 0) run_.failed[p].fetch_or(failed, std::memory_order_relaxed);
 }
 
@@ -247,7 +247,7 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_
   for (const Straight& each : pass.straight)
     pass.places[each.place] = each.first + row * each.row + begin * each.element;
   for (const std::size_t k : pass.other) place_load(pass, k, row, begin, end);
-  for (const std::size_t k : pass.per_row) {  // which the first block has stored
+  for (const std::size_t k : pass.per_row) {  // the row's first block stores it
     const Store& store = nest.stores[k];
     std::byte* const first = run_.outputs[static_cast<std::size_t>(store.output)].data;
     pass.places[nest.loads.size() + k] = begin > 0 ? unused_.data() : first + row * bytes_of(store.dtype);
@@ -314,7 +314,8 @@ void Worker::each_moving(const Pass& pass, const F& f) {
   for (const Reduction& each : nest.columns) f(next++, bytes_of(each.accumulator), true);
 }
 
-// Fewer elements than a vector has, in vectors of their own; the last one stands on the other places.
+// Runs fewer elements than a vector has, copied to separate vectors whose other places repeat the last
+// element.
 std::uint64_t Worker::short_call(Pass& pass, std::int64_t count) {
   before_ = pass.places;
   each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {

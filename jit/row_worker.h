@@ -1,4 +1,4 @@
-// Owns running passes over rows: what all threads share, and the part of one of them.
+// Owns running passes over rows: the state that all threads share, and the worker of one thread.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace kiln::jit {
 
-// What all threads share.
+// The state that all threads share.
 struct RowRun {
   struct Place {
     std::byte* data = nullptr;
@@ -24,9 +24,9 @@ struct RowRun {
   const RowPlan& plan;
   const std::vector<KernelFn>& functions;
   const std::vector<std::vector<cpu::BlockKernel>>& called;
-  std::vector<std::vector<Place>> loads;                          // by pass; what passes keep has no data
-  std::vector<Place> outputs;                                     // those of columns have no data
-  std::vector<std::vector<Generator>> draws;                      // by pass and load; of a pass that draws
+  std::vector<std::vector<Place>> loads;      // by pass; values that passes keep have no data
+  std::vector<Place> outputs;                 // those of columns have no data
+  std::vector<std::vector<Generator>> draws;  // by pass and load; of a pass that draws
   std::vector<std::unique_ptr<const cpu::GatherReader>> gathers;  // of all passes
   std::vector<std::vector<int>> gather_of;                        // by pass and load; -1: none
   std::vector<Tensor> copies;
@@ -47,7 +47,7 @@ struct RowRun {
   Place place_of(const Load& load, const RowLoadPlan& how, Inputs inputs);
 };
 
-// Memory for what passes keep of one row: scratch of one thread, like that of eager kernels over rows.
+// Memory for the values that passes keep of one row: scratch of one thread, as in eager kernels over rows.
 class KeptRow {
  public:
   KeptRow(const Lowered& lowered, std::int64_t length);
@@ -58,7 +58,7 @@ class KeptRow {
   std::vector<std::byte*> places_;
 };
 
-// Likewise of all rows together, which counts as memory of tensors does.
+// The same for all rows together. It counts as memory of tensors.
 class KeptRows {
  public:
   KeptRows(const Lowered& lowered, std::int64_t elements);
@@ -69,30 +69,31 @@ class KeptRows {
   std::vector<std::byte*> places_;
 };
 
-// One thread's part: elements [begin, end) of a row in one pass. What is the same for all rows is set up
-// once: memory that was just written by halves and is read as a whole would stop the processor until all
-// stores before are done.
+// Runs elements [begin, end) of a row in one pass, on one thread. Data that is the same for all rows is set
+// up once: reading memory as a whole that was just written in halves would stop the processor until all
+// earlier stores are done.
 class Worker {
  public:
-  // `kept`: where what passes keep of row 0 begins; `kept_rows`: whether every row has its own.
+  // `kept`: the memory for the values that passes keep, by buffer; `kept_rows`: whether every row has its
+  // own.
   Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Lanes of the pass' reductions are there to be folded afterwards. Where rows follow each other in memory,
-  // `end` may lie in a later one.
+  // Runs one pass; afterwards the lanes of its reductions are ready to be folded. Where rows are contiguous
+  // in memory, `end` may be in a later one.
   void block(std::size_t pass, std::int64_t row, std::int64_t begin, std::int64_t end);
   Slot folded(std::size_t pass, std::size_t reduction);
-  // A row, or what is asked for of it, through all passes. Only whole rows where passes reduce them. `next`
-  // is how many rows further it will go on.
+  // Runs all passes over part of a row; over a whole one where passes reduce it. `next`: how many rows
+  // further the next call is.
   void row(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t next = 1);
-  // What columns are combined in: accumulators from element `begin` of the row on, by reduction.
+  // Sets the accumulators of columns, by reduction; they begin with element `begin` of the row.
   void take_columns(std::span<std::byte* const> accumulators, std::int64_t begin);
 
  private:
   using Vector = std::array<std::byte, kVector * 8>;
-  // Where a load or store finds its elements, when these are as far apart for all rows.
+  // The elements of a load or store whose distances are the same in all rows.
   struct Straight {
     std::size_t place;
     std::byte* first;
@@ -109,16 +110,16 @@ class Worker {
     KernelCall call{};
     std::vector<const void*> places;  // of loads, then of stores, then of columns
     std::vector<Straight> straight;
-    std::vector<std::size_t> other;    // loads that are not
+    std::vector<std::size_t> other;    // loads that are not straight
     std::vector<std::size_t> per_row;  // stores of one element for each row
     std::vector<std::int64_t> moves;
     std::vector<Vector> spread;
     std::vector<std::vector<std::byte>> drawn;  // by load
-    std::vector<Lanes> start;                   // never written again, see above
+    std::vector<Lanes> start;                   // empty lanes, never written again, see above
     std::vector<Lanes> lanes;
     std::vector<const LaneOps*> ops;
   };
-  // Places that go on with the loop: calls f(place, bytes of an element, is written).
+  // Calls f(place, bytes of an element, is written) for each place that moves with the loop.
   template <class F>
   static void each_moving(const Pass& pass, const F& f);
 
