@@ -124,7 +124,7 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Valu
   }
 }
 
-// What the graph needs from before, so that the interpreter can do it all over again.
+// Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again.
 Tensors run_or_restore(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols, bool& done) {
   const Generator before = generator();
   try {
@@ -172,13 +172,13 @@ bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
     histories.give(outputs, behind);
   }
   const Values values = make_values(frame_plan, found, numbers, outputs);
-  const HeldInterrupts whole;  // the graph has written: the rest of what the call does belongs to that
+  const HeldInterrupts whole;  // the graph has written, and the rest of the call's effects must follow
   // Targets are looked up before any is changed.
   SmallVector<Value, 4> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);
   Value* const at = vm.frame()[1 - exit.depth].base - 1;
   vm.replace_frames(exit, values);
-  Value result;  // calls put theirs where it is
+  Value result;  // effects that call functions overwrite its register
   if (exit.returns) result.take(*at);
   for (std::size_t k = 0; k < effects.size(); ++k) carry_out(vm, effects[k], targets[k], values);
   if (exit.returns) at->take(result);
