@@ -15,7 +15,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-// The order of dimensions by stride when the elements lie without gaps; nothing otherwise.
+// The order of dimensions by stride when the elements have no gaps between them; nullopt otherwise.
 std::optional<Dims> dense_order(const Dims& sizes, const Dims& strides) {
   Dims order;
   for (std::size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<Dim>(d));
@@ -148,7 +148,7 @@ std::int64_t length_of(const Value& v) {
   }
 }
 
-// Tuples also by the names of their items, which results of some ops have.
+// Is v of the type of `like`? Tuples must have the same names of items, too, as results of some ops have.
 bool is_alike(const Value& v, const Value& like) {
   if (v.tag() != like.tag()) return false;
   return !v.is(Tag::Tuple) || v.as<Tuple>().names == like.as<Tuple>().names;
