@@ -56,8 +56,8 @@ class BackwardTrace {
     return made;
   }
 
-  // Is x an input, a result or a value of forward? A field is read when backward runs, so its memory must
-  // have no other owner.
+  // Can a graph of backward read x? A saved value may be an input or a result of forward. Any other tensor
+  // must be forward's own, in memory of its own, since a field is read only when backward runs.
   bool is_known(const Tensor& x, bool is_saved) const {
     const auto same = [&x](const Tensor& each) { return each.is_same(x); };
     const auto shares = [&x](const Tensor& each) { return shares_storage(each, x); };
@@ -88,7 +88,7 @@ class BackwardTrace {
         }
         return Value(at->second);
       }
-      // The program may change a list or dict before backward reads it.
+      // Of containers only tuples can be copied: the program may change others before backward reads them.
       case Tag::Tuple:
         return make<Tuple>(items(v.as<Tuple>().items));
       default:

@@ -10,7 +10,7 @@ namespace kiln::interp::capture {
 namespace {
 
 constexpr std::size_t kMostNodes = 400;  // of all iterations together
-// Elements: what an iteration does besides running its ops is little beside that of ops on more.
+// Ops on more elements take so long that the other work of an iteration does not count.
 constexpr std::int64_t kFewElements = 1 << 13;
 
 // Does the entry end where the next iteration begins, or where the loop takes its next item?

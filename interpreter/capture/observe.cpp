@@ -1,4 +1,4 @@
-// What instructions other than calls mean to capture.
+// The look at instructions other than calls.
 #include "interpreter/capture/observe.h"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ void Observer::look() {
   if (letters == "rij") branch(r_[i_.a], Value(std::int64_t{i_.b_number()}));
 }
 
-// The comparison belongs to the graph, the jump does not.
+// A comparison of tensors that jumps: the comparison belongs to the graph, the jump does not.
 void Observer::branch(const Value& a, const Value& b) {
   if (!a.is(Tag::Tensor) && !b.is(Tag::Tensor)) return;
   const auto op = comparison_of(op_);
@@ -156,7 +156,7 @@ void Observer::branch(const Value& a, const Value& b) {
         tracer_.branch_ = Tracer::Branch{condition, !name(op_).starts_with("JumpIfNot"), i_.c_number()};
         tracer_.guards_before_ = tracer_.guards_.size();
       }
-    } catch (const OpError&) {  // the interpreter meets it again, where it belongs
+    } catch (const OpError&) {  // the interpreter raises the error, at its place
     } catch (const lang::UserError&) {
     }
   }
@@ -171,7 +171,7 @@ void Observer::global() {
   if (tracer_.writes_slot(module, i_.b)) return;
   const Value home{static_cast<Object*>(&module)};
   if (slot.is_unset()) {
-    // May load a module of the standard library, which is no part of what is captured.
+    // The look-up may load a module of the standard library, which capture does not watch.
     const Watch unwatched(tracer_.vm_, nullptr);
     const Value* found = tracer_.vm_.find_prelude(module.names[i_.b]);
     if (found != nullptr) tracer_.know_constant(*found);
@@ -191,14 +191,14 @@ void Observer::cell(Value& cell, SourceId source) {
 
 void Observer::capture(std::size_t index, bool write) {
   const SourceId source = tracer_.cell_source(frame_, index);
-  if (source < 0) return;  // made since
+  if (source < 0) return;  // the cell was made during capture
   Value& it = const_cast<Value&>(frame_.function->captures[index]);
   if (write) return cell(it, source);
   tracer_.set_later(r_ + i_.a, tracer_.read_cell(it));
 }
 
-// A function made here takes variables of the one that makes it along: what it reads of them later, or
-// writes, is from outside all the same.
+// A new function captures variables of the function that makes it. These come from outside, and so do the
+// values that it later reads from them, or writes.
 void Observer::make_function(const Code& made) {
   for (const lang::CaptureSource& each : made.function->captures) {
     if (!each.from_parent_cell) tracer_.cell_source(frame_, each.slot);
@@ -272,7 +272,7 @@ void Observer::truth(const Value& v) {
 
 // ---- Collections ----
 
-// All of it is read now.
+// Reads all items now.
 void Observer::iterable(const Value& v) {
   if (is_collection(v)) return tracer_.read_items(v);
   const bool outside = tracer_.is_outside(v);
@@ -281,7 +281,7 @@ void Observer::iterable(const Value& v) {
   tracer_.stop("iteration over " + describe(v));
 }
 
-// What a dict is asked for or given by is compared with its other keys.
+// A key is compared with the dict's other keys.
 void Observer::key(const Value& v) {
   if (is_number_or_text(v)) return;
   tracer_.read_all(v);
@@ -289,7 +289,7 @@ void Observer::key(const Value& v) {
     tracer_.stop("a dict has keys that are objects");
 }
 
-// A literal or comprehension that was under way when the entry began.
+// Stops at a literal or comprehension that was under way when the entry began.
 void Observer::construction() {
   if (tracer_.is_outside(r_[i_.a])) tracer_.stop("a collection is under construction");
 }
@@ -391,7 +391,7 @@ void Observer::set_index(const Value& object, const Value& index) {
 
 // ---- Attributes ----
 
-// A field of a struct, declared or not; false: there is none, also of the same name.
+// Finds a field of a struct, declared or not. False: the struct has no such field.
 bool Observer::field_of(const Value& object, std::string_view name, const Value*& found, ExprId* number) {
   auto& instance = object.as<Instance>();
   found = instance.find(name);
@@ -472,7 +472,7 @@ void Observer::set_attribute() {
   const std::string_view name = frame_.code->sites[i_.c].name;
   if (object.is(Tag::Instance)) {
     const Value* found = nullptr;
-    ExprId number = -1;  // what it is until now is nobody's concern
+    ExprId number = -1;  // the earlier value of the field does not matter
     if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found, &number);
     if (!tracer_.is_stopped()) tracer_.change_field(object, name);
     return;

@@ -72,7 +72,7 @@ class FramePlanner {
 
   ValuePlanId constant(Value v) { return add({ValuePlan::Kind::Constant, std::move(v), 0, {}, {}}); }
   ValuePlanId number(ExprId id) { return add({ValuePlan::Kind::Number, {}, id, {}, {}}); }
-  // A part of an object, which may be a number that is not fixed.
+  // The plan of a part of an object, which may be a varying number.
   ValuePlanId part(const void* object, std::int64_t at, const Value& v) {
     const auto found = fields_.find({object, at});
     return found == fields_.end() ? of(v) : number(found->second);
@@ -92,7 +92,7 @@ class FramePlanner {
     return v.is(Tag::Tensor) ? of_tensor(v.tensor()) : of_container(v);
   }
 
-  // The items of a list from one on; keys and values of a dict in turn.
+  // The plans of a list's items from `first` on; of a dict's keys and values in turn.
   std::vector<ValuePlanId> items(const Value& list, std::size_t first) {
     std::vector<ValuePlanId> parts;
     const std::vector<Value>& all = list.as<List>().items;
@@ -132,7 +132,7 @@ class FramePlanner {
     return id;
   }
 
-  // The place is taken first, so that what refers back to it finds it.
+  // The id is taken first, so that parts can refer back to the container.
   ValuePlanId of_container(const Value& v) {
     const ValuePlanId id = add({});
     made_.emplace(identity(v), id);
@@ -221,7 +221,7 @@ class FramePlanner {
   std::unordered_map<const void*, ValuePlanId> made_;
 };
 
-// Nothing when some value cannot be made again.
+// nullopt when a value cannot be made again.
 std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   Finished finished;
   std::unordered_map<const void*, std::pair<SourceId, bool>> sources;
@@ -248,7 +248,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     for (std::size_t k = 0; k < each.registers.size(); ++k) {
       const auto& [r, v] = each.registers[k];
       is_needed[r] = true;
-      if (f == 0 && each.untouched[k]) continue;  // it stays
+      if (f == 0 && each.untouched[k]) continue;  // the register keeps its value
       const ValuePlanId id = each.untouched[k]      ? planner.source(register_source(base + r))
                              : each.numbers[k] >= 0 ? planner.number(each.numbers[k])
                                                     : planner.of(v);
@@ -288,7 +288,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       }
       for (const std::string& name : change.extras) {
         const Value* const value = change.target.as<Instance>().find(name);
-        if (value == nullptr) continue;  // the instruction that would make it is the interpreter's
+        if (value == nullptr) continue;  // the interpreter runs the instruction that would make it
         HostEffect made = effect(HostEffect::Kind::Extra);
         made.name = name;
         made.parts = {planner.part(object, place_of(instance, name), *value)};
@@ -340,25 +340,25 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   return finished;
 }
 
-// The latest state that can be made again, before something that cannot.
+// Saves the present state as an end of the entry, before an instruction whose results cannot be made again.
 void Tracer::save_checkpoint() {
   if (nested_ > 0) return;
   Snapshot snapshot = take_snapshot();
-  // What the instruction has needed as it is so far is constant in what is described here.
+  // Numbers that the instruction has fixed so far are constants in the saved state.
   snapshot.guards = guards_.size();
   if (auto finished = finish(std::move(snapshot))) checkpoint_ = std::move(finished);
 }
 
 namespace {
 
-// Ops whose results depend on where in memory an operand lies, beyond the kind of its strides.
+// Does the result depend on the layout of an operand, beyond the kind of its strides?
 bool reads_layout(const jit::Node& node) {
   return node.op != nullptr && (node.is_view() || node.writes() || node.op->lowering == Lowering::Composite);
 }
 
 }  // namespace
 
-// The tensors of the graph's inputs: exact layouts where something reads them.
+// Completes the guards on the graph's input tensors: exact layouts where a node depends on them.
 void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
   bool writes = false;
@@ -389,7 +389,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   }
 }
 
-// Sizes are what they were in this call, and so are numbers that were sizes.
+// Fixes all sizes to those of this call, and the numbers that were used as sizes.
 void Tracer::fix_sizes() {
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor) each.tensor.symbols.clear();

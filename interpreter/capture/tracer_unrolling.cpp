@@ -1,6 +1,6 @@
-// Several iterations of a loop in one entry: it begins with the body's first instruction and is captured
-// until it has come around so many times. The iterations are what an unrolled loop's would be; only that the
-// loop goes over a range, or asks a condition, was known before it began.
+// Several iterations of a loop in one entry: capture begins with the body's first instruction, and goes on
+// for so many iterations. They are those of an unrolled loop; only whether the loop goes over a range or has
+// a condition is known before.
 #include "interpreter/capture/registers.h"
 #include "interpreter/capture/tracer.h"
 
@@ -16,7 +16,7 @@ bool Tracer::is_own_top(const Frame& frame, std::size_t pc) const {
          pc == entry_frames_[0].second;
 }
 
-// Does the frame stand where this loop takes its next item?
+// Is the frame at the instruction where this loop takes its next item?
 bool Tracer::is_own_step(const Frame& frame) const {
   if (varying_.iterations == 1 || nested_ > 0) return false;
   const std::size_t top = entry_frames_[0].second;
@@ -27,8 +27,8 @@ bool Tracer::may_step(const Frame& frame) const {
   return own_range_ && !is_last_iteration() && frame.base[frame.pc->a].is(Tag::Int);
 }
 
-// A range is its next number, how many are left, and the step. That enough are left is guarded once, and
-// before all else: it is what most often does not hold.
+// A range is its next number, how many are left, and the step. One guard checks that enough are left. It
+// comes before all others, since it fails most often.
 void Tracer::begin_iterations() {
   const Frame& frame = *innermost_;
   const std::size_t at = step_of(frame, entry_frames_[0].second);
@@ -57,7 +57,8 @@ void Tracer::begin_iterations() {
   fix(add_expr(std::move(enough)), Value(true));
   own_range_ = range;
   if (shadow(item) < 0 || !item->is(Tag::Int) || item->as_int() != state->as_int() - range.step) return;
-  // What the first iteration has is told by the next number, too, so that all are told by one.
+  // The item of the first iteration is expressed by the next number, so that all iterations depend on one
+  // number.
   Expr first;
   first.kind = Expr::Kind::Binary;
   first.binary = lang::BinaryOp::Sub;
@@ -73,7 +74,7 @@ void Tracer::begin_iterations() {
   shadows_[item] = told;
 }
 
-// The instruction that takes the next item: what its registers hold then.
+// Sets the expressions of the registers after the instruction that takes the next item.
 void Tracer::follow_step(const Frame& frame) {
   const Value* const state = frame.base + frame.pc->a;
   const auto beside = [this](lang::BinaryOp op, ExprId from, std::int64_t by) {

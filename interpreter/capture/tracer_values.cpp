@@ -1,4 +1,4 @@
-// What capture knows of values from outside, and of changes to them.
+// Values from outside, and changes to them.
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
@@ -16,7 +16,7 @@ const void* identity(const Value& v) {
 
 bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
 
-// Of the same kind, with nothing in it: what is guarded keeps nothing of the recorded call alive.
+// An empty value of the same type, for a guard on the type that keeps nothing of the recorded call alive.
 Value empty_of(const Value& v) {
   switch (v.tag()) {
     case Tag::List:
@@ -44,7 +44,7 @@ const std::vector<Value>* items_in(const Value& v) {
 
 }  // namespace
 
-// Guards that came before are not said again: what is guarded of a source never changes within an entry.
+// A guard is not added twice: the guarded property of a source never changes within an entry.
 void Tracer::add_guard(Guard guard) {
   if (guarded_.emplace(guard.kind, guard.source, guard.other).second) guards_.push_back(std::move(guard));
 }
@@ -63,9 +63,8 @@ void Tracer::know_constant(const Value& v) {
   known_.emplace(identity(v), OutsideValue{v, sources_.add(std::move(source))});
 }
 
-// A value was read from outside. Its kind and, for what is no container, its contents are the entry's to
-// check.
-// What is read from elsewhere may be another value when the call is made in earnest.
+// In a run apart, stops at a variable, cell or gradient from outside: it may have another value when the real
+// call is made.
 void Tracer::leave_alone(const Source& source, const Value& v) {
   using Kind = Source::Kind;
   const bool from_outside =
@@ -73,6 +72,7 @@ void Tracer::leave_alone(const Source& source, const Value& v) {
   if (from_outside && !v.is_unset()) stop("a variable from outside is read");
 }
 
+// A value was read from outside: guards its type, and its contents if it is no container.
 void Tracer::arrive(const Value& v, SourceId source) {
   if (is_apart_) leave_alone(sources_[source], v);
   Guard guard;
@@ -322,15 +322,15 @@ void Tracer::know_methods(const Value& v) {
 void Tracer::know_called_back(const Frame& frame) {
   const Value f(static_cast<Object*>(const_cast<Function*>(frame.function)));
   if (made_functions_.contains(static_cast<const void*>(f.object()))) return;
-  // What holds it is guarded to be this very object: a transform, a hook, the type of a struct.
+  // Its holder (a transform, a hook, the type of a struct) is guarded by identity, so f is a constant.
   know_constant(f);
   read_defaults(f);
 }
 
 namespace {
 
-// Does `is` say so of v, or of what lists, tuples, dicts and (with `fields`) structs hold? What is nested too
-// deeply counts.
+// Is `is` true of v, or of a value within its lists, tuples, dicts and (with `fields`) structs? True also
+// where these are nested too deeply.
 template <class F>
 bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
   if (is_text_like(v)) return false;
@@ -404,11 +404,11 @@ void Tracer::use_register(std::uint32_t r) {
   if (number >= 0) shadows_[at] = number;
 }
 
-// The cell of a captured variable: known by itself, or found through the function.
+// The source of a captured variable's cell: known by itself, or through the function.
 SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
   const Value& cell = frame.function->captures[capture];
   const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
-  // Also of a cell that is known: that it is this one that the function has is guarded.
+  // Also for a known cell: a guard checks that the function has this one.
   if (function != known_.end()) {
     const std::string name(frame.code->function->captures[capture].name);
     arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},

@@ -8,7 +8,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-// What a capture is expected to take before it is known: a short one, and one that solves for sizes.
+// The expected time of the next capture: of a short one, and of one that solves for sizes.
 constexpr std::chrono::microseconds kPlain{1'000}, kSymbolic{20'000};
 
 std::string time_text(double seconds) {
