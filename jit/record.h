@@ -86,7 +86,7 @@ class Recorder final : public levels::Level {
   // Why derivatives of the ops noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
   // A backward pass through the noted ops begins.
-  void begin_walk() { walk_begin_ = nodes_.size(); }
+  void begin_backward() { backward_begin_ = nodes_.size(); }
   // The op whose derivative has sizes that do not follow symbols; empty: none is known.
   const std::string& size_trouble() const { return size_trouble_; }
   // The tensors of the graph's inputs.
@@ -273,7 +273,7 @@ class Recorder final : public levels::Level {
   std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
   std::unordered_map<std::size_t, std::vector<Operand>> symbolic_numbers_;  // likewise: operands that are
   std::size_t followed_bodies_ = 0;
-  std::size_t walk_begin_ = 0;
+  std::size_t backward_begin_ = 0;
   struct Rule {
     const tape::Node* node = nullptr;
     int value = 0;

@@ -42,7 +42,7 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
     tracer_.read_gradient(leaf);
     tracer_.gradients_to_change_.push_back(leaf);
   }
-  tracer_.recorder_.begin_walk();
+  tracer_.recorder_.begin_backward();
   tracer_.differentiates_now_ = true;
 }
 
