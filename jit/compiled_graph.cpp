@@ -109,8 +109,8 @@ bool writes_detached(const Graph& captured) {
   return false;
 }
 
-// The inputs of which a view is made to lie otherwise (`x[:].t_()`): the tape may refuse that, and nothing is
-// left of it in a functional graph.
+// The inputs of which a view's layout is changed, as by `x[:].t_()`. The tape may refuse such a change, and a
+// functional graph shows nothing of it.
 std::vector<int> rearranged_inputs(const Graph& captured) {
   std::vector<int> input_of(captured.values.size(), -1);
   for (std::size_t i = 0; i < captured.inputs.size(); ++i) input_of[i] = static_cast<int>(i);

@@ -10,7 +10,7 @@
 
 namespace kiln::jit {
 
-// Where the elements of a load lie before the last broadcast.
+// The layout of a load's elements before the last broadcast.
 struct ShownLayout {
   // Layouts to copy to first, each from the one before, since the views behind them cannot be strides.
   std::vector<Layout> laid_out;
@@ -43,7 +43,7 @@ struct KernelPlan {
       Constant,  // one element for all
       Strided,
       Drawn,     // made block by block
-      Gathered,  // likewise, unless the elements lie together
+      Gathered,  // likewise, unless the elements are contiguous in memory
     };
     Access access = Access::Direct;
     cpu::Distribution distribution;

@@ -31,7 +31,7 @@ struct KernelCall {
   std::int64_t valid;   // how many elements of each vector count; of kVector but in the last, short one
   std::int64_t odd;     // 1 when the first vector belongs to the upper half of the lanes
   const void* start;    // lanes to take on from: `lanes`, or those without an element yet
-  std::int64_t ahead;   // how many elements behind those at hand lies what is fetched meanwhile
+  std::int64_t ahead;   // how many elements behind the present ones the prefetched ones are
   // Not 0: the stores marked as streaming do stream. Each vector is aligned to its own length, or to a cache
   // line where it is longer, and `count` is a multiple of kVector.
   std::int64_t streaming;

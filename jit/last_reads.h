@@ -1,4 +1,4 @@
-// Owns when the memory of values is read for the last time: what a node may write over.
+// Owns the last reads of memory, behind which a node may write over it.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace kiln::jit {
 
-// Of a graph without writes, or one whose writes go over what was read for the last time. What a composite op
-// gives counts as memory of its own: whether it lies in that of an operand is known when it ran.
+// Of a graph without writes, or one whose writes go over memory that is not read again. The result of a
+// composite op counts as memory of its own: only a run shows whether it shares that of an operand.
 class LastReads {
  public:
   explicit LastReads(const Graph& graph);
 
   // May the node compute into the memory of its first operand? Its op can, the result is of the same type,
-  // the operand was computed by this graph (or kept for it: what a backward graph is given), and nothing that
-  // lies there is read again.
+  // the operand was computed by this graph (or saved for it, as for a backward graph), and no value in that
+  // memory is read again.
   bool may_overwrite(int place) const;
 
  private:

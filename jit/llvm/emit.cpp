@@ -141,8 +141,7 @@ class Emitter {
     Value* rest;   // those behind; null where each is to be combined once: there are none
     Value* reach;  // how far the last vector of a turn is from its first one; null: it is that
   };
-  // Of a turn that has several vectors, these lie over each other where fewer elements are left. All are read
-  // before any are written.
+  // The vectors of one turn overlap where fewer elements are left. All are read before any is written.
   Turns turns_of_call() {
     if (nest_.combines()) return {count_, nullptr, nullptr};
     Value* const turn = build_.getInt64(turn_);
@@ -180,7 +179,7 @@ class Emitter {
     }
     if (loop.rest != nullptr) take_rest(loop, last, next);
   }
-  // One more turn, which ends where the elements do. Its first vector may lie over the turn before.
+  // One more turn, which ends with the last element. Its first vector may overlap the turn before.
   void take_rest(const Loop& loop, llvm::BasicBlock* last, const std::vector<Value*>& next) {
     llvm::BasicBlock* const again = block("again");
     build_.SetInsertPoint(last);
@@ -469,7 +468,7 @@ class Emitter {
     const auto all = [&](double number) { return llvm::ConstantFP::get(vector_of(dtype), number); };
     return build_.CreateSelect(flags, all(1.0), all(0.0));
   }
-  // What the arithmetic gives as it lies in memory.
+  // The result of arithmetic in its form in memory.
   Value* stored(Value* value, Compute compute, DType dtype) {
     if (dtype == dtype_of(compute)) return value;
     if (dtype == DType::F16 && compute == Compute::F32 && bodies_.halves() != HalfVectors::None)

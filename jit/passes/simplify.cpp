@@ -86,8 +86,8 @@ class Simplifier {
     return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes && a.is_number == b.is_number;
   }
 
-  // Where a value lies matters to views of it, and to the caller who gets it. What is written back does not
-  // lie anywhere that he sees.
+  // The layout of a value matters to its views, and to the caller who gets it. A value that is written to an
+  // argument has no layout that the caller sees.
   void note_layouts() {
     const auto set = [this](ValueId id, bool matters) {
       layout_matters_[static_cast<std::size_t>(id)] = matters;
@@ -106,8 +106,8 @@ class Simplifier {
       }
     }
   }
-  // The places of `as_strided` are those of the storage, which is another when a copy is left out: where an
-  // input begins in its own nobody knows before the call.
+  // `as_strided` counts places of the storage. Without a copy that is another storage, in which an input may
+  // begin anywhere.
   void note_storages() {
     const auto matters = [this](ValueId id) { return storage_matters_[static_cast<std::size_t>(id)]; };
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -141,7 +141,7 @@ class Simplifier {
                        [&](const SymbolValues& symbols) { return layout(b, symbols); });
   }
 
-  // Uses of `id` become uses of `other`, which has the same elements, when nobody can tell.
+  // Replaces uses of `id` by uses of `other`, which has the same elements, if no difference can be seen.
   bool replace(ValueId id, ValueId other, bool known_to_lie_alike = false) {
     if (other < 0) return false;
     if (!same_type(type(id), type(other)) || !escapes_.may_replace(id, other)) return false;
@@ -168,7 +168,7 @@ class Simplifier {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
            !node->op->has(kCountsPlaces);
   }
-  // Where the chain leads from a tensor that lies in memory like that.
+  // The layout at the end of the chain, from a tensor with this layout.
   Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
     for (std::size_t i = chain.size(); i-- > 0;) {
       const ValueId id = i == 0 ? result : chain[i - 1]->operands[0].value;
