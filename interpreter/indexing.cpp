@@ -13,7 +13,8 @@ namespace {
 // What places of a range of almost 2^64 items are counted in.
 __extension__ using Wide = __int128;
 
-// Places of a slice. Those of what lies in memory are ints; `step` is the slice's own, which may lead beyond.
+// The places that a slice selects. Places in memory are ints; `step` is the slice's own, which may lead
+// beyond.
 template <class T>
 struct StepsOf {
   T start, step, count;

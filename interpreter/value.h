@@ -228,7 +228,7 @@ struct Str : Object {
   mutable std::size_t hash = 0;                // 0: unknown
   mutable std::unique_ptr<CodePoints> points;  // once asked for, of text beyond ASCII
   explicit Str(std::string t) : Object(Tag::Str), text(std::move(t)) {}
-  // Only while nobody else holds the object.
+  // Only while the object has one owner.
   void append(std::string_view more);
   bool is_ascii() const;  // every byte is a character; asked once
   // In code points.

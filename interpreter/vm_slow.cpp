@@ -62,9 +62,8 @@ const Value* stored_in(Vm& vm, Value* r, const Instruction& store, std::uint16_t
   }
 }
 
-// `self.text += more`: the text is held by its register and by the place it came from and goes back to, and
-// by nothing else. Then it can grow where it lies, or a loop of these would take the square of its
-// iterations.
+// `self.text += more`: if only the register and the place it came from and goes back to hold the text, it
+// grows in place. Otherwise a loop of these would take time by the square of its iterations.
 bool grew_in_place(Vm& vm, Value* r, const Instruction& i) {
   const Value& text = r[i.a];
   const Value& more = r[i.b];

@@ -89,7 +89,7 @@ class Unwritten {
     for (const Tensor& x : inputs) before_.push_back({x.storage(), x.storage()->version(), x.layout()});
   }
 
-  // The first that was written or laid out anew, and lies in the memory of none that was declared.
+  // The first input whose elements or layout changed, and that shares memory with no declared one.
   std::optional<std::size_t> find_undeclared(Inputs inputs, Inputs dirty) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Before& before = before_[i];

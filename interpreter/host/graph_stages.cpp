@@ -24,7 +24,7 @@ namespace {
 
 Value captured(const StageInput& input) { return make_graph(input.captured.graph); }
 
-// Nothing is left of writes, and of what nobody reads.
+// The graph without writes, and without nodes that nothing needs.
 Value functional(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
   const jit::Recipe& recipe =

@@ -71,13 +71,13 @@ class Node : public RefCounted {
   virtual std::string name() const = 0;
   // Likewise, of a node that stands for several steps: the one that made this output.
   virtual std::string name_of_output([[maybe_unused]] std::uint32_t output) const { return name(); }
-  // Where came from what this output is a view of; nothing where no view gave it.
+  // The history of the tensor that this output is a view of; empty where it is no view.
   virtual Edge viewed([[maybe_unused]] std::uint32_t output) const { return {}; }
-  // Does this output lie in the memory of an input, in a way that only a function of the program knows?
+  // Does this output share the memory of an input, in a way that only a function of the program knows?
   virtual bool shares_input([[maybe_unused]] std::uint32_t output) const { return false; }
   // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
   virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
-  // A node may stand for several steps, not all of which lie on the way to all inputs.
+  // A node may stand for several steps. Not every step is on the path to every input.
   virtual bool has_several_steps() const { return false; }
   // Which outputs lead to the inputs that are needed. Those whose own gradients are asked for are marked
   // already.

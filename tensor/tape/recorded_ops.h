@@ -19,9 +19,9 @@ class CustomRules;
 
 namespace kiln::tape {
 
-// Steps are noted as they run. Their results are known by the memory they lie in and where in it, so that
-// none is kept alive by being known. What no step has made is from outside: its memory is held as it was when
-// a step first read it.
+// Steps are noted as they run. Their results are known by their memory and layout, so that noting keeps none
+// alive. A tensor that no step has made is from outside: its memory is held as it was when a step first read
+// it.
 class RecordedOps {
  public:
   // `level`: the one whose tape keeps values of these ops; 0: that of plain tensors.
