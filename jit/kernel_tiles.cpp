@@ -112,7 +112,7 @@ class Tiles {
   void tile(std::int64_t row) {
     row_ = row;
     rows_ = std::min(kVector, run_.plan.rows - row);
-    for (Laid& each : laid_out_) each.is_there = each.is_same_for_all && each.is_there;
+    for (LaidOutLoad& each : laid_out_) each.is_there = each.is_same_for_all && each.is_there;
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       for (std::size_t k = 0; k < run_.passes[p].loads.size(); ++k) load(p, k);
       stores(p);
@@ -136,7 +136,7 @@ class Tiles {
    private:
     std::vector<std::byte> bytes_;
   };
-  struct Laid {
+  struct LaidOutLoad {
     bool is_there = false;
     bool is_same_for_all = false;  // rows
     Memory memory;
@@ -157,7 +157,7 @@ class Tiles {
     } else if (load.invariant) {
       place = run_.loads[p][k].data + run_.plan.passes[p].loads[k].offset * run_.loads[p][k].item;
     } else {
-      Laid& laid = laid_out_[static_cast<std::size_t>(memory_of_[p][k])];
+      LaidOutLoad& laid = laid_out_[static_cast<std::size_t>(memory_of_[p][k])];
       if (!laid.is_there) lay_out(p, k, laid);
       laid.is_there = true;
       place = laid.place;
@@ -168,7 +168,7 @@ class Tiles {
                                                       bytes_of(dtype));
   }
 
-  void lay_out(std::size_t p, std::size_t k, Laid& laid) {
+  void lay_out(std::size_t p, std::size_t k, LaidOutLoad& laid) {
     const Load& load = run_.passes[p].loads[k];
     const RowLoadPlan& plan = run_.plan.passes[p].loads[k];
     const std::int64_t item = bytes_of(load.dtype);
@@ -326,7 +326,7 @@ class Tiles {
   std::vector<Pass> passes_;
   std::vector<Memory> slots_;                // results of reductions, by slot
   std::vector<std::vector<int>> memory_of_;  // by pass and load: its place in `laid_out_`
-  std::vector<Laid> laid_out_;
+  std::vector<LaidOutLoad> laid_out_;
   std::vector<Memory> kept_, stored_, accumulators_;
   Memory made_;
 };

@@ -48,14 +48,14 @@ class Recorder final : public levels::Level {
     if (!knows(x)) add_input(x);
   }
   // A number of the program that varies, and that ops of the next instruction may get as an argument.
-  struct Expected {
+  struct ExpectedNumber {
     std::int64_t value = 0;  // of a whole number, which may be an attribute
     Size size;               // the attribute in the graph
     Tensor number;           // of an operand: an equal number stands for this input
     bool used = false;
     bool is_fixed = false;  // arithmetic of the recorded call used the value, so it must not vary
   };
-  std::vector<Expected> expected;
+  std::vector<ExpectedNumber> expected;
   // Adds an input that is a number of the program.
   void add_number(const Tensor& number, std::string name);
 
@@ -71,14 +71,14 @@ class Recorder final : public levels::Level {
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 
-  struct Wanted {
+  struct GraphForm {
     bool symbolic = false;  // sizes are symbols; else those of the recorded call
     bool bodies =
         false;          // the bodies of composite ops, as the tape saw them, since the graph has derivatives
     bool taped = true;  // the graph runs under the tape; else nodes that serve the tape alone are left out
   };
   // The graph up to a mark, with these tensors as its outputs.
-  Graph take(const Mark& until, Inputs outputs, const Wanted& wanted);
+  Graph take(const Mark& until, Inputs outputs, const GraphForm& form);
   // Was a tensor written under the tape?
   bool wrote_history() const { return wrote_history_; }
   // Was memory written, or its layout changed, that is older than the recording?
@@ -155,7 +155,7 @@ class Recorder final : public levels::Level {
   void release_dead_in(const Storage& storage);
   void release_dead_among(std::vector<std::size_t>& kept);
   void follow_memory(const Storage& storage, std::uint64_t before);
-  void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
+  void choose_nodes(const GraphForm& form, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void name_origins(Graph& graph, TakenNames& names, int inputs) const;
   void make_symbolic();
@@ -283,11 +283,11 @@ class Recorder final : public levels::Level {
   std::string size_trouble_;
   // ---- Checkpoints ----
   // The draws of the first run of a checkpoint; its second run gets the same.
-  struct Drawn {
+  struct CheckpointDraws {
     std::vector<Tensor> results;
     std::size_t next = 0;
   };
-  std::unordered_map<std::uint64_t, Drawn> drawn_;                     // by id
+  std::unordered_map<std::uint64_t, CheckpointDraws> drawn_;           // by id
   std::unordered_map<std::uint64_t, std::vector<Place>> step_places_;  // by id, of the first run
   Rule interrupted_;  // the rule that a second run interrupts
   Place interrupted_place_;

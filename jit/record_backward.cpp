@@ -107,7 +107,7 @@ bool Recorder::note_drawn_again(Inputs results) {
         "before");
     return true;
   }
-  Drawn& drawn = drawn_[again->id()];
+  CheckpointDraws& drawn = drawn_[again->id()];
   for (const Tensor& each : results) {
     const Tensor first = drawn.next < drawn.results.size() ? drawn.results[drawn.next++] : Tensor();
     const int id = first && first.type() == each.type() ? recall(first) : Operand::kAbsent;

@@ -47,7 +47,7 @@ SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
   if (in_body_) return inputs;
   for (Tensor& x : inputs) {
     if (!x || !x.is_number()) continue;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       const Tensor& number = each.number;
       if (!number || number.dtype() != x.dtype()) continue;
       const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
@@ -70,7 +70,7 @@ void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
   if (inputs[1].is_number() || dtype != inputs[1].dtype()) return;
   if (dtype != DType::F32 && dtype != DType::F64) return;
   const auto* alpha = std::get_if<double>(&attrs.at("alpha"));
-  for (Expected& each : expected) {
+  for (ExpectedNumber& each : expected) {
     const bool fits = alpha != nullptr && each.number && is_float(each.number.dtype()) &&
                       same_number(each.number.item_float(), *alpha);
     if (!fits) continue;
@@ -94,7 +94,7 @@ void Recorder::fix_expected(const Attrs& attrs) {
   for (const Attr& attr : attrs.values()) {
     const auto* real = std::get_if<double>(&attr);
     if (real == nullptr) continue;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       if (each.number && is_float(each.number.dtype()) && same_number(each.number.item_float(), *real))
         each.is_fixed = true;
     }
@@ -105,7 +105,7 @@ std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<
   std::vector<GraphAttr> result = attrs;
   const auto replace = [&](Size& size) {
     if (!size.is_constant()) return false;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       if (each.size.is_constant() || each.value != size.constant()) continue;
       size = each.size;
       each.used = true;

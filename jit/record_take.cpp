@@ -49,12 +49,12 @@ void Recorder::make_symbolic() {
 }
 
 // Chooses the nodes that belong to the graph, and numbers their values in order.
-void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
+void Recorder::choose_nodes(const GraphForm& form, std::vector<int>& outputs) {
   std::vector<bool> gone(nodes_.size());
   std::unordered_map<int, int> instead;
   for (Body& body : bodies_) {
     if (body.whole >= nodes_.size()) break;
-    if (wanted.bodies) {
+    if (form.bodies) {
       gone[body.whole] = true;
       continue;
     }
@@ -70,7 +70,7 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
     if (each.nodes < nodes_.size() && gone[each.nodes]) instead[each.now] = each.id;
   }
   for (const std::size_t cut : cuts_) {
-    if (cut >= nodes_.size() || gone[cut] || wanted.taped) continue;
+    if (cut >= nodes_.size() || gone[cut] || form.taped) continue;
     gone[cut] = true;
     instead[nodes_[cut].outputs[0]] = nodes_[cut].operands[0].value;
   }
@@ -223,14 +223,14 @@ bool Recorder::iterations_follow(std::span<const std::size_t> iterations) const 
   return false;
 }
 
-Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
+Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
   nodes_.resize(until.nodes);
-  if (wanted.symbolic) make_symbolic();
+  if (form.symbolic) make_symbolic();
   std::vector<int> results;
   for (const Tensor& each : outputs) results.push_back(ids_.at(each.impl()));
-  choose_nodes(wanted, results);
+  choose_nodes(form, results);
   drop_unused_inputs(results);
   Graph graph;
   graph.name = graph_name_;
@@ -259,7 +259,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   for (const Tensor& each : inputs_) met.push_back(as_met(each));
   if (writes) say_shared_memory(met, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
-  if (wanted.symbolic) {
+  if (form.symbolic) {
     const std::set<std::string> used = symbols_in(graph);
     for (const auto& [symbol, hint] : hints_) {
       if (used.contains(symbol)) graph.hints.emplace(symbol, hint);

@@ -397,7 +397,7 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
       fix(each.expr, each.value);
       continue;
     }
-    jit::Recorder::Expected expected;
+    jit::Recorder::ExpectedNumber expected;
     if (each.value.is(Tag::Int)) {
       expected.value = each.value.as_int();
       expected.size = *size_of(each.expr, each.value.as_int());
@@ -425,7 +425,7 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
 // Fixes the expected numbers that no op used, or that were used where they cannot be followed.
 void Tracer::forget_expected() {
   for (std::size_t k = 0; k < expected_.size(); ++k) {
-    const jit::Recorder::Expected& each = recorder_.expected[k];
+    const jit::Recorder::ExpectedNumber& each = recorder_.expected[k];
     if (!each.used || each.is_fixed) fix(expected_[k], expected_values_[k]);
   }
   recorder_.expected.clear();
