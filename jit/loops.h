@@ -24,12 +24,11 @@ struct IndexStep {
 };
 
 struct Load {
-  int input = -1;             // among the tensors that the kernel is given,
-  int buffer = -1;            // or among the values that an earlier pass kept of the row,
-  int column = -1;            // or among the results of reductions down the columns,
-  const Op* drawn = nullptr;  // or random numbers, made where they are read,
-  const Op* gather =
-      nullptr;  // or a gather load: elements that this op selects from `operands`, read a stretch at a time
+  int input = -1;                // among the tensors that the kernel is given,
+  int buffer = -1;               // or among the values that an earlier pass kept of the row,
+  int column = -1;               // or among the results of reductions down the columns,
+  const Op* drawn = nullptr;     // or random numbers, made where they are read,
+  const Op* gather = nullptr;    // or what this op selects from `operands`, read a stretch at a time
   std::vector<GraphAttr> attrs;  // of `drawn` or `gather`
   std::vector<Load> operands;    // of `gather`: its operands in memory; no input: the operand is left out
   DType dtype = DType::F32;
@@ -107,9 +106,8 @@ struct LoopNest {
   int row_rank = 0;
   // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
   bool row_interleaved = false;
-  bool of_rows =
-      false;       // of interleaved rows: all that the nest loads, computes and stores is one number a row
-  int unroll = 1;  // vectors that one turn of the loop computes (jit/unroll.h)
+  bool of_rows = false;  // of interleaved rows: the nest works on one number a row alone
+  int unroll = 1;        // vectors that one turn of the loop computes (jit/unroll.h)
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order

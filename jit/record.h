@@ -73,8 +73,7 @@ class Recorder final : public levels::Level {
 
   struct GraphForm {
     bool symbolic = false;  // sizes are symbols; else those of the recorded call
-    bool bodies =
-        false;          // the bodies of composite ops, as the tape saw them, since the graph has derivatives
+    bool bodies = false;    // bodies replace composite ops under the tape, since the graph has derivatives
     bool taped = true;  // the graph runs under the tape; else nodes that serve the tape alone are left out
   };
   // The graph up to a mark, with these tensors as its outputs.
@@ -214,8 +213,7 @@ class Recorder final : public levels::Level {
   bool keeps_given_ = false;
   std::vector<Tensor> given_;                                        // by input
   std::unordered_map<const Storage*, Ref<Storage>> given_storages_;  // over the same memory
-  std::unordered_map<const TensorImpl*, Tensor>
-      layouts_as_met_;  // tensors with another layout or storage by now, as they were met
+  std::unordered_map<const TensorImpl*, Tensor> layouts_as_met_;     // by tensor with a metadata write
   std::vector<Input> input_roles_;
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;
@@ -253,8 +251,7 @@ class Recorder final : public levels::Level {
   };
   std::unordered_map<std::uint64_t, std::vector<ValueInMemory>> kept_memory_;  // by id of the buffer
   std::vector<std::size_t> copies_;  // nodes that copy saved memory before it is overwritten
-  std::unordered_set<const Storage*>
-      unrecorded_views_;           // storages with views that were taken without recording
+  std::unordered_set<const Storage*> unrecorded_views_;  // storages of views taken without recording
   std::vector<std::size_t> cuts_;  // `detach` nodes, which stand for recording that was off
   std::unordered_map<const tape::Node*, int> made_by_;  // the value that a node of the tape made
   int origin_ = kNoOrigin;                              // the value whose derivative is being noted

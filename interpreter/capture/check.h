@@ -29,8 +29,8 @@ class Check {
   jit::SymbolValues symbols_;
   jit::Outcome compiled_;
   std::optional<jit::Requiring> requiring_;  // the tensors that require gradients after the compiled call
-  std::string
-      gradients_;  // how those of the entry differ from those of its graph op by op; empty: they do not
+  // How the gradients of the entry differ from those of its graph op by op; empty: they do not.
+  std::string gradients_;
 };
 
 // Reports that a compiled region ends in another state than the interpreter does.

@@ -312,8 +312,7 @@ class Tracer {
   int unnamed_symbols_ = 0;
   bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
-  std::set<std::tuple<Guard::Kind, SourceId, SourceId>>
-      guarded_;  // the guards among guards_ that are not repeated
+  std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // keys of guards_, none of which repeats
   std::unordered_map<const void*, OutsideValue> known_;
   std::unordered_map<const void*, Change> changes_;
   bool tells_tensors_apart_ = false;  // the program has compared the identities of tensors
