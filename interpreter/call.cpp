@@ -289,40 +289,41 @@ namespace {
 
 // A field or method of the receiver itself: put into `function`. True when the receiver stays as first
 // argument.
-enum class Found : std::uint8_t { None, Value, Method };
+enum class MemberKind : std::uint8_t { None, Value, Method };
 
-Found find_in_receiver(Interpreter& interpreter, const Value& receiver, std::string_view name,
-                       Value& function) {
+MemberKind find_in_receiver(Interpreter& interpreter, const Value& receiver, std::string_view name,
+                            Value& function) {
   switch (receiver.tag()) {
     case Tag::Instance: {
       auto& instance = receiver.as<Instance>();
-      if (const Value* field = instance.find(name)) return function = *field, Found::Value;
-      if (const Value* method = instance.struct_type().method(name)) return function = *method, Found::Method;
+      if (const Value* field = instance.find(name)) return function = *field, MemberKind::Value;
+      if (const Value* method = instance.struct_type().method(name))
+        return function = *method, MemberKind::Method;
       break;
     }
     case Tag::Module: {
       const Value* found = interpreter.impl().modules.value_in(receiver.as<Module>(), name);
       if (!found) no_member(receiver, name);
-      return function = *found, Found::Value;
+      return function = *found, MemberKind::Value;
     }
     case Tag::StructType:
       if (const Value* method = receiver.as<StructType>().method(name))
-        return function = *method, Found::Value;
+        return function = *method, MemberKind::Value;
       break;
     case Tag::Opaque:
       for (const auto& [method, native] : receiver.as<Opaque>().methods) {
-        if (method == name) return function = native, Found::Method;
+        if (method == name) return function = native, MemberKind::Method;
       }
       break;
     default:
       break;
   }
   if (const HostMember* member = host_member(receiver.tag(), name)) {
-    if (!member->is_field) return function = member->native, Found::Method;
+    if (!member->is_field) return function = member->native, MemberKind::Method;
     function = get_attribute(interpreter, receiver, name);
-    return Found::Value;
+    return MemberKind::Value;
   }
-  return Found::None;
+  return MemberKind::None;
 }
 
 // A function of the scope by the name of the method: local, module's, prelude's.
@@ -356,9 +357,9 @@ std::vector<std::string> functions_in_scope(const Frame& frame) {
   return names;
 }
 
-void remember(Site& site, const Value& receiver, Found found) {
+void remember(Site& site, const Value& receiver, MemberKind found) {
   site.kind = Site::Kind::Empty;
-  if (found != Found::Method) return;
+  if (found != MemberKind::Method) return;
   if (receiver.is(Tag::Instance)) {
     const StructType& type = receiver.as<Instance>().struct_type();
     // A field of this name, set later, would come first; declared methods shadow nothing.
@@ -402,9 +403,9 @@ bool Vm::find_op_method(const Value& receiver, Site& site) {
 }
 
 bool Vm::find_method(const Value& receiver, Site& site, Value& function) {
-  const Found found = find_in_receiver(interpreter_, receiver, site.name, function);
+  const MemberKind found = find_in_receiver(interpreter_, receiver, site.name, function);
   remember(site, receiver, found);
-  if (found != Found::None) return found == Found::Method;
+  if (found != MemberKind::None) return found == MemberKind::Method;
   if (receiver.is(Tag::Tensor) && find_op(site.name)) {
     function = get_attribute(interpreter_, receiver, site.name).as<Method>().function;
     return true;

@@ -28,7 +28,7 @@ constexpr std::size_t kOthersForEach = 8;        // what is no container, for ea
 constexpr std::size_t kFewestOthers = 1000;      // and in all
 
 // Young ones have been through no search, those of the middle through one: what a program just happened to
-// hold then is let go of by the next search, and not kept for long among the old.
+// hold then is released by the next search, and not kept for long among the old.
 constinit Ring young, middle, old;
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;
@@ -95,8 +95,8 @@ void inside_object(const void* object, ReferenceVisitor& visitor) {
   visit_children_of(*const_cast<Object*>(static_cast<const Object*>(object)), each);
 }
 
-// While a search runs: the containers of the rings it looks at, and whatever else lies on paths between them.
-// Members are listed in order; containers know their place by `mark`.
+// The state of one search: the containers of the rings it looks at, and all other objects on paths between
+// them. Members are listed in order; containers know their place by `mark`.
 class Search {
  public:
   void gather(Ring& ring) {
@@ -107,7 +107,7 @@ class Search {
     containers_ = members_.size();
   }
 
-  // Tensors that refer to each other by their gradients: no container need lie between them.
+  // Tensors that refer to each other by their gradients: there may be no container between them.
   void gather_linked() {
     for (const Counted& tensor : kiln::tape::linked_gradients()) {
       if (others_.try_emplace(tensor.object, members_.size()).second)
@@ -116,8 +116,8 @@ class Search {
     linked_ = members_.size() - containers_;
   }
 
-  // Subtracts the references that members have to each other. What lies between containers becomes a member
-  // on the way, up to so many: the rest counts as outside.
+  // Subtracts the references that members have to each other. Objects between containers become members on
+  // the way, up to so many: the rest counts as outside.
   void subtract_inside(std::size_t most_others) {
     most_others_ = most_others;
     Subtracting subtracting(*this);

@@ -9,10 +9,11 @@
 namespace kiln::interp {
 
 // Cycles that nothing outside refers to, found by trial deletion (Christopher 1984; as CPython does it):
-// subtract the references that come from inside the set; what is left with none, and is not reached from
-// anything left with some, is garbage. The set begins with containers, and goes through whatever lies between
-// them: what host functions, iterators and tensors hold, the tape. Objects are searched often
-// until they have been through two searches, all of them when they doubled.
+// subtract the references that come from inside the set; an object that is left with none, and is not reached
+// from one that is left with some, is garbage. The set begins with containers, and goes through all objects
+// between them: values that host functions, iterators and tensors hold, and the tape. New objects are
+// searched often, until they have been through two searches; all objects are searched when their number has
+// doubled.
 class Collector {
  public:
   // Runs a search if it pays; call it between instructions.

@@ -16,7 +16,7 @@ using Register = std::uint16_t;
 inline constexpr std::uint32_t kFirstPinned = 0xf000;
 
 // One pass over the tree. Registers are locals first, then temporaries as a stack; an instruction that reads
-// a temporary consumes it, so every tensor is let go of as early as possible.
+// a temporary consumes it, so every tensor is released as early as possible.
 class FunctionCompiler {
  public:
   FunctionCompiler(std::shared_ptr<lang::Ast> ast, Module& module, const lang::FunctionExpr& function,

@@ -13,7 +13,8 @@ namespace {
 // What places of a range of almost 2^64 items are counted in.
 __extension__ using Wide = __int128;
 
-// Places of a slice. Those of what lies in memory are ints; `step` is the slice's own, which may lead beyond.
+// The places that a slice selects. Places in memory are ints; `step` is the slice's own, which may lead
+// beyond.
 template <class T>
 struct StepsOf {
   T start, step, count;
@@ -156,7 +157,7 @@ void set_list_slice(Interpreter& interpreter, List& list, const Slice& slice, co
   const Steps steps = resolve(slice, list.items.size());
   if (steps.step == 1) {
     const auto begin = list.items.begin() + steps.start;
-    const std::vector<Value> old(begin, begin + steps.count);  // let go of when the list is whole again
+    const std::vector<Value> old(begin, begin + steps.count);  // released when the list is whole again
     const auto at = list.items.erase(begin, begin + steps.count);
     list.items.insert(at, std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
     return;

@@ -6,7 +6,7 @@
 
 namespace kiln::interp {
 
-// What lies below is kept for the handling of errors.
+// The stack below this address is reserved for the handling of errors.
 const char* lowest_stack_address();
 // Throws RecursionError with the sentence when the stack of this thread is nearly used up.
 void check_native_stack(std::string_view sentence);

@@ -21,7 +21,7 @@ namespace {
 
 using kiln::ArgKind;
 using Arguments = std::span<const Value>;
-using Named = std::span<const std::pair<std::string_view, Value>>;
+using NamedArguments = std::span<const std::pair<std::string_view, Value>>;
 
 // Why a form does not take the arguments. `reached` says how many it took, to report the form that came
 // closest.
@@ -34,7 +34,7 @@ struct Mismatch {
 };
 
 // What a form makes of the arguments. Without attributes in the call the form's defaults serve as they are.
-struct Bound {
+struct BoundArguments {
   kiln::SmallVector<kiln::Tensor, 4> inputs;
   kiln::SmallVector<std::int16_t, 4> argument_of_input;  // -1: not given
   kiln::Attrs attrs;
@@ -177,8 +177,8 @@ bool read_attr(const kiln::Parameter& parameter, const Value& v, kiln::Attr& out
 class Binder {
  public:
   // `tensors_as_numbers`: may a tensor of one element be given for an int or a number?
-  Binder(const OpForm& form, std::string_view name, Arguments arguments, Named named, bool tensors_as_numbers,
-         Bound& bound)
+  Binder(const OpForm& form, std::string_view name, Arguments arguments, NamedArguments named,
+         bool tensors_as_numbers, BoundArguments& bound)
       : form_(form),
         name_(name),
         arguments_(arguments),
@@ -411,9 +411,9 @@ class Binder {
   const OpForm& form_;
   std::string_view name_;
   Arguments arguments_;
-  Named named_;
+  NamedArguments named_;
   bool tensors_as_numbers_;
-  Bound& bound_;
+  BoundArguments& bound_;
   Mismatch* mismatch_ = nullptr;
   std::size_t next_ = 0;
   std::uint64_t given_ = 0;  // bit p: parameter p has a value
@@ -422,7 +422,7 @@ class Binder {
 };
 
 // The carets go under arguments, not under inputs.
-[[noreturn]] void rethrow(const kiln::OpError& error, const Bound& bound) {
+[[noreturn]] void rethrow(const kiln::OpError& error, const BoundArguments& bound) {
   std::vector<int> arguments;
   for (const int input : error.operands()) {
     if (input < 0 || static_cast<std::size_t>(input) >= bound.argument_of_input.size()) continue;
@@ -434,7 +434,7 @@ class Binder {
   throw kiln::OpError(error.kind(), error.message(), std::move(arguments), error.help());
 }
 
-bool writes_into_tensor(const Bound& bound) {
+bool writes_into_tensor(const BoundArguments& bound) {
   return !bound.inputs.empty() && bound.inputs.front() && !bound.inputs.front().is_number();
 }
 
@@ -457,7 +457,7 @@ Value from_outputs(const kiln::Op& op, kiln::Tensors outputs) {
   return tuple;
 }
 
-Value apply(const OpEntry& entry, const OpForm& form, const Bound& bound) {
+Value apply(const OpEntry& entry, const OpForm& form, const BoundArguments& bound) {
   const kiln::Attrs& attrs = bound.own_attrs ? bound.attrs : form.defaults;
   try {
     if (entry.inplace) {
@@ -473,7 +473,7 @@ Value apply(const OpEntry& entry, const OpForm& form, const Bound& bound) {
 
 // The first form, when the call consists of its tensors alone: by far the most common call. In-place forms
 // and calls on numbers alone go the long way.
-const OpForm* plain_form(const OpEntry& entry, Arguments arguments, Named named) {
+const OpForm* plain_form(const OpEntry& entry, Arguments arguments, NamedArguments named) {
   const OpForm& form = entry.forms.front();
   if (!named.empty() || form.plain != static_cast<int>(arguments.size()) ||
       !arguments.front().is(Tag::Tensor))
@@ -560,7 +560,7 @@ kiln::Tensor number_operand(const Value& value) {
 
 std::size_t cached_numbers() { return number_cache().used; }
 
-Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, Named named) {
+Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, NamedArguments named) {
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);
   Mismatch closest;
   closest.reached = -1;
@@ -568,7 +568,7 @@ Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, Named nam
   for (const bool tensors_as_numbers : {false, true}) {
     if (!tensors_as_numbers && entry.forms.size() == 1) continue;
     for (const OpForm& form : entry.forms) {
-      Bound bound;
+      BoundArguments bound;
       Mismatch mismatch;
       Binder binder(form, entry.name, arguments, named, tensors_as_numbers, bound);
       if (binder.run(mismatch)) return apply(entry, form, bound);
@@ -578,7 +578,7 @@ Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, Named nam
   refuse(entry, std::move(closest));
 }
 
-Value call_op(Interpreter& interpreter, std::string_view name, Arguments arguments, Named named) {
+Value call_op(Interpreter& interpreter, std::string_view name, Arguments arguments, NamedArguments named) {
   const OpEntry* entry = find_op(name);
   if (!entry) raise("NameError", fmt::format("there is no op `{}`", name));
   return call_op(interpreter, *entry, arguments, named);

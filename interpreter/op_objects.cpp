@@ -203,7 +203,7 @@ void clear(Value* first, std::uint32_t count) {
 
 }  // namespace
 
-// The registers are let go of before the call, so that tensors do not outlive their use; an error's labels
+// The registers are released before the call, so that tensors do not outlive their use; an error's labels
 // find none then, as a call's carets stand under the call.
 bool begin_spread_call(Vm& vm, Value* r, const Instruction& i) {
   const CallShape& shape = vm.code().shapes[i.c];

@@ -159,8 +159,8 @@ std::string StateText::tensor(const kiln::Tensor& x) {
   const auto [at, is_new] = tensors_.try_emplace(x.impl(), tensors_.size());
   std::string text = fmt::format("tensor#{}", at->second);
   if (!is_new) return text;
-  if (x.impl()->wrapper) return text + " of a transform";  // that has ended: nobody can read it
-  // Where in a memory a tensor lies shows only beside others in it.
+  if (x.impl()->wrapper) return text + " of a transform";  // of an ended transform, which nothing can read
+  // The offset of a tensor matters only relative to other tensors in the same memory.
   const auto& [memory, begin] =
       memories_.try_emplace(x.storage().get(), memories_.size(), x.offset()).first->second;
   text += fmt::format(" {} strides {} memory#{}{:+}", kiln::to_string(x.type()), kiln::to_string(x.strides()),

@@ -67,7 +67,7 @@ std::uint64_t Range::size() const {
   return (distance - 1) / stride + 1;
 }
 
-std::int64_t Range::trips() const {
+std::int64_t Range::iterations() const {
   constexpr std::uint64_t kMost = INT64_MAX;
   return static_cast<std::int64_t>(std::min(size(), kMost));
 }

@@ -228,7 +228,7 @@ struct Str : Object {
   mutable std::size_t hash = 0;                // 0: unknown
   mutable std::unique_ptr<CodePoints> points;  // once asked for, of text beyond ASCII
   explicit Str(std::string t) : Object(Tag::Str), text(std::move(t)) {}
-  // Only while nobody else holds the object.
+  // Only while the object has one owner.
   void append(std::string_view more);
   bool is_ascii() const;  // every byte is a character; asked once
   // In code points.
@@ -260,7 +260,7 @@ struct Range : Object {
   Range(std::int64_t a, std::int64_t b, std::int64_t s) : Object(Tag::Range), start(a), stop(b), step(s) {}
   std::uint64_t size() const;
   // How often a loop goes round: the size, or the largest int, which no loop comes to.
-  std::int64_t trips() const;
+  std::int64_t iterations() const;
   // The item at a place below the size. Between its ends a sum that wraps is the right one.
   std::int64_t item(std::uint64_t place) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +

@@ -26,7 +26,7 @@ inline const std::vector<Value>& items_in(const Value& v) {
   return v.is(Tag::List) ? v.as<List>().items : v.as<Tuple>().items;
 }
 
-// Gives `target` a part of `owner`, which is let go of afterwards when it is a temporary.
+// Gives `target` a part of `owner`, which is released afterwards when it is a temporary.
 inline void replace_with(Value& target, const Value& part, Value& owner, bool consume) {
   Value copy = part;
   if (consume) owner.clear();

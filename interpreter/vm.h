@@ -107,7 +107,7 @@ class Vm {
   // Leaves a frame and all that it called, without results.
   void leave_frames(Frame* first);
   capture::CaptureBudget& capture_budget() { return capture_budget_; }
-  // Who watches every instruction; null: nobody.
+  // The tracer that watches every instruction; null: none.
   capture::Tracer* tracer() const { return tracer_; }
   void set_tracer(capture::Tracer* tracer) { tracer_ = tracer; }
 

@@ -25,7 +25,7 @@ capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
   const std::optional<capture::Region> region = region_at(frame, entry);
   if (!region) return capture::Next::Interpret;
   check_native_stack();
-  // Outlives what its last call compiles or lets go of.
+  // Outlives what its last call compiles or releases.
   const Value keep{static_cast<Object*>(const_cast<Function*>(region->base->function))};
   return capture::drive(*this, *region, *region->base->code->compiled);
 }
@@ -146,7 +146,7 @@ void Vm::leave_frames(Frame* first) {
 }
 
 void Vm::replace_frames(const capture::Exit& exit, std::span<const Value> values) {
-  const auto value = [&](capture::RecipeId id) -> const Value& {
+  const auto value = [&](capture::ValuePlanId id) -> const Value& {
     return values[static_cast<std::size_t>(id)];
   };
   Frame* const first = frame_ - (exit.depth - 1);

@@ -62,8 +62,8 @@ const Value* stored_in(Vm& vm, Value* r, const Instruction& store, std::uint16_t
   }
 }
 
-// `self.text += more`: the text is held by its register and by the place it came from and goes back to, and
-// by nothing else. Then it can grow where it lies, or a loop of these would take the square of its trips.
+// `self.text += more`: if only the register and the place it came from and goes back to hold the text, it
+// grows in place. Otherwise a loop of these would take time by the square of its iterations.
 bool grew_in_place(Vm& vm, Value* r, const Instruction& i) {
   const Value& text = r[i.a];
   const Value& more = r[i.b];
@@ -205,7 +205,7 @@ void op_BeginFor(Vm& vm, Value* r, const Instruction& i) {
     case Tag::Range: {
       const Range range(source.as<Range>().start, source.as<Range>().stop, source.as<Range>().step);
       state[0].put(range.start);
-      state[1].put(range.trips());
+      state[1].put(range.iterations());
       state[2].put(range.step);
       return;
     }

@@ -11,7 +11,7 @@ Value* base_of_call(const Frame& caller) { return caller.base + caller.pc->a + 1
 
 }  // namespace
 
-// Innermost first: the registers of a callee lie among those of its caller.
+// Innermost first, since the registers of a callee are among those of its caller.
 Suspended Vm::take_frames(Frame* first) {
   Suspended frames(static_cast<std::size_t>(frame_ - first) + 1);
   for (std::size_t k = frames.size(); k > 0; --k) {

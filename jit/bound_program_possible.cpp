@@ -3,7 +3,7 @@
 
 #include "jit/bound_program.h"
 #include "jit/custom.h"
-#include "jit/exposure.h"
+#include "jit/escape_analysis.h"
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {
@@ -14,7 +14,7 @@ bool is_repeatable(const Program& program, const Program::Instruction& instructi
   const Node& node = *instruction.node;
   if (is_view(instruction)) return true;
   // What shares an operand's memory here and there, or is a function of the program, may be kept by somebody.
-  const bool is_fresh = node.form == Form::Write ? !node.rebinds() : !may_share_operand(node);
+  const bool is_fresh = node.form == Form::Write ? !node.writes_metadata() : !may_share_operand(node);
   return is_fresh && !follows_symbols(program, instruction) && custom_function(*instruction.op) == nullptr;
 }
 

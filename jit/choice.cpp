@@ -8,9 +8,9 @@
 namespace kiln::jit {
 namespace {
 
-// Fewer elements than this are summed up again without a second thought.
+// Reductions of fewer elements than this are cheap to recompute.
 constexpr std::int64_t kLargeReduction = 4096;
-// Cheap ops in a row that run again at most.
+// The most cheap ops in a row that are recomputed.
 constexpr int kLongestChain = 16;
 
 std::int64_t elements(const Type& type, const SymbolValues& hints) {
@@ -24,9 +24,10 @@ void each_value(const Node& node, const F& f) {
   }
 }
 
-// May run again, but for a reason. Random draws and functions of the program never do.
-bool is_costly(Again kind) {
-  return kind == Again::Reduction || kind == Again::Library || kind == Again::Gather || kind == Again::Chain;
+// Costly nodes are recomputed only for a reason. Random draws and functions of the program never are.
+bool is_costly(RecomputeCost kind) {
+  return kind == RecomputeCost::Reduction || kind == RecomputeCost::Library ||
+         kind == RecomputeCost::Gather || kind == RecomputeCost::Chain;
 }
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
@@ -66,7 +67,7 @@ void JointFacts::find_dependence() {
   }
 }
 
-// What acts does so where it belongs: an error of the derivative is one of backward.
+// A node with an effect runs in the graph it belongs to: an error of the derivative is raised by backward.
 void JointFacts::find_needed(std::size_t program_nodes) {
   std::vector<bool> forward(graph.values.size(), false);
   wanted.assign(graph.values.size(), false);
@@ -123,28 +124,29 @@ void JointFacts::find_costs() {
       length = std::max(length, chain[at(id)]);
       read = std::max(read, elements(graph.values[at(id)].type, graph.hints));
     });
-    Again kind = Again::Library;
+    RecomputeCost kind = RecomputeCost::Library;
     if (!node.is_constant() && custom_function(*node.op) != nullptr) {
-      kind = Again::Own;
+      kind = RecomputeCost::Own;
     } else if (node.is_constant() || node.is_view()) {
-      kind = Again::Free;
+      kind = RecomputeCost::Free;
     } else if (node.op->is_ordered()) {
-      kind = Again::Random;
+      kind = RecomputeCost::Random;
     } else if (node.op->lowering == Lowering::Create) {
-      kind = Again::Free;
+      kind = RecomputeCost::Free;
     } else if (node.op->lowering == Lowering::Reduce) {
-      kind = read < kLargeReduction ? Again::Cheap : Again::Reduction;
+      kind = read < kLargeReduction ? RecomputeCost::Cheap : RecomputeCost::Reduction;
     } else if (node.op->lowering == Lowering::Pointwise || node.op->has(kCheapToRecompute) ||
                node.form == Form::Copy) {
-      kind = Again::Cheap;
+      kind = RecomputeCost::Cheap;
     } else if (node.op->lowering == Lowering::Gather || node.op->lowering == Lowering::Scatter) {
-      kind = Again::Gather;
+      kind = RecomputeCost::Gather;
     }
-    if (kind == Again::Cheap && ++length > kLongestChain) kind = Again::Chain;
-    if (is_costly(kind) && node.place.in_checkpoint) kind = Again::Checkpoint;
-    const bool goes_on = kind == Again::Cheap || kind == Again::Free || kind == Again::Checkpoint;
+    if (kind == RecomputeCost::Cheap && ++length > kLongestChain) kind = RecomputeCost::Chain;
+    if (is_costly(kind) && node.place.in_checkpoint) kind = RecomputeCost::Checkpoint;
+    const bool goes_on =
+        kind == RecomputeCost::Cheap || kind == RecomputeCost::Free || kind == RecomputeCost::Checkpoint;
     for (const ValueId id : node.outputs) chain[at(id)] = goes_on ? length : 0;
-    again.push_back(kind);
+    recompute.push_back(kind);
   }
 }
 
@@ -198,8 +200,9 @@ Choice choose_all(const JointFacts& facts) {
 
 namespace {
 
-// Each value is an edge whose capacity is its bytes: to cut it is to keep it. What is not computed again
-// flows in without limit, what the derivative reads flows out without limit.
+// A flow network in which each value is an edge whose capacity is its bytes: a cut edge is a saved value.
+// Values that are not recomputed connect to the source, values that the derivative reads to the sink, both
+// without limit.
 class Cut {
  public:
   Cut(const JointFacts& facts, const std::set<int>& lifted)
@@ -257,12 +260,13 @@ class Cut {
   }
 
   bool stays(int n) const {
-    const Again kind = facts_.again[static_cast<std::size_t>(n)];
-    const bool is_cheap = kind == Again::Free || kind == Again::Cheap || kind == Again::Checkpoint;
+    const RecomputeCost kind = facts_.recompute[static_cast<std::size_t>(n)];
+    const bool is_cheap =
+        kind == RecomputeCost::Free || kind == RecomputeCost::Cheap || kind == RecomputeCost::Checkpoint;
     return !is_cheap && !lifted_.contains(n);
   }
 
-  // Of equal bytes, those are better that somebody keeps anyway, and those that the program computes.
+  // Among values of equal bytes, those that are kept anyway come first, then those that the program computes.
   std::int64_t capacity(ValueId id) const {
     constexpr std::int64_t kScale = 1024;
     const Node* node = facts_.producer(id);
@@ -278,7 +282,7 @@ class Cut {
                           outputs.begin() + facts_.outputs;
     std::int64_t extra = node == nullptr ? 0 : returned ? 1 : 2;
     if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[at(id)])]) {
-      // What is computed ahead has no history that a gradient of the gradient could follow.
+      // A value of the derivative that forward computes has no history for a gradient of the gradient.
       if (is_float(facts_.graph.values[at(id)].type.dtype)) return FlowNetwork::kUnlimited;
       extra = 4;
     }
@@ -291,7 +295,7 @@ class Cut {
   FlowNetwork network_;
 };
 
-// Roughly how much running the node again takes.
+// An estimate of the work of recomputing the node.
 double work(const JointFacts& facts, int n) {
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   double most = 0;
@@ -304,18 +308,19 @@ double work(const JointFacts& facts, int n) {
     read = std::max(read, elements(type, facts.graph.hints));
     if (row == 1 && !type.sizes.empty()) row = type.sizes.back().evaluate(facts.graph.hints);
   });
-  const bool is_library = facts.again[static_cast<std::size_t>(n)] == Again::Library;
+  const bool is_library = facts.recompute[static_cast<std::size_t>(n)] == RecomputeCost::Library;
   return std::max(is_library ? most * static_cast<double>(row) : most, static_cast<double>(read));
 }
 
-// The node to lift next: the one that takes the least work for a byte. -1: none is left.
+// The node to lift next: the one with the least work for each byte that its recomputation frees. -1: none is
+// left.
 int cheapest_to_lift(const JointFacts& facts, const Choice& choice) {
   int best = -1;
   double least = 0;
   for (const ValueId id : choice.saved) {
     const int n = facts.producers[at(id)];
     if (n < 0 || choice.lifted.contains(n) || !facts.forward_nodes[static_cast<std::size_t>(n)]) continue;
-    const Again kind = facts.again[static_cast<std::size_t>(n)];
+    const RecomputeCost kind = facts.recompute[static_cast<std::size_t>(n)];
     if (!is_costly(kind) || facts.bytes[at(id)] == 0) continue;
     const double price = work(facts, n) / static_cast<double>(facts.bytes[at(id)]);
     if (best >= 0 && price >= least) continue;

@@ -8,8 +8,8 @@
 
 namespace kiln::jit {
 
-// What running a node again in backward would mean.
-enum class Again : std::uint8_t {
+// The cost of recomputing a node in backward.
+enum class RecomputeCost : std::uint8_t {
   Free,        // a view, or made of nothing
   Cheap,       // elementwise and the like, without memory of its own once fused
   Reduction,   // of many elements
@@ -30,15 +30,15 @@ class JointFacts {
   std::size_t given;  // the last inputs are gradients of this many results
 
   std::vector<int> producers;
-  std::vector<bool> of_gradient;     // per value: depends on a gradient that comes in
-  std::vector<bool> forward_nodes;   // the program itself
-  std::vector<bool> backward_nodes;  // what gradients need: of the program too
-  std::vector<bool> wanted;          // per value: backward reads it, or recomputes with it
-  std::vector<Again> again;          // per node
-  std::vector<std::int64_t> bytes;   // per value, at the hints
-  std::vector<ValueId> root;         // per value: whose memory it lies in
-  std::vector<bool> read_by_place;   // per value: a view of it counts from the start of the storage
-  std::vector<bool> overwritten;     // per value: by an effect at the end of the program
+  std::vector<bool> of_gradient;         // per value: depends on a gradient that comes in
+  std::vector<bool> forward_nodes;       // the program itself
+  std::vector<bool> backward_nodes;      // what gradients need: of the program too
+  std::vector<bool> wanted;              // per value: backward reads it, or recomputes with it
+  std::vector<RecomputeCost> recompute;  // per node: its cost there
+  std::vector<std::int64_t> bytes;       // per value, at the hints
+  std::vector<ValueId> root;             // per value: the value whose memory it shares
+  std::vector<bool> read_by_place;       // per value: a view of it counts from the start of the storage
+  std::vector<bool> overwritten;         // per value: by an effect at the end of the program
 
   const Node* producer(ValueId id) const;
   // Per node: it belongs to the derivative, and gradients or their errors need it.
@@ -53,8 +53,8 @@ class JointFacts {
   void find_costs();
 };
 
-// A choice, as values to keep; views are kept as copies. `lifted`: nodes that may run again though that is
-// not cheap.
+// The values to save for backward; views are saved as copies. `lifted`: nodes that may be recomputed although
+// that is costly.
 struct Choice {
   std::vector<ValueId> saved;
   std::set<int> lifted;
@@ -64,7 +64,7 @@ Choice choose_all(const JointFacts& facts);
 std::int64_t bytes_of(const JointFacts& facts, const std::vector<ValueId>& saved);
 // Is a copy kept in place of the value itself?
 bool keeps_copy(const JointFacts& facts, ValueId id);
-// The value as backward sees it: a copy lies in memory row by row.
+// The type that backward sees: a copy is contiguous.
 Type kept_type(const JointFacts& facts, ValueId id);
 
 }  // namespace kiln::jit

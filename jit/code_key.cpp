@@ -31,12 +31,12 @@ class Key {
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
 void put(Key& key, const Load& load) {
-  const auto& [input, buffer, column, drawn, picked, attrs, operands, dtype, steps, invariant, per_row,
-               repeats, ahead] = load;
+  const auto& [input, buffer, column, drawn, gather, attrs, operands, dtype, steps, invariant, per_row,
+               loop_invariant, ahead] = load;
   key.put(dtype);
   key.put(invariant);
   key.put(per_row);
-  key.put(repeats);
+  key.put(loop_invariant);
   key.put(ahead);
 }
 
@@ -66,11 +66,11 @@ void put(Key& key, const Instruction& step) {
 }
 
 void put(Key& key, const Store& store) {
-  const auto& [value, dtype, output, buffer, per_row, around, past_caches, ahead] = store;
+  const auto& [value, dtype, output, buffer, per_row, around, streaming, ahead] = store;
   key.put(value);
   key.put(dtype);
   key.put(per_row);
-  key.put(past_caches);
+  key.put(streaming);
   key.put(ahead);
 }
 
@@ -88,10 +88,10 @@ void put_all(Key& key, const std::vector<T>& items) {
 }
 
 void put(Key& key, const LoopNest& nest) {
-  const auto& [name, axes, row_rank, side_by_side, of_rows, abreast, loads, numbers, body, stores, reductions,
-               columns] = nest;
+  const auto& [name, axes, row_rank, row_interleaved, of_rows, unroll, loads, numbers, body, stores,
+               reductions, columns] = nest;
   key.put(row_rank > 0);
-  key.put(abreast);
+  key.put(unroll);
   put_all(key, loads);
   put_all(key, body);
   put_all(key, stores);

@@ -173,7 +173,7 @@ Tensors gradients_of(Inputs results, Inputs arguments, const std::vector<bool>& 
   Tensors gradients;
   std::vector<Tensor> found(inputs.size());
   if (!outputs.empty()) found = grads(outputs, inputs, weights, false, false, true);
-  // Copies: which of them share memory is nobody's concern.
+  // Copies, so that memory which gradients share makes no difference.
   for (std::size_t i = 0; i < inputs.size(); ++i)
     gradients.push_back(found[i] ? ops::clone(found[i]) : ops::zeros_like(inputs[i]));
   return gradients;

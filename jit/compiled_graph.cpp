@@ -7,10 +7,10 @@
 #include <memory>
 #include <set>
 
+#include "jit/aot_function.h"
 #include "jit/evaluate.h"
 #include "jit/faults.h"
 #include "jit/fused_text.h"
-#include "jit/pair.h"
 #include "jit/prepared.h"
 #include "jit/run_recipe.h"
 #include "jit/shape_rules.h"
@@ -27,16 +27,16 @@ constexpr std::size_t kMostSizes = 1024;  // remembered
 // is an error here. Asked once per tuple of values.
 Runner checked(const Graph& captured, Runner run) {
   if (captured.hints.empty()) return run;
-  struct Known {
+  struct ShapeChecks {
     Graph graph;
-    std::map<SymbolValues, std::string> misfits;
+    std::map<SymbolValues, std::string> failures;  // by values of the symbols; empty: the shapes hold
   };
-  auto known = std::make_shared<Known>(Known{captured, {}});
-  return [known, run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
-    auto found = known->misfits.find(symbols);
-    if (found == known->misfits.end()) {
-      if (known->misfits.size() >= kMostSizes) known->misfits.clear();
-      found = known->misfits.emplace(symbols, check_shapes(known->graph, symbols)).first;
+  auto checks = std::make_shared<ShapeChecks>(ShapeChecks{captured, {}});
+  return [checks, run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
+    auto found = checks->failures.find(symbols);
+    if (found == checks->failures.end()) {
+      if (checks->failures.size() >= kMostSizes) checks->failures.clear();
+      found = checks->failures.emplace(symbols, check_shapes(checks->graph, symbols)).first;
     }
     if (!found->second.empty()) throw OpError(ErrorKind::Capture, found->second);
     return run(arguments, symbols);
@@ -109,8 +109,8 @@ bool writes_detached(const Graph& captured) {
   return false;
 }
 
-// The inputs of which a view is made to lie otherwise (`x[:].t_()`): the tape may refuse that, and nothing is
-// left of it in a functional graph.
+// The inputs of which a view's layout is changed, as by `x[:].t_()`. The tape may refuse such a change, and a
+// functional graph shows nothing of it.
 std::vector<int> rearranged_inputs(const Graph& captured) {
   std::vector<int> input_of(captured.values.size(), -1);
   for (std::size_t i = 0; i < captured.inputs.size(); ++i) input_of[i] = static_cast<int>(i);
@@ -119,7 +119,7 @@ std::vector<int> rearranged_inputs(const Graph& captured) {
     if (node.op == nullptr || node.operands.empty() || !node.operands[0].is_value()) continue;
     const int input = input_of[static_cast<std::size_t>(node.operands[0].value)];
     if (input < 0 || !(node.is_view() || node.writes())) continue;
-    if (node.rebinds()) found.push_back(input);
+    if (node.writes_metadata()) found.push_back(input);
     for (const ValueId each : node.outputs) input_of[static_cast<std::size_t>(each)] = input;
   }
   return found;
@@ -180,7 +180,7 @@ Runner as_taped(const Graph& captured) {
   return where_histories_agree(captured, functional, op_by_op(functional));
 }
 
-// Calls that the pair does not stand for, and why the latest was one.
+// Calls that the compiled gradients do not stand for, and the reason of the latest.
 struct LeftToTheTape {
   std::int64_t calls = 0;
   std::string_view why;
@@ -190,27 +190,29 @@ struct LeftToTheTape {
   }
 };
 
-// The forward graph, with one node of the tape for its results. Where that would not do the tape sees op by
-// op.
-CompiledGraph as_pair(const Graph& captured, const CompileSettings& settings) {
+// The forward graph, with compiled nodes of the tape for its results. Where these cannot replace the tape's
+// own, ops run one by one under the tape.
+CompiledGraph as_aot_function(const Graph& captured, const CompileSettings& settings) {
   const PartitionOptions cut{Strategy::MinimumCut, settings.memory_budget};
-  const auto pair = Pair::make(captured, settings.wanted, {settings.backend == Backend::Kernels, cut});
-  Runner compiled = checked(pair->joint().graph, [pair](Inputs arguments, const SymbolValues& symbols) {
-    return pair->run(arguments, symbols);
-  });
+  const auto function =
+      AotFunction::make(captured, settings.wanted, {settings.backend == Backend::Kernels, cut});
+  Runner compiled =
+      checked(function->joint().graph, [function](Inputs arguments, const SymbolValues& symbols) {
+        return function->run(arguments, symbols);
+      });
   const auto left = std::make_shared<LeftToTheTape>();
   CompiledGraph made;
-  made.run = [pair, compiled, left, on_tape = as_taped(captured)](Inputs arguments,
-                                                                  const SymbolValues& symbols) {
-    const std::string_view obstacle = pair->obstacle(arguments);
+  made.run = [function, compiled, left, on_tape = as_taped(captured)](Inputs arguments,
+                                                                      const SymbolValues& symbols) {
+    const std::string_view obstacle = function->obstacle(arguments);
     if (obstacle.empty()) return compiled(arguments, symbols);
     ++left->calls;
     left->why = obstacle;
     return on_tape(arguments, symbols);
   };
   made.note_of_calls = [left] { return left->text(); };
-  made.code_bytes = [pair] { return pair->code_bytes(); };
-  made.ready = [pair] { return pair->is_ready(); };
+  made.code_bytes = [function] { return function->code_bytes(); };
+  made.ready = [function] { return function->is_ready(); };
   return made;
 }
 
@@ -218,7 +220,7 @@ CompiledGraph with_gradients(const Graph& captured, const CompileSettings& setti
   constexpr std::string_view kInstead = "its gradients run op by op";
   CompiledGraph made;
   try {
-    if (settings.backend != Backend::Ops) made = as_pair(captured, settings);
+    if (settings.backend != Backend::Ops) made = as_aot_function(captured, settings);
   } catch (const OpError& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
     made.note = fmt::format("{}: {}", kInstead, error.message());

@@ -1,5 +1,5 @@
-// Owns making machine code of loop nests. LLVM lies behind this: its library is opened when the first kernel
-// is compiled, so that nobody else waits for it.
+// Owns the compilation of loop nests to machine code by LLVM. Its library is opened when the first kernel is
+// compiled, so that programs without kernels do not wait for it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ using Codes = std::vector<std::shared_ptr<Code>>;
 
 struct CompiledKernels {
   std::vector<KernelFn> functions;  // by loop nest
-  std::shared_ptr<Codes> code;      // the memory they lie in
+  std::shared_ptr<Codes> code;      // owns their memory
 };
 
 // Code for the instruction set that kernels run with (tensor/cpu/isa.h), made on all threads. Throws

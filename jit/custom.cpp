@@ -76,7 +76,7 @@ class GraphRules final : public levels::CustomRules {
     return results;
   }
 
-  Tensors backward(const levels::Kept& kept, Inputs grads, const levels::Flags& needs) override {
+  Tensors backward(const levels::SavedTensors& kept, Inputs grads, const levels::Flags& needs) override {
     const Graph& forward = op_->function.forward;
     Tensors given;
     for (const ValueId id : forward.saved) given.push_back(saved(kept, id));
@@ -93,7 +93,7 @@ class GraphRules final : public levels::CustomRules {
     return result;
   }
 
-  Tensors jvp(const levels::Kept&, Inputs) override {
+  Tensors jvp(const levels::SavedTensors&, Inputs) override {
     throw InternalError("a graph has no rule of its own for tangents");
   }
 
@@ -102,7 +102,7 @@ class GraphRules final : public levels::CustomRules {
     const auto& saved = op_->function.forward.saved;
     return std::find(saved.begin(), saved.end(), value.value) != saved.end();
   }
-  Tensor saved(const levels::Kept& kept, ValueId id) const {
+  Tensor saved(const levels::SavedTensors& kept, ValueId id) const {
     const std::size_t arguments = op_->function.argument_count();
     if (at(id) < arguments) return kept.inputs[at(id)];
     if (at(id) < op_->function.forward.inputs.size()) return captured_[at(id) - arguments];

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "jit/past_caches.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
+#include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/walk.h"
 
@@ -45,11 +45,11 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
     : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), writes_(writes) {
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
-    if (access == Access::Drawn || access == Access::Picked) {
+    if (access == Access::Drawn || access == Access::Gathered) {
       loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(nest.loads[k].dtype))});
       if (access == Access::Drawn) continue;
-      picks_.resize(nest.loads.size());
-      picks_[k] = open_pick(nest.loads[k], plan.loads[k].pick, inputs);
+      gathers_.resize(nest.loads.size());
+      gathers_[k] = open_gather(nest.loads[k], plan.loads[k].gather, inputs);
       continue;
     }
     const Tensor& input = inputs[static_cast<std::size_t>(nest.loads[k].input)];
@@ -69,7 +69,7 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
     const auto item = static_cast<std::int64_t>(size_of(outputs[k].dtype()));
     outputs_.push_back({outputs[k].raw_writable() + plan.stores[k].offset * item, item});
   }
-  if (writes == Writes::Plainly && picks_.empty() && draws.empty()) find_moves();
+  if (writes == Writes::Plainly && gathers_.empty() && draws.empty()) find_moves();
 }
 
 ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
@@ -93,7 +93,7 @@ void ElementRun::find_moves() {
     const KernelPlan::LoadPlan& plan = plan_.loads[k];
     const bool is_one =
         plan.access == Access::Constant || (plan.access == Access::Strided && plan.strides.back() == 0);
-    is_in_place = is_in_place && (!is_one || load.invariant || load.repeats);
+    is_in_place = is_in_place && (!is_one || load.invariant || load.loop_invariant);
     moves_.push_back(is_one && !load.invariant ? 0 : ~std::int64_t{0});
     const bool goes_on = plan.access == Access::Direct && !load.invariant;
     steps_.push_back(loads_[k].item * (goes_on                                      ? row_
@@ -104,7 +104,7 @@ void ElementRun::find_moves() {
     const KernelPlan::StorePlan& plan = plan_.stores[k];
     steps_.push_back(outputs_[k].item * (plan.is_direct || !is_plane ? row_ : plan.strides[0]));
   }
-  is_steady_ = is_steady(nest_, moves_);
+  hoists_loads_ = can_hoist_loads(nest_, moves_);
   is_one_call_ = is_in_place && plan_.all_direct;
   is_rows_ = is_in_place && is_plane;
 }
@@ -116,7 +116,7 @@ KernelCall ElementRun::call_at(const void* const* places, std::int64_t count) co
   call.numbers = plan_.numbers.data();
   call.called = called_;
   call.count = count;
-  call.steady = is_steady_ ? 1 : 0;
+  call.hoists_loads = hoists_loads_ ? 1 : 0;
   return call;
 }
 
@@ -180,7 +180,7 @@ class ElementRun::Piece {
       place(at, count);
       const bool are_whole = at % kVector == 0 && count % kVector == 0;
       failed |=
-          count < kVector ? short_call(count) : call(count, are_whole && run_.writes_ == Writes::PastCaches);
+          count < kVector ? short_call(count) : call(count, are_whole && run_.writes_ == Writes::Streaming);
       for (StoreWalk& each : store_walks_) scatter(each, count);
       at += count;
     }
@@ -210,7 +210,7 @@ class ElementRun::Piece {
       const auto& each = plan_.stores[k];
       steps[run_.loads_.size() + k] = (each.is_direct ? length : each.strides[plane]) * run_.outputs_[k].item;
     }
-    KernelCall with = call_of(length, run_.writes_ == Writes::PastCaches && length % kVector == 0);
+    KernelCall with = call_of(length, run_.writes_ == Writes::Streaming && length % kVector == 0);
     std::uint64_t failed = 0;
     for (std::int64_t row = 0; row < rows; ++row) {
       failed |= run_.function_(&with);
@@ -232,7 +232,7 @@ class ElementRun::Piece {
         break;
       case Writes::Once:  // the last vector of a call computes elements of the one before again
         return in_vectors;
-      case Writes::PastCaches:
+      case Writes::Streaming:
         if (!begins_anywhere())
           return at % kVector == 0 ? in_vectors : std::min(rest, kVector - at % kVector);
     }
@@ -242,11 +242,11 @@ class ElementRun::Piece {
   bool leaves_rests() const { return run_.writes_ == Writes::Once && plan_.axes.back() % kVector != 0; }
   // Do calls begin where rows or what is picked do, not where vectors could?
   bool begins_anywhere() const {
-    return !run_.picks_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
+    return !run_.gathers_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
   }
   std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
     if (by_rows_) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
-    for (const auto& each : run_.picks_) {  // what lies together need not be copied
+    for (const auto& each : run_.gathers_) {  // what lies together need not be copied
       const std::int64_t together = each == nullptr ? 0 : each->together(at);
       if (together >= kLongRow) rest = std::min(rest, together);
     }
@@ -266,7 +266,8 @@ class ElementRun::Piece {
     for (std::size_t w = 0; w < walks_.size(); ++w) walk(w, count);
     for (std::size_t k = 0; k < run_.loads_.size(); ++k) {
       if (plan_.loads[k].access == Access::Drawn) draw(k, at, count);
-      if (plan_.loads[k].access == Access::Picked) places_[k] = run_.picks_[k]->read(at, count, memory(k));
+      if (plan_.loads[k].access == Access::Gathered)
+        places_[k] = run_.gathers_[k]->read(at, count, memory(k));
     }
     for (std::size_t k = 0; k < run_.outputs_.size(); ++k) {
       places_[run_.loads_.size() + k] = run_.outputs_[k].data + at * run_.outputs_[k].item;
@@ -342,22 +343,22 @@ class ElementRun::Piece {
   // One element on all places of a vector, unless the code does that.
   void constant(std::size_t k, const std::byte* element) {
     moves_[k] = 0;
-    places_[k] = run_.nest_.loads[k].repeats ? element : spread_[k];
-    if (!run_.nest_.loads[k].repeats) spread(spread_[k], element, run_.loads_[k].item, 0);
+    places_[k] = run_.nest_.loads[k].loop_invariant ? element : spread_[k];
+    if (!run_.nest_.loads[k].loop_invariant) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
-  KernelCall call_of(std::int64_t count, bool past_caches) const {
+  KernelCall call_of(std::int64_t count, bool streaming) const {
     KernelCall call{};
     call.places = places_.data();
     call.moves = moves_.data();
     call.numbers = plan_.numbers.data();
     call.called = run_.called_;
     call.count = count;
-    call.past_caches = past_caches ? 1 : 0;
-    call.steady = is_steady(run_.nest_, moves_) ? 1 : 0;
+    call.streaming = streaming ? 1 : 0;
+    call.hoists_loads = can_hoist_loads(run_.nest_, moves_) ? 1 : 0;
     return call;
   }
-  std::uint64_t call(std::int64_t count, bool past_caches = false) const {
-    KernelCall with = call_of(count, past_caches);
+  std::uint64_t call(std::int64_t count, bool streaming = false) const {
+    KernelCall with = call_of(count, streaming);
     return run_.function_(&with);
   }
 
@@ -402,7 +403,7 @@ std::uint64_t ElementRun::piece(std::int64_t begin, std::int64_t end) const {
   if (is_one_call_ && end - begin >= kVector) return one_call(begin, end);
   if (is_rows_ && begin % row_ == 0 && end % row_ == 0) return rows(begin / row_, end / row_);
   const std::uint64_t failed = Piece(*this).run(begin, end);
-  if (writes_ == Writes::PastCaches) settle_past_caches();
+  if (writes_ == Writes::Streaming) fence_streaming_stores();
   return failed;
 }
 

@@ -11,8 +11,8 @@ class ElementRun {
  public:
   enum class Writes : std::uint8_t {
     Plainly,
-    Once,        // no element is computed twice, since outputs lie where inputs do
-    PastCaches,  // those that may: outputs begin where their memory does
+    Once,       // no element is computed twice, since outputs lie where inputs do
+    Streaming,  // stores marked as streaming stream: outputs begin where their memory does
   };
   // `draws`: what random numbers are made of, by load. Throws what ops that pick throw for their indices.
   // Keeps the plan by reference, and copies of what cannot be read in place; the caller holds `inputs` and
@@ -61,14 +61,14 @@ class ElementRun {
   const cpu::BlockKernel* called_;
   std::span<const Generator> draws_;
   Writes writes_;
-  bool is_one_call_ = false;  // computes any range that is no shorter than a vector
-  bool is_rows_ = false;      // a call for each row does, whose places are steps apart
-  bool is_steady_ = false;    // as in KernelCall
+  bool is_one_call_ = false;   // computes any range that is no shorter than a vector
+  bool is_rows_ = false;       // a call for each row does, whose places are steps apart
+  bool hoists_loads_ = false;  // as in KernelCall
   std::int64_t row_ = 1;
   SmallVector<std::int64_t, 12> moves_;  // by load, as in KernelCall
   SmallVector<std::int64_t, 16> steps_;  // by load and output: bytes from row to row
   Tensors copies_;
-  std::vector<std::unique_ptr<const cpu::Picked>> picks_;  // by load; none when nothing is picked
+  std::vector<std::unique_ptr<const cpu::GatherReader>> gathers_;  // by load; none without gather loads
   SmallVector<Place, 8> loads_;
   SmallVector<Target, 4> outputs_;
 };

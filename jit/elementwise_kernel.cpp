@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "jit/past_caches.h"
+#include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/parallel.h"
 
@@ -20,7 +20,7 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   Tensors outputs;
   for (std::size_t k = 0; k < nest().stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
   using Writes = ElementRun::Writes;
-  const Writes writes = go_past_caches(lowered_, outputs) ? Writes::PastCaches : Writes::Plainly;
+  const Writes writes = uses_streaming_stores(lowered_, outputs) ? Writes::Streaming : Writes::Plainly;
   const ElementRun run(nest(), *plan, functions_[0], called_[0].data(), inputs, draws, outputs, writes);
   const std::int64_t count = count_elements(plan->sizes);
   if (count == 0) return outputs;
@@ -36,7 +36,7 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
 
 bool ElementwiseKernel::is_plain() const {
   const bool reads = std::all_of(nest().loads.begin(), nest().loads.end(), [](const Load& each) {
-    return each.drawn == nullptr && each.picked == nullptr;
+    return each.drawn == nullptr && each.gather == nullptr;
   });
   return reads && std::none_of(nest().body.begin(), nest().body.end(),
                                [](const Instruction& each) { return each.failure >= 0; });

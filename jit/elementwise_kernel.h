@@ -28,23 +28,23 @@ class ElementwiseKernel final : public Kernel {
     ElementRun run;
     std::int64_t count;  // of elements
   };
-  // `outputs`, by output: the tensor that should become it, which nothing else reads any more; absent: none.
-  // Where that cannot be, since the kernel reads its elements in another order, a new one is put there. Of a
-  // plain kernel.
+  // `outputs`, by output: the tensor to write it into, which nothing else reads any more; absent: none. Where
+  // the kernel reads that tensor's elements in another order, a new tensor takes its place. Of a plain
+  // kernel.
   Ready prepare(Inputs inputs, const Dims& symbols, std::span<Tensor> outputs) const;
 
-  // A call with operands that lie like these, to be placed (ElementRun::place_load) and run any number of
-  // times. The outputs are contiguous. Of a plain kernel. Nothing: some operand would have to be copied.
+  // A call for operands with the layouts of these, to be placed (ElementRun::place_load) and run any number
+  // of times. The outputs are contiguous. Of a plain kernel. nullopt: an operand would have to be copied.
   struct Unplaced {
     std::shared_ptr<const KernelPlan> plan;
     ElementRun run;
     std::int64_t count;  // of elements
   };
   std::optional<Unplaced> unplaced(Inputs inputs, const Dims& symbols) const;
-  // May that output be written where that input lies, which no other operand lies in?
+  // May the output be written into the memory of the input, which no other operand shares?
   bool may_write_over(const Unplaced& call, std::size_t output, std::size_t input) const;
 
-  // Is each element of that input read in the place of the output's, and from its own memory?
+  // Is each element of the input read at the place of the output's element, and from the input's own memory?
   bool reads_in_order(Inputs inputs, const Dims& symbols, std::size_t input) const;
 
   std::int64_t grain() const { return grain_; }

@@ -6,7 +6,7 @@
 
 namespace kiln::jit {
 
-std::vector<int> find_epilogues(const Graph& graph, const LateKernels& late) {
+std::vector<int> find_epilogues(const Graph& graph, const TailKernels& late) {
   std::vector<int> uses(graph.values.size(), 0);
   const auto use = [&uses](ValueId id) { ++uses[static_cast<std::size_t>(id)]; };
   for (const Node& node : graph.nodes) {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "jit/elementwise_kernel.h"
-#include "jit/late_kernels.h"
+#include "jit/tail_kernels.h"
 #include "tensor/cpu/result_pieces.h"
 
 namespace kiln::jit {
 
 // By node: the product that the kernel alone reads, which can wait for it; -1: none.
-std::vector<int> find_epilogues(const Graph& graph, const LateKernels& late);
+std::vector<int> find_epilogues(const Graph& graph, const TailKernels& late);
 
 class Epilogue final : public cpu::ResultPieces {
  public:

@@ -1,5 +1,5 @@
-// Owns mistakes of ours that were met while a graph was prepared, until somebody tells the user: passes run
-// on threads that must not write.
+// Owns internal errors met while a graph is prepared, until the session reports them: passes run on threads
+// that must not write.
 #pragma once
 
 #include <cstdint>

@@ -17,16 +17,16 @@
 namespace kiln::jit {
 namespace {
 
-// A kernel's code stays in the first cache, and what it moves along in registers.
+// The limits of a kernel: its code must fit the first cache, and the places of its tensors the registers.
 constexpr std::int64_t kMostWork = 512;  // in additions for each element
 static_assert(kMostWork / kCostly <= kMostFailures, "each op that may fail has a bit");
 constexpr std::size_t kMostValues = 24;
-// Bytes of memory that are worth another kernel.
+// Two kernels are better than one where the one would keep so many more bytes.
 constexpr std::int64_t kWorthAKernel = 32 * 1024;
-// Products from here on do not stay in a near cache until what follows reads them.
+// Products of so many bytes do not stay in a near cache until the next node reads them.
 constexpr std::int64_t kLargeProduct = 1 << 20;
-// Fewer elements than this stay in cache between what computes them and a sum down the columns, and the eager
-// one sets up less.
+// Fewer elements than this stay in cache from their computation to a sum down the columns, and the eager sum
+// has less to set up.
 constexpr std::int64_t kFewForColumns = 1 << 20;
 
 class Grouper {
@@ -102,7 +102,7 @@ class Grouper {
     if (!has_row_of_fixed_size(space)) return "its rows are short, and may be long in another call";
     return is_read_back(place, space.axes) ? "" : "its rows are short, and are not gone through again";
   }
-  // Does what follows from a reduction meet the elements again, as in softmax?
+  // Does a node that depends on the reduction read the reduced elements again, as in softmax?
   bool is_read_back(int place, const Sizes& axes) const {
     const auto& readers = values_read_[static_cast<std::size_t>(place)];
     return std::any_of(readers.begin(), readers.end(), [&](int reader) {
@@ -115,8 +115,8 @@ class Grouper {
 
   const std::vector<ValueId>& read_by(int place) const { return reads_[static_cast<std::size_t>(place)]; }
 
-  // What each node reads of others, what reads its results, and the next random draw after each: their order
-  // is fixed.
+  // Finds the values that each node reads of others, and the nodes that wait for it: readers of its results,
+  // and after a random draw the next one, since their order is fixed.
   void connect() {
     int last_draw = -1;
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
@@ -152,7 +152,7 @@ class Grouper {
     return "";
   }
 
-  // The space of the kernel of both, whose reductions agree.
+  // The iteration space of one kernel of both, whose reductions agree.
   static Space joined(const Space& a, const Space& b) {
     return {a.reduces() ? a.axes : b.axes, std::max(a.row_rank, b.row_rank),
             std::max(a.column_rank, b.column_rank)};
@@ -191,15 +191,15 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_picked(each)) return node(each).op->may_fail();
+      if (is_gather(each)) return node(each).op->may_fail();
       return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
     });
   }
-  bool is_picked(int place) const { return picks(graph_, node(place)); }
-  // What is picked must lie in memory when the kernel begins.
+  bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
+  // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.
   bool reads_own(int from, int to) const {
     return any_member(from, to, [&](int each) {
-      if (!is_picked(each)) return false;
+      if (!is_gather(each)) return false;
       const std::vector<ValueId> read = read_by(each);
       return std::any_of(read.begin(), read.end(), [&](ValueId id) {
         const int made_by = producer(memory_of(id));
@@ -215,7 +215,7 @@ class Grouper {
   }
 
   void join(int from, int to) {
-    if (is_lowered(to) && !is_picked(to) && filled_with(node(from))) return;  // a number within the kernel
+    if (is_lowered(to) && !is_gather(to) && filled_with(node(from))) return;  // a number within the kernel
     if (const std::string_view reason = join_or_why_not(from, to); !reason.empty())
       fusion_.unfused.push_back({from, to, told(reason)});
   }
@@ -226,7 +226,8 @@ class Grouper {
     return reason;
   }
   std::string told(std::string_view reason) const { return with_reasons_ ? std::string(reason) : ""; }
-  // What lay between two may have joined one of them.
+  // Tries pairs that stayed apart again: a node between the two may have joined one of them. False: none
+  // joined.
   bool join_again() {
     std::vector<Unfused> apart;
     for (Unfused& each : fusion_.unfused) {
@@ -249,11 +250,11 @@ class Grouper {
     spaces_[static_cast<std::size_t>(kept)] = std::move(both);
   }
 
-  // A reduction takes in a tensor where another kernel goes through it anyway.
+  // Joins a reduction of a tensor in memory with another kernel that reads all of that tensor anyway.
   void join_readers() {
-    std::map<ValueId, std::vector<int>> readers;  // of what comes from memory
+    std::map<ValueId, std::vector<int>> readers;  // of values in memory
     for (int place = 0; place < static_cast<int>(graph_.nodes.size()); ++place) {
-      if (!is_lowered(place) || is_picked(place)) continue;
+      if (!is_lowered(place) || is_gather(place)) continue;
       for (const Operand& each : node(place).operands) {
         const bool in_memory =
             each.is_value() && (producer(each.value) < 0 || !is_lowered(producer(each.value)));
@@ -272,8 +273,8 @@ class Grouper {
     }
   }
 
-  // A scatter that replaces part of a tensor by what a kernel computes: the kernel stores it there. Nothing
-  // else joins afterwards, since all its nodes but these are over the axes.
+  // Joins a scatter that replaces part of a tensor by a kernel's result: the kernel stores the result in that
+  // part. This comes last, since a scatter is not over the kernel's axes, as other members must be.
   void place_into(int place) {
     const ValueId source = node(place).operands[1].value;
     const int from = producer(source);
@@ -282,14 +283,15 @@ class Grouper {
     if (around >= 0 && leader(around) == leader(from)) return;
     const bool is_placed = placed_view(graph_, node(from)) != nullptr && leader(from) != from;
     if ((!is_lowered(from) && !is_placed) || space(from).reduces()) return;
-    // A part of a part: what surrounds the inner one is copied, and the value converted once.
+    // A part within a part: the kernel copies the elements around the inner part, and converts the value
+    // once.
     if (is_placed && type_of(source).dtype != type_of(node(place).outputs[0]).dtype) return;
     if (values_of(from, place) > kMostValues || lies_between(from, place)) return;
     merge(from, place, space(from));
   }
   bool is_kept(ValueId id) const { return kept_.contains(id); }
 
-  // How many tensors the kernel of both would read and write, at most.
+  // The most tensors that one kernel of both would read and write.
   std::size_t values_of(int from, int to) {
     enum : std::uint8_t { kRead = 1, kMade = 2 };
     uses_.resize(graph_.values.size(), 0);
@@ -323,8 +325,9 @@ class Grouper {
            });
   }
 
-  // Where the second kernel waits for more than the first does, as for the next of many products that are
-  // summed up, the first would wait with it: what it reads stays in memory, in place of what it gives.
+  // Would the operands of the first kernel take memory for longer? Where the second one waits for more nodes,
+  // as for the next of many products that are summed up, the first would wait with it. Until then its
+  // operands stay in memory instead of its results.
   bool keeps_more(int from, int to) const {
     if (last_awaited(to, from) <= last_awaited(from, from)) return false;
     std::int64_t given = 0;
@@ -332,10 +335,10 @@ class Grouper {
       const ValueId made = node(member).outputs[0];
       if (is_needed_outside(made, from, from)) given += bytes_of(made);
     }
-    return bytes_let_go(from) - given >= kWorthAKernel;
+    return bytes_released(from) - given >= kWorthAKernel;
   }
-  // Of what others compute, and only this kernel reads.
-  std::int64_t bytes_let_go(int kernel) const {
+  // The bytes that are released after the kernel: of values that others compute and only this kernel reads.
+  std::int64_t bytes_released(int kernel) const {
     std::set<ValueId> read;
     for (const int member : members(kernel)) {
       for (const ValueId each : read_by(member)) {
@@ -347,9 +350,10 @@ class Grouper {
     return std::accumulate(read.begin(), read.end(), std::int64_t{0},
                            [this](std::int64_t sum, ValueId id) { return sum + bytes_of(id); });
   }
-  // Where the second kernel waits for no more than the first does, but products come between, as where a
-  // derivative is computed from what the first gives, the second would run long before it is asked for: what
-  // it gives stays in memory beside what it reads, and is written and read in place of that.
+  // Would the results of the second kernel take memory too early? Where it waits for no more nodes than the
+  // first, but products come between, as where a derivative is computed from the first one's results, it
+  // would run long before its results are read. These would stay in memory beside its operands, and be
+  // written and read in place of them.
   bool gives_early(int from, int to) const {
     if (!runs_between(std::max(members(from).back(), last_awaited(to, from)), members(to).front()))
       return false;
@@ -361,16 +365,16 @@ class Grouper {
         if (leader(producer(read)) == leader(from)) passed += bytes_of(read);
       }
     }
-    return given - bytes_let_go(to) >= kWorthAKernel && 2 * given >= passed;
+    return given - bytes_released(to) >= kWorthAKernel && 2 * given >= passed;
   }
   bool runs_alone(int place) const {
     return !is_lowered(place) && !node(place).is_constant() && !node(place).is_view();
   }
-  // Is there a node between these places that takes memory or time, and belongs to no kernel?
+  // Is a node between these places in no kernel, though it takes memory or time?
   bool runs_between(int first, int last) const {
     return first < last && alone_before_[static_cast<std::size_t>(last)] > first;
   }
-  // The last node that the kernel waits for, of those that belong neither to it nor to the other.
+  // The last node that the kernel waits for, among those in neither of the two kernels.
   int last_awaited(int kernel, int other) const {
     int last = -1;
     for (const int member : members(kernel)) {
@@ -382,7 +386,7 @@ class Grouper {
     }
     return last;
   }
-  // What a view shows: neither does anything wait for a view, nor has it memory.
+  // The value that a view is a view of. Views take neither time nor memory.
   ValueId memory_of(ValueId id) const {
     while (producer(id) >= 0 && node(producer(id)).is_view()) id = node(producer(id)).operands[0].value;
     return id;
@@ -393,11 +397,12 @@ class Grouper {
            static_cast<std::int64_t>(size_of(type.dtype));
   }
 
-  // Does a way lead from one kernel to the other over a third? Then neither could run first.
+  // Does a path lead from one kernel to the other through a third node? One kernel of both could not run
+  // then.
   bool lies_between(int from, int to) const {
     std::vector<bool> seen(graph_.nodes.size(), false);
     std::vector<int> open;
-    const auto visit = [&](int kernel) {  // everything that waits for any member
+    const auto visit = [&](int kernel) {  // opens all nodes that wait for a member
       for (const int member : members(kernel)) {
         for (const int reader : readers_[static_cast<std::size_t>(member)]) {
           const auto group = static_cast<std::size_t>(leader(reader));
@@ -418,8 +423,8 @@ class Grouper {
     return false;
   }
 
-  // Is it what an input becomes, made of that input? A kernel computes it where the input lies, after all
-  // else (jit/late_kernels.h); an op takes memory for it.
+  // Is the node's result written to an input that the node reads? A kernel computes it in the input's memory
+  // at the graph's end (jit/tail_kernels.h), while an op takes memory for it.
   bool updates(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;
@@ -431,8 +436,8 @@ class Grouper {
              std::count(operands.begin(), operands.end(), Operand::of(each.input)) > 0;
     });
   }
-  // Is it worth a kernel of its own, since that goes through a large product while it is made? As
-  // find_epilogues (jit/epilogue.h) asks.
+  // Is the node worth a kernel of its own, as the epilogue of a large product? The conditions are those of
+  // find_epilogues (jit/epilogue.h).
   bool takes_product(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;
@@ -464,7 +469,7 @@ class Grouper {
       for (const int each : group.nodes) {
         const auto& readers = values_read_[static_cast<std::size_t>(each)];
         const ValueId id = node(each).outputs[0];
-        // What nobody reads is there since it may fail.
+        // A node that nothing reads is in the graph because it may fail.
         const bool outside = readers.empty() || std::any_of(readers.begin(), readers.end(), [&](int reader) {
                                return leader(reader) != leader(each);
                              });
@@ -475,18 +480,18 @@ class Grouper {
 
   const Graph& graph_;
   bool with_reasons_;
-  std::string sentence_;            // the latest
-  std::vector<std::uint8_t> uses_;  // by value: of the kernel that is looked at; else 0
+  std::string sentence_;            // the latest reason with numbers in it
+  std::vector<std::uint8_t> uses_;  // by value: its uses in the kernel at hand; else 0
   std::vector<int> producers_;
-  std::vector<std::vector<int>> readers_;      // what waits for each node
-  std::vector<std::vector<int>> values_read_;  // of these, by whom what it makes is read
-  std::set<ValueId> kept_;                     // by the caller
-  std::vector<std::vector<ValueId>> reads_;    // by each node, of what others make
-  std::vector<int> alone_before_;   // the last node before each that belongs to no kernel; -1: none
-  std::vector<std::int64_t> work_;  // by leader
-  std::vector<std::string> why_not_;
+  std::vector<std::vector<int>> readers_;      // by node: those that wait for it
+  std::vector<std::vector<int>> values_read_;  // by node: those of them that read its results
+  std::set<ValueId> kept_;                     // values that the caller gets
+  std::vector<std::vector<ValueId>> reads_;    // by node: values of other nodes that it reads
+  std::vector<int> alone_before_;          // the last node before each that belongs to no kernel; -1: none
+  std::vector<std::int64_t> work_;         // by leader
+  std::vector<std::string> why_not_;       // by node: why it cannot be in a kernel; empty: it can
   std::vector<Space> spaces_;              // by leader
-  std::vector<int> leader_;                // of the kernel that a node is in: its first node
+  std::vector<int> leader_;                // by node: the first node of its kernel
   std::vector<std::vector<int>> members_;  // by leader
   Fusion fusion_;
 };

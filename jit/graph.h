@@ -23,8 +23,8 @@ struct Type {
   Device device;
   Sizes sizes;
   bool is_number = false;
-  // Of a tensor that does not lie in memory as its op would have it: results of view ops as the view says,
-  // all others row-major. Only captured graphs need to know.
+  // Stated where they are not the strides that the op implies: those of the view for view ops, row-major for
+  // all others. Only captured graphs need them.
   std::optional<Sizes> strides;
   friend bool operator==(const Type&, const Type&) = default;
 };
@@ -88,14 +88,14 @@ struct Place {
   SharedText file;  // empty: unknown
   int line = 0;
   int column = 0;
-  bool in_checkpoint = false;  // what the program does there it would rather do again than keep
+  bool in_checkpoint = false;  // of a `checkpoint`: recomputing is preferred to saving
   friend bool operator==(const Place&, const Place&) = default;
 };
 
 enum class Form : std::uint8_t {
   Plain,
-  // `add_`: writes its first operand, which is also its result. In a functional graph the operand was read
-  // for the last time: what the values are is as without the `_`, only where they lie is not.
+  // `add_`: writes its first operand, which is also its result. In a functional graph the operand is not read
+  // again: the values are those of the form without `_`, and only the memory differs.
   Write,
   Copy,  // `transpose_copy`: a view's elements in memory of their own
 };
@@ -109,26 +109,25 @@ struct Node {
   Tensor constant;
   Place place;
   std::string origin;  // the forward node a backward node comes from, by name
-  // A `detach` that the program does not have: it stands for recording that was off, and what it gives is a
-  // view of what its operand is a view of. Not in the text.
+  // A `detach` that is not in the program: it stands for recording that was off, and its result is a view of
+  // the operand's base. Not in the text.
   bool is_unrecorded = false;
 
   const GraphAttr& attr(std::string_view name) const;
   GraphAttr& attr(std::string_view name);
   bool is_constant() const { return op == nullptr; }
-  // Does its result lie as the op places it over its operand? That of a number has memory of its own: it is
-  // no view.
+  // Does the result have the layout that a view rule gives? A view of a number has memory of its own, and so
+  // `is_view` is false.
   bool applies_view() const { return op != nullptr && op->view != nullptr && form == Form::Plain; }
   bool is_view() const { return applies_view() && operands[0].is_value(); }
-  // Places of the storage that its first operand lies in.
+  // Does it count elements from the start of its first operand's storage?
   bool counts_places() const { return op != nullptr && op->has(kCountsPlaces) && operands[0].is_value(); }
   bool writes() const { return form == Form::Write; }
   bool writes_layout() const { return writes() && op->has(kMetadataWrite); }
   bool writes_storage() const { return writes() && op->has(kStorageWrite); }
-  // Is its first operand another tensor afterwards, by its layout or by where it lies, and no element
-  // written?
-  bool rebinds() const { return writes() && op->rebinds(); }
-  // What its result lies in the memory of, if it is a view or writes.
+  // Does it change the layout or storage of its first operand, and write no element?
+  bool writes_metadata() const { return writes() && op->writes_metadata(); }
+  // The operand whose memory the result shares, if the node is a view or writes.
   const Operand& viewed() const { return operands[writes_storage() ? 1 : 0]; }
   friend bool operator==(const Node& a, const Node& b);
 };
@@ -167,14 +166,14 @@ struct Input {
   friend bool operator==(const Input&, const Input&) = default;
 };
 
-// What a call still does to the tensors it was given, in order. Afterwards `value` is that tensor itself, and
-// views of `value` are views of it.
+// A change that a call makes to one of its arguments at its end; effects are in order. Afterwards `value` is
+// the argument itself, and views of `value` are views of it.
 struct Effect {
   enum class Kind : std::uint8_t {
     Write,   // the elements become those of `value`
     Layout,  // the layout changes, as by the `_` form of `layout`
-    Set,     // it lies where `value` does from then on, and as that does
-    Same,    // nothing: `value` just is that tensor
+    Set,     // the argument gets the storage and layout of `value`
+    Same,    // no change: `value` is the argument
   };
   Kind kind = Kind::Write;
   ValueId input = 0;  // of a write also a view of one, once narrowed
@@ -188,7 +187,7 @@ struct Effect {
 struct Graph {
   Stage stage = Stage::Captured;
   std::string name;
-  SymbolValues hints;  // what the symbols were when the graph was made
+  SymbolValues hints;  // the values of the symbols when the graph was made
   std::vector<Value> values;
   std::vector<Input> inputs;
   std::vector<Node> nodes;
@@ -196,11 +195,12 @@ struct Graph {
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
-  // Ops of no table that its nodes are of: kernels, functions with derivatives of their own; likewise.
+  // Ops of its nodes that are in no table: kernels, functions with derivatives of their own. Likewise no part
+  // of the text.
   std::vector<std::shared_ptr<const Op>> own_ops;
 
   bool is_input(ValueId id) const { return id >= 0 && id < static_cast<ValueId>(inputs.size()); }
-  // Do values stay what they are? Writes are left for what nobody reads again.
+  // Do values never change? Writes are left only over operands that are not read again.
   bool is_functional() const { return stage != Stage::Captured; }
   int argument_count() const;
   // The argument of each input, -1 for a base.

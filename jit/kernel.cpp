@@ -65,7 +65,7 @@ void Kernel::fail(const LoopNest& nest, std::uint64_t failed) const {
 
 std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                           std::shared_ptr<void> code, std::vector<std::string> symbols) {
-  if (lowered.passes[0].side_by_side)
+  if (lowered.passes[0].row_interleaved)
     return make_tile_kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols));
   if (lowered.passes[0].row_rank > 0)
     return make_row_kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols));

@@ -5,32 +5,32 @@
 
 #include "jit/compiler.h"
 #include "jit/lower.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/random.h"
 
 namespace kiln::jit {
 
-// Where the elements of a load lie before the last broadcast.
+// The layout of a load's elements before the last broadcast.
 struct ShownLayout {
-  // What has to be laid out row by row first, each from the one before, since views of it cannot be strides.
+  // Layouts to copy to first, each from the one before, since the views behind them cannot be strides.
   std::vector<Layout> laid_out;
   Layout layout;
 };
 ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& values);
-// The tensor with the elements of an input laid out so.
+// The elements of an input in the last of these layouts.
 Tensor laid_out(const Tensor& input, std::span<const Layout> layouts);
 
-// What an op picks from tensors in memory: how these lie, and what it is told beside.
-struct PickPlan {
+// A gather load in one call: the layouts of the op's operands in memory, and the values of its attributes.
+struct GatherPlan {
   std::vector<ShownLayout> operands;
   Attrs attrs;
 };
-PickPlan plan_pick(const Load& load, std::span<const Layout> inputs, const SymbolValues& values);
+GatherPlan plan_gather(const Load& load, std::span<const Layout> inputs, const SymbolValues& values);
 // Throws what the op throws for the elements of its operands.
-std::unique_ptr<const cpu::Picked> open_pick(const Load& load, const PickPlan& plan, Inputs inputs);
+std::unique_ptr<const cpu::GatherReader> open_gather(const Load& load, const GatherPlan& plan, Inputs inputs);
 
-// What one call depends on beside the elements: worked out once per layouts of the inputs and values of the
-// symbols (kernel_plan.cpp).
+// Everything that one call needs beside the elements: computed once for layouts of the inputs and values of
+// the symbols (kernel_plan.cpp).
 struct KernelPlan {
   Dims symbols;
   std::vector<Layout> inputs;
@@ -42,12 +42,12 @@ struct KernelPlan {
       Direct,    // one element after the other, as the outputs
       Constant,  // one element for all
       Strided,
-      Drawn,   // made block by block
-      Picked,  // likewise, unless the elements lie together
+      Drawn,     // made block by block
+      Gathered,  // likewise, unless the elements are contiguous in memory
     };
     Access access = Access::Direct;
     cpu::Distribution distribution;
-    PickPlan pick;
+    GatherPlan gather;
     std::vector<Layout> laid_out;
     Layout layout;            // before broadcasting
     bool copied = false;      // to contiguous memory first: it runs across the outputs
@@ -55,7 +55,7 @@ struct KernelPlan {
     Dims strides;             // along `axes`
   };
   std::vector<LoadPlan> loads;
-  // Elements of an output that come from an input as they are, copied before.
+  // Elements of an output that are copied from an input before the kernel runs.
   struct Copy {
     int input = -1;
     Layout from;
@@ -70,9 +70,9 @@ struct KernelPlan {
   };
   std::vector<StorePlan> stores;
   std::vector<std::int64_t> numbers;
-  bool all_direct = false;  // loads and stores; or constant
-  bool by_steps = false;  // whatever is read or made moves by one number of bytes from row to row of a plane
-  bool by_rows = false;   // rows are long enough for a call each
+  bool all_direct = false;  // all loads and stores are direct, or constant
+  bool by_steps = false;    // each load and store moves by a fixed number of bytes from row to row
+  bool by_rows = false;     // rows are long enough for a call each
 };
 
 class Kernel {
@@ -89,7 +89,7 @@ class Kernel {
   Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
          std::vector<std::string> symbols);
   SymbolValues named(const Dims& symbols) const;
-  // What the instruction of the lowest bit says of its operands.
+  // Raises the error of the instruction with the lowest bit.
   [[noreturn]] void fail(const LoopNest& nest, std::uint64_t failed) const;
 
   Lowered lowered_;
@@ -105,13 +105,13 @@ std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn>
 std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
 
-// Of short rows, side by side.
+// A kernel of short rows, which are interleaved.
 std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
                                                std::shared_ptr<void> code, std::vector<std::string> symbols);
 
-inline constexpr std::int64_t kLongRow = 64;  // worth a call, whatever has to be done for it
+inline constexpr std::int64_t kLongRow = 64;  // a row that is worth a call of its own in any case
 inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
-// Elements that are worth a thread: fewer where a nest does more for each.
+// The fewest elements that are worth a thread: fewer where the nest has more work for each.
 std::int64_t grain_of(const LoopNest& nest);
 // Puts one element on places [from, kVector) of a vector.
 void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);

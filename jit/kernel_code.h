@@ -18,8 +18,8 @@ inline constexpr std::int64_t kVector = 16;
 struct KernelCall {
   // The first element of each load, then of each store, then of the row that each column reduction is in.
   const void* const* places;
-  // Of each load: ~0 when it goes on with the loop, 0 when one vector serves all; of one that repeats, one
-  // element does.
+  // Of each load: ~0 when it goes on with the loop, 0 when one vector serves all turns. Of a loop-invariant
+  // load, one element does.
   const std::int64_t* moves;
   const std::int64_t* numbers;  // values of sizes that are symbols
   const cpu::BlockKernel*
@@ -31,11 +31,11 @@ struct KernelCall {
   std::int64_t valid;   // how many elements of each vector count; of kVector but in the last, short one
   std::int64_t odd;     // 1 when the first vector belongs to the upper half of the lanes
   const void* start;    // lanes to take on from: `lanes`, or those without an element yet
-  std::int64_t ahead;   // how many elements behind those at hand lies what is fetched meanwhile
-  // Not 0: stores that may go past the caches do. Vectors begin where lines of the caches or the parts of
-  // these that are as long do, and `count` is a multiple of kVector.
-  std::int64_t past_caches;
-  std::int64_t steady;  // not 0: `moves` are as is_steady (jit/steady.h) asks
+  std::int64_t ahead;   // how many elements behind the present ones the prefetched ones are
+  // Not 0: the stores marked as streaming do stream. Each vector is aligned to its own length, or to a cache
+  // line where it is longer, and `count` is a multiple of kVector.
+  std::int64_t streaming;
+  std::int64_t hoists_loads;  // not 0: `moves` are as can_hoist_loads (jit/loop_invariant_loads.h) asks
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);

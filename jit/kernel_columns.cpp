@@ -1,6 +1,6 @@
 // Reductions down the columns combine rows lane by lane in the fixed order (docs/reductions.md): the rows of
-// a block whose numbers are equal modulo the lanes are added up in one row of accumulators. What a thread
-// takes on is a unit: some lanes of one block, or, where rows need not be whole, a tile of the columns.
+// a block whose numbers are equal modulo the lanes are added up in one row of accumulators. Threads take
+// units of work: some lanes of one block, or, where rows need not be whole, a tile of the columns.
 #include "jit/kernel_columns.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace kiln::jit {
 namespace {
 
-// Accumulators that stay near the processor, of all reductions together.
+// The bytes of accumulators, of all reductions together, that stay in a near cache.
 constexpr std::int64_t kAccumulatorBytes = 1 << 15;
-// Where lanes are shared among units, their accumulators are memory of the kernel's own: this much, or a
-// small part of what is read.
+// Where units share the lanes of a block, the kernel allocates the accumulators: at most so many bytes, or a
+// small part of the bytes that it reads.
 constexpr std::int64_t kSharedBytes = 1 << 20;
 constexpr std::int64_t kSharedPart = 16;
 constexpr std::int64_t kColumnGrain = 4096;
@@ -74,7 +74,7 @@ class Columns {
 
  private:
   const std::vector<Reduction>& reductions() const { return run_.lowered.columns; }
-  // Of a block: what its lanes, or their fold, have for the first column.
+  // The accumulators of a block, of all its lanes or of their fold, from the first column on.
   std::byte* partial(std::size_t k, std::int64_t batch, std::int64_t block) const {
     return memory_[k] +
            (batch * units_.blocks + block) * lanes_kept_ * plan_.length * item_of(reductions()[k]);
@@ -82,12 +82,12 @@ class Columns {
   std::int64_t rows_of(std::int64_t block) const {
     return std::clamp<std::int64_t>(plan_.sequence - block * kReductionBlock, 0, kReductionBlock);
   }
-  // A block without rows has one lane, to which nothing is added.
+  // A block without rows has one lane, which stays empty.
   std::int64_t lanes_of(std::int64_t block) const {
     return std::clamp<std::int64_t>(rows_of(block), 1, kReductionLanes);
   }
 
-  // What one thread does.
+  // The work of one thread.
   class Share {
    public:
     explicit Share(Columns& all)
@@ -129,7 +129,7 @@ class Columns {
       if (!own_.empty()) fold(batch, block, column, width);
     }
 
-    // One row for each lane, several at once where they follow each other.
+    // Adds one row to each lane, several rows at once where they are contiguous.
     void take_turn(std::int64_t row, std::int64_t first, std::int64_t last, std::int64_t column,
                    std::int64_t width) {
       for (std::int64_t lane = first; lane < last;) {
@@ -162,7 +162,7 @@ class Columns {
     std::int64_t stride_ = 0;
   };
 
-  // Lanes, then blocks, into the first row of each batch.
+  // Combines lanes, then blocks, into the first row of each batch.
   void combine() {
     const std::int64_t parts = ceil_divide(plan_.length, kColumnGrain);
     parallel_for(units_.batches * parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -197,7 +197,7 @@ class Columns {
   std::vector<std::byte*> memory_;
 };
 
-// Of rows without elements something may be known all the same.
+// Runs the passes over rows without elements, whose reductions still have results.
 void run_empty_rows(RowRun& run) {
   const KeptRow kept(run.lowered, 0);
   Worker worker(run, kept.places(), false);

@@ -20,9 +20,9 @@ class Runs {
  public:
   explicit Runs(const Graph& fused)
       : fused_(fused),
-        late_(find_late_kernels(fused, Exposure(fused))),
-        products_(find_epilogues(fused, late_)),
-        late_count_(std::count_if(late_.kernels.begin(), late_.kernels.end(),
+        tail_(find_tail_kernels(fused, EscapeAnalysis(fused))),
+        products_(find_epilogues(fused, tail_)),
+        tail_count_(std::count_if(tail_.kernels.begin(), tail_.kernels.end(),
                                   [](const ElementwiseKernel* each) { return each != nullptr; })) {}
 
   void note(const FusedKernel& kernel, KernelNotes& notes) const {
@@ -31,7 +31,7 @@ class Runs {
                                               [&kernel](const Node& each) { return each.op == kernel.op; }) -
                                  fused_.nodes.begin());
     if (place == fused_.nodes.size()) return;  // nothing reads what it makes
-    if (late_.kernels[place] != nullptr && late_count_ > 1) notes.shared = "in one launch";
+    if (tail_.kernels[place] != nullptr && tail_count_ > 1) notes.shared = "in one launch";
     if (products_[place] < 0) return;
     const Node& product = fused_.nodes[static_cast<std::size_t>(products_[place])];
     const std::vector<Operand>& operands = fused_.nodes[place].operands;
@@ -44,9 +44,9 @@ class Runs {
 
  private:
   const Graph& fused_;
-  LateKernels late_;
+  TailKernels tail_;
   std::vector<int> products_;
-  std::ptrdiff_t late_count_;
+  std::ptrdiff_t tail_count_;
 };
 
 // ---- Where elements are read and written ----
@@ -65,7 +65,7 @@ std::string load_note(const KernelPlan& plan, const KernelPlan::LoadPlan& load) 
   if (load.copied) return "copied in tiles first";
   if (!load.laid_out.empty()) return "laid out anew first";
   if (load.access == Access::Drawn) return in_blocks("drawn");
-  if (load.access == Access::Picked) return in_blocks("picked");
+  if (load.access == Access::Gathered) return in_blocks("picked");
   const bool by_elements = !plan.by_rows || (load.access == Access::Strided && load.strides.back() > 1);
   return load.access == Access::Strided && by_elements ? in_blocks("gathered") : "";
 }
@@ -87,7 +87,7 @@ void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
     for (const RowLoadPlan& each : plan.passes[p].loads)
       notes.loads[p].push_back(each.copied || !each.laid_out.empty() ? "laid out anew first" : "");
   }
-  if (lowered.passes[0].side_by_side) return;
+  if (lowered.passes[0].row_interleaved) return;
   if (!lowered.columns.empty()) {
     const bool in_tiles = lowered.slots.empty() && plan.rows_at_once == 1;
     notes.shared +=

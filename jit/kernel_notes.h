@@ -1,14 +1,14 @@
-// Owns what is told of how kernels run beside what their loop nests say: products that they take along, what
-// is shared among threads, where elements are laid out anew before they are read.
+// Owns notes on how kernels run, beside their loop nests: products whose epilogue they are, how threads share
+// them, where elements are copied before they are read.
 #pragma once
 
 #include "jit/fused.h"
 
 namespace kiln::jit {
 
-// Of one kernel, for the sizes and layouts that the graph was made for.
+// The notes on one kernel, for the sizes and layouts that the graph was made for.
 struct KernelNotes {
-  // The input that comes piece by piece as a product is made, and the node of the source that makes it; -1:
+  // The input that arrives in pieces while a product computes it, and the product's node in the source; -1:
   // none.
   int input_in_pieces = -1;
   int product = -1;

@@ -32,7 +32,7 @@ std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& a
   return static_cast<const KernelOp&>(*attrs.op()).kernel->types(attrs.get<Dims>("symbols"));
 }
 
-// What both kinds have in common. The attribute is the values of the symbols that the op follows.
+// The common part of both rows. The attribute has the values of the symbols that the op depends on.
 Op row_named(const std::string& name, std::size_t outputs) {
   constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
   static const std::string kParameters = "(inputs: tensors, *, symbols: ints)";
@@ -82,10 +82,10 @@ std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> 
     }
     for (const Load& each : pass.loads) {
       if (each.drawn != nullptr) row.effects |= kDraws;
-      if (each.picked != nullptr) row.effects |= each.picked->effects;
+      if (each.gather != nullptr) row.effects |= each.gather->effects;
     }
   }
-  // The memory of the code is that of the functions.
+  // The code owns the memory of the functions.
   const std::shared_ptr<void> code = std::const_pointer_cast<Codes>(origin.code);
   auto kernel = make_kernel(std::move(lowered), std::move(functions), code, origin.symbols);
   return std::make_shared<const KernelOp>(row, std::move(kernel), std::move(origin));

@@ -1,5 +1,5 @@
-// Owns the ops that stand for several nodes of one graph: a group, before there are loops, and a kernel, with
-// code or without. They are of no table; the graph owns them.
+// Owns the ops that replace several nodes of one graph: a group, before lowering, and a kernel, with code or
+// without. They are not in the op table; the graph owns them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace kiln::jit {
 
-// Which nodes of a graph run together: what grouping decides, and lowering reads.
+// The groups of a graph: grouping decides them, lowering reads them.
 struct Grouping {
   Graph source;
   Fusion fusion;
@@ -32,7 +32,7 @@ std::shared_ptr<const Op> make_group_op(std::shared_ptr<const Grouping> grouping
 const GroupOp* as_group(const Op& op);
 
 struct KernelOp : Op {
-  // What the kernel was made from.
+  // The group that the kernel was made from.
   struct Origin {
     std::shared_ptr<const Grouping> grouping;
     std::size_t number;  // of the group
@@ -44,8 +44,7 @@ struct KernelOp : Op {
   std::unique_ptr<const Kernel> kernel;
   Origin origin;
 };
-// `functions`: of the passes of the kernel; null pointers where there is no code yet, and then the op refuses
-// to run.
+// `functions`: by pass of the kernel. They are null where there is no code yet; the op refuses to run then.
 std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> functions,
                                          KernelOp::Origin origin);
 // Null when the op is no kernel.

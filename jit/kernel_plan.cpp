@@ -1,4 +1,4 @@
-// From layouts and index maps to strides along as few axes as can be.
+// Plans a call: turns layouts and index maps into strides along as few axes as possible.
 #include <algorithm>
 #include <optional>
 
@@ -11,18 +11,18 @@ namespace {
 
 using Access = KernelPlan::LoadPlan::Access;
 
-constexpr Dim kShortestRow = 16;  // where only places move between calls
-// From here on, a load with a stride along the last axis costs more than to copy it in tiles first.
+constexpr Dim kShortestRow = 16;  // worth a call each, where only addresses change between calls
+// From so many elements on, copying a load in tiles first costs less than reading it with a stride.
 constexpr std::int64_t kWorthCopying = 1 << 14;
 
 bool goes_by_steps(const LoopNest& nest, const KernelPlan& plan) {
   if (plan.axes.size() < 2 || plan.all_direct) return false;
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
-    if (access == Access::Drawn || access == Access::Picked) return false;
+    if (access == Access::Drawn || access == Access::Gathered) return false;
     if (access != Access::Strided) continue;
     const Dim stride = plan.loads[k].strides.back();
-    if (stride != 1 && !(stride == 0 && nest.loads[k].repeats)) return false;
+    if (stride != 1 && !(stride == 0 && nest.loads[k].loop_invariant)) return false;
   }
   return std::all_of(plan.stores.begin(), plan.stores.end(),
                      [](const auto& store) { return store.strides.back() == 1; });
@@ -71,7 +71,7 @@ Layout piece(Layout layout, std::size_t dim, Dim begin, Dim end) {
   return layout;
 }
 
-// A region of contiguous memory as one range of each dimension; nothing when it is no such box.
+// A region of contiguous memory as one range of each dimension; nullopt when it is no such box.
 std::optional<std::vector<std::pair<Dim, Dim>>> box_of(const Layout& whole, const Layout& region) {
   std::vector<std::pair<Dim, Dim>> box;
   Dim rest = region.offset;
@@ -90,7 +90,7 @@ std::optional<std::vector<std::pair<Dim, Dim>>> box_of(const Layout& whole, cons
   return box;
 }
 
-// What lies around the region, copied from the tensor that has it.
+// The copies of the elements around the region, from the tensor that has them.
 std::vector<KernelPlan::Copy> copies_around(int input, Layout from, Layout whole, const Layout& region) {
   if (count_elements(whole.sizes) == 0) return {};
   const auto box = count_elements(region.sizes) == 0 ? std::nullopt : box_of(whole, region);
@@ -121,9 +121,9 @@ KernelPlan::StorePlan plan_store(const Store& store, const KernelPlan& plan, con
     Layout from, to;
   };
   std::vector<Place> places;
-  bool one_tensor = true;  // what lies around an inner view is that view of what lies around the outer one
+  bool one_tensor = true;  // the elements around an inner view are that view of those around the outer one
   Layout to, seen;
-  for (const Around& each : store.around) {
+  for (const ReplacedView& each : store.around) {
     ShownLayout shown = layout_of(each.of, plan.inputs[static_cast<std::size_t>(each.of.input)], values);
     if (!shown.laid_out.empty()) throw InternalError("what lies around a store is no view of its tensor");
     Layout from = std::move(shown.layout);
@@ -208,8 +208,8 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
       plan.loads.push_back(std::move(made));
       continue;
     }
-    if (load.picked != nullptr) {
-      made.pick = plan_pick(load, plan.inputs, values);
+    if (load.gather != nullptr) {
+      made.gather = plan_gather(load, plan.inputs, values);
       made.strides = contiguous_strides(plan.sizes);
       plan.loads.push_back(std::move(made));
       continue;
@@ -239,7 +239,7 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     KernelPlan::LoadPlan& load = plan.loads[k];
     load.access = nest.loads[k].drawn != nullptr    ? Access::Drawn
-                  : nest.loads[k].picked != nullptr ? Access::Picked
+                  : nest.loads[k].gather != nullptr ? Access::Gathered
                                                     : access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }

@@ -5,16 +5,16 @@
 #include <limits>
 
 #include "jit/kernel_columns.h"
-#include "jit/past_caches.h"
 #include "jit/recent_plans.h"
 #include "jit/row_worker.h"
+#include "jit/streaming_stores.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
 namespace {
 
-// Each row through all passes.
+// Takes each row through all passes.
 void row_by_row(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length;
   parallel_for(run.plan.rows, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, length)),
@@ -25,7 +25,7 @@ void row_by_row(RowRun& run, std::int64_t grain) {
                });
 }
 
-// Each pass over all blocks of all rows.
+// Takes all blocks of all rows through each pass.
 void pass_by_pass(RowRun& run, std::int64_t grain) {
   const std::int64_t length = run.plan.length, per_row = reduction_blocks(length);
   const std::int64_t units = run.plan.rows * per_row;
@@ -78,7 +78,7 @@ class RowKernel final : public Kernel {
     }
     RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
     if (plan->rows == 0 && !on_columns_) return outputs;
-    run.past_caches = go_past_caches(lowered_, outputs);
+    run.streaming = uses_streaming_stores(lowered_, outputs);
     const Tensors columns = run_passes(run);
     for (std::size_t p = 0; p < run.passes.size(); ++p) {
       if (const std::uint64_t found = run.failed[p].load()) fail(lowered_.passes[p], found);
@@ -88,7 +88,7 @@ class RowKernel final : public Kernel {
   }
 
  private:
-  // The last nest as a kernel whose inputs are those of this one, then what the columns came to.
+  // The last nest as a kernel whose inputs are those of this one, then the results of the columns.
   Lowered of_columns() const {
     Lowered made;
     LoopNest& nest = made.passes.emplace_back(lowered_.passes.back());

@@ -1,6 +1,7 @@
-// Running kernels of short rows: a tile is kVector rows side by side, whose elements are put into vectors
-// before the first pass that reads them and taken out of those that a pass stores. Elements are combined in
-// the fixed order (docs/reductions.md): those of a row stand in different vectors, so lanes are vectors too.
+// Running kernels of short rows: a tile is kVector interleaved rows. Their elements are transposed into
+// vectors before the first pass that reads them, and back out of the vectors that a pass stores. Elements are
+// combined in the fixed order (docs/reductions.md): those of a row are in different vectors, so lanes are
+// vectors, too.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -22,7 +23,7 @@ std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(size_of(dt
 
 using Four = std::uint32_t __attribute__((vector_size(16)));
 
-// 4 × 4 elements change places.
+// Transposes 4 × 4 elements.
 void transpose(const std::uint32_t* from, std::int64_t from_stride, std::uint32_t* to,
                std::int64_t to_stride) {
   Four rows[4];
@@ -57,7 +58,7 @@ void turn(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride
   }
 }
 
-// Loads of the same elements share what is laid out for the first of them, whichever pass that is in.
+// Numbers the loads of each pass, equal ones alike: they share the vectors laid out for the first of them.
 std::vector<std::vector<int>> shared_memory(std::span<const LoopNest> passes) {
   std::vector<std::vector<int>> numbers;
   std::vector<const Load*> known;
@@ -74,7 +75,7 @@ std::vector<std::vector<int>> shared_memory(std::span<const LoopNest> passes) {
   return numbers;
 }
 
-// What one thread does.
+// The work of one thread.
 class Tiles {
  public:
   explicit Tiles(RowRun& run)
@@ -106,12 +107,12 @@ class Tiles {
     for (Memory& each : slots_) each.of(kVector * kWidest);
   }
 
-  // Rows [row, row + kVector), as far as there are. On places without a row stands the last one again, where
-  // nothing can go wrong that does not go wrong anyway.
+  // Runs rows [row, row + kVector), as far as they exist. Vector places without a row repeat the last row, so
+  // they fail only where that row does.
   void tile(std::int64_t row) {
     row_ = row;
     rows_ = std::min(kVector, run_.plan.rows - row);
-    for (Laid& each : laid_out_) each.is_there = each.is_same_for_all && each.is_there;
+    for (LaidOutLoad& each : laid_out_) each.is_there = each.is_same_for_all && each.is_there;
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       for (std::size_t k = 0; k < run_.passes[p].loads.size(); ++k) load(p, k);
       stores(p);
@@ -135,7 +136,7 @@ class Tiles {
    private:
     std::vector<std::byte> bytes_;
   };
-  struct Laid {
+  struct LaidOutLoad {
     bool is_there = false;
     bool is_same_for_all = false;  // rows
     Memory memory;
@@ -156,7 +157,7 @@ class Tiles {
     } else if (load.invariant) {
       place = run_.loads[p][k].data + run_.plan.passes[p].loads[k].offset * run_.loads[p][k].item;
     } else {
-      Laid& laid = laid_out_[static_cast<std::size_t>(memory_of_[p][k])];
+      LaidOutLoad& laid = laid_out_[static_cast<std::size_t>(memory_of_[p][k])];
       if (!laid.is_there) lay_out(p, k, laid);
       laid.is_there = true;
       place = laid.place;
@@ -167,14 +168,14 @@ class Tiles {
                                                       bytes_of(dtype));
   }
 
-  void lay_out(std::size_t p, std::size_t k, Laid& laid) {
+  void lay_out(std::size_t p, std::size_t k, LaidOutLoad& laid) {
     const Load& load = run_.passes[p].loads[k];
     const RowLoadPlan& plan = run_.plan.passes[p].loads[k];
     const std::int64_t item = bytes_of(load.dtype);
     const bool is_one = passes_[p].moves[k] == 0;  // for each row
     std::byte* const to = laid.memory.of((is_one ? 1 : std::max<std::int64_t>(1, length_)) * kVector * item);
     laid.place = to;
-    if (load.drawn != nullptr || load.picked != nullptr) {
+    if (load.drawn != nullptr || load.gather != nullptr) {
       put_in(load.dtype, to, made(p, k, load), length_);
       return;
     }
@@ -191,12 +192,12 @@ class Tiles {
       fill_up(load.dtype, to);
     }
   }
-  // Random numbers, or what is picked: row after row.
+  // Random numbers and gather loads are made row after row.
   const std::byte* made(std::size_t p, std::size_t k, const Load& load) {
     const std::int64_t first = row_ * length_, count = rows_ * length_;
     std::byte* const memory = made_.of(count * bytes_of(load.dtype));
-    if (load.picked != nullptr)
-      return run_.picks[static_cast<std::size_t>(run_.pick_of[p][k])]->read(first, count, memory);
+    if (load.gather != nullptr)
+      return run_.gathers[static_cast<std::size_t>(run_.gather_of[p][k])]->read(first, count, memory);
     cpu::fill_part(load.dtype, run_.plan.passes[p].loads[k].distribution, run_.draws[p][k], first, count,
                    memory);
     return memory;
@@ -213,7 +214,7 @@ class Tiles {
         reinterpret_cast<T*>(to)[j * kVector + i] = reinterpret_cast<const T*>(from)[j];
     });
   }
-  // On places without a row.
+  // Fills vector places without a row.
   void fill_up(DType dtype, std::byte* to) const {
     if (rows_ == kVector) return;
     cpu::visit_size(dtype, [&]<class T>() {
@@ -235,7 +236,7 @@ class Tiles {
                             : stored_[k].of(vectors * kVector * bytes_of(store.dtype));
     }
   }
-  // What a pass stored for the caller, as far as there are rows.
+  // Copies the results that a pass stored to the outputs, as far as rows exist.
   void take_out(std::size_t p) {
     const LoopNest& nest = run_.passes[p];
     for (std::size_t k = 0; k < nest.stores.size(); ++k) {
@@ -256,7 +257,7 @@ class Tiles {
 
   // ---- Calls ----
 
-  // All elements; where they are combined, as many at once as there are lanes.
+  // Runs the pass over all elements; where it combines them, as many at a time as there are lanes.
   void elements(std::size_t p) {
     const LoopNest& nest = run_.passes[p];
     if (nest.columns.empty()) {
@@ -284,7 +285,7 @@ class Tiles {
     }
   }
   static const LaneOps& ops(const LoopNest& nest, std::size_t k) { return lane_ops(nest.columns[k]); }
-  // Lanes of a block, then those of the next one.
+  // The accumulators of a block's lanes, followed by those of the next block.
   std::byte* accumulators(const LoopNest& nest, std::size_t k, std::int64_t block) {
     const std::int64_t bytes = lanes_ * kVector * bytes_of(nest.columns[k].accumulator);
     return accumulators_[k].of(blocks_ * bytes) + block * bytes;
@@ -323,9 +324,9 @@ class Tiles {
   std::int64_t length_, lanes_, blocks_;
   std::int64_t row_ = 0, rows_ = 0;
   std::vector<Pass> passes_;
-  std::vector<Memory> slots_;                // what reductions came to, by slot
+  std::vector<Memory> slots_;                // results of reductions, by slot
   std::vector<std::vector<int>> memory_of_;  // by pass and load: its place in `laid_out_`
-  std::vector<Laid> laid_out_;
+  std::vector<LaidOutLoad> laid_out_;
   std::vector<Memory> kept_, stored_, accumulators_;
   Memory made_;
 };

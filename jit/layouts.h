@@ -1,4 +1,4 @@
-// Owns where the values of a graph lie in memory, for the few rules that must know.
+// Owns the layouts of a graph's values in memory, for the few rules that depend on them.
 #pragma once
 
 #include "jit/trace.h"
@@ -7,7 +7,7 @@ namespace kiln::jit {
 
 // The layout of a value at these symbols: of a view as its op says, else as the type says, else row-major.
 Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id, const SymbolValues& symbols);
-// May symbols change its sizes or strides? Where it begins is another matter.
+// May symbols change its sizes or strides? Its offset does not count.
 bool follows_symbols(const Graph& graph, std::span<const int> producers, ValueId id);
 // Of one result of a view. Throws OpError (Capture) where there are fewer, as of `chunk` for small sizes.
 Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, std::size_t output);

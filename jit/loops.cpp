@@ -6,7 +6,7 @@
 #include <map>
 
 #include "jit/kernel_code.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
 
@@ -33,18 +33,18 @@ std::string view_text(const IndexStep& step) {
 
 std::string place_text(const LoopNest& nest, const Load& load);
 
-const char* name_of_columns(const LoopNest& nest) { return nest.side_by_side ? "reduced" : "columns"; }
+const char* name_of_columns(const LoopNest& nest) { return nest.row_interleaved ? "reduced" : "columns"; }
 
-std::string pick_text(const LoopNest& nest, const Load& load) {
+std::string gather_text(const LoopNest& nest, const Load& load) {
   std::string operands;
   for (const Load& each : load.operands)
     operands += (operands.empty() ? "" : ", ") + (each.input < 0 ? "none" : place_text(nest, each));
-  return application_text(*load.picked, load.attrs, std::move(operands));
+  return application_text(*load.gather, load.attrs, std::move(operands));
 }
 
 std::string place_text(const LoopNest& nest, const Load& load) {
   if (load.drawn != nullptr) return application_text(*load.drawn, load.attrs);
-  if (load.picked != nullptr) return pick_text(nest, load);
+  if (load.gather != nullptr) return gather_text(nest, load);
   std::string text = load.buffer >= 0   ? fmt::format("kept{}", load.buffer)
                      : load.column >= 0 ? fmt::format("{}{}", name_of_columns(nest), load.column)
                                         : fmt::format("in{}", load.input);
@@ -81,10 +81,10 @@ std::string step_text(const LoopNest& nest, const Instruction& step) {
 std::string store_text(const LoopNest& nest, const Store& store) {
   std::string text = store.buffer >= 0 ? fmt::format("store kept{}", store.buffer)
                                        : fmt::format("store out{}", store.output);
-  for (const Around& each : store.around) text += view_text(each.view);
+  for (const ReplacedView& each : store.around) text += view_text(each.view);
   text += fmt::format(" = r{} : {}", store.value, name(store.dtype));
   if (!store.around.empty()) text += ", the rest of " + place_text(nest, store.around[0].of);
-  return text + (store.past_caches ? ", past caches that it outgrows" : "");
+  return text + (store.streaming ? ", past caches that it outgrows" : "");
 }
 
 std::string reduction_text(std::string_view name_of_all, const Reduction& reduction) {
@@ -103,7 +103,7 @@ std::string kept_text(std::span<const LoopNest> passes, const Sizes& row) {
       if (store.buffer >= 0) buffers.emplace(store.buffer, type);
     }
   }
-  const std::string owner = passes.front().side_by_side ? fmt::format("{} rows", kVector) : "each thread";
+  const std::string owner = passes.front().row_interleaved ? fmt::format("{} rows", kVector) : "each thread";
   std::string text;
   for (const auto& [number, type] : buffers)
     text += fmt::format("  kept{} : {} of {}\n", number, type, owner);
@@ -146,7 +146,7 @@ std::int64_t cost_of(const LoopNest& nest) {
   std::int64_t cost = 1;
   for (const Load& each : nest.loads) {
     if (each.drawn != nullptr) cost += work_of(*each.drawn);
-    if (each.picked != nullptr) cost += work_of(*each.picked);
+    if (each.gather != nullptr) cost += work_of(*each.gather);
   }
   for (const Instruction& step : nest.body) {
     if (step.kind == Instruction::Kind::Apply && !step.invariant) cost += work_of(*step.op);
@@ -170,20 +170,20 @@ std::string print_loops(std::span<const LoopNest> passes, const LineComment& com
   if (first.row_rank > 0) {
     const auto rows = first.axes.end() - first.row_rank;
     text += kept_text(passes, Sizes(rows, first.axes.end()));
-    const std::string beside = first.side_by_side ? fmt::format(", {} side by side", kVector) : "";
+    const std::string beside = first.row_interleaved ? fmt::format(", {} side by side", kVector) : "";
     text +=
         fmt::format("  for rows of {} {}{} {{\n", to_string(Sizes(first.axes.begin(), rows)), shared, beside);
     const std::string row = to_string(Sizes(rows, first.axes.end()));
-    const std::string over = first.side_by_side ? row : fmt::format("{} in vectors of {}", row, kVector);
+    const std::string over = first.row_interleaved ? row : fmt::format("{} in vectors of {}", row, kVector);
     for (; !passes.empty() && passes.front().row_rank > 0; passes = passes.subspan(1))
       text += pass_text(passes.front(), over, "    ", comment);
     text += "  }\n";
     shared = "in threads";  // of columns
   }
   for (const LoopNest& each : passes) {
-    const std::string abreast = each.abreast > 1 ? fmt::format(", {} abreast", each.abreast) : "";
+    const std::string unroll = each.unroll > 1 ? fmt::format(", {} abreast", each.unroll) : "";
     const std::string over =
-        fmt::format("{} {}, vectors of {}{}", to_string(each.axes), shared, kVector, abreast);
+        fmt::format("{} {}, vectors of {}{}", to_string(each.axes), shared, kVector, unroll);
     text += pass_text(each, over, "  ", comment);
   }
   return text + "}\n";

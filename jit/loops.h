@@ -13,8 +13,8 @@
 
 namespace kiln::jit {
 
-// One step from the tensor that is in memory to the elements that the loop reads: broadcast to sizes, or a
-// view of what the steps before give. Index maps compose as layouts do: strides are known when it runs.
+// One step from a tensor in memory to the elements that the loop reads: a broadcast to sizes, or a view of
+// the result of the steps before. Index maps compose as layouts do: strides are known when the kernel runs.
 struct IndexStep {
   const Op* view = nullptr;  // null: a broadcast
   Sizes sizes;               // of the broadcast
@@ -24,31 +24,31 @@ struct IndexStep {
 };
 
 struct Load {
-  int input = -1;                // among the tensors that the kernel is given
-  int buffer = -1;               // or among what an earlier pass kept of the row
-  int column = -1;               // or among the results of reductions down the columns
-  const Op* drawn = nullptr;     // or random numbers, made where they are read
-  const Op* picked = nullptr;    // or what this op picks from `operands`, read a stretch at a time
-  std::vector<GraphAttr> attrs;  // of `drawn` or `picked`
-  std::vector<Load> operands;    // where these lie; no input: left out
+  int input = -1;                // among the tensors that the kernel is given,
+  int buffer = -1;               // or among the values that an earlier pass kept of the row,
+  int column = -1;               // or among the results of reductions down the columns,
+  const Op* drawn = nullptr;     // or random numbers, made where they are read,
+  const Op* gather = nullptr;    // or what this op selects from `operands`, read a stretch at a time
+  std::vector<GraphAttr> attrs;  // of `drawn` or `gather`
+  std::vector<Load> operands;    // of `gather`: its operands in memory; no input: the operand is left out
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
-  bool invariant = false;  // one element for the whole nest, or for each row
-  bool per_row = false;    // one for each row: the sizes are those of the rows
-  bool repeats = false;    // one element for all along the last axis
-  bool ahead = false;      // memory that each row is the first to read: the next one's is fetched meanwhile
+  bool invariant = false;       // one element for the whole nest, or for each row
+  bool per_row = false;         // one for each row: the sizes are those of the rows
+  bool loop_invariant = false;  // one element for all along the last axis
+  bool ahead = false;           // each row is the first to read its memory: the next row's is prefetched
   friend bool operator==(const Load&, const Load&) = default;
 };
 
-// What an op does for each element, in additions: a function such as exp, or one that is done element by
-// element, is kCostly.
+// The work of an op for each element, in additions: that of a function such as exp, or of one that is
+// computed element by element, is kCostly.
 inline constexpr std::int64_t kCostly = 8;
 std::int64_t work_of(const Op& op);
 
 using Register = int;  // the instruction that computes it, by position
 
-// What is computed for each element; a register holds it as it would lie in memory, so that every instruction
-// rounds as the eager op does.
+// One step of the computation for each element. A register holds the value as memory would, so that every
+// instruction rounds as the eager op does.
 struct Instruction {
   enum class Kind : std::uint8_t {
     Read,  // an element of a load
@@ -56,7 +56,7 @@ struct Instruction {
     Symbol,   // the value of a symbolic size
     Apply,    // the scalar function of an elementwise row
     Convert,  // to another dtype
-    Reduced,  // what an earlier pass made of the row
+    Reduced,  // the result of a reduction in an earlier pass over the row
   };
   Kind kind = Kind::Read;
   DType dtype = DType::F32;
@@ -66,27 +66,27 @@ struct Instruction {
   const Op* op = nullptr;  // Apply
   Compute compute{};       // Apply: the type of its arithmetic
   Params params{};         // Apply
-  int failure = -1;        // Apply: its bit in what the kernel returns
-  std::string message{};   // Apply: what the error says then
+  int failure = -1;        // Apply: its bit in the kernel's result
+  std::string message{};   // Apply: the error's sentence then
   std::vector<Register> operands;
   int node = -1;  // of the graph it comes from
 };
 
-// Elements that a store replaces: a view of those of another tensor, which the rest of the output has.
-struct Around {
-  Load of;  // where they lie
+// The store replaces this view of another tensor, whose other elements the output has around it.
+struct ReplacedView {
+  Load of;  // the other tensor
   IndexStep view;
 };
 
 struct Store {
   Register value = -1;
   DType dtype = DType::F32;
-  int output = -1;             // among the tensors that the kernel makes
-  int buffer = -1;             // or among what it keeps of the row for a later pass
-  bool per_row = false;        // one element for each row
-  std::vector<Around> around;  // from the whole output inwards; none: the store is all of it
-  bool past_caches = false;    // asked of each call (jit/past_caches.h)
-  bool ahead = false;          // where the next row goes is fetched meanwhile
+  int output = -1;                   // among the tensors that the kernel makes
+  int buffer = -1;                   // or among the values that it keeps of the row for a later pass
+  bool per_row = false;              // one element for each row
+  std::vector<ReplacedView> around;  // from the whole output inwards; none: the store is the whole output
+  bool streaming = false;            // may stream; each call decides (jit/streaming_stores.h)
+  bool ahead = false;                // the next row's place in the output is prefetched
 };
 
 // All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).
@@ -97,29 +97,29 @@ struct Reduction {
   int slot = -1;                   // of columns: which of them
 };
 
-// One loop. A kernel without reductions is one nest over all of `axes`; with them it is several passes over
-// each row, where the last `row_rank` axes are the row. What is computed of the results of columns is a nest
-// over those, after all rows.
+// One loop. A kernel without reductions is one nest over all of `axes`. With them it is several passes over
+// each row, where the last `row_rank` axes are the row; nodes that read results of columns are one more nest
+// over those results, after all rows.
 struct LoopNest {
   std::string name;
   Sizes axes;  // row-major
   int row_rank = 0;
   // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
-  bool side_by_side = false;
-  bool of_rows = false;  // then: it computes numbers of rows, and all that it loads and stores are such
-  int abreast = 1;       // vectors that a turn of its loop computes (jit/abreast.h)
+  bool row_interleaved = false;
+  bool of_rows = false;  // of interleaved rows: the nest works on one number a row alone
+  int unroll = 1;        // vectors that one turn of the loop computes (jit/unroll.h)
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order
   std::vector<Store> stores;
   std::vector<Reduction> reductions;
-  std::vector<Reduction> columns;  // each takes in what the row has at its place
+  std::vector<Reduction> columns;  // down the columns: each combines the rows' elements at its place
 
   // Must each element be computed just once?
   bool combines() const { return !reductions.empty() || !columns.empty(); }
 };
 
-// What it computes for each element, in additions.
+// The work of the nest for each element, in additions.
 std::int64_t cost_of(const LoopNest& nest);
 
 // Lines of a nest by number: instructions of the body, then stores, then reductions, then those of columns.
@@ -132,8 +132,8 @@ inline std::size_t column_line(const LoopNest& nest, std::size_t column) {
 }
 std::string line_text(const LoopNest& nest, std::size_t line);  // "r2 = add r0, r1 : f32"
 
-// For people: axes, loads with their index maps, the body, stores. `comment` is asked what to say behind each
-// line; `shared` is how the elements, or the rows, are shared out.
+// For people: axes, loads with their index maps, the body, stores. `comment` gives the comment behind each
+// line; `shared` is how threads share the elements or rows.
 using LineComment = std::function<std::string(const LoopNest&, std::size_t line)>;
 std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment = {},
                         std::string_view shared = "in threads");

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "jit/abreast.h"
 #include "jit/layouts.h"
 #include "jit/nest_builder.h"
 #include "jit/shape_rules.h"
 #include "jit/text.h"
+#include "jit/unroll.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
@@ -28,7 +28,7 @@ Tensor number_tensor(const Number& number) {
   return Tensor::number(std::get<Size>(number).constant());
 }
 
-// Numbers that might not fit are left to the eager op, which refuses those that do not.
+// Is the number sure to fit the dtype? Otherwise the eager op does it, which refuses numbers that do not fit.
 bool fits(const Graph& graph, const Node& node, int index, DType dtype) {
   const Operand& operand = node.operands[static_cast<std::size_t>(index)];
   if (!operand.is_value() && !operand.is_number()) return true;
@@ -86,7 +86,7 @@ std::string_view kind_of(const Op& op) {
   return "is one kernel of its own";
 }
 
-std::string why_not_picked(const Graph& graph, const Node& node) {
+std::string why_not_gathered(const Graph& graph, const Node& node) {
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
   if (result.device != Device{}) return "it is not on the CPU";
   for (const Operand& each : node.operands) {
@@ -102,16 +102,16 @@ std::string why_not_picked(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool picks(const Graph& graph, const Node& node) {
+bool is_gather_load(const Graph& graph, const Node& node) {
   return !node.is_constant() && node.form == Form::Plain &&
-         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_picked(graph, node).empty();
+         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_gathered(graph, node).empty();
 }
 
 std::string why_not_lowered(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
   const bool draws = node.op->lowering.as<lowering::Draw>() != nullptr;
-  if (node.op->lowering.as<lowering::Gather>()) return why_not_picked(graph, node);
+  if (node.op->lowering.as<lowering::Gather>()) return why_not_gathered(graph, node);
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
@@ -138,7 +138,7 @@ const Op* placed_view(const Graph& graph, const Node& node) {
 
 namespace {
 
-// The store of an output: where scatters made it, of the value that they place into what surrounds it.
+// The store of an output. Where scatters made it, the store is of the value that they place into a tensor.
 Store store_of(const Graph& graph, std::span<const int> producers, const Group& group, ValueId output,
                NestBuilder& builder, std::map<ValueId, Register>& registers) {
   Store store;
@@ -184,7 +184,7 @@ std::set<std::string> symbols_of(const Lowered& kernel) {
     for (const Size& each : pass.numbers) each.collect_symbols(found);
     for (const Load& each : pass.loads) collect_symbols(each, found);
     for (const Store& store : pass.stores) {
-      for (const Around& each : store.around) {
+      for (const ReplacedView& each : store.around) {
         collect_symbols(each.of, found);
         collect_symbols({each.view}, found);
       }
@@ -216,7 +216,7 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
     result.outputs.push_back({store.dtype, graph.values[static_cast<std::size_t>(id)].type.sizes});
     nest.stores.push_back(std::move(store));
   }
-  nest.abreast = vectors_abreast(nest, cpu::isa());
+  nest.unroll = unroll_factor(nest, cpu::isa());
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Owns the way from nodes of a graph to a loop nest.
+// Owns the lowering of a group of nodes to loop nests.
 #pragma once
 
 #include <set>
@@ -12,11 +12,11 @@ namespace kiln::jit {
 // Why a node cannot be part of a kernel; empty when it can.
 std::string why_not_lowered(const Graph& graph, const Node& node);
 
-// Is the node one that reads at computed places, from tensors in memory, and can be read where it is needed?
-bool picks(const Graph& graph, const Node& node);
+// Is the node one that selects elements of tensors in memory, which a kernel can read itself?
+bool is_gather_load(const Graph& graph, const Node& node);
 
-// The view whose elements a node replaces by its second operand, so that a kernel can store them there; null
-// when it does something else.
+// The view of its first operand whose elements the node replaces by its second operand, so that a kernel can
+// store them there. Null for a node that does something else.
 const Op* placed_view(const Graph& graph, const Node& node);
 
 struct KernelOutput {
@@ -24,28 +24,28 @@ struct KernelOutput {
   Sizes sizes;
 };
 struct Lowered {
-  std::vector<LoopNest> passes;       // one; or those over each row, then that over columns, if any
-  std::vector<ValueId> inputs;        // the tensors that the kernel is given, in the order of Load::input
+  std::vector<LoopNest> passes;       // one; or those over each row, then one over columns, if any
+  std::vector<ValueId> inputs;        // the kernel's inputs, in the order of Load::input
   std::vector<KernelOutput> outputs;  // in the order of Store::output
-  std::vector<DType> buffers;         // what passes keep of a row
+  std::vector<DType> buffers;         // values that passes keep of a row
   std::vector<Reduction> slots;       // by slot
   std::vector<Reduction> columns;     // likewise
-  int column_rank = 0;                // how many axes before the row they go through
+  int column_rank = 0;                // how many axes before the row are reduced down the columns
 
   std::span<const LoopNest> row_passes() const {
     return {passes.data(), passes.size() - (columns.empty() ? 0 : 1)};
   }
 };
 
-// The sizes that vary among those it is computed by.
+// The symbols in the kernel's sizes.
 std::set<std::string> symbols_of(const Lowered& kernel);
 
 Lowered lower(const Graph& graph, const Group& group, std::string name);
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name);
-// The same with kVector rows side by side, for rows that are short: each pass over a row becomes one that
+// The same with kVector rows interleaved, for rows that are short: each pass over a row becomes one that
 // computes numbers of the rows, if there are any, and one down the rows. Of kernels without columns.
-Lowered side_by_side(Lowered rows);
-// Are rows of these axes shorter than is worth a call for each? And are they so in all calls?
+Lowered interleave_rows(Lowered rows);
+// Are rows of these axes too short to be worth a call each? Is their size the same in all calls?
 bool has_short_rows(const Space& space, const SymbolValues& hints);
 bool has_row_of_fixed_size(const Space& space);
 

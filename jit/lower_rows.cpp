@@ -1,4 +1,4 @@
-// Reductions with what comes before and after them, as passes over each row, and one over the columns.
+// Lowers reductions and the nodes before and after them to passes over each row, and one over the columns.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@
 namespace kiln::jit {
 namespace {
 
-// What is computed again in a later pass rather than kept: a few steps on what is read again anyway.
+// A later pass recomputes a value of so few steps, if it reads their operands anyway, instead of keeping it.
 constexpr int kMostRecomputed = 6;
 
 class RowLowerer {
@@ -35,7 +35,7 @@ class RowLowerer {
     for (const auto& [place, slot] : slots_) last = std::max(last, pass(operand(place)));
     for (const auto& [place, column] : columns_) last = std::max(last, pass(operand(place)));
     result_.passes.resize(static_cast<std::size_t>(last) + 1);
-    for (int p = last; p >= 0; --p) build(p);  // later ones say what earlier ones must keep
+    for (int p = last; p >= 0; --p) build(p);  // later passes decide which values earlier ones keep
     share_buffers();
     fetch_ahead();
     if (!columns_.empty()) build_columns();
@@ -47,7 +47,7 @@ class RowLowerer {
   const Node& node(int place) const { return graph_.nodes[static_cast<std::size_t>(place)]; }
   const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
   ValueId operand(int place) const { return node(place).operands[0].value; }
-  // The member that makes a value; -1 for what comes from memory.
+  // The member that makes a value; -1 for a value from memory.
   int member(ValueId id) const {
     const int place = producers_[static_cast<std::size_t>(id)];
     return levels_.contains(place) ? place : -1;
@@ -56,7 +56,7 @@ class RowLowerer {
   bool is_full(ValueId id) const { return member(id) >= 0 && levels_.at(member(id)) == Level::Element; }
   bool is_of_column(ValueId id) const { return member(id) >= 0 && levels_.at(member(id)) == Level::Column; }
 
-  // The pass over the row in which a value is computed, or from which on it is known of the row.
+  // The pass over the row that computes the value; for one number a row, the first pass that can read it.
   int pass(ValueId id) const {
     const auto found = passes_.find(id);
     return found == passes_.end() ? 0 : found->second;
@@ -82,20 +82,20 @@ class RowLowerer {
     all.push_back({-1, node(place).op->lowering.as<lowering::Reduce>()->combine, accumulator(place), number});
   }
 
-  // Of bools and integers an accumulator holds the sum as it is.
+  // The accumulators of bools and integers hold their sum exactly, so elements are not converted before.
   DType combined_dtype(int place) const {
     const DType x = type(operand(place)).dtype, result = type(node(place).outputs[0]).dtype;
     return is_integer(result) && !is_float(x) ? x : kiln::combined_dtype(x, result);
   }
   DType accumulator(int place) const { return cpu::accumulator_of(combined_dtype(place)); }
 
-  // Steps to compute a value again from what is in memory, and not costly ones; a great number when it is.
+  // How many cheap steps recompute a value from memory; more than kMostRecomputed if one is costly.
   int steps_to(ValueId id) const {
     const int place = member(id);
     if (place < 0 || !is_full(id)) return 0;
     const Pointwise* row = node(place).op->pointwise;
     if (node(place).op->lowering.as<lowering::Draw>()) return kMostRecomputed + 1;
-    if (node(place).op->lowering.as<lowering::Gather>()) return 0;  // it is there from the pass before
+    if (node(place).op->lowering.as<lowering::Gather>()) return 0;  // the pass before has read it
     if (row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty())) return kMostRecomputed + 1;
     int steps = 1;
     for (const Operand& each : node(place).operands) {
@@ -109,12 +109,12 @@ class RowLowerer {
     return found->second;
   }
 
-  // Values of one pass, as they are asked for.
+  // The registers of values in one pass, made when they are asked for.
   class Values {
    public:
     Values(RowLowerer& all, int pass, NestBuilder& builder) : all_(all), pass_(pass), builder_(builder) {}
 
-    // For a node whose results have the sizes `made`.
+    // The operand `id` of a node whose results have the sizes `made`.
     Register at(ValueId id, const Sizes& made) {
       const Sizes* const of_rows = all_.member(id) < 0 ? all_.read_for_rows(id, made) : nullptr;
       const auto [found, fresh] = registers_.try_emplace({id, of_rows}, -1);
@@ -146,9 +146,9 @@ class RowLowerer {
     std::map<std::pair<ValueId, const Sizes*>, Register> registers_;
   };
 
-  // The sizes of rows that a value from memory has one element for each of, with dimensions of size 1 or
-  // without, or broadcasts to for the reader; null: it is read for each element. Where nothing is known of
-  // rows they follow each other as one.
+  // The sizes of the rows (with dimensions of size 1 or without) of which a value from memory has one element
+  // each, or broadcasts to for its reader. Null: it is read for each element, as also where no row is
+  // reduced, since rows are then gone through as one.
   const Sizes* read_for_rows(ValueId id, const Sizes& made) const {
     if (slots_.empty()) return nullptr;
     const Sizes& sizes = type(id).sizes;
@@ -186,8 +186,8 @@ class RowLowerer {
     }
   }
 
-  // Once the last pass has read a buffer, later ones may keep something else there. Not that pass itself: its
-  // last vector overlaps the one before, and reads those elements again.
+  // Lets buffers share memory. After the pass that reads a buffer last, later passes may keep another value
+  // in it. That pass itself may not: its last vector overlaps the one before, and reads those elements again.
   void share_buffers() {
     struct Life {
       int kept = 0, read = 0;  // passes
@@ -230,9 +230,9 @@ class RowLowerer {
     result_.buffers = std::move(buffers);
   }
 
-  // The next row is fetched while this one is gone through, by passes that read it, the more by those that
-  // compute more: one that does little else than read would wait for both. What broadcasts is there already.
-  // Where its results go is read before it is written, too.
+  // Passes prefetch the next row. An input is prefetched by one pass that reads it, passes with more work
+  // taking more of them, since a pass that mostly reads would wait for both rows. Broadcast inputs are in
+  // cache already. Outputs are prefetched, too, since a line is read before it is written.
   void fetch_ahead() {
     std::map<int, std::vector<std::pair<std::size_t, Load*>>> readers;  // by input: passes and their loads
     std::vector<std::int64_t> work, fetched(result_.passes.size(), 0);
@@ -256,7 +256,7 @@ class RowLowerer {
     }
   }
 
-  // What is computed of the results of columns, each of which is one element here.
+  // Builds the nest of nodes that read results of columns. Each result is one element there.
   void build_columns() {
     LoopNest& nest = result_.passes.emplace_back();
     nest.name = name_;

@@ -8,8 +8,8 @@
 
 namespace kiln::jit {
 
-// Measured once per process: copying memory that lies in no cache, and a product of matrices in f32, on all
-// threads.
+// Measured once per process on all threads: copying memory that is in no cache, and a product of f32
+// matrices.
 struct Machine {
   double bytes_per_second = 0;
   double flops_per_second = 0;
@@ -23,8 +23,8 @@ struct NodeCost {
   std::int64_t bytes = 0;             // of the elements read and written, each tensor once
   std::optional<std::int64_t> flops;  // operations on elements; nothing where they are not counted
   double seconds = 0;                 // the best of several runs
-  // The time that memory or arithmetic takes at least, by the time that it took. Above 1 when the tensors lie
-  // in a cache. Nothing where the arithmetic is unknown.
+  // The least time that memory or arithmetic would take, divided by the measured time. Above 1 when the
+  // tensors are in a cache. nullopt where the arithmetic is unknown.
   std::optional<double> share;
 };
 

@@ -14,7 +14,7 @@ namespace kiln::jit {
 Register NestBuilder::node(int place, const Resolve& resolve) {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
   const Register made = node.op->lowering.as<lowering::Draw>()     ? draw(node)
-                        : node.op->lowering.as<lowering::Gather>() ? pick(node)
+                        : node.op->lowering.as<lowering::Gather>() ? gather(node)
                         : node.op->pointwise != nullptr
                             ? apply(node, resolve)
                             : converted(operand(node.operands[0], resolve), type(node.outputs[0]).dtype);
@@ -35,7 +35,7 @@ Register NestBuilder::load(ValueId id, const Sizes* of_rows) {
   made.invariant = made.per_row || sizes.empty();
   if (made.per_row && sizes != *of_rows) made.steps.push_back({&expand, {}, {*of_rows}, 0});
   if (!made.per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
-  made.repeats = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
+  made.loop_invariant = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
   return read(std::move(made));
 }
 
@@ -46,7 +46,7 @@ Load NestBuilder::location(ValueId id) {
   return made;
 }
 
-// Of its operand it takes only the type.
+// A draw reads only the type of its operand.
 Register NestBuilder::draw(const Node& node) {
   Load made;
   made.dtype = type(node.outputs[0]).dtype;
@@ -55,10 +55,10 @@ Register NestBuilder::draw(const Node& node) {
   return read(std::move(made));
 }
 
-Register NestBuilder::pick(const Node& node) {
+Register NestBuilder::gather(const Node& node) {
   Load made;
   made.dtype = type(node.outputs[0]).dtype;
-  made.picked = node.op;
+  made.gather = node.op;
   made.attrs = node.attrs;
   for (const Operand& each : node.operands)
     made.operands.push_back(each.is_value() ? location(each.value) : Load());
@@ -130,7 +130,8 @@ Register NestBuilder::constant(DType dtype, std::int64_t bits) {
   return found->second;
 }
 
-// A bound that was not given: the least value of the arithmetic below, the greatest above.
+// The value of an absent bound: the least value of the arithmetic for a lower bound, the greatest for an
+// upper.
 Register NestBuilder::absent(Compute compute, bool below) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const auto of = [&](auto least, auto greatest) {
@@ -167,7 +168,7 @@ Register NestBuilder::number(const Number& value) {
   return add(step);
 }
 
-// The number that all elements are; a view of such a tensor has no others.
+// The number that all elements of the value have, if it is filled with one or a view of such a tensor.
 std::optional<Number> NestBuilder::filling(ValueId id) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return std::nullopt;
@@ -175,7 +176,7 @@ std::optional<Number> NestBuilder::filling(ValueId id) const {
   return node.is_view() ? filling(node.operands[0].value) : filled_with(node);
 }
 
-// The views between a value and the memory it lies in, as steps; gives the value that owns the memory.
+// Adds the views from memory to the value as steps; returns the value that owns the memory.
 ValueId NestBuilder::views_to(ValueId id, std::vector<IndexStep>& steps) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return id;

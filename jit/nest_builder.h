@@ -1,4 +1,4 @@
-// Owns adding instructions to a loop nest: nodes with their operands, loads with their index maps, numbers.
+// Owns the builder of a loop nest: adds nodes with their operands, loads with their index maps, and numbers.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,26 @@ namespace kiln::jit {
 
 class NestBuilder {
  public:
-  // What the register of an operand is, made by who knows which values the nest computes itself.
+  // Gives the register of an operand. The caller knows which values the nest computes itself.
   using Resolve = std::function<Register(ValueId)>;
 
-  // `inputs` are the tensors that the kernel is given so far; loads add to them.
+  // `inputs` are the kernel's inputs so far; loads add to them.
   NestBuilder(const Graph& graph, std::span<const int> producers, LoopNest& nest,
               std::vector<ValueId>& inputs)
       : graph_(graph), producers_(producers), nest_(nest), inputs_(inputs) {}
 
-  // An elementwise node, a conversion, a draw, or what is picked from memory.
+  // Adds an elementwise node, a conversion, a draw or a gather load.
   Register node(int place, const Resolve& resolve);
-  // A value from memory, through the views that lead to it. `of_rows`: it has, or broadcasts to, one element
-  // for each row, which have these sizes.
+  // Loads a value from memory, through the views that lead to it. `of_rows`: the sizes of the rows, for each
+  // of which the value has, or broadcasts to, one element.
   Register load(ValueId id, const Sizes* of_rows = nullptr);
-  // Where a value lies in memory: its input and the views that lead to it.
+  // The kernel input that has the value in memory, and the views that lead from it to the value.
   Load location(ValueId id);
   // The result of a reduction in an earlier pass, rounded to `dtype`.
   Register reduced(int slot, DType accumulator, DType dtype);
   // The results of a reduction down the columns, rounded to `dtype`.
   Register column(int index, DType accumulator, DType dtype);
-  // What an earlier pass kept.
+  // A value that an earlier pass kept.
   Register kept(int buffer, DType dtype);
   Register converted(Register from, DType dtype);
 
@@ -45,7 +45,7 @@ class NestBuilder {
   Register operand(const Operand& each, const Resolve& resolve);
   Register apply(const Node& node, const Resolve& resolve);
   Register draw(const Node& node);
-  Register pick(const Node& node);
+  Register gather(const Node& node);
   Register read(Load load);
   std::optional<Number> filling(ValueId id) const;
   ValueId views_to(ValueId id, std::vector<IndexStep>& steps) const;

@@ -36,7 +36,7 @@ constexpr std::size_t kMostAlignment = 4096;              // a page: memory is a
 // How far behind the bytes that hold a distance an instruction may end, which is what it counts from.
 constexpr std::int64_t kMostBehind = 8;
 
-// How code reaches what lies elsewhere: a jump through an address that stands behind it.
+// Code reaches a function elsewhere by a jump through the address stored behind the jump.
 struct Stub {
   std::uint8_t jump[8] = {0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90};  // jmp *[rip + 2]
   std::uint64_t address = 0;
@@ -230,7 +230,7 @@ class Loader {
   std::vector<Elf64_Sym> symbols_;
   std::string_view names_;
   std::vector<std::size_t> places_;           // by section
-  std::map<std::size_t, std::size_t> stubs_;  // by symbol that lies elsewhere
+  std::map<std::size_t, std::size_t> stubs_;  // by symbol of another object
   std::size_t size_ = 0;
   std::byte* memory_ = nullptr;
 };

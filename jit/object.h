@@ -10,15 +10,15 @@ namespace kiln::jit {
 
 class Code {
  public:
-  // Of an ELF object for x86-64, position independent. Throws InternalError for what is none, what needs a
-  // symbol that nobody has, and what is malformed: nothing outside the bytes is read, nothing outside the
-  // code's own memory written or pointed to. Unwinding goes not through it: nothing may be thrown across.
+  // Loads a position independent ELF object for x86-64. Throws InternalError for anything else, for an object
+  // that needs an unknown symbol, and for a malformed one: nothing outside of the bytes is read, and nothing
+  // outside of the code's own memory written or pointed to. Exceptions must not pass through the code.
   static std::shared_ptr<Code> load(std::string_view object);
   ~Code();
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
-  // Where a function of the object lies. Throws InternalError when there is none of that name.
+  // The address of a function. Throws InternalError when there is none of that name.
   void* find(std::string_view symbol) const;
   std::size_t bytes() const { return size_; }
 

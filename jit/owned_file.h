@@ -29,12 +29,13 @@ class Descriptor {
   int number_;
 };
 
-// A folder of this user that nobody else may write to; not open when it is another.
+// Opens a folder that belongs to this user, and that no other user may write to; otherwise the result is not
+// open.
 Descriptor open_owned_folder(const std::string& path);
 
-// A regular file of this user of at most `most` bytes, to which nobody else has the rights of `forbidden`
-// (bits of its mode); not open when it is another. Never waits, and follows no link. `status` is set when it
-// is open.
+// Opens a regular file of this user of at most `most` bytes, to which no other user has the rights of
+// `forbidden` (bits of its mode); otherwise the result is not open. Never waits, and follows no link.
+// `status` is set when it is open.
 Descriptor open_owned_file(int folder, const std::string& name, std::size_t most, mode_t forbidden,
                            struct stat& status);
 

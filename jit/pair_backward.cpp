@@ -205,7 +205,7 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   }
   const std::vector<ValueId> kept = kept_in(joint);
   std::vector<ValueId> given = present(kept);
-  Excerpt part = backward_from(joint, given);
+  Subgraph part = backward_from(joint, given);
   made->compiled.saved = numbers_of(given, kept);
   made->compiled.run = prepared(part.graph, {.fused = options_.fused && !op_by_op,
                                              .op_by_op = &recipes::kOpByOpBackward,
@@ -252,7 +252,7 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
   saved.role = Role::Saved;
   RecordedBackward made;
   std::vector<Operand> values;
-  std::vector<ExcerptInput> to_rules;
+  std::vector<SubgraphInput> to_rules;
   for (ValueId id = 0; id < static_cast<ValueId>(read.size()); ++id) {
     read[at(id)] = read[at(id)] && given[at(id)];
     if (!read[at(id)]) continue;
@@ -269,19 +269,19 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
   const std::vector<bool> again = nodes_for(graph, read, is_kept, none);
   const std::vector<bool> reread = read_by(graph, again, values);
   std::vector<ValueId> used;
-  std::vector<ExcerptInput> from_kept;
+  std::vector<SubgraphInput> from_kept;
   for (const ValueId id : present(kept)) {
     if (!reread[at(id)]) continue;
     used.push_back(id);
     from_kept.push_back({id, saved, kept_type(facts, id)});
   }
   made.values.saved = numbers_of(used, kept);
-  fill(made.values, excerpt(graph, Stage::Backward, from_kept, again, none, values));
-  fill(made.rules, excerpt(graph, Stage::Backward, to_rules, rules, none, gradients));
+  fill(made.values, take_subgraph(graph, Stage::Backward, from_kept, again, none, values));
+  fill(made.rules, take_subgraph(graph, Stage::Backward, to_rules, rules, none, gradients));
   return made;
 }
 
-void Backwards::fill(OverSaved& part, Excerpt made) {
+void Backwards::fill(OverSaved& part, Subgraph made) {
   part.run = prepared(made.graph, {.takes_arguments = true}).run;
   part.sizes = std::move(made.sizes);
 }

@@ -92,7 +92,7 @@ class Backwards {
   // The values of `joint` that are kept; who reads the same as one of them reads that one from here on.
   std::vector<ValueId> kept_in(Joint& joint) const;
   RecordedBackward make_recorded(Joint joint) const;
-  static void fill(OverSaved& part, Excerpt made);
+  static void fill(OverSaved& part, Subgraph made);
   void find_parts(std::vector<WalkPart> walk);
   void find_histories();
   void check_complete() const;

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "jit/choice.h"
-#include "jit/excerpt.h"
 #include "jit/run_recipe.h"
+#include "jit/subgraph.h"
 #include "tensor/core_ops.h"
 
 namespace kiln::jit {
@@ -36,7 +36,7 @@ std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) 
 
 // ---- The two graphs ----
 
-// Names for what the report speaks of.
+// Names the values that the report mentions.
 void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
   Builder names(graph);
   const auto name = [&](ValueId id) {
@@ -53,74 +53,74 @@ void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
 
 Graph make_forward(const JointFacts& facts, const Choice& choice) {
   const Graph& joint = facts.graph;
-  Part part(joint, Stage::Forward);
-  part.graph.hints = joint.hints;
-  part.graph.guards = joint.guards;
+  SubgraphBuilder builder(joint, Stage::Forward);
+  builder.graph.hints = joint.hints;
+  builder.graph.guards = joint.guards;
   for (std::size_t i = 0; i + facts.given < joint.inputs.size(); ++i) {
-    part.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
+    builder.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
   }
   const std::vector<bool> nodes = forward_nodes(facts, choice);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (nodes[n]) part.copy(joint.nodes[n]);
+    if (nodes[n]) builder.copy(joint.nodes[n]);
   }
   for (int k = 0; k < facts.outputs; ++k) {
-    part.graph.outputs.push_back(part.now(joint.outputs[static_cast<std::size_t>(k)]));
+    builder.graph.outputs.push_back(builder.now(joint.outputs[static_cast<std::size_t>(k)]));
   }
   for (Effect effect : joint.effects) {
-    effect.value = part.now(Operand::of(effect.value)).value;
-    part.graph.effects.push_back(std::move(effect));
+    effect.value = builder.now(Operand::of(effect.value)).value;
+    builder.graph.effects.push_back(std::move(effect));
   }
   for (const ValueId id : choice.saved) {
-    ValueId kept = part.now(Operand::of(id)).value;
+    ValueId kept = builder.now(Operand::of(id)).value;
     if (keeps_copy(facts, id)) {
       const Node* made = facts.producer(id);
-      kept = part.apply(core_ops().clone, {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
-                        name_of(joint, id) + "_kept")[0];
+      kept = builder.apply(core_ops().clone, {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
+                           name_of(joint, id) + "_kept")[0];
     }
-    part.graph.saved.push_back(kept);
+    builder.graph.saved.push_back(kept);
   }
-  return std::move(part.graph);
+  return std::move(builder.graph);
 }
 
-Excerpt make_backward(const JointFacts& facts, const Choice& choice) {
+Subgraph make_backward(const JointFacts& facts, const Choice& choice) {
   const Graph& joint = facts.graph;
-  std::vector<ExcerptInput> inputs;
+  std::vector<SubgraphInput> inputs;
   Input saved;
   saved.role = Role::Saved;
   for (const ValueId id : choice.saved) inputs.push_back({id, saved, kept_type(facts, id)});
   for (std::size_t i = joint.inputs.size() - facts.given; i < joint.inputs.size(); ++i) {
     inputs.push_back({static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type});
   }
-  Excerpt backward =
-      excerpt(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
-              std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
-  // What the program computes twice is computed again once.
+  Subgraph backward =
+      take_subgraph(joint, Stage::Backward, inputs, backward_nodes(facts, choice), facts.forward_nodes,
+                    std::span(joint.outputs).subspan(static_cast<std::size_t>(facts.outputs)));
+  // Values that the program computes twice are recomputed once.
   backward.graph = run_recipe(recipes::kShared, std::move(backward.graph));
   return backward;
 }
 
 // ---- The report ----
 
-std::string_view why_not_again(Again again) {
-  switch (again) {
-    case Again::Random:
+std::string_view why_not_again(RecomputeCost cost) {
+  switch (cost) {
+    case RecomputeCost::Random:
       return "random draws are not made twice";
-    case Again::Own:
+    case RecomputeCost::Own:
       return "has a derivative of its own, and runs once";
-    case Again::Library:
+    case RecomputeCost::Library:
       return "is too costly to run again";
-    case Again::Reduction:
+    case RecomputeCost::Reduction:
       return "sums up too many elements to run again";
-    case Again::Gather:
+    case RecomputeCost::Gather:
       return "reads or writes at computed places, which is slow to do again";
-    case Again::Chain:
+    case RecomputeCost::Chain:
       return "ends a long chain of cheap ops, which would all run again";
     default:
       return "takes no more bytes than what it is computed from";
   }
 }
 
-// The forward values whose derivatives, directly or through what runs again, read the value.
+// The forward values whose derivatives read the value, directly or through recomputed nodes.
 std::string readers_text(const JointFacts& facts, ValueId id) {
   std::set<ValueId> reached{id};
   std::vector<std::string> origins;
@@ -157,16 +157,17 @@ std::string why_saved(const JointFacts& facts, ValueId id, Strategy strategy) {
     return fmt::format("computed ahead, as it takes fewer bytes than what it is computed from; {}", readers);
   }
   if (node.is_view()) return "a part of what is not kept; " + readers;
-  const Again again = facts.again[static_cast<std::size_t>(n)];
-  const bool is_subject = again == Again::Random;
-  return fmt::format("{}{}; {}", is_subject ? "" : std::string(node.op->name()) + " ", why_not_again(again),
+  const RecomputeCost cost = facts.recompute[static_cast<std::size_t>(n)];
+  const bool is_subject = cost == RecomputeCost::Random;
+  return fmt::format("{}{}; {}", is_subject ? "" : std::string(node.op->name()) + " ", why_not_again(cost),
                      readers);
 }
 
 std::string why_again(const JointFacts& facts, int n, const Choice& choice) {
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   if (choice.lifted.contains(n)) return "costly, but the memory budget asks for it";
-  if (facts.again[static_cast<std::size_t>(n)] == Again::Checkpoint) return "costly, but within a checkpoint";
+  if (facts.recompute[static_cast<std::size_t>(n)] == RecomputeCost::Checkpoint)
+    return "costly, but within a checkpoint";
   if (node.is_view()) return "a view, which costs nothing";
   if (node.is_constant() || node.op->lowering == Lowering::Create)
     return "made from nothing that must be kept";
@@ -226,7 +227,7 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
   Partition result;
   result.kept = choice.saved;
   result.forward = make_forward(facts, choice);
-  Excerpt backward = make_backward(facts, choice);
+  Subgraph backward = make_backward(facts, choice);
   result.backward = std::move(backward.graph);
   result.report = report_of(facts, choice, options.strategy);
   std::erase_if(result.report.recomputed, [&result](const Recomputation& each) {
@@ -238,7 +239,7 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
   return result;
 }
 
-Excerpt backward_from(const Joint& joint, std::vector<ValueId>& kept) {
+Subgraph backward_from(const Joint& joint, std::vector<ValueId>& kept) {
   const JointFacts facts(joint);
   const auto gradients = std::span(joint.graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
   const std::vector<bool> read = read_by(joint.graph, backward_nodes(facts, {kept, {}}), gradients);

@@ -38,7 +38,7 @@ const Executable& PendingExecutable::wait() const {
   return *made_;
 }
 
-PendingExecutable::Made PendingExecutable::ask() const {
+PendingExecutable::SharedExecutable PendingExecutable::ask() const {
   if (!coming_.valid()) return make_();
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();

@@ -1,4 +1,4 @@
-// Owns an executable that is made behind whoever asked for it: its kernels are found and compiled while the
+// Owns an executable that is compiled in the background: its kernels are chosen and compiled while the
 // interpreter goes on.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace kiln::jit {
 class PendingExecutable {
  public:
   using Make = std::function<std::shared_ptr<const Executable>()>;
-  // Calls `make` on a thread of its own, or later where there can be none. What `make` holds is let go of by
-  // threads that ask, or by the last owner, who waits for it.
+  // Calls `make` on a thread of its own, or later where no thread can be started. A thread that asks, or the
+  // last owner, who waits for `make`, releases what it holds.
   explicit PendingExecutable(Make make);
   explicit PendingExecutable(std::shared_ptr<const Executable> made)
       : made_(std::move(made)), ready_(made_.get()) {}
@@ -30,22 +30,22 @@ class PendingExecutable {
   }
 
  private:
-  using Made = std::shared_ptr<const Executable>;
+  using SharedExecutable = std::shared_ptr<const Executable>;
   const Executable& wait() const;
-  Made ask() const;
+  SharedExecutable ask() const;
 
   mutable std::mutex mutex_;
   mutable Make make_;  // null once it is made
-  mutable Made made_;
+  mutable SharedExecutable made_;
   mutable std::atomic<const Executable*> ready_{nullptr};
-  mutable std::future<Made> coming_;  // the first to go: its end waits for the thread
+  mutable std::future<SharedExecutable> coming_;  // destroyed first: its destructor waits for the thread
 };
 
-// Whether anything may be made behind the caller: not in a process that is to be copied, of whose threads the
-// copy would have one alone.
+// Whether anything may be compiled in the background. It may not in a process that will fork, since the copy
+// would have only the forking thread.
 void set_compiling_behind(bool on);
 
-// Made at once, unless it may be made behind the caller: where nothing asks the interpreter.
+// Calls `make` in the background if `behind` says that it needs nothing of the interpreter, else at once.
 std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make);
 
 }  // namespace kiln::jit

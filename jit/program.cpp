@@ -13,7 +13,7 @@ namespace {
 
 // Values that the caller may get hold of, or some node writes to: what is the same in every call must not be
 // among them.
-std::vector<bool> exposed_values(const Graph& graph, const Exposure& exposure) {
+std::vector<bool> exposed_values(const Graph& graph, const EscapeAnalysis& exposure) {
   std::vector<ValueId> written;
   for (const Node& node : graph.nodes) {
     if (node.writes() && !graph.is_functional()) written.push_back(node.operands[0].value);
@@ -38,9 +38,9 @@ class Planner {
 
  public:
   explicit Planner(const Graph& graph) : graph_(graph), sources_(graph.values.size()) {
-    const Exposure exposure(graph);
+    const EscapeAnalysis exposure(graph);
     exposed_ = exposed_values(graph, exposure);
-    late_ = find_late_kernels(graph, exposure);
+    late_ = find_tail_kernels(graph, exposure);
     product_of_ = find_epilogues(graph, late_);
     when_.resize(graph.nodes.size());
     std::iota(when_.begin(), when_.end(), 0);
@@ -363,7 +363,7 @@ class Planner {
   const Graph& graph_;
   Program program_;
   std::vector<bool> exposed_;
-  LateKernels late_;
+  TailKernels late_;
   std::vector<Source> sources_;  // of each value
   std::vector<int> producers_;
   std::vector<int> last_read_;     // by node

@@ -46,7 +46,7 @@ extern const Recipe kNeeded;         // functional, without what nothing needs
 extern const Recipe kRecorded;       // before differentiation: the ops that the tape would see
 extern const Recipe kShared;         // a backward graph in which nothing is computed twice
 extern const Recipe kFewerSteps;     // functional: the same in fewer steps
-extern const Recipe kOverwriting;    // functional: ops write over what nobody reads again
+extern const Recipe kOverwriting;    // functional: ops write over operands that are not read again
 extern const Recipe kOpByOp;         // what runs without kernels
 extern const Recipe kOpByOpBackward;
 extern const Recipe kOutline;  // functional to kernels without code, for those who look at loops

@@ -18,14 +18,15 @@
 namespace kiln::jit {
 namespace {
 
-// As it lies in memory; strides are said where they are not those the op gives.
+// The type of x. It states strides where x is not contiguous and `strides_follow` is false: the op does not
+// imply them.
 Type type_of(const Tensor& x, bool strides_follow) {
   Type type = to_type(x.type());
   if (!strides_follow && !x.is_contiguous()) type.strides = to_sizes(x.strides());
   return type;
 }
 
-// With strides that say nothing of dimensions of size 1.
+// The layout with contiguous strides where x is contiguous: strides of dimensions of size 1 mean nothing.
 Layout layout_of(const Tensor& x) {
   if (!x.is_contiguous()) return x.layout();
   return {x.sizes(), contiguous_strides(x.sizes()), x.offset()};
@@ -65,14 +66,14 @@ void Recorder::set_name(const Tensor& x, const std::string& name) {
   if (own.empty()) own = name;
 }
 
-// What a body does concerns nobody unless it is differentiated; what the body of an application alone does,
-// the interpreter can do for the graph.
+// Trouble in the body of a composite op matters only if the body is differentiated. In the body of an
+// application it makes the interpreter run that body.
 void Recorder::stop_noting(std::string_view what) {
   std::string& trouble = in_body_ ? body_trouble_ : open_.empty() ? trouble_ : open_.back().interpreted;
   if (trouble.empty()) trouble = what;
 }
 
-// Nobody follows what a body that is the interpreter's writes.
+// The graph cannot follow writes of a body that the interpreter runs.
 void Recorder::refuse_write() {
   if (in_application() && trouble_.empty()) trouble_ = "a function that reads elements writes to a tensor";
 }
@@ -130,7 +131,7 @@ void Recorder::append(Node node) {
   origins_.push_back(origin_);
 }
 
-// A value of the type of another that no tensor of the recorded call stands for, in memory of its own.
+// Adds a value in memory of its own, of the type of `other`, that no tensor of the recorded call has.
 int Recorder::add_value_like(int other) {
   const int id = static_cast<int>(results_.size());
   kept_.emplace_back();
@@ -145,7 +146,7 @@ int Recorder::add_value_like(int other) {
   return id;
 }
 
-// What runs without recording gradients, between inputs that have them, gives constants.
+// Does an op run with recording off on inputs that require gradients? Its results are constants then.
 bool Recorder::loses_history(Inputs inputs) const {
   if (!records_gradients_ || grad_enabled() || in_application()) return false;
   return std::any_of(inputs.begin(), inputs.end(),
@@ -179,7 +180,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = checkpoint() != nullptr;
-  // A graph says what is written, so the ops of the body are noted.
+  // Nodes state what they write; this op does not, so the ops of its body are noted.
   if (op.writes_inputs != nullptr && op.writes_inputs(attrs)) {
     fix_expected(attrs);
     return run_body(op, inputs, attrs);
@@ -194,7 +195,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
     stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
     return results;
   }
-  // What gives back its operand (a cast to the same dtype) is no step.
+  // An op that returns its operand, as a cast to the same dtype, is no node.
   const bool nothing_new =
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
@@ -230,10 +231,10 @@ void Recorder::cut_history(const Tensor& x) {
   note(std::move(node), {&x, 1});
 }
 
-// ---- What the tape sees ----
+// ---- Ops under the tape ----
 
-// The tape takes the op for the smaller ones of its body. Both are noted: which of them counts is known when
-// it is known whether there will be a tape.
+// The tape records the smaller ops of the body instead of the op. The recorder notes both, since it is known
+// only later whether the graph will run under the tape.
 Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
   struct Within {
     bool& in_body;
@@ -254,7 +255,7 @@ Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
     stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
     return results;
   }
-  // A number that varies must be an operand of the body, too: what it became of there is not known.
+  // A varying number must be an operand of a node of the body, too; otherwise the body uses it untraceably.
   for (const Operand& each : whole.operands) {
     if (each.value > -10 || !input_values_[static_cast<std::size_t>(-each.value - 10)].type.is_number)
       continue;
@@ -292,7 +293,7 @@ void Recorder::forget_nodes(std::size_t from) {
   origins_.resize(from);
 }
 
-// The tape of a transform: it lies above, and gives no history to what is noted here.
+// A transform's tape saves x. That tape is a level above, so tensors here have no history of it.
 void Recorder::keeps(const Tensor& x) {
   if (is_noting() && !x.is_number()) remember(x);
 }
@@ -307,8 +308,8 @@ void Recorder::remember(const Tensor& x) {
   const auto known = ids_.find(x.impl());
   const int id = known != ids_.end() ? known->second : recall(x);
   if (id == Operand::kAbsent) return;
-  std::vector<Kept>& kept = kept_memory_[x.storage()->buffer()->id()];
-  for (Kept& each : kept) {
+  std::vector<ValueInMemory>& kept = kept_memory_[x.storage()->buffer()->id()];
+  for (ValueInMemory& each : kept) {
     if (each.layout != layout_of(x) || each.dtype != x.dtype()) continue;
     each.id = id;
     return;
@@ -316,18 +317,18 @@ void Recorder::remember(const Tensor& x) {
   kept.push_back({layout_of(x), x.dtype(), id});
 }
 
-// The value of a tensor that was made over memory that the tape kept.
+// The value of a tensor that backward made over memory that the tape saved.
 int Recorder::recall(const Tensor& x) const {
   const auto found = kept_memory_.find(x.storage()->buffer()->id());
   if (found == kept_memory_.end()) return Operand::kAbsent;
-  for (const Kept& each : found->second) {
+  for (const ValueInMemory& each : found->second) {
     if (each.layout == layout_of(x) && each.dtype == x.dtype()) return each.id;
   }
   return Operand::kAbsent;
 }
 
-// Memory was written. When somebody kept it, the tensor has another memory by now; in the graph, where there
-// is one memory, what was there before is copied in front of the write.
+// A tensor in `memory` was written. If the tape had saved that memory, the tensor was moved to another
+// buffer. A graph has one memory for it, so the graph copies the saved value before the write.
 void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
   const auto found = kept_memory_.find(memory);
   if (found == kept_memory_.end()) return;
@@ -336,7 +337,7 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
     return;
   }
   static const Op& kClone = core_ops().clone;
-  for (Kept& each : found->second) {
+  for (ValueInMemory& each : found->second) {
     Node copy;
     copy.op = &kClone;
     copy.attrs = to_graph_attrs(Attrs(kClone));
@@ -349,8 +350,8 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
   }
 }
 
-// A write that is not recorded leaves the history of the memory it goes to as it was, which no value that is
-// computed apart has. Leaves have none.
+// Does a write with recording off go to a tensor with a history? The tensor keeps that history, which a value
+// computed by the graph cannot have. Leaves have no history.
 bool Recorder::keeps_history(const Tensor& target) const {
   if (!records_gradients_ || grad_enabled() || in_application()) return false;
   const auto has_history = [](const Tensor& x) { return requires_grad(x) && !is_leaf(x); };
@@ -387,7 +388,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
     stop_noting("a tensor with a history is written within no_grad");
     return result;
   }
-  if (recorded && unrecorded_views_.contains(&storage)) {  // which has a history from here on
+  if (recorded && unrecorded_views_.contains(&storage)) {  // the view has a history from here on
     stop_noting("a tensor is written of which a view was taken within no_grad");
     return result;
   }
@@ -417,11 +418,11 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
   wrote_history_ = wrote_history_ || tape::sees(inputs);
   note_write(inputs[0]);
   Node node = node_of(op, Form::Write, inputs, attrs);
-  // Of what was made here nobody asks, but how many tensors share the memory.
+  // Only inputs are asked for as met. Aliases of other tensors would only count as owners of their memory.
   const Tensor& x = inputs[0];
   const auto same = [&x](const Tensor& each) { return each.is_same(x); };
   if (std::any_of(inputs_.begin(), inputs_.end(), same))
-    rebound_.try_emplace(x.impl(), Tensor::alias(x, x.layout()));
+    layouts_as_met_.try_emplace(x.impl(), Tensor::alias(x, x.layout()));
   Tensor result = kiln::bind_inplace(op, inputs, attrs);
   if (is_noting()) {
     note(std::move(node), {&result, 1});
@@ -432,11 +433,11 @@ Tensor Recorder::rearrange(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 const Tensor& Recorder::as_met(const Tensor& x) const {
-  const auto found = rebound_.find(x.impl());
-  return found == rebound_.end() ? x : found->second;
+  const auto found = layouts_as_met_.find(x.impl());
+  return found == layouts_as_met_.end() ? x : found->second;
 }
 
-// Its elements were written by the host: they are those of a constant, in memory of its own for each call.
+// The host wrote the elements of `made`. They become a constant, which each call copies to memory of its own.
 Tensor Recorder::adopt(Tensor made) {
   const levels::Below below(*this);
   made = levels::adopt(std::move(made));

@@ -1,4 +1,4 @@
-// Owns the recording of a graph: a level under which ops run as ever, and are noted as nodes.
+// Owns the recording of a graph: a level under which ops run as in eager code, and are noted as nodes.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@
 
 namespace kiln::jit {
 
-// The lowest level of the stack: what it sees are plain tensors, and every op of the transforms above it. Ops
-// are computed at once, so that the recorded call is a call like any other. Tensors are known by identity;
-// the recorder holds all it has seen, though not the elements of those that nobody else has.
+// The lowest level of the stack: it sees plain tensors, and every op of the transforms above it. Ops are
+// computed at once, so that the recorded call is a call like any other. Tensors are known by identity. The
+// recorder holds every tensor it has seen, but releases the elements of those that have no other owner.
 class Recorder final : public levels::Level {
  public:
-  // `find_input` is asked for the role and name of a tensor that no op made, and for its sizes where these
-  // are symbols; nothing: it may not be used.
-  struct Found {
+  // `find_input` gives the role and name of a tensor that no op made, and its sizes where these are symbols.
+  // nullopt: the graph may not use the tensor.
+  struct InputInfo {
     Role role = Role::Argument;
     std::string name;
     std::optional<Sizes> sizes;
   };
-  using FindInput = std::function<std::optional<Found>(const Tensor&)>;
+  using FindInput = std::function<std::optional<InputInfo>(const Tensor&)>;
   Recorder(std::string graph_name, FindInput find_input);
 
-  // Where the nodes to come stand in the source.
+  // The place in the source of the nodes to come.
   void set_place(Place place) { place_ = std::move(place); }
   const Place& place() const { return place_; }
 
@@ -43,74 +43,77 @@ class Recorder final : public levels::Level {
   void add_symbol(const std::string& name, std::int64_t hint) { hints_.emplace(name, hint); }
   // The sizes of a tensor as expressions.
   Sizes sizes_of(const Tensor& x) const;
-  // An input whose sizes are asked for before any op reads it.
+  // Adds an input whose sizes are asked for before any op reads it.
   void meet(const Tensor& x) {
     if (!knows(x)) add_input(x);
   }
-  // A number of the program that the ops of the next instruction may be given: its value, and what it is.
-  struct Expected {
-    std::int64_t value = 0;  // whole numbers as attributes
-    Size size;
-    Tensor number;  // as an operand: equal numbers are this input
+  // A number of the program that varies, and that ops of the next instruction may get as an argument.
+  struct ExpectedNumber {
+    std::int64_t value = 0;  // of a whole number, which may be an attribute
+    Size size;               // the attribute in the graph
+    Tensor number;           // of an operand: an equal number stands for this input
     bool used = false;
-    bool is_fixed = false;  // went into arithmetic that is done now: it must be what it is
+    bool is_fixed = false;  // arithmetic of the recorded call used the value, so it must not vary
   };
-  std::vector<Expected> expected;
-  // An input that is a number of the program.
+  std::vector<ExpectedNumber> expected;
+  // Adds an input that is a number of the program.
   void add_number(const Tensor& number, std::string name);
 
-  // How far the recording has come, and why it cannot go on from there; empty while it can.
+  // How far the recording has come.
   struct Mark {
     std::size_t nodes = 0;
   };
   Mark mark() const { return {nodes_.size()}; }
-  // Does a trip of a loop read what one before it made? `trips`: how many nodes there were before each.
-  bool trips_follow(std::span<const std::size_t> trips) const;
+  // Does an iteration of a loop read values of an earlier one? `iterations`: how many nodes there were before
+  // each.
+  bool iterations_follow(std::span<const std::size_t> iterations) const;
+  // Why the recording cannot go on; empty while it can.
   const std::string& trouble() const { return trouble_; }
   bool is_stopped() const { return !trouble_.empty(); }
 
-  struct Wanted {
-    bool symbolic = false;  // sizes as symbols, or as they were in the recorded call
-    bool bodies = false;    // of composite ops, as the tape saw them: there are derivatives of them
-    bool taped = true;      // the tape looks on when it runs; else nothing is there for its sake
+  struct GraphForm {
+    bool symbolic = false;  // sizes are symbols; else those of the recorded call
+    bool bodies = false;    // bodies replace composite ops under the tape, since the graph has derivatives
+    bool taped = true;  // the graph runs under the tape; else nodes that serve the tape alone are left out
   };
   // The graph up to a mark, with these tensors as its outputs.
-  Graph take(const Mark& until, Inputs outputs, const Wanted& wanted);
+  Graph take(const Mark& until, Inputs outputs, const GraphForm& form);
   // Was a tensor written under the tape?
   bool wrote_history() const { return wrote_history_; }
-  // Was memory written, or laid out anew, that was there before the recording?
+  // Was memory written, or its layout changed, that is older than the recording?
   bool wrote_outside() const { return wrote_outside_; }
-  // Why derivatives of what was noted so far cannot be noted; empty: they can.
+  // Why derivatives of the ops noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
-  // A walk back through what was noted begins.
-  void begin_walk() { walk_begin_ = nodes_.size(); }
-  // Whose sizes in derivatives do not follow symbols; empty: none are known to.
+  // A backward pass through the noted ops begins.
+  void begin_backward() { backward_begin_ = nodes_.size(); }
+  // The op whose derivative has sizes that do not follow symbols; empty: none is known.
   const std::string& size_trouble() const { return size_trouble_; }
-  // The tensors of its inputs.
+  // The tensors of the graph's inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
-  // From here on inputs are also kept as they were when they were met, for those who run the graph once more.
+  // From here on each input is also kept as it was when the recorder met it, so that the graph can run again.
   void keep_given() { keeps_given_ = true; }
   std::span<const Tensor> given() const { return given_; }
-  // A tensor as it lay when it was met: before it was rearranged, or came to lie elsewhere.
+  // The tensor with the layout and storage that it had when the recorder met it, before any metadata write.
   const Tensor& as_met(const Tensor& x) const;
 
   // ---- Functions with derivatives of their own (record_application.cpp) ----
-  // From here on, up to `end_application`, ops are the body of one.
+  // Ops from here up to `end_application` are the body of one such function.
   void begin_application() { open_.push_back({nodes_.size(), results_.size(), place_, {}}); }
-  // Why the body is the interpreter's: it reads elements. Empty: it is a graph.
+  // Why the interpreter must run the body, as when it reads elements. Empty: the body is a graph.
   const std::string& interpreted() const { return open_.back().interpreted; }
   bool in_application() const { return !open_.empty(); }
-  // Was x made by the open body, in memory that nothing from outside of it lies in?
+  // Was x made by the open body, in memory that no tensor from outside of the body shares?
   bool is_own(const Tensor& x) const;
-  // In tensors of the recorded call.
+  // One application, in tensors of the recorded call.
   struct Application {
     std::string name;
     std::vector<Tensor> arguments;
     std::vector<std::string> names;  // of the arguments
     std::vector<Tensor> made;        // the results as the body made them: an argument where it was written
     std::vector<Tensor> results;     // as the program has them
-    std::vector<bool> constants;     // those that are not to be differentiated
-    // What backward reads, in the order of its inputs: results as made, arguments, or what the body owns.
+    std::vector<bool> constants;     // by result: it is not to be differentiated
+    // The tensors that backward reads, in the order of its inputs: results as made, arguments, or own
+    // tensors.
     std::vector<Tensor> kept;
     std::optional<Graph> backward;
     std::function<Tensors(Inputs)> apply;
@@ -133,7 +136,7 @@ class Recorder final : public levels::Level {
   void skips_draws(std::int64_t count) override;
 
  private:
-  // Inputs are found while nodes are noted, so values are numbered apart: inputs below zero.
+  // Inputs are met while nodes are noted, so inputs have numbers of their own, below zero.
   static int input_id(std::size_t k) { return -static_cast<int>(k) - 10; }
   Operand operand_of(const Tensor& x);
   bool add_input(const Tensor& x);
@@ -145,13 +148,13 @@ class Recorder final : public levels::Level {
   void forget_nodes(std::size_t from);
   int recall(const Tensor& x) const;
   void note_overwritten(std::uint64_t memory, std::uint64_t now);
-  // Of elements that nobody asks for (record_memory.cpp).
+  // Releasing elements that nothing else needs (record_memory.cpp).
   void hold(const Tensor& x);
   void release_dead();
   void release_dead_in(const Storage& storage);
   void release_dead_among(std::vector<std::size_t>& kept);
   void follow_memory(const Storage& storage, std::uint64_t before);
-  void choose_nodes(const Wanted& wanted, std::vector<int>& outputs);
+  void choose_nodes(const GraphForm& form, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void name_origins(Graph& graph, TakenNames& names, int inputs) const;
   void make_symbolic();
@@ -166,7 +169,7 @@ class Recorder final : public levels::Level {
   void infer_symbolic(const Node& node, std::size_t at);
   std::vector<GraphAttr> symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs);
   Type symbolic_type(const Operand& operand) const;
-  // Of derivatives and bodies (record_sizes.cpp).
+  // Sizes in derivatives and bodies (record_sizes.cpp).
   std::vector<GraphAttr> attrs_of(std::size_t at) const;
   std::optional<TraceOperand> traced_operand(const Operand& operand) const;
   bool has_sizes(int id, const Sizes& sizes);
@@ -186,7 +189,7 @@ class Recorder final : public levels::Level {
   void note_write(const Tensor& target);
   bool loses_history(Inputs inputs) const;
   bool keeps_history(const Tensor& target) const;
-  // Of applications.
+  // Applications (record_application.cpp).
   struct Cut;
   bool is_noting() const { return trouble_.empty() && (open_.empty() || open_.back().interpreted.empty()); }
   void refuse_write();
@@ -201,35 +204,35 @@ class Recorder final : public levels::Level {
   std::string graph_name_;
   FindInput find_input_;
   Place place_;
-  bool in_checkpoint_ = false;  // the op that is bound
+  bool in_checkpoint_ = false;  // the op that is being bound
   std::string trouble_;
   bool records_gradients_;
-  std::uint64_t began_;  // the newest storage then
+  std::uint64_t began_;  // the id of the newest storage when the recording began
   std::unordered_map<const TensorImpl*, int> ids_;
   std::vector<Tensor> inputs_;
   bool keeps_given_ = false;
   std::vector<Tensor> given_;                                        // by input
   std::unordered_map<const Storage*, Ref<Storage>> given_storages_;  // over the same memory
-  std::unordered_map<const TensorImpl*, Tensor> rebound_;  // those that lie otherwise since, as they lay
+  std::unordered_map<const TensorImpl*, Tensor> layouts_as_met_;     // by tensor with a metadata write
   std::vector<Input> input_roles_;
   std::vector<Value> input_values_;
   std::vector<Node> nodes_;
   std::vector<Value> results_;
-  std::vector<Tensor> kept_;                // of results_: so that no two tensors are ever at one address
-  std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not let go of
+  std::vector<Tensor> kept_;  // the tensors of results_, held so that no two tensors ever have one address
+  std::vector<std::size_t> with_elements_;  // those of kept_ whose elements were not released
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_memory_;  // those, by id of the buffer
-  std::size_t bytes_made_ = 0;   // since it was last looked which are dead
-  std::size_t bytes_alive_ = 0;  // then
+  std::size_t bytes_made_ = 0;   // since dead tensors were last looked for
+  std::size_t bytes_alive_ = 0;  // at that time
   struct Renaming {
     std::size_t nodes;  // how many there were before
     const TensorImpl* tensor;
-    int id;   // that it had
-    int now;  // and that it was given
+    int id;   // the tensor's value before
+    int now;  // and after
   };
   std::vector<Renaming> renamings_;
 
-  // ---- What the tape sees ----
-  // A composite op on tensors with a history: the nodes of its body, and behind them the node that it is.
+  // ---- Ops under the tape ----
+  // A composite op on tensors with a history: the nodes of its body, and behind them the op as one node.
   struct Body {
     std::size_t begin, whole;
     std::vector<Type> types;  // of its results
@@ -240,19 +243,18 @@ class Recorder final : public levels::Level {
   bool wrote_history_ = false;
   bool wrote_outside_ = false;
   std::string body_trouble_;
-  // Memory that the tape may have kept, and which value lies there: backward reads it by other tensors.
-  struct Kept {
+  // Memory that the tape may have saved, and the value in it: backward reads that memory by other tensors.
+  struct ValueInMemory {
     Layout layout;
     DType dtype;
     int id;
   };
-  std::unordered_map<std::uint64_t, std::vector<Kept>> kept_memory_;  // by id of the buffer
-  std::vector<std::size_t> copies_;  // nodes: of what was kept and then overwritten
-  std::unordered_set<const Storage*>
-      unrecorded_views_;                                // what views lie in that were taken without recording
-  std::vector<std::size_t> cuts_;                       // nodes: `detach` in place of recording that was off
-  std::unordered_map<const tape::Node*, int> made_by_;  // the value that a node of the tape stands for
-  int origin_ = kNoOrigin;                              // the value that is differentiated
+  std::unordered_map<std::uint64_t, std::vector<ValueInMemory>> kept_memory_;  // by id of the buffer
+  std::vector<std::size_t> copies_;  // nodes that copy saved memory before it is overwritten
+  std::unordered_set<const Storage*> unrecorded_views_;  // storages of views taken without recording
+  std::vector<std::size_t> cuts_;  // `detach` nodes, which stand for recording that was off
+  std::unordered_map<const tape::Node*, int> made_by_;  // the value that a node of the tape made
+  int origin_ = kNoOrigin;                              // the value whose derivative is being noted
   std::vector<int> origins_;                            // by node
   static constexpr int kNoOrigin = -1;
 
@@ -268,32 +270,32 @@ class Recorder final : public levels::Level {
   std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
   std::unordered_map<std::size_t, std::vector<Operand>> symbolic_numbers_;  // likewise: operands that are
   std::size_t followed_bodies_ = 0;
-  std::size_t walk_begin_ = 0;
+  std::size_t backward_begin_ = 0;
   struct Rule {
     const tape::Node* node = nullptr;
     int value = 0;
     std::size_t begin = 0;
   };
-  Rule rule_;  // that runs
+  Rule rule_;  // the derivative rule that runs
   std::string size_trouble_;
   // ---- Checkpoints ----
-  // What was drawn within one, as it was then: its second run draws the same.
-  struct Drawn {
+  // The draws of the first run of a checkpoint; its second run gets the same.
+  struct CheckpointDraws {
     std::vector<Tensor> results;
     std::size_t next = 0;
   };
-  std::unordered_map<std::uint64_t, Drawn> drawn_;                     // by id
+  std::unordered_map<std::uint64_t, CheckpointDraws> drawn_;           // by id
   std::unordered_map<std::uint64_t, std::vector<Place>> step_places_;  // by id, of the first run
-  Rule interrupted_;                                                   // by a second run
+  Rule interrupted_;  // the rule that a second run interrupts
   Place interrupted_place_;
   bool runs_again_ = false;
 };
 
-// The strides of a tensor of these sizes that lies in memory as `now`: dimensions in the same order without
-// gaps, or repeated. Nothing for other layouts.
+// The strides of a tensor of these sizes with its dimensions in the order of `now`, without gaps, or
+// repeated. nullopt for other layouts.
 std::optional<Sizes> strides_like(const Layout& now, const Sizes& sizes);
 
-// Inputs that lie in one storage say so, with where in it they begin.
+// Tells inputs that share a storage so, with the offset at which each begins.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);
 
 }  // namespace kiln::jit

@@ -1,5 +1,5 @@
-// Bodies of functions with derivatives of their own: what was noted since they began becomes the forward
-// graph of one node.
+// Functions with derivatives of their own: the nodes noted since the body began become the forward graph of
+// one node.
 #include <algorithm>
 #include <map>
 
@@ -28,14 +28,14 @@ bool contains(const std::vector<Tensor>& tensors, const Tensor& x) {
 
 bool has_history(const Tensor& x) { return requires_grad(x); }
 
-// A tensor of its own over the memory of another, to stand for a value that is it afterwards.
+// A new tensor over the memory of x, as the result of a node that x is renamed to afterwards.
 Tensor placeholder(const Tensor& x) { return Tensor::alias(x, x.layout()); }
 
 }  // namespace
 
-// The nodes of a body as a captured graph, and what it is applied to.
+// The nodes of a body as a captured graph, and its operands.
 struct Recorder::Cut {
-  Graph captured;  // gives the results, then what is kept of what the body made
+  Graph captured;  // its outputs are the results, then the kept tensors that the body made
   std::vector<Operand> operands;
   std::vector<Tensor> tensors;  // of the operands
   std::vector<bool> written;    // by operand
@@ -60,7 +60,7 @@ bool Recorder::is_own(const Tensor& x) const {
 
 namespace {
 
-// An application within that was noted as one node leaves values behind that no node makes any more.
+// An application within the body that became one node leaves values that no node makes any more.
 Graph numbered_in_order(Graph graph) {
   if (is_in_order(graph)) return graph;
   Rewriter rewriter(graph);
@@ -75,7 +75,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   Cut cut;
   Graph& body = cut.captured;
   body.name = application.name;
-  std::vector<int> given;  // what the body gives
+  std::vector<int> given;  // values that the body returns
   const auto give = [&](const Tensor& x) {
     if (!knows(x)) return void(cut.refused = "a function gives a tensor that cannot be followed");
     given.push_back(ids_.at(x.impl()));
@@ -84,7 +84,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   for (const Tensor& each : application.kept) {
     if (!contains(application.made, each) && !contains(application.arguments, each)) give(each);
   }
-  // Tensors from outside go by their names from before again.
+  // Tensors from outside get back the values that they had before the body.
   std::map<int, const TensorImpl*> written;
   for (; !renamings_.empty() && renamings_.back().nodes >= nodes; renamings_.pop_back()) {
     ids_[renamings_.back().tensor] = renamings_.back().id;
@@ -141,7 +141,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   return cut;
 }
 
-// Results that nobody knows any more.
+// Forgets the nodes and results of the body.
 void Recorder::forget_since(std::size_t nodes, std::size_t results) {
   nodes_.resize(nodes);
   origins_.resize(nodes);
@@ -153,7 +153,7 @@ void Recorder::forget_since(std::size_t nodes, std::size_t results) {
 
 namespace {
 
-// Does some result lie in memory that is known by another name, too? Values of a graph do not.
+// Does a result share memory with another value? Values of a functional graph do not.
 bool shares_memory(const Recorder::Application& application, const std::vector<Tensor>& operands) {
   std::vector<Tensor> seen = operands;
   for (const Tensor& each : application.made) {
@@ -173,7 +173,7 @@ bool shares_memory(const Recorder::Application& application, const std::vector<T
   return false;
 }
 
-// What a body gives, made functional: results, what is kept, then the other operands that were written.
+// The body as a functional graph: it returns results, kept values, then the other operands that it writes.
 class ForwardBody {
  public:
   ForwardBody(const Graph& functional, const Recorder::Application& application)
@@ -207,7 +207,7 @@ class ForwardBody {
     return run_recipe(recipes::kNeeded, std::move(forward));
   }
 
-  std::vector<std::size_t> written;  // operands that are no results
+  std::vector<std::size_t> written;  // written operands that are no results
 
  private:
   Operand output(ValueId value, bool constant) {
@@ -233,11 +233,11 @@ class ForwardBody {
 
   const Recorder::Application& application_;
   Rewriter rewriter_;
-  std::map<std::size_t, ValueId> values_;  // what was written, by operand
+  std::map<std::size_t, ValueId> values_;  // the new value of each written operand
   std::vector<std::size_t> told_;
 };
 
-// A graph of one node, which stands for what the interpreter does.
+// A graph of one node, for which the interpreter runs the function.
 Graph interpreted_body(const Recorder::Application& application) {
   Builder builder;
   builder.graph.stage = Stage::Forward;
@@ -267,8 +267,8 @@ bool is_plain(const Graph& functional, std::size_t inputs) {
 
 }  // namespace
 
-// Equal functions are one op, so that the text says them once. What the interpreter does may differ in ways
-// that no graph shows.
+// Equal functions become one op, so that the text shows each once. Functions that the interpreter runs are
+// never equal, since their graphs do not show all they do.
 const Op& Recorder::op_of(const Application& application, Graph forward, std::vector<std::size_t> written) {
   CustomFunction function{"", std::move(forward), application.backward, application.apply,
                           std::move(written)};
@@ -298,7 +298,7 @@ void Recorder::end_application(Application application) {
   if (!is_noting()) return;
   const levels::Below below(*this);
   Cut cut = cut_body(body.nodes, body.results, application);
-  // What the tape has of the nodes would be of none.
+  // The tape may refer to nodes of the body, which would no longer exist.
   const auto within = [&](std::size_t node) { return node >= body.nodes; };
   if (std::any_of(copies_.begin(), copies_.end(), within) ||
       std::any_of(cuts_.begin(), cuts_.end(), within) || (!bodies_.empty() && within(bodies_.back().whole)))
@@ -317,7 +317,7 @@ void Recorder::end_application(Application application) {
     if (!cut.refused.empty() && cut.refused != "a function gives a tensor that cannot be followed")
       return stop_noting(cut.refused);
     forget_since(body.nodes, body.results);
-    // Its context holds what was read in this call.
+    // The context of its backward would hold elements read in this call.
     if (tape::sees(application.results) && body_trouble_.empty()) body_trouble_ = body.interpreted;
     cut.operands.resize(application.arguments.size());
     application.backward.reset();
@@ -344,10 +344,10 @@ void Recorder::end_application(Application application) {
   }
 }
 
-// `written`: the operands that the last results of the body are the new elements of.
+// `written`: the operands whose new elements are the last results of the body.
 void Recorder::note_application(const Application& application, Graph forward,
                                 std::vector<std::size_t> written, std::span<const Operand> operands) {
-  std::vector<std::pair<Tensor, Tensor>> writes;  // targets, and what they get
+  std::vector<std::pair<Tensor, Tensor>> writes;  // targets, and their new elements
   std::vector<Tensor> results;
   std::vector<std::size_t> dirty;
   for (std::size_t k = 0; k < application.made.size(); ++k) {

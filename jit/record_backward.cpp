@@ -1,5 +1,5 @@
-// What the tape says of the ops of a backward: which value they are the derivative of, and which are those of
-// a checkpoint that runs again.
+// What the tape tells the recorder during a backward: of which value the noted ops are the derivative, and
+// which ops belong to a checkpoint that runs again.
 #include "jit/record.h"
 #include "tensor/core_ops.h"
 #include "tensor/tape/leaf.h"
@@ -9,7 +9,7 @@
 
 namespace kiln::jit {
 
-// The value that a node of the tape stands for: of a leaf, the tensor as it is by now.
+// The value that a node of the tape made; of a leaf, the present value of its tensor.
 int Recorder::value_made_by(const tape::Node* node) const {
   if (node == nullptr) return kNoOrigin;
   if (node->is_leaf()) {
@@ -34,7 +34,7 @@ void Recorder::differentiates(const tape::Node* node) {
 
 // ---- Checkpoints ----
 
-// Their second run is noted like the first, apart from the derivative that asks for it.
+// The second run of a checkpoint is noted like the first, and is no part of the derivative that needs it.
 void Recorder::runs_again(const tape::Recompute* again) {
   runs_again_ = again != nullptr;
   if (again != nullptr) {
@@ -60,13 +60,13 @@ void Recorder::begins_step(const tape::Recompute& checkpoint, std::size_t step) 
   }
 }
 
-// The one that is under way, if it began in what is noted.
+// The checkpoint under way, if it began during the recording.
 const tape::Recompute* Recorder::checkpoint() const {
   const tape::Recompute* const now = tape::Recompute::current();
   return now != nullptr && now->id() > began_ ? now : nullptr;
 }
 
-// The arguments of a second run are tensors of its own, with the elements that those of the first had.
+// The arguments of a second run are new tensors, with the elements that the first run's arguments had.
 int Recorder::copied(const Tensor& x, int value) {
   static const Op& kClone = core_ops().clone;
   Node copy = node_of(kClone, Form::Plain, {}, Attrs(kClone));
@@ -76,7 +76,7 @@ int Recorder::copied(const Tensor& x, int value) {
   return ids_.at(x.impl());
 }
 
-// A graph draws once. Held as they are now: who writes to them writes elsewhere.
+// A graph draws once. The draws are held with their present elements: a later write to one goes to a copy.
 void Recorder::draws(Inputs results) {
   const tape::Recompute* const first = checkpoint();
   if (first == nullptr) return;
@@ -86,7 +86,7 @@ void Recorder::draws(Inputs results) {
   }
 }
 
-// Draws that are taken again were noted with those of the first run.
+// Skipped draws are noted in the first run only: a second run takes the draws of the first.
 void Recorder::skips_draws(std::int64_t count) {
   if (!is_noting() || runs_again_) return;
   static const Op& kSkip = core_ops().skip_draws;
@@ -97,7 +97,7 @@ void Recorder::skips_draws(std::int64_t count) {
   note(node_of(kSkip, Form::Plain, {}, attrs), {&skipped, 1});
 }
 
-// The second run of a checkpoint has the numbers of the first. False: it is no second run.
+// Draws in the second run of a checkpoint are those of the first. False: this is no second run.
 bool Recorder::note_drawn_again(Inputs results) {
   if (!runs_again_) return false;
   const tape::Recompute* const again = checkpoint();
@@ -107,7 +107,7 @@ bool Recorder::note_drawn_again(Inputs results) {
         "before");
     return true;
   }
-  Drawn& drawn = drawn_[again->id()];
+  CheckpointDraws& drawn = drawn_[again->id()];
   for (const Tensor& each : results) {
     const Tensor first = drawn.next < drawn.results.size() ? drawn.results[drawn.next++] : Tensor();
     const int id = first && first.type() == each.type() ? recall(first) : Operand::kAbsent;

@@ -1,6 +1,6 @@
-// The recorder holds tensors so that no two are ever at one address. Their elements are let go of once nobody
-// else has them: the recorded call takes no more memory than the interpreter's, and writes find memory of
-// their own.
+// The recorder holds tensors so that no two ever have one address. It releases the elements of tensors that
+// have no other owner. So the recorded call takes no more memory than the interpreter's, and writes do not
+// copy memory that only the recorder shares.
 #include <algorithm>
 
 #include "jit/record.h"
@@ -9,18 +9,18 @@
 namespace kiln::jit {
 namespace {
 
-constexpr std::size_t kSmall = std::size_t{4} << 10;  // storages that are not worth the look
-// Bytes made between two looks: at least so many, and a part of those that were alive at the last one. All
-// that are alive are looked at, which then takes less than making the bytes did, however many there are.
+constexpr std::size_t kSmall = std::size_t{4} << 10;  // smaller storages are not looked at
+// Dead tensors are looked for after so many bytes were made, or after 1 / kPart of the bytes that were alive
+// the last time. A look goes through all live tensors, and so takes less time than making the bytes did.
 constexpr std::size_t kOften = std::size_t{1} << 20;
 constexpr std::size_t kPart = 4;
 
-// Which storages of these tensors have no owners but the tensors and each other?
+// The storages that only these tensors, or dead views among them, own.
 class DeadStorages {
  public:
   explicit DeadStorages(std::span<const Tensor* const> tensors) {
     for (const Tensor* each : tensors) ++held_[each->impl()];
-    // Views come after what they are views of.
+    // Views come after their bases.
     for (auto each = tensors.rbegin(); each != tensors.rend(); ++each) look_at((*each)->impl());
   }
   bool contains(const Storage* storage) const {
@@ -33,7 +33,7 @@ class DeadStorages {
     if (x->ref_count() != held_.at(x) || !dead_.insert(x).second) return;
     ++owners_[x->storage.get()];
     if (!x->origin) return;
-    // Once for each view: with the last of them, the base is dead, too.
+    // Each dead view is one owner of the base. With the last of them, the base is dead, too.
     const TensorImpl* const base = x->origin->base.impl();
     ++held_[base];
     look_at(base);
@@ -41,7 +41,7 @@ class DeadStorages {
 
   std::unordered_map<const TensorImpl*, std::uint32_t> held_;  // by the tensors, or by dead views
   std::unordered_set<const TensorImpl*> dead_;
-  std::unordered_map<const Storage*, std::uint32_t> owners_;  // that are dead
+  std::unordered_map<const Storage*, std::uint32_t> owners_;  // how many dead tensors own it
 };
 
 }  // namespace
@@ -56,7 +56,7 @@ void Recorder::hold(const Tensor& x) {
   if (bytes_made_ >= std::max(kOften, bytes_alive_ / kPart)) release_dead();
 }
 
-// Leaves those that are alive.
+// Removes the dead ones from `kept`, and frees their storages.
 void Recorder::release_dead_among(std::vector<std::size_t>& kept) {
   std::vector<const Tensor*> tensors;
   for (const std::size_t k : kept) tensors.push_back(&kept_[k]);
@@ -71,14 +71,14 @@ void Recorder::release_dead_among(std::vector<std::size_t>& kept) {
 }
 
 void Recorder::release_dead() {
-  if (in_application()) return;  // whose body is cut out of the graph yet
+  if (in_application()) return;  // its body is still to be cut out of the graph
   release_dead_among(with_elements_);
   bytes_made_ = bytes_alive_ = 0;
   for (const std::size_t k : with_elements_) bytes_alive_ += kept_[k].storage()->bytes();
 }
 
-// Those alone that share the memory of what is to be written: it has this memory to itself then, if nobody
-// else is alive. All that lie in one storage are among them, so that they are known to be all of its owners.
+// Releases dead tensors that share the memory of a storage that is about to be written, so that the write
+// need not copy it. All tensors of that storage are in the list, so all of its owners are known.
 void Recorder::release_dead_in(const Storage& storage) {
   const auto found = by_memory_.find(storage.buffer()->id());
   if (in_application() || found == by_memory_.end()) return;
@@ -87,7 +87,7 @@ void Recorder::release_dead_in(const Storage& storage) {
   release_dead_among(found->second);
 }
 
-// What was written lies in other memory now.
+// A write may have moved the storage to another buffer: the list of tensors by buffer follows.
 void Recorder::follow_memory(const Storage& storage, std::uint64_t before) {
   const std::uint64_t now = storage.buffer()->id();
   const auto found = by_memory_.find(before);

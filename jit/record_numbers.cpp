@@ -1,5 +1,5 @@
-// Numbers of the program that vary from call to call, and sizes that are symbols: as operands, as attributes,
-// in the types of what is noted.
+// Numbers of the program that vary from call to call, and sizes that are symbols: in operands, attributes and
+// types of the noted nodes.
 #include <algorithm>
 
 #include "jit/record.h"
@@ -10,7 +10,7 @@
 namespace kiln::jit {
 namespace {
 
-// A tensor that could not be followed: the node is no part of what will be run, and has no types.
+// Does the node lack a tensor that could not be followed? It is no part of the graph then, and has no types.
 bool lacks_operand(const Node& node) {
   std::size_t at = 0;
   for (const Parameter& parameter : node.op->signature.parameters) {
@@ -41,13 +41,13 @@ Sizes Recorder::sizes_of(const Tensor& x) const {
   return to_sizes(x.sizes());
 }
 
-// Numbers that stand for inputs in this instruction are these inputs: also what the tape keeps of them.
+// Replaces numbers that are inputs in this instruction by these inputs. So the tape saves the inputs, too.
 SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
   SmallVector<Tensor, 4> inputs(given.begin(), given.end());
   if (in_body_) return inputs;
   for (Tensor& x : inputs) {
     if (!x || !x.is_number()) continue;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       const Tensor& number = each.number;
       if (!number || number.dtype() != x.dtype()) continue;
       const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
@@ -61,8 +61,8 @@ SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
   return inputs;
 }
 
-// x + alpha * y with an alpha that varies: a product and a sum, which are the same to the bit in types that
-// are computed in themselves. A derivative would still take alpha as the number it was.
+// x + alpha * y with a varying alpha becomes a product and a sum. These have the same bits in types whose
+// arithmetic is not in a wider type. Not under the tape: a derivative would use the alpha of this call.
 void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
   const bool adds = node.op == &core_ops().add_alpha;
   if ((!adds && node.op != &core_ops().sub_alpha) || in_body_ || tape::sees(inputs)) return;
@@ -70,7 +70,7 @@ void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
   if (inputs[1].is_number() || dtype != inputs[1].dtype()) return;
   if (dtype != DType::F32 && dtype != DType::F64) return;
   const auto* alpha = std::get_if<double>(&attrs.at("alpha"));
-  for (Expected& each : expected) {
+  for (ExpectedNumber& each : expected) {
     const bool fits = alpha != nullptr && each.number && is_float(each.number.dtype()) &&
                       same_number(each.number.item_float(), *alpha);
     if (!fits) continue;
@@ -89,12 +89,12 @@ void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
   }
 }
 
-// What a body makes of its attributes is not followed.
+// The body of an op may use its attributes in any way, so varying numbers among them are fixed.
 void Recorder::fix_expected(const Attrs& attrs) {
   for (const Attr& attr : attrs.values()) {
     const auto* real = std::get_if<double>(&attr);
     if (real == nullptr) continue;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       if (each.number && is_float(each.number.dtype()) && same_number(each.number.item_float(), *real))
         each.is_fixed = true;
     }
@@ -105,7 +105,7 @@ std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<
   std::vector<GraphAttr> result = attrs;
   const auto replace = [&](Size& size) {
     if (!size.is_constant()) return false;
-    for (Expected& each : expected) {
+    for (ExpectedNumber& each : expected) {
       if (each.size.is_constant() || each.value != size.constant()) continue;
       size = each.size;
       each.used = true;
@@ -147,8 +147,8 @@ Type Recorder::symbolic_type(const Operand& operand) const {
                 : results_[static_cast<std::size_t>(id)].type;
 }
 
-// The types of a node's results where sizes are symbols. A size that follows no expression is what it is in
-// this call; whoever runs the graph with other values finds that out (Executable::misfit).
+// Finds the types of a node's results where sizes are symbols. A size that no expression gives is that of
+// this call; running the graph with other values detects it (Executable::misfit).
 void Recorder::find_symbolic(const Node& node) {
   if (node.is_constant()) return;
   std::vector<GraphAttr> attrs = symbolic_attrs(*node.op, node.attrs);
@@ -156,7 +156,8 @@ void Recorder::find_symbolic(const Node& node) {
   infer_symbolic(node, nodes_.size());
 }
 
-// Likewise of a node that will be, or is, at a place.
+// The same for a node with its symbolic attributes known; `at`: its number among the nodes, maybe a future
+// one.
 void Recorder::infer_symbolic(const Node& node, std::size_t at) {
   const bool in_attrs = symbolic_attrs_.contains(at);
   const bool in_operands = std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
@@ -165,7 +166,7 @@ void Recorder::infer_symbolic(const Node& node, std::size_t at) {
   if ((!in_attrs && !in_operands) || lacks_operand(node)) return;
   std::vector<Type> operands;
   for (const Operand& each : node.operands) operands.push_back(symbolic_type(each));
-  if (node.form == Form::Write && !node.rebinds()) {
+  if (node.form == Form::Write && !node.writes_metadata()) {
     symbolic_types_[node.outputs[0]] = operands[0];
     return;
   }

@@ -87,7 +87,7 @@ std::optional<TraceOperand> Recorder::traced_operand(const Operand& operand) con
 // it.
 bool Recorder::has_sizes(int id, const Sizes& sizes) {
   if (symbolic_type({id, false}).sizes == sizes) return true;
-  const auto made = std::find_if(nodes_.begin() + static_cast<std::ptrdiff_t>(walk_begin_), nodes_.end(),
+  const auto made = std::find_if(nodes_.begin() + static_cast<std::ptrdiff_t>(backward_begin_), nodes_.end(),
                                  [id](const Node& node) { return node.outputs[0] == id; });
   const auto at = static_cast<std::size_t>(made - nodes_.begin());
   if (made == nodes_.end() || made->is_constant() || symbolic_attrs_.contains(at)) return false;

@@ -1,4 +1,4 @@
-// What was noted becomes a graph.
+// The noted nodes become a graph.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,7 +10,6 @@
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {
-// Inputs of one storage say so when some input is written, with where in it they begin.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs) {
   std::map<const Storage*, std::vector<std::size_t>> by_storage;
   for (std::size_t i = 0; i < tensors.size(); ++i) by_storage[tensors[i].storage().get()].push_back(i);
@@ -29,7 +28,7 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
   }
 }
 
-// Puts symbols in the place of what they were in this call.
+// Replaces the sizes and numbers of this call by their symbols.
 void Recorder::make_symbolic() {
   for (const auto& [id, type] : symbolic_types_) {
     Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
@@ -49,13 +48,13 @@ void Recorder::make_symbolic() {
   }
 }
 
-// Which nodes count, and the values these give, numbered anew.
-void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
+// Chooses the nodes that belong to the graph, and numbers their values in order.
+void Recorder::choose_nodes(const GraphForm& form, std::vector<int>& outputs) {
   std::vector<bool> gone(nodes_.size());
   std::unordered_map<int, int> instead;
   for (Body& body : bodies_) {
     if (body.whole >= nodes_.size()) break;
-    if (wanted.bodies) {
+    if (form.bodies) {
       gone[body.whole] = true;
       continue;
     }
@@ -71,7 +70,7 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
     if (each.nodes < nodes_.size() && gone[each.nodes]) instead[each.now] = each.id;
   }
   for (const std::size_t cut : cuts_) {
-    if (cut >= nodes_.size() || gone[cut] || wanted.taped) continue;
+    if (cut >= nodes_.size() || gone[cut] || form.taped) continue;
     gone[cut] = true;
     instead[nodes_[cut].outputs[0]] = nodes_[cut].operands[0].value;
   }
@@ -122,14 +121,14 @@ void Recorder::choose_nodes(const Wanted& wanted, std::vector<int>& outputs) {
   }
 }
 
-// Another tensor over the same memory, which a write copies first.
+// Another tensor over the same memory. A write to x copies that memory first.
 Tensor Recorder::as_given(const Tensor& x) {
   Ref<Storage>& storage = given_storages_[x.storage().get()];
   if (!storage) storage = Storage::create(x.storage()->buffer());
   return Tensor::from_storage(storage, x.layout(), x.dtype());
 }
 
-// Those of nodes that were cut off.
+// Drops the inputs that only dropped nodes read.
 void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
   std::vector<bool> used(inputs_.size());
   const auto use = [&](int id) {
@@ -171,7 +170,7 @@ void Recorder::drop_unused_inputs(std::vector<int>& outputs) {
 
 namespace {
 
-// Numbers that are only operands are inputs, and no sizes depend on them.
+// The symbols that types, attributes and numbers in operands depend on.
 std::set<std::string> symbols_in(const Graph& graph) {
   std::set<std::string> found;
   for (const Value& each : graph.values) {
@@ -192,7 +191,7 @@ std::set<std::string> symbols_in(const Graph& graph) {
 
 }  // namespace
 
-// What is differentiated has a name, so that derivatives can say what they are of.
+// Names the differentiated values, so that nodes of derivatives can state their origin.
 void Recorder::name_origins(Graph& graph, TakenNames& names, int inputs) const {
   std::vector<std::string_view> ops(graph.values.size());
   for (const Node& node : graph.nodes) {
@@ -210,28 +209,28 @@ void Recorder::name_origins(Graph& graph, TakenNames& names, int inputs) const {
   }
 }
 
-bool Recorder::trips_follow(std::span<const std::size_t> trips) const {
-  std::unordered_map<ValueId, std::size_t> made;  // in which trip
-  for (std::size_t i = trips[0]; i < nodes_.size(); ++i) {
-    const auto trip =
-        static_cast<std::size_t>(std::upper_bound(trips.begin(), trips.end(), i) - trips.begin());
+bool Recorder::iterations_follow(std::span<const std::size_t> iterations) const {
+  std::unordered_map<ValueId, std::size_t> made;  // in which iteration
+  for (std::size_t i = iterations[0]; i < nodes_.size(); ++i) {
+    const auto iteration = static_cast<std::size_t>(
+        std::upper_bound(iterations.begin(), iterations.end(), i) - iterations.begin());
     for (const Operand& each : nodes_[i].operands) {
       const auto found = each.is_value() ? made.find(each.value) : made.end();
-      if (found != made.end() && found->second != trip) return true;
+      if (found != made.end() && found->second != iteration) return true;
     }
-    for (const ValueId id : nodes_[i].outputs) made.emplace(id, trip);
+    for (const ValueId id : nodes_[i].outputs) made.emplace(id, iteration);
   }
   return false;
 }
 
-Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
+Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
   nodes_.resize(until.nodes);
-  if (wanted.symbolic) make_symbolic();
+  if (form.symbolic) make_symbolic();
   std::vector<int> results;
   for (const Tensor& each : outputs) results.push_back(ids_.at(each.impl()));
-  choose_nodes(wanted, results);
+  choose_nodes(form, results);
   drop_unused_inputs(results);
   Graph graph;
   graph.name = graph_name_;
@@ -241,7 +240,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   graph.values = std::move(input_values_);
   graph.values.insert(graph.values.end(), std::make_move_iterator(results_.begin()),
                       std::make_move_iterator(results_.end()));
-  // Variables that were assigned again, and those of inlined functions.
+  // Names repeat where variables are assigned again, and in inlined functions.
   TakenNames names;
   for (Value& value : graph.values) value.name = fresh_name(names, value.name);
   graph.nodes = std::move(nodes_);
@@ -260,7 +259,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const Wanted& wanted) {
   for (const Tensor& each : inputs_) met.push_back(as_met(each));
   if (writes) say_shared_memory(met, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
-  if (wanted.symbolic) {
+  if (form.symbolic) {
     const std::set<std::string> used = symbols_in(graph);
     for (const auto& [symbol, hint] : hints_) {
       if (used.contains(symbol)) graph.hints.emplace(symbol, hint);

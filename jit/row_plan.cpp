@@ -10,7 +10,7 @@ namespace {
 
 // Fewer elements are not worth a call.
 constexpr std::int64_t kWorthACall = 2048;
-// What lies otherwise is copied for rows shorter than this, so that they may follow each other.
+// For rows shorter than this, loads with other layouts are copied, so that several rows can be one.
 constexpr std::int64_t kShortRow = 64;
 
 void merge_outer(RowLoadPlan& load, std::span<const Dim> sizes, std::span<const Dim> strides) {
@@ -26,7 +26,8 @@ void merge_outer(RowLoadPlan& load, std::span<const Dim> sizes, std::span<const 
   }
 }
 
-// Are the elements of the dimensions one and the same, or one after the other? Else they are copied first.
+// Are all elements of the dimensions one? Are they contiguous (is_dense)? Loads that are neither are copied
+// first.
 bool is_constant(std::span<const Dim> sizes, std::span<const Dim> strides) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] != 1 && strides[d] != 0) return false;
@@ -47,7 +48,7 @@ RowLoadPlan plan_load(const Load& load, ShownLayout shown, const Dims& axes, std
   plan.laid_out = std::move(shown.laid_out);
   Layout& layout = shown.layout;
   if (load.per_row) {
-    // Along the rows alone, whether dimensions of size 1 are kept or not.
+    // One element a row: strides along the rows alone, whether the layout keeps dimensions of size 1 or not.
     plan.layout = layout;
     layout.sizes.resize(outer);
     layout.strides.resize(outer);
@@ -77,7 +78,7 @@ bool follows_on(const RowLoadPlan& load, std::int64_t length) {
   return load.outer.empty() || (load.outer.size() == 1 && load.strides[0] == length);
 }
 
-// Each row the same: so many copies of it.
+// Repeats a load that is the same for all rows `count` times, as for so many rows in one.
 void repeat(RowLoadPlan& load, std::int64_t count, std::size_t outer) {
   const auto joined = [outer](const Dims& of_all, Dim first) {
     Dims made{first};
@@ -97,7 +98,7 @@ void lay_out(RowLoadPlan& load, std::int64_t rows, std::int64_t length) {
   load.offset = 0;
 }
 
-// Where nothing is known of single rows.
+// Joins rows to longer ones, in kernels that reduce no row.
 void join_rows(RowPlan& plan, const LoopNest& nest, std::size_t outer) {
   const std::int64_t wanted = kWorthACall / std::max<std::int64_t>(1, plan.length);
   const std::int64_t count = std::clamp<std::int64_t>(wanted, 1, kReductionLanes);
@@ -148,7 +149,7 @@ RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims
         if (load.drawn != nullptr)
           made.distribution = load.drawn->lowering.as<lowering::Draw>()->distribution(
               evaluate(*load.drawn, load.attrs, values));
-        if (load.picked != nullptr) made.pick = plan_pick(load, plan.inputs, values);
+        if (load.gather != nullptr) made.gather = plan_gather(load, plan.inputs, values);
         continue;
       }
       ShownLayout shown = layout_of(load, plan.inputs[static_cast<std::size_t>(load.input)], values);

@@ -1,21 +1,21 @@
-// Owns where the elements of a kernel's rows lie: worked out once per layouts of the inputs and values of the
-// symbols.
+// Owns the places of the elements of a kernel's rows: computed once for layouts of the inputs and values of
+// the symbols.
 #pragma once
 
 #include "jit/kernel.h"
 
 namespace kiln::jit {
 
-// Where rows need not be whole, they are cut into pieces of this length.
+// Rows that need not be whole are cut into pieces of this length.
 inline constexpr std::int64_t kColumnTile = 1024;
 
 struct RowLoadPlan {
   cpu::Distribution distribution;  // of random numbers
-  PickPlan pick;                   // of what an op picks
+  GatherPlan gather;               // of a gather load
   std::vector<Layout> laid_out;    // see ShownLayout
-  Layout layout;                   // as it is read, over all axes; of what is per row: over the rows
+  Layout layout;                   // over all axes; of one element a row, over the rows
   bool copied = false;             // to contiguous memory first
-  Dims outer;                      // sizes and strides along the rows, merged where they can be
+  Dims outer;                      // sizes along the rows, merged where possible, and their strides
   Dims strides;
   std::int64_t offset = 0;
   bool constant = false;  // one element for the whole row
@@ -28,7 +28,7 @@ struct RowLoadPlan {
   }
 };
 struct PassPlan {
-  std::vector<RowLoadPlan> loads;  // empty ones for what passes keep
+  std::vector<RowLoadPlan> loads;  // empty ones for values that passes keep
   std::vector<std::int64_t> numbers;
 };
 struct RowPlan {
@@ -37,16 +37,16 @@ struct RowPlan {
   std::vector<Dims> outputs;
   std::int64_t rows = 1;
   std::int64_t length = 1;
-  std::int64_t sequence = 1;  // how many rows after each other reductions down the columns combine
-  Dims columns;               // the sizes that these leave, with dimensions of size 1
-  // How many rows may be gone through as one: what is read lies so, and what is made.
+  std::int64_t sequence = 1;  // how many consecutive rows a reduction down the columns combines
+  Dims columns;               // the sizes of its results, with dimensions of size 1
+  // How many rows may be gone through as one, since their elements are contiguous in loads and stores.
   std::int64_t rows_at_once = 1;
   std::vector<PassPlan> passes;
 };
 
 RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
                   const SymbolValues& values);
-// Few long rows: each pass goes over all of them, in blocks that threads share.
+// Are the rows few and long? Then each pass goes over all of them, in blocks that threads share.
 bool goes_pass_by_pass(const RowPlan& plan);
 
 }  // namespace kiln::jit

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "jit/past_caches.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
+#include "jit/streaming_stores.h"
 #include "tensor/cpu/copy.h"
 
 namespace kiln::jit {
@@ -32,27 +32,27 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
   for (const Tensor& each : results) {
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
-  if (!passes[0].side_by_side) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
-  open_picks(inputs);
+  if (!passes[0].row_interleaved) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+  open_gathers(inputs);
   take_draws();
 }
 
-// One for each node, whichever passes read it.
-void RowRun::open_picks(Inputs inputs) {
+// One reader for each node, which all passes that read the node share.
+void RowRun::open_gathers(Inputs inputs) {
   std::map<int, int> numbers;  // by node
   for (std::size_t p = 0; p < passes.size(); ++p) {
-    std::vector<int>& of_loads = pick_of.emplace_back(passes[p].loads.size(), -1);
+    std::vector<int>& of_loads = gather_of.emplace_back(passes[p].loads.size(), -1);
     for (const Instruction& each : passes[p].body) {
       const auto k = static_cast<std::size_t>(each.index);
-      if (each.kind != Instruction::Kind::Read || passes[p].loads[k].picked == nullptr) continue;
-      const auto [found, fresh] = numbers.emplace(each.node, static_cast<int>(picks.size()));
+      if (each.kind != Instruction::Kind::Read || passes[p].loads[k].gather == nullptr) continue;
+      const auto [found, fresh] = numbers.emplace(each.node, static_cast<int>(gathers.size()));
       of_loads[k] = found->second;
-      if (fresh) picks.push_back(open_pick(passes[p].loads[k], plan.passes[p].loads[k].pick, inputs));
+      if (fresh) gathers.push_back(open_gather(passes[p].loads[k], plan.passes[p].loads[k].gather, inputs));
     }
   }
 }
 
-// In the order of the ops, which need not be that of the passes.
+// Draws in the order of the ops, which need not be that of the passes.
 void RowRun::take_draws() {
   std::map<int, std::pair<std::size_t, std::size_t>> in_order;  // pass and load, by node
   draws.resize(passes.size());
@@ -97,13 +97,13 @@ Worker::Worker(RowRun& run, std::span<std::byte* const> kept, bool kept_rows)
       kept_(kept),
       kept_rows_(kept_rows),
       passes_(run.passes.size()),
-      picks_(run.picks.size()),
+      gathers_(run.gathers.size()),
       blocks_(run.lowered.slots.size()) {
   for (std::size_t p = 0; p < passes_.size(); ++p) prepare(passes_[p], p);
 }
 
 Worker::~Worker() {
-  if (run_.past_caches) settle_past_caches();
+  if (run_.streaming) fence_streaming_stores();
 }
 
 void Worker::prepare(Pass& pass, std::size_t p) {
@@ -112,7 +112,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   pass.plan = &run_.plan.passes[p];
   pass.loads = &run_.loads[p];
   pass.draws = &run_.draws[p];
-  pass.pick_of = run_.pick_of[p];
+  pass.gather_of = run_.gather_of[p];
   pass.drawn.resize(pass.draws->size());
   pass.function = run_.functions[p];
   pass.places.resize(nest.loads.size() + nest.stores.size() + nest.columns.size());
@@ -127,7 +127,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
   pass.call.places = pass.places.data();
   pass.call.moves = pass.moves.data();
-  pass.call.steady = is_steady(nest, pass.moves) ? 1 : 0;
+  pass.call.hoists_loads = can_hoist_loads(nest, pass.moves) ? 1 : 0;
   pass.call.numbers = pass.plan->numbers.data();
   pass.call.called = run_.called[p].data();
   pass.call.lanes = pass.lanes.data();
@@ -135,7 +135,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   vectors_.resize(std::max(vectors_.size(), pass.places.size()));
 }
 
-// One element of memory that the loop reads for all of the row.
+// Does the loop read one element of memory for all of the row?
 bool Worker::is_same_for_row(const Pass& pass, std::size_t k) {
   const Load& load = pass.nest->loads[k];
   return load.input >= 0 && !load.invariant && pass.plan->loads[k].constant;
@@ -180,10 +180,10 @@ void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int
   std::int64_t count = end - begin;
   std::uint64_t failed = 0;
   const std::int64_t vectors = count / kVector * kVector;
-  const bool past_caches = run_.past_caches && (row * run_.plan.length + begin) % kVector == 0;
-  const bool may_overlap = !pass.nest->combines() && !past_caches && vectors > 0;
+  const bool streaming = run_.streaming && (row * run_.plan.length + begin) % kVector == 0;
+  const bool may_overlap = !pass.nest->combines() && !streaming && vectors > 0;
   const std::int64_t whole = may_overlap ? count : vectors;
-  pass.call.past_caches = past_caches ? 1 : 0;
+  pass.call.streaming = streaming ? 1 : 0;
   if (whole > 0) {
     pass.call.valid = kVector;
     pass.call.count = whole;
@@ -198,7 +198,7 @@ void Worker::block(std::size_t p, std::int64_t row, std::int64_t begin, std::int
     pass.call.start = pass.lanes.data();
   }
   if (count > 0) failed |= short_call(pass, count);
-  if (begin == end) short_call(pass, 0);  // what is known of a row without elements
+  if (begin == end) short_call(pass, 0);  // stores the results of a row without elements
   if (failed != 0) run_.failed[p].fetch_or(failed, std::memory_order_relaxed);
 }
 
@@ -247,7 +247,7 @@ void Worker::place(Pass& pass, std::int64_t row, std::int64_t begin, std::int64_
   for (const Straight& each : pass.straight)
     pass.places[each.place] = each.first + row * each.row + begin * each.element;
   for (const std::size_t k : pass.other) place_load(pass, k, row, begin, end);
-  for (const std::size_t k : pass.per_row) {  // which the first block has stored
+  for (const std::size_t k : pass.per_row) {  // the row's first block stores it
     const Store& store = nest.stores[k];
     std::byte* const first = run_.outputs[static_cast<std::size_t>(store.output)].data;
     pass.places[nest.loads.size() + k] = begin > 0 ? unused_.data() : first + row * bytes_of(store.dtype);
@@ -266,15 +266,15 @@ void Worker::place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_
     pass.places[k] = draw(pass, k, at, end - begin);
     return;
   }
-  if (load.picked != nullptr) {
-    pass.places[k] = pick(static_cast<std::size_t>(pass.pick_of[k]), load.dtype, at, end - begin);
+  if (load.gather != nullptr) {
+    pass.places[k] = gather(static_cast<std::size_t>(pass.gather_of[k]), load.dtype, at, end - begin);
     return;
   }
   const RowRun::Place& source = (*pass.loads)[k];
   const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
   if (!is_same_for_row(pass, k)) {
     pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
-  } else if (load.repeats) {
+  } else if (load.loop_invariant) {
     pass.places[k] = first;
   } else {
     spread(pass.spread[k].data(), first, source.item, 0);
@@ -290,11 +290,11 @@ const std::byte* Worker::draw(Pass& pass, std::size_t k, std::int64_t first, std
   return numbers.data();
 }
 
-const std::byte* Worker::pick(std::size_t number, DType dtype, std::int64_t first, std::int64_t count) {
-  LastPick& last = picks_[number];
+const std::byte* Worker::gather(std::size_t number, DType dtype, std::int64_t first, std::int64_t count) {
+  LastGather& last = gathers_[number];
   if (last.first == first && last.count == count) return last.place;
   last.memory.resize(std::max(last.memory.size(), static_cast<std::size_t>(count * bytes_of(dtype))));
-  last.place = run_.picks[number]->read(first, count, last.memory.data());
+  last.place = run_.gathers[number]->read(first, count, last.memory.data());
   last.first = first;
   last.count = count;
   return last.place;
@@ -314,7 +314,8 @@ void Worker::each_moving(const Pass& pass, const F& f) {
   for (const Reduction& each : nest.columns) f(next++, bytes_of(each.accumulator), true);
 }
 
-// Fewer elements than a vector has, in vectors of their own; the last one stands on the other places.
+// Runs fewer elements than a vector has, copied to separate vectors whose other places repeat the last
+// element.
 std::uint64_t Worker::short_call(Pass& pass, std::int64_t count) {
   before_ = pass.places;
   each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {
@@ -328,7 +329,7 @@ std::uint64_t Worker::short_call(Pass& pass, std::int64_t count) {
   });
   pass.call.count = kVector;
   pass.call.valid = count;
-  pass.call.past_caches = 0;
+  pass.call.streaming = 0;
   const std::uint64_t failed = pass.function(&pass.call);
   each_moving(pass, [&](std::size_t k, std::int64_t item, bool is_written) {
     if (is_written)

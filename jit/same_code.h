@@ -6,7 +6,7 @@
 
 namespace kiln::jit {
 
-// As `compile`, each code once. Functions are by loop nest, as ever.
+// As `compile`, but compiles equal code once. Functions are by loop nest.
 CompiledKernels compile_each_once(std::span<const LoopNest* const> nests);
 
 }  // namespace kiln::jit

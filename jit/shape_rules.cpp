@@ -194,7 +194,7 @@ Inferred infer_types(const Graph& graph, const Node& node) {
   Inferred result;
   if (node.is_constant()) {
     result.types = {to_type(node.constant.type())};
-  } else if (node.writes() && !node.rebinds()) {
+  } else if (node.writes() && !node.writes_metadata()) {
     result.types = {operands[0]};
   } else {
     result = infer_types(*node.op, operands, node.attrs, graph.hints);
@@ -224,7 +224,7 @@ std::string check_shapes(const Graph& graph, const Node& node, const SymbolValue
   for (const Operand& each : node.operands) operands.push_back(operand_type(graph, each));
   try {
     const std::vector<TensorType> types = run_rule(*node.op, operands, node.attrs, values);
-    if (node.writes() && !node.rebinds()) {
+    if (node.writes() && !node.writes_metadata()) {
       if (types[0].sizes == evaluate(operands[0].sizes, values)) return {};
       return told() + ": the result has sizes " + to_string(types[0].sizes);
     }

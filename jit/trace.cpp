@@ -15,10 +15,10 @@
 namespace kiln::jit {
 namespace {
 
-struct Unreadable {};  // a body that does what no step says
+struct Unreadable {};  // the body does something that steps cannot express
 
-// Notes what goes through `bind`. Its tensors stand for plain ones without elements: views lie as they will,
-// other results are new.
+// Notes the ops that go through `bind`. Its tensors stand for plain tensors without elements: views have the
+// layouts they will have, other results have new memory.
 class TraceLevel final : public levels::Level {
  public:
   // `solves`: numbers of several traces are compared.
@@ -66,7 +66,7 @@ class TraceLevel final : public levels::Level {
       if (is_float(x.dtype())) return Operand::of_number(x.item_float());
       return Operand::of_number(Size(x.item_int()));
     }
-    if (!x.has_elements()) throw Unreadable{};  // it lies below a tensor of this level, for its elements
+    if (!x.has_elements()) throw Unreadable{};  // a tensor below one of this level has no elements to read
     fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
     return Operand::of(add_slot(x));
   }

@@ -100,7 +100,7 @@ class Checker {
     if (!node.writes()) return;
     const ValueId tensor = tensor_of(node.operands[0].value);
     written_[node.outputs[0]] = tensor;
-    if (node.rebinds()) renamed_[tensor] = node.outputs[0];
+    if (node.writes_metadata()) renamed_[tensor] = node.outputs[0];
   }
 
   void form(const Node& node) const {

@@ -21,7 +21,7 @@ std::optional<ValueId> base_of(const Graph& graph, std::span<const int> producer
     const int producer = producers[static_cast<std::size_t>(id)];
     if (producer < 0) return std::nullopt;
     const Node& node = graph.nodes[static_cast<std::size_t>(producer)];
-    if (node.rebinds()) return std::nullopt;
+    if (node.writes_metadata()) return std::nullopt;
     const bool is_view = node.is_view() && !node.op->has(kStopsGradient);
     if (!is_view && !node.writes() && !node.is_unrecorded) return id;
     if (!node.operands[0].is_value()) return std::nullopt;

@@ -17,7 +17,7 @@ using interp::Value;
 // This overload does not take these arguments.
 struct NoMatch {};
 
-std::optional<TensorType> operand_type(const Known& known) {
+std::optional<TensorType> operand_type(const KnownType& known) {
   if (known.tensor) return known.tensor;
   const auto number = [](DType dtype) { return TensorType{dtype, default_device(), {}, true}; };
   if (known.value) {
@@ -107,7 +107,7 @@ class Binding {
 
  private:
   void bind(const Parameter& parameter) {
-    if (const Known* named = by_name(parameter.name)) return take(parameter, *named);
+    if (const KnownType* named = by_name(parameter.name)) return take(parameter, *named);
     if (next_ < positional_ && !parameter.keyword_only) {
       // Sizes may be spread over the rest of the call.
       if (parameter.kind == ArgKind::Ints && is_int(arguments_[next_].value)) return take_spread(parameter);
@@ -117,9 +117,9 @@ class Binding {
     if (!parameter.has_default && !parameter.optional) throw NoMatch{};
   }
 
-  static bool is_int(const Known& known) { return known.value && known.value->is(Tag::Int); }
+  static bool is_int(const KnownType& known) { return known.value && known.value->is(Tag::Int); }
 
-  const Known* by_name(std::string_view name) {
+  const KnownType* by_name(std::string_view name) {
     for (const KnownArgument& argument : arguments_) {
       if (argument.name != name || name.empty()) continue;
       ++used_names_;
@@ -136,7 +136,7 @@ class Binding {
     attrs_.set(parameter.name, dims);
   }
 
-  void take(const Parameter& parameter, const Known& known) {
+  void take(const Parameter& parameter, const KnownType& known) {
     const bool none = known.value && known.value->is_none();
     if (none && !parameter.optional && parameter.kind != ArgKind::OptionalTensor) throw NoMatch{};
     if (parameter.kind == ArgKind::TensorList || parameter.kind == ArgKind::OptionalTensorList) {
@@ -158,10 +158,10 @@ class Binding {
     attrs_.set(parameter.name, to_attr(parameter.kind, *known.value));
   }
 
-  void take_list(const Known& known) {
+  void take_list(const KnownType& known) {
     if (!known.value) throw Unknown{"the tensors in the list are not known"};
     for (const Value& item : items_of(*known.value)) {
-      const auto type = operand_type(Known::of(item));
+      const auto type = operand_type(KnownType::of(item));
       if (!type) throw NoMatch{};
       listed_.push_back(*type);
     }
@@ -174,29 +174,29 @@ class Binding {
   std::vector<TensorType> inputs_, listed_;
 };
 
-Known outputs_type(std::vector<TensorType> outputs) {
-  if (outputs.size() == 1) return Known::of(std::move(outputs.front()));
+KnownType outputs_type(std::vector<TensorType> outputs) {
+  if (outputs.size() == 1) return KnownType::of(std::move(outputs.front()));
   std::string text;
   for (const TensorType& output : outputs) text += (text.empty() ? "" : ", ") + to_string(output);
-  return Known::named("(" + text + ")");
+  return KnownType::named("(" + text + ")");
 }
 
 }  // namespace
 
-Known Known::of(const Value& value) {
-  Known known{value, std::nullopt, interp::describe(value)};
+KnownType KnownType::of(const Value& value) {
+  KnownType known{value, std::nullopt, interp::describe(value)};
   if (value.is(Tag::Tensor)) known.tensor = value.as_tensor().type();
   return known;
 }
 
-Known Known::of(TensorType type) {
+KnownType KnownType::of(TensorType type) {
   std::string text = to_string(type);
   return {std::nullopt, std::move(type), std::move(text)};
 }
 
-std::string Known::text() const { return tensor ? to_string(*tensor) : type; }
+std::string KnownType::text() const { return tensor ? to_string(*tensor) : type; }
 
-Known op_call_type(std::string_view any_name, std::span<const KnownArgument> arguments) {
+KnownType op_call_type(std::string_view any_name, std::span<const KnownArgument> arguments) {
   const std::string name = own_name(any_name);
   const bool in_place = OpTable::get().find(name) == nullptr && name.ends_with('_');
   if (in_place && !arguments.empty() && arguments.front().value.is_tensor()) return arguments.front().value;

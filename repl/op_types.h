@@ -15,14 +15,14 @@ namespace kiln::repl {
 
 // What is known of a value without computing it: the value itself (names, literals, sizes), or a tensor's
 // type, or the name of its type.
-struct Known {
+struct KnownType {
   std::optional<interp::Value> value;
   std::optional<TensorType> tensor;
   std::string type;
 
-  static Known of(const interp::Value& value);
-  static Known of(TensorType type);
-  static Known named(std::string type) { return {std::nullopt, std::nullopt, std::move(type)}; }
+  static KnownType of(const interp::Value& value);
+  static KnownType of(TensorType type);
+  static KnownType named(std::string type) { return {std::nullopt, std::nullopt, std::move(type)}; }
   bool is_tensor() const { return tensor.has_value(); }
   std::string text() const;
 };
@@ -34,12 +34,12 @@ struct Unknown {
 
 struct KnownArgument {
   std::string_view name;  // empty: by position
-  Known value;
+  KnownType value;
   lang::Span span;
 };
 
 // The type an op's call gives; a tuple for several outputs. Throws Unknown, OpError when the rule refuses,
 // with operands as indices of `arguments`.
-Known op_call_type(std::string_view name, std::span<const KnownArgument> arguments);
+KnownType op_call_type(std::string_view name, std::span<const KnownArgument> arguments);
 
 }  // namespace kiln::repl

@@ -50,21 +50,21 @@ class Typer {
  public:
   explicit Typer(Session& session) : session_(session) {}
 
-  Known type(const lang::Expr& expr) {
+  KnownType type(const lang::Expr& expr) {
     using lang::ExprKind;
     switch (expr.kind) {
       case ExprKind::None:
-        return Known::of(Value());
+        return KnownType::of(Value());
       case ExprKind::Bool:
-        return Known::of(Value(lang::as<lang::BoolExpr>(expr).value));
+        return KnownType::of(Value(lang::as<lang::BoolExpr>(expr).value));
       case ExprKind::Int:
-        return Known::of(Value(lang::as<lang::IntExpr>(expr).value));
+        return KnownType::of(Value(lang::as<lang::IntExpr>(expr).value));
       case ExprKind::Float:
-        return Known::of(Value(lang::as<lang::FloatExpr>(expr).value));
+        return KnownType::of(Value(lang::as<lang::FloatExpr>(expr).value));
       case ExprKind::String:
-        return Known::of(Value(lang::as<lang::StringExpr>(expr).value));
+        return KnownType::of(Value(lang::as<lang::StringExpr>(expr).value));
       case ExprKind::FString:
-        return Known::named("str");
+        return KnownType::named("str");
       case ExprKind::Name:
         return name(lang::as<lang::NameExpr>(expr));
       case ExprKind::List:
@@ -72,7 +72,7 @@ class Typer {
       case ExprKind::Tuple:
         return items<interp::Tuple>(lang::as<lang::TupleExpr>(expr).items, "tuple");
       case ExprKind::Dict:
-        return Known::named("dict");
+        return KnownType::named("dict");
       case ExprKind::Comprehension:
         return comprehension(lang::as<lang::ComprehensionExpr>(expr));
       case ExprKind::Unary:
@@ -87,7 +87,7 @@ class Typer {
         return same(lang::as<lang::ConditionalExpr>(expr).then,
                     lang::as<lang::ConditionalExpr>(expr).otherwise);
       case ExprKind::Function:
-        return Known::named("function");
+        return KnownType::named("function");
       case ExprKind::Call:
         return call(lang::as<lang::CallExpr>(expr));
       case ExprKind::Attribute:
@@ -103,9 +103,9 @@ class Typer {
   }
 
  private:
-  Known name(const lang::NameExpr& expr) {
+  KnownType name(const lang::NameExpr& expr) {
     const Value* value = session_.interpreter().lookup(expr.name);
-    if (value != nullptr) return Known::of(*value);
+    if (value != nullptr) return KnownType::of(*value);
     const std::vector<std::string> names = session_.interpreter().names();
     const std::string_view near = lang::nearest(expr.name, {names.begin(), names.end()});
     throw lang::UserError({"NameError",
@@ -117,69 +117,69 @@ class Typer {
 
   // The list itself when all items are known exactly; `[x, y]` of tensors too, for `cat` and `stack`.
   template <class Sequence>
-  Known items(std::span<lang::Expr* const> exprs, const char* type_name) {
+  KnownType items(std::span<lang::Expr* const> exprs, const char* type_name) {
     std::vector<Value> values;
     for (const lang::Expr* expr : exprs) {
-      if (expr->kind == lang::ExprKind::Starred) return Known::named(type_name);
-      const Known item = type(*expr);
-      if (!item.value) return Known::named(fmt::format("{} of {}", type_name, exprs.size()));
+      if (expr->kind == lang::ExprKind::Starred) return KnownType::named(type_name);
+      const KnownType item = type(*expr);
+      if (!item.value) return KnownType::named(fmt::format("{} of {}", type_name, exprs.size()));
       values.push_back(*item.value);
     }
-    return Known::of(interp::make<Sequence>(std::move(values)));
+    return KnownType::of(interp::make<Sequence>(std::move(values)));
   }
 
-  static Known comprehension(const lang::ComprehensionExpr& expr) {
-    return Known::named(expr.key != nullptr ? "dict" : "list");
+  static KnownType comprehension(const lang::ComprehensionExpr& expr) {
+    return KnownType::named(expr.key != nullptr ? "dict" : "list");
   }
 
-  Known unary(const lang::UnaryExpr& expr) {
-    const Known operand = type(*expr.operand);
-    if (expr.op == lang::UnaryOp::Not) return Known::named("bool");
+  KnownType unary(const lang::UnaryExpr& expr) {
+    const KnownType operand = type(*expr.operand);
+    if (expr.op == lang::UnaryOp::Not) return KnownType::named("bool");
     if (expr.op == lang::UnaryOp::Pos) return operand;
     const bool negate = expr.op == lang::UnaryOp::Neg;
     if (operand.is_tensor()) return apply(op_name(expr.op, 1), {{{}, operand, expr.operand->span}});
-    if (!operand.value || !operand.value->is_number()) return Known::named(operand.type);
+    if (!operand.value || !operand.value->is_number()) return KnownType::named(operand.type);
     const Value zero(std::int64_t{0}), minus_one(std::int64_t{-1});
-    if (operand.value->is(Tag::Float)) return Known::of(Value(-operand.value->as_float()));
+    if (operand.value->is(Tag::Float)) return KnownType::of(Value(-operand.value->as_float()));
     return exact(lang::BinaryOp::Sub, negate ? zero : minus_one, *operand.value);
   }
 
-  Known exact(lang::BinaryOp op, const Value& a, const Value& b) {
-    return Known::of(session_.interpreter().binary(op, a, b));
+  KnownType exact(lang::BinaryOp op, const Value& a, const Value& b) {
+    return KnownType::of(session_.interpreter().binary(op, a, b));
   }
 
-  Known binary(const lang::BinaryExpr& expr) {
-    const Known left = type(*expr.left), right = type(*expr.right);
+  KnownType binary(const lang::BinaryExpr& expr) {
+    const KnownType left = type(*expr.left), right = type(*expr.right);
     if (left.is_tensor() || right.is_tensor()) {
       return apply(op_name(expr.op), {{{}, left, expr.left->span}, {{}, right, expr.right->span}},
                    expr.op_span);
     }
     const bool numbers = left.value && right.value && left.value->is_number() && right.value->is_number();
     if (numbers) return exact(expr.op, *left.value, *right.value);
-    if (left.type == right.type && expr.op != lang::BinaryOp::Div) return Known::named(left.type);
-    const auto number = [](const Known& k) {
+    if (left.type == right.type && expr.op != lang::BinaryOp::Div) return KnownType::named(left.type);
+    const auto number = [](const KnownType& k) {
       return k.type == "int" || k.type == "float" || k.type == "bool";
     };
-    if (number(left) && number(right)) return Known::named("float");
+    if (number(left) && number(right)) return KnownType::named("float");
     throw Unknown{fmt::format("`{}` of {} and {} is found out by running it", lang::spelling(expr.op),
                               left.text(), right.text())};
   }
 
-  Known compare(const lang::CompareExpr& expr) {
-    const Known first = type(*expr.first);
+  KnownType compare(const lang::CompareExpr& expr) {
+    const KnownType first = type(*expr.first);
     const lang::CompareLink& link = expr.rest.front();
-    const Known second = type(*link.operand);
+    const KnownType second = type(*link.operand);
     const std::string_view op = op_name(link.op);
-    if (op.empty() || !(first.is_tensor() || second.is_tensor())) return Known::named("bool");
+    if (op.empty() || !(first.is_tensor() || second.is_tensor())) return KnownType::named("bool");
     return apply(op, {{{}, first, expr.first->span}, {{}, second, link.operand->span}}, link.op_span);
   }
 
-  Known same(const lang::Expr* a, const lang::Expr* b) {
-    const Known left = type(*a), right = type(*b);
+  KnownType same(const lang::Expr* a, const lang::Expr* b) {
+    const KnownType left = type(*a), right = type(*b);
     if (left.text() != right.text()) {
       throw Unknown{fmt::format("it is {} or {}, by a value", left.text(), right.text())};
     }
-    return left.is_tensor() ? Known::of(*left.tensor) : Known::named(left.type);
+    return left.is_tensor() ? KnownType::of(*left.tensor) : KnownType::named(left.type);
   }
 
   // ---- Calls ----
@@ -195,16 +195,16 @@ class Typer {
     return arguments;
   }
 
-  Known call(const lang::CallExpr& expr) {
+  KnownType call(const lang::CallExpr& expr) {
     if (expr.callee->kind == lang::ExprKind::Attribute) return method_call(expr);
-    const Known callee = type(*expr.callee);
+    const KnownType callee = type(*expr.callee);
     if (!callee.value) throw Unknown{"what is called is not known"};
     return call_value(*callee.value, expr.callee->span.text(), arguments_of(expr));
   }
 
-  Known method_call(const lang::CallExpr& expr) {
+  KnownType method_call(const lang::CallExpr& expr) {
     const auto& access = lang::as<lang::AttributeExpr>(*expr.callee);
-    const Known object = type(*access.object);
+    const KnownType object = type(*access.object);
     std::vector<KnownArgument> arguments = arguments_of(expr);
     if (object.value && !object.is_tensor()) {
       Value found;
@@ -226,15 +226,15 @@ class Typer {
     }
   }
 
-  static Known item_of(const Known& tensor) {
+  static KnownType item_of(const KnownType& tensor) {
     static constexpr std::array<const char*, 3> kNames{"bool", "int", "float"};
-    return Known::named(kNames[static_cast<std::size_t>(category(tensor.tensor->dtype))]);
+    return KnownType::named(kNames[static_cast<std::size_t>(category(tensor.tensor->dtype))]);
   }
 
   // A function by its name, with the receiver of a method first.
-  Known call_named(std::string_view name, std::vector<KnownArgument> arguments) {
+  KnownType call_named(std::string_view name, std::vector<KnownArgument> arguments) {
     for (const Result& result : kHostResults) {
-      if (result.name == name) return Known::named(std::string(result.type));
+      if (result.name == name) return KnownType::named(std::string(result.type));
     }
     if (interp::is_op(name)) return apply(name, std::move(arguments));
     const Value* value = session_.interpreter().lookup(name);
@@ -242,14 +242,14 @@ class Typer {
     throw Unknown{fmt::format("what `{}` gives is found out by running it", name)};
   }
 
-  Known call_value(const Value& callee, std::string_view text, std::vector<KnownArgument> arguments) {
-    if (callee.is(Tag::StructType)) return Known::named(callee.as<interp::StructType>().name);
+  KnownType call_value(const Value& callee, std::string_view text, std::vector<KnownArgument> arguments) {
+    if (callee.is(Tag::StructType)) return KnownType::named(callee.as<interp::StructType>().name);
     if (callee.is(Tag::Type)) return construct(callee.as<interp::Type>().name, arguments);
     if (callee.is(Tag::Native)) {
       const std::string& name = callee.as<interp::Native>().name;
       if (name == "tensor") return construct(name, arguments);
       for (const Result& result : kHostResults) {
-        if (result.name == name) return Known::named(std::string(result.type));
+        if (result.name == name) return KnownType::named(std::string(result.type));
       }
       if (interp::is_op(name)) return apply(name, std::move(arguments));
       throw Unknown{fmt::format("what `{}` gives depends on its arguments' values", name)};
@@ -258,20 +258,20 @@ class Typer {
   }
 
   // `tensor(data, dtype=…)` of exactly known data is as good as known.
-  Known construct(const std::string& name, const std::vector<KnownArgument>& arguments) {
-    if (name != "tensor") return Known::named(name);
+  KnownType construct(const std::string& name, const std::vector<KnownArgument>& arguments) {
+    if (name != "tensor") return KnownType::named(name);
     std::optional<DType> dtype;
     for (const KnownArgument& argument : arguments) {
       if (!argument.value.value) throw Unknown{"the data of the tensor is not known"};
       if (argument.value.value->is(Tag::DType)) dtype = argument.value.value->as_dtype();
     }
     if (arguments.empty()) throw Unknown{"`tensor` needs data"};
-    return Known::of(
+    return KnownType::of(
         interp::tensor_from(session_.interpreter(), *arguments.front().value.value, dtype).type());
   }
 
   // Errors get a caret under the operator, if there is one, and under each operand.
-  Known apply(std::string_view op, std::vector<KnownArgument> arguments, lang::Span place = {}) {
+  KnownType apply(std::string_view op, std::vector<KnownArgument> arguments, lang::Span place = {}) {
     try {
       return op_call_type(op, arguments);
     } catch (const OpError& error) {
@@ -288,51 +288,51 @@ class Typer {
 
   // ---- Fields and items ----
 
-  Known attribute(const lang::AttributeExpr& expr) {
-    const Known object = type(*expr.object);
-    if (object.value) return Known::of(session_.interpreter().attribute(*object.value, expr.name));
+  KnownType attribute(const lang::AttributeExpr& expr) {
+    const KnownType object = type(*expr.object);
+    if (object.value) return KnownType::of(session_.interpreter().attribute(*object.value, expr.name));
     if (!object.is_tensor()) throw Unknown{fmt::format("`{}` of a value not known yet", expr.name)};
     const TensorType& tensor = *object.tensor;
     if (expr.name == "shape") return shape_of(tensor);
-    if (expr.name == "ndim") return Known::of(Value(static_cast<std::int64_t>(tensor.sizes.size())));
-    if (expr.name == "dtype") return Known::of(Value(tensor.dtype));
-    if (expr.name == "device") return Known::of(Value(tensor.device));
-    if (expr.name == "requires_grad" || expr.name == "is_leaf") return Known::named("bool");
+    if (expr.name == "ndim") return KnownType::of(Value(static_cast<std::int64_t>(tensor.sizes.size())));
+    if (expr.name == "dtype") return KnownType::of(Value(tensor.dtype));
+    if (expr.name == "device") return KnownType::of(Value(tensor.device));
+    if (expr.name == "requires_grad" || expr.name == "is_leaf") return KnownType::named("bool");
     throw Unknown{fmt::format("`{}` is found out by running it", expr.name)};
   }
 
-  static Known shape_of(const TensorType& tensor) {
+  static KnownType shape_of(const TensorType& tensor) {
     std::vector<Value> sizes;
     for (const Dim size : tensor.sizes) sizes.emplace_back(size);
-    return Known::of(interp::make<interp::Tuple>(std::move(sizes)));
+    return KnownType::of(interp::make<interp::Tuple>(std::move(sizes)));
   }
 
-  Known index(const lang::IndexExpr& expr) {
-    const Known object = type(*expr.object);
+  KnownType index(const lang::IndexExpr& expr) {
+    const KnownType object = type(*expr.object);
     if (object.is_tensor()) return tensor_index(*object.tensor, expr);
-    if (object.type == "str") return Known::named("str");
-    const Known item = expr.items.size() == 1 && expr.items[0]->kind != lang::ExprKind::Slice
-                           ? type(*expr.items[0])
-                           : Known::named("slice");
+    if (object.type == "str") return KnownType::named("str");
+    const KnownType item = expr.items.size() == 1 && expr.items[0]->kind != lang::ExprKind::Slice
+                               ? type(*expr.items[0])
+                               : KnownType::named("slice");
     if (object.value && item.value && item.value->is(Tag::Int))
       return element(*object.value, item.value->as_int());
-    if (item.type == "slice") return Known::named(object.type.substr(0, object.type.find(' ')));
+    if (item.type == "slice") return KnownType::named(object.type.substr(0, object.type.find(' ')));
     throw Unknown{"an element is found out by running it"};
   }
 
-  static Known element(const Value& sequence, std::int64_t at) {
+  static KnownType element(const Value& sequence, std::int64_t at) {
     std::span<const Value> all;
     if (sequence.is(Tag::List)) all = sequence.as<interp::List>().items;
     if (sequence.is(Tag::Tuple)) all = sequence.as<interp::Tuple>().items;
     if (at < 0) at += std::ssize(all);
     if (at < 0 || at >= std::ssize(all)) throw Unknown{"there is no such element now"};
-    return Known::of(all[static_cast<std::size_t>(at)]);
+    return KnownType::of(all[static_cast<std::size_t>(at)]);
   }
 
-  Known tensor_index(const TensorType& tensor, const lang::IndexExpr& expr) {
+  KnownType tensor_index(const TensorType& tensor, const lang::IndexExpr& expr) {
     std::vector<IndexItem> items;
     for (const lang::Expr* item : expr.items) items.push_back(index_item(*item));
-    return Known::of(index_type(tensor, items));
+    return KnownType::of(index_type(tensor, items));
   }
 
   IndexItem index_item(const lang::Expr& expr) {
@@ -341,7 +341,7 @@ class Typer {
       const auto& slice = lang::as<lang::SliceExpr>(expr);
       return {IndexItem::Kind::Slice, {bound(slice.start), bound(slice.stop), bound(slice.step)}, {}};
     }
-    const Known item = type(expr);
+    const KnownType item = type(expr);
     if (item.is_tensor()) return {IndexItem::Kind::Tensor, {}, *item.tensor};
     if (item.value && item.value->is_none()) return {IndexItem::Kind::NewDim, {}, {}};
     if (item.value && item.value->is(Tag::Int))
@@ -352,7 +352,7 @@ class Typer {
 
   std::optional<std::int64_t> bound(const lang::Expr* expr) {
     if (expr == nullptr) return std::nullopt;
-    const Known value = type(*expr);
+    const KnownType value = type(*expr);
     if (value.value && value.value->is_none()) return std::nullopt;
     if (!value.value || !value.value->is(Tag::Int)) throw Unknown{"the bounds of a slice are not known"};
     return value.value->as_int();

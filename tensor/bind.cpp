@@ -130,7 +130,7 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (op.rebinds()) {
+  if (op.writes_metadata()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }

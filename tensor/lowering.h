@@ -14,14 +14,14 @@ namespace kiln {
 struct Op;
 class Attrs;
 namespace cpu {
-class Picked;         // tensor/cpu/picked.h
+class GatherReader;   // tensor/cpu/gather_reader.h
 class ResultPieces;   // tensor/cpu/result_pieces.h
 struct Distribution;  // tensor/cpu/random.h
 }  // namespace cpu
 
-// What the op gives for these inputs, all of its dtype but for indices, to be read a stretch at a time.
-// Throws what its eager kernel throws.
-using PickFn = std::unique_ptr<const cpu::Picked> (*)(Inputs inputs, const Attrs& attrs);
+// The op's result for these inputs, to be read a stretch at a time. All inputs but indices have the result's
+// dtype. Throws what the eager kernel throws.
+using GatherReaderFn = std::unique_ptr<const cpu::GatherReader> (*)(Inputs inputs, const Attrs& attrs);
 // As the eager kernel of the op, handing out results of f32 and f64 piece by piece while they are in cache.
 using PiecesFn = void (*)(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces);
 // What each element is drawn from, by itself and from one draw, whatever the operands' elements are.
@@ -34,9 +34,9 @@ namespace lowering {
 struct Reduce {
   cpu::Combine combine{};
 };
-// Loads that a kernel may do itself.
+// A gather load: a kernel may read the selected elements itself.
 struct Gather {
-  PickFn pick = nullptr;
+  GatherReaderFn reader = nullptr;
 };
 // Undoes a view: with equal attributes they speak of the same places.
 struct Scatter {

@@ -288,8 +288,9 @@ struct Op {
   bool may_fail() const { return (effects & kMayFail) != 0; }
   // Is its place among other ordered ops part of what it does? It runs once then, and is merged with none.
   bool is_ordered() const { return (effects & (kDraws | kOrdered | kCommunicates)) != 0; }
-  // Does the `_` form change what its first input is, by its layout or its storage, and no element?
-  bool rebinds() const { return has(kMetadataWrite) || has(kStorageWrite); }
+  // Is the `_` form a metadata write: does it change the layout or storage of its first input, and no
+  // element?
+  bool writes_metadata() const { return has(kMetadataWrite) || has(kStorageWrite); }
 };
 
 // The name of the `_` form. PyTorch calls some ops that give new values `…_functional`, so that their plain

@@ -17,16 +17,17 @@
 namespace kiln::interp::capture {
 namespace {
 
-struct NotCaptured {};  // the interpreter does it
+struct NotCaptured {};  // the interpreter runs the function
 
-// Runs backward once, on copies and on gradients of one, and sees whether it is a graph of what forward left
-// to it. Nothing is changed by that, and nothing is read that may have changed until it runs in earnest.
+// Traces backward: runs it once, on copies and on gradients of one, and finds out whether it is a graph of
+// the values that forward saved. The run changes nothing, and reads nothing that may change before the real
+// backward.
 class BackwardTrace {
  public:
   BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder)
       : vm_(vm), application_(application), recorder_(recorder) {}
 
-  // Nothing: the interpreter has it. `kept`: what it reads, in order.
+  // nullopt: the interpreter must run backward. `kept`: the tensors that it reads, in order.
   std::optional<jit::Graph> run(std::vector<Tensor>& kept) {
     if (!application_.backward.is(Tag::Function)) return std::nullopt;
     const levels::Below below(recorder_);
@@ -43,11 +44,11 @@ class BackwardTrace {
     return graph;
   }
 
-  // Graphs are given gradients that lie otherwise than those of the interpreter.
+  // Did backward ask for layouts? A graph gets gradients with other layouts than the interpreter does.
   bool asks_layout() const { return asks_layout_; }
 
  private:
-  // A leaf of its own, row by row in memory.
+  // A contiguous leaf with the elements of x.
   static Tensor leaf(const Tensor& x) {
     const GradMode off(false);
     Tensor made = ops::contiguous(ops::clone(x));
@@ -55,7 +56,8 @@ class BackwardTrace {
     return made;
   }
 
-  // A field is read when backward runs: nobody else may hold its memory.
+  // Can a graph of backward read x? A saved value may be an input or a result of forward. Any other tensor
+  // must be forward's own, in memory of its own, since a field is read only when backward runs.
   bool is_known(const Tensor& x, bool is_saved) const {
     const auto same = [&x](const Tensor& each) { return each.is_same(x); };
     const auto shares = [&x](const Tensor& each) { return shares_storage(each, x); };
@@ -67,7 +69,7 @@ class BackwardTrace {
            std::none_of(given_.begin(), given_.end(), [&](const auto& each) { return shares(each.first); });
   }
 
-  // What backward finds in its context. Fields are read when it runs, saved values are as they were.
+  // A copy of a value in backward's context. Fields are read when backward runs, saved values as they were.
   Value copy(const Value& v, bool is_saved) {
     if (!v.is_counted() || v.is(Tag::Str)) return v;
     const auto items = [&](const std::vector<Value>& all) {
@@ -86,7 +88,7 @@ class BackwardTrace {
         }
         return Value(at->second);
       }
-      // What can change is, in backward, what the program has made of it by then.
+      // Of containers only tuples can be copied: the program may change others before backward reads them.
       case Tag::Tuple:
         return make<Tuple>(items(v.as<Tuple>().items));
       default:
@@ -95,7 +97,7 @@ class BackwardTrace {
   }
 
   Value context() {
-    // Which gradients are wanted is not known before.
+    // Which gradients are wanted is not known yet.
     const Value unknown = make<Opaque>();
     std::vector<Value> saved;
     for (const Value& each : application_.saved) saved.push_back(copy(each, true));
@@ -105,7 +107,7 @@ class BackwardTrace {
     return made;
   }
 
-  // One for each output of forward; none for what has no gradient.
+  // One gradient for each output of forward; none for an output without one.
   std::vector<Value> gradients() {
     std::vector<Value> grads(application_.outputs.size());
     std::size_t real = 0;
@@ -154,7 +156,7 @@ class BackwardTrace {
            std::any_of(given_.begin(), given_.end(), [&](const auto& each) { return same(each.second); });
   }
 
-  // One for each argument that is a tensor: a tensor that fits it, or none.
+  // The gradient of each argument that is a tensor: a tensor that fits it, or none.
   std::vector<Value> results(const Value& result) const {
     const std::vector<Value>* items = host::items_of(result);
     const std::vector<Value> all = items != nullptr ? *items : std::vector<Value>{result};
@@ -177,7 +179,7 @@ class BackwardTrace {
     return found;
   }
 
-  // The same with the inputs in order: what is kept, and all gradients.
+  // The graph with its inputs in order: kept tensors, then all gradients.
   jit::Graph body(const jit::Graph& functional, std::span<const Tensor> inputs,
                   const std::vector<bool>& gives, std::vector<Tensor>& kept) const {
     jit::Builder made;
@@ -219,13 +221,13 @@ class BackwardTrace {
     std::size_t next = 0;
     for (const bool each : gives)
       made.graph.outputs.push_back(each ? mapped(functional.outputs[next++]) : jit::Operand{});
-    // What leaves through an input that is no longer one is not in the graph.
+    // An output that was a dropped input is not in the graph.
     const auto lost = [](const jit::Operand& each) { return each.value < jit::Operand::kNumber; };
     if (std::any_of(made.graph.outputs.begin(), made.graph.outputs.end(), lost)) throw NotCaptured{};
     return std::move(made.graph);
   }
 
-  // What is kept of the arguments goes by their names.
+  // Kept arguments have the names of the arguments.
   std::string role_name(const Tensor& copied, const std::string& otherwise) const {
     for (const auto& [x, copy] : given_) {
       if (!copy.is_same(copied)) continue;
@@ -240,7 +242,7 @@ class BackwardTrace {
   const Application& application_;
   const jit::Recorder& recorder_;
   std::unordered_map<const TensorImpl*, Tensor> copies_;
-  std::vector<std::pair<Tensor, Tensor>> given_;  // what is kept, and the copy that is read here
+  std::vector<std::pair<Tensor, Tensor>> given_;  // kept tensors, and the copies that the trace reads
   std::vector<Tensor> grads_;
   bool asks_layout_ = false;
 };
@@ -263,9 +265,9 @@ bool BodyScope::context_escapes(const Tracer& tracer, const Application& applica
   return application.context_holders > (tracer.holds(application.context) ? 1U : 0U);
 }
 
-// Why the program's function cannot do its part in the call of the graph; empty: it can. It runs before the
-// effects of the entry, on memory as it was before the writes of the call, and is given the host arguments of
-// the recorded call.
+// Why the interpreter cannot run the program's function within the graph; empty: it can. The function would
+// run before the entry's effects, on memory from before the writes of the call, and with the host arguments
+// of the recorded call.
 std::string BodyScope::program_trouble(Tracer& tracer, const Application& application) const {
   if (effects_ != 0 || tracer.effects() != 0)
     return "an autograd function is called after effects on host data";
@@ -286,7 +288,7 @@ bool BodyScope::close(const Application& application) {
     recorder.drop_application();
     return false;
   }
-  // The trace of backward has them built in.
+  // The numbers are constants in the graph of backward.
   tracer.fix_numbers_in(application.context);
   for (const Value& each : application.saved) tracer.fix_numbers_in(each);
   jit::Recorder::Application noted;

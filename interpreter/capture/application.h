@@ -1,5 +1,4 @@
-// Owns how an application of an autograd function in captured code becomes one node, with its bodies as
-// graphs.
+// Owns applications of autograd functions in captured code: each becomes one node, with its bodies as graphs.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,7 @@ struct Application {
   std::string name;
   Value backward;                   // the function; unset: there is none
   Value context;                    // after forward; `saved` is taken out of it
-  std::size_t context_holders = 0;  // beside the function's own: who may change its fields
+  std::size_t context_holders = 0;  // other owners than the function, which may change its fields
   std::vector<Value> saved;
   std::vector<Value> arguments;    // tensors left out
   std::vector<std::string> names;  // of the arguments
@@ -23,25 +22,25 @@ struct Application {
   std::vector<Tensor> inputs;  // the arguments that are tensors
   std::vector<Value> outputs;  // tensors left out
   std::vector<std::size_t> tensor_outputs;
-  std::vector<Tensor> made;     // the outputs that are tensors, as forward gave them
+  std::vector<Tensor> made;     // the outputs that are tensors, as forward returned them
   std::vector<Tensor> results;  // and as the program has them
   std::vector<bool> constants;  // not to be differentiated
   bool materializes_grads = true;
   std::function<Tensors(Inputs)> apply;
 };
 
-// While forward runs.
+// The scope in which forward runs.
 class BodyScope {
  public:
-  // Open where an application becomes a node: somebody looks on, and no transform sees the ops one by one.
+  // Open where the application may become a node: a tracer is active, and no transform sees single ops.
   explicit BodyScope(Vm& vm);
   ~BodyScope();
   BodyScope(const BodyScope&) = delete;
   BodyScope& operator=(const BodyScope&) = delete;
 
   bool is_open() const { return tracer_ != nullptr; }
-  // Forward has run, and levels have recorded it. Is backward a graph of what forward left to it? Then a
-  // backward of the same call may note it like any function.
+  // Called when forward has run and levels have recorded it. Is backward a graph of the values that forward
+  // saved? Then a backward of the same call may note it like any function.
   bool close(const Application& application);
 
  private:

@@ -33,11 +33,11 @@ void tell_of_no_compiler(Interpreter& interpreter, const std::string& why) {
   told = true;
 }
 
-Made made_by_program(Interpreter& interpreter, const Value& backend, const jit::Graph& captured,
-                     const std::vector<bool>& wanted) {
+CompiledRunner made_by_program(Interpreter& interpreter, const Value& backend, const jit::Graph& captured,
+                               const std::vector<bool>& wanted) {
   const jit::Graph functional = jit::functional_graph(captured);
   OwnRunner own = run_own(interpreter, backend, functional);
-  Made made;
+  CompiledRunner made;
   made.run = jit::guarded(captured, functional, wanted, std::move(own.run));
   made.callable = std::move(own.callable);
   return made;
@@ -47,8 +47,8 @@ Made made_by_program(Interpreter& interpreter, const Value& backend, const jit::
 
 bool is_backend(std::string_view name) { return find_backend(name) != nullptr; }
 
-Made make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                 const std::vector<bool>& wanted) {
+CompiledRunner make_runner(Interpreter& interpreter, const CompileOptions& options,
+                           const jit::Graph& captured, const std::vector<bool>& wanted) {
   if (options.backend == kAsCaptured) {
     return {[captured](Inputs arguments, const jit::SymbolValues&) {
       return jit::evaluate(captured, arguments);
@@ -59,7 +59,7 @@ Made make_runner(Interpreter& interpreter, const CompileOptions& options, const 
   const BackendRow* const row = find_backend(options.backend);
   if (row == nullptr) throw InternalError("there is no backend '" + options.backend + "'");
   jit::CompiledGraph compiled = jit::compile_graph(captured, {row->backend, wanted, options.memory_budget});
-  Made made;
+  CompiledRunner made;
   made.run = std::move(compiled.run);
   made.note = std::move(compiled.note);
   made.note_of_calls = std::move(compiled.note_of_calls);

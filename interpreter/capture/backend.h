@@ -1,25 +1,25 @@
-// Owns who runs a captured graph: the compiler (jit/compiled_graph.h), which decides how, or a backend of the
-// program.
+// Owns the choice of what runs a captured graph: the compiler (jit/compiled_graph.h), which decides how, or a
+// backend of the program.
 #pragma once
 
 #include "interpreter/capture/compiled.h"
 
 namespace kiln::interp::capture {
 
-struct Made {
+struct CompiledRunner {
   Runner run;
-  std::string note{};                            // what is to be said of it: why gradients are not compiled
-  std::function<std::string()> note_of_calls{};  // likewise of those there were so far
-  std::function<std::size_t()> code_bytes{};     // of machine code that was made for it so far; empty: none
-  // What is made behind the interpreter is waited for; throws as make_runner does. Empty: it is made.
+  std::string note{};                            // for the user, as why gradients are not compiled
+  std::function<std::string()> note_of_calls{};  // likewise, of the calls so far
+  std::function<std::size_t()> code_bytes{};     // of machine code so far; empty: none
+  // Waits until `run` is compiled, behind the interpreter; throws as make_runner does. Empty: it is compiled.
   std::function<void()> wait{};
-  // Is it made? Empty: it is.
+  // Is `run` compiled? Empty: it is.
   std::function<bool()> ready{};
-  std::shared_ptr<const Value> callable{};  // what a backend of the program gave, which `run` calls
+  std::shared_ptr<const Value> callable{};  // the function of the program's backend, which `run` calls
 };
 // `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
-// no functional form, and (Interrupted) when compiling was to stop.
-Made make_runner(Interpreter& interpreter, const CompileOptions& options, const jit::Graph& captured,
-                 const std::vector<bool>& wanted);
+// no functional form, and (Interrupted) when the user stops compilation.
+CompiledRunner make_runner(Interpreter& interpreter, const CompileOptions& options,
+                           const jit::Graph& captured, const std::vector<bool>& wanted);
 
 }  // namespace kiln::interp::capture

@@ -24,16 +24,16 @@
 namespace kiln::interp::capture {
 namespace {
 
-constexpr std::int64_t kMostElements = 32;        // of a tensor that are told
+constexpr std::int64_t kMostElements = 32;        // of a tensor that are reported
 constexpr std::uint64_t kMostSteps = 20'000'000;  // of the interpreter: a longer region is not compared
-constexpr int kMostWait = 20'000;                 // milliseconds, for the shadow when the interpreter is done
+constexpr int kMostWait = 20'000;  // for the shadow, in milliseconds, after the interpreter is done
 
 bool is_under_way = false;
 
 // How a region was left.
 struct Ended {
   bool returned = false;
-  const Value* result = nullptr;  // where it is then: another call may use the frame
+  const Value* result = nullptr;  // its place: another call may use the frame later
   std::string error;              // empty: none
   std::exception_ptr thrown;
   std::string printed;
@@ -55,7 +55,7 @@ bool is_left(const Frame& now, const Region& region) {
   return &now < region.base || (&now == region.base && !region.contains(now.place()));
 }
 
-// From instruction to instruction, so that it ends at the same place whatever runs in between.
+// Runs instruction by instruction, so that both processes end at the same place.
 Ended run_region(Vm& vm, const Region& region, const Beside::Step& first) {
   Ended ended;
   ended.result = region.base->base - 1;
@@ -76,7 +76,7 @@ Ended run_region(Vm& vm, const Region& region, const Beside::Step& first) {
   return ended;
 }
 
-// ---- What a process holds ----
+// ---- The state of a process ----
 
 class Report {
  public:
@@ -121,7 +121,7 @@ class Report {
     }
   }
 
-  // Of the sums of all results by each leaf that was met: histories, and what backward finds by then.
+  // Reports the gradients of the sum of all results by each leaf: they show histories and saved values.
   void gradients() {
     if (results_.empty() || text_.leaves().empty()) return;
     const std::vector<kiln::Tensor> leaves = text_.leaves();
@@ -151,7 +151,7 @@ class Report {
 // A copy of this process that sends lines, and ends.
 class Shadow {
  public:
-  // `run` is what the copy does. Nothing: there can be none.
+  // The copy calls `run`, and sends its lines. nullopt: no process can be started.
   static std::optional<Shadow> start(const std::function<std::vector<std::string>()>& run) {
     int ends[2];
     if (pipe(ends) != 0) return std::nullopt;
@@ -175,7 +175,7 @@ class Shadow {
     waitpid(process_, nullptr, 0);
   }
 
-  // Nothing where it did not come to its end: then there is nothing to compare.
+  // nullopt where the copy did not reach its end: there is nothing to compare then.
   std::optional<std::vector<std::string>> lines() {
     std::string text;
     bool has_ended = false;
@@ -259,7 +259,7 @@ Next Beside::run(Vm& vm, const Region& region, const Step& compiled, const Step&
   const Ended ended = run_region(vm, region, checked);
   is_under_way = false;
   if (shadow && !ended.gave_up) {
-    // What is asked of gradients must leave this process as it is.
+    // Computing gradients changes the process, so a copy of this one does it.
     std::optional<Shadow> own = Shadow::start([&] { return Report(vm, ended).lines(); });
     const auto there = shadow->lines();
     const auto here = own ? own->lines() : std::nullopt;

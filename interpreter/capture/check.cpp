@@ -33,7 +33,7 @@ std::int64_t differences_found() { return found_so_far; }
 namespace kiln::interp::capture {
 namespace {
 
-// A backend of the program that raises does not hold for the call: what that means is said elsewhere.
+// An error of the program's backend is taken as a refusal of the call. It is reported elsewhere.
 Tensors run_or_refuse(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols) {
   try {
     return run(arguments, symbols);
@@ -47,7 +47,7 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
     jit::Graph captured = graph;
     captured.stage = jit::Stage::Captured;
     try {
-      Made made = make_runner(interpreter, options, captured, wanted);
+      CompiledRunner made = make_runner(interpreter, options, captured, wanted);
       if (made.wait) made.wait();
       return [run = std::move(made.run), callable = made.callable](Inputs arguments) {
         return run_or_refuse(run, arguments, {});
@@ -59,14 +59,14 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
   };
 }
 
-// Did the call do what was compiled? Else a guard let it through that should not have.
+// Did the call record the compiled nodes? Otherwise a guard held that should not have.
 bool same_steps(std::span<const jit::Node> a, std::span<const jit::Node> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const jit::Node& x, const jit::Node& y) {
     return jit::same_op(x.op, y.op) && x.form == y.form;
   });
 }
 
-// Within a loop that became hot since, capture ends elsewhere.
+// Do both captures end at one place? Not if a loop has become hot in between.
 bool same_end(const Entry& a, const Entry& b) {
   const auto place = [](const Entry& each) {
     return each.exit.frames.empty() ? 0 : each.exit.frames.back().place;
@@ -76,7 +76,7 @@ bool same_end(const Entry& a, const Entry& b) {
 
 }  // namespace
 
-std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& numbers) {
+std::optional<Check> Check::begin(const Entry& entry, SourceValues& found, Numbers& numbers) {
   Check check;
   if (!entry.run || !entry.gather(found, numbers, check.given_, check.symbols_)) return std::nullopt;
   check.before_ = jit::copies_of(check.given_);
@@ -90,7 +90,7 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
   const jit::RunGraph again = [&](Inputs arguments) {
     return run_or_refuse(entry.run, arguments, check.symbols_);
   };
-  // Histories that a backward leaves of results come after the graph.
+  // Freed histories are given to results after the graph.
   if (grad_enabled() && entry.histories.empty()) {
     std::vector<bool> wanted;
     for (const Tensor& each : check.given_) wanted.push_back(requires_grad(each));
@@ -103,7 +103,7 @@ std::optional<Check> Check::begin(const Entry& entry, Found& found, Numbers& num
 std::string Check::difference(const Entry& entry, const Tracer::Outcome& recorded) const {
   if (!recorded.entry || recorded.overrun) return "";
   std::span<const jit::Node> compiled = entry.captured.nodes, recorded_now = recorded.entry->captured.nodes;
-  // What ends at a checkpoint is shorter than what the interpreter has run since.
+  // A capture that ends at its checkpoint is shorter than the interpreter's run.
   const bool ends_alike = recorded.whole && same_end(entry, *recorded.entry);
   if (!ends_alike) {
     const std::size_t both = std::min(compiled.size(), recorded_now.size());

@@ -1,4 +1,4 @@
-// Owns what was compiled of a function: its places, the entries at each, and what became of calls.
+// Owns the compiled state of a function: its places, the entries at each, and counts of its calls.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@
 
 namespace kiln::interp::capture {
 
-// The backend of calls that are only looked at: it refuses no graph.
+// The backend of calls that are only inspected: it refuses no graph.
 inline constexpr std::string_view kAsCaptured = "captured";
 
 struct CompileOptions {
@@ -24,11 +24,11 @@ struct CompileOptions {
   Value own_backend;  // or a function of the user's: graph => callable
   std::optional<bool> dynamic;
   bool fullgraph = false;
-  double memory_budget = 1;  // the part of what is kept for backward that may be (jit/partition.h)
-  bool asked_for = false;    // by the program: it is told when that was in vain
-  bool may_wait = false;     // with kernels, until they are worth compiling
-  bool timed = false;        // what is compiled, and stays so, may depend on how long that takes
-  // What was asked for keeps its own options, and counts, in what became hot.
+  double memory_budget = 1;  // the part of the values kept for backward that may be kept (jit/partition.h)
+  bool asked_for = false;    // the program asked for compilation, and is warned when it is in vain
+  bool may_wait = false;     // kernels are compiled only when they are worth it
+  bool timed = false;        // what is compiled may depend on measured times
+  // A function that the program asked to compile keeps its own options and counts within a hot caller.
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;
   }
@@ -42,31 +42,31 @@ struct Place {
   std::vector<std::unique_ptr<Entry>> entries;
   Varying varying;
   std::int64_t reached = 0;
-  // Until it was reached as often the interpreter runs: kernels would take longer to compile. kNever: or to
-  // call.
+  // The interpreter runs until the place was reached as often, since compiling kernels would take longer.
+  // kNever: calling them would, too.
   std::int64_t due = 0;
-  int failures = 0;      // captures of which nothing came
-  int hollow = 0;        // captures in which no tensor op ran
-  bool is_full = false;  // no more entries: new cases run in the interpreter
-  // How often it was reached with entries there, and how often one of them did.
+  int failures = 0;       // captures that gave no entry
+  int empty_entries = 0;  // captures in which no tensor op ran
+  bool is_full = false;   // no more entries: new cases run in the interpreter
+  // How often the place was reached and no entry held, and how often one did.
   std::int64_t misses = 0, hits = 0;
   std::optional<Trial> trial;  // under way
-  // How often an entry held there must have, so that the next trial begins: one may be held in a moment in
-  // which the machine does something else.
+  // The number of hits at which the next trial begins. Trials are repeated, since the machine may do
+  // something else during one.
   std::int64_t tried_at = 0;
-  std::string given_up;  // why nothing is compiled there any more; empty: something may be
-  // Where a loop's body begins: entries that do several trips at once, tried before the others.
-  std::vector<std::unique_ptr<Entry>> several;
+  std::string given_up;  // why nothing is compiled at the place any more; empty: it still may be
+  // Where a loop's body begins: entries of several unrolled iterations, tried before the others.
+  std::vector<std::unique_ptr<Entry>> unrolled;
   void visit_references(ReferenceVisitor& visitor) const;
 };
 
 struct Compiled {
   CompileOptions options;
   bool from_start = false;         // calls begin compiled
-  std::vector<std::size_t> loops;  // the first instructions of bodies that do, wherever their function stands
-  // Shared, so that a place outlasts a reset within it.
+  std::vector<std::size_t> loops;  // likewise loops: the first instructions of bodies that begin compiled
+  // Shared, so that a place outlives a reset that happens while its entry runs.
   std::map<std::pair<const Code*, std::size_t>, std::shared_ptr<Place>> places;
-  std::vector<const Entry*> in_order;  // as they were made
+  std::vector<const Entry*> in_order;  // in the order in which they were made
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
@@ -74,23 +74,23 @@ struct Compiled {
   std::vector<Recompile> recompiles;
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once
-  bool told_beside = false;  // of a difference that was found beside the interpreter
+  bool told_beside = false;                             // a difference to the interpreter was reported once
   void visit_references(ReferenceVisitor& visitor) const;
 };
 
 bool is_backend(std::string_view name);
 
-// Ops on small tensors that a place runs before its kernels are compiled: about as long as LLVM takes for
-// them, so that hardly a program takes longer than it did.
+// Ops on small tensors that a place runs before its kernels are compiled. They take about as long as LLVM
+// takes to compile, so that hardly a program becomes slower.
 inline constexpr std::int64_t kWorthKernels = 100'000;
 inline constexpr std::int64_t kSmall = 256;  // elements: the interpreter's share is most of an op on fewer
 // So few of such ops take the interpreter less time than finding the entry and calling its kernel.
 inline constexpr std::size_t kFewOps = 2;
 
-// What became hot by itself is given up where, after so many, most times no entry held: looking for one takes
-// time, and so does compiling for cases that never come again.
+// A place that became hot by itself is given up where, after so many arrivals, mostly no entry held: looking
+// for one takes time, and so does compiling for cases that never come again.
 inline constexpr std::int64_t kTrial = 64;
-// Calls that the graph of an entry did not stand for, when these are the most, before it goes.
+// An entry is dropped after its graph refused so many calls, if these are the majority.
 inline constexpr std::int64_t kMostRefused = 8;
 
 // Entries at one place before it gives up on new cases.

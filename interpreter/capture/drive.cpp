@@ -8,9 +8,9 @@
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/generalize.h"
+#include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/registers.h"
-#include "interpreter/capture/trips.h"
 #include "interpreter/capture/varying.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
@@ -18,12 +18,12 @@
 namespace kiln::interp::capture {
 namespace {
 
-constexpr int kMostTries = 2;                // of captures that come to nothing, at one place
-constexpr std::int64_t kWarm = 8;            // hits at a place before its entries are timed
-constexpr std::int64_t kTriedAgain = 8;      // then so many times as many
-constexpr std::int64_t kBetweenAsking = 16;  // how often a place is reached between looks at the clock
+constexpr int kMostTries = 2;            // captures at one place that give no entry
+constexpr std::int64_t kWarm = 8;        // hits at a place before its entries are timed
+constexpr std::int64_t kTriedAgain = 8;  // after a trial, the next one comes at so many times as many hits
+constexpr std::int64_t kBetweenAsking = 16;  // arrivals at a place between two looks at the clock
 
-// The instructions that may come after one get marks: what follows is captured when it is reached.
+// Marks the instructions that may come after one, so that capture begins when one of them is reached.
 void mark(const Code& code, std::size_t pc) {
   while (code.opcode_at(pc) == Opcode::Word) ++pc;
   code.mark(pc);
@@ -58,7 +58,7 @@ class Drive {
     const std::shared_ptr<Place> place = known;
     if (place->trial && is_interpreters_turn(*place)) return Next::Interpret;
     if (!place->given_up.empty()) return leave_to_interpreter(*place, *frame);
-    if (const auto next = entered_for_several(*place)) return *next;
+    if (const auto next = entered_unrolled(*place)) return *next;
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
     }
@@ -80,7 +80,7 @@ class Drive {
     const Clock::time_point before = Clock::now();
     const Next next = capture(*place);
     vm_.capture_budget().spend(Clock::now() - before);
-    // Without a step forward, or for a loop that came around to nothing, it would be tried for ever.
+    // Where the machine has not moved and there is no entry, another dispatch would capture again for ever.
     const bool stands = next == Next::Dispatch && vm_.frame() == frame && frame->place() == where.second;
     return stands && place->entries.empty() ? Next::Interpret : next;
   }
@@ -88,14 +88,14 @@ class Drive {
  private:
   static bool is_closed(const Place& place) {
     if (place.is_full || place.failures > kMostTries) return true;
-    return place.hollow > kMostTries && !any_computes(place);
+    return place.empty_entries > kMostTries && !any_computes(place);
   }
 
-  // Likewise by an entry for several trips. One that hardly ever holds is let go of.
-  std::optional<Next> entered_for_several(Place& place) {
+  // As `entered`, by an entry of several unrolled iterations. One that hardly ever holds is dropped.
+  std::optional<Next> entered_unrolled(Place& place) {
     constexpr std::int64_t kMostMisses = 256;
     Entry* useless = nullptr;
-    for (const auto& entry : place.several) {
+    for (const auto& entry : place.unrolled) {
       if (const auto next = entered(place, *entry)) return next;
       if (++entry->misses > kMostMisses && entry->misses > 64 * entry->hits) useless = entry.get();
     }
@@ -103,11 +103,11 @@ class Drive {
     return std::nullopt;
   }
 
-  // Nothing: the entry does not hold here and now.
+  // Runs the entry. nullopt: its guards do not hold now.
   std::optional<Next> entered(Place& place, Entry& entry) {
     Frame* const frame = vm_.frame();
     if (!entry.begins_at(frame, base_)) return std::nullopt;
-    Found found(entry.sources, frame);
+    SourceValues found(entry.sources, frame);
     Numbers numbers(vm_.interpreter(), entry.exprs, found);
     if (entry.failing(found, numbers) != nullptr) return std::nullopt;
     if (is_time_for_trial(place, entry)) place.trial.emplace();
@@ -115,11 +115,12 @@ class Drive {
       compile_late(place, entry);
       return Next::Interpret;
     }
-    // What became hot by itself waits for nothing.
+    // A place that became hot by itself does not wait for compilation.
     if (entry.ready && compiled_.options.timed && !entry.ready()) return Next::Interpret;
     entry.ready = nullptr;
     if (entry.wait && !settle(place, entry)) return Next::Interpret;
-    if (const int trips = several_worth(place, entry); trips > 1) return capture_trips(place, entry, trips);
+    if (const int iterations = worth_unrolling(place, entry); iterations > 1)
+      return capture_unrolled(place, entry, iterations);
     if (!checking() || shadow::active()) return hit(place, entry, found, numbers);
     const auto check = [&]() -> std::optional<Next> {
       if (const auto next = checked(place, entry, found, numbers)) return next;
@@ -128,31 +129,30 @@ class Drive {
     return is_due(entry) ? beside(place, entry, found, numbers, check) : check();
   }
 
-  // After so many hits the entry is also run beside the interpreter in a process of its own: at first, and
-  // less often later.
+  // Is the entry also to be run beside the interpreter, in a process of its own? So after 1, 2, 4, 8 … hits.
   static bool is_due(const Entry& entry) {
     return !Beside::under_way() && std::has_single_bit(static_cast<std::uint64_t>(entry.hits) + 1);
   }
   template <class F>
-  Next beside(Place& place, Entry& entry, Found& found, Numbers& numbers, const F& check) {
+  Next beside(Place& place, Entry& entry, SourceValues& found, Numbers& numbers, const F& check) {
     const std::string name = entry.captured.name;
     const bool told = entry.told || compiled_.told_beside;
     const std::int64_t before = differences_found();
     const auto compiled = [&] { return hit(place, entry, found, numbers).value_or(Next::Interpret); };
     const auto checked = [&] { return check().value_or(Next::Interpret); };
     return Beside::run(vm_, region_, compiled, checked, [&](const std::string& difference) {
-      // Else it was told already, with a graph that shows it.
+      // Otherwise the difference was reported already, with a graph that shows it.
       if (told || differences_found() != before) return;
       compiled_.told_beside = true;
       tell_difference(vm_.interpreter(), name, difference);
     });
   }
-  int several_worth(const Place& place, const Entry& entry) const {
-    const bool may = compiled_.options.backend != kAsCaptured && place.several.size() < kMostEntries;
-    return may ? worth_trips(entry, *vm_.frame()) : 1;
+  int worth_unrolling(const Place& place, const Entry& entry) const {
+    const bool may = compiled_.options.backend != kAsCaptured && place.unrolled.size() < kMostEntries;
+    return may ? iterations_worth_unrolling(entry, *vm_.frame()) : 1;
   }
 
-  // True: the next trip is the interpreter's turn in the trial of this place, or the trial has ended now.
+  // Is the next run the interpreter's turn in the trial of this place? Ends the trial when it is over.
   bool is_interpreters_turn(Place& place) {
     Trial& trial = *place.trial;
     trial.arrive();
@@ -166,20 +166,20 @@ class Drive {
     if (trial.is_interpreters()) trial.done_by_interpreter();
     return trial.is_interpreters();
   }
-  // An entry for several trips of a loop is what counts, where there is to be one.
+  // A loop that may be unrolled is tried only when it has its unrolled entry.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
     if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
-    return !place.several.empty() || !may_hold_trips(entry, *vm_.frame());
+    return !place.unrolled.empty() || !may_be_unrolled(entry, *vm_.frame());
   }
 
-  // A mark that only costs time goes.
+  // Removes the mark if nothing will be compiled there, since it only costs time.
   Next leave_to_interpreter(const Place& place, const Frame& frame) const {
     const bool for_good = !place.given_up.empty() || (compiled_.options.timed && place.due == kNever);
     if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()))
       frame.code->unmark(frame.place());
     return Next::Interpret;
   }
-  // Does something that may run compiled begin with it, in the code that the region is of?
+  // Does a place that may still run compiled begin at this instruction of the region's code?
   bool is_needed(const Code& code, std::size_t pc) const {
     if (!begins_region(pc)) return false;
     return std::any_of(compiled_.places.begin(), compiled_.places.end(), [&](const auto& each) {
@@ -192,11 +192,11 @@ class Drive {
   }
   void give_up(Place& place, std::string why) {
     place.given_up = std::move(why);
-    while (!place.several.empty()) drop(place, *place.several.back());
+    while (!place.unrolled.empty()) drop(place, *place.unrolled.back());
     while (!place.entries.empty()) drop(place, *place.entries.back());
   }
 
-  // Where nothing at all can be compiled, calls and loops no longer ask.
+  // Removes the marks of a function of which nothing can be compiled.
   void leave_alone(const Frame& frame) const {
     if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
                                        [](const Entry* each) { return computes(*each); }))
@@ -204,9 +204,9 @@ class Drive {
     if (begins_region(frame.place())) frame.code->unmark(frame.place());
   }
 
-  // The interpreter's call is the one that counts, and is done once; the entry runs on copies. Nothing: there
-  // is nothing to compare.
-  std::optional<Next> checked(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  // Compares the entry with the interpreter, whose call counts and is done once; the entry runs on copies.
+  // nullopt: there is nothing to compare.
+  std::optional<Next> checked(Place& place, Entry& entry, SourceValues& found, Numbers& numbers) {
     const std::optional<Check> check = Check::begin(entry, found, numbers);
     if (!check) return std::nullopt;
     const Tracer::Outcome recorded = Tracer(vm_, region_, entry.varying).run();
@@ -220,13 +220,13 @@ class Drive {
     return next;
   }
 
-  // Where the machine has come to by a call that was recorded.
+  // How the machine goes on after a recorded run.
   static Next next_after(const Tracer::Outcome& recorded) {
     if (recorded.returned) return Next::Returned;
     return recorded.stop.steps_over() && !recorded.overrun ? Next::Interpret : Next::Dispatch;
   }
 
-  // Where the result is, a backend of the program puts what it computes.
+  // Calls f, and keeps the result register, which a backend of the program would overwrite.
   template <class F>
   void keeping_result(Next next, F&& f) {
     Value* const at = base_->base - 1;
@@ -239,17 +239,17 @@ class Drive {
   void count_hit(Place& place, Entry& entry) {
     ++entry.hits;
     ++place.hits;
-    if (place.trial) place.trial->done_by_entry(entry.varying.trips);
+    if (place.trial) place.trial->done_by_entry(entry.varying.iterations);
     ++compiled_.hits;
-    place.reached += entry.varying.trips - 1;
+    place.reached += entry.varying.iterations - 1;
   }
 
-  // Nothing: it does not hold after all.
-  std::optional<Next> hit(Place& place, Entry& entry, Found& found, Numbers& numbers) {
+  // Runs the entry, whose guards hold. nullopt: it cannot run after all.
+  std::optional<Next> hit(Place& place, Entry& entry, SourceValues& found, Numbers& numbers) {
     for (std::size_t k = 0; k < entry.exprs.all.size(); ++k) {
       if (numbers[static_cast<ExprId>(k)].is_unset()) return std::nullopt;
     }
-    // When the graph meets an error, the interpreter does it again, and raises it where it belongs.
+    // When the graph meets an error, the interpreter runs the code again, and raises the error at its place.
     if (!apply(entry, found, numbers)) {
       const bool is_useless = ++entry.refused > kMostRefused && entry.refused > entry.hits;
       if (compiled_.options.may_wait && is_useless)
@@ -257,14 +257,14 @@ class Drive {
       return Next::Interpret;
     }
     count_hit(place, entry);
-    // What the program asked for stays a call of its own in what becomes hot: nothing is gained there.
+    // A function that the program asked to compile does not make its caller hot: nothing would be gained.
     if (!compiled_.options.asked_for) vm_.count_ops(base_ - 1, entry.captured.nodes.size());
     if (entry.exit.returns) return Next::Returned;
     return entry.steps_over && entry.exit.condition < 0 ? Next::Interpret : Next::Dispatch;
   }
 
-  // False: the graph could not be run to its end.
-  bool apply(const Entry& entry, Found& found, Numbers& numbers) {
+  // False: the graph met an error.
+  bool apply(const Entry& entry, SourceValues& found, Numbers& numbers) {
     try {
       return entry.apply(vm_, found, numbers);
     } catch (const BackendError& error) {
@@ -273,14 +273,14 @@ class Drive {
     }
   }
 
-  // Why no entry fits: the first guard of the latest one that begins here. What differs in numbers and sizes
-  // from the latest that tells of any is not fixed again.
+  // Notes why no entry fits: the first failing guard of the latest entry that begins here. Numbers and sizes
+  // that differ from those of the latest entry are not fixed again.
   void note_recompile(Place& place, const Frame* frame) {
     bool is_latest = true;
     for (auto at = place.entries.rbegin(); at != place.entries.rend(); ++at) {
       const Entry& entry = **at;
       if (!entry.begins_at(frame, base_)) continue;
-      Found found(entry.sources, frame);
+      SourceValues found(entry.sources, frame);
       Numbers numbers(vm_.interpreter(), entry.exprs, found);
       const Guard* guard = entry.failing(found, numbers);
       if (guard == nullptr) return;
@@ -291,7 +291,7 @@ class Drive {
     }
   }
 
-  // Several graphs of one call may fail for the same reason.
+  // Notes each reason once in a call, since several graphs of it may fail for the same reason.
   void note_reason(TensorGuard::Difference difference) {
     const std::pair reason{compiled_.calls, difference.what + "|" + difference.was + "|" + difference.now};
     if (reason != compiled_.recompiled_for) {
@@ -338,27 +338,27 @@ class Drive {
     return next;
   }
 
-  // An entry for as many trips of a loop beside that for one. When one of the recorded trips went another way
-  // it is not worth another try.
-  Next capture_trips(Place& place, Entry& single, int trips) {
-    single.several.push_back(trips);
+  // Captures an entry for so many iterations of a loop beside that for one. If a recorded iteration took
+  // another path, this is not tried again.
+  Next capture_unrolled(Place& place, Entry& single, int iterations) {
+    single.unrolled.push_back(iterations);
     Varying varying = place.varying;
-    varying.trips = trips;
+    varying.iterations = iterations;
     Tracer::Outcome outcome = Tracer(vm_, region_, varying).run();
     const Next next = next_after(outcome);
-    if (!outcome.entry || !outcome.all_trips) return next;
+    if (!outcome.entry || !outcome.all_iterations) return next;
     outcome.entry->varying = std::move(varying);
     keeping_result(next, [&] {
       Entry& entry = *outcome.entry;
       if (!compile(place, entry)) return;
       ++compiled_.compiles;
       compiled_.in_order.push_back(&entry);
-      place.several.push_back(std::move(outcome.entry));
+      place.unrolled.push_back(std::move(outcome.entry));
     });
     return next;
   }
 
-  // Where the next entries begin.
+  // Marks the places where the next entries begin.
   void mark_end(const Tracer::Outcome& outcome) {
     if (outcome.lost.is_break() && outcome.entry) {
       const Entry& entry = *outcome.entry;
@@ -399,8 +399,8 @@ class Drive {
   void add_entry(Place& place, Tracer::Outcome outcome) {
     Entry& entry = *outcome.entry;
     if (!computes(entry)) {
-      ++place.hollow;
-      // Nothing to gain up to there, but where others are tried it must not be captured each time.
+      ++place.empty_entries;
+      // The entry saves nothing. It is kept where others are tried, so as not to be captured each time.
       if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
     }
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
@@ -414,13 +414,13 @@ class Drive {
       entry.recorded = std::move(outcome.inputs);
       entry.given = std::move(outcome.given);
     }
-    // The code that it is an entry of outlives it: the two would keep each other for ever.
+    // The entry's own code outlives it. Holding that code would be a cycle that is never freed.
     std::erase_if(entry.owners,
                   [&](const auto& owner) { return owner && owner->compiled.get() == &compiled_; });
     ++compiled_.compiles;
     compiled_.in_order.push_back(&entry);
     place.entries.push_back(std::move(outcome.entry));
-    // An entry for each size is what dynamic=false asks for.
+    // With dynamic=false each size has an entry of its own.
     const std::size_t most = compiled_.options.dynamic == std::optional(false) ? kMostFixed : kMostEntries;
     if (place.entries.size() == most) {
       place.is_full = true;
@@ -429,7 +429,7 @@ class Drive {
     }
   }
 
-  // Is the graph so small that its kernels have to be worth compiling first?
+  // Does the graph compute so little that it waits until its kernels are worth compiling?
   bool waits(const Entry& entry) const {
     if (!compiled_.options.may_wait || checking() || compiled_.options.backend != "fused" || !computes(entry))
       return false;
@@ -439,7 +439,7 @@ class Drive {
     });
   }
 
-  // What runs the graph. False: there is nothing that could, or not now.
+  // Makes the entry's runner. False: the graph cannot be run, or not now.
   bool compile(Place& place, Entry& entry) {
     return tried(place, entry, [&] { make_run(place, entry); });
   }
@@ -452,18 +452,18 @@ class Drive {
     } catch (const OpError& error) {
       vm_.interpreter().tell_faults();
       if (error.kind() == ErrorKind::Interrupted)
-        return false;  // the machine sees it next; later it is done again
+        return false;  // the machine handles the interrupt next; compilation is tried again later
       place.is_full = true;
       warn(entry.captured.name + " is not compiled: " + error.message());
       return false;
     }
   }
 
-  // Likewise of an entry that waited, for the calls after this one. One that cannot be run is none.
+  // Compiles an entry that waited, for the calls after this one. Drops it if it cannot be run.
   void compile_late(Place& place, Entry& entry) {
     if (!compile(place, entry) && place.is_full) drop(place, entry);
   }
-  // What is made behind the interpreter is there now. False: it is not.
+  // Waits for compilation behind the interpreter. False: it failed.
   bool settle(Place& place, Entry& entry) {
     const bool done = tried(place, entry, [&] {
       entry.wait();
@@ -474,20 +474,21 @@ class Drive {
   }
   void drop(Place& place, Entry& entry) {
     std::erase(compiled_.in_order, &entry);
-    for (auto* entries : {&place.several, &place.entries})
+    for (auto* entries : {&place.unrolled, &place.entries})
       std::erase_if(*entries, [&](const auto& each) { return each.get() == &entry; });
   }
 
-  // Where it can only be done for sizes that are known (inputs in one memory), for those alone.
+  // Makes the runner. Where that needs known sizes, as for inputs that share memory, it is for these sizes
+  // alone.
   void make_run(Place& place, Entry& entry) {
     const auto made_of = [&](const jit::Graph& graph) {
       return make_runner(vm_.interpreter(), compiled_.options, graph, entry.wanted_inputs());
     };
-    // A backend of the program may look at everything.
+    // A backend of the program gets the graph with its guards.
     const auto runner = [&] {
       return compiled_.options.own_backend.is_none() ? made_of(entry.captured) : made_of(entry.with_guards());
     };
-    Made made;
+    CompiledRunner made;
     try {
       made = runner();
     } catch (const OpError& error) {
@@ -505,7 +506,7 @@ class Drive {
     entry.ready = std::move(made.ready);
   }
 
-  // What earlier entries, made at other sizes, say of the symbols.
+  // Does the graph hold for the sizes of earlier entries, too, as values of its symbols?
   static bool is_general(const Place& place, const Entry& entry) {
     jit::SymbolValues before;
     for (const Symbol& each : entry.exprs.symbols) {
@@ -517,8 +518,8 @@ class Drive {
     });
   }
 
-  // Something in the graph depends on sizes in a way that was not seen: the entry is for these sizes alone,
-  // and for the numbers that were sizes.
+  // The graph depends on sizes in a way that symbols do not show. The entry then holds for these sizes alone,
+  // and for the numbers that were used as sizes.
   static void fix_sizes(Place& place, Entry& entry) {
     for (Guard& each : entry.guards) each.tensor.symbols.clear();
     for (const Symbol& each : entry.exprs.symbols) {

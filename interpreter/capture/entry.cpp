@@ -27,7 +27,7 @@ void Entry::visit_references(ReferenceVisitor& visitor) const {
   varying.visit_references(visitor);
   interp::visit_references(exprs.all, visitor);
   interp::visit_references(callable, visitor);
-  interp::visit_references(recipes, visitor);
+  interp::visit_references(frame_plan, visitor);
   interp::visit_references(effects, visitor);
   interp::visit_references(recorded, visitor);
   interp::visit_references(given, visitor);
@@ -55,7 +55,7 @@ std::vector<bool> Entry::wanted_inputs() const {
   return wanted;
 }
 
-const Guard* Entry::failing(Found& found, Numbers& numbers) const {
+const Guard* Entry::failing(SourceValues& found, Numbers& numbers) const {
   for (const Guard& each : guards) {
     if (!each.holds(found, numbers)) return &each;
   }
@@ -124,7 +124,7 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Valu
   }
 }
 
-// What the graph needs from before, so that the interpreter can do it all over again.
+// Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again.
 Tensors run_or_restore(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols, bool& done) {
   const Generator before = generator();
   try {
@@ -146,13 +146,14 @@ Tensor number_tensor(const Value& v) {
 
 }  // namespace
 
-bool Entry::gather(Found& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const {
+bool Entry::gather(SourceValues& found, Numbers& numbers, Arguments& tensors,
+                   jit::SymbolValues& symbols) const {
   for (const Argument& each : arguments)
     tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
   return captured.hints.empty() || numbers.symbols(captured.hints, symbols);
 }
 
-bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
+bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
   Tensors outputs;
   if (run) {
     Arguments tensors;
@@ -170,14 +171,14 @@ bool Entry::apply(Vm& vm, Found& found, Numbers& numbers) const {
     for (const SourceId each : leaves) behind.push_back(found[each]->tensor());
     histories.give(outputs, behind);
   }
-  const Values values = make_values(recipes, found, numbers, outputs);
-  const HeldInterrupts whole;  // the graph has written: the rest of what the call does belongs to that
+  const Values values = make_values(frame_plan, found, numbers, outputs);
+  const HeldInterrupts whole;  // the graph has written, and the rest of the call's effects must follow
   // Targets are looked up before any is changed.
   SmallVector<Value, 4> targets;
   for (const HostEffect& each : effects) targets.push_back(each.target < 0 ? Value() : *found[each.target]);
   Value* const at = vm.frame()[1 - exit.depth].base - 1;
   vm.replace_frames(exit, values);
-  Value result;  // calls put theirs where it is
+  Value result;  // effects that call functions overwrite its register
   if (exit.returns) result.take(*at);
   for (std::size_t k = 0; k < effects.size(); ++k) carry_out(vm, effects[k], targets[k], values);
   if (exit.returns) at->take(result);

@@ -114,7 +114,7 @@ Value Numbers::evaluate(const Expr& expr) {
     if (expr.kind == Expr::Kind::Negate) return unary_operator(interpreter_, lang::UnaryOp::Neg, a);
     if (expr.kind == Expr::Kind::Compare) return compare_operator(interpreter_, expr.compare, a, b);
     return binary_operator(interpreter_, expr.binary, a, b);
-  } catch (const lang::UserError&) {  // no number: the interpreter will say why
+  } catch (const lang::UserError&) {  // no number: the interpreter will raise the error
     return Value::unset();
   } catch (const OpError&) {
     return Value::unset();

@@ -1,4 +1,4 @@
-// Owns numbers of the program that an entry does not fix: how they follow from what a call finds.
+// Owns varying numbers of the program, as expressions of the values that a call finds.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ using ExprId = int;
 
 struct Expr {
   enum class Kind : std::uint8_t {
-    Source,  // a number that lies somewhere
+    Source,  // the number at a source
     Constant,
     Size,  // an expression of sizes
     Binary,
@@ -37,7 +37,7 @@ struct Expr {
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(constant, visitor); }
 };
 
-// What a symbol of sizes stands for: a dimension of a tensor, or a whole number.
+// A symbol of sizes: a dimension of a tensor, or a whole number.
 struct Symbol {
   std::string name;
   std::int64_t hint = 0;
@@ -54,15 +54,15 @@ struct Exprs {
   std::string text(ExprId id, const Sources& sources) const;  // "n // 2"
 };
 
-// Their values at one call. Throws what the operators throw.
+// The values of expressions in one call. Throws what the operators throw.
 class Numbers {
  public:
-  Numbers(Interpreter& interpreter, const Exprs& exprs, Found& found)
+  Numbers(Interpreter& interpreter, const Exprs& exprs, SourceValues& found)
       : interpreter_(interpreter), exprs_(exprs), found_(found), values_(exprs.all.size()) {}
-  // Unset: it is no number now.
+  // Unset when the expression gives no number now.
   const Value& operator[](ExprId id);
   std::optional<std::int64_t> symbol(std::size_t k);
-  // Those among `wanted`; false when some has no value.
+  // The values of the symbols in `wanted`; false when one has no value.
   bool symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values);
 
  private:
@@ -72,7 +72,7 @@ class Numbers {
 
   Interpreter& interpreter_;
   const Exprs& exprs_;
-  Found& found_;
+  SourceValues& found_;
   SmallVector<std::optional<Value>, 6> values_;
 };
 

@@ -10,12 +10,12 @@
 #include "interpreter/natives.h"
 #include "interpreter/plain_text.h"
 #include "tensor/autograd.h"
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 namespace kiln::interp::capture {
 namespace {
 
-// The order of dimensions by stride when the elements lie without gaps; nothing otherwise.
+// The order of dimensions by stride when the elements have no gaps between them; nullopt otherwise.
 std::optional<Dims> dense_order(const Dims& sizes, const Dims& strides) {
   Dims order;
   for (std::size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<Dim>(d));
@@ -148,7 +148,7 @@ std::int64_t length_of(const Value& v) {
   }
 }
 
-// Tuples also by the names of their items, which results of some ops have.
+// Is v of the type of `like`? Tuples must have the same names of items, too, as results of some ops have.
 bool is_alike(const Value& v, const Value& like) {
   if (v.tag() != like.tag()) return false;
   return !v.is(Tag::Tuple) || v.as<Tuple>().names == like.as<Tuple>().names;
@@ -163,7 +163,8 @@ bool has_keys(const Dict& dict, const std::vector<Value>& keys) {
   return true;
 }
 
-bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups, Found& found) {
+bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups,
+                     SourceValues& found) {
   std::vector<const TensorImpl*> now;
   for (const SourceId each : tensors) {
     const Value* v = found[each];
@@ -173,7 +174,7 @@ bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int
   return memory_groups(now) == groups;
 }
 
-bool are_apart(const std::vector<SourceId>& objects, Found& found) {
+bool are_apart(const std::vector<SourceId>& objects, SourceValues& found) {
   std::vector<const void*> now;
   for (const SourceId each : objects) {
     const Value* v = found[each];
@@ -208,14 +209,14 @@ std::string keys_text(const std::vector<Value>& keys) {
 
 }  // namespace
 
-bool Guard::holds(Found& found, Numbers& numbers) const {
+bool Guard::holds(SourceValues& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
     case Kind::SameMemory:
-      return share_memory_as(several, groups, found);
+      return share_memory_as(members, groups, found);
     case Kind::Apart:
-      return are_apart(several, found);
+      return are_apart(members, found);
     case Kind::Computed:
       return equal_values(numbers[static_cast<ExprId>(number)], value);
     default:
@@ -303,7 +304,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   return "";
 }
 
-TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs, Found& found) const {
+TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs,
+                                          SourceValues& found) const {
   if (kind == Kind::GradMode)
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};

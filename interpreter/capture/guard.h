@@ -1,4 +1,4 @@
-// Owns the conditions under which a compiled entry stands for the code it was made from.
+// Owns guards: the conditions under which a compiled entry may replace the code it was captured from.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,30 @@
 
 namespace kiln::interp::capture {
 
-// Tensors by memory: for each the number of the first that shares its storage. Nothing when one of them is
-// there twice.
+// Groups tensors by memory: for each tensor the number of the first one that shares its storage. Empty when a
+// tensor occurs twice.
 std::vector<int> memory_groups(const std::vector<const TensorImpl*>& tensors);
 
-// What is asked of a tensor. Strides by kind: row-major; dense in another order of dimensions; else exactly.
+// The guard on a tensor. It checks strides by kind: row-major; dense in another order of dimensions; else
+// exactly.
 struct TensorGuard {
   DType dtype = DType::F32;
   Device device;
   Dims sizes;
   Dims strides;
   bool contiguous = true;
-  bool exact_strides = false;  // also the offset: something reads where it lies
-  bool same_strides = false;   // the program asked for them, also of dimensions of size 1
+  bool exact_strides = false;  // and the offset, since a node depends on the place in memory
+  bool same_strides = false;   // the program asked for strides, also of dimensions of size 1
   std::int64_t offset = 0;
   bool requires_grad = false;
-  bool plain_leaf = false;  // nothing hears of its gradient but `hooks`, and it comes from nowhere else
+  bool plain_leaf = false;  // a leaf whose gradient nothing but `hooks` observes
   std::vector<int> hooks;
-  std::optional<bool> parameter;  // nothing: it was not asked whether it is one
+  std::optional<bool> parameter;  // nullopt: the program did not ask
   bool is_number = false;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 
   static TensorGuard of(const Tensor& x);
-  // What differs, as (name, expected, found); nothing when all is as it was.
+  // The first property that differs, before and now; empty when none does.
   struct Difference {
     std::string what, was, now;
   };
@@ -54,8 +55,8 @@ struct Guard {
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
     Computed,    // the expression `number` gives `value`
-    SameMemory,  // the tensors `several` are not each other, and share memory exactly as they did: `groups`
-    Apart,       // none of the objects `several` is another
+    SameMemory,  // the tensors `members` are not each other, and share memory exactly as they did: `groups`
+    Apart,       // none of the objects `members` is another
   };
   Kind kind = Kind::Equal;
   SourceId source = -1;
@@ -63,14 +64,14 @@ struct Guard {
   std::int64_t number = 0;
   Value value;
   TensorGuard tensor{};
-  std::vector<SourceId> several{};
+  std::vector<SourceId> members{};
   std::vector<int> groups{};
 
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(value, visitor); }
-  bool holds(Found& found, Numbers& numbers) const;
+  bool holds(SourceValues& found, Numbers& numbers) const;
   std::string text(const Sources& sources, const Exprs& exprs) const;  // in words: "x is f32[3, 4]"
-  // How it fails now: guard, was, now. The guard must not hold.
-  TensorGuard::Difference difference(const Sources& sources, const Exprs& exprs, Found& found) const;
+  // The guard's text, the earlier value and the present one. The guard must not hold.
+  TensorGuard::Difference difference(const Sources& sources, const Exprs& exprs, SourceValues& found) const;
 };
 
 }  // namespace kiln::interp::capture

@@ -16,7 +16,7 @@ void HistoryNames::note(Inputs tensors, std::uint64_t since) {
 }
 
 void HistoryNames::settle(Inputs outputs, Inputs arguments) {
-  std::erase_if(names_, [&](Named& each) {
+  std::erase_if(names_, [&](RecordedName& each) {
     for (const bool is_argument : {false, true}) {
       const Inputs all = is_argument ? arguments : outputs;
       const auto found =
@@ -30,7 +30,7 @@ void HistoryNames::settle(Inputs outputs, Inputs arguments) {
 }
 
 void HistoryNames::give(Inputs outputs, Inputs arguments, std::uint64_t since) const {
-  for (const Named& each : names_)
+  for (const RecordedName& each : names_)
     tape::show_history_as((each.is_argument ? arguments : outputs)[each.index], each.name, since);
 }
 

@@ -1,5 +1,5 @@
-// Owns by what names the histories of tensors go after a compiled call: those of the recorded one, whatever
-// ops the graph that runs is made of.
+// Owns the names (`grad_fn`) of histories after a compiled call: those of the recorded call, whatever ops the
+// compiled graph has.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,24 @@ namespace kiln::interp::capture {
 
 class HistoryNames {
  public:
-  // Of tensors in the recorded call, as they are now and as far as their history is from `since` on.
+  // Notes the names of these tensors' histories in the recorded call, as far as they are newer than `since`.
   void note(Inputs tensors, std::uint64_t since);
-  // Which results of the graph these tensors are, or which of its arguments, that were written. Lets go of
-  // them.
+  // Finds which results of the graph the noted tensors are, or which of its written arguments. Then releases
+  // the tensors.
   void settle(Inputs outputs, Inputs arguments);
 
   bool empty() const { return names_.empty(); }
-  // Of those of another call.
+  // Gives the results and arguments of another call the noted names.
   void give(Inputs outputs, Inputs arguments, std::uint64_t since) const;
 
  private:
-  struct Named {
+  struct RecordedName {
     Tensor recorded;
     std::shared_ptr<const std::string> name;
     bool is_argument = false;
     std::size_t index = 0;
   };
-  std::vector<Named> names_;
+  std::vector<RecordedName> names_;
 };
 
 }  // namespace kiln::interp::capture

@@ -7,7 +7,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-// The same function over code of its own, whose first instruction looks for what was compiled.
+// The same function with its own copy of the code, whose first instruction is a mark.
 Value with_code(const Value& f, const std::function<void(Code&)>& change) {
   const Function& from = f.as<Function>();
   auto code = std::make_shared<Code>(*from.code);
@@ -23,7 +23,7 @@ Value with_code(const Value& f, const std::function<void(Code&)>& change) {
   return result;
 }
 
-// A function of the program around anything else that can be called.
+// f itself if it is a function of the program, else such a function that calls f.
 Value as_function(Interpreter& interpreter, const Value& f) {
   if (f.is(Tag::Function)) return f;
   const Value* forward = interpreter.impl().modules.prelude_value("forwarding_function");
@@ -34,7 +34,7 @@ Value as_function(Interpreter& interpreter, const Value& f) {
 
 namespace {
 
-// Of all code that was ever compiled and still is.
+// The compiled states of all code that still exist.
 std::vector<std::weak_ptr<Compiled>>& compiled_code() {
   static auto* const all = new std::vector<std::weak_ptr<Compiled>>();
   return *all;
@@ -44,7 +44,7 @@ void make_compiled(const Code& code, CompileOptions options) {
   if (code.compiled) return;
   code.compiled = std::make_shared<Compiled>();
   code.compiled->options = std::move(options);
-  // What is gone is forgotten each time that there is twice as much.
+  // Expired ones are erased each time that the number has doubled.
   static std::size_t most = 64;
   std::vector<std::weak_ptr<Compiled>>& all = compiled_code();
   if (all.size() >= most) {
@@ -58,7 +58,7 @@ void make_compiled(const Code& code, CompileOptions options) {
 
 void Place::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);
-  interp::visit_references(several, visitor);
+  interp::visit_references(unrolled, visitor);
   varying.visit_references(visitor);
 }
 
@@ -72,7 +72,7 @@ void forget_entries() {
     const std::shared_ptr<Compiled> alive = each.lock();
     if (!alive) continue;
     alive->in_order.clear();
-    const auto places = std::move(alive->places);  // whose end may end the code itself
+    const auto places = std::move(alive->places);  // releasing them may free the code itself
     alive->places.clear();
     alive->options.own_backend = Value();
   }

@@ -1,4 +1,4 @@
-// Owns where the loops of a function lie among its instructions.
+// Owns the places of a function's loops among its instructions.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace kiln::interp::capture {
 
-// From the first instruction of the body to behind the last jump back: the condition, or the step to the next
-// item, stands below the body.
+// The instructions from the first of the body to behind the last jump back. The condition, or the step to the
+// next item, is below the body.
 struct Loop {
   std::size_t top = 0;
   std::size_t end = 0;
@@ -25,7 +25,7 @@ class Loops {
     const int number = by_top_[top];
     return number < 0 ? nullptr : &all_[static_cast<std::size_t>(number)];
   }
-  // Those around an instruction, innermost first.
+  // The loops around an instruction, innermost first.
   std::vector<Loop> around(std::size_t pc) const;
 
  private:

@@ -1,4 +1,4 @@
-// What instructions other than calls mean to capture.
+// The look at instructions other than calls.
 #include "interpreter/capture/observe.h"
 
 #include <algorithm>
@@ -144,7 +144,7 @@ void Observer::look() {
   if (letters == "rij") branch(r_[i_.a], Value(std::int64_t{i_.b_number()}));
 }
 
-// The comparison belongs to the graph, the jump does not.
+// A comparison of tensors that jumps: the comparison belongs to the graph, the jump does not.
 void Observer::branch(const Value& a, const Value& b) {
   if (!a.is(Tag::Tensor) && !b.is(Tag::Tensor)) return;
   const auto op = comparison_of(op_);
@@ -156,7 +156,7 @@ void Observer::branch(const Value& a, const Value& b) {
         tracer_.branch_ = Tracer::Branch{condition, !name(op_).starts_with("JumpIfNot"), i_.c_number()};
         tracer_.guards_before_ = tracer_.guards_.size();
       }
-    } catch (const OpError&) {  // the interpreter meets it again, where it belongs
+    } catch (const OpError&) {  // the interpreter raises the error, at its place
     } catch (const lang::UserError&) {
     }
   }
@@ -171,7 +171,7 @@ void Observer::global() {
   if (tracer_.writes_slot(module, i_.b)) return;
   const Value home{static_cast<Object*>(&module)};
   if (slot.is_unset()) {
-    // May load a module of the standard library, which is no part of what is captured.
+    // The look-up may load a module of the standard library, which capture does not watch.
     const Watch unwatched(tracer_.vm_, nullptr);
     const Value* found = tracer_.vm_.find_prelude(module.names[i_.b]);
     if (found != nullptr) tracer_.know_constant(*found);
@@ -185,20 +185,20 @@ void Observer::global() {
 }
 
 void Observer::cell(Value& cell, SourceId source) {
-  const Tracer::Known* outside = tracer_.known(cell);
+  const Tracer::OutsideValue* outside = tracer_.known(cell);
   tracer_.change_cell(cell, outside ? outside->source : source);
 }
 
 void Observer::capture(std::size_t index, bool write) {
   const SourceId source = tracer_.cell_source(frame_, index);
-  if (source < 0) return;  // made since
+  if (source < 0) return;  // the cell was made during capture
   Value& it = const_cast<Value&>(frame_.function->captures[index]);
   if (write) return cell(it, source);
   tracer_.set_later(r_ + i_.a, tracer_.read_cell(it));
 }
 
-// A function made here takes variables of the one that makes it along: what it reads of them later, or
-// writes, is from outside all the same.
+// A new function captures variables of the function that makes it. These come from outside, and so do the
+// values that it later reads from them, or writes.
 void Observer::make_function(const Code& made) {
   for (const lang::CaptureSource& each : made.function->captures) {
     if (!each.from_parent_cell) tracer_.cell_source(frame_, each.slot);
@@ -245,8 +245,8 @@ void Observer::compare(const Value& a, const Value& b) {
 void Observer::membership(const Value& a, const Value& b) {
   const auto op = static_cast<lang::CompareOp>((&i_)[1].a);
   if (op == lang::CompareOp::Is || op == lang::CompareOp::IsNot) {
-    const Tracer::Known* x = tracer_.known(a);
-    const Tracer::Known* y = tracer_.known(b);
+    const Tracer::OutsideValue* x = tracer_.known(a);
+    const Tracer::OutsideValue* y = tracer_.known(b);
     if (a.tag() == b.tag() && (a.is(Tag::Str) || a.is(Tag::Range)))
       return tracer_.stop("which of equal texts or ranges something is, is asked for");
     if (x && y) {
@@ -272,7 +272,7 @@ void Observer::truth(const Value& v) {
 
 // ---- Collections ----
 
-// All of it is read now.
+// Reads all items now.
 void Observer::iterable(const Value& v) {
   if (is_collection(v)) return tracer_.read_items(v);
   const bool outside = tracer_.is_outside(v);
@@ -281,7 +281,7 @@ void Observer::iterable(const Value& v) {
   tracer_.stop("iteration over " + describe(v));
 }
 
-// What a dict is asked for or given by is compared with its other keys.
+// A key is compared with the dict's other keys.
 void Observer::key(const Value& v) {
   if (is_number_or_text(v)) return;
   tracer_.read_all(v);
@@ -289,7 +289,7 @@ void Observer::key(const Value& v) {
     tracer_.stop("a dict has keys that are objects");
 }
 
-// A literal or comprehension that was under way when the entry began.
+// Stops at a literal or comprehension that was under way when the entry began.
 void Observer::construction() {
   if (tracer_.is_outside(r_[i_.a])) tracer_.stop("a collection is under construction");
 }
@@ -307,7 +307,7 @@ void Observer::next_for() {
   const Value& state = r_[i_.a];
   const bool is_own = tracer_.is_own_step(frame_);
   if (is_own && tracer_.may_step(frame_)) return;
-  tracer_.all_trips_ = is_own && tracer_.is_last_trip();
+  tracer_.all_iterations_ = is_own && tracer_.is_last_iteration();
   if (is_own || tracer_.is_untouched(&state)) return tracer_.stop("a loop takes its next item", End::Yield);
   if (state.is(Tag::List) || state.is(Tag::Tuple)) {
     ExprId number = -1;
@@ -353,7 +353,7 @@ void Observer::get_index() {
       if (!is_number_or_text(index)) return tracer_.stop("a dict is asked for " + describe(index));
       if (const ExprId kept = tracer_.kept_number(object, place_of(object.as<Dict>(), index)); kept >= 0)
         return tracer_.set_later(r_ + i_.a, kept);
-      const Tracer::Known* outside = tracer_.known(object);
+      const Tracer::OutsideValue* outside = tracer_.known(object);
       const Tracer::Change* change = tracer_.changed(object);
       if (!outside || (change && change->contents)) return;
       const Value* found = object.as<Dict>().find(index);
@@ -391,11 +391,11 @@ void Observer::set_index(const Value& object, const Value& index) {
 
 // ---- Attributes ----
 
-// A field of a struct, declared or not; false: there is none, also of the same name.
+// Finds a field of a struct, declared or not. False: the struct has no such field.
 bool Observer::field_of(const Value& object, std::string_view name, const Value*& found, ExprId* number) {
   auto& instance = object.as<Instance>();
   found = instance.find(name);
-  const Tracer::Known* outside = tracer_.known(object);
+  const Tracer::OutsideValue* outside = tracer_.known(object);
   const int field = instance.struct_type().field(name);
   if (!outside) return found != nullptr;
   const SourceId source = outside->source;
@@ -472,7 +472,7 @@ void Observer::set_attribute() {
   const std::string_view name = frame_.code->sites[i_.c].name;
   if (object.is(Tag::Instance)) {
     const Value* found = nullptr;
-    ExprId number = -1;  // what it is until now is nobody's concern
+    ExprId number = -1;  // the earlier value of the field does not matter
     if (object.as<Instance>().struct_type().field(name) < 0) field_of(object, name, found, &number);
     if (!tracer_.is_stopped()) tracer_.change_field(object, name);
     return;

@@ -1,4 +1,4 @@
-// Owns what capture does before each instruction: what it reads from outside, what it will change there, and
+// Owns the look at each instruction before it runs: which outside values it reads, which it will change, and
 // whether it can be captured at all.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace kiln::interp::capture {
 
-// Sets who watches the machine, for a scope.
+// Sets the tracer that watches the machine, for a scope.
 class Watch {
  public:
   Watch(Vm& vm, Tracer* tracer) : vm_(vm), before_(vm.tracer()) { vm.set_tracer(tracer); }
@@ -20,10 +20,10 @@ class Watch {
   Tracer* before_;
 };
 
-// What an instruction compares by, whether it gives a bool or jumps; nothing for others.
+// The operator of an instruction that compares, to a bool or to jump; nullopt for others.
 std::optional<lang::CompareOp> comparison_of(Opcode op);
 
-// Of one instruction, which the frame stands at. Its registers have been looked at.
+// Looks at one instruction, at which the frame is. The tracer has looked at its registers before.
 class Observer {
  public:
   Observer(Tracer& tracer, Frame& frame)
@@ -33,7 +33,7 @@ class Observer {
         op_(frame.code->opcode_at(frame.place())),
         r_(frame.base) {}
   void look();
-  // What becomes of numbers that are not fixed: followed where that can be, else fixed now.
+  // Follows varying numbers through the instruction where possible, and fixes them otherwise.
   void follow_numbers();
 
  private:
@@ -87,7 +87,7 @@ class Observer {
   void may_call(const Value& f, bool tensors);
   void key(const Value& v);
   void scope_function(const Site& site, std::span<const Value> arguments);
-  // `number`: where its expression goes if it may vary; without, it is guarded to be what it is.
+  // `number`: gets the expression of a varying number; null: the number is fixed.
   bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);
 
   Tracer& tracer_;

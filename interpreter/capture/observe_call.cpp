@@ -1,4 +1,4 @@
-// What calls mean to capture.
+// The look at calls.
 #include <algorithm>
 
 #include "interpreter/capture/compiled.h"
@@ -38,7 +38,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
       if (const Compiled* own = function.code->compiled.get();
           own != nullptr && !tracer_.base_->code->compiled->options.inlines(own->options))
         return tracer_.stop("`" + function.code->name + "` is compiled by itself", End::Yield);
-      const Tracer::Known* outside = tracer_.known(f);
+      const Tracer::OutsideValue* outside = tracer_.known(f);
       const bool uses_defaults =
           !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;
       if (outside && uses_defaults) tracer_.read_defaults(f);
@@ -59,7 +59,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
         return tracer_.stop("a struct with parameters is made");
       if (type.is_autograd) {
         tracer_.know_methods(f);
-        tracer_.save_checkpoint();  // with numbers that are followed as they are
+        tracer_.save_checkpoint();  // before the numbers in the arguments are fixed
         for (const Value& each : arguments) tracer_.fix_kept(each);
         return;
       }
@@ -73,7 +73,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
     }
     case Tag::Method: {
       const Method& method = f.as<Method>();
-      if (const Tracer::Known* outside = tracer_.known(f)) {
+      if (const Tracer::OutsideValue* outside = tracer_.known(f)) {
         const SourceId source = outside->source;
         tracer_.arrive_part(method.receiver, source, Source::Kind::Receiver, 0, {}, tracer_.item_name(f, ""));
         tracer_.arrive_part(method.function, source, Source::Kind::Method, 0, {}, tracer_.item_name(f, ""));
@@ -98,7 +98,7 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
   }
 }
 
-// Ops are noted when they run; what stands in collections among their arguments is read now.
+// Ops are noted when they run. Collections among their arguments are read now.
 void Observer::op_call(std::span<const Value> arguments) {
   for (const Value& each : arguments) {
     tracer_.read_all(each);
@@ -162,7 +162,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::ReadsOrigin:
       if (tracer_.is_apart_) return tracer_.stop_at_layout();
       read_arguments();
-      // Guards are on how a tensor lies, not on who made it.
+      // Guards check the layout of a tensor, not whether it is a view.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
       return;
     case HostRule::TellsApart:
@@ -175,7 +175,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return tracer_.fix_parameter(arguments[0]);
     case HostRule::Resizes:
       read_arguments();
-      // Who else sees its memory is known here only of what lies in memory of its own.
+      // The views of a tensor's memory are known only if the tensor has memory of its own.
       if (arguments[0].is(Tag::Tensor) && grows(arguments)) tracer_.stop("a tensor grows that may be shared");
       return;
     case HostRule::Appends:
@@ -212,8 +212,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   }
 }
 
-// What a host function may call: of the program's functions that is seen when they run, of the host's it is
-// known only by what they are.
+// A host function may call f. Functions of the program are watched when they run; of host functions only the
+// rules tell what they do.
 void Observer::may_call(const Value& f, bool tensors) {
   tracer_.know_methods(f);
   const Value& called = f.is(Tag::Method) ? f.as<Method>().function : f;
@@ -228,7 +228,8 @@ void Observer::may_call(const Value& f, bool tensors) {
   if (!is_pure || native.name == "next") tracer_.stop("`" + native.name + "` is given to a host function");
 }
 
-// Sizes that are none raise where they belong.
+// May the resized tensor need more memory, in a way that views see? True also for invalid sizes, so that the
+// interpreter raises the error.
 bool Observer::grows(std::span<const Value> arguments) const {
   const Tensor& x = arguments[0].tensor();
   try {
@@ -242,9 +243,9 @@ bool Observer::grows(std::span<const Value> arguments) const {
   }
 }
 
-// The entry is for this very object, and keeps it, so that no other takes its identity.
+// Guards the identity of v. The entry holds v, so that no other object gets its address.
 void Observer::identity(const Value& v) {
-  const Tracer::Known* outside = tracer_.known(v);
+  const Tracer::OutsideValue* outside = tracer_.known(v);
   if (outside == nullptr) return tracer_.stop("the identity of what was made here is asked for");
   if (tracer_.sources_[outside->source].kind == Source::Kind::Constant) return;
   Guard guard;
@@ -254,7 +255,7 @@ void Observer::identity(const Value& v) {
   tracer_.add_guard(std::move(guard));
 }
 
-// The receiver is the first argument.
+// A method call, whose first argument is the receiver.
 void Observer::method_call(std::uint32_t count, const Site& site) {
   const std::span<const Value> all(r_ + i_.a + 1, count);
   const Value& receiver = all[0];
@@ -265,7 +266,7 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
       if (tracer_.is_stopped()) return;
       if (const Value* method = receiver.as<Instance>().struct_type().method(site.name)) {
         tracer_.know_constant(*method);
-        // That of a call that is captured, too, belongs to it; no effect stands for another.
+        // The context of a captured call belongs to that call. No effect could change an outside context.
         if (host::is_context(receiver)) {
           if (tracer_.is_outside(receiver)) tracer_.stop("`" + std::string(site.name) + "` is called");
           return;
@@ -312,7 +313,7 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
   scope_function(site, all);
 }
 
-// A uniform call: a function of the scope that takes the receiver first.
+// A uniform call: a function of the scope gets the receiver as its first argument.
 void Observer::scope_function(const Site& site, std::span<const Value> arguments) {
   if (site.local >= 0) {
     const Value& local = r_[site.local];

@@ -1,15 +1,15 @@
-// What backward and gradients mean to capture: the tape runs as ever, and its ops are noted like others.
+// The look at backward and gradients: the tape runs as in eager code, and its ops are noted like others.
 #include <algorithm>
 
 #include "interpreter/capture/observe.h"
 #include "interpreter/host/hook.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
-#include "tensor/tape/spent.h"
+#include "tensor/tape/freed_histories.h"
 
 namespace kiln::interp::capture {
 
-// Only a history that began here is known to be the same in the next call.
+// Only a history that began during capture is certain to be the same in the next call.
 void Observer::differentiate(const std::string& name, std::span<const Value> arguments) {
   if (!tracer_.recorder_.body_trouble().empty())
     return tracer_.stop("derivatives: " + tracer_.recorder_.body_trouble());
@@ -28,7 +28,7 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
   }
   const tape::Reach reach = tape::reach_of(roots, tracer_.tape_began_);
   if (!reach.obstacle.empty()) return tracer_.stop(std::string(reach.obstacle));
-  // The guard on a leaf names its hooks, so each stands for one function.
+  // The guard on a leaf lists its hooks by id, and each id stands for one function.
   for (const Hook& each : reach.hooks) {
     const auto* hook = each.target<host::ProgramHook>();
     if (hook == nullptr) return tracer_.stop("a hook of the library is called");
@@ -42,12 +42,12 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
     tracer_.read_gradient(leaf);
     tracer_.gradients_to_change_.push_back(leaf);
   }
-  tracer_.recorder_.begin_walk();
+  tracer_.recorder_.begin_backward();
   tracer_.differentiates_now_ = true;
 }
 
-// A hook on what was made here is called by a backward of the entry, which notes what it does, or by none
-// that is known.
+// A hook on a tensor made during capture is called by a backward within the entry, which notes the hook's
+// ops, or by no backward that the entry contains.
 void Observer::hook(const Value& x) {
   if (tracer_.is_apart_ || !x.is(Tag::Tensor) || x.tensor().impl()->wrapper || tracer_.is_outside(x))
     return tracer_.stop(
@@ -63,25 +63,25 @@ void Observer::set_gradient(const Value& x, const Value& gradient) {
   if (gradient.is_none() || gradient.is(Tag::Tensor)) tracer_.gradients_to_change_.push_back(x);
 }
 
-// ---- Gradients as places ----
+// ---- The gradients of outside tensors ----
 
-// Does a backward that calls back just now add to it, before or after?
+// Does a backward that is calling back just now add to the gradient of this tensor, before or after?
 bool Tracer::is_under_way(const Value& gradient_of) const {
   return std::any_of(gradients_under_way_.begin(), gradients_under_way_.end(),
                      [&](const Value& each) { return each.object() == gradient_of.object(); });
 }
 
 void Tracer::read_gradient(const Value& x) {
-  if (is_under_way(x)) return;  // it was read before, and is made here since
+  if (is_under_way(x)) return;  // the gradient was read before that backward, which now makes a new one
   const Change* change = changed(x);
   if (change != nullptr && change->gradient) return;
-  const Known* outside = known(x);
+  const OutsideValue* outside = known(x);
   if (outside == nullptr) return stop("the gradient of a tensor that was made here");
   const SourceId source = outside->source;
   arrive_part(Value(grad_of(x.tensor())), source, Source::Kind::Grad, 0, {}, item_name(x, ".grad"));
 }
 
-// After the instruction, so that one that could not be noted has changed nothing that is known.
+// Called after the instruction, so that one that cannot be noted leaves the notes unchanged.
 void Tracer::note_gradients() {
   for (const Value& each : gradients_to_change_) {
     change(each, known(each)->source).gradient = Value(grad_of(each.tensor()));
@@ -92,8 +92,8 @@ void Tracer::note_gradients() {
   differentiates_now_ = false;
 }
 
-// The histories of results, as far as a backward leaves them. False: there must be a tape, since some result
-// has one that holds values, or the history of a tensor from outside changed.
+// Describes the freed histories of results. False: the entry must run under the tape, since a result has a
+// history that holds values, or the history of a tensor from outside has changed.
 bool Tracer::finish_histories(Finished& finished) {
   if (!records_gradients_) return true;
   std::unordered_map<SourceId, const Tensor*> tensors;
@@ -110,10 +110,10 @@ bool Tracer::finish_histories(Finished& finished) {
     if (had && differentiated && !tape::is_leaf_with(x, each.tensor.hooks)) return false;
     if (had && recorder_.wrote_history() && !is_leaf(x)) return false;
   }
-  auto histories = tape::SpentHistories::of(finished.outputs);
+  auto histories = tape::FreedHistories::of(finished.outputs);
   if (!histories || (!differentiated && !histories->empty())) return false;
   for (const Tensor& each : histories->take_leaves()) {
-    const Known* leaf = known(Value(each));
+    const OutsideValue* leaf = known(Value(each));
     if (leaf == nullptr) return false;
     finished.leaves.push_back(leaf->source);
   }
@@ -121,7 +121,7 @@ bool Tracer::finish_histories(Finished& finished) {
   return true;
 }
 
-// Does the entry hold for other sizes: its derivatives, and what is left of histories?
+// Do the entry's derivatives and freed histories hold for other sizes?
 bool Tracer::derivatives_follow_sizes(const Finished& finished) const {
   if (!recorder_.size_trouble().empty()) return false;
   std::vector<bool> varies;

@@ -1,4 +1,4 @@
-// What instructions do with numbers that are not fixed.
+// How instructions use varying numbers.
 #include <algorithm>
 
 #include "interpreter/capture/observe.h"
@@ -77,8 +77,8 @@ bool Observer::any_number() const {
   return any;
 }
 
-// Where a number changes with each trip of a loop, no entry would hold twice: what cannot follow it is the
-// interpreter's.
+// Fixes all numbers that the instruction reads. If a number changes with each iteration of a loop, an entry
+// that fixes it would never hold again, so the interpreter runs the instruction.
 void Observer::fix_all() {
   if (tracer_.varying_.in_loop && tracer_.nested_ == 0 && any_number())
     return tracer_.stop("a number that changes with each trip is needed as it is");
@@ -99,7 +99,7 @@ void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional
     return tracer_.expect_operands(given, ids);
   }
   if (!is_plain_number(*a) || !is_plain_number(other)) return fix_all();
-  // Whether a power of ints is one, the exponent decides.
+  // Whether a power of ints is an int depends on the exponent.
   const bool is_power = op == BinaryOp::Pow && a->is(Tag::Int) && other.is(Tag::Int);
   if (is_power && b != nullptr && tracer_.shadow(b) >= 0) return fix_all();
   Expr expr;
@@ -137,13 +137,13 @@ void Observer::comparison(CompareOp op, const Value* a, const Value* b,
   tracer_.fix(tracer_.add_expr(std::move(expr)), compare_operator(tracer_.vm_.interpreter(), op, *a, other));
 }
 
-// A condition on a number: whether it is zero decides.
+// A condition on a number fixes whether it is zero.
 void Observer::number_truth(const Value* r) {
   if (!is_plain_number(*r)) return fix_all();
   comparison(CompareOp::Ne, r, nullptr, 0);
 }
 
-// The size of a tensor as a result of the instruction: of one dimension, of all, or how many elements.
+// The instruction's result is the size of a dimension, all sizes of a tensor, or its number of elements.
 void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count) {
   if (!tracer_.has_numbers() || x.impl()->wrapper) return;
   if (!tracer_.recorder_.knows(x) && tracer_.known(Value(x)) != nullptr) tracer_.recorder_.meet(x);
@@ -165,8 +165,8 @@ void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
 
-// A list, tuple or slice of numbers. Tuples and slices keep those of their own; what a list holds is read as
-// it is.
+// Makes a list, tuple or slice of numbers. Varying numbers may be items. Tuples and slices within a list may
+// not have any, so these are fixed.
 void Observer::built() {
   const std::size_t count = op_ == Opcode::BuildSlice ? 3 : i_.c;
   for (std::size_t k = 0; op_ == Opcode::BuildList && k < count; ++k) {
@@ -191,8 +191,8 @@ void Observer::stored(const Value& object, std::int64_t at, const Value* r) {
   tracer_.keep_number(object, at, tracer_.shadow(r));
 }
 
-// An item of a list, the value of a key. Where its place had to be fixed, what was there is gone all the
-// same.
+// Stores an item of a list, or the value of a key. A varying index is fixed first; the old item is replaced
+// in any case.
 void Observer::stored_item(const Value& container, const Value* index, const Value* r) {
   if (tracer_.shadow(index) >= 0) fix_all();
   if (tracer_.is_stopped()) return;
@@ -224,7 +224,7 @@ void Observer::numbers_of_index() {
 
 namespace {
 
-// An op that gives an int or a float when all it is given are such numbers.
+// Is it an op that returns an int or a float when all its arguments are numbers?
 bool is_numeric_op(std::string_view name) {
   const OpEntry* op = find_op(name);
   return op != nullptr && !op->inplace &&
@@ -234,7 +234,7 @@ bool is_numeric_op(std::string_view name) {
          });
 }
 
-// Functions of numbers alone, whose results are numbers: they can be asked again.
+// Is it a function of numbers alone, whose result is a number? Each call of the entry can compute it again.
 bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
   if (!std::all_of(arguments.begin(), arguments.end(), is_plain_number) || arguments.empty()) return false;
   if (f.is(Tag::Type)) return f.as<Type>().instances == Tag::Int || f.as<Type>().instances == Tag::Float;
@@ -243,7 +243,7 @@ bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
   return rule_of_function(name) == HostRule::Computes || is_numeric_op(name);
 }
 
-// Does the value of the result say whether it is an int? The greater of an int and a float is either.
+// Does the type of the result depend on values? The greater of an int and a float may be either.
 bool decides_kind(const Value& f, std::span<const Value> arguments, bool exponent_varies) {
   if (!f.is(Tag::Native)) return false;
   const std::string& name = f.as<Native>().name;
@@ -322,9 +322,9 @@ void Observer::numbers_of_call() {
   fix_all();
 }
 
-// The sizes that the signature names are in locals from here on; other sizes in it must be what they are.
+// From here on, locals hold the sizes that the signature names. Other sizes in the signature are fixed.
 void Observer::signature() {
-  // Names may also be solved for, as d in f32[2*d]: such sizes are fixed.
+  // Sizes whose names are solved for, as d in f32[2*d], are fixed, too.
   const auto& parameters = frame_.code->parameters;
   const bool only_names = std::all_of(parameters.begin(), parameters.end(), [](const CodeParameter& p) {
     return p.annotation == nullptr || std::all_of(p.annotation->dims.begin(), p.annotation->dims.end(),
@@ -436,7 +436,7 @@ void Observer::follow_numbers() {
       if (tracer_.is_own_step(frame_)) return tracer_.follow_step(frame_);
       break;
     case Opcode::Return:
-      // What a host function is given back by what it calls, it takes as it is.
+      // A host function takes the result of a function that it calls as a plain value.
       if (!tracer_.is_called_back(frame_)) break;
       tracer_.fix_register(a);
       return tracer_.fix_all_in(*a);
@@ -469,7 +469,7 @@ void Observer::follow_numbers() {
     case Opcode::AugBinary:
       return binary(static_cast<BinaryOp>(i_.c), a, b, std::nullopt);
     case Opcode::Compare: {
-      // A number is no value of another kind, whatever it is.
+      // `is` between a number and a value of another type is false for any number.
       const auto op = static_cast<CompareOp>((&i_)[1].a);
       const bool of_identity = op == CompareOp::Is || op == CompareOp::IsNot;
       if (of_identity && !(is_plain_number(*b) && is_plain_number(*c))) return;
@@ -501,7 +501,7 @@ void Observer::follow_numbers() {
     case Opcode::Unpack: {
       const std::vector<ExprId> parts = tracer_.parts_of(*b);
       if (b->is(Tag::Tuple) && parts.empty())
-        return;  // only tuples and slices in it have numbers: they keep them
+        return;  // only tuples and slices within it have varying numbers, which they keep
       if (!b->is(Tag::Tuple) || parts.size() != i_.c) return fix_all();
       for (std::size_t k = 0; k < parts.size(); ++k) tracer_.set_later(a + k, parts[k]);
       return;

@@ -30,7 +30,7 @@ std::string name_of(const Value& backend) {
   return code.name.empty() ? "of " + place_of(code.span(0)) : "`" + code.name + "`";
 }
 
-// "ValueError: no such op (demo.kiln:3)". What must reach the user itself passes through.
+// The error as "ValueError: no such op (demo.kiln:3)". An interrupt passes through to the user.
 std::string sentence_of(const lang::UserError& error) {
   const lang::Diagnostic& what = error.diagnostic();
   if (what.kind == "Interrupted") throw;
@@ -38,7 +38,7 @@ std::string sentence_of(const lang::UserError& error) {
   return fmt::format("{}: {}{}", what.kind, what.message, place.empty() ? "" : " (" + place + ")");
 }
 
-// A graph that can be called alone: a symbol that is read, and no size of an input, is an input itself.
+// A graph that can be called alone: symbols that are not the size of an input become inputs.
 jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {
   std::set<std::string> told;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -86,7 +86,7 @@ class OwnBackend {
     const std::shared_ptr<const Value> kept = callable_.lock();
     if (!kept) throw InternalError("what the backend " + name_ + " gave was released before its runner");
     const Value callable = *kept;
-    // What a graph throws is of the program that was captured, which meets it again.
+    // An error of a graph is one of the captured program, and the interpreter raises it.
     if (callable.is(Tag::Graph)) return results(call_graph(interpreter_, callable, arguments), symbols);
     const Generator before = generator();
     Value returned;
@@ -131,7 +131,7 @@ class OwnBackend {
 
   Interpreter& interpreter_;
   std::string name_;
-  std::vector<std::string> symbols_;  // that are inputs of their own
+  std::vector<std::string> symbols_;  // that have become inputs
   jit::Graph graph_;
   std::weak_ptr<const Value> callable_;
 };

@@ -1,12 +1,13 @@
-// Owns where compiled code is under way: a frame that runs it, and how far it reaches there.
+// Owns the region of compiled code that is under way: the frame that runs it, and its part of the frame's
+// code.
 #pragma once
 
 #include "interpreter/frame.h"
 
 namespace kiln::interp::capture {
 
-// Entries may leave frames down to `base`, and stand in it between two instructions: in all of a function
-// that began compiled, or in a loop.
+// Entries may leave frames down to `base`. In `base` they may begin and end between any two instructions of
+// the region: of a whole function that began compiled, or of a loop.
 struct Region {
   Frame* base = nullptr;
   std::size_t begin = 0;
@@ -18,10 +19,10 @@ struct Region {
 // Calls deeper than this, from the base on, are no part of an entry.
 inline constexpr std::ptrdiff_t kDeepestCall = 200;
 
-// What the machine does at a marked instruction, after entries have run or one was captured.
+// What the machine does after entries have run at a marked instruction, or one was captured.
 enum class Next : std::uint8_t {
-  Interpret,  // the instruction at which the frames stand now, whatever may be marked there
-  Dispatch,   // goes on at that instruction
+  Interpret,  // runs the present instruction, even if it is marked
+  Dispatch,   // goes on with the present instruction, and its mark if it has one
   Returned,   // the base was left, and its caller goes on
 };
 

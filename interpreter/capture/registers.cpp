@@ -26,7 +26,7 @@ bool goes_on(Opcode op) {
   }
 }
 
-// Backwards until nothing changes.
+// Goes backwards through the code until nothing changes.
 Liveness::Liveness(const Code& code)
     : code_(code), registers_(code.registers), live_((code.instructions.size() + 1) * code.registers) {
   for (bool changed = true; changed;) {

@@ -1,4 +1,4 @@
-// Owns what each instruction reads and writes among the registers of its frame, and which are needed later.
+// Owns the registers that each instruction reads and writes, and the liveness of registers.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@ namespace kiln::interp::capture {
 // Calls f(register) for every register whose value the instruction at `pc` may read.
 template <class F>
 void each_read(const Code& code, std::size_t pc, F&& f);
-// And for every one that it certainly gives a new value, of those that hold one afterwards.
+// Calls f(register) for every register that certainly holds a new value afterwards.
 template <class F>
 void each_write(const Code& code, std::size_t pc, F&& f);
 
-// How many instructions on a jump goes; 0: the instruction is none.
+// The distance of a jump in instructions; 0: the instruction is no jump.
 std::int64_t jump_of(const Code& code, std::size_t pc);
-// May the next instruction come next?
+// May the instruction behind it run next?
 bool goes_on(Opcode op);
 
 // The registers whose values may still be read when the frame goes on at an instruction.
@@ -38,13 +38,13 @@ class Liveness {
 
 // ---- Implementation ----
 
-// So many registers in a row, as far as there are any.
+// Calls f for `count` registers from `first` on, as far as they exist.
 template <class F>
 void each_of(const Code& code, std::uint32_t first, std::uint32_t count, F&& f) {
   for (std::uint32_t k = 0; k < count && first + k < code.registers; ++k) f(first + k);
 }
 
-// Those of the instruction's operands whose letter (interpreter/opcodes.def) is one of these.
+// Calls f for the instruction's operands whose letter (interpreter/opcodes.def) is in `wanted`.
 template <class F>
 void each_operand(const Code& code, std::size_t pc, std::string_view wanted, F&& f) {
   const Instruction& i = code.instructions[pc];

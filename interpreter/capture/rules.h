@@ -1,4 +1,4 @@
-// Owns what each instruction and each host function means to capture.
+// Owns the rules of capture for host functions: what a call reads, changes and returns.
 #pragma once
 
 #include <string_view>
@@ -7,26 +7,26 @@
 
 namespace kiln::interp::capture {
 
-// What a call of a host function does, as far as capture must know.
+// The effect of a call of a host function, as far as capture must know it.
 enum class HostRule : std::uint8_t {
   Breaks,           // cannot be captured
-  Reads,            // gives what follows from its arguments, all of which it may read
-  ReadsNoSizes,     // likewise, and from no size of a tensor that is not followed as a number
+  Reads,            // its result follows from its arguments, all of which it may read
+  ReadsNoSizes,     // likewise, and from no size of a tensor but those that are followed as numbers
                     // (observe_numbers.cpp)
-  Computes,         // likewise, and from numbers alone a number
+  Computes,         // likewise, and its result is a number if its arguments are
   ReadsHost,        // likewise, but would read the elements of tensors
-  ReadsLayout,      // likewise, of how a tensor lies in memory
-  ReadsContiguity,  // likewise, as far as guards tell it
-  ReadsOrigin,      // likewise, of whether an op made its argument a view
-  ReadsParameter,   // gives whether its argument, a tensor, is a parameter
+  ReadsLayout,      // likewise, the layout of a tensor in memory
+  ReadsContiguity,  // likewise, the kind of strides, which guards check
+  ReadsOrigin,      // likewise, whether its argument is a view
+  ReadsParameter,   // tells whether its argument, a tensor, is a parameter
   TellsApart,       // reads all of its arguments, and which tensors in them are one
   Identifies,       // tells which object its argument is
-  Makes,            // gives an object that cannot be made again: an iterator, a scope, a transformed function
-  Appends,          // to its receiver, a list
-  Changes,          // its receiver, a list or dict
-  Differentiates,   // runs backward through what was computed
-  Hooks,            // has a function called when a gradient comes to its receiver
-  Resizes,          // its receiver, a tensor
+  Makes,    // makes an object that no exit can make again: an iterator, a scope, a transformed function
+  Appends,  // to its receiver, a list
+  Changes,  // its receiver, a list or dict
+  Differentiates,  // runs backward
+  Hooks,           // has a function called when a gradient comes to its receiver
+  Resizes,         // its receiver, a tensor
   Prints,
 };
 HostRule rule_of_function(std::string_view name);

@@ -29,7 +29,7 @@ std::string Sources::path(SourceId id) const {
   return path;
 }
 
-const Value Found::kNotAsked;
+const Value SourceValues::kNotAsked;
 
 namespace {
 
@@ -39,13 +39,13 @@ const Value* item_at(const std::vector<Value>& items, std::int64_t at) {
 
 }  // namespace
 
-const Value* Found::find(const Source& source) {
+const Value* SourceValues::find(const Source& source) {
   if (source.parent < 0) return find_in_frames(source);
   const Value* parent = (*this)[source.parent];
   return parent == nullptr ? nullptr : find_in(*parent, source);
 }
 
-const Value* Found::find_in_frames(const Source& source) const {
+const Value* SourceValues::find_in_frames(const Source& source) const {
   using Kind = Source::Kind;
   switch (source.kind) {
     case Kind::Register:
@@ -61,7 +61,7 @@ const Value* Found::find_in_frames(const Source& source) const {
   }
 }
 
-const Value* Found::find_in(const Value& parent, const Source& source) {
+const Value* SourceValues::find_in(const Value& parent, const Source& source) {
   using Kind = Source::Kind;
   switch (source.kind) {
     case Kind::Capture:

@@ -1,4 +1,4 @@
-// Owns where a compiled entry finds what it reads: paths from the frames it starts in to values.
+// Owns the sources of a compiled entry: paths from the frames it starts in to the values that it reads.
 #pragma once
 
 #include <map>
@@ -21,11 +21,11 @@ struct Source {
     Constant,       // `key`
     Slot,           // `number` of the module `key`
     Capture,        // the cell `number` of a function
-    Cell,           // what a cell holds
+    Cell,           // the value of a cell
     Item,           // `number` of a list or tuple
     Key,            // `key` of a dict
     Field,          // `number` of a struct
-    Extra,          // `key` of a struct: what was never declared
+    Extra,          // `key` of a struct: a field that was never declared
     Receiver,       // of a bound method
     Method,         // the function of a bound method
     Default,        // `number` of a function
@@ -40,13 +40,13 @@ struct Source {
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(key, visitor); }
 };
 
-// All sources of one entry, each once; parents come before what is found in them.
+// All sources of one entry, each once; parents come before sources within them.
 class Sources {
  public:
   SourceId add(Source source);
   const Source& operator[](SourceId id) const { return all_[static_cast<std::size_t>(id)]; }
   std::size_t size() const { return all_.size(); }
-  // Names a source alike in all entries of a place.
+  // A name of the source that is the same in all entries of a place.
   std::string path(SourceId id) const;
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(all_, visitor); }
 
@@ -56,10 +56,10 @@ class Sources {
   std::map<Key, SourceId> known_;
 };
 
-// What sources are at one call, found when first asked for. Null: there is no such thing now.
-class Found {
+// The values of sources in one call, looked up when first asked for. Null: the source does not exist now.
+class SourceValues {
  public:
-  Found(const Sources& sources, const Frame* innermost)
+  SourceValues(const Sources& sources, const Frame* innermost)
       : sources_(sources), frame_(innermost), found_(sources.size(), &kNotAsked) {}
   const Value* operator[](SourceId id) {
     const Value*& found = found_[static_cast<std::size_t>(id)];
@@ -76,7 +76,7 @@ class Found {
   const Sources& sources_;
   const Frame* frame_;
   SmallVector<const Value*, 24> found_;
-  std::vector<Value> made_;  // for those that lie nowhere: never moves
+  std::vector<Value> made_;  // values that are in no memory of the program; never reallocated
 };
 
 }  // namespace kiln::interp::capture

@@ -36,7 +36,7 @@ const Compiled* compiled_of(const Value& function) {
   return code == nullptr ? nullptr : code->compiled.get();
 }
 
-// What is compiled of a function; of none, all code at top level that is hot.
+// The compiled code of a function; for `none`, all hot code at top level.
 std::vector<const Code*> compiled_code(Interpreter& interpreter, const Value& function) {
   if (const Code* code = code_of(function))
     return code->compiled ? std::vector{code} : std::vector<const Code*>();
@@ -58,7 +58,7 @@ template <class F>
 void each_entry(const Compiled& compiled, F&& f) {
   for (const auto& [where, place] : compiled.places) {
     for (const auto& entry : place->entries) f(*entry);
-    for (const auto& entry : place->several) f(*entry);
+    for (const auto& entry : place->unrolled) f(*entry);
   }
 }
 
@@ -78,7 +78,7 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
 
 namespace {
 
-// Those of its loops that are compiled trip by trip.
+// Adds the code's loops that are compiled by iterations.
 void add_loops(const Code& code, std::vector<HotLoop>& into) {
   for (const std::size_t top : code.compiled->loops) {
     const capture::Loop loop = *code.loops().at(top);
@@ -86,11 +86,11 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     hot.place = place_text(code, loop.end - 1);
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
-      for (const auto* entries : {&place->several, &place->entries}) {
+      for (const auto* entries : {&place->unrolled, &place->entries}) {
         hot.entries += static_cast<std::int64_t>(entries->size());
         for (const auto& entry : *entries) hot.code_bytes += static_cast<std::int64_t>(entry->code_bytes());
       }
-      if (where.second == top) hot.trips = place->reached;
+      if (where.second == top) hot.iterations = place->reached;
     }
     hot.was_left = !code.is_marked(top);
     into.push_back(std::move(hot));
@@ -102,7 +102,7 @@ void add_note(CompileInfo& info, const std::string& note) {
     info.notes.push_back(note);
 }
 
-// Of places whose graphs are not worth kernels yet.
+// Notes places whose graphs are not worth kernels yet.
 void add_waiting(const Compiled& compiled, CompileInfo& info) {
   for (const auto& [where, place] : compiled.places) {
     const std::string where_text = place_text(*where.first, where.second);
@@ -162,7 +162,7 @@ bool ends_at(const Entry& entry, const capture::Stop& stop) {
   return entry.break_reason == stop.reason && entry.break_file == stop.file && entry.break_line == stop.line;
 }
 
-// Entries and breaks are in the order in which they came about; a break that no entry ends at stands alone.
+// The graphs and breaks of a call in their order; a break at which no entry ends is a part of its own.
 std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
   std::vector<CapturedGraph> parts;
   auto next = compiled.in_order.begin();
@@ -190,7 +190,7 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
 
 }  // namespace
 
-// A copy of the function without what was compiled before, called once.
+// Calls a copy of the function that has no entries.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
                                         std::span<const std::pair<std::string_view, Value>> named) {
@@ -244,9 +244,9 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     }
     for (HotLoop& each : loops)
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
-                     each.trips, true, each.code_bytes,
+                     each.iterations, true, each.code_bytes,
                      each.was_left ? "then left to the interpreter"
-                                   : outcome_text(each.entries, each.trips, compiled.breaks)});
+                                   : outcome_text(each.entries, each.iterations, compiled.breaks)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
@@ -259,7 +259,7 @@ jit::Graph before_kernels(const jit::Graph& captured) {
   return run_recipe(jit::recipes::kFewerSteps, run_recipe(jit::recipes::kWithoutWrites, captured));
 }
 
-// Why values go through memory between kernels, in any of the entries; each reason once.
+// The reasons why values go through memory between kernels of the entries, each once.
 std::vector<std::string> apart_in(const Compiled& compiled) {
   std::vector<std::string> sentences;
   if (compiled.options.backend != "fused") return sentences;
@@ -289,9 +289,9 @@ std::string why(Interpreter& interpreter, const Value& function) {
   for (const HotLoop& each : info.loops) {
     text += each.was_left
                 ? fmt::format("\nits loop at {} was left to the interpreter after {} trips", each.place,
-                              each.trips)
+                              each.iterations)
                 : fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place,
-                              each.trips, each.entries, each.entries == 1 ? "entry" : "entries");
+                              each.iterations, each.entries, each.entries == 1 ? "entry" : "entries");
   }
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);

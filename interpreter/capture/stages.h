@@ -1,5 +1,5 @@
-// Owns what capture tells of itself: the graphs of one call, the entries of a function, and what became of
-// it. Natives and the prompt's commands show it.
+// Owns the reports of capture: the graphs of one call, the entries of a function, and counts. Natives and the
+// prompt's commands show them.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ struct GraphBreak {
 // A stretch of a call between breaks. One that runs no op has a graph without nodes.
 struct CapturedGraph {
   jit::Graph graph;
-  std::vector<std::string> guards;  // what was assumed, in words
+  std::vector<std::string> guards;  // in words
   std::string break_reason;         // why it ends where it does; empty at the end of the call
   std::string break_file;           // empty where it is in no text of the program
   int break_line = 0;
-  std::vector<Tensor> arguments;  // what the graph was given in the call, as the call left it
-  double memory_budget = 1;       // that `jit` was given with the function
-  std::vector<Tensor> given;      // the arguments as the call found them, in memory that no write reaches
+  std::vector<Tensor> arguments;  // the graph's arguments, as the call left them
+  double memory_budget = 1;       // the argument of `jit`
+  std::vector<Tensor> given;      // the arguments before the call, in memory that no write reaches
   Generator generator;            // of random numbers, before the graph ran
-  bool taped = true;              // the tape looks on where an argument requires a gradient
+  bool taped = true;              // the graph runs under the tape where an argument requires a gradient
   bool differentiated = false;    // gradients are part of the graph
 };
 
-// Runs `function` once with these arguments, capturing what it does; nothing that was compiled before is
-// used, and nothing is kept. Throws what the call throws.
+// Captures one call of `function` with these arguments. It uses no entries made before, and keeps none.
+// Throws what the call throws.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
                                         std::span<const std::pair<std::string_view, Value>> named);
@@ -53,7 +53,7 @@ struct EntryInfo {
   std::int64_t code_bytes = 0;  // of its kernels
   jit::Graph graph;             // as captured
 };
-// In the order in which they are tried. Of none: of the loops at top level.
+// The entries in the order in which they are tried. For `none`: those of loops at top level.
 std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& function);
 
 struct Recompile {
@@ -61,13 +61,13 @@ struct Recompile {
   std::string was;
   std::string now;
 };
-// A loop that is compiled by trips, instead of being unrolled in what is around it.
+// A loop that is compiled by iterations, instead of being unrolled in the code around it.
 struct HotLoop {
   std::string place;  // "demo.kiln:2"
-  std::int64_t trips = 0;
+  std::int64_t iterations = 0;
   std::int64_t entries = 0;
   std::int64_t code_bytes = 0;  // of their kernels
-  bool was_left = false;        // to the interpreter, for good: more trips are not counted
+  bool was_left = false;        // it is left to the interpreter for good, which counts no more iterations
 };
 struct CompileInfo {
   std::int64_t entries = 0;
@@ -79,27 +79,28 @@ struct CompileInfo {
   std::vector<std::string> notes;  // on how entries run, in words
   std::vector<HotLoop> loops;
 };
-// Of none: what became of the program outside of functions, which is its loops.
+// For `none`: of the code outside of functions, which is its loops.
 CompileInfo compile_info_of(Interpreter& interpreter, const Value& function);
 
 struct HotFunction {
   std::string name;
   std::string place;
-  std::int64_t calls = 0;  // of a loop: its trips
+  std::int64_t calls = 0;  // of a loop: its iterations
   bool is_loop = false;
   std::int64_t code_bytes = 0;  // of its kernels
   std::string outcome;          // "compiled, 2 entries", "not compiled: it prints"
 };
-// Functions and loops that became hot, those with the most calls or trips first.
+// Functions and loops that became hot, those with the most calls or iterations first.
 std::vector<HotFunction> hot_functions(Interpreter& interpreter);
 
 // Why a function was not compiled, was compiled again, or breaks: plain sentences, one a line.
 std::string why(Interpreter& interpreter, const Value& function);
 
-// Whether anything is compiled, and what was is used: it is from the start.
+// Whether code is compiled, and entries are used. True at the start.
 bool compiling();
 void set_compiling(bool on);
-// Forgets what was compiled of a function, of none all that was: it begins anew, or must become hot again.
+// Drops the entries of a function; for `none`, all entries. The code is captured again, or must become hot
+// again.
 void reset_compiled(Interpreter& interpreter, const Value& function);
 
 // Whether every compiled call runs beside the interpreter, and how many differences were told of

@@ -12,12 +12,12 @@
 namespace kiln::interp::capture {
 namespace {
 
-// An entry ends where it has become longer than this: loops are unrolled, and may be long.
+// An entry ends where it becomes longer than this, since loops are unrolled, and may be long.
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
 constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
-constexpr std::size_t kMostSideBySide = 1'500;         // likewise, of trips whose kernels may run together
+constexpr std::size_t kMostIndependent = 1'500;  // likewise, of iterations whose kernels may run together
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -65,7 +65,7 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
     source.index = innermost_ - frame;
     source.text = frame->code->name;
     const Value function{static_cast<Object*>(const_cast<Function*>(frame->function))};
-    known_.try_emplace(function.object(), Known{function, sources_.add(std::move(source))});
+    known_.try_emplace(function.object(), OutsideValue{function, sources_.add(std::move(source))});
   }
   untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_),
                     true);
@@ -77,14 +77,14 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
 
 Tracer::~Tracer() = default;
 
-std::optional<jit::Recorder::Found> Tracer::find_input(const Tensor& x) {
+std::optional<jit::Recorder::InputInfo> Tracer::find_input(const Tensor& x) {
   const auto known = known_.find(x.impl());
   if (known == known_.end()) return std::nullopt;
   const SourceId id = known->second.source;
   const Source& source = sources_[id];
   using Kind = Source::Kind;
-  jit::Recorder::Found found;
-  const Source* whole = &source;  // what an item was found in
+  jit::Recorder::InputInfo found;
+  const Source* whole = &source;  // the container that an item was found in
   while (whole->kind == Kind::Item || whole->kind == Kind::Key) whole = &sources_[whole->parent];
   found.role = whole->kind == Kind::Register                              ? jit::Role::Argument
                : source.kind == Kind::Field || source.kind == Kind::Extra ? jit::Role::Parameter
@@ -117,7 +117,7 @@ void Tracer::give_up(std::string reason) {
   stop(std::move(reason));
 }
 
-// Before the instruction that the machine stands at: false when capture ends here.
+// Called before the machine runs its next instruction. False when capture ends here.
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
   if (!compiling()) stop("nothing is compiled within no_compile");
@@ -150,11 +150,11 @@ bool Tracer::before_instruction() {
   return true;
 }
 
-// False when capture ends for the sake of a loop.
+// Follows the begins and iterations of loops. False when capture ends because of one.
 bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   const bool comes_around = instructions_ > 1 && is_own_top(frame, pc);
-  if (comes_around && is_last_trip()) {
-    all_trips_ = true;
+  if (comes_around && is_last_iteration()) {
+    all_iterations_ = true;
     stop("a loop came around", End::CameAround);
     return false;
   }
@@ -167,7 +167,7 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   };
   while (!unrolled_.empty() && is_done(unrolled_.back())) unrolled_.pop_back();
   if (comes_around) {
-    ++trip_;
+    ++iteration_;
     return true;
   }
   const Loop* loop = frame.code->loops().at(pc);
@@ -178,14 +178,14 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
     return true;
   }
   unrolled_.back().came_around = true;
-  unrolled_.back().trips.push_back(nodes);
+  unrolled_.back().iterations.push_back(nodes);
   const auto is_too_long = [&](Unrolled& each) {
     if (!each.came_around) return false;
-    const std::size_t unrolled = nodes - each.trips[0];
+    const std::size_t unrolled = nodes - each.iterations[0];
     if (unrolled == 0) return instructions_ - each.instructions > kMostHostInstructions / 2;
     if (unrolled <= kMostUnrolled) return false;
-    if (!each.follow) each.follow = recorder_.trips_follow(each.trips);
-    return *each.follow || unrolled > kMostSideBySide;
+    if (!each.follow) each.follow = recorder_.iterations_follow(each.iterations);
+    return *each.follow || unrolled > kMostIndependent;
   };
   const auto found = std::find_if(unrolled_.begin(), unrolled_.end(), is_too_long);
   if (found == unrolled_.end()) return true;
@@ -221,7 +221,7 @@ void Tracer::after_instruction() {
   }
   const Value* const behind_arguments = current_base_ + i.a + 1 + i.b;
   each_write(*current_code_, current_pc_, [&](std::uint32_t r) {
-    // The arguments of a call that was entered are the registers of the callee; its others are new.
+    // The arguments of an entered call are registers of the callee; the callee's other registers are new.
     const Value* at = current_base_ + r;
     if (called && at >= now->base && at < behind_arguments) {
       if (const std::size_t slot = slot_of(at); slot < untouched_.size()) untouched_[slot] = false;
@@ -246,7 +246,7 @@ void Tracer::set_pending() {
   pending_parts_.clear();
 }
 
-// The variable that the instruction gave a value.
+// Names the instruction's result after the variable it was assigned to.
 void Tracer::name_result() {
   const std::string_view letters = operands(current_code_->opcode_at(current_pc_));
   if (letters.empty() || letters[0] != 'w') return;
@@ -256,8 +256,8 @@ void Tracer::name_result() {
   if (r < locals.size() && v.is(Tag::Tensor)) recorder_.set_name(v.tensor(), std::string(locals[r]));
 }
 
-// Can the instruction, which was found fit for capture, end it after all: by an op that cannot be noted, or
-// by reading a tensor?
+// Can an instruction that capture may contain end it all the same, by an op that cannot be noted, or by
+// reading a tensor's elements?
 bool Tracer::may_stop() const {
   const Frame& frame = *vm_.frame();
   const Value* r = frame.base;
@@ -293,7 +293,7 @@ bool Tracer::may_stop() const {
 Tracer::Outcome Tracer::run() {
   Outcome outcome;
   const Watch watch(vm_, this);
-  if (varying_.trips > 1) begin_trips();
+  if (varying_.iterations > 1) begin_iterations();
   for (;;) {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
@@ -312,8 +312,8 @@ Tracer::Outcome Tracer::run() {
     if (outcome.returned) return returned(std::move(outcome));
   }
   outcome.stop = stop_here();
-  // The instruction that stopped recording has run. Only where it changed no host data and freed no values of
-  // histories is the state before it still there to be described; else the checkpoint has it.
+  // The instruction that stopped the recording has run. If it changed no host data and freed no values of
+  // histories, the state before it can still be described; otherwise the entry ends at the checkpoint.
   const bool leaves_nothing = !called_back_since_ && undo_.empty() && !differentiates_now_;
   undo_instruction();
   std::optional<Finished> finished;
@@ -327,7 +327,7 @@ Tracer::Outcome Tracer::run() {
     finished = finish(outcome.overrun ? std::move(*before_) : take_snapshot());
   }
   outcome.whole = finished.has_value();
-  outcome.all_trips = outcome.whole && all_trips_;
+  outcome.all_iterations = outcome.whole && all_iterations_;
   if (!outcome.whole) finished = std::move(checkpoint_);
   if (finished) {
     make_entry(outcome, std::move(*finished), outcome.stop);
@@ -382,7 +382,7 @@ std::optional<Value> Tracer::run_apart() {
     after_instruction();
     if (!returned) continue;
     Value result;
-    result.take(base_->base[-1]);  // nobody clears a register above those of the active frame
+    result.take(base_->base[-1]);  // registers above those of the active frame are not cleared
     return result;
   }
   vm_.leave_frames(base_);
@@ -390,7 +390,7 @@ std::optional<Value> Tracer::run_apart() {
 }
 
 bool Tracer::observe(Frame* entry) {
-  // The instruction that calls back goes on after it.
+  // Restores the state of the instruction that calls back.
   struct Within {
     Within(Tracer& in, const Frame* entry)
         : tracer(in),

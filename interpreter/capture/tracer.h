@@ -1,5 +1,5 @@
-// Owns the capture of one entry: looks at every instruction before it runs, notes what it reads from outside
-// and what it changes there, and in the end says how to do without it.
+// Owns the capture of one entry: looks at every instruction before it runs, notes the outside values that it
+// reads and changes, and in the end makes an entry that replaces the instructions.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ namespace kiln::interp::capture {
 enum class End : std::uint8_t {
   Returned,    // the outermost frame
   Break,       // at what cannot be captured
-  CameAround,  // the loop whose body it began with
-  Yield,       // for one instruction: a loop that was under way before takes its next item, or a function
-               // is called that the program has compiled by itself
-  LeftLoop,    // which is all that is compiled
+  CameAround,  // at the next iteration of the loop whose body it began with
+  Yield,       // for one instruction: a loop that began before capture takes its next item, or a function is
+               // called that the program has compiled by itself
+  LeftLoop,    // behind the loop, of which alone something is compiled
   LongLoop,    // before a loop that runs too long to be unrolled
   TooLong,
 };
@@ -38,21 +38,21 @@ struct Stop {
   std::string file;
   int line = 0;
   bool is_break() const { return end == End::Break; }
-  // Is the instruction at which it ended the interpreter's?
+  // Does the interpreter run the instruction at which capture ended?
   bool steps_over() const { return end == End::Break || end == End::Yield; }
 };
 
 // The last word of "self.layers[0].weight", as the name of a value.
 std::string value_name(const std::string& text);
 
-// Where an object has what is asked for by a name or key, among what it has in order; of something new, where
-// it will be.
+// The position of a field or key among those of the object, in order; of a new one, the position that it will
+// have.
 std::int64_t place_of(const Instance& object, std::string_view name);
 std::int64_t place_of(const Dict& dict, const Value& key);
 
-// The recorded run is a run like any other: instructions do what they do. Values are known by what they are:
-// immediates and texts by guards on where they were read, objects by identity. An object met without having
-// been read from outside was made since.
+// The recorded run is a run like any other, in which instructions have their effects. Immediates and texts
+// that were read from outside get guards on their sources; objects are known by identity. An object that was
+// not read from outside was made during the run.
 class Tracer {
  public:
   // Begins where the machine stands, in `region`.
@@ -67,10 +67,10 @@ class Tracer {
     std::unique_ptr<Entry> entry;  // null: nothing was captured
     Stop stop;
     bool returned = false;
-    bool overrun = false;    // the machine is beyond what was captured
-    Stop lost;               // why what was noted to the end could not be kept
-    bool whole = true;       // the entry goes as far as capture did
-    bool all_trips = false;  // and holds as many trips of the loop as were asked for
+    bool overrun = false;         // the machine is beyond the end of the entry
+    Stop lost;                    // why the entry ends before the place where capture ended
+    bool whole = true;            // the entry goes as far as capture did
+    bool all_iterations = false;  // and holds as many iterations of the loop as were asked for
     // The instruction at which capture ended; of a long loop, its first.
     const Code* code = nullptr;
     std::size_t place = 0;
@@ -80,61 +80,61 @@ class Tracer {
   };
   Outcome run();
 
-  // Runs a call that changes nothing outside and reads nothing but its arguments and what the library
-  // defines. Gives its result; nothing when it is not of that kind, before it is done.
+  // Runs a call that may change nothing outside, and read nothing but its arguments and the library's names.
+  // Returns its result; nullopt, before the call is done, when it does otherwise.
   std::optional<Value> run_apart();
-  // Did such a run ask how a tensor lies in memory? What it is given are copies, which lie otherwise.
+  // Did such a run ask for a tensor's layout in memory? It gets copies, which have other layouts.
   bool asks_layout() const { return asks_layout_; }
 
-  // May an application of an autograd function become a node? How many effects on host data are there so
-  // far?
+  // May an application of an autograd function become a node?
   bool notes_bodies() const { return is_noting() && levels::top == &recorder_; }
+  // How many effects on host data there are so far.
   std::size_t effects() const { return effects_; }
   bool is_noting() const { return !given_up_ && !is_stopped(); }
 
   // For host functions that call back: runs the frame to its end under observation.
   bool observe(Frame* entry);
-  // An error is on its way through the frames.
+  // Ends capture: an error is unwinding the frames.
   void give_up(std::string reason);
   jit::Recorder& recorder() { return recorder_; }
-  // What is made of the numbers in v holds for these alone.
+  // Guards the numbers in v: the entry holds for these values alone.
   void fix_numbers_in(const Value& v) { read_all(v); }
-  // Is an object held for the sake of numbers in it?
+  // Is the object held because varying numbers are in it?
   bool holds(const Value& object) const {
     return keepers_.contains(static_cast<const void*>(object.object()));
   }
-  // Host values that code outside of the graph is given, in each call of the entry: numbers and texts are
-  // constants, an object from outside is guarded to be this very one. False: one is made by the call itself.
+  // Fixes host values that code outside of the graph gets in each call of the entry: numbers and texts are
+  // constants, and an object from outside is guarded by identity. False: the call itself makes one of them.
   bool keeps_as_they_are(std::span<const Value> values);
 
  private:
   friend class Observer;
 
-  // ---- What is known of values (tracer_values.cpp) ----
-  struct Known {
+  // ---- Values from outside (tracer_values.cpp) ----
+  struct OutsideValue {
     Value held;
     SourceId source;
   };
   void arrive(const Value& v, SourceId source);
-  // `varying`: as arrive_number, whose result it takes.
+  // `varying`: gets the result of arrive_number, which then replaces arrive.
   void arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
                    std::string text, ExprId* varying = nullptr);
-  const Known* known(const Value& v) const;
+  const OutsideValue* known(const Value& v) const;
   bool is_outside(const Value& v) const { return known(v) != nullptr; }
-  // Is it, or does it hold, what is equal only to itself: a function, a struct?
+  // Is v, or does it hold, an object that is equal only to itself: a function, a struct?
   bool has_identity(const Value& v) const;
   void add_guard(Guard guard);
   void use_register(std::uint32_t r);
-  // Of a list, tuple or dict: all, and how many. `follow`: numbers that vary stay what they are.
+  // Reads all items of a list, tuple or dict, and their count. `follow`: numbers among them may vary.
   void read_items(const Value& container, bool follow = false);
   void read_item(const Value& container, std::int64_t at, ExprId* varying = nullptr);
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
   bool has_tensor(const Value& v) const;
-  void read_defaults(const Value& f);  // of a function that is known
-  // Of an instance or a struct: its methods, whose captures and defaults are then followed.
+  void read_defaults(const Value& f);  // of a function from outside
+  // Makes the methods of an instance or a struct known, so that their captures and defaults have sources.
   void know_methods(const Value& v);
-  // A host function calls back: what an ordinary call reads of the function is read now.
+  // A host function calls back: reads the parts of the function that an ordinary call would read.
   void know_called_back(const Frame& frame);
   SourceId cell_source(const Frame& frame, std::size_t capture);
   ExprId read_cell(const Value& cell);
@@ -161,8 +161,8 @@ class Tracer {
   void change_cell(const Value& cell, SourceId source);
   void change_field(const Value& instance, std::string_view name);
   void change_append(const Value& list, std::int64_t count);
-  // `in_place`: one item is set, and numbers that vary stay where they are. Else what the host moves about is
-  // fixed.
+  // `in_place`: one item is set, and varying numbers stay at their places. Otherwise the host may move items,
+  // so numbers among them are fixed.
   void change_contents(const Value& container, bool in_place);
 
   // ---- Gradients (observe_gradients.cpp) ----
@@ -170,33 +170,34 @@ class Tracer {
   void read_gradient(const Value& x);
   void note_gradients();
 
-  // ---- Numbers that are not fixed (tracer_numbers.cpp) ----
-  // As arrive, but a number that varies is not guarded: its expression is given, -1 for all else.
+  // ---- Varying numbers (tracer_numbers.cpp) ----
+  // As arrive, but a varying number is not guarded: returns its expression, -1 for any other value.
   ExprId arrive_number(const Value& v, SourceId source);
   ExprId add_expr(Expr expr);
   ExprId add_constant(const Value& v);
   ExprId shadow(const Value* r) const;
-  void fix(ExprId id, const Value& v);  // guards that it is this
+  void fix(ExprId id, const Value& v);  // guards that the expression has this value
   void fix_register(const Value* r);
-  void fix_object(const Value& v);    // and all numbers in a tuple or slice
+  void fix_object(const Value& v);    // all numbers in a tuple or slice, too
   void fix_sizes_of(const Value& v);  // of a tensor
   void fix_layout(const Value& v);    // strides and offset
   void tells_tensors_apart() { tells_tensors_apart_ = true; }
   void fix_parameter(const Value& v);  // whether it is one
-  // What lies in an object at a place: a field, an item of a list, the value of a key. -1: as it is.
+  // The varying number at a place of an object: a field, an item of a list, the value of a key. -1: none.
   ExprId kept_number(const Value& object, std::int64_t at) const;
   void keep_number(const Value& object, std::int64_t at, ExprId id);
-  // Before something reads all of an object as it is: of a list, dict or struct, or of all lists and dicts.
+  // Fixes the varying numbers in a list, dict or struct (or in all lists and dicts) before its values are
+  // read.
   void fix_kept(const Value& object);
   void fix_all_kept();
-  void fix_all_in(const Value& v, int depth = 0);  // lists, tuples, dicts and slices, and what they hold
+  void fix_all_in(const Value& v, int depth = 0);  // in lists, tuples, dicts and slices, at any depth
   std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
   std::optional<jit::Size> size_beside(const Expr& sum, std::int64_t value);
   ExprId size_expr(const jit::Size& size);  // -1: a constant
   std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
   bool is_called_back(const Frame& frame) const { return &frame == called_back_; }
-  bool has_parts(const Value& v) const;  // itself, or a tuple or slice in it
+  bool has_parts(const Value& v) const;  // are varying numbers in v, or in a tuple or slice within it?
   std::optional<jit::Sizes> symbolic_sizes(const Tensor& x, SourceId source);
   int add_symbol(Symbol symbol);
   void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
@@ -209,11 +210,11 @@ class Tracer {
     std::vector<ExprId> parts;
   };
 
-  // ---- Several trips of the loop that capture began in (tracer_trips.cpp) ----
-  void begin_trips();
+  // ---- Several iterations of the loop that capture began in (tracer_unrolling.cpp) ----
+  void begin_iterations();
   bool is_own_top(const Frame& frame, std::size_t pc) const;
   bool is_own_step(const Frame& frame) const;
-  bool is_last_trip() const { return trip_ == varying_.trips; }
+  bool is_last_iteration() const { return iteration_ == varying_.iterations; }
   bool may_step(const Frame& frame) const;
   void follow_step(const Frame& frame);
 
@@ -224,8 +225,8 @@ class Tracer {
       Value function;
       std::size_t place;
       std::vector<std::pair<std::uint32_t, Value>> registers;  // that are live
-      std::vector<bool> untouched;                             // what the entry found there
-      std::vector<ExprId> numbers;                             // -1: a value as it is
+      std::vector<bool> untouched;  // the register has the value from before capture
+      std::vector<ExprId> numbers;  // -1: the value does not vary
     };
     std::vector<Activation> frames;  // outermost first
     int depth = 1;
@@ -234,21 +235,21 @@ class Tracer {
     ExprId result_number = -1;
     jit::Recorder::Mark mark;
     std::size_t guards = 0;
-    bool differentiated = false;  // there were derivatives before
-    bool hooked = false;          // and hooks on what was made here
+    bool differentiated = false;  // the graph has derivatives
+    bool hooked = false;          // there are hooks on tensors made during capture
     lang::Span span;
   };
   // What an entry that ends at a snapshot does.
   struct Finished {
     Snapshot snapshot;
-    Recipes recipes;
+    FramePlan frame_plan;
     std::vector<HostEffect> effects;
     Exit exit;
     std::vector<Tensor> outputs;
-    tape::SpentHistories histories;
+    tape::FreedHistories histories;
     HistoryNames names;
     std::vector<SourceId> leaves;
-    bool taped = true;  // some history is there that holds values
+    bool taped = true;  // some history holds saved values
   };
   bool finish_histories(Finished& finished);
   bool derivatives_follow_sizes(const Finished& finished) const;
@@ -269,12 +270,12 @@ class Tracer {
   void after_instruction();
   void name_result();
   void set_pending();
-  std::optional<jit::Recorder::Found> find_input(const Tensor& x);
+  std::optional<jit::Recorder::InputInfo> find_input(const Tensor& x);
   bool is_stopped() const { return !stop_.empty() || recorder_.is_stopped(); }
   void stop(std::string reason, End end = End::Break);
-  // Of a run that is apart.
+  // Stops a run apart that asks for a layout.
   void stop_at_layout();
-  // The program reads elements: the end, or the body of an application is the interpreter's.
+  // The program reads elements: ends capture, or makes the interpreter run the body of an application.
   void stop_reading(std::string reason);
   void leave_alone(const Source& source, const Value& v);
   Stop stop_here() const;
@@ -292,16 +293,16 @@ class Tracer {
   std::vector<std::pair<const Code*, std::size_t>> entry_frames_;  // innermost first
   std::vector<Value*> entry_bases_;
   std::vector<std::shared_ptr<const Code>> owners_;
-  std::vector<bool> untouched_;  // by slot of the stack: what the entry found there
+  std::vector<bool> untouched_;  // by slot of the stack: it has the value from before capture
   const Varying& varying_;
   Sources sources_;
   Exprs exprs_;
   std::unordered_map<const Value*, ExprId> shadows_;  // by register
-  // Of structs, modules, cells, lists and dicts, which are held meanwhile.
+  // Varying numbers in structs, modules, cells, lists and dicts, by place. keepers_ holds these objects.
   std::map<std::pair<const void*, std::int64_t>, ExprId> kept_numbers_;
   std::unordered_map<const void*, Value> keepers_;
   std::unordered_map<const void*, Parts> part_shadows_;  // of tuples and slices
-  std::vector<std::pair<Value*, ExprId>> pending_;       // what the instruction that runs gives
+  std::vector<std::pair<Value*, ExprId>> pending_;       // results of the instruction that runs
   std::vector<std::pair<const Value*, std::vector<ExprId>>> pending_parts_;
   std::vector<ExprId> expected_;
   std::vector<Value> expected_values_;
@@ -311,48 +312,48 @@ class Tracer {
   int unnamed_symbols_ = 0;
   bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
-  std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // which guards these are
-  std::unordered_map<const void*, Known> known_;
+  std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // keys of guards_, none of which repeats
+  std::unordered_map<const void*, OutsideValue> known_;
   std::unordered_map<const void*, Change> changes_;
-  bool tells_tensors_apart_ = false;  // it was asked which of them are one
+  bool tells_tensors_apart_ = false;  // the program has compared the identities of tensors
   std::vector<const void*> change_order_;
-  // Puts back what was noted of the instruction: it is looked at before it runs, and an entry that ends at it
-  // ends before it.
+  // Undoes the notes about the instruction at hand. It is looked at before it runs, but an entry that ends at
+  // it ends before it.
   std::vector<std::function<void()>> undo_;
   struct HostCall {
     HostEffect effect;
     std::vector<Value> arguments;
-    std::vector<ExprId> numbers;  // -1: as it is
+    std::vector<ExprId> numbers;  // -1: the argument does not vary
     std::vector<std::pair<std::string, Value>> named;
   };
   std::vector<HostCall> calls_;  // of print
   std::size_t effects_ = 0;
   jit::Recorder recorder_;
   std::optional<Finished> checkpoint_;
-  std::optional<Snapshot> before_;  // the instruction that runs
-  // A comparison of tensors that jumps was noted: what is left is the jump.
+  std::optional<Snapshot> before_;  // the state before the instruction that runs
+  // A comparison of tensors that jumps: its op is noted, and the jump is left to the exit.
   struct Branch {
     Value condition;
     bool jumps_when;
     std::int32_t jump;
   };
   std::optional<Branch> branch_;
-  // Loops that began here and are not done, innermost last.
+  // Loops that began during capture and have not ended, innermost last.
   struct Unrolled {
     const Frame* frame;
     Loop loop;
-    std::vector<std::size_t> trips;  // how many nodes there were before each
+    std::vector<std::size_t> iterations;  // how many nodes there were before each
     std::size_t instructions;
     bool came_around = false;
-    std::optional<bool> follow{};   // whether its trips do, once that is asked
-    std::optional<Finished> start;  // what the entry is without it; nothing when that cannot be made again
+    std::optional<bool> follow{};   // whether its iterations read each other's results, once that is asked
+    std::optional<Finished> start;  // the entry up to the loop; nullopt when its values cannot be made again
   };
   std::vector<Unrolled> unrolled_;
-  std::optional<std::size_t> long_loop_;  // the one that is too long, among them
-  int trip_ = 1;                          // of the loop that capture began in
-  bool all_trips_ = false;                // it ends behind the last of those that were asked for
-  struct OwnRange {                       // that this loop goes over
-    ExprId next = -1, left = -1;          // as the entry finds them
+  std::optional<std::size_t> long_loop_;  // the loop among unrolled_ that is too long
+  int iteration_ = 1;                     // of the loop that capture began in
+  bool all_iterations_ = false;           // capture ended behind the last iteration that was asked for
+  struct OwnRange {                       // the range that this loop goes over
+    ExprId next = -1, left = -1;          // at the entry's begin
     std::int64_t step = 0;
   };
   std::optional<OwnRange> own_range_;
@@ -365,22 +366,22 @@ class Tracer {
   std::size_t current_pc_ = 0;
   Value* current_base_ = nullptr;
   int nested_ = 0;
-  std::unordered_map<const void*, Value> made_functions_;  // since the entry began
-  const Frame* called_back_ = nullptr;  // that a host function waits for, within `nested_` others
+  std::unordered_map<const void*, Value> made_functions_;  // functions made during capture
+  const Frame* called_back_ = nullptr;  // the frame that a host function has called, within `nested_` others
   bool called_back_since_ = false;      // did the instruction that runs call functions of the program?
   std::size_t instructions_ = 0;
-  std::size_t guards_before_ = 0;  // the instruction that runs
+  std::size_t guards_before_ = 0;  // how many guards there were before the instruction that runs
   bool given_up_ = false;
   bool is_apart_ = false;  // nothing outside may be read or changed
   bool asks_layout_ = false;
   bool records_gradients_;
-  std::uint64_t tape_began_;  // nodes of the tape with smaller numbers were there before
+  std::uint64_t tape_began_;  // nodes of the tape with smaller numbers are older than capture
   bool differentiated_ = false;
   bool hooked_ = false;
-  Stop differentiated_at_;                  // where that was last, or a hook was put
-  bool differentiates_now_ = false;         // the instruction that runs
-  std::vector<Value> gradients_to_change_;  // likewise
-  std::vector<Value> gradients_under_way_;  // of those instructions that call back just now
+  Stop differentiated_at_;                  // the last derivative, or the last hook that was put on a tensor
+  bool differentiates_now_ = false;         // does the instruction that runs differentiate?
+  std::vector<Value> gradients_to_change_;  // by the instruction that runs
+  std::vector<Value> gradients_under_way_;  // by instructions that are calling back just now
 };
 
 }  // namespace kiln::interp::capture

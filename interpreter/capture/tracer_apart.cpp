@@ -1,5 +1,5 @@
-// What changes must be what it was: when two objects become one, or share memory, a change of one is a change
-// of the other.
+// Guards that objects which the entry changes stay apart: if two were one object, or shared memory, a change
+// of one would be a change of the other.
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
@@ -7,7 +7,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-// May some node write to a tensor from outside? Views of inputs are, and so may be what composites give.
+// May a node write to a tensor from outside? Views of inputs are such tensors; results of composites may be.
 bool writes_to_inputs(const jit::Graph& graph) {
   std::vector<bool> outside(graph.values.size());
   std::fill_n(outside.begin(), graph.inputs.size(), true);
@@ -36,7 +36,7 @@ bool changes_in_place(const Value& v) {
 
 }  // namespace
 
-// A write also decides over sizes, strides and histories that were asked for: all tensors count.
+// A write may change sizes, strides and histories that the program asked for, so the guard is on all tensors.
 void Tracer::add_memory_guard(Entry& entry) {
   if (!entry.differentiated && !changes_gradients(entry) && !writes_to_inputs(entry.captured)) return;
   std::vector<SourceId> guarded;
@@ -57,14 +57,14 @@ void Tracer::add_memory_guard(Entry& entry) {
   memory.kind = Guard::Kind::SameMemory;
   std::vector<const TensorImpl*> now;
   for (const auto& [source, tensor] : tensors) {
-    memory.several.push_back(source);
+    memory.members.push_back(source);
     now.push_back(tensor);
   }
   memory.groups = memory_groups(now);
   entry.guards.push_back(std::move(memory));
 }
 
-// Of each kind of object of which one changes, and of tensors where it was asked which of them are one.
+// Guards each kind of object of which one changes, and tensors where the program compared their identities.
 void Tracer::add_apart_guards(Entry& entry) {
   std::vector<SourceId> guarded;
   for (const Guard& each : entry.guards) {
@@ -86,10 +86,10 @@ void Tracer::add_apart_guards(Entry& entry) {
       if (!known.held.is(tag)) continue;
       if (sources_[known.source].kind == Source::Kind::Constant ||
           std::binary_search(guarded.begin(), guarded.end(), known.source))
-        apart.several.push_back(known.source);
+        apart.members.push_back(known.source);
     }
-    std::sort(apart.several.begin(), apart.several.end());
-    if (apart.several.size() > 1) entry.guards.push_back(std::move(apart));
+    std::sort(apart.members.begin(), apart.members.end());
+    if (apart.members.size() > 1) entry.guards.push_back(std::move(apart));
   }
 }
 

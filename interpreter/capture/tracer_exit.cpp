@@ -1,5 +1,5 @@
-// How capture ends: what the frames hold becomes recipes, what changed becomes effects, and the graph is cut
-// to what is needed.
+// How capture ends: the values of the frames become a frame plan, changes become effects, and the graph is
+// cut to what is needed.
 #include <algorithm>
 #include <set>
 
@@ -56,52 +56,52 @@ Tracer::Snapshot Tracer::take_snapshot() {
   return snapshot;
 }
 
-// Makes recipes; fails on what cannot be made again.
-class RecipeBook {
+// Makes the frame plan; fails on values that cannot be made again.
+class FramePlanner {
  public:
   using Fields = std::map<std::pair<const void*, std::int64_t>, ExprId>;
   using PartsOf = std::function<std::vector<ExprId>(const Value&)>;
-  RecipeBook(const std::unordered_map<const void*, std::pair<SourceId, bool>>& known, const Fields& fields,
-             PartsOf parts_of, jit::Recorder& recorder, Recipes& recipes, std::vector<Tensor>& outputs)
+  FramePlanner(const std::unordered_map<const void*, std::pair<SourceId, bool>>& known, const Fields& fields,
+               PartsOf parts_of, jit::Recorder& recorder, FramePlan& frame_plan, std::vector<Tensor>& outputs)
       : known_(known),
         fields_(fields),
         parts_of_(std::move(parts_of)),
         recorder_(recorder),
-        recipes_(recipes),
+        plans_(frame_plan),
         outputs_(outputs) {}
 
-  RecipeId constant(Value v) { return add({Recipe::Kind::Constant, std::move(v), 0, {}, {}}); }
-  RecipeId number(ExprId id) { return add({Recipe::Kind::Number, {}, id, {}, {}}); }
-  // A part of an object, which may be a number that is not fixed.
-  RecipeId part(const void* object, std::int64_t at, const Value& v) {
+  ValuePlanId constant(Value v) { return add({ValuePlan::Kind::Constant, std::move(v), 0, {}, {}}); }
+  ValuePlanId number(ExprId id) { return add({ValuePlan::Kind::Number, {}, id, {}, {}}); }
+  // The plan of a part of an object, which may be a varying number.
+  ValuePlanId part(const void* object, std::int64_t at, const Value& v) {
     const auto found = fields_.find({object, at});
     return found == fields_.end() ? of(v) : number(found->second);
   }
-  RecipeId source(SourceId id) { return add({Recipe::Kind::Source, {}, id, {}, {}}); }
+  ValuePlanId source(SourceId id) { return add({ValuePlan::Kind::Source, {}, id, {}, {}}); }
 
-  RecipeId of(const Value& v) {
+  ValuePlanId of(const Value& v) {
     if (is_constant(v)) return constant(v);
     const auto made = made_.find(identity(v));
     if (made != made_.end()) return made->second;
     const auto outside = known_.find(identity(v));
     if (outside != known_.end()) {
-      const RecipeId id = outside->second.second ? constant(v) : source(outside->second.first);
+      const ValuePlanId id = outside->second.second ? constant(v) : source(outside->second.first);
       made_.emplace(identity(v), id);
       return id;
     }
     return v.is(Tag::Tensor) ? of_tensor(v.tensor()) : of_container(v);
   }
 
-  // The items of a list from one on; keys and values of a dict in turn.
-  std::vector<RecipeId> items(const Value& list, std::size_t first) {
-    std::vector<RecipeId> parts;
+  // The plans of a list's items from `first` on; of a dict's keys and values in turn.
+  std::vector<ValuePlanId> items(const Value& list, std::size_t first) {
+    std::vector<ValuePlanId> parts;
     const std::vector<Value>& all = list.as<List>().items;
     for (std::size_t k = first; k < all.size(); ++k)
       parts.push_back(part(identity(list), static_cast<std::int64_t>(k), all[k]));
     return parts;
   }
-  std::vector<RecipeId> entries(const Value& dict) {
-    std::vector<RecipeId> parts;
+  std::vector<ValuePlanId> entries(const Value& dict) {
+    std::vector<ValuePlanId> parts;
     std::int64_t at = 0;
     for (const Dict::Entry& each : dict.as<Dict>().entries()) {
       if (!each.live) continue;
@@ -115,90 +115,91 @@ class RecipeBook {
   bool failed = false;
 
  private:
-  RecipeId add(Recipe recipe) {
-    recipes_.push_back(std::move(recipe));
-    return static_cast<RecipeId>(recipes_.size()) - 1;
+  ValuePlanId add(ValuePlan plan) {
+    plans_.push_back(std::move(plan));
+    return static_cast<ValuePlanId>(plans_.size()) - 1;
   }
 
-  RecipeId of_tensor(const Tensor& x) {
+  ValuePlanId of_tensor(const Tensor& x) {
     if (!recorder_.knows(x) || x.impl()->wrapper) {
       failed = true;
       return 0;
     }
-    const RecipeId id = add({Recipe::Kind::Output, {}, static_cast<std::int64_t>(outputs_.size()), {}, {}});
+    const ValuePlanId id =
+        add({ValuePlan::Kind::Output, {}, static_cast<std::int64_t>(outputs_.size()), {}, {}});
     outputs_.push_back(x);
     made_.emplace(x.impl(), id);
     return id;
   }
 
-  // The place is taken first, so that what refers back to it finds it.
-  RecipeId of_container(const Value& v) {
-    const RecipeId id = add({});
+  // The id is taken first, so that parts can refer back to the container.
+  ValuePlanId of_container(const Value& v) {
+    const ValuePlanId id = add({});
     made_.emplace(identity(v), id);
-    Recipe recipe;
+    ValuePlan plan;
     const auto parts = [&](const std::vector<Value>& values) {
-      for (const Value& each : values) recipe.parts.push_back(of(each));
+      for (const Value& each : values) plan.parts.push_back(of(each));
     };
     switch (v.tag()) {
       case Tag::List:
-        recipe.kind = Recipe::Kind::List;
-        recipe.parts = items(v, 0);
+        plan.kind = ValuePlan::Kind::List;
+        plan.parts = items(v, 0);
         break;
       case Tag::Tuple:
-        recipe.kind = Recipe::Kind::Tuple;
-        if (v.as<Tuple>().names != nullptr) recipe.value = names_only(v.as<Tuple>());
-        numbered(v, v.as<Tuple>().items, recipe);
+        plan.kind = ValuePlan::Kind::Tuple;
+        if (v.as<Tuple>().names != nullptr) plan.value = names_only(v.as<Tuple>());
+        numbered(v, v.as<Tuple>().items, plan);
         break;
       case Tag::Dict:
-        recipe.kind = Recipe::Kind::Dict;
-        recipe.parts = entries(v);
+        plan.kind = ValuePlan::Kind::Dict;
+        plan.parts = entries(v);
         break;
       case Tag::Slice:
-        recipe.kind = Recipe::Kind::Slice;
-        numbered(v, {v.as<Slice>().start, v.as<Slice>().stop, v.as<Slice>().step}, recipe);
+        plan.kind = ValuePlan::Kind::Slice;
+        numbered(v, {v.as<Slice>().start, v.as<Slice>().stop, v.as<Slice>().step}, plan);
         break;
       case Tag::Instance:
-        recipe.kind = Recipe::Kind::Instance;
-        recipe.value = v.as<Instance>().type;
+        plan.kind = ValuePlan::Kind::Instance;
+        plan.value = v.as<Instance>().type;
         for (std::size_t k = 0; k < v.as<Instance>().fields.size(); ++k) {
-          recipe.parts.push_back(part(identity(v), static_cast<std::int64_t>(k), v.as<Instance>().fields[k]));
+          plan.parts.push_back(part(identity(v), static_cast<std::int64_t>(k), v.as<Instance>().fields[k]));
         }
         for (const auto& [name, value] : v.as<Instance>().extra) {
-          recipe.names.push_back(name);
-          recipe.parts.push_back(part(identity(v), place_of(v.as<Instance>(), name), value));
+          plan.names.push_back(name);
+          plan.parts.push_back(part(identity(v), place_of(v.as<Instance>(), name), value));
         }
         break;
       case Tag::Function:
-        recipe.kind = Recipe::Kind::Function;
-        recipe.value = bare(v.as<Function>());
-        recipe.number = static_cast<std::int64_t>(v.as<Function>().captures.size());
+        plan.kind = ValuePlan::Kind::Function;
+        plan.value = bare(v.as<Function>());
+        plan.number = static_cast<std::int64_t>(v.as<Function>().captures.size());
         parts(v.as<Function>().captures);
         parts(v.as<Function>().defaults);
         break;
       case Tag::Cell:
-        recipe.kind = Recipe::Kind::Cell;
-        recipe.parts = {part(identity(v), 0, v.as<Cell>().value)};
+        plan.kind = ValuePlan::Kind::Cell;
+        plan.parts = {part(identity(v), 0, v.as<Cell>().value)};
         break;
       case Tag::Method:
-        recipe.kind = Recipe::Kind::Method;
-        recipe.parts = {of(v.as<Method>().receiver), of(v.as<Method>().function)};
+        plan.kind = ValuePlan::Kind::Method;
+        plan.parts = {of(v.as<Method>().receiver), of(v.as<Method>().function)};
         break;
       default:
         failed = true;
     }
-    recipes_[static_cast<std::size_t>(id)] = std::move(recipe);
+    plans_[static_cast<std::size_t>(id)] = std::move(plan);
     return id;
   }
 
-  void numbered(const Value& v, const std::vector<Value>& values, Recipe& recipe) {
+  void numbered(const Value& v, const std::vector<Value>& values, ValuePlan& plan) {
     const std::vector<ExprId> numbers = parts_of_(v);
     for (std::size_t k = 0; k < values.size(); ++k) {
       const bool is_number = k < numbers.size() && numbers[k] >= 0;
-      recipe.parts.push_back(is_number ? number(numbers[k]) : of(values[k]));
+      plan.parts.push_back(is_number ? number(numbers[k]) : of(values[k]));
     }
   }
 
-  // The code and module alone, so that a recipe keeps no values of the recorded call alive.
+  // The code and module alone, so that a plan keeps no values of the recorded call alive.
   static Value bare(const Function& like) {
     auto* function = new Function(like.code, like.owner);
     Value value{static_cast<Object*>(function)};
@@ -215,12 +216,12 @@ class RecipeBook {
   const Fields& fields_;
   PartsOf parts_of_;
   jit::Recorder& recorder_;
-  Recipes& recipes_;
+  FramePlan& plans_;
   std::vector<Tensor>& outputs_;
-  std::unordered_map<const void*, RecipeId> made_;
+  std::unordered_map<const void*, ValuePlanId> made_;
 };
 
-// Nothing when some value cannot be made again.
+// nullopt when a value cannot be made again.
 std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   Finished finished;
   std::unordered_map<const void*, std::pair<SourceId, bool>> sources;
@@ -228,29 +229,29 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
     const bool constant = sources_[known.source].kind == Source::Kind::Constant;
     sources.emplace(object, std::pair{known.source, constant});
   }
-  RecipeBook book(
-      sources, kept_numbers_, [this](const Value& v) { return parts_of(v); }, recorder_, finished.recipes,
+  FramePlanner planner(
+      sources, kept_numbers_, [this](const Value& v) { return parts_of(v); }, recorder_, finished.frame_plan,
       finished.outputs);
   finished.exit.depth = snapshot.depth;
   if (snapshot.returned) {
     finished.exit.returns = true;
     finished.exit.result =
-        snapshot.result_number >= 0 ? book.number(snapshot.result_number) : book.of(snapshot.result);
+        snapshot.result_number >= 0 ? planner.number(snapshot.result_number) : planner.of(snapshot.result);
   }
   Value* base = snapshot.frames.empty() ? nullptr : lowest_->base;
   for (std::size_t f = 0; f < snapshot.frames.size(); ++f) {
     const Snapshot::Activation& each = snapshot.frames[f];
     Exit::Activation activation;
-    activation.function = f == 0 ? -1 : book.of(each.function);
+    activation.function = f == 0 ? -1 : planner.of(each.function);
     activation.place = each.place;
     std::vector<bool> is_needed(each.function.as<Function>().code->registers, false);
     for (std::size_t k = 0; k < each.registers.size(); ++k) {
       const auto& [r, v] = each.registers[k];
       is_needed[r] = true;
-      if (f == 0 && each.untouched[k]) continue;  // it stays
-      const RecipeId id = each.untouched[k]      ? book.source(register_source(base + r))
-                          : each.numbers[k] >= 0 ? book.number(each.numbers[k])
-                                                 : book.of(v);
+      if (f == 0 && each.untouched[k]) continue;  // the register keeps its value
+      const ValuePlanId id = each.untouched[k]      ? planner.source(register_source(base + r))
+                             : each.numbers[k] >= 0 ? planner.number(each.numbers[k])
+                                                    : planner.of(v);
       activation.registers.emplace_back(r, id);
     }
     finished.exit.frames.push_back(std::move(activation));
@@ -274,7 +275,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
         HostEffect made = effect(HostEffect::Kind::Slot);
         made.number = slot;
         made.parts = {
-            book.part(object, slot, change.target.as<Module>().slots[static_cast<std::size_t>(slot)])};
+            planner.part(object, slot, change.target.as<Module>().slots[static_cast<std::size_t>(slot)])};
         finished.effects.push_back(std::move(made));
       }
     } else if (change.target.is(Tag::Instance)) {
@@ -282,86 +283,87 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       for (const std::int64_t field : change.fields) {
         HostEffect made = effect(HostEffect::Kind::Field);
         made.number = field;
-        made.parts = {book.part(object, field, instance.fields[static_cast<std::size_t>(field)])};
+        made.parts = {planner.part(object, field, instance.fields[static_cast<std::size_t>(field)])};
         finished.effects.push_back(std::move(made));
       }
       for (const std::string& name : change.extras) {
         const Value* const value = change.target.as<Instance>().find(name);
-        if (value == nullptr) continue;  // the instruction that would make it is the interpreter's
+        if (value == nullptr) continue;  // the interpreter runs the instruction that would make it
         HostEffect made = effect(HostEffect::Kind::Extra);
         made.name = name;
-        made.parts = {book.part(object, place_of(instance, name), *value)};
+        made.parts = {planner.part(object, place_of(instance, name), *value)};
         finished.effects.push_back(std::move(made));
       }
     } else if (change.cell) {
       HostEffect made = effect(HostEffect::Kind::Cell);
-      made.parts = {book.part(object, 0, change.target.as<Cell>().value)};
+      made.parts = {planner.part(object, 0, change.target.as<Cell>().value)};
       finished.effects.push_back(std::move(made));
     } else if (change.contents) {
       HostEffect made = effect(HostEffect::Kind::Contents);
-      made.parts = change.target.is(Tag::List) ? book.items(change.target, 0) : book.entries(change.target);
+      made.parts =
+          change.target.is(Tag::List) ? planner.items(change.target, 0) : planner.entries(change.target);
       finished.effects.push_back(std::move(made));
     } else if (change.gradient) {
-      const RecipeId gradient = book.of(*change.gradient);
+      const ValuePlanId gradient = planner.of(*change.gradient);
       HostEffect made = effect(HostEffect::Kind::Grad);
       made.parts = {gradient};
       finished.effects.push_back(std::move(made));
     } else if (change.appended > 0) {
       HostEffect made = effect(HostEffect::Kind::Append);
       const std::size_t count = change.target.as<List>().items.size();
-      made.parts = book.items(change.target, count - static_cast<std::size_t>(change.appended));
+      made.parts = planner.items(change.target, count - static_cast<std::size_t>(change.appended));
       finished.effects.push_back(std::move(made));
     }
   }
   for (const auto& call : calls_) {
     HostEffect made = call.effect;
     for (std::size_t k = 0; k < call.arguments.size(); ++k)
-      made.parts.push_back(call.numbers[k] >= 0 ? book.number(call.numbers[k])
-                                                : book.constant(call.arguments[k]));
-    for (const auto& [name, each] : call.named) made.named.emplace_back(name, book.constant(each));
+      made.parts.push_back(call.numbers[k] >= 0 ? planner.number(call.numbers[k])
+                                                : planner.constant(call.arguments[k]));
+    for (const auto& [name, each] : call.named) made.named.emplace_back(name, planner.constant(each));
     finished.effects.push_back(std::move(made));
   }
   if (branch_) {
-    finished.exit.condition = book.of(branch_->condition);
+    finished.exit.condition = planner.of(branch_->condition);
     finished.exit.jumps_when = branch_->jumps_when;
     finished.exit.jump = branch_->jump;
   }
-  if (book.failed) return std::nullopt;
+  if (planner.failed) return std::nullopt;
   finished.snapshot = std::move(snapshot);
   finished.taped = !finish_histories(finished);
   if (finished.taped && recorder_.wrote_history()) {
     finished.names.note(finished.outputs, tape_began_);
     finished.names.note(recorder_.inputs(), tape_began_);
   }
-  const bool needs_spent = finished.snapshot.differentiated || finished.snapshot.hooked;
-  if (needs_spent && finished.taped) return std::nullopt;
+  const bool needs_freed = finished.snapshot.differentiated || finished.snapshot.hooked;
+  if (needs_freed && finished.taped) return std::nullopt;
   return finished;
 }
 
-// The latest state that can be made again, before something that cannot.
+// Saves the present state as an end of the entry, before an instruction whose results cannot be made again.
 void Tracer::save_checkpoint() {
   if (nested_ > 0) return;
   Snapshot snapshot = take_snapshot();
-  // What the instruction has needed as it is so far is constant in what is described here.
+  // Numbers that the instruction has fixed so far are constants in the saved state.
   snapshot.guards = guards_.size();
   if (auto finished = finish(std::move(snapshot))) checkpoint_ = std::move(finished);
 }
 
 namespace {
 
-// Ops whose results depend on where in memory an operand lies, beyond the kind of its strides.
+// Does the result depend on the layout of an operand, beyond the kind of its strides?
 bool reads_layout(const jit::Node& node) {
   return node.op != nullptr && (node.is_view() || node.writes() || node.op->lowering == Lowering::Composite);
 }
 
 }  // namespace
 
-// The tensors of the graph's inputs: exact layouts where something reads them.
+// Completes the guards on the graph's input tensors: exact layouts where a node depends on them.
 void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
   bool writes = false;
   for (const jit::Node& node : entry.captured.nodes) {
-    writes = writes || (node.writes() && !node.rebinds());
+    writes = writes || (node.writes() && !node.writes_metadata());
     if (!reads_layout(node)) continue;
     for (const jit::Operand& each : node.operands) {
       if (each.is_value() && static_cast<std::size_t>(each.value) < exact.size())
@@ -387,7 +389,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   }
 }
 
-// Sizes are what they were in this call, and so are numbers that were sizes.
+// Fixes all sizes to those of this call, and the numbers that were used as sizes.
 void Tracer::fix_sizes() {
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor) each.tensor.symbols.clear();
@@ -433,7 +435,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   add_apart_guards(*entry);
   entry->exprs = std::move(exprs_);
   entry->sources = std::move(sources_);
-  entry->recipes = std::move(finished.recipes);
+  entry->frame_plan = std::move(finished.frame_plan);
   entry->exit = std::move(finished.exit);
   if (stop.is_break()) entry->break_reason = stop.reason;
   entry->break_file = stop.file;

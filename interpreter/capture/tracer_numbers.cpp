@@ -1,4 +1,4 @@
-// Numbers that an entry does not fix: whence they come, what they become, where they must be fixed after all.
+// Varying numbers: their sources, their expressions, and where they must be fixed after all.
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
@@ -99,7 +99,7 @@ void Tracer::fix_sizes_of(const Value& v) {
   }
 }
 
-// Fields come first, then what was never declared.
+// Declared fields come first, then the others.
 std::int64_t place_of(const Instance& object, std::string_view name) {
   const int field = object.struct_type().field(name);
   if (field >= 0) return field;
@@ -190,9 +190,10 @@ void Tracer::fix_all_in(const Value& v, int depth) {
     fix_all_in(each, depth + 1);
 }
 
-// Of what was made here it follows from the tensors that views begin at, whose layouts are exact.
+// Guards the layout of an outside tensor. Layouts of tensors made during capture follow from those of inputs
+// whose views they are, which are exact.
 void Tracer::fix_layout(const Value& v) {
-  const Known* outside = known(v);
+  const OutsideValue* outside = known(v);
   if (outside == nullptr) return;
   for (Guard& each : guards_) {
     if (each.kind != Guard::Kind::Tensor || each.source != outside->source) continue;
@@ -202,7 +203,7 @@ void Tracer::fix_layout(const Value& v) {
 }
 
 void Tracer::fix_parameter(const Value& v) {
-  const Known* outside = known(v);
+  const OutsideValue* outside = known(v);
   if (outside == nullptr) return;
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor && each.source == outside->source)
@@ -231,7 +232,8 @@ int Tracer::add_symbol(Symbol symbol) {
   return static_cast<int>(exprs_.symbols.size()) - 1;
 }
 
-// The sizes of an input that vary, as symbols. Dimensions that were and are equal share one.
+// The sizes of an input, with symbols for varying ones. Dimensions that were equal, and still are, share a
+// symbol.
 std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
   if (!x.is_contiguous() || varying_.fixed_sizes) return std::nullopt;
   if (!varying_.all_sizes && varying_.sizes.empty()) return std::nullopt;
@@ -279,7 +281,7 @@ ExprId Tracer::size_expr(const jit::Size& size) {
   return add_expr(std::move(expr));
 }
 
-// Nothing where the numbers are no sizes, or the operator is none of theirs.
+// nullopt where the numbers are no sizes, or sizes have no such operator.
 std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b) {
   const auto size = [this](ExprId id) -> std::optional<jit::Size> {
     if (exprs_[id].kind == Expr::Kind::Size) return exprs_[id].size;
@@ -307,7 +309,8 @@ std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b
   }
 }
 
-// What a constant is added to or taken from: as far from a symbol as that, so that neighbours share one.
+// The size of n + c or n - c for a constant c is expressed by the symbol of n, so that such numbers share a
+// symbol.
 std::optional<jit::Size> Tracer::size_beside(const Expr& sum, std::int64_t value) {
   const bool adds = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Add;
   const bool takes = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Sub;
@@ -323,7 +326,7 @@ std::optional<jit::Size> Tracer::size_beside(const Expr& sum, std::int64_t value
   return adds ? of + jit::Size(by) : of - jit::Size(by);
 }
 
-// A whole number as an expression of sizes: what no rule of these knows becomes a symbol of its own.
+// A whole number as an expression of sizes. A number that no rule can express becomes a symbol of its own.
 std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
   const Expr expr = exprs_[id];
   if (expr.kind == Expr::Kind::Size) return expr.size;
@@ -341,13 +344,13 @@ std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
 
 namespace {
 
-struct Given {
+struct NumberOperand {
   Value value;
   ExprId expr;
 };
 
 void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId>(const Value&)>& parts,
-             std::vector<Given>& into) {
+             std::vector<NumberOperand>& into) {
   if (is_plain_number(v)) {
     into.push_back({v, expr});
     return;
@@ -366,9 +369,10 @@ void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId
 
 }  // namespace
 
-// Tells the recorder which numbers among the arguments of ops are not fixed. A number that is also among them
-// as a plain one cannot be told apart from it, and neither can those that ops have as defaults. Transforms
-// see an op before the recorder does: what they keep of it for later has the number as it is.
+// Tells the recorder which numbers among the arguments of ops vary. A varying number is fixed if an equal
+// plain number is among the arguments, or if ops have such a number as a default, since the recorder could
+// not tell them apart. Under a transform it is fixed, too: the transform sees the op first, and keeps the
+// plain number.
 void Tracer::expect(std::span<const Value> arguments, const Value* first) {
   if (!has_numbers()) return;
   std::vector<ExprId> numbers;
@@ -377,12 +381,12 @@ void Tracer::expect(std::span<const Value> arguments, const Value* first) {
 }
 
 void Tracer::expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers) {
-  std::vector<Given> given;
+  std::vector<NumberOperand> given;
   for (std::size_t k = 0; k < operands.size(); ++k)
     collect(operands[k], numbers[k], [this](const Value& v) { return parts_of(v); }, given);
-  for (const Given& each : given) {
+  for (const NumberOperand& each : given) {
     if (each.expr < 0) continue;
-    const bool alone = std::all_of(given.begin(), given.end(), [&](const Given& other) {
+    const bool alone = std::all_of(given.begin(), given.end(), [&](const NumberOperand& other) {
       return other.expr == each.expr || !identical(other.value, each.value);
     });
     const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;
@@ -393,7 +397,7 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
       fix(each.expr, each.value);
       continue;
     }
-    jit::Recorder::Expected expected;
+    jit::Recorder::ExpectedNumber expected;
     if (each.value.is(Tag::Int)) {
       expected.value = each.value.as_int();
       expected.size = *size_of(each.expr, each.value.as_int());
@@ -418,10 +422,10 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
   }
 }
 
-// A number that went where none can be followed is fixed after all.
+// Fixes the expected numbers that no op used, or that were used where they cannot be followed.
 void Tracer::forget_expected() {
   for (std::size_t k = 0; k < expected_.size(); ++k) {
-    const jit::Recorder::Expected& each = recorder_.expected[k];
+    const jit::Recorder::ExpectedNumber& each = recorder_.expected[k];
     if (!each.used || each.is_fixed) fix(expected_[k], expected_values_[k]);
   }
   recorder_.expected.clear();

@@ -1,4 +1,4 @@
-// What capture knows of values from outside, and of changes to them.
+// Values from outside, and changes to them.
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
@@ -16,7 +16,7 @@ const void* identity(const Value& v) {
 
 bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
 
-// Of the same kind, with nothing in it: what is guarded keeps nothing of the recorded call alive.
+// An empty value of the same type, for a guard on the type that keeps nothing of the recorded call alive.
 Value empty_of(const Value& v) {
   switch (v.tag()) {
     case Tag::List:
@@ -44,12 +44,12 @@ const std::vector<Value>* items_in(const Value& v) {
 
 }  // namespace
 
-// Guards that came before are not said again: what is guarded of a source never changes within an entry.
+// A guard is not added twice: the guarded property of a source never changes within an entry.
 void Tracer::add_guard(Guard guard) {
   if (guarded_.emplace(guard.kind, guard.source, guard.other).second) guards_.push_back(std::move(guard));
 }
 
-const Tracer::Known* Tracer::known(const Value& v) const {
+const Tracer::OutsideValue* Tracer::known(const Value& v) const {
   if (is_text_like(v)) return nullptr;
   const auto found = known_.find(identity(v));
   return found == known_.end() ? nullptr : &found->second;
@@ -60,12 +60,11 @@ void Tracer::know_constant(const Value& v) {
   Source source;
   source.key = v;
   source.text = v.is(Tag::Function) ? v.as<Function>().code->name : describe(v);
-  known_.emplace(identity(v), Known{v, sources_.add(std::move(source))});
+  known_.emplace(identity(v), OutsideValue{v, sources_.add(std::move(source))});
 }
 
-// A value was read from outside. Its kind and, for what is no container, its contents are the entry's to
-// check.
-// What is read from elsewhere may be another value when the call is made in earnest.
+// In a run apart, stops at a variable, cell or gradient from outside: it may have another value when the real
+// call is made.
 void Tracer::leave_alone(const Source& source, const Value& v) {
   using Kind = Source::Kind;
   const bool from_outside =
@@ -73,13 +72,14 @@ void Tracer::leave_alone(const Source& source, const Value& v) {
   if (from_outside && !v.is_unset()) stop("a variable from outside is read");
 }
 
+// A value was read from outside: guards its type, and its contents if it is no container.
 void Tracer::arrive(const Value& v, SourceId source) {
   if (is_apart_) leave_alone(sources_[source], v);
   Guard guard;
   guard.source = source;
   guard.value = v;
   if (is_text_like(v)) return add_guard(std::move(guard));
-  if (const Known* same = known(v)) {
+  if (const OutsideValue* same = known(v)) {
     if (same->source == source || sources_[same->source].kind == Source::Kind::Constant) {
       if (same->source == source) return;
       guard.kind = Guard::Kind::Identical;
@@ -90,7 +90,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
     guard.value = {};
     return add_guard(std::move(guard));
   }
-  known_.emplace(identity(v), Known{v, source});
+  known_.emplace(identity(v), OutsideValue{v, source});
   switch (v.tag()) {
     case Tag::Tensor:
       guard.kind = Guard::Kind::Tensor;
@@ -147,12 +147,12 @@ void Tracer::arrive_part(const Value& v, SourceId parent, Source::Kind kind, std
 }
 
 std::string Tracer::item_name(const Value& container, const std::string& suffix) const {
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   return (outside ? sources_[outside->source].text : std::string()) + suffix;
 }
 
 void Tracer::read_length(const Value& container) {
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents) || container.is(Tag::Tuple)) return;
   Guard guard;
@@ -174,7 +174,7 @@ void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying)
     *varying = kept;
     return;
   }
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
   const auto& items = *items_in(container);
@@ -192,7 +192,7 @@ void Tracer::read_item(const Value& container, std::int64_t at, ExprId* varying)
 void Tracer::read_items(const Value& container, bool follow) {
   if (!follow) fix_kept(container);
   if (is_stopped()) return;
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   const Change* change = changed(container);
   if (!outside || (change && change->contents)) return;
   const SourceId source = outside->source;
@@ -259,7 +259,7 @@ void Tracer::read_all(const Value& v, int depth) {
     case Tag::Instance: {
       const Instance& instance = v.as<Instance>();
       fix_kept(v);
-      if (const Known* outside = known(v)) {
+      if (const OutsideValue* outside = known(v)) {
         const SourceId source = outside->source;
         const StructType& type = instance.struct_type();
         for (std::size_t k = 0; k < instance.fields.size(); ++k) {
@@ -280,7 +280,7 @@ void Tracer::read_all(const Value& v, int depth) {
       return;
     }
     case Tag::Method:
-      if (const Known* outside = known(v)) {
+      if (const OutsideValue* outside = known(v)) {
         const SourceId source = outside->source;
         arrive_part(v.as<Method>().receiver, source, Source::Kind::Receiver, 0, {},
                     item_name(v, ".receiver"));
@@ -322,15 +322,15 @@ void Tracer::know_methods(const Value& v) {
 void Tracer::know_called_back(const Frame& frame) {
   const Value f(static_cast<Object*>(const_cast<Function*>(frame.function)));
   if (made_functions_.contains(static_cast<const void*>(f.object()))) return;
-  // What holds it is guarded to be this very object: a transform, a hook, the type of a struct.
+  // Its holder (a transform, a hook, the type of a struct) is guarded by identity, so f is a constant.
   know_constant(f);
   read_defaults(f);
 }
 
 namespace {
 
-// Does `is` say so of v, or of what lists, tuples, dicts and (with `fields`) structs hold? What is nested too
-// deeply counts.
+// Is `is` true of v, or of a value within its lists, tuples, dicts and (with `fields`) structs? True also
+// where these are nested too deeply.
 template <class F>
 bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
   if (is_text_like(v)) return false;
@@ -364,7 +364,7 @@ bool Tracer::has_tensor(const Value& v) const {
 bool Tracer::keeps_as_they_are(std::span<const Value> values) {
   return std::all_of(values.begin(), values.end(), [this](const Value& v) {
     if (is_text_like(v) || v.is(Tag::Type)) return true;
-    const Known* const outside = known(v);
+    const OutsideValue* const outside = known(v);
     if (outside == nullptr) return v.is(Tag::Tuple) && keeps_as_they_are(v.as<Tuple>().items);
     if (sources_[outside->source].kind == Source::Kind::Constant) return true;
     Guard guard;
@@ -404,22 +404,22 @@ void Tracer::use_register(std::uint32_t r) {
   if (number >= 0) shadows_[at] = number;
 }
 
-// The cell of a captured variable: known by itself, or found through the function.
+// The source of a captured variable's cell: known by itself, or through the function.
 SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
   const Value& cell = frame.function->captures[capture];
   const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
-  // Also of a cell that is known: that it is this one that the function has is guarded.
+  // Also for a known cell: a guard checks that the function has this one.
   if (function != known_.end()) {
     const std::string name(frame.code->function->captures[capture].name);
     arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
                 name);
   }
-  const Known* outside = known(cell);
+  const OutsideValue* outside = known(cell);
   return outside == nullptr ? -1 : outside->source;
 }
 
 ExprId Tracer::read_cell(const Value& cell) {
-  const Known* outside = known(cell);
+  const OutsideValue* outside = known(cell);
   if (const Change* change = changed(cell); !outside || (change && change->cell)) return -1;
   Source source;
   source.kind = Source::Kind::Cell;
@@ -479,7 +479,7 @@ void Tracer::change_cell(const Value& cell, SourceId source) {
 }
 
 void Tracer::change_field(const Value& object, std::string_view name) {
-  const Known* outside = known(object);
+  const OutsideValue* outside = known(object);
   if (!outside) return;
   Change& made = change(object, outside->source);
   const int field = object.as<Instance>().struct_type().field(name);
@@ -491,7 +491,7 @@ void Tracer::change_field(const Value& object, std::string_view name) {
 }
 
 void Tracer::change_append(const Value& list, std::int64_t count) {
-  const Known* outside = known(list);
+  const OutsideValue* outside = known(list);
   if (!outside) return;
   Change& made = change(list, outside->source);
   if (!made.contents) made.appended += count;
@@ -499,7 +499,7 @@ void Tracer::change_append(const Value& list, std::int64_t count) {
 
 void Tracer::change_contents(const Value& container, bool in_place) {
   if (!in_place) fix_kept(container);
-  const Known* outside = known(container);
+  const OutsideValue* outside = known(container);
   if (!outside || is_stopped()) return;
   read_items(container, in_place);
   if (is_stopped()) return;

@@ -28,8 +28,7 @@ void note_names(Varying& varying, const Frame& frame) {
   }
 }
 
-// False: nothing that may vary differs.
-bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers) {
+bool note_varying(Varying& varying, const Entry& entry, SourceValues& found, Numbers& numbers) {
   bool any = false;
   for (const Guard& guard : entry.guards) {
     if (guard.holds(found, numbers)) continue;
@@ -86,7 +85,7 @@ void note_written(Varying& varying, const Frame& frame, std::size_t pc) {
 
 }  // namespace
 
-// What the trips of a loop change: numbers that are not worth fixing even once.
+// Numbers that the iterations of a loop change are not worth fixing even once.
 void note_carried(Varying& varying, const Frame& frame) {
   const Code& code = *frame.code;
   for (const Loop& loop : code.loops().around(frame.place())) {

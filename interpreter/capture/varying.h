@@ -1,15 +1,15 @@
-// Owns what calls of a place show to vary: sizes and numbers that are not fixed again, or not even once.
+// Owns the sizes and numbers that vary between calls of a place. They are not fixed again, or not even once.
 #pragma once
 
 #include "interpreter/capture/entry.h"
 
 namespace kiln::interp::capture {
 
-// Sizes with a name in the signature of the function that begins.
+// Notes the sizes with a name in the function's signature, if the frame is at its begin.
 void note_names(Varying& varying, const Frame& frame);
-// Numbers that the trips of the compiled loop around the frame's place change.
+// Notes the numbers that iterations of the compiled loop at the frame's place change.
 void note_carried(Varying& varying, const Frame& frame);
-// Numbers and sizes that are others than `entry` was made for. False: nothing that may vary differs.
-bool note_varying(Varying& varying, const Entry& entry, Found& found, Numbers& numbers);
+// Notes numbers and sizes that differ from those `entry` was made for. False: none that may vary differs.
+bool note_varying(Varying& varying, const Entry& entry, SourceValues& found, Numbers& numbers);
 
 }  // namespace kiln::interp::capture

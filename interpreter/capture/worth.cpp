@@ -8,7 +8,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-// What a capture is expected to take before it is known: a short one, and one that solves for sizes.
+// The expected time of the next capture: of a short one, and of one that solves for sizes.
 constexpr std::chrono::microseconds kPlain{1'000}, kSymbolic{20'000};
 
 std::string time_text(double seconds) {
@@ -25,7 +25,7 @@ bool CaptureBudget::allows(bool symbolic, Clock::time_point now) const {
 }
 
 void Trial::arrive(Clock::time_point now) {
-  const double passed = std::chrono::duration<double>(now - latest_).count() / trips_;
+  const double passed = std::chrono::duration<double>(now - latest_).count() / iterations_;
   latest_ = now;
   const Way way = std::exchange(now_, Way::None);
   if (is_over() || way != kTurns[turn_]) return;

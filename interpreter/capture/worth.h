@@ -1,5 +1,5 @@
-// Owns whether it pays to compile what became hot by itself: how much time may go into captures, and whether
-// an entry is faster than the interpreter. Results do not depend on it, only how long they take.
+// Owns the decision whether compiling hot code pays: how much time captures may take, and whether an entry is
+// faster than the interpreter. It affects only the time that a program takes, not its results.
 #pragma once
 
 #include <array>
@@ -12,12 +12,11 @@ namespace kiln::interp::capture {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the time since the program began a small share may go into captures, which the program has to wait for.
-// So a short program is hardly slower than it would be without, and a long one is compiled early all the
-// same.
+// Captures, for which the program has to wait, may take a small share of the time since it began. So a short
+// program is hardly slower than without them, and a long one is still compiled early.
 class CaptureBudget {
  public:
-  // 0: without limit, where what is compiled must not depend on time.
+  // share 0: without limit, so that time does not decide what is compiled.
   explicit CaptureBudget(double share, Clock::time_point began = Clock::now())
       : share_(share), began_(began) {}
   // May one more capture begin? Those with symbolic sizes take many times as long.
@@ -30,18 +29,18 @@ class CaptureBudget {
   Clock::duration spent_{0};
 };
 
-// A place is reached again and again; in turns its entries do what comes next, or the interpreter does, and
-// the time until it is reached again is compared. The turns are such that neither a drift of the machine's
-// speed nor trips that grow or shrink favour one of them.
+// Compares the entries of a place with the interpreter. They take turns each time that the place is reached,
+// and the time until it is reached again counts. The order of turns is such that neither a drift of the
+// machine's speed nor growing or shrinking iterations favour one of them.
 class Trial {
  public:
   // The place is reached.
   void arrive(Clock::time_point now = Clock::now());
   // Is it the interpreter's turn?
   bool is_interpreters() const { return kTurns[turn_] == Way::Interpreted; }
-  // What was done from here on: so many trips of a loop by an entry, or one by the interpreter.
-  void done_by_entry(int trips) { now_ = Way::Compiled, trips_ = trips; }
-  void done_by_interpreter() { now_ = Way::Interpreted, trips_ = 1; }
+  // From here on an entry runs so many iterations of a loop, or the interpreter runs one.
+  void done_by_entry(int iterations) { now_ = Way::Compiled, iterations_ = iterations; }
+  void done_by_interpreter() { now_ = Way::Interpreted, iterations_ = 1; }
 
   bool is_over() const { return turn_ == kTurns.size(); }
   // Why the entries are not worth it; empty: they are.
@@ -54,11 +53,11 @@ class Trial {
   static constexpr std::size_t kTimes = 7;  // of a turn; its median counts
 
   std::size_t turn_ = 0;
-  std::array<double, kTimes> times_{};  // of one trip, in seconds
+  std::array<double, kTimes> times_{};  // of one iteration, in seconds
   std::size_t count_ = 0;
   std::array<double, 2> sums_{};  // of medians, compiled and interpreted
-  Way now_ = Way::None;           // how what came since the latest arrival was done
-  int trips_ = 1;
+  Way now_ = Way::None;           // how the code since the latest arrival ran
+  int iterations_ = 1;
   Clock::time_point latest_{};
 };
 

@@ -26,7 +26,7 @@ using kiln::Tensors;
 using levels::apply_custom;
 using levels::CustomRules;
 using levels::Flags;
-using levels::Kept;
+using levels::SavedTensors;
 
 // Values of which some are tensors: those are taken out, and others put in their places.
 struct Template {
@@ -89,7 +89,7 @@ class Unwritten {
     for (const Tensor& x : inputs) before_.push_back({x.storage(), x.storage()->version(), x.layout()});
   }
 
-  // The first that was written or laid out anew, and lies in the memory of none that was declared.
+  // The first input whose elements or layout changed, and that shares memory with no declared one.
   std::optional<std::size_t> find_undeclared(Inputs inputs, Inputs dirty) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Before& before = before_[i];
@@ -189,7 +189,7 @@ class Application final : public CustomRules {
     return results;
   }
 
-  Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) override {
+  Tensors backward(const SavedTensors& kept, Inputs grads, const Flags& needs) override {
     const ContextScope scope(context_, saved_values(kept), arguments_.flags(needs));
     std::vector<Value> given(outputs_.values.size());  // none for outputs that are no tensors
     for (std::size_t k = 0; k < grads.size(); ++k) given[outputs_.tensors[k]] = Value(grads[k]);
@@ -197,7 +197,7 @@ class Application final : public CustomRules {
     return gradients(as_list(returned));
   }
 
-  Tensors jvp(const Kept& kept, Inputs tangents) override {
+  Tensors jvp(const SavedTensors& kept, Inputs tangents) override {
     const ContextScope scope(context_, saved_values(kept), arguments_.flags(Flags(tangents.size(), true)));
     std::vector<Tensor> given;
     for (std::size_t i = 0; i < tangents.size(); ++i) {
@@ -320,7 +320,7 @@ class Application final : public CustomRules {
                        [&](const Saved& each) { return each.kind == kind && each.index == index; });
   }
 
-  Value saved_values(const Kept& kept) const {
+  Value saved_values(const SavedTensors& kept) const {
     std::vector<Value> values;
     for (const Saved& each : saved_) {
       values.push_back(each.kind == Saved::Kind::Input    ? Value(kept.inputs[each.index])

@@ -104,8 +104,8 @@ Value loop_value(const HotLoop& each) {
   static const Value* const type = new Value(record_type(
       "Loop", "A loop that is compiled by trips: where it is, how many there were, and its entries.",
       {"place", "trips", "entries", "text"}));
-  return make_record(*type, {Value(each.place), Value(each.trips), Value(each.entries),
-                             Value(fmt::format("{}: {} trips, {} entr{}", each.place, each.trips,
+  return make_record(*type, {Value(each.place), Value(each.iterations), Value(each.entries),
+                             Value(fmt::format("{}: {} trips, {} entr{}", each.place, each.iterations,
                                                each.entries, each.entries == 1 ? "y" : "ies"))});
 }
 

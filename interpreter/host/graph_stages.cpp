@@ -12,8 +12,8 @@
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/print_tensor.h"
+#include "jit/aot_function.h"
 #include "jit/fused_text.h"
-#include "jit/pair.h"
 #include "jit/program_text.h"
 #include "jit/rewrite.h"
 #include "jit/run_recipe.h"
@@ -25,7 +25,7 @@ namespace {
 
 Value captured(const StageInput& input) { return make_graph(input.captured.graph); }
 
-// Nothing is left of writes, and of what nobody reads.
+// The graph without writes, and without nodes that nothing needs.
 Value functional(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
   const jit::Recipe& recipe =
@@ -238,8 +238,8 @@ std::string left_to_the_tape(const CapturedGraph& captured) {
   if (wants_no_gradient(captured)) return "";
   try {
     const jit::PartitionOptions cut{jit::Strategy::MinimumCut, captured.memory_budget};
-    const auto pair = jit::Pair::make(captured.graph, requiring(captured), {false, cut});
-    return std::string(pair->obstacle(captured.arguments));
+    const auto function = jit::AotFunction::make(captured.graph, requiring(captured), {false, cut});
+    return std::string(function->obstacle(captured.arguments));
   } catch (const OpError& error) {
     if (error.kind() != ErrorKind::Capture) throw;
     return error.message();

@@ -74,7 +74,7 @@ Value over_range(const Value& range) {
     if (--left > 0) at += step;
     return true;
   };
-  return iterator("range", next, r.start, r.step, r.trips());
+  return iterator("range", next, r.start, r.step, r.iterations());
 }
 
 Value over_tensor(const Value& value) {
@@ -198,7 +198,7 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
       if (--left > 0) at -= step;
       return true;
     };
-    return iterator("reversed", next, last, r.step, r.trips());
+    return iterator("reversed", next, last, r.step, r.iterations());
   }
   if (items_of(xs) != nullptr) {
     const auto next = [](const Value& held, std::size_t& left, Interpreter&, Value& out) {

@@ -24,13 +24,13 @@ using kiln::Tensor;
 using Args = std::span<Value>;
 
 // A tensor that was given for a name, and in which of several dicts.
-struct Given {
+struct NamedTensor {
   Tensor tensor;
   std::string place;
 };
-using Named = std::map<std::string, Given>;
+using TensorsByName = std::map<std::string, NamedTensor>;
 
-void add_params(const Value& params, Named& named, const std::string& place) {
+void add_params(const Value& params, TensorsByName& named, const std::string& place) {
   if (const auto* parts = items_of(params)) {
     for (std::size_t i = 0; i < parts->size(); ++i)
       add_params((*parts)[i], named, fmt::format("{}[{}]", place, i));
@@ -42,7 +42,7 @@ void add_params(const Value& params, Named& named, const std::string& place) {
     if (!entry.key.is(Tag::Str)) wrong_type("params", "a dict with names as keys", params);
     const std::string& name = text_of(entry.key);
     const Tensor tensor = tensor_argument(entry.value, place + "." + name);
-    const auto [before, is_new] = named.try_emplace(name, Given{tensor, place});
+    const auto [before, is_new] = named.try_emplace(name, NamedTensor{tensor, place});
     if (!is_new) {
       raise("ValueError",
             fmt::format("functional_call: `{}` is given twice, in {} and in {}", name, before->second.place,
@@ -54,7 +54,7 @@ void add_params(const Value& params, Named& named, const std::string& place) {
 
 // The state that stands in for each tensor of the module. One that is reached by several names is replaced
 // everywhere by what is given for any of them, which must be one tensor.
-std::map<const kiln::TensorImpl*, Tensor> replacements(const Value& module, Named named) {
+std::map<const kiln::TensorImpl*, Tensor> replacements(const Value& module, TensorsByName named) {
   std::map<const kiln::TensorImpl*, Tensor> by_tensor;
   std::map<const kiln::TensorImpl*, std::string> paths;
   each_leaf(module, [&](const Value& leaf, const std::string& path) {
@@ -92,7 +92,7 @@ Tensor copy_of_buffer(const Tensor& x) {
 
 Value functional_call(Interpreter& interpreter, Args a) {
   check_function(a[0], "functional_call");
-  Named named;
+  TensorsByName named;
   add_params(a[1], named, "params");
   auto by_tensor = replacements(a[0], std::move(named));
   const Value module = map_tensors(a[0], [&](const Tensor& x) {

@@ -19,7 +19,7 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-// May others see what lies in its storage? The hidden tensor that x was before `t_` is nobody.
+// May another tensor see the storage of x? The hidden tensor that x was before `t_` does not count.
 bool is_shared(const kiln::Tensor& x) {
   const kiln::ViewOrigin* origin = x.impl()->origin.get();
   const std::uint32_t own = origin != nullptr && origin->of_itself ? 2 : 1;
@@ -31,7 +31,7 @@ kiln::Dims sizes_of(std::span<const Value> given) {
   return dims_argument(tuple_value({given.begin(), given.end()}), "sizes");
 }
 
-// A storage with its elements in front and zeros behind, which nobody else lies in.
+// Gives x a new storage of its own, with its elements in front and zeros behind.
 void grow(const kiln::Tensor& x, const kiln::Dims& sizes) {
   const std::int64_t numel = kiln::count_elements(sizes);
   const auto held = static_cast<std::int64_t>(x.storage()->bytes() / kiln::size_of(x.dtype())) - x.offset();

@@ -1,4 +1,4 @@
-// Owns what others must know of methods that change which memory a tensor lies in.
+// Owns the facts about methods that may give a tensor other memory.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace kiln::interp::host {
 
-// Would `x.resize_(sizes)` need more elements than x has? And in memory that others may see?
+// Would `x.resize_(sizes)` need more elements than x has? And may other tensors see its memory?
 bool grows(const kiln::Tensor& x, std::span<const Value> sizes);
 bool grows_shared(const kiln::Tensor& x, std::span<const Value> sizes);
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <stdexcept>
 
-#include "jit/abreast.h"
 #include "jit/kernel_code.h"
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
@@ -15,7 +14,8 @@
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
-#include "jit/steady.h"
+#include "jit/loop_invariant_loads.h"
+#include "jit/unroll.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -38,8 +38,8 @@ enum Field : unsigned {
   kOdd,
   kStart,
   kAhead,
-  kPastCaches,
-  kSteady
+  kStreams,
+  kHoistsLoads
 };
 
 class Emitter {
@@ -72,10 +72,10 @@ class Emitter {
     }
     if (!loops) {
       build_.CreateRet(failed_);
-    } else if (has_repeating_loads(nest_)) {
-      steady_or_any_loop();
+    } else if (has_loop_invariant_loads(nest_)) {
+      hoisted_or_any_loop();
     } else {
-      loop(nest_.abreast);
+      loop(nest_.unroll);
     }
     return function_;
   }
@@ -83,32 +83,32 @@ class Emitter {
  private:
   // ---- The loop ----
 
-  // Calls of steady rows leave out what the other loop does for each vector: to ask which loads move, and to
-  // compute again what is the same for the row.
-  void steady_or_any_loop() {
-    llvm::BasicBlock* const steady = block("steady");
+  // Two loops. The one that hoists loop-invariant loads leaves out what the other does for each vector:
+  // asking which loads move, and computing again what is the same for the row.
+  void hoisted_or_any_loop() {
+    llvm::BasicBlock* const hoisted = block("steady");
     llvm::BasicBlock* const any = block("any");
-    build_.CreateCondBr(steady_, steady, any);
+    build_.CreateCondBr(hoists_loads_, hoisted, any);
     Value* const failed_before = failed_;
-    build_.SetInsertPoint(steady);
+    build_.SetInsertPoint(hoisted);
     same_ = same_along_rows(nest_);
-    loop(nest_.abreast);
+    loop(nest_.unroll);
     build_.SetInsertPoint(any);
     same_.clear();
     lanes_.clear();
     failed_ = failed_before;
     loop(1);
   }
-  // Before a loop over a steady row.
+  // Computes what is the same for the row before the loop that hoists it.
   void compute_once() {
     for (std::size_t i = 0; i < same_.size(); ++i) {
       if (is_fixed(i) && !nest_.body[i].invariant) instruction(i);
     }
   }
 
-  void loop(int abreast) {
-    abreast_ = abreast;
-    turn_ = abreast * kVector;
+  void loop(int unroll) {
+    unroll_ = unroll;
+    turn_ = unroll * kVector;
     places_.begin(turn_, !same_.empty());
     compute_once();
     llvm::BasicBlock* const before = build_.GetInsertBlock();
@@ -125,7 +125,7 @@ class Emitter {
     if (loop.rest != nullptr) loop.begin(loop.rest, turns.rest);
     if (loop.reach != nullptr) loop.begin(loop.reach, turns.reach);
     start_reductions(before);
-    places_.find(loop.reach, abreast_);
+    places_.find(loop.reach, unroll_);
     body();
     go_on(loop);
     build_.SetInsertPoint(after);
@@ -141,14 +141,13 @@ class Emitter {
     Value* rest;   // those behind; null where each is to be combined once: there are none
     Value* reach;  // how far the last vector of a turn is from its first one; null: it is that
   };
-  // Of a turn that has several vectors, these lie over each other where fewer elements are left. All are read
-  // before any are written.
+  // The vectors of one turn overlap where fewer elements are left. All are read before any is written.
   Turns turns_of_call() {
     if (nest_.combines()) return {count_, nullptr, nullptr};
     Value* const turn = build_.getInt64(turn_);
     Value* const rest = build_.CreateURem(count_, turn);
     Value* const whole = build_.CreateSub(count_, rest);
-    if (abreast_ == 1) return {whole, rest, nullptr};
+    if (unroll_ == 1) return {whole, rest, nullptr};
     Value* const is_one = build_.CreateIsNull(whole);
     const auto pick = [&](Value* one, Value* several) { return build_.CreateSelect(is_one, one, several); };
     return {pick(turn, whole), pick(build_.getInt64(0), rest), pick(reach_of(rest), reach_of(turn))};
@@ -180,7 +179,7 @@ class Emitter {
     }
     if (loop.rest != nullptr) take_rest(loop, last, next);
   }
-  // One more turn, which ends where the elements do. Its first vector may lie over the turn before.
+  // One more turn, which ends with the last element. Its first vector may overlap the turn before.
   void take_rest(const Loop& loop, llvm::BasicBlock* last, const std::vector<Value*>& next) {
     llvm::BasicBlock* const again = block("again");
     build_.SetInsertPoint(last);
@@ -205,7 +204,7 @@ class Emitter {
   // Each step for all vectors before the next one: they wait beside each other.
   template <class F>
   void each_vector(F&& f) {
-    for (vector_ = 0; vector_ < abreast_; ++vector_) f();
+    for (vector_ = 0; vector_ < unroll_; ++vector_) f();
     vector_ = 0;
   }
   void body() {
@@ -213,9 +212,9 @@ class Emitter {
       if (!is_fixed(i)) each_vector([this, i] { instruction(i); });
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row && !nest_.stores[k].past_caches) each_vector([this, k] { store(k); });
+      if (!nest_.stores[k].per_row && !nest_.stores[k].streaming) each_vector([this, k] { store(k); });
     }
-    if (past_caches_ != nullptr) store_past_caches();
+    if (streams_ != nullptr) store_streaming();
     for (Lanes& each : lanes_) reduce(each);
     for (std::size_t k = 0; k < nest_.columns.size(); ++k) take_into_column(k);
   }
@@ -293,21 +292,21 @@ class Emitter {
     if (store.ahead) fetch_ahead(place, store.dtype);
     build_.CreateAlignedStore(value, place, llvm::Align(bytes_of(store.dtype)));
   }
-  // Those that may: one way or the other.
-  void store_past_caches() {
+  // The call decides whether the marked stores stream.
+  void store_streaming() {
     llvm::BasicBlock* const past = block("past_caches");
     llvm::BasicBlock* const plain = block("plain");
     llvm::BasicBlock* const stored = block("stored");
-    build_.CreateCondBr(past_caches_, past, plain);
+    build_.CreateCondBr(streams_, past, plain);
     build_.SetInsertPoint(past);
-    each_past_caches([this](std::size_t k) { store_past_caches(k); });
+    each_streaming_store([this](std::size_t k) { store_streaming(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(plain);
-    each_past_caches([this](std::size_t k) { store(k); });
+    each_streaming_store([this](std::size_t k) { store(k); });
     build_.CreateBr(stored);
     build_.SetInsertPoint(stored);
   }
-  void store_past_caches(std::size_t index) {
+  void store_streaming(std::size_t index) {
     const Store& store = nest_.stores[index];
     constexpr std::uint64_t kLine = 64;
     const llvm::Align align(std::min(kLine, kVector * bytes_of(store.dtype)));
@@ -317,9 +316,9 @@ class Emitter {
                       llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(build_.getInt32(1))));
   }
   template <class F>
-  void each_past_caches(F&& f) {
+  void each_streaming_store(F&& f) {
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (nest_.stores[k].past_caches) each_vector([&] { f(k); });
+      if (nest_.stores[k].streaming) each_vector([&] { f(k); });
     }
   }
   Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index, vector_); }
@@ -348,9 +347,10 @@ class Emitter {
       valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
     }
     if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
-                    [](const Store& each) { return each.past_caches; }))
-      past_caches_ = build_.CreateIsNotNull(field(kPastCaches, build_.getInt64Ty()));
-    if (has_repeating_loads(nest_)) steady_ = build_.CreateIsNotNull(field(kSteady, build_.getInt64Ty()));
+                    [](const Store& each) { return each.streaming; }))
+      streams_ = build_.CreateIsNotNull(field(kStreams, build_.getInt64Ty()));
+    if (has_loop_invariant_loads(nest_))
+      hoists_loads_ = build_.CreateIsNotNull(field(kHoistsLoads, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
       places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
     };
@@ -416,7 +416,7 @@ class Emitter {
     Value* const place = places_.at(index, vector_);
     if (is_fixed) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
     if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
-    if (nest_.loads[index].repeats) return element_or_vector(place, step.dtype, places_.moves(index));
+    if (nest_.loads[index].loop_invariant) return element_or_vector(place, step.dtype, places_.moves(index));
     return build_.CreateAlignedLoad(vector_of(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
@@ -468,7 +468,7 @@ class Emitter {
     const auto all = [&](double number) { return llvm::ConstantFP::get(vector_of(dtype), number); };
     return build_.CreateSelect(flags, all(1.0), all(0.0));
   }
-  // What the arithmetic gives as it lies in memory.
+  // The result of arithmetic in its form in memory.
   Value* stored(Value* value, Compute compute, DType dtype) {
     if (dtype == dtype_of(compute)) return value;
     if (dtype == DType::F16 && compute == Compute::F32 && bodies_.halves() != HalfVectors::None)
@@ -534,14 +534,14 @@ class Emitter {
   Value* odd_ = nullptr;
   Value* ahead_ = nullptr;
   Value* valid_ = nullptr;
-  Value* past_caches_ = nullptr;  // of a nest with stores that may
+  Value* streams_ = nullptr;  // whether the call streams; of a nest with streaming stores
   std::vector<Lanes> lanes_;
-  Value* steady_ = nullptr;      // of a nest with loads that repeat
-  std::vector<bool> same_;       // by instruction, in a loop over a steady row
-  int abreast_ = 1;              // vectors of a turn, in the loop that is being emitted
+  Value* hoists_loads_ = nullptr;  // whether the call hoists; of a nest with loop-invariant loads
+  std::vector<bool> same_;       // by instruction: is it the same for the row? In the loop that hoists alone
+  int unroll_ = 1;               // vectors of a turn, in the loop that is being emitted
   std::int64_t turn_ = kVector;  // elements of it
   int vector_ = 0;               // of the turn, that is being emitted
-  std::array<std::vector<Value*>, kMostAbreast> registers_;
+  std::array<std::vector<Value*>, kMaxUnroll> registers_;
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ void keep_selections_apart(llvm::Function& function) {
   }
 }
 
-// Arithmetic that nobody else reads: chosen where a comparison holds, and another value left where it does
-// not, it is one instruction with a mask.
+// Is it arithmetic with one use? Selected where a comparison holds, with another value elsewhere, it becomes
+// one instruction with a mask.
 bool is_maskable(const llvm::Value* value) {
   const auto* const made = llvm::dyn_cast<llvm::BinaryOperator>(value);
   return made != nullptr && made->hasOneUse() && made->getType()->isFPOrFPVectorTy();

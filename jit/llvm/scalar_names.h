@@ -10,7 +10,7 @@
 namespace kiln::jit {
 
 std::string row_name(int row);
-// Are some elements left to a second function of the row, for what lies outside of the common range?
+// Does a second function of the row compute the elements outside of the common range?
 bool has_range(int row);
 
 std::string name_of(Compute compute);

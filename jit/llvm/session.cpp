@@ -62,7 +62,8 @@ std::unique_ptr<llvm::Module> read_bodies(llvm::LLVMContext& context) {
   return std::move(*module);
 }
 
-// Those that nobody uses. They are not destroyed when the program ends: compiles may go on until then.
+// The sessions that are not in use. They are never destroyed, since compiles may go on until the program
+// ends.
 struct Idle {
   std::mutex mutex;
   std::vector<std::unique_ptr<Session>> sessions;

@@ -40,7 +40,8 @@ class Session {
   std::unique_ptr<Optimizer> optimizer_;
 };
 
-// One for objects that nobody else uses until it is given back. After an error it is not: it may be halfway.
+// A session for the caller's use until it is given back. After an error it is not given back, since it may be
+// in the middle of a compile.
 std::unique_ptr<Session> borrow_session(const std::string& processor);
 void give_back(std::unique_ptr<Session> session);
 

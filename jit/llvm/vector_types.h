@@ -1,4 +1,4 @@
-// Owns what vectors of a dtype are to LLVM: elements as they lie in memory.
+// Owns the LLVM types of vectors of a dtype, with elements as in memory.
 #pragma once
 
 #include <llvm/IR/DerivedTypes.h>

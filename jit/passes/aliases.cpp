@@ -125,7 +125,7 @@ int Aliases::source(int alias) const { return at(alias).application < 0 ? -1 : a
 
 Layout Aliases::layout(int alias) const { return at(alias).layout; }
 
-// Of the alias when the base lies so.
+// The layout of the alias over a base with this layout.
 Layout Aliases::layout_over(int alias, const Layout& base, const SymbolValues& symbols) const {
   if (at(alias).application < 0) return base;
   const Application& from = application(alias);
@@ -169,8 +169,8 @@ bool Aliases::is_argument(ValueId id) {
 
 // ---- Reading ----
 
-// Does the view of `source` see there what it saw in the captured graph? A value need not lie as it did
-// there.
+// Does the view of `source` have the elements that it had in the captured graph? `source` may have another
+// layout than there.
 bool Aliases::fits(const Application& from, ValueId source) {
   const Layout now = layout_now(source), captured = layout(from.source);
   if (from.node.op->has(kCountsPlaces)) {
@@ -185,8 +185,8 @@ bool Aliases::fits(const Application& from, ValueId source) {
   }
 }
 
-// The result of an op that counts places lies in as much storage as its operand. And once it is written, a
-// memory has the elements of its base and no others.
+// The result of an op that counts places may reach all of the operand's storage. But a written memory has
+// only the elements of its base.
 void Aliases::check_places(int alias, const Layout& places) const {
   const Memory& here = memories_[static_cast<std::size_t>(at(alias).memory)];
   const Layout base = here.layout(hints_);
@@ -317,7 +317,8 @@ ValueId Aliases::scatter(int alias, ValueId elements, const Node& like) {
       out_.apply(core_ops().as_strided_scatter, {Operand::of(here.value), Operand::of(elements)},
                  {to_sizes(places.sizes), to_sizes(places.strides), Size(places.offset)}, like)[0];
   Type& type = out_.graph.values[static_cast<std::size_t>(made)].type;
-  if (!is_contiguous(base)) type.strides = to_sizes(base.strides);  // it lies as its operand does
+  if (!is_contiguous(base))
+    type.strides = to_sizes(base.strides);  // a scatter keeps the layout of its operand
   return made;
 }
 

@@ -1,4 +1,4 @@
-// Owns what is what in memory while a program becomes functional: every memory has one value at a time, that
+// Owns the aliases in memory while a program becomes functional: every memory has one value at a time, that
 // of its base, and every captured value is a path of views from a base.
 #pragma once
 
@@ -19,26 +19,28 @@ class Aliases {
   // Appends to `out`, whose symbols have the values `hints`.
   Aliases(Builder& out, const SymbolValues& hints) : out_(out), hints_(hints) {}
 
-  // A memory and its base, which has this value now and lies as captured in `layout`. `input`: what of the
-  // new graph it is, -1 for none. `is_placed`: it begins where its storage does, as far as anything can tell.
-  // Gives the alias that is the base itself.
+  // Adds a memory and its base, which has this value now and had the captured `layout`. `input`: the input of
+  // the new graph that it is, -1 for none. `is_placed`: it begins at the start of its storage, as far as ops
+  // can tell. Returns the alias of the base itself.
   int add_memory(ValueId value, int input, LayoutAt layout, bool is_placed = true);
-  // The results of a view of an alias; `names` are the user's for them. Nothing is computed until it is read.
+  // Adds the results of a view of an alias; `names` are the user's. A result is computed when it is first
+  // read.
   std::vector<int> add_views(const Node& view, int source, std::span<const std::string> names);
 
   // A value with the elements that the alias has now.
   ValueId read(int alias);
-  // Likewise, and a view of its base's value: so it must be where values that share memory leave the graph.
+  // The same as a view of its base's value, as needed where values that share memory are outputs of the
+  // graph.
   ValueId read_view(int alias);
-  // Does the value, which has the elements of the alias, lie in memory as that did in the captured graph?
-  // With the strides of dimensions of size 1, which can be asked for.
+  // Does the value, which has the elements of the alias, have the layout of the captured alias? The strides
+  // of dimensions of size 1 count, since a program can ask for them.
   bool lies_alike(ValueId value, int alias);
-  // The base becomes a copy of itself that lies as captured, if it does not. Views of the old one are views
-  // of the memory no more.
+  // Replaces the base by a copy with the captured layout, if it has another one. Views of the old base are
+  // then no views of the memory.
   void lay_out(int alias);
-  // Before these places of the alias's memory are read or written: the base must hold them.
+  // Checks, before these places of the alias's memory are read or written, that the base has them.
   void check_places(int alias, const Layout& places) const;
-  // The base with `elements` where the alias has its own. `like`, of the captured graph, says where in the
+  // Replaces the alias's elements in its base by `elements`. `like`: a captured node, for the place in the
   // user's program.
   void write(int alias, ValueId elements, const Node& like);
 

@@ -29,7 +29,7 @@ bool gives_values(const Fragment& fragment) {
                      [](const Operand& each) { return each.is_value(); });
 }
 
-// Does an output lie in the memory of an operand?
+// Does an output share the memory of an operand?
 bool gives_views(const Fragment& fragment) {
   for (std::size_t k = 0; k < fragment.outputs.size(); ++k) {
     if (fragment.view_root(k) < static_cast<int>(fragment.inputs)) return true;
@@ -37,7 +37,7 @@ bool gives_views(const Fragment& fragment) {
   return false;
 }
 
-// The operands at the hints, as numbers; `row_major`: as if each lay in memory row by row.
+// The operands at the hints, as numbers; `row_major`: as if each were row-major in memory.
 Operands at_hints(const Operands& operands, const SymbolValues& hints, bool row_major) {
   Operands result = operands;
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jit/escape_analysis.h"
 #include "jit/evaluate.h"
-#include "jit/exposure.h"
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
@@ -77,7 +77,7 @@ class Folder {
       Tensors results = evaluated(node);
       for (std::size_t k = 0; k < results.size(); ++k)
         known_[static_cast<std::size_t>(node.outputs[k])] = results[k];
-      // Views cost nothing, and where they lie matters to what reads them otherwise.
+      // Views cost nothing, and as constants they would have other layouts.
       if (results.empty() || is_literal(node) || may_share_operand(node) || !lie_row_by_row(results))
         continue;
       folded[i] = std::move(results);

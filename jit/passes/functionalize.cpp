@@ -1,5 +1,6 @@
-// First of all passes: the others need not ask what a write changes. What memories hold is kept by `Aliases`;
-// here are the nodes of the captured graph one after the other, and what the caller's tensors become.
+// The first pass, so that the others need not ask what a write changes. `Aliases` keeps the values of
+// memories; this file goes through the nodes of the captured graph in order, and finds the effects on the
+// caller's tensors.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -13,14 +14,14 @@
 namespace kiln::jit {
 namespace {
 
-// A tensor that an argument is: which input, or which member of a base; what it was, and what became of it.
+// An argument's tensor: its input, or the member of a base; its alias at first, and its changes.
 struct Object {
   int input = 0, member = -1;
   int alias = 0;  // as it was given
   bool written = false;
   bool leaves = false;  // an output is it, or a view of it
   std::vector<std::pair<const Node*, int>>
-      layouts;  // each write of its layout, or of where it lies, and what it made of the tensor
+      layouts;  // each metadata write, and the alias that the tensor is then
   bool is_set = false;
   int latest() const { return layouts.empty() ? alias : layouts.back().second; }
 };
@@ -212,7 +213,7 @@ class Functionalizer {
     keep_object(target, node.outputs[0]);
   }
 
-  // The tensor becomes its own view: what else lies in the memory does not change.
+  // The tensor becomes a view of itself. Other tensors in its memory do not change.
   void write_layout(const Node& node) {
     const ValueId target = node.operands[0].value;
     name_views(node, alias_of(target));
@@ -220,7 +221,7 @@ class Functionalizer {
     if (Object* object = object_of(target)) object->layouts.emplace_back(&node, alias_of(node.outputs[0]));
   }
 
-  // It is a view of all of the other one from here on. What else lies in the memory that it had stays there.
+  // The tensor becomes a view of all of the other one. Other tensors in its old memory stay there.
   void write_storage(const Node& node) {
     const ValueId target = node.operands[0].value;
     const int source = alias_of(node.operands[1].value);
@@ -255,8 +256,8 @@ class Functionalizer {
       leaving.push_back(each);
       ++shared[static_cast<std::size_t>(aliases_.memory(each))];
     }
-    // Strides are those of the captured graph. Where a base must be copied for that, all views are taken
-    // anew; what lies in the memory of an argument is taken from that in the end.
+    // Outputs have the strides of the captured graph. If a base must be copied for that, all of its views are
+    // taken anew; outputs in the memory of an argument are taken from the argument at the end.
     std::vector<bool> viewed(leaving.size());
     for (std::size_t i = 0; i < leaving.size(); ++i) {
       const int memory = aliases_.memory(leaving[i]);
@@ -293,8 +294,8 @@ class Functionalizer {
     out_.graph.effects.push_back(std::move(effect));
   }
 
-  // First what is written, while the tensors have the layouts they came with. What lies elsewhere in the end
-  // does so before that memory is written.
+  // Writes come first, while the tensors have their original layouts. A tensor that gets another storage gets
+  // it before its old memory is written.
   void effects() {
     for (const int memory : written_whole_) {
       if (!aliases_.is_written(memory)) continue;
@@ -305,7 +306,7 @@ class Functionalizer {
       for (const Object& object : objects_) {
         if (object.is_set == is_set) write_back(object);
       }
-      for (const auto& [node, object, made] : rebound()) {
+      for (const auto& [node, object, made] : metadata_writes()) {
         if (object->is_set != is_set) continue;
         const Effect::Kind kind = node->writes_storage() ? Effect::Kind::Set : Effect::Kind::Layout;
         add_effect(kind, *object, aliases_.read_view(made), node);
@@ -323,7 +324,7 @@ class Functionalizer {
   }
 
   // What became of the tensors as such, in the order of the program.
-  std::vector<std::tuple<const Node*, const Object*, int>> rebound() const {
+  std::vector<std::tuple<const Node*, const Object*, int>> metadata_writes() const {
     std::vector<std::tuple<const Node*, const Object*, int>> all;
     for (const Object& object : objects_) {
       for (const auto& [node, made] : object.layouts) all.emplace_back(node, &object, made);
@@ -346,7 +347,7 @@ class Functionalizer {
   std::vector<Object> objects_;
   std::map<ValueId, std::size_t> object_of_;  // captured values that are a tensor of the caller
   std::map<int, std::size_t> by_alias_;       // objects as they were given
-  std::vector<int> set_aliases_;              // of tensors that come to lie elsewhere
+  std::vector<int> set_aliases_;              // aliases of tensors that get another storage
   std::vector<int> written_whole_;            // memories that are bases, and all of them written
   std::vector<Functionalized::Values> nodes_;
 };

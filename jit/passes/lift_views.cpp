@@ -77,7 +77,7 @@ class Lifter {
   bool is_lowered(int place) const {
     if (place == kOutside) return false;
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    return why_not_lowered(graph_, node).empty() && !picks(graph_, node);
+    return why_not_lowered(graph_, node).empty() && !is_gather_load(graph_, node);
   }
 
   // A view as the views of what the base is computed from. `again`: others read that as well.

@@ -5,8 +5,8 @@
 #include "jit/kernel_op.h"
 #include "jit/lower.h"
 #include "jit/passes/passes.h"
-#include "jit/past_caches.h"
 #include "jit/place_groups.h"
+#include "jit/streaming_stores.h"
 
 namespace kiln::jit {
 namespace {
@@ -41,10 +41,10 @@ Lowered loops_of(const Grouping& grouping, std::size_t number, const std::vector
   const std::string name = fmt::format("kernel_{}", number);
   Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
   if (lowered.columns.empty() && has_short_rows(group.space, source.hints))
-    lowered = side_by_side(std::move(lowered));
+    lowered = interleave_rows(std::move(lowered));
   std::vector<bool> read_later;
   for (const ValueId id : group.outputs) read_later.push_back(is_read[static_cast<std::size_t>(id)]);
-  mark_past_caches(lowered, read_later, source.hints);
+  mark_streaming_stores(lowered, read_later, source.hints);
   return lowered;
 }
 

@@ -31,7 +31,7 @@ Layout input_layout(const Graph& graph, int input) {
   return layout;
 }
 
-// Of a value that lies in the memory of an input, counted from where the storage begins.
+// The layout of a value in the memory of an input, with the offset from the start of the storage.
 Layout layout_in_storage(const Graph& graph, std::span<const int> producers, ValueId id) {
   if (graph.is_input(id)) return input_layout(graph, id);
   const Node& node = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(id)])];
@@ -64,7 +64,7 @@ Memories memories_of(const Graph& graph) {
     }
     if (!node.is_view() && !node.writes()) continue;
     for (const ValueId id : node.outputs) result.root[static_cast<std::size_t>(id)] = root;
-    if (node.writes() && !node.rebinds()) result.written[at] = true;
+    if (node.writes() && !node.writes_metadata()) result.written[at] = true;
   }
   return result;
 }
@@ -208,8 +208,8 @@ class Grouping {
     return Clusters(std::move(members)).run();
   }
 
-  // A base that is written back as a whole, from the start of the storage on, has all that lies there among
-  // its elements, if only between them.
+  // A base that is written back as a whole, from the start of the storage on, takes in all inputs within its
+  // extent, even those between its elements.
   void take_in_between(std::vector<std::vector<int>>& parts, std::size_t at) const {
     for (std::size_t k = 0; k < parts.size();) {
       if (k == at || parts[k].empty() || bounds(parts[k]).first >= bounds(parts[at]).second) {

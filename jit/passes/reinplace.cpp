@@ -1,5 +1,5 @@
-// Last, of what runs op by op: nothing looks at values any more, only at where they lie. What a kernel writes
-// over it decides itself.
+// The last pass of graphs that run op by op: it changes the memory of values, not the values. Kernels decide
+// themselves what they write over.
 #include "jit/lifetimes.h"
 #include "jit/passes/passes.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/exposure.h"
+#include "jit/escape_analysis.h"
 #include "jit/layouts.h"
 #include "jit/passes/identities.h"
 #include "jit/passes/passes.h"
@@ -45,7 +45,7 @@ class Simplifier {
   explicit Simplifier(Graph graph)
       : graph_(std::move(graph)),
         producers_(graph_.producers()),
-        exposure_(graph_),
+        escapes_(graph_),
         assignments_(assignments_for(graph_)),
         layout_matters_(graph_.values.size(), false),
         storage_matters_(graph_.values.size(), false),
@@ -86,8 +86,8 @@ class Simplifier {
     return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes && a.is_number == b.is_number;
   }
 
-  // Where a value lies matters to views of it, and to the caller who gets it. What is written back does not
-  // lie anywhere that he sees.
+  // The layout of a value matters to its views, and to the caller who gets it. A value that is written to an
+  // argument has no layout that the caller sees.
   void note_layouts() {
     const auto set = [this](ValueId id, bool matters) {
       layout_matters_[static_cast<std::size_t>(id)] = matters;
@@ -106,8 +106,8 @@ class Simplifier {
       }
     }
   }
-  // The places of `as_strided` are those of the storage, which is another when a copy is left out: where an
-  // input begins in its own nobody knows before the call.
+  // `as_strided` counts places of the storage. Without a copy that is another storage, in which an input may
+  // begin anywhere.
   void note_storages() {
     const auto matters = [this](ValueId id) { return storage_matters_[static_cast<std::size_t>(id)]; };
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -141,16 +141,16 @@ class Simplifier {
                        [&](const SymbolValues& symbols) { return layout(b, symbols); });
   }
 
-  // Uses of `id` become uses of `other`, which has the same elements, when nobody can tell.
+  // Replaces uses of `id` by uses of `other`, which has the same elements, if no difference can be seen.
   bool replace(ValueId id, ValueId other, bool known_to_lie_alike = false) {
     if (other < 0) return false;
-    if (!same_type(type(id), type(other)) || !exposure_.may_replace(id, other)) return false;
+    if (!same_type(type(id), type(other)) || !escapes_.may_replace(id, other)) return false;
     const bool stays =
-        storage_matters_[static_cast<std::size_t>(id)] && !exposure_.may_share_memory(id, other);
+        storage_matters_[static_cast<std::size_t>(id)] && !escapes_.may_share_memory(id, other);
     if (stays) return false;
     const bool layout_matters = layout_matters_[static_cast<std::size_t>(id)] && !known_to_lie_alike;
     if (layout_matters && !same_layout(id, other)) return false;
-    exposure_.replace(id, other);
+    escapes_.replace(id, other);
     instead_[static_cast<std::size_t>(id)] = other;
     take_name(id, other);
     return true;
@@ -168,7 +168,7 @@ class Simplifier {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
            !node->op->has(kCountsPlaces);
   }
-  // Where the chain leads from a tensor that lies in memory like that.
+  // The layout at the end of the chain, from a tensor with this layout.
   Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
     for (std::size_t i = chain.size(); i-- > 0;) {
       const ValueId id = i == 0 ? result : chain[i - 1]->operands[0].value;
@@ -213,7 +213,7 @@ class Simplifier {
     }
     const Node* before = node.operands[0].is_value() ? maker(node.operands[0].value) : nullptr;
     if (before == nullptr) return;
-    const bool reads_scatter = is_scatter_of(*before, node) && !exposure_.is_reachable(result);
+    const bool reads_scatter = is_scatter_of(*before, node) && !escapes_.is_reachable(result);
     if (reads_scatter && replace(result, before->operands[1].value)) return;
     const bool again = chain.size() > 1 && before->op == node.op && node.op->outputs == 1;
     if (again) skip_same_view(node, {chain[0], chain[1]});
@@ -255,7 +255,7 @@ class Simplifier {
 
   Graph graph_;
   std::vector<int> producers_;
-  Exposure exposure_;
+  EscapeAnalysis escapes_;
   std::vector<SymbolValues> assignments_;
   std::vector<bool> layout_matters_, storage_matters_;
   std::vector<ValueId> instead_;

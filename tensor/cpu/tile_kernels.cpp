@@ -20,18 +20,18 @@ using Vector = __m512i;
 using Rows = Vector[kSide];
 
 // What bits of each element's parts are kept beside what tells whether tiles can multiply it.
-struct Taken {
+struct SplitElements {
   Vector part[2];
   __mmask32 refused;
 };
-[[gnu::always_inline]] inline Taken take(const BFloat16*, Vector x) {
+[[gnu::always_inline]] inline SplitElements take(const BFloat16*, Vector x) {
   const Vector magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
   // Numbers below the normal range are those from 1 to the largest fraction; 0 comes last so.
   const Vector before = _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1));
   return {{x, x}, _mm512_cmplt_epu16_mask(before, _mm512_set1_epi16(0x7f))};
 }
 // The upper 8 of the 11 bits of a number, and the rest: both are normal numbers of bf16, or 0.
-[[gnu::always_inline]] inline Taken take(const Half*, Vector x) {
+[[gnu::always_inline]] inline SplitElements take(const Half*, Vector x) {
   const Vector magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
   const __mmask32 refused = _mm512_cmpge_epu16_mask(magnitude, _mm512_set1_epi16(0x7c00));
   const __m512 wide[] = {_mm512_cvtph_ps(_mm512_castsi512_si256(x)),
@@ -128,7 +128,7 @@ bool lay(const Lines<T>& lines, std::int64_t depth, BFloat16* to) {
       read<kByLine>(some, depth - p, rows);
 #pragma GCC unroll 16
       for (int i = 0; i < kSide; ++i) {
-        const Taken taken = take(lines.data, rows[i]);
+        const SplitElements taken = take(lines.data, rows[i]);
         refused = static_cast<__mmask32>(refused | taken.refused);
 #pragma GCC unroll 2
         for (int each = 0; each < kParts<T>; ++each) part[each][i] = taken.part[each];
@@ -169,7 +169,7 @@ bool lay_rows(const Lines<T>& columns, std::int64_t depth, BFloat16* to) {
 #pragma GCC unroll 2
       for (int tile = 0; tile < 2; ++tile) {
         if (tile == tiles) break;
-        const Taken taken = take(row, _mm512_permutex2var_epi16(even, tile == 0 ? low : high, odd));
+        const SplitElements taken = take(row, _mm512_permutex2var_epi16(even, tile == 0 ? low : high, odd));
         refused = static_cast<__mmask32>(refused | taken.refused);
 #pragma GCC unroll 2
         for (int each = 0; each < kParts<T>; ++each)

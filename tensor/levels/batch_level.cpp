@@ -170,7 +170,7 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
     const Below below(*this);
     for (Dim b = 0; b < size_; ++b) {
       SmallVector<Tensor, 4> example;
-      // Each in memory of its own: rows without a rule may ask how it lies there.
+      // Each example is in memory of its own, since rows without a rule may ask for its layout.
       for (const Tensor& x : inputs)
         example.push_back(owns(x) ? ops::clone(ops::select(wrapper_of(x)->value, 0, b)) : x);
       if (alike) rewind_draws(before);

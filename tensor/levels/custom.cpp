@@ -61,7 +61,7 @@ class Derivative final : public tape::CustomDerivative {
     return values;
   }
 
-  std::shared_ptr<CustomRules> rules_;  // null once let go of; the node refuses to be walked through then
+  std::shared_ptr<CustomRules> rules_;  // null once released; a backward through the node fails then
   std::string name_;
   bool wants_zeros_;
   Saved inputs_, outputs_;
@@ -112,10 +112,10 @@ class BatchedRules final : public CustomRules {
     return outputs;
   }
 
-  Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) override {
+  Tensors backward(const SavedTensors& kept, Inputs grads, const Flags& needs) override {
     BatchLevel level(size_, randomness_, id_);
-    const Kept examples{examples_of(level, kept.inputs, batched_),
-                        examples_of(level, kept.outputs, output_batched_)};
+    const SavedTensors examples{examples_of(level, kept.inputs, batched_),
+                                examples_of(level, kept.outputs, output_batched_)};
     Tensors found = one_->backward(examples, examples_of(level, grads, output_batched_), needs);
     const bool any = std::find(output_batched_.begin(), output_batched_.end(), true) != output_batched_.end();
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -132,10 +132,10 @@ class BatchedRules final : public CustomRules {
     return found;
   }
 
-  Tensors jvp(const Kept& kept, Inputs tangents) override {
+  Tensors jvp(const SavedTensors& kept, Inputs tangents) override {
     BatchLevel level(size_, randomness_, id_);
-    const Kept examples{examples_of(level, kept.inputs, batched_),
-                        examples_of(level, kept.outputs, output_batched_)};
+    const SavedTensors examples{examples_of(level, kept.inputs, batched_),
+                                examples_of(level, kept.outputs, output_batched_)};
     Tensors found = one_->jvp(examples, examples_of(level, tangents, batched_));
     for (std::size_t k = 0; k < found.size(); ++k) {
       if (found[k] && output_batched_[k]) found[k] = level.batch_of(found[k]);
@@ -174,40 +174,40 @@ class OnceRules final : public CustomRules {
   Flags constants() const override { return rules_->constants(); }
   bool reads_input(std::size_t i) const override { return rules_->reads_input(i); }
   bool reads_output(std::size_t i) const override { return rules_->reads_output(i); }
-  Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) override {
+  Tensors backward(const SavedTensors& kept, Inputs grads, const Flags& needs) override {
     return rules_->backward(kept, grads, needs);
   }
-  Tensors jvp(const Kept& kept, Inputs tangents) override { return rules_->jvp(kept, tangents); }
+  Tensors jvp(const SavedTensors& kept, Inputs tangents) override { return rules_->jvp(kept, tangents); }
   bool batch(const BatchLevel& level, Inputs values, const Flags& is_batched, Tensors& outputs,
              Flags& batched) override {
     return rules_->batch(level, values, is_batched, outputs, batched);
   }
 
   Tensors forward(Inputs inputs, const Flags& needs) override {
-    if (!given_.empty()) return give_again(inputs);
+    if (!outputs_.empty()) return give_again(inputs);
     const Tensors outputs = rules_->forward(inputs, needs);
     for (const Tensor& each : outputs) {
       std::size_t same = 0;
       while (same < inputs.size() && !inputs[same].is_same(each)) ++same;
-      given_.push_back({tape::share_value(each), same});
+      outputs_.push_back({tape::share_value(each), same});
     }
     return outputs;
   }
 
   void visit_references(ReferenceVisitor& visitor) const override {
     kiln::visit_references(rules_, visitor);
-    for (const Given& each : given_) kiln::visit_references(each.value, visitor);
+    for (const Output& each : outputs_) kiln::visit_references(each.value, visitor);
   }
 
  private:
-  struct Given {
+  struct Output {
     Tensor value;
     std::size_t written;  // the input that it is; behind the last: none
   };
 
   Tensors give_again(Inputs inputs) const {
     Tensors outputs;
-    for (const Given& each : given_) {
+    for (const Output& each : outputs_) {
       if (each.written < inputs.size()) {
         ops::copy_(inputs[each.written], each.value);
         outputs.push_back(inputs[each.written]);
@@ -219,7 +219,7 @@ class OnceRules final : public CustomRules {
   }
 
   std::shared_ptr<CustomRules> rules_;
-  std::vector<Given> given_;
+  std::vector<Output> outputs_;
 };
 
 // ---- One step down the stack ----
@@ -293,7 +293,7 @@ Tensors at_dual(DualLevel& level, const std::shared_ptr<CustomRules>& rules, Inp
     const Below below(level);
     outputs = apply(rules, values, any ? moves : needs);
     if (any) {
-      const Kept kept{values, {outputs.begin(), outputs.end()}};
+      const SavedTensors kept{values, {outputs.begin(), outputs.end()}};
       found = rules->has_jvp()
                   ? rules->jvp(kept, tangents)
                   : transpose([&](Inputs cotangents) { return rules->backward(kept, cotangents, moves); },

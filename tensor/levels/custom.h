@@ -14,7 +14,7 @@ namespace kiln::levels {
 using Flags = std::vector<bool>;
 
 // What backward reads of a forward call, as tensors of the level that asks.
-struct Kept {
+struct SavedTensors {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
 };
@@ -41,10 +41,10 @@ class CustomRules {
   // At the bottom, with recording off. `needs`: which inputs some level wants a gradient of.
   virtual Tensors forward(Inputs inputs, const Flags& needs) = 0;
   // At any level. Gradients by input, absent for none, of their sizes.
-  virtual Tensors backward(const Kept& kept, Inputs grads, const Flags& needs) = 0;
+  virtual Tensors backward(const SavedTensors& kept, Inputs grads, const Flags& needs) = 0;
   // Tangents of the outputs; `has_jvp` says whether the author gave it.
   virtual bool has_jvp() const = 0;
-  virtual Tensors jvp(const Kept& kept, Inputs tangents) = 0;
+  virtual Tensors jvp(const SavedTensors& kept, Inputs tangents) = 0;
   // Absent gradients of outputs are passed as zeros.
   virtual bool wants_zeros() const = 0;
   // By output: not to be differentiated.

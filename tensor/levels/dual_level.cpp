@@ -100,7 +100,7 @@ Tensors push_forward(const JvpArgs& args) {
       "detach its input, or give the derivative with an `autograd` function");
 }
 
-// The tangent of a view that cannot view that of its base, which does not lie in memory as the base does.
+// The tangent of a view that is no view of the base's tangent, since that has another layout than the base.
 Tensor push_along(const ViewPath& path, Tensor value, Tensor tangent) {
   for (const ViewStep& step : path.of_base()) {
     const Tensors views = kiln::bind(*step.op, {&value, 1}, step.attrs);

@@ -20,7 +20,7 @@ void each_place(const Layout& layout, std::size_t dim, std::int64_t place, const
     each_place(layout, dim + 1, place + i * layout.strides[dim], visit);
 }
 
-// Does every place of the piece, which lies within the extent of `own`, have an element of it?
+// Is every place of the piece, which is within the extent of `own`, that of an element of `own`?
 bool is_among(const Layout& piece, const Layout& own) {
   std::vector<bool> has_element(static_cast<std::size_t>(extent(own).second));
   each_place(own, 0, own.offset,

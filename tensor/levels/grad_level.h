@@ -33,7 +33,7 @@ class GradLevel final : public Level {
   Tensor constant(const Tensor& x) const;
 
   // The gradients of `outputs`, each with one of its own, by the variables, one level below; absent where
-  // they do not depend on it. Unless kept, what was recorded is let go of on the way.
+  // they do not depend on it. Unless kept, recorded values are released on the way.
   std::vector<Tensor> gradients(Inputs outputs, Inputs output_grads, std::span<const Variable> variables,
                                 bool keep);
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 
@@ -85,8 +85,8 @@ Tensors triu_eager(const Op&, Inputs inputs, const Attrs& attrs) {
 Tensors triangle_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
 
 template <bool kLower>
-std::unique_ptr<const cpu::Picked> pick_triangle(Inputs x, const Attrs& attrs) {
-  return cpu::pick_triangle(x[0], diagonal_of(attrs), kLower);
+std::unique_ptr<const cpu::GatherReader> triangle_reader(Inputs x, const Attrs& attrs) {
+  return cpu::triangle_reader(x[0], diagonal_of(attrs), kLower);
 }
 
 // ---- meshgrid ----
@@ -176,7 +176,7 @@ Tensors one_hot_batch(const BatchArgs& args) {
 // ---- Rows ----
 
 Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                EagerFn eager, PickFn pick) {
+                EagerFn eager, GatherReaderFn reader) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -186,7 +186,7 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
           .vjp = triangle_vjp,
           .jvp = rules::jvp_linear,
           .batch = rules::batch_through,
-          .lowering = lowering::Gather{pick},
+          .lowering = lowering::Gather{reader},
           .traits = kCheapToRecompute | kInplace,
           .onnx = "Trilu"};
 }
@@ -209,10 +209,10 @@ void add_create_matrix_ops(OpTable& table) {
              .onnx = "EyeLike"});
   table.add(triangle_row(
       "tril(x: tensor, diagonal: int = 0)", "The lower triangle of every matrix, zeros above `diagonal`.",
-      ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager, pick_triangle<true>));
+      ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager, triangle_reader<true>));
   table.add(triangle_row(
       "triu(x: tensor, diagonal: int = 0)", "The upper triangle of every matrix, zeros below `diagonal`.",
-      ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager, pick_triangle<false>));
+      ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager, triangle_reader<false>));
   table.add(
       {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str = \"ij\")"),
        .family = kFamily,

@@ -143,9 +143,9 @@ Tensors nll_loss(const Op&, Inputs in, const Attrs& attrs) {
 }
 
 // The same over smaller ops. Ignored targets pick class 0 with weight 0.
-struct Picked {
+struct TargetClasses {
   Tensor classes, counts, weights;
-  Picked(const Tensor& target, const Tensor& weight, DType dtype, const Attrs& attrs) {
+  TargetClasses(const Tensor& target, const Tensor& weight, DType dtype, const Attrs& attrs) {
     const Tensor ignored = ops::eq(target, Tensor::number(attrs.get<std::int64_t>("ignore_index")));
     classes = ops::masked_fill(ops::to(target, DType::I64), ignored, Tensor::number(std::int64_t{0}));
     counts = ops::logical_not(ignored);
@@ -160,7 +160,7 @@ struct Picked {
 
 Tensors decompose_nll_loss(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(in[0].dtype());
-  const Picked picked(in[1], in[2], dtype, attrs);
+  const TargetClasses picked(in[1], in[2], dtype, attrs);
   const int dim = class_dim(in[0].sizes().size());
   const Tensor chosen =
       ops::squeeze(ops::gather(ops::to(in[0], dtype), dim, ops::unsqueeze(picked.classes, dim)), Dims{dim});
@@ -235,7 +235,7 @@ Tensors nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
 Tensors decompose_nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(in[0].dtype());
   const Dim classes = attrs.get<std::int64_t>("classes");
-  const Picked picked(in[1], in[2], dtype, attrs);
+  const TargetClasses picked(in[1], in[2], dtype, attrs);
   Tensor share = ops::to(in[0], dtype);
   if (loss_reduction(attrs) == LossReduction::Mean) share = share / ops::sum(picked.weights);
   const int dim = in[1].rank() == 0 ? 0 : 1;
@@ -291,7 +291,7 @@ Tensor probability_loss(const Tensor& log_p, const Tensor& target, const Tensor&
 // The share of the loss that label smoothing spreads over all classes.
 Tensor smooth_loss(const Tensor& log_p, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
   const int dim = class_dim(log_p.sizes().size());
-  const Picked picked(target, weight, log_p.dtype(), attrs);
+  const TargetClasses picked(target, weight, log_p.dtype(), attrs);
   const Tensor all = -ops::sum(weight ? log_p * weight_along(weight, log_p, dim) : log_p, Dims{dim});
   const Tensor each = ops::where(picked.counts, all, Tensor::number(0.0));
   const LossReduction reduction = loss_reduction(attrs);

@@ -278,13 +278,13 @@ void add_elementwise_ops(OpTable& table) {
 namespace {
 
 // A row as `bind` wants it.
-struct Bound {
+struct OpWithDefaults {
   const Op* op;
   Attrs defaults;
 };
-const Bound& bound(int row) {
-  static const std::vector<Bound> all = [] {
-    std::vector<Bound> built(kRowCount);
+const OpWithDefaults& bound(int row) {
+  static const std::vector<OpWithDefaults> all = [] {
+    std::vector<OpWithDefaults> built(kRowCount);
     for (const Op* op : OpTable::get().ops()) {
       if (op->pointwise != nullptr) built[static_cast<std::size_t>(op->pointwise->row)] = {op, Attrs(*op)};
     }
@@ -295,7 +295,7 @@ const Bound& bound(int row) {
 
 template <class... T>
 Tensor call(int row, const T&... operands) {
-  const Bound& target = bound(row);
+  const OpWithDefaults& target = bound(row);
   const Tensor inputs[] = {operands...};
   return std::move(bind(*target.op, inputs, target.defaults)[0]);
 }
@@ -329,7 +329,7 @@ Tensor clamp(const Tensor& x, std::optional<double> min, std::optional<double> m
 }
 
 Tensor add_(const Tensor& target, const Tensor& other) {
-  const Bound& add = bound(kRow_add);
+  const OpWithDefaults& add = bound(kRow_add);
   const Tensor inputs[] = {target, other};
   return bind_inplace(*add.op, inputs, add.defaults);
 }

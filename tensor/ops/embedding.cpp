@@ -1,8 +1,8 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/offsets.h"
-#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
 #include "tensor/ops/rules.h"
 
@@ -41,11 +41,11 @@ Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
   return {result};
 }
 
-std::unique_ptr<const cpu::Picked> pick_rows(Inputs inputs, const Attrs&) {
+std::unique_ptr<const cpu::GatherReader> rows_reader(Inputs inputs, const Attrs&) {
   const Tensor& weight = inputs[1];
   const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
   cpu::PlacesOf taken = cpu::places_to_take(weight, 0, index);
-  return cpu::pick_places(std::move(taken.x), std::move(taken.places));
+  return cpu::places_reader(std::move(taken.x), std::move(taken.places));
 }
 
 // `values` of rows, with `instead` where the index names the padding of a weight of so many rows.
@@ -107,7 +107,7 @@ void add_embedding_ops(OpTable& table) {
        .jvp = embedding_jvp,
        .batch = embedding_batch,
        .saves = saves_input(0),
-       .lowering = lowering::Gather{pick_rows},
+       .lowering = lowering::Gather{rows_reader},
        .effects = kMayFail,
        .onnx = "Gather"});
 }

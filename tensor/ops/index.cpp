@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/offsets.h"
-#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
@@ -106,11 +106,11 @@ Tensors gather_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   cpu::gather(result, gathered_from(x, dim, index), dim, index);
   return {result};
 }
-std::unique_ptr<const cpu::Picked> pick_gathered(Inputs inputs, const Attrs& attrs) {
+std::unique_ptr<const cpu::GatherReader> gathered_reader(Inputs inputs, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
   const Dim size = size_along(inputs[0], dim);
   const Tensor index = cpu::checked_index(inputs[1], size, dim, false, 1);
-  return cpu::pick_along(gathered_from(inputs[0], dim, index), dim, index);
+  return cpu::along_reader(gathered_from(inputs[0], dim, index), dim, index);
 }
 Tensors gather_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -302,12 +302,12 @@ Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
   cpu::take(result, taken.x, taken.places);
   return {result};
 }
-std::unique_ptr<const cpu::Picked> pick_selected(Inputs inputs, const Attrs& attrs) {
+std::unique_ptr<const cpu::GatherReader> selected_reader(Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const int dim = dim_attr(attrs, "dim", x.rank());
   const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
   cpu::PlacesOf taken = cpu::places_to_take(x, dim, index);
-  return cpu::pick_places(std::move(taken.x), std::move(taken.places));
+  return cpu::places_reader(std::move(taken.x), std::move(taken.places));
 }
 Tensors index_select_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
@@ -430,7 +430,7 @@ void add_gathering(OpTable& table) {
              .jvp = jvp_of_first,
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
-             .lowering = lowering::Gather{pick_gathered},
+             .lowering = lowering::Gather{gathered_reader},
              .effects = kMayFail,
              .onnx = "GatherElements"});
   table.add(
@@ -498,7 +498,7 @@ void add_selecting(OpTable& table) {
        .jvp = jvp_of_first,
        .batch = index_select_batch,
        .saves = saves_input(1),
-       .lowering = lowering::Gather{pick_selected},
+       .lowering = lowering::Gather{selected_reader},
        .effects = kMayFail,
        .onnx = "Gather"});
   table.add(

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "tensor/cpu/copy.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/cpu/nonzero.h"
 #include "tensor/cpu/offsets.h"
-#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
@@ -238,9 +238,9 @@ Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
   return {result};
 }
 
-std::unique_ptr<const cpu::Picked> pick_indexed(Inputs inputs, const Attrs&) {
+std::unique_ptr<const cpu::GatherReader> indexed_reader(Inputs inputs, const Attrs&) {
   auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
-  return cpu::pick_places(std::move(source), std::move(plan.places));
+  return cpu::places_reader(std::move(source), std::move(plan.places));
 }
 
 // One value for all that a mask picks needs no places.
@@ -505,7 +505,7 @@ void add_advanced_index_ops(OpTable& table) {
        .jvp = index_jvp,
        .batch = index_batch,
        .saves = all_indices(1),
-       .lowering = lowering::Gather{pick_indexed},
+       .lowering = lowering::Gather{indexed_reader},
        .effects = kMayFail,
        .onnx = "GatherND"});
   table.add(

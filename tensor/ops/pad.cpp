@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -114,14 +114,14 @@ std::vector<std::int64_t> padded_lines(const Tensor& x, const Dims& sizes, const
   }
   return lines;
 }
-std::unique_ptr<const cpu::Picked> pick_constant_pad(Inputs inputs, const Attrs& attrs) {
+std::unique_ptr<const cpu::GatherReader> constant_pad_reader(Inputs inputs, const Attrs& attrs) {
   const Dims& pads = attrs.get<Dims>("pad");
   const Dims sizes = padded_sizes(inputs[0].type(), pads);
   const Tensor value = rules::number_attr(attrs.at("value"));
   rules::check_fits(value, inputs[0].dtype(), "pad");
   const Tensor filler = Tensor::empty(Dims{}, inputs[0].dtype(), inputs[0].device());
   cpu::fill(filler, value);
-  if (sizes.empty()) return cpu::pick_segments({cpu::segment_of(inputs[0], 0)}, filler);
+  if (sizes.empty()) return cpu::segments_reader({cpu::segment_of(inputs[0], 0)}, filler);
   const bool together = inputs[0].strides().back() == 1 || inputs[0].sizes().back() == 1;
   const Tensor x = together ? inputs[0] : cpu::contiguous_copy(inputs[0], inputs[0].dtype());
   const auto [before, after] = margin_of(pads, sizes.size(), sizes.size() - 1);
@@ -130,7 +130,7 @@ std::unique_ptr<const cpu::Picked> pick_constant_pad(Inputs inputs, const Attrs&
   for (std::int64_t& each : inside.offsets) each += each < 0 ? 0 : std::max<Dim>(-before, 0);
   const Dim first = length == 0 ? sizes.back() : std::max<Dim>(before, 0);
   std::vector<cpu::Segment> segments{{first}, std::move(inside), {sizes.back() - first - length}};
-  return cpu::pick_segments(std::move(segments), filler);
+  return cpu::segments_reader(std::move(segments), filler);
 }
 
 // ---- pad ----
@@ -301,7 +301,7 @@ void add_pad_ops(OpTable& table) {
        .vjp = constant_pad_vjp,
        .jvp = constant_pad_jvp,
        .batch = rules::batch_through,
-       .lowering = lowering::Gather{pick_constant_pad},
+       .lowering = lowering::Gather{constant_pad_reader},
        .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(

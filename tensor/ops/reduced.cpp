@@ -167,9 +167,9 @@ Tensors batch_optional_index(const BatchArgs& args) {
 
 Tensors linear_jvp(const JvpArgs& args) { return bind(args.op, args.tangents, args.attrs); }
 
-Tensors apply(const Op& op, Inputs inputs, std::initializer_list<Named> named) {
+Tensors apply(const Op& op, Inputs inputs, std::initializer_list<NamedAttr> named) {
   Attrs attrs(op);
-  for (const Named& each : named) attrs.set(each.name, each.value);
+  for (const NamedAttr& each : named) attrs.set(each.name, each.value);
   return kiln::bind(op, inputs, attrs);
 }
 

@@ -80,10 +80,10 @@ Tensors batch_optional_index(const BatchArgs& args);
 Tensors linear_jvp(const JvpArgs& args);
 
 // Applies a row by name from C++: attributes as given, the others at their defaults.
-struct Named {
+struct NamedAttr {
   std::string_view name;
   Attr value;
 };
-Tensors apply(const Op& op, Inputs inputs, std::initializer_list<Named> attrs);
+Tensors apply(const Op& op, Inputs inputs, std::initializer_list<NamedAttr> attrs);
 
 }  // namespace kiln::ops

@@ -5,7 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/flip.h"
-#include "tensor/cpu/picked.h"
+#include "tensor/cpu/gather_reader.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -181,14 +181,14 @@ Tensors stack_vjp(const VjpArgs& args) {
 Tensors stack_batch(const BatchArgs& args) { return joined_batch(args, 1); }
 
 template <InferFn kInfer>
-std::unique_ptr<const cpu::Picked> pick_joined(Inputs inputs, const Attrs& attrs) {
+std::unique_ptr<const cpu::GatherReader> joined_reader(Inputs inputs, const Attrs& attrs) {
   const TensorType type = kInfer(types_of(inputs), attrs).front();
   const int dim = dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
   std::vector<cpu::Segment> segments;
   for (const Tensor& input : inputs) {
     if (kInfer == stack_infer || !skipped(input.sizes())) segments.push_back(cpu::segment_of(input, at(dim)));
   }
-  return cpu::pick_segments(std::move(segments), Tensor::empty(Dims{}, type.dtype, type.device));
+  return cpu::segments_reader(std::move(segments), Tensor::empty(Dims{}, type.dtype, type.device));
 }
 
 // ---- flip, roll ----
@@ -437,9 +437,9 @@ void add_copying(OpTable& table) {
                           contiguous_body, "Identity"));
 }
 
-std::unique_ptr<const cpu::Picked> pick_flipped(Inputs inputs, const Attrs& attrs) {
+std::unique_ptr<const cpu::GatherReader> flipped_reader(Inputs inputs, const Attrs& attrs) {
   const Dims& dims = attrs.get<Dims>("dims");
-  return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
+  return cpu::reversed_reader(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
 }
 
 void add_joining(OpTable& table) {
@@ -452,7 +452,7 @@ void add_joining(OpTable& table) {
              .vjp = cat_vjp,
              .jvp = joined_jvp,
              .batch = cat_batch,
-             .lowering = lowering::Gather{pick_joined<cat_infer>},
+             .lowering = lowering::Gather{joined_reader<cat_infer>},
              .identity = {Identity::Kind::OnlyPiece},
              .traits = kCheapToRecompute,
              .onnx = "Concat"});
@@ -465,7 +465,7 @@ void add_joining(OpTable& table) {
              .vjp = stack_vjp,
              .jvp = joined_jvp,
              .batch = stack_batch,
-             .lowering = lowering::Gather{pick_joined<stack_infer>},
+             .lowering = lowering::Gather{joined_reader<stack_infer>},
              .traits = kCheapToRecompute,
              .onnx = "ConcatFromSequence"});
 }
@@ -480,7 +480,7 @@ void add_repeating(OpTable& table) {
              .vjp = flip_vjp,
              .jvp = rules::jvp_linear,
              .batch = flip_batch,
-             .lowering = lowering::Gather{pick_flipped},
+             .lowering = lowering::Gather{flipped_reader},
              .traits = kCheapToRecompute,
              .onnx = "Slice"});
   table.add(composite_row(

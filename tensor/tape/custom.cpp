@@ -16,15 +16,15 @@ class CustomNode final : public Node {
 
   std::string name() const override { return derivative_->name(); }
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
-    if (spent_) throw freed_error();
+    if (has_freed_) throw freed_error();
     return derivative_->backward(*this, grads, needs);
   }
   void release_saved() override {
-    spent_ = true;
+    has_freed_ = true;
     derivative_->release_saved();
   }
   std::optional<OpError> freed(std::span<const bool>, std::span<bool>) const override {
-    return spent_ ? std::optional(freed_error()) : std::nullopt;
+    return has_freed_ ? std::optional(freed_error()) : std::nullopt;
   }
   bool wants_zeros() const override { return derivative_->wants_zeros(); }
   bool is_opaque() const override { return derivative_->is_opaque(); }

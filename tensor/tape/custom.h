@@ -16,7 +16,7 @@ class CustomDerivative {
   // One gradient per input, absent for none. Runs with recording on when a second order is wanted. Count,
   // shapes and dtypes are checked by the caller. `node` is for SavedTensor::get.
   virtual Tensors backward(Node& node, Inputs grads, std::span<const bool> needs) = 0;
-  // The graph was freed: let go of what was kept.
+  // The graph was freed: releases the saved values.
   virtual void release_saved() {}
   // Are absent gradients of outputs passed as zeros?
   virtual bool wants_zeros() const { return true; }

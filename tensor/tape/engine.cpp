@@ -41,7 +41,7 @@ class Engine {
     explore();
     mark_wanted();
     mark_needed();
-    if (some_spent_) expect_values();
+    if (some_freed_) expect_values();
     count_pending();
     const GradMode mode(walk_.create_graph);
     start();
@@ -113,7 +113,7 @@ class Engine {
           stop.needed = edge && leads(edge);
         }
       }
-      some_spent_ |= stop.needed && stop.node->is_spent();
+      some_freed_ |= stop.needed && stop.node->has_freed();
     }
   }
 
@@ -129,7 +129,7 @@ class Engine {
     marks_.push_back(std::move(outputs));
   }
 
-  // Throws before any hook has run and any leaf has its gradient if a node on the way has let go of what it
+  // Throws before any hook has run and any leaf has its gradient if a node on the way has released what it
   // reads: for the first that would be visited.
   void expect_values() {
     std::vector<SmallVector<bool, 8>> reached(stops_.size());
@@ -322,7 +322,7 @@ class Engine {
   std::vector<SmallVector<bool, 8>> marks_;
   std::vector<int> next_wanted_;  // links the wanted edges of one node
   std::vector<Tensor> results_;
-  bool some_spent_ = false;  // a node that is needed has let go of what it reads
+  bool some_freed_ = false;  // a node that is needed has released values that it reads
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready_;  // a heap by sequence number
 };
 

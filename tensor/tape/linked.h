@@ -1,5 +1,6 @@
-// Owns which tensors have a gradient that refers on to others, by a history or a gradient of its own. Cycles
-// through it lie among tensors alone, so that no search that begins with values of the language finds them.
+// Owns the list of tensors whose gradient refers to other tensors, by a history or a gradient of its own.
+// Cycles through such a gradient consist of tensors alone, so that a search from values of the language
+// misses them.
 #pragma once
 
 #include <vector>

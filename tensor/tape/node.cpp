@@ -45,7 +45,7 @@ thread_local constinit Graveyard graveyard;
 
 }  // namespace
 
-// Ending a node lets go of its inputs' nodes. They are queued, so that a chain of any length needs no stack.
+// Ending a node releases its inputs' nodes. They are queued, so that a chain of any length needs no stack.
 void destroy(Node* node) {
   Graveyard& mine = graveyard;
   node->next_dead = mine.first;

@@ -71,34 +71,34 @@ class Node : public RefCounted {
   virtual std::string name() const = 0;
   // Likewise, of a node that stands for several steps: the one that made this output.
   virtual std::string name_of_output([[maybe_unused]] std::uint32_t output) const { return name(); }
-  // Where came from what this output is a view of; nothing where no view gave it.
+  // The history of the tensor that this output is a view of; empty where it is no view.
   virtual Edge viewed([[maybe_unused]] std::uint32_t output) const { return {}; }
-  // Does this output lie in the memory of an input, in a way that only a function of the program knows?
+  // Does this output share the memory of an input, in a way that only a function of the program knows?
   virtual bool shares_input([[maybe_unused]] std::uint32_t output) const { return false; }
   // Gradients of the inputs (one per edge, absent where not needed or zero) from those of the outputs.
   virtual Tensors backward(Inputs grads, std::span<const bool> needs) = 0;
-  // A node may stand for several steps, not all of which lie on the way to all inputs.
+  // A node may stand for several steps. Not every step is on the path to every input.
   virtual bool has_several_steps() const { return false; }
   // Which outputs lead to the inputs that are needed. Those whose own gradients are asked for are marked
   // already.
   virtual void mark_needed([[maybe_unused]] std::span<const bool> needs, std::span<bool> outputs) const {
     std::fill(outputs.begin(), outputs.end(), true);
   }
-  // Such a node goes on from what has arrived at its inputs (`sums`, by input; absent: nothing has): it may
-  // add to the gradient of an input more than once, and the sum is made in the order of the steps. What it is
-  // given is its own, so that it may let go of each when it is read; the gradients returned include the sums.
+  // Of a node of several steps. It continues the sums of gradients that have arrived at its inputs (`sums`,
+  // by input; absent: none), since it may add to one gradient more than once, in the order of the steps. It
+  // owns its arguments, and releases each when it is read; the gradients returned include the sums.
   virtual Tensors backward_onto(Tensors grads, [[maybe_unused]] Tensors sums, std::span<const bool> needs) {
     return backward(grads, needs);
   }
-  // The next `backward` is the last: what it reads may be let go of on the way.
+  // The next `backward` is the last: it may release saved values as it reads them.
   virtual void expect_release() {}
-  // Lets go of the values kept for `backward`, which from then on fails with a message that names the way
-  // out (`freed`).
+  // Releases the values saved for `backward`, which from then on fails with a message that names the way out
+  // (`freed`).
   virtual void release_saved() {}
-  // Was some of what `backward` reads let go of?
-  bool is_spent() const { return spent_; }
-  // What `backward` from these outputs would throw for that. `inputs` are those whose gradients are asked
-  // for; those that no gradient of the outputs comes to are taken out.
+  // Were some of the values that `backward` reads released?
+  bool has_freed() const { return has_freed_; }
+  // The error of a `backward` from these outputs that needs released values. `inputs` are those whose
+  // gradients are asked for; those that no gradient of the outputs reaches are taken out.
   virtual std::optional<OpError> freed([[maybe_unused]] std::span<const bool> outputs,
                                        [[maybe_unused]] std::span<bool> inputs) const {
     return std::nullopt;
@@ -132,7 +132,7 @@ class Node : public RefCounted {
   explicit Node(std::uint64_t number) : sequence(number) {}
   // What a node of this kind refers to beside its edges and hooks.
   virtual void visit_kept(ReferenceVisitor& visitor) const = 0;
-  bool spent_ = false;
+  bool has_freed_ = false;
 };
 
 inline void Edge::visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(node, visitor); }

@@ -55,12 +55,12 @@ OpNode::OpNode(const Op& op, Inputs inputs, const Attrs& attrs)
 
 std::optional<OpNode::Bare> OpNode::bare() const {
   if (!saved_.empty()) return std::nullopt;
-  return Bare{op_, attrs_, input_types_, output_types, spent_};
+  return Bare{op_, attrs_, input_types_, output_types, has_freed_};
 }
 
 OpNode::OpNode(const Bare& bare, SmallVector<Edge, 2> inputs)
     : Node(next_sequence()), op_(bare.op), attrs_(bare.attrs), input_types_(bare.input_types) {
-  spent_ = bare.released;
+  has_freed_ = bare.released;
   edges = std::move(inputs);
   output_types = bare.output_types;
 }
@@ -108,7 +108,7 @@ void OpNode::check_alive() const {
                   std::string(op_->name()) + " has no derivative: " + std::string(op_->vjp.missing), {},
                   "detach its input, or give the derivative with an `autograd` function");
   }
-  if (spent_) throw freed_error(*op_);
+  if (has_freed_) throw freed_error(*op_);
 }
 
 Tensors OpNode::backward(Inputs grads, std::span<const bool> needs) {
@@ -132,11 +132,11 @@ Tensors OpNode::backward(Inputs grads, std::span<const bool> needs) {
 void OpNode::release_saved() {
   if (saved_.empty()) return;
   saved_ = {};
-  spent_ = true;
+  has_freed_ = true;
 }
 
 std::optional<OpError> OpNode::freed(std::span<const bool>, std::span<bool>) const {
-  return spent_ ? std::optional(freed_error(*op_)) : std::nullopt;
+  return has_freed_ ? std::optional(freed_error(*op_)) : std::nullopt;
 }
 
 void* OpNode::operator new(std::size_t bytes) { return memory::take_object(memory::Pool::Node, bytes); }

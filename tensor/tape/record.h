@@ -34,8 +34,8 @@ bool sees_write(const Op& op, Inputs inputs);
 // the op computes, before it is cast to that of the target.
 Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result);
 
-// Of the `_` form of a row with kStorageWrite: inputs[0] lies where `source` does, as that does. Throws
-// OpError (DType, Autograd, Value) for what may not.
+// The `_` form of a row with kStorageWrite: x gets the storage and layout of `source`. Throws OpError (DType,
+// Autograd, Value) where it may not.
 Tensor take_storage(const Tensor& x, const Tensor& source);
 void check_storage_write(std::string_view name, const Tensor& x);
 

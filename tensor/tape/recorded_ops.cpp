@@ -28,14 +28,15 @@ class AnyNode final : public Node {
 
 }  // namespace
 
-bool RecordedOps::Known::is(const Tensor& x) const {
+bool RecordedOps::RecordedTensor::is(const Tensor& x) const {
   return storage == x.storage()->id() && layout == x.layout() && dtype == x.dtype() && level == level_of(x);
 }
 
 bool RecordedOps::is_of_level(const Tensor& x) const { return level_of(x) == level_; }
 
 int RecordedOps::add_value(const Tensor& x) {
-  known_.insert_or_assign(x.impl(), Known{values_, x.storage()->id(), x.layout(), x.dtype(), level_of(x)});
+  known_.insert_or_assign(x.impl(),
+                          RecordedTensor{values_, x.storage()->id(), x.layout(), x.dtype(), level_of(x)});
   return values_++;
 }
 

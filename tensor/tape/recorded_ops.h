@@ -19,9 +19,9 @@ class CustomRules;
 
 namespace kiln::tape {
 
-// Steps are noted as they run. Their results are known by the memory they lie in and where in it, so that
-// none is kept alive by being known. What no step has made is from outside: its memory is held as it was when
-// a step first read it.
+// Steps are noted as they run. Their results are known by their memory and layout, so that noting keeps none
+// alive. A tensor that no step has made is from outside: its memory is held as it was when a step first read
+// it.
 class RecordedOps {
  public:
   // `level`: the one whose tape keeps values of these ops; 0: that of plain tensors.
@@ -77,7 +77,7 @@ class RecordedOps {
     std::unique_ptr<Outside> value, tangent;
     void visit_references(ReferenceVisitor& visitor) const;
   };
-  struct Known {
+  struct RecordedTensor {
     int value;
     std::uint64_t storage;
     Layout layout;
@@ -97,7 +97,7 @@ class RecordedOps {
   int values_ = 0;
   std::vector<std::pair<int, Outside>> outside_;           // by value
   std::unordered_map<std::uint64_t, Ref<Buffer>> memory_;  // that these lie in, by id of the storage
-  std::unordered_map<const TensorImpl*, Known> known_;
+  std::unordered_map<const TensorImpl*, RecordedTensor> known_;
 };
 
 }  // namespace kiln::tape

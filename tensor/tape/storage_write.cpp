@@ -1,4 +1,4 @@
-// Writes of storage: a tensor comes to lie in the memory of another. The tape has no part in them.
+// Writes of storage: a tensor gets the storage of another one. The tape does not record them.
 #include <string>
 
 #include "tensor/autograd.h"

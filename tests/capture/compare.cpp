@@ -95,7 +95,7 @@ void count(const interp::capture::Compiled& compiled, Seen& seen) {
         each->differentiated || std::find(wanted.begin(), wanted.end(), true) != wanted.end();
     add(Seen::Graphs, each->captured.nodes.empty() ? 0 : 1);
     add(Seen::Loops, each->varying.in_loop ? 1 : 0);
-    add(Seen::Trips, each->varying.trips > 1 && each->hits > 0 ? 1 : 0);
+    add(Seen::UnrolledLoops, each->varying.iterations > 1 && each->hits > 0 ? 1 : 0);
     add(Seen::Gradients, has_gradients ? 1 : 0);
     add(Seen::Symbols, each->captured.hints.empty() ? 0 : 1);
   }

@@ -25,7 +25,7 @@ struct Seen {
     Hits,
     Breaks,
     Loops,
-    Trips,
+    UnrolledLoops,
     Gradients,
     Symbols,
     Recompiles,

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "interpreter/capture/trips.h"
+#include "interpreter/capture/loop_unrolling.h"
 #include "jit/bound_program.h"
 #include "tests/capture/given.h"
 #include "tests/capture/shrink.h"
@@ -146,8 +146,8 @@ void print(const std::map<std::string, Tally>& kinds) {
 
 int main(int argc, char** argv) {
   const Settings settings = settings_of(argc, argv);
-  // Programs are short: what comes after many calls or trips comes early here.
-  kiln::interp::capture::trip_limits() = {2, 5, 2};
+  // Programs are short: what comes after many calls or iterations comes early here.
+  kiln::interp::capture::unroll_limits() = {2, 5, 2};
   kiln::jit::set_binds_after(1);
   if (settings.show) {
     show(settings.programs);

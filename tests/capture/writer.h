@@ -13,7 +13,7 @@ namespace kiln::testing {
 
 using Shape = std::vector<int>;
 
-inline constexpr int kTrips = 30;  // at most, of a loop at the top level
+inline constexpr int kIterations = 30;  // at most, of a loop at the top level
 
 enum class Kind : std::uint8_t { Tensor, Int, Float, Bool, Text, Tensors, Ints, Dict, Layer };
 enum class Element : std::uint8_t { Float, Int, Bool };
@@ -58,7 +58,7 @@ struct FunctionInfo {
   bool takes_rest = false;
   bool takes_named = false;
   std::vector<Typed> results;  // several: a tuple; none: nothing that is followed
-  bool is_long = false;        // it has a loop of many trips
+  bool is_long = false;        // it has a loop of many iterations
 };
 
 class Writer {
@@ -119,12 +119,12 @@ class Writer {
   void scope(Block& block, int depth);
   void in_scope(Block& block, int count, int depth);
 
-  // ---- Loops of many trips (writer_loops.cpp) ----
-  struct Carried {  // by the trips
+  // ---- Loops of many iterations (writer_loops.cpp) ----
+  struct Carried {  // by the iterations
     Typed tensor, real, integer;
   };
-  void long_loop(Block& block, int most_trips);
-  Statement long_loop_head(Block& block, int most_trips);
+  void long_loop(Block& block, int most_iterations);
+  Statement long_loop_head(Block& block, int most_iterations);
   void carry(Block& block, const Carried& carried);
   void descend(Block& block, const Carried& carried);
 
@@ -229,7 +229,7 @@ class Writer {
   int names_ = 0;
   int loops_ = 0;  // around the statement that is written
   bool in_function_ = false;
-  bool in_long_loop_ = false;  // no variable may grow with each trip
+  bool in_long_loop_ = false;  // no variable may grow with each iteration
   Theme theme_ = Theme::Mixed;
   bool has_numbers_ = false;        // those of `numbers`
   bool has_holder_ = false;         // a closure that is made anew between calls

@@ -211,7 +211,7 @@ void Writer::calls() {
     } else if (!functions_.empty()) {
       call(random_.chance(60) ? functions_.back() : random_.pick(functions_));
     }
-    if (random_.chance(theme_ == Theme::Loops ? 40 : 3)) long_loop(program_.statements, kTrips);
+    if (random_.chance(theme_ == Theme::Loops ? 40 : 3)) long_loop(program_.statements, kIterations);
     if (random_.chance(45)) change_outside();
     if (random_.chance(40)) change_theme();
   }

@@ -206,7 +206,7 @@ void Writer::function(int number) {
   Statement made{fmt::format("fn {}({}) {{", info.name, head), {}, "}"};
   info.is_long = random_.chance(theme_ == Theme::Loops ? 60 : 5);
   statements(made.body, 2 + random_.below(info.is_long ? 2 : 6), 2);
-  if (info.is_long) long_loop(made.body, random_.chance(10) ? 10 * kTrips : kTrips / 2);
+  if (info.is_long) long_loop(made.body, random_.chance(10) ? 10 * kIterations : kIterations / 2);
   const int results = random_.below(10);
   if (results < 6) info.results = {tensor(2)};
   if (results == 6 || results == 7) info.results = {tensor_variable(), tensor(1)};

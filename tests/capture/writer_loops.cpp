@@ -1,5 +1,5 @@
-// Loops of many trips, which are compiled by trips: at the top level, and where they are too long to be
-// unrolled.
+// Loops of many iterations, which are compiled by iterations: at the top level, and where they are too long
+// to be unrolled.
 #include <fmt/format.h>
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace kiln::testing {
 
-void Writer::long_loop(Block& block, int most_trips) {
+void Writer::long_loop(Block& block, int most_iterations) {
   const std::vector<Shape> shapes{{3}, {3, 3}, {3, 3}, {2, 3}, {}};
   const Carried carried{
       {fresh("v"), Kind::Tensor, random_.pick(shapes)}, {fresh("q"), Kind::Float}, {fresh("n"), Kind::Int}};
@@ -19,7 +19,7 @@ void Writer::long_loop(Block& block, int most_trips) {
   declare(carried.real);
   declare(carried.integer);
   const std::vector<Typed> before = scope_;
-  Statement made = long_loop_head(block, most_trips);
+  Statement made = long_loop_head(block, most_iterations);
   ++loops_;
   const bool outer = std::exchange(in_long_loop_, true);
   for (int k = 1 + random_.below(3); k > 0; --k) carry(made.body, carried);
@@ -31,9 +31,10 @@ void Writer::long_loop(Block& block, int most_trips) {
 }
 
 // What is gone over. Its items are declared.
-Statement Writer::long_loop_head(Block& block, int most_trips) {
+Statement Writer::long_loop_head(Block& block, int most_iterations) {
   const std::string i = fresh("i"), t = fresh("t");
-  const std::string n = std::to_string(most_trips / 3 + random_.below(most_trips - most_trips / 3 + 1));
+  const std::string n =
+      std::to_string(most_iterations / 3 + random_.below(most_iterations - most_iterations / 3 + 1));
   Statement made{"", {}, "}"};
   switch (random_.below(9)) {
     case 0: {
@@ -70,7 +71,7 @@ Statement Writer::long_loop_head(Block& block, int most_trips) {
   return made;
 }
 
-// A value that goes from trip to trip.
+// A value that goes from iteration to iteration.
 void Writer::carry(Block& block, const Carried& carried) {
   const std::string &x = carried.tensor.text, &q = carried.real.text, &n = carried.integer.text;
   const std::string other = tensor_of(carried.tensor.shape).text, i = variable(Kind::Int).text;

@@ -163,7 +163,7 @@ TEST_CASE("what can change is no key", "[dict]") {
   CHECK(dict.size() == 0);
 }
 
-TEST_CASE("an entry lets go of its key and value when it is taken out", "[dict]") {
+TEST_CASE("an entry releases its key and value when it is taken out", "[dict]") {
   const Value holder = make<Dict>();
   Dict& dict = holder.as<Dict>();
   const Value key("key");

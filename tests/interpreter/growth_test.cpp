@@ -1,4 +1,4 @@
-// Loops of the host language take time that grows with their trips, not with the square of them.
+// Loops of the host language take time that grows with their iterations, not with the square of them.
 #include <catch2/catch.hpp>
 
 #include <time.h>
@@ -113,7 +113,7 @@ class Clock {
  public:
   Clock(Interpreter& interpreter, const Loop& loop) : interpreter_(interpreter), loop_(loop) {}
 
-  // The least seconds of several runs of the loop with n trips.
+  // The least seconds of several runs of the loop with n iterations.
   double least(std::int64_t n, int runs) {
     double least = 1e9;
     for (int k = 0; k < runs; ++k) least = std::min(least, once(n));
@@ -134,10 +134,10 @@ class Clock {
   const Loop& loop_;
 };
 
-// Sixteen times the trips take sixteen times as long, or some sixty where the loop outgrows the caches; if it
-// were their square, 256 times. Other work of the machine may lengthen one run, so that the least of several
-// is taken, and a loop that seems to grow is measured again.
-TEST_CASE("loops of host methods grow with their trips", "[growth]") {
+// Sixteen times the iterations take sixteen times as long, or some sixty where the loop outgrows the caches;
+// if it were their square, 256 times. Other work of the machine may lengthen one run, so that the least of
+// several is taken, and a loop that seems to grow is measured again.
+TEST_CASE("loops of host methods grow with their iterations", "[growth]") {
   Interpreter interpreter;
   for (const Loop& loop : kLoops) {
     Clock clock(interpreter, loop);

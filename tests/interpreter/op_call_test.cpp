@@ -12,22 +12,22 @@
 namespace kiln::interp {
 namespace {
 
-using Named = std::vector<std::pair<std::string_view, Value>>;
+using NamedArguments = std::vector<std::pair<std::string_view, Value>>;
 
 struct Fixture {
   Interpreter interpreter;
   Value x = tensor("[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
 
   Value tensor(const std::string& text) { return interpreter.run("<test>", "tensor(" + text + ")").value; }
-  Value call(std::string_view op, std::vector<Value> arguments, const Named& named = {}) {
+  Value call(std::string_view op, std::vector<Value> arguments, const NamedArguments& named = {}) {
     return call_op(interpreter, op, arguments, named);
   }
   std::string text(const Value& v) { return interpreter.repr(make<List>(std::vector<Value>{v})); }
-  std::string called(std::string_view op, std::vector<Value> arguments, const Named& named = {}) {
+  std::string called(std::string_view op, std::vector<Value> arguments, const NamedArguments& named = {}) {
     return text(call(op, std::move(arguments), named));
   }
   // The refusal: kind, message, help, and the arguments it speaks of.
-  kiln::OpError refusal(std::string_view op, std::vector<Value> arguments, const Named& named = {}) {
+  kiln::OpError refusal(std::string_view op, std::vector<Value> arguments, const NamedArguments& named = {}) {
     try {
       call(op, std::move(arguments), named);
     } catch (const kiln::OpError& error) {

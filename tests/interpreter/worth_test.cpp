@@ -8,17 +8,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What a place does whose trips take so long either way, until the trial is over; slow trips come now and
-// then.
+// What a place does whose iterations take so long either way, until the trial is over; slow iterations come
+// now and then.
 Trial tried(Clock::duration compiled, Clock::duration interpreted, Clock::duration growth = 0us) {
   Trial trial;
   Clock::time_point now{1s};
   Clock::duration more = 0us;
-  for (int trip = 0; trip < 1000 && !trial.is_over(); ++trip) {
+  for (int iteration = 0; iteration < 1000 && !trial.is_over(); ++iteration) {
     trial.arrive(now);
     if (trial.is_over()) break;
     more += growth;
-    const bool is_slow = growth == 0us && trip % 5 == 4;  // somebody else had the processor
+    const bool is_slow = growth == 0us && iteration % 5 == 4;  // somebody else had the processor
     if (trial.is_interpreters()) {
       trial.done_by_interpreter();
       now += interpreted + more + (is_slow ? 5ms : 0ms);
@@ -44,12 +44,12 @@ TEST_CASE("an entry that is slower than the interpreter is given up, with the ti
   CHECK(tried(3ms, 2ms).verdict() == "it took 1.50 times as long compiled (3 ms, in the interpreter 2 ms)");
 }
 
-TEST_CASE("trips that grow favour neither") {
+TEST_CASE("iterations that grow favour neither") {
   CHECK(tried(10us, 11us, 1us).verdict().empty());
   CHECK_FALSE(tried(11us, 10us, 1us).verdict().empty());
 }
 
-TEST_CASE("an entry of several trips is compared by the trip") {
+TEST_CASE("an entry of an unrolled loop is compared by the iteration") {
   Trial trial;
   Clock::time_point now{1s};
   while (!trial.is_over()) {

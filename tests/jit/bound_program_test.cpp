@@ -335,7 +335,7 @@ TEST_CASE("an error in a replayed call leaves the next one as it should be", "[j
   CHECK(executable->replays() == 6);
 }
 
-TEST_CASE("a replay lets go of what it was given, when all of it is read", "[jit][replay]") {
+TEST_CASE("a replay releases its arguments when all of them are read", "[jit][replay]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[4096], %y: f32[4096]) {\n"

@@ -16,7 +16,7 @@ namespace {
 
 // How many products of the fused graph a kernel takes along.
 std::int64_t taken(const Graph& fused) {
-  const std::vector<int> products = find_epilogues(fused, find_late_kernels(fused, Exposure(fused)));
+  const std::vector<int> products = find_epilogues(fused, find_tail_kernels(fused, EscapeAnalysis(fused)));
   return std::count_if(products.begin(), products.end(), [](int each) { return each >= 0; });
 }
 

@@ -1,4 +1,4 @@
-// Executables do what `evaluate` does: random programs, every op, levels, symbols; and let go of what they
+// Executables do what `evaluate` does: random programs, every op, levels, symbols; and release what they
 // hold.
 #include "jit/executable.h"
 
@@ -203,7 +203,7 @@ TEST_CASE("values are released when they were read for the last time", "[jit][ex
   CHECK(same_bits(out[0], x));
 }
 
-TEST_CASE("a node that fails lets go of all, is named, and nothing was written", "[jit][executable]") {
+TEST_CASE("a node that fails releases all values, is named, and nothing was written", "[jit][executable]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[2, 2], %y: f32[2, 2]) {\n"
       "  %x_1 = add(%x, 1) : f32[2, 2]                # demo.kiln:2:3\n"

@@ -396,14 +396,14 @@ std::vector<Tensor> noise_for(const Graph& graph, const SymbolValues& symbols, u
 }  // namespace
 
 TEST_CASE("random programs with short rows compiled give the bits of their ops", "[jit][fused]") {
-  int side_by_side = 0;
+  int row_interleaved = 0;
   for (unsigned seed = 0; seed < 150; seed += kEvery) {
     static constexpr Dim kLengths[] = {1, 2, 10, 16, 31, 33, 63};
     const Graph graph = RowProgram(seed + 1000, kLengths[seed % std::size(kLengths)]).run();
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
     for (const std::string& each : fused.loops())
-      side_by_side += each.find("side by side") != std::string::npos ? 1 : 0;
+      row_interleaved += each.find("side by side") != std::string::npos ? 1 : 0;
     for (const Dim n : {0, 1, 15, 16, 50}) {
       const SymbolValues symbols = {{"m", 70}, {"n", n}};
       if (!check_shapes(graph, symbols).empty()) continue;
@@ -412,7 +412,7 @@ TEST_CASE("random programs with short rows compiled give the bits of their ops",
       check_same(graph, fused, noise_for(graph, symbols, seed));
     }
   }
-  CHECK(side_by_side > 10 / kEvery);
+  CHECK(row_interleaved > 10 / kEvery);
 }
 
 TEST_CASE("random programs with reductions compiled give the bits of their ops", "[jit][fused]") {

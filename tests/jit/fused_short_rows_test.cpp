@@ -91,7 +91,7 @@ TEST_CASE("loops of short rows print", "[jit][fused]") {
         "}\n");
 }
 
-TEST_CASE("short rows of integers, errors, and what is picked", "[jit][fused]") {
+TEST_CASE("short rows of integers, errors, and gather loads", "[jit][fused]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: i32[n, 7], %y: i32[n, 7], %i: i64[n], %w: u8[20, 7]) where n = 50 {\n"
       "  %e = embedding(%i, %w) : u8[n, 7]\n"

@@ -12,13 +12,13 @@ namespace {
 
 const Size s0 = Size::symbol("s0"), b = Size::symbol("b"), t = Size::symbol("t");
 
-struct Made {
+struct SizeAndValue {
   Size size;
   std::int64_t value;
 };
 
 // A random expression with its value, computed beside it in plain integers.
-Made random_size(std::mt19937& engine, const SymbolValues& values, int depth) {
+SizeAndValue random_size(std::mt19937& engine, const SymbolValues& values, int depth) {
   const auto draw = [&engine](int count) {
     return static_cast<int>(engine() % static_cast<unsigned>(count));
   };
@@ -30,7 +30,7 @@ Made random_size(std::mt19937& engine, const SymbolValues& values, int depth) {
     const auto at = std::next(values.begin(), draw(static_cast<int>(values.size())));
     return {Size::symbol(at->first), at->second};
   }
-  const Made x = random_size(engine, values, depth - 1), y = random_size(engine, values, depth - 1);
+  const SizeAndValue x = random_size(engine, values, depth - 1), y = random_size(engine, values, depth - 1);
   switch (draw(7)) {
     case 0:
       return {x.size + y.size, x.value + y.value};
@@ -74,7 +74,7 @@ TEST_CASE("random sizes evaluate as integers do and read back", "[jit][size]") {
   std::mt19937 engine(3);
   const SymbolValues values{{"b", 7}, {"s0", 12}, {"t", 5}};
   for (int i = 0; i < 3000; ++i) {
-    const Made made = random_size(engine, values, 4);
+    const SizeAndValue made = random_size(engine, values, 4);
     INFO(made.size.text());
     CHECK(made.size.evaluate(values) == made.value);
     const auto read = Size::parse(made.size.text());

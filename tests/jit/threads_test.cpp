@@ -5,10 +5,10 @@
 #include <functional>
 #include <thread>
 
+#include "jit/aot_function.h"
 #include "jit/evaluate.h"
 #include "jit/executable.h"
 #include "jit/fused.h"
-#include "jit/pair.h"
 #include "jit/text.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
@@ -121,9 +121,9 @@ TEST_CASE("threads compile graphs side by side", "[jit][threads]") {
         }) == 0);
 }
 
-TEST_CASE("threads differentiate through one pair of graphs", "[jit][threads]") {
+TEST_CASE("threads differentiate through one compiled function", "[jit][threads]") {
   const Graph graph = scaled(1);
-  const auto pair = Pair::make(graph, {true, true}, {true, {}});
+  const auto function = AotFunction::make(graph, {true, true}, {true, {}});
   const auto gradients = [](const std::function<Tensors(Inputs)>& run, int t) {
     std::vector<Tensor> leaves{values({16}, DType::F32, t), values({16}, DType::F32, t + 9)};
     for (const Tensor& each : leaves) set_requires_grad(each, true);
@@ -131,7 +131,7 @@ TEST_CASE("threads differentiate through one pair of graphs", "[jit][threads]") 
   };
   CHECK(failures_in_threads([&](int t) {
           for (int round = 0; round < 50; ++round) {
-            const auto found = gradients([&](Inputs x) { return pair->run(x, {}); }, t);
+            const auto found = gradients([&](Inputs x) { return function->run(x, {}); }, t);
             const auto expected = gradients([&](Inputs x) { return evaluate(graph, x); }, t);
             if (!same_bits(found[0], expected[0]) || !same_bits(found[1], expected[1])) return false;
           }

@@ -132,7 +132,7 @@ class ScriptTest {
     return failures_;
   }
 
-  struct Found {
+  struct Expectation {
     std::size_t line;
     std::vector<std::string> output;
   };
@@ -191,7 +191,7 @@ class ScriptTest {
   std::string text_;
   std::vector<std::string> lines_;
   Run run_;
-  std::vector<Found> found_;
+  std::vector<Expectation> found_;
   int failures_ = 0;
 };
 

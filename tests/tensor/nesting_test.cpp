@@ -75,14 +75,14 @@ long double differences(const Function& f, const std::vector<double>& x, int ord
          (8 * step * step * step);
 }
 
-struct Named {
+struct NamedFunction {
   const char* name;
   Function f;
 };
 
-const std::vector<Named>& functions() {
+const std::vector<NamedFunction>& functions() {
   using gradients::write;
-  static const std::vector<Named> all = {
+  static const std::vector<NamedFunction> all = {
       {"a composition", [](const Tensor& x) { return ops::sum(ops::exp(ops::sin(x)) * x); }},
       {"a matrix product",
        [](const Tensor& x) {
@@ -144,7 +144,7 @@ const std::vector<Named>& functions() {
 
 const std::vector<double> kPoint = {0.7, 1.1, 1.6};
 
-void check_all(const std::string& way, const Function& derivative, const Named& named, int order) {
+void check_all(const std::string& way, const Function& derivative, const NamedFunction& named, int order) {
   INFO(way << " of " << named.name);
   const long double found = at(derivative, kPoint), expected = differences(named.f, kPoint, order);
   CHECK(std::abs(found - expected) <= (order == 3 ? 2e-3L : 1e-6L) * std::max(1.0L, std::abs(expected)));
@@ -158,7 +158,7 @@ TEST_CASE("forward and reverse nest in every order, to the third", "[levels]") {
     std::function<Function(const Function&)> step;
   };
   const std::vector<Way> modes = {{"reverse", reverse}, {"forward", forward}};
-  for (const Named& named : functions()) {
+  for (const NamedFunction& named : functions()) {
     for (const Way& a : modes) {
       check_all(a.name, a.step(named.f), named, 1);
       for (const Way& b : modes) {
@@ -172,7 +172,7 @@ TEST_CASE("forward and reverse nest in every order, to the third", "[levels]") {
 }
 
 TEST_CASE("derivatives pass through a batch at any depth", "[levels]") {
-  for (const Named& named : functions()) {
+  for (const NamedFunction& named : functions()) {
     if (std::string(named.name) == "a loop over values") continue;  // reads what differs between examples
     for (const auto& mode : {reverse, forward}) {
       check_all("a batch within", mode(batched(named.f)), named, 1);
@@ -186,7 +186,7 @@ TEST_CASE("derivatives pass through a batch at any depth", "[levels]") {
 
 TEST_CASE("nothing stays behind when a level ends", "[levels]") {
   const std::size_t nodes = live_tape_nodes();
-  for (const Named& named : functions()) at(reverse(forward(reverse(named.f))), kPoint);
+  for (const NamedFunction& named : functions()) at(reverse(forward(reverse(named.f))), kPoint);
   CHECK(live_tape_nodes() == nodes);
   CHECK(levels::top == nullptr);
   const Function fails = [](const Tensor& x) -> Tensor { return x + ops::ones(Dims{7}); };

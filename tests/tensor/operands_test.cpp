@@ -61,7 +61,7 @@ Outcome checked(const Operands& operands) {
   INFO(operands.described());
   const Op& op = operands.op;
   const Tensor& target = operands.inputs[0];
-  if (op.has(kInplace) && !op.rebinds() && target && !target.is_number()) {
+  if (op.has(kInplace) && !op.writes_metadata() && target && !target.is_number()) {
     checked(operands, [&](const std::vector<Tensor>& inputs) {
       return Tensors{bind_inplace(op, inputs, operands.attrs)};
     });

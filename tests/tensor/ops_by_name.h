@@ -9,23 +9,23 @@
 
 namespace kiln::gradients {
 
-using Named = std::initializer_list<std::pair<std::string_view, Attr>>;
+using NamedAttrs = std::initializer_list<std::pair<std::string_view, Attr>>;
 
-inline Attrs attrs_of(const Op& op, Named named) {
+inline Attrs attrs_of(const Op& op, NamedAttrs named) {
   Attrs attrs(op);
   for (const auto& [name, value] : named) attrs.set(name, value);
   return attrs;
 }
 
-inline Tensors call_all(std::string_view name, std::initializer_list<Tensor> inputs, Named named = {}) {
+inline Tensors call_all(std::string_view name, std::initializer_list<Tensor> inputs, NamedAttrs named = {}) {
   const Op& op = OpTable::get().at(name);
   return bind(op, {inputs.begin(), inputs.size()}, attrs_of(op, named));
 }
-inline Tensor call(std::string_view name, std::initializer_list<Tensor> inputs, Named named = {}) {
+inline Tensor call(std::string_view name, std::initializer_list<Tensor> inputs, NamedAttrs named = {}) {
   return call_all(name, inputs, named)[0];
 }
 // The `_` form.
-inline Tensor write(std::string_view name, std::initializer_list<Tensor> inputs, Named named = {}) {
+inline Tensor write(std::string_view name, std::initializer_list<Tensor> inputs, NamedAttrs named = {}) {
   const Op& op = OpTable::get().at(name);
   return bind_inplace(op, {inputs.begin(), inputs.size()}, attrs_of(op, named));
 }
