@@ -9,6 +9,7 @@
 
 #include "interpreter/children.h"
 #include "tensor/storage.h"
+#include "tensor/tape/linked.h"
 
 namespace kiln::interp {
 namespace {
@@ -106,6 +107,15 @@ class Search {
     containers_ = members_.size();
   }
 
+  // Tensors that refer to each other by their gradients: no container need lie between them.
+  void gather_linked() {
+    for (const Counted& tensor : kiln::tape::linked_gradients()) {
+      if (others_.try_emplace(tensor.object, members_.size()).second)
+        members_.push_back({tensor.object, tensor.inside, tensor.count});
+    }
+    linked_ = members_.size() - containers_;
+  }
+
   // Subtracts the references that members have to each other. What lies between containers becomes a member
   // on the way, up to so many: the rest counts as outside.
   void subtract_inside(std::size_t most_others) {
@@ -132,6 +142,8 @@ class Search {
   Object* container(std::size_t i) const {
     return const_cast<Object*>(static_cast<const Object*>(members_[i].object));
   }
+  std::size_t linked() const { return linked_; }
+  const void* linked(std::size_t i) const { return members_[containers_ + i].object; }
   bool is_reached(std::size_t i) const { return members_[i].is_reached; }
   // Of what is no container: a member that nothing leads to.
   bool is_garbage(const void* object) const {
@@ -211,6 +223,7 @@ class Search {
 
   std::vector<Member> members_;
   std::size_t containers_ = 0;
+  std::size_t linked_ = 0;  // which come next
   std::size_t most_others_ = 0;
   std::unordered_map<const void*, std::size_t> others_;  // where they are among the members
 };
@@ -240,6 +253,10 @@ std::size_t free_unreached(const Search& search) {
   std::vector<Value> garbage;  // holds them until each has released the others
   for (std::size_t i = 0; i < search.containers(); ++i) {
     if (!search.is_reached(i)) garbage.emplace_back(search.container(i));
+  }
+  std::vector<kiln::Tensor> gradients;
+  for (std::size_t i = 0; i < search.linked(); ++i) {
+    if (search.is_garbage(search.linked(i))) gradients.push_back(kiln::tape::take_gradient(search.linked(i)));
   }
   Released released;
   for (const Value& value : garbage) released.take_from(*value.object(), search);
@@ -280,6 +297,7 @@ std::size_t Collector::collect(bool all) {
   const std::size_t young_count = search.containers();
   search.gather(middle);
   if (all) search.gather(old);
+  search.gather_linked();
   // A search of young ones must not go through a tape of a million nodes each time.
   search.subtract_inside(all ? std::numeric_limits<std::size_t>::max()
                              : std::max(kOthersForEach * search.containers(), kFewestOthers));

@@ -10,21 +10,25 @@
 namespace kiln::interp {
 namespace {
 
-struct Steps {
-  std::int64_t start, step, count;
-};
+// What places of a range of almost 2^64 items are counted in.
+__extension__ using Wide = __int128;
 
-std::int64_t bound(const Value& v, std::int64_t absent, std::int64_t size, std::int64_t lowest,
-                   std::int64_t highest) {
+// Places of a slice. Those of what lies in memory are ints; `step` is the slice's own, which may lead beyond.
+template <class T>
+struct StepsOf {
+  T start, step, count;
+};
+using Steps = StepsOf<std::int64_t>;
+
+Wide bound(const Value& v, Wide absent, Wide size, Wide lowest, Wide highest) {
   if (v.is_none()) return absent;
   if (!v.is(Tag::Int) && !v.is(Tag::Bool)) raise("TypeError", "a slice takes ints, not " + describe(v));
-  const std::int64_t n = v.as_int() < 0 ? v.as_int() + size : v.as_int();
+  const Wide n = v.as_int() < 0 ? v.as_int() + size : v.as_int();
   return std::clamp(n, lowest, highest);
 }
 
 // Python's rules: bounds are clipped, a negative step goes backwards.
-Steps resolve(const Slice& slice, std::size_t length) {
-  const auto size = static_cast<std::int64_t>(length);
+StepsOf<Wide> resolve_wide(const Slice& slice, Wide size) {
   std::int64_t step = 1;
   if (!slice.step.is_none()) {
     if (!slice.step.is(Tag::Int)) raise("TypeError", "a slice takes ints, not " + describe(slice.step));
@@ -32,14 +36,20 @@ Steps resolve(const Slice& slice, std::size_t length) {
   }
   if (step == 0) raise("ValueError", "the step of a slice must not be 0");
   const bool forward = step > 0;
-  const std::int64_t lowest = forward ? 0 : -1;
-  const std::int64_t highest = forward ? size : size - 1;
-  const std::int64_t start = bound(slice.start, forward ? lowest : highest, size, lowest, highest);
-  const std::int64_t stop = bound(slice.stop, forward ? highest : lowest, size, lowest, highest);
-  return {start, step, Range(start, stop, step).size()};
+  const Wide lowest = forward ? 0 : -1;
+  const Wide highest = forward ? size : size - 1;
+  const Wide start = bound(slice.start, forward ? lowest : highest, size, lowest, highest);
+  const Wide stop = bound(slice.stop, forward ? highest : lowest, size, lowest, highest);
+  const Wide distance = forward ? stop - start : start - stop;
+  return {start, step, distance <= 0 ? 0 : (distance - 1) / (forward ? step : -static_cast<Wide>(step)) + 1};
+}
+Steps resolve(const Slice& slice, std::size_t length) {
+  const StepsOf<Wide> steps = resolve_wide(slice, static_cast<Wide>(length));
+  return {static_cast<std::int64_t>(steps.start), static_cast<std::int64_t>(steps.step),
+          static_cast<std::int64_t>(steps.count)};
 }
 
-std::size_t position(const Value& index, std::size_t size, const Value& object) {
+std::uint64_t position(const Value& index, std::uint64_t size, const Value& object) {
   if (!index.is(Tag::Int) && !index.is(Tag::Bool)) {
     const bool one =
         index.is(Tag::Tensor) && index.tensor().numel() == 1 && kiln::is_integer(index.tensor().dtype());
@@ -47,13 +57,13 @@ std::size_t position(const Value& index, std::size_t size, const Value& object) 
     raise("TypeError", "a " + std::string(type_name(object)) + " is indexed by an int or a slice, not by " +
                            describe(index));
   }
-  std::int64_t at = index.as_int();
-  if (at < 0) at += static_cast<std::int64_t>(size);
-  if (at < 0 || at >= static_cast<std::int64_t>(size)) {
+  Wide at = index.as_int();
+  if (at < 0) at += static_cast<Wide>(size);
+  if (at < 0 || at >= static_cast<Wide>(size)) {
     raise("IndexError", "index " + std::to_string(index.as_int()) + " is out of range for a " +
                             std::string(type_name(object)) + " of " + std::to_string(size));
   }
-  return static_cast<std::size_t>(at);
+  return static_cast<std::uint64_t>(at);
 }
 
 std::vector<Value> take(const std::vector<Value>& items, const Slice& slice) {
@@ -66,15 +76,28 @@ std::vector<Value> take(const std::vector<Value>& items, const Slice& slice) {
   return result;
 }
 
+// So many ints from `start` on. A stop or step beyond all ints is nearer where that makes no difference.
+Value range_of(Wide start, Wide step, Wide count) {
+  constexpr Wide kLeast = INT64_MIN, kMost = INT64_MAX;
+  const auto fitting = [&](Wide n) { return static_cast<std::int64_t>(std::clamp(n, kLeast, kMost)); };
+  const Wide last = start + (count - 1) * step;
+  if (count > 1 && (step < kLeast || step > kMost))
+    raise("OverflowError", "the step of the range does not fit an int (64 bits)");
+  if (count > 0 && (step > 0 ? last == kMost : last == kLeast)) {
+    raise("OverflowError", "a range cannot stop behind " + std::to_string(fitting(last)) + ", its last item",
+          "leave out that item, or make a list of it");
+  }
+  return make<Range>(fitting(start), fitting(start + count * step), fitting(step));
+}
+
 Value range_index(const Range& range, const Value& object, const Value& index) {
   if (!index.is(Tag::Slice)) {
-    const std::size_t at = position(index, static_cast<std::size_t>(range.size()), object);
-    return range.start + static_cast<std::int64_t>(at) * range.step;
+    return range.item(position(index, range.size(), object));
   }
-  const Steps steps = resolve(index.as<Slice>(), static_cast<std::size_t>(range.size()));
-  const std::int64_t start = range.start + steps.start * range.step;
-  const std::int64_t step = range.step * steps.step;
-  return make<Range>(start, start + step * steps.count, step);
+  const StepsOf<Wide> steps = resolve_wide(index.as<Slice>(), static_cast<Wide>(range.size()));
+  const Wide step = steps.step * range.step;
+  const Wide start = range.start + steps.start * range.step;
+  return range_of(start, step, steps.count);
 }
 
 // Every `step`-th code point, backwards for a negative step. Code points that are close to each other are

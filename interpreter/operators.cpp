@@ -37,7 +37,7 @@ std::size_t repetitions(const Value& count, std::size_t size) {
     raise("OutOfMemory", "a sequence of " + std::to_string(size) + " repeated " + std::to_string(n) +
                              " times does not fit in memory");
   }
-  return static_cast<std::size_t>(n);
+  return total == 0 ? 0 : static_cast<std::size_t>(n);  // nothing, however often
 }
 
 std::vector<Value> repeat(const std::vector<Value>& items, const Value& count) {

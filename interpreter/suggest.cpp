@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/registers.h"
 #include "interpreter/errors.h"
+#include "tensor/core_ops.h"
 #include "tensor/op.h"
 
 namespace kiln::interp {
@@ -65,8 +66,7 @@ std::string suggest_operand(Vm& vm, const Failure& failure) {
   const Value& a = *operand_value(frame, 0);
   const Value& b = *operand_value(frame, 1);
   if (!a.is(Tag::Tensor) || !b.is(Tag::Tensor)) return "";
-  const kiln::Op* op = kiln::OpTable::get().find("matmul");
-  if (!op || !op->infer) return "";
+  const kiln::Op* op = &kiln::core_ops().matmul;
   const std::string_view text = frame.code->file->text();
   const std::string left_text(text.substr(left.begin, left.end - left.begin));
   const std::string right_text(text.substr(right.begin, right.end - right.begin));

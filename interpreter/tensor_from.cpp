@@ -171,6 +171,13 @@ class Survey {
         fmt::format("tensor: {} does not fit in {}", text, kiln::name(dtype)));
 }
 
+[[noreturn]] void has_fraction(const Value& v, kiln::DType dtype) {
+  raise("DTypeError",
+        fmt::format("tensor: {} is no integer, and the elements are {}", repr_of(v.as_float()),
+                    kiln::name(dtype)),
+        fmt::format("make floats, and cast them: `tensor(…).to({})` drops the fractions", kiln::name(dtype)));
+}
+
 template <class T>
 T convert(const Value& v, kiln::DType dtype) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -183,6 +190,7 @@ T convert(const Value& v, kiln::DType dtype) {
     return static_cast<T>(v.number());
   } else if (v.is(Tag::Float)) {
     const double cut = std::trunc(v.as_float());
+    if (std::isfinite(cut) && cut != v.as_float()) has_fraction(v, dtype);
     const double low = static_cast<double>(std::numeric_limits<T>::min());
     if (!(cut >= low && cut < -low + (low == 0 ? 256 : 0))) out_of_range(v, dtype);
     return static_cast<T>(cut);
@@ -227,10 +235,17 @@ bool holds_transformed(const Value& v) {
   return v.is(Tag::Tensor) && kiln::levels::wrapper_of(v.tensor()) != nullptr;
 }
 
+kiln::Tensor element(const Value& number, kiln::DType dtype) {
+  const kiln::Tensor x = kiln::Tensor::empty({}, dtype);
+  kiln::visit_dtype(dtype, [&]<class T>() { Writer<T>(x.writable<T>(), dtype).write(number); });
+  return x;
+}
+
 // Of tensors that a transform follows, which have no elements to copy one by one.
 kiln::Tensor stacked(const Value& v, kiln::DType dtype) {
+  if (v.is(Tag::Tensor)) return kiln::ops::to(kiln::ops::detach(v.as_tensor()), dtype);
   const auto* items = items_of(v);
-  if (!items) return kiln::ops::to(kiln::ops::detach(to_operand(v)), dtype);
+  if (!items) return element(v, dtype);
   std::vector<kiln::Tensor> parts;
   for (const Value& item : *items) parts.push_back(stacked(item, dtype));
   return kiln::ops::stack(parts, 0);

@@ -1,12 +1,14 @@
 #include "interpreter/tensor_operators.h"
 
 #include <array>
+#include <vector>
 
 #include "interpreter/errors.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 #include "tensor/functions.h"
 #include "tensor/op.h"
+#include "tensor/operators.h"
 
 namespace kiln::interp {
 namespace {
@@ -20,7 +22,7 @@ struct Operator {
   const Op* op = nullptr;
   Attrs attrs;
 
-  explicit Operator(std::string_view name) : op(OpTable::get().find(name)) {
+  Operator(std::string_view spelling, int operands) : op(operator_on_tensors(spelling, operands)) {
     if (op) attrs = Attrs(*op);
   }
   const Op& get(std::string_view spelling) const {
@@ -29,27 +31,27 @@ struct Operator {
   }
 };
 
+// Those of an enumeration of the syntax tree, by their values; `last` is the last one.
+template <class E>
+std::vector<Operator> operators(E last, int operands) {
+  std::vector<Operator> found;
+  for (int i = 0; i <= static_cast<int>(last); ++i)
+    found.emplace_back(lang::spelling(static_cast<E>(i)), operands);
+  return found;
+}
+
 const Operator& binary(BinaryOp op) {
-  // In the order of lang::BinaryOp.
-  static const std::array<Operator, 13> kOperators = {Operator("add"),
-                                                      Operator("sub"),
-                                                      Operator("mul"),
-                                                      Operator("div"),
-                                                      Operator("floor_div"),
-                                                      Operator("remainder"),
-                                                      Operator("pow"),
-                                                      Operator("matmul"),
-                                                      Operator("bitwise_and"),
-                                                      Operator("bitwise_or"),
-                                                      Operator("bitwise_xor"),
-                                                      Operator("bitwise_left_shift"),
-                                                      Operator("bitwise_right_shift")};
+  static const std::vector<Operator> kOperators = operators(BinaryOp::ShiftRight, 2);
   return kOperators[static_cast<std::size_t>(op)];
 }
 
 const Operator& comparison(CompareOp op) {
-  static const std::array<Operator, 6> kOperators = {Operator("eq"), Operator("ne"), Operator("lt"),
-                                                     Operator("le"), Operator("gt"), Operator("ge")};
+  static const std::vector<Operator> kOperators = operators(CompareOp::IsNot, 2);
+  return kOperators[static_cast<std::size_t>(op)];
+}
+
+const Operator& unary(UnaryOp op) {
+  static const std::vector<Operator> kOperators = operators(UnaryOp::Not, 1);
   return kOperators[static_cast<std::size_t>(op)];
 }
 
@@ -86,10 +88,8 @@ Value tensor_compare(CompareOp op, const Value& a, const Value& b) {
 }
 
 Value tensor_unary(UnaryOp op, const Value& x) {
-  static const Operator kNegate("neg");
-  static const Operator kInvert("bitwise_not");
   if (op == UnaryOp::Pos) return x;
-  const Operator& row = op == UnaryOp::Neg ? kNegate : kInvert;
+  const Operator& row = unary(op);
   const kiln::Tensor input = x.tensor();
   return Value::adopt(std::move(kiln::bind(row.get(spelling(op)), {&input, 1}, row.attrs)[0]));
 }

@@ -1,5 +1,6 @@
 #include "interpreter/value.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <new>
@@ -58,12 +59,17 @@ bool Str::is_ascii() const {
   return ascii;
 }
 
-std::int64_t Range::size() const {
+std::uint64_t Range::size() const {
   if (step > 0 ? start >= stop : start <= stop) return 0;
   const auto distance = step > 0 ? static_cast<std::uint64_t>(stop) - static_cast<std::uint64_t>(start)
                                  : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(stop);
   const auto stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-  return static_cast<std::int64_t>((distance - 1) / stride + 1);
+  return (distance - 1) / stride + 1;
+}
+
+std::int64_t Range::trips() const {
+  constexpr std::uint64_t kMost = INT64_MAX;
+  return static_cast<std::int64_t>(std::min(size(), kMost));
 }
 
 namespace {
@@ -109,7 +115,7 @@ bool dicts_equal(Dict& a, Dict& b) {
 }
 
 bool ranges_equal(const Range& a, const Range& b) {
-  const std::int64_t n = a.size();
+  const std::uint64_t n = a.size();
   if (n != b.size()) return false;
   return n == 0 || (a.start == b.start && (n == 1 || a.step == b.step));
 }

@@ -253,11 +253,19 @@ struct Tuple : Container {
       nullptr;  // of the items of an op's results; live as long as the op table
   explicit Tuple(std::vector<Value> v = {}) : Container(Tag::Tuple), items(std::move(v)) {}
 };
-// Python's range: iterable without being stored.
+// Python's range: iterable without being stored. Its items are ints, their number may be none: `size` counts
+// up to 2^64 - 1.
 struct Range : Object {
   std::int64_t start, stop, step;
   Range(std::int64_t a, std::int64_t b, std::int64_t s) : Object(Tag::Range), start(a), stop(b), step(s) {}
-  std::int64_t size() const;
+  std::uint64_t size() const;
+  // How often a loop goes round: the size, or the largest int, which no loop comes to.
+  std::int64_t trips() const;
+  // The item at a place below the size. Between its ends a sum that wraps is the right one.
+  std::int64_t item(std::uint64_t place) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
+                                     place * static_cast<std::uint64_t>(step));
+  }
 };
 struct Slice : Object {
   Value start, stop, step;  // none where not given

@@ -205,7 +205,7 @@ void op_BeginFor(Vm& vm, Value* r, const Instruction& i) {
     case Tag::Range: {
       const Range range(source.as<Range>().start, source.as<Range>().stop, source.as<Range>().step);
       state[0].put(range.start);
-      state[1].put(range.size());
+      state[1].put(range.trips());
       state[2].put(range.step);
       return;
     }

@@ -128,7 +128,7 @@ void JointFacts::find_costs() {
       kind = Again::Own;
     } else if (node.is_constant() || node.is_view()) {
       kind = Again::Free;
-    } else if (node.op->has(kRandom)) {
+    } else if (node.op->is_ordered()) {
       kind = Again::Random;
     } else if (node.op->lowering == Lowering::Create) {
       kind = Again::Free;

@@ -15,6 +15,7 @@
 #include "jit/run_recipe.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/tape/meta.h"
 
 namespace kiln::jit {
@@ -96,7 +97,7 @@ CompiledGraph as_kernels(const Graph& captured) {
 // Is something written through what was detached, or a view of it? The elements change and the history does
 // not, for which a functional graph has no op.
 bool writes_detached(const Graph& captured) {
-  static const Op& kDetach = OpTable::get().at("detach");
+  static const Op& kDetach = core_ops().detach;
   std::set<ValueId> detached;
   for (const Node& node : captured.nodes) {
     const bool of_detached =
@@ -118,7 +119,7 @@ bool fails_before_writes(const Graph& captured, std::span<const int> written) {
   const auto writes = std::count_if(captured.nodes.begin(), captured.nodes.end(),
                                     [](const Node& each) { return each.writes(); });
   const bool may_fail = std::any_of(captured.nodes.begin(), captured.nodes.end(), [](const Node& each) {
-    return !each.is_constant() && each.op->has(kMayFail);
+    return !each.is_constant() && each.op->may_fail();
   });
   return written.empty() || (writes == 1 && !may_fail);
 }

@@ -215,14 +215,17 @@ Saves saves_of(const Graph& forward) {
   return saves;
 }
 
-std::uint32_t traits_of(const CustomFunction& function) {
-  std::uint32_t traits = kChecksInEager;
-  if (is_interpreted(function)) return traits | kRandom | kMayFail;
+// Of what the interpreter does all is possible.
+constexpr std::uint32_t kInterpreted = kDraws | kOrdered;
+
+std::uint32_t effects_of(const CustomFunction& function) {
+  if (is_interpreted(function)) return kInterpreted | kMayFail;
+  std::uint32_t effects = kNoEffects;
   for (const Node& node : function.forward.nodes) {
-    if (!node.is_constant() && node.op->has(kRandom)) traits |= kRandom;
-    if (must_run(function.forward, node)) traits |= kMayFail;
+    if (!node.is_constant()) effects |= node.op->effects & ~std::uint32_t{kMayFail};
+    if (must_run(function.forward, node)) effects |= kMayFail;
   }
-  return traits;
+  return effects;
 }
 
 }  // namespace
@@ -246,7 +249,8 @@ std::shared_ptr<const Op> make_custom_op(CustomFunction function) {
          .batch = Rule<BatchFn>::none(kComposite),
          .saves = saves_of(function.forward),
          .lowering = Lowering::Library,
-         .traits = traits_of(function),
+         .traits = kChecksInEager,
+         .effects = effects_of(function),
          .outputs = static_cast<int>(function.forward.outputs.size())};
   return std::make_shared<const CustomOp>(row, std::move(function));
 }
@@ -295,7 +299,7 @@ const Op& interpreted_op() {
                        .example = "",
                        .eager = [](const Op& op, Inputs, const Attrs&) -> Tensors { refuse(op); },
                        .lowering = Lowering::Library,
-                       .traits = kRandom};
+                       .effects = kInterpreted};
   return kRow;
 }
 

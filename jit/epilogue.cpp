@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "jit/fused.h"
-#include "tensor/ops/products.h"
 
 namespace kiln::jit {
 
@@ -25,7 +24,9 @@ std::vector<int> find_epilogues(const Graph& graph, const LateKernels& late) {
     return graph.values[static_cast<std::size_t>(id)].type;
   };
   const auto is_product_for = [&](const Node& node, const Node& kernel) {
-    if (node.is_constant() || node.form != Form::Plain || !gives_pieces(*node.op)) return false;
+    if (node.is_constant() || node.form != Form::Plain ||
+        node.op->lowering.as<lowering::Library>() == nullptr)
+      return false;
     const ValueId made = node.outputs[0];
     const Type& type = type_of(made);
     return uses[static_cast<std::size_t>(made)] == 1 &&

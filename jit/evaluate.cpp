@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/wrapper.h"
@@ -232,7 +233,7 @@ Tensor flat_alias(const Tensor& member, const Dims& sizes) {
 
 void check_target(const Tensor& target, Effect::Kind kind) {
   if (kind == Effect::Kind::Same) return;
-  static const Op& copy = OpTable::get().at("copy");
+  static const Op& copy = core_ops().copy;
   tape::check_write("copy_", target);
   if (kind == Effect::Kind::Write && levels::wrapper_of(target) == nullptr && !target.is_contiguous())
     check_writable(copy, target.type(), target.layout());

@@ -12,7 +12,6 @@
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
-#include "tensor/ops/products.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -155,7 +154,8 @@ class Call {
     }
     Epilogue epilogue(*step.kernel, attrs(step.attrs).get<Dims>("symbols"),
                       {operands.data(), operands.size()}, step.made);
-    run_in_pieces(*product.op, inputs.get(), attrs(product.attrs), epilogue);
+    product.op->lowering.as<lowering::Library>()->in_pieces(*product.op, inputs.get(), attrs(product.attrs),
+                                                            epilogue);
     let_go(product);
     keep(step, epilogue.results());
   }

@@ -13,8 +13,6 @@
 #include "jit/lower.h"
 #include "jit/text.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/products.h"
-#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -131,7 +129,7 @@ class Grouper {
         readers_[static_cast<std::size_t>(producer(id))].push_back(place);
         values_read_[static_cast<std::size_t>(producer(id))].push_back(place);
       }
-      if (node(place).is_constant() || !node(place).op->has(kRandom)) continue;
+      if (node(place).is_constant() || !node(place).op->is_ordered()) continue;
       if (last_draw >= 0) readers_[static_cast<std::size_t>(last_draw)].push_back(place);
       last_draw = place;
     }
@@ -188,11 +186,12 @@ class Grouper {
     return any(from) || any(to);
   }
   bool draws(int from, int to) const {
-    return any_member(from, to, [this](int each) { return draws_each_element(*node(each).op); });
+    return any_member(from, to,
+                      [this](int each) { return node(each).op->lowering.as<lowering::Draw>() != nullptr; });
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_picked(each)) return node(each).op->has(kMayFail);
+      if (is_picked(each)) return node(each).op->may_fail();
       return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
     });
   }
@@ -441,7 +440,7 @@ class Grouper {
     while (before > 0 && node(before - 1).is_view()) --before;
     const int product = before - 1;
     if (product < 0 || node(product).is_constant() || node(product).form != Form::Plain ||
-        !gives_pieces(*node(product).op))
+        node(product).op->lowering.as<lowering::Library>() == nullptr)
       return false;
     const ValueId made = node(product).outputs[0];
     const bool is_float = type_of(made).dtype == DType::F32 || type_of(made).dtype == DType::F64;

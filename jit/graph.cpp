@@ -188,18 +188,23 @@ bool takes_open_number(const Graph& graph, const Node& node) {
   });
 }
 
+// Of floats most elementwise ops raise for nothing.
+bool may_fail(const Graph& graph, const Node& node) {
+  const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
+  if (!node.op->may_fail()) return is_narrow_integer(dtype) && takes_open_number(graph, node);
+  const Pointwise* const row = node.op->pointwise;
+  return row == nullptr || !is_float(dtype) || (row->flags & kFailsOfFloats) != 0;
+}
+
 }  // namespace
 
-bool must_run(const Graph& graph, const Node& node) {
-  if (node.is_constant() || node.outputs.empty()) return false;
-  if (node.op->has(kRandom)) return true;
-  const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
-  if (node.op->has(kMayFail)) {
-    const Pointwise* const row = node.op->pointwise;
-    return row == nullptr || !is_float(dtype) || (row->flags & kFailsOfFloats) != 0;
-  }
-  return is_narrow_integer(dtype) && takes_open_number(graph, node);
+std::uint32_t effects_of(const Graph& graph, const Node& node) {
+  if (node.is_constant() || node.outputs.empty()) return kNoEffects;
+  const std::uint32_t others = node.op->effects & ~std::uint32_t{kMayFail};
+  return others | (may_fail(graph, node) ? kMayFail : kNoEffects);
 }
+
+bool must_run(const Graph& graph, const Node& node) { return effects_of(graph, node) != kNoEffects; }
 
 std::vector<std::string> value_names(const Graph& graph) {
   std::vector<std::string> names;

@@ -210,8 +210,11 @@ struct Graph {
   friend bool operator==(const Graph& a, const Graph& b);
 };
 
-// Must the node run though nothing reads its results? It draws random numbers, after which all others follow,
-// or may raise for the elements it is given, as it then does in eager.
+// What the node does beside giving its results, as bits of SideEffect: those of its op, and kMayFail only
+// where elements of its types, or a number that only a call knows, may be refused.
+std::uint32_t effects_of(const Graph& graph, const Node& node);
+// Must the node run though nothing reads its results? It has an effect: draws that all others follow, or an
+// error, as in eager.
 bool must_run(const Graph& graph, const Node& node);
 
 // "%a", or "%3" for the fourth value without a name.

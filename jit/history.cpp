@@ -10,6 +10,7 @@
 #include "jit/layouts.h"
 #include "jit/rule.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -325,7 +326,7 @@ class TapeRecorder {
 
   // The elements of a view in memory of their own.
   int copy(int view, ValueId id) {
-    static const Op& clone = OpTable::get().at("clone");
+    static const Op& clone = core_ops().clone;
     static const std::vector<GraphAttr> attrs = to_graph_attrs(Attrs(clone));
     return apply({&clone, &attrs, {view}, {Operand::of(id)}, {id}, nullptr})[0];
   }

@@ -64,7 +64,7 @@ std::shared_ptr<const Op> make_group_op(std::shared_ptr<const Grouping> grouping
   row.eager = run_group;
   for (const int place : group.nodes) {
     const Node& node = grouping->source.nodes[static_cast<std::size_t>(place)];
-    if (!node.is_constant()) row.traits |= node.op->traits & (kRandom | kMayFail);
+    if (!node.is_constant()) row.effects |= node.op->effects;
   }
   return std::make_shared<const GroupOp>(row, std::move(grouping), number, std::move(symbols));
 }
@@ -78,11 +78,11 @@ std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> 
   Op row = row_named(lowered.passes[0].name, lowered.outputs.size());
   for (const LoopNest& pass : lowered.passes) {
     for (const Instruction& each : pass.body) {
-      if (each.failure >= 0) row.traits |= kMayFail;
+      if (each.failure >= 0) row.effects |= kMayFail;
     }
     for (const Load& each : pass.loads) {
-      if (each.drawn != nullptr) row.traits |= kRandom;
-      if (each.picked != nullptr && each.picked->has(kMayFail)) row.traits |= kMayFail;
+      if (each.drawn != nullptr) row.effects |= kDraws;
+      if (each.picked != nullptr) row.effects |= each.picked->effects;
     }
   }
   // The memory of the code is that of the functions.

@@ -5,7 +5,6 @@
 #include "jit/kernel.h"
 #include "tensor/cpu/copy.h"
 #include "tensor/error.h"
-#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -203,7 +202,8 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
   for (const Load& load : nest.loads) {
     KernelPlan::LoadPlan made;
     if (load.drawn != nullptr) {
-      made.distribution = distribution_of(*load.drawn, evaluate(*load.drawn, load.attrs, values));
+      made.distribution =
+          load.drawn->lowering.as<lowering::Draw>()->distribution(evaluate(*load.drawn, load.attrs, values));
       made.strides = contiguous_strides(plan.sizes);
       plan.loads.push_back(std::move(made));
       continue;

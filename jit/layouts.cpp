@@ -45,11 +45,8 @@ Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, st
 }
 
 const Op* view_undone_by(const Op& scatter) {
-  constexpr std::string_view kSuffix = "_scatter";
-  const std::string_view name = scatter.name();
-  if (scatter.lowering != Lowering::Scatter || !name.ends_with(kSuffix)) return nullptr;
-  const Op* view = OpTable::get().find(name.substr(0, name.size() - kSuffix.size()));
-  return view != nullptr && view->view != nullptr ? view : nullptr;
+  const auto* facts = scatter.lowering.as<lowering::Scatter>();
+  return facts == nullptr ? nullptr : facts->view;
 }
 
 std::span<const int> Producers::of(const Graph& graph) {

@@ -6,9 +6,6 @@
 #include <optional>
 
 #include "jit/text.h"
-#include "tensor/ops/picked.h"
-#include "tensor/ops/random.h"
-#include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln::jit {
@@ -31,7 +28,8 @@ Sizes Space::column_sizes() const {
 }
 
 std::string space_of_reduction(const Graph& graph, const Node& node, Space& space) {
-  if (!combine_of(*node.op)) return std::string(node.op->name()) + " is one kernel of its own";
+  if (node.op->lowering.as<lowering::Reduce>() == nullptr)
+    return std::string(node.op->name()) + " is one kernel of its own";
   space.axes = graph.values[static_cast<std::size_t>(node.operands[0].value)].type.sizes;
   const int rank = static_cast<int>(space.axes.size());
   const Dims dims = ops::reduced_dims(evaluate(*node.op, node.attrs, {}), rank);
@@ -64,7 +62,7 @@ class Finder {
     std::string why;
     if (node.op->lowering == Lowering::Reduce) {
       why = reduction(node, level);
-    } else if (pick_of(*node.op) == nullptr && !draws_each_element(*node.op)) {
+    } else if (!node.op->lowering.as<lowering::Gather>() && !node.op->lowering.as<lowering::Draw>()) {
       why = elementwise(node, level);
     } else if (sizes(node.outputs[0]) != space_.axes) {
       why = fmt::format("{} gives other elements", node.op->name());

@@ -139,7 +139,7 @@ std::string pass_text(const LoopNest& nest, const std::string& over, const std::
 std::int64_t work_of(const Op& op) {
   const Pointwise* const row = op.pointwise;
   const bool is_function = row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty());
-  return is_function || op.has(kRandom) ? kCostly : 1;
+  return is_function || op.lowering.as<lowering::Draw>() != nullptr ? kCostly : 1;
 }
 
 std::int64_t cost_of(const LoopNest& nest) {

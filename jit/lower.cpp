@@ -11,9 +11,7 @@
 #include "jit/shape_rules.h"
 #include "jit/text.h"
 #include "tensor/cpu/elementwise.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln::jit {
@@ -95,7 +93,7 @@ std::string why_not_picked(const Graph& graph, const Node& node) {
     if (each.is_number()) return fmt::format("{} of a number", node.op->name());
     if (!each.is_value()) continue;
     const Type& type = graph.values[static_cast<std::size_t>(each.value)].type;
-    const bool is_index = is_integer(type.dtype) && node.op->has(kMayFail);
+    const bool is_index = is_integer(type.dtype) && node.op->may_fail();
     if (type.is_number || (type.dtype != result.dtype && !is_index))
       return fmt::format("{} converts what it reads", node.op->name());
   }
@@ -105,15 +103,15 @@ std::string why_not_picked(const Graph& graph, const Node& node) {
 }  // namespace
 
 bool picks(const Graph& graph, const Node& node) {
-  return !node.is_constant() && node.form == Form::Plain && pick_of(*node.op) != nullptr &&
-         why_not_picked(graph, node).empty();
+  return !node.is_constant() && node.form == Form::Plain &&
+         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_picked(graph, node).empty();
 }
 
 std::string why_not_lowered(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
-  const bool draws = draws_each_element(*node.op);
-  if (pick_of(*node.op) != nullptr) return why_not_picked(graph, node);
+  const bool draws = node.op->lowering.as<lowering::Draw>() != nullptr;
+  if (node.op->lowering.as<lowering::Gather>()) return why_not_picked(graph, node);
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
   const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;

@@ -5,9 +5,7 @@
 #include "jit/lower.h"
 #include "jit/nest_builder.h"
 #include "tensor/cpu/fold.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/random.h"
 #include "tensor/ops/reduce.h"
 
 namespace kiln::jit {
@@ -81,7 +79,7 @@ class RowLowerer {
   void add(int place, std::map<int, int>& numbers, std::vector<Reduction>& all) const {
     const int number = static_cast<int>(all.size());
     numbers.emplace(place, number);
-    all.push_back({-1, *combine_of(*node(place).op), accumulator(place), number});
+    all.push_back({-1, node(place).op->lowering.as<lowering::Reduce>()->combine, accumulator(place), number});
   }
 
   // Of bools and integers an accumulator holds the sum as it is.
@@ -96,8 +94,8 @@ class RowLowerer {
     const int place = member(id);
     if (place < 0 || !is_full(id)) return 0;
     const Pointwise* row = node(place).op->pointwise;
-    if (draws_each_element(*node(place).op)) return kMostRecomputed + 1;
-    if (pick_of(*node(place).op) != nullptr) return 0;  // it is there from the pass before
+    if (node(place).op->lowering.as<lowering::Draw>()) return kMostRecomputed + 1;
+    if (node(place).op->lowering.as<lowering::Gather>()) return 0;  // it is there from the pass before
     if (row != nullptr && (row->rule == TypeRule::Float || !row->failure.empty())) return kMostRecomputed + 1;
     int steps = 1;
     for (const Operand& each : node(place).operands) {

@@ -71,23 +71,8 @@ std::int64_t kernel_flops(const Lowered& lowered, const SymbolValues& symbols) {
   return flops;
 }
 
-// Calls of libraries that are sums of products: how many products each element of the result has.
-struct Products {
-  std::string_view op;
-  std::int64_t (*for_each)(Inputs operands);
-};
-constexpr Products kProducts[] = {
-    {"matmul", [](Inputs in) { return in[0].size(in[0].rank() - 1); }},
-    {"linear", [](Inputs in) { return in[0].size(in[0].rank() - 1); }},
-    {"conv1d", [](Inputs in) { return in[1].numel() / in[1].size(0); }},
-    {"conv2d", [](Inputs in) { return in[1].numel() / in[1].size(0); }},
-    {"conv3d", [](Inputs in) { return in[1].numel() / in[1].size(0); }},
-};
-
 std::optional<std::int64_t> flops_of(const Node& node, Inputs operands, Inputs results) {
-  for (const Products& each : kProducts) {
-    if (each.op == node.op->name()) return 2 * results[0].numel() * each.for_each(operands);
-  }
+  if (node.op->products != nullptr) return 2 * results[0].numel() * node.op->products(operands);
   if (node.op->lowering == Lowering::Pointwise) return results[0].numel();
   if (node.op->lowering == Lowering::Reduce) return operands[0].numel();
   return std::nullopt;

@@ -6,16 +6,15 @@
 
 #include "jit/filled.h"
 #include "jit/shape_rules.h"
-#include "tensor/ops/picked.h"
+#include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
-#include "tensor/ops/random.h"
 
 namespace kiln::jit {
 
 Register NestBuilder::node(int place, const Resolve& resolve) {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  const Register made = draws_each_element(*node.op)   ? draw(node)
-                        : pick_of(*node.op) != nullptr ? pick(node)
+  const Register made = node.op->lowering.as<lowering::Draw>()     ? draw(node)
+                        : node.op->lowering.as<lowering::Gather>() ? pick(node)
                         : node.op->pointwise != nullptr
                             ? apply(node, resolve)
                             : converted(operand(node.operands[0], resolve), type(node.outputs[0]).dtype);
@@ -28,7 +27,7 @@ Register NestBuilder::operand(const Operand& each, const Resolve& resolve) {
 }
 
 Register NestBuilder::load(ValueId id, const Sizes* of_rows) {
-  static const Op& expand = OpTable::get().at("expand");
+  static const Op& expand = core_ops().expand;
   if (const std::optional<Number> fill = filling(id)) return converted(number(*fill), type(id).dtype);
   Load made = location(id);
   const Sizes& sizes = type(id).sizes;

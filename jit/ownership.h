@@ -1,6 +1,7 @@
 // Owns whether memory may be used for something else, since nobody else holds it.
 #pragma once
 
+#include "tensor/core_ops.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/record.h"
 
@@ -22,7 +23,7 @@ inline bool fills_memory(const Tensor& x) {
 }
 // Is a write to `x` nothing but other elements in its memory, which it fills? Nobody records it.
 inline bool is_plain_write(const Tensor& x, const Tensor& value) {
-  static const Op& copy = OpTable::get().at("copy");
+  static const Op& copy = core_ops().copy;
   const Tensor inputs[] = {x, value};
   return levels::top == nullptr && fills_memory(x) && !tape::sees_write(copy, inputs);
 }

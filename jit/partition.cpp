@@ -8,6 +8,7 @@
 #include "jit/choice.h"
 #include "jit/excerpt.h"
 #include "jit/run_recipe.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -73,7 +74,7 @@ Graph make_forward(const JointFacts& facts, const Choice& choice) {
     ValueId kept = part.now(Operand::of(id)).value;
     if (keeps_copy(facts, id)) {
       const Node* made = facts.producer(id);
-      kept = part.apply(OpTable::get().at("clone"), {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
+      kept = part.apply(core_ops().clone, {Operand::of(kept)}, {}, made != nullptr ? *made : Node{},
                         name_of(joint, id) + "_kept")[0];
     }
     part.graph.saved.push_back(kept);

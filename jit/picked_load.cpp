@@ -1,6 +1,6 @@
 // Loads of what ops pick from tensors in memory: the operands are views of the kernel's inputs.
 #include "jit/kernel.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 
 namespace kiln::jit {
 
@@ -23,7 +23,7 @@ std::unique_ptr<const cpu::Picked> open_pick(const Load& load, const PickPlan& p
     input.check_readable();
     operand = Tensor::alias(laid_out(input, plan.operands[k].laid_out), plan.operands[k].layout);
   }
-  return pick_of(*load.picked)(operands, plan.attrs);
+  return load.picked->lowering.as<lowering::Gather>()->pick(operands, plan.attrs);
 }
 
 }  // namespace kiln::jit

@@ -21,7 +21,7 @@ class Schedule {
       for (const Operand& each : node.operands) {
         if (each.is_value()) edge(producers[static_cast<std::size_t>(each.value)], to);
       }
-      if (node.is_constant() || !node.op->has(kRandom)) continue;
+      if (node.is_constant() || !node.op->is_ordered()) continue;
       edge(last_draw, to);
       last_draw = to;
     }

@@ -8,6 +8,7 @@
 #include "jit/shape_rules.h"
 #include "jit/trace.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
@@ -152,7 +153,7 @@ bool Recorder::loses_history(Inputs inputs) const {
 }
 
 Tensor Recorder::without_history(const Tensor& x) {
-  static const Op& kDetach = OpTable::get().at("detach");
+  static const Op& kDetach = core_ops().detach;
   const Tensor detached = ops::detach(x);
   cuts_.push_back(nodes_.size());
   note(node_of(kDetach, Form::Plain, {&x, 1}, Attrs(kDetach)), {&detached, 1});
@@ -197,11 +198,11 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   const bool nothing_new =
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
-  if (op.has(kRandom) && note_drawn_again(results)) return results;
+  if (op.draws() && note_drawn_again(results)) return results;
   Node node = node_of(op, Form::Plain, inputs, attrs);
   follow_factor(node, inputs, attrs);
   note(std::move(node), results);
-  if (op.has(kRandom)) draws(results);
+  if (op.draws()) draws(results);
   if (loses_history(inputs)) {
     for (const Tensor& each : results) {
       if (is_float(each.dtype())) cut_history(each);
@@ -219,7 +220,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
 
 void Recorder::cut_history(const Tensor& x) {
   Node node;
-  node.op = &OpTable::get().at("detach");
+  node.op = &core_ops().detach;
   node.attrs = to_graph_attrs(Attrs(*node.op));
   node.place = place_;
   node.is_unrecorded = true;
@@ -334,7 +335,7 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
     kept_memory_.erase(found);
     return;
   }
-  static const Op& kClone = OpTable::get().at("clone");
+  static const Op& kClone = core_ops().clone;
   for (Kept& each : found->second) {
     Node copy;
     copy.op = &kClone;
@@ -364,7 +365,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const SmallVector<Tensor, 4> operands = with_expected(given);
   const Inputs inputs(operands.data(), operands.size());
   in_checkpoint_ = checkpoint() != nullptr;
-  if (op.has(kRandom) && runs_again_)
+  if (op.draws() && runs_again_)
     stop_noting("a checkpoint fills a tensor with random numbers: rand, randn and bernoulli give new ones");
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
@@ -445,7 +446,7 @@ Tensor Recorder::adopt(Tensor made) {
   constant.constant = elements;
   constant.place = place_;
   note(std::move(constant), {&elements, 1});
-  static const Op& kClone = OpTable::get().at("clone");
+  static const Op& kClone = core_ops().clone;
   note(node_of(kClone, Form::Plain, {&elements, 1}, Attrs(kClone)), {&made, 1});
   return made;
 }

@@ -9,6 +9,7 @@
 #include "jit/rewrite.h"
 #include "jit/run_recipe.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
@@ -212,7 +213,7 @@ class ForwardBody {
   Operand output(ValueId value, bool constant) {
     const ValueId now = rewriter_.at(value);
     if (!constant || !is_float(rewriter_.type(now).dtype)) return Operand::of(now);
-    return Operand::of(rewriter_.apply(OpTable::get().at("detach"), {Operand::of(now)}, {}, Node{})[0]);
+    return Operand::of(rewriter_.apply(core_ops().detach, {Operand::of(now)}, {}, Node{})[0]);
   }
 
   void save(Graph& forward, std::size_t end) {
@@ -253,8 +254,7 @@ Graph interpreted_body(const Recorder::Application& application) {
   for (std::size_t k = 0; k < results.size(); ++k) {
     const bool detached = application.constants[k] && is_float(types[k].dtype);
     builder.graph.outputs.push_back(Operand::of(
-        detached ? builder.apply(OpTable::get().at("detach"), {Operand::of(results[k])}, {}, Node{})[0]
-                 : results[k]));
+        detached ? builder.apply(core_ops().detach, {Operand::of(results[k])}, {}, Node{})[0] : results[k]));
   }
   return std::move(builder.graph);
 }
@@ -374,7 +374,7 @@ void Recorder::note_application(const Application& application, Graph forward,
       if (is_float(each.dtype())) cut_history(each);
     }
   }
-  static const Op& kCopy = OpTable::get().at("copy");
+  static const Op& kCopy = core_ops().copy;
   for (const auto& [target, value] : writes) {
     note_write(target);
     if (keeps_history(target)) return stop_noting("a tensor with a history is written within no_grad");

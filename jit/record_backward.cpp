@@ -1,6 +1,7 @@
 // What the tape says of the ops of a backward: which value they are the derivative of, and which are those of
 // a checkpoint that runs again.
 #include "jit/record.h"
+#include "tensor/core_ops.h"
 #include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
@@ -67,7 +68,7 @@ const tape::Recompute* Recorder::checkpoint() const {
 
 // The arguments of a second run are tensors of its own, with the elements that those of the first had.
 int Recorder::copied(const Tensor& x, int value) {
-  static const Op& kClone = OpTable::get().at("clone");
+  static const Op& kClone = core_ops().clone;
   Node copy = node_of(kClone, Form::Plain, {}, Attrs(kClone));
   copy.operands.push_back({value, false});
   note(std::move(copy), {&x, 1});
@@ -88,7 +89,7 @@ void Recorder::draws(Inputs results) {
 // Draws that are taken again were noted with those of the first run.
 void Recorder::skips_draws(std::int64_t count) {
   if (!is_noting() || runs_again_) return;
-  static const Op& kSkip = OpTable::get().at("skip_draws");
+  static const Op& kSkip = core_ops().skip_draws;
   Attrs attrs(kSkip);
   attrs.set("count", count);
   const Tensor skipped = Tensor::empty({}, DType::I64);

@@ -4,6 +4,7 @@
 
 #include "jit/record.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 #include "tensor/tape/record.h"
 
 namespace kiln::jit {
@@ -63,8 +64,8 @@ SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
 // x + alpha * y with an alpha that varies: a product and a sum, which are the same to the bit in types that
 // are computed in themselves. A derivative would still take alpha as the number it was.
 void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
-  const std::string_view name = node.op->name();
-  if ((name != "add.alpha" && name != "sub.alpha") || in_body_ || tape::sees(inputs)) return;
+  const bool adds = node.op == &core_ops().add_alpha;
+  if ((!adds && node.op != &core_ops().sub_alpha) || in_body_ || tape::sees(inputs)) return;
   const DType dtype = inputs[0].dtype();
   if (inputs[1].is_number() || dtype != inputs[1].dtype()) return;
   if (dtype != DType::F32 && dtype != DType::F64) return;
@@ -75,13 +76,13 @@ void Recorder::follow_factor(Node& node, Inputs inputs, const Attrs& attrs) {
     if (!fits) continue;
     each.used = true;
     Node product;
-    product.op = &OpTable::get().at("mul");
+    product.op = &core_ops().mul;
     product.place = place_;
     product.operands = {node.operands[1], {ids_.at(each.number.impl()), false}};
     const int id = add_value_like(node.operands[1].value);
     product.outputs.push_back(id);
     append(std::move(product));
-    node.op = &OpTable::get().at(name == "add.alpha" ? "add" : "sub");
+    node.op = adds ? &core_ops().add : &core_ops().sub;
     node.attrs.clear();
     node.operands[1] = {id, false};
     return;

@@ -9,6 +9,7 @@
 #include "jit/replay.h"
 #include "jit/replay_notes.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -196,10 +197,11 @@ class ReplayMaker {
     if (std::any_of(noted.results.begin(), noted.results.end(), is_empty)) return How::Bind;
     if (const ElementwiseKernel* const kernel = elementwise_kernel_of(op))
       return kernel->is_plain() && unplaced(*kernel, noted) ? How::Kernel : How::Bind;
-    if (op.name() == "matmul" && cpu::PlacedProduct::of(tensor(noted.operands[0]), tensor(noted.operands[1])))
+    if (&op == &core_ops().matmul &&
+        cpu::PlacedProduct::of(tensor(noted.operands[0]), tensor(noted.operands[1])))
       return How::Product;
-    if (op.name() == "cat" && may_join(noted)) return How::Join;
-    if (op.name() == "clone" && tensor(noted.operands[0]).is_contiguous() &&
+    if (&op == &core_ops().cat && may_join(noted)) return How::Join;
+    if (&op == &core_ops().clone && tensor(noted.operands[0]).is_contiguous() &&
         bytes_of(noted.results[0]) <= kFewBytes)
       return How::Copy;
     return op.pointwise != nullptr && op.into != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
@@ -208,8 +210,8 @@ class ReplayMaker {
   // Is one operand after the other a block of the result, so that each could be made there?
   bool may_join(const Noted& noted) const {
     const Tensor& whole = values_[noted.results[0]].tensor;
-    const auto dim = static_cast<std::size_t>(
-        wrap_dim(given_.attrs[noted.step->attrs]->get<std::int64_t>("dim"), whole.rank(), "cat"));
+    const auto dim = static_cast<std::size_t>(wrap_dim(
+        given_.attrs[noted.step->attrs]->get<std::int64_t>("dim"), whole.rank(), core_ops().cat.name()));
     const auto around = std::span(whole.sizes()).first(dim);
     bool fits = std::all_of(around.begin(), around.end(), [](Dim d) { return d == 1; });
     std::ptrdiff_t bytes = 0;

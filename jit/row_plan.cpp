@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tensor/fixed_order.h"
-#include "tensor/ops/random.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
@@ -147,7 +146,8 @@ RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims
       if (load.input < 0) {
         RowLoadPlan& made = pass.loads.emplace_back();
         if (load.drawn != nullptr)
-          made.distribution = distribution_of(*load.drawn, evaluate(*load.drawn, load.attrs, values));
+          made.distribution = load.drawn->lowering.as<lowering::Draw>()->distribution(
+              evaluate(*load.drawn, load.attrs, values));
         if (load.picked != nullptr) made.pick = plan_pick(load, plan.inputs, values);
         continue;
       }

@@ -19,7 +19,7 @@ bool map_operands(Node& node, const std::vector<ValueId>& same) {
 
 // Two draws are two values.
 bool may_be_same(const Node& node) {
-  return node.is_constant() || (!node.outputs.empty() && !node.writes() && !node.op->has(kRandom));
+  return node.is_constant() || (!node.outputs.empty() && !node.writes() && !node.op->is_ordered());
 }
 
 // What a node computes does not depend on what its results are called, or where it was written.

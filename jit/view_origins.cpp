@@ -6,6 +6,7 @@
 
 #include "jit/run_recipe.h"
 #include "jit/trace.h"
+#include "tensor/core_ops.h"
 #include "tensor/tape/meta.h"
 #include "tensor/view.h"
 
@@ -156,7 +157,7 @@ void ViewOrigins::give(Inputs outputs, const SymbolValues& symbols) const {
     if (view.base == view.output) {
       // Its base is no result, and need not have been computed: there is one of these elements alone.
       if (impl.origin) continue;
-      static const Op& kView = OpTable::get().at("view");
+      static const Op& kView = core_ops().view;
       const Tensor base = Tensor::alias(x, x.layout());
       if (const tape::Edge edge = tape::history(x)) tape::start_history(base, edge);
       Attrs attrs(kView);

@@ -11,6 +11,7 @@
 #include "repl/index_type.h"
 #include "repl/op_types.h"
 #include "tensor/error.h"
+#include "tensor/operators.h"
 
 namespace kiln::repl {
 namespace {
@@ -38,16 +39,11 @@ constexpr std::array<Result, 28> kHostResults{{{"len", "int"},          {"str", 
                                                {"allclose", "bool"},    {"shares_storage", "bool"},
                                                {"input", "str"},        {"storage_id", "int"}}};
 
-std::string_view op_name(lang::BinaryOp op) {
-  static constexpr std::array<std::string_view, 13> kNames{
-      "add",    "sub",         "mul",        "div",         "floor_div", "remainder", "pow",
-      "matmul", "bitwise_and", "bitwise_or", "bitwise_xor", "",          ""};
-  return kNames[static_cast<std::size_t>(op)];
-}
-
-std::string_view op_name(lang::CompareOp op) {
-  static constexpr std::array<std::string_view, 10> kNames{"eq", "ne", "lt", "le", "gt", "ge"};
-  return kNames[static_cast<std::size_t>(op)];
+// The name of the op that an operator is on tensors; empty when there is none.
+template <class E>
+std::string_view op_name(E op, int operands = 2) {
+  const Op* const found = operator_on_tensors(lang::spelling(op), operands);
+  return found == nullptr ? std::string_view() : found->name();
 }
 
 class Typer {
@@ -141,8 +137,7 @@ class Typer {
     if (expr.op == lang::UnaryOp::Not) return Known::named("bool");
     if (expr.op == lang::UnaryOp::Pos) return operand;
     const bool negate = expr.op == lang::UnaryOp::Neg;
-    if (operand.is_tensor())
-      return apply(negate ? "neg" : "bitwise_not", {{{}, operand, expr.operand->span}});
+    if (operand.is_tensor()) return apply(op_name(expr.op, 1), {{{}, operand, expr.operand->span}});
     if (!operand.value || !operand.value->is_number()) return Known::named(operand.type);
     const Value zero(std::int64_t{0}), minus_one(std::int64_t{-1});
     if (operand.value->is(Tag::Float)) return Known::of(Value(-operand.value->as_float()));
@@ -156,9 +151,8 @@ class Typer {
   Known binary(const lang::BinaryExpr& expr) {
     const Known left = type(*expr.left), right = type(*expr.right);
     if (left.is_tensor() || right.is_tensor()) {
-      const std::string_view op = op_name(expr.op);
-      if (op.empty()) throw Unknown{fmt::format("`{}` on tensors has no rule here", lang::spelling(expr.op))};
-      return apply(op, {{{}, left, expr.left->span}, {{}, right, expr.right->span}}, expr.op_span);
+      return apply(op_name(expr.op), {{{}, left, expr.left->span}, {{}, right, expr.right->span}},
+                   expr.op_span);
     }
     const bool numbers = left.value && right.value && left.value->is_number() && right.value->is_number();
     if (numbers) return exact(expr.op, *left.value, *right.value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensor/core_ops.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -67,7 +68,7 @@ void index_by_bool(Resolved& result, int dim, const Tensor& flag) {
 
 // As written: an end that is not given is none, not the size that the dimension happens to have.
 Tensor sliced(const Tensor& x, int dim, const IndexItem& item) {
-  static const Op& row = OpTable::get().at("slice");
+  static const Op& row = core_ops().slice;
   const Attr end = item.stop ? Attr(std::int64_t{*item.stop}) : Attr();
   return rules::apply_one(
       row, {x},
@@ -129,7 +130,7 @@ Tensor fit_value(const Tensor& value, int rank) {
 
 // How many dimensions `view[indices]` has.
 int picked_rank(const Resolved& resolved) {
-  static const Op& row = OpTable::get().at("index");
+  static const Op& row = core_ops().index;
   std::vector<TensorType> types{resolved.view.type()};
   for (const Tensor& index : resolved.indices)
     types.push_back(index ? index.type() : TensorType{DType::Bool, Device{}, {}, true});
@@ -179,7 +180,7 @@ void set_index(const Tensor& x, std::span<const IndexItem> items, const Tensor& 
     ops::copy_(resolved.view, fit_value(value, resolved.view.rank()));
     return;
   }
-  static const Op& row = OpTable::get().at("index_put");
+  static const Op& row = core_ops().index_put;
   Tensors inputs{resolved.view, fit_value(value, picked_rank(resolved))};
   inputs.append(resolved.indices.begin(), resolved.indices.end());
   kiln::bind_inplace(row, inputs, Attrs(row));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/error.h"
+#include "tensor/lowering.h"
 #include "tensor/tensor.h"
 
 namespace kiln {
@@ -196,36 +197,33 @@ constexpr Saves operator|(Saves a, Saves b) { return {a.inputs | b.inputs, a.out
 // May the body of a composite op write some of its inputs, with these attributes: running statistics?
 using WritesInputsFn = bool (*)(const Attrs& attrs);
 
-// How the compiler sees the op.
-enum class Lowering : std::uint8_t {
-  Pointwise,  // one scalar function per element, by name in tensor/math.h
-  Reduce,     // a fixed-order reduction
-  View,       // an index map: `view`
-  Library,    // a call (oneDNN, LAPACK, sort)
-  Gather,     // loads at computed places
-  Scatter,    // stores at computed places
-  Create,     // no tensor inputs
-  Composite,  // written over smaller ops: `decompose` runs its body
-};
-
 enum Trait : std::uint32_t {
   kCommutative = 1U << 0,
-  kRandom = 1U << 1,  // advances the generator; never recomputed
-  kCheapToRecompute = 1U << 2,
-  kFusible = 1U << 3,
-  kLinear = 1U << 4,         // linear in each differentiable input
-  kInplace = 1U << 5,        // has a form `name_` that writes its first input
-  kDataDependent = 1U << 6,  // the output's shape depends on data: a graph break; `infer` gives -1 there
-  kMetadataWrite = 1U << 7,  // the `_` form changes only the layout: t_, squeeze_
-  kChecksInEager = 1U << 8,  // `eager` checks its inputs itself, faster than by `infer`
-  kStopsGradient = 1U << 9,  // the results are constants, not values whose derivative is missing: detach
-  kMayFail = 1U << 10,  // raises for some elements of its inputs; elementwise ops mostly for integers alone
-  kStorageWrite = 1U << 11,  // the `_` form changes which memory the tensor lies in: set_
-  kCountsPlaces = 1U << 12,  // sees places of the storage, wherever in it the first input begins: as_strided
-  kOnlyBegins = 1U << 13,    // attributes say where a view of given sizes begins, and nothing else: select
-  kShowsAll = 1U << 14,      // views that show each element, so that a write through one leaves none: view
-  kFixesNumbers = 1U << 15,  // a number among its attributes is part of how it decomposes: no symbol
+  kCheapToRecompute = 1U << 1,
+  kInplace = 1U << 2,        // has a form `name_` that writes its first input
+  kDataDependent = 1U << 3,  // the output's shape depends on data: a graph break; `infer` gives -1 there
+  kMetadataWrite = 1U << 4,  // the `_` form changes only the layout: t_, squeeze_
+  kChecksInEager = 1U << 5,  // `eager` checks its inputs itself, faster than by `infer`
+  kStopsGradient = 1U << 6,  // the results are constants, not values whose derivative is missing: detach
+  kStorageWrite = 1U << 7,   // the `_` form changes which memory the tensor lies in: set_
+  kCountsPlaces = 1U << 8,   // sees places of the storage, wherever in it the first input begins: as_strided
+  kOnlyBegins = 1U << 9,     // attributes say where a view of given sizes begins, and nothing else: select
+  kShowsAll = 1U << 10,      // views that show each element, so that a write through one leaves none: view
+  kFixesNumbers = 1U << 11,  // a number among its attributes is part of how it decomposes: no symbol
 };
+// From bit 12 on lie the flags of elementwise rows (tensor/ops/row_flags.h).
+
+// What an op does beside giving its results. Of a node in a graph ask `jit::effects_of`: it knows types.
+enum SideEffect : std::uint32_t {
+  kNoEffects = 0,
+  kDraws = 1U << 0,         // advances the generator
+  kOrdered = 1U << 1,       // does what the program sees: its place among all ordered ops stays
+  kCommunicates = 1U << 2,  // waits for other processes, which do the same in the same order
+  kMayFail = 1U << 3,  // raises for some elements of its inputs; elementwise ops mostly for integers alone
+};
+
+// Of an op that is sums of products: how many of them each element of the result has.
+using ProductsFn = std::int64_t (*)(Inputs inputs);
 
 // `outputs` of an op whose number of outputs depends on its arguments: a tuple even of one, as of split; or
 // one tensor unless attributes ask for more, as of unique.
@@ -234,7 +232,25 @@ inline constexpr int kVariadic = 0;
 inline constexpr int kOneAtLeast = -1;
 inline constexpr int kOnDemand = -1;
 
-// One op. Designated initializers make a row read as a record.
+// One op. Designated initializers make a row read as a record, which a file of tensor/ops/ adds to the table.
+//
+// What every row gives:
+//   signature, family, documentation, example: what help shows and tests run.
+//   infer: the types of the results, and the errors of operands that do not fit.
+//   eager, decompose or view: how it is computed. A kernel; a body over smaller ops, or both; a layout.
+//   vjp, jvp, batch: derivatives and batching, or why there are none. kComposite: those of the body, which is
+//     `decompose`, else `eager`.
+// What a row gives where it applies:
+//   saves: of a vjp that reads inputs or outputs, which.
+//   undo: of a view, the scatter that puts elements back.
+//   into: of a kernel that can compute into given memory.
+//   lowering: what the compiler makes of it. Either the kind alone, which is a kernel of its own, or what the
+//     compiler must know to do more: `lowering::Reduce{cpu::Combine::Sum}`. Bodies are Composite.
+//   identity: where the result is an operand to the bit, so that nothing need be computed.
+//   products: of sums of products, how many, for who counts operations.
+//   effects: what it does beside giving results. A node with effects is never left out.
+//   traits: the rest; each says above what it means.
+// A pass asks the row and knows no name. `OpTable::add` refuses a row that leaves out what it must say.
 struct Op {
   Signature signature;
   std::string_view family;         // "elementwise", "reduce", "shape", … as in the language's document
@@ -255,7 +271,10 @@ struct Op {
   WritesInputsFn writes_inputs = nullptr;  // null: never
   const Pointwise* pointwise = nullptr;    // set for Lowering::Pointwise
   Lowering lowering = Lowering::Composite;
+  Identity identity{};
+  ProductsFn products = nullptr;
   std::uint32_t traits = 0;
+  std::uint32_t effects = kNoEffects;  // of SideEffect
   int outputs = 1;
   std::string_view onnx{};                      // the ONNX operator, "" when there is none of that meaning
   std::vector<std::string_view> dtypes_note{};  // extra words on dtypes for the documentation
@@ -265,6 +284,10 @@ struct Op {
   // Is `eager` more than the body? It gives new tensors then, where a body may give views.
   bool has_kernel() const { return decompose != nullptr && eager != decompose; }
   bool has(Trait trait) const { return (traits & trait) != 0; }
+  bool draws() const { return (effects & kDraws) != 0; }
+  bool may_fail() const { return (effects & kMayFail) != 0; }
+  // Is its place among other ordered ops part of what it does? It runs once then, and is merged with none.
+  bool is_ordered() const { return (effects & (kDraws | kOrdered | kCommunicates)) != 0; }
   // Does the `_` form change what its first input is, by its layout or its storage, and no element?
   bool rebinds() const { return has(kMetadataWrite) || has(kStorageWrite); }
 };

@@ -17,6 +17,12 @@ constexpr KindName kKinds[] = {
     {"ints", ArgKind::Ints},     {"dims", ArgKind::Dims},          {"index", ArgKind::Index},
 };
 
+// Names of custom functions are those of the language, where letters beyond ASCII have bytes from 0x80 on.
+bool is_name_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -41,8 +47,7 @@ class Reader {
   std::string_view word() {
     skip_space();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
-      ++at_;
+    while (at_ < text_.size() && is_name_byte(text_[at_])) ++at_;
     if (begin == at_) fail("expected a name");
     return text_.substr(begin, at_ - begin);
   }

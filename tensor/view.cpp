@@ -1,5 +1,6 @@
-#include "tensor/view.h"
 
+#include "tensor/view.h"
+#include "tensor/core_ops.h"
 #include "tensor/error.h"
 #include "tensor/tape/meta.h"
 
@@ -70,7 +71,7 @@ bool ViewPath::can_be_of(const Tensor& like_base) const {
 }
 
 std::vector<ViewStep> ViewPath::by_place(const Layout& from) const {
-  static const Op& kAsStrided = OpTable::get().at("as_strided");
+  static const Op& kAsStrided = core_ops().as_strided;
   Attrs attrs(kAsStrided);
   attrs.set("size", view_.sizes)
       .set("stride", view_.strides)

@@ -50,8 +50,11 @@ struct Place {
   bool is_full = false;  // no more entries: new cases run in the interpreter
   // How often it was reached with entries there, and how often one of them did.
   std::int64_t misses = 0, hits = 0;
-  std::optional<Trial> trial;  // under way, or over; nothing: not begun
-  std::string given_up;        // why nothing is compiled there any more; empty: something may be
+  std::optional<Trial> trial;  // under way
+  // How often an entry held there must have, so that the next trial begins: one may be held in a moment in
+  // which the machine does something else.
+  std::int64_t tried_at = 0;
+  std::string given_up;  // why nothing is compiled there any more; empty: something may be
   // Where a loop's body begins: entries that do several trips at once, tried before the others.
   std::vector<std::unique_ptr<Entry>> several;
   void visit_references(ReferenceVisitor& visitor) const;

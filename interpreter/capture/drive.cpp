@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostTries = 2;                // of captures that come to nothing, at one place
 constexpr std::int64_t kWarm = 8;            // hits at a place before its entries are timed
+constexpr std::int64_t kTriedAgain = 8;      // then so many times as many
 constexpr std::int64_t kBetweenAsking = 16;  // how often a place is reached between looks at the clock
 
 // The instructions that may come after one get marks: what follows is captured when it is reached.
@@ -55,7 +56,7 @@ class Drive {
     if (++known->reached < known->due || !known->given_up.empty())
       return leave_to_interpreter(*known, *frame);
     const std::shared_ptr<Place> place = known;
-    if (place->trial && !place->trial->is_over() && is_interpreters_turn(*place)) return Next::Interpret;
+    if (place->trial && is_interpreters_turn(*place)) return Next::Interpret;
     if (!place->given_up.empty()) return leave_to_interpreter(*place, *frame);
     if (const auto next = entered_for_several(*place)) return *next;
     for (const auto& entry : place->entries) {
@@ -156,7 +157,10 @@ class Drive {
     Trial& trial = *place.trial;
     trial.arrive();
     if (trial.is_over()) {
-      if (std::string verdict = trial.verdict(); !verdict.empty()) give_up(place, std::move(verdict));
+      std::string verdict = trial.verdict();
+      place.tried_at = place.hits * kTriedAgain;
+      place.trial.reset();
+      if (!verdict.empty()) give_up(place, std::move(verdict));
       return false;
     }
     if (trial.is_interpreters()) trial.done_by_interpreter();
@@ -164,7 +168,7 @@ class Drive {
   }
   // An entry for several trips of a loop is what counts, where there is to be one.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
-    if (!compiled_.options.timed || place.trial || place.hits < kWarm) return false;
+    if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
     return !place.several.empty() || !may_hold_trips(entry, *vm_.frame());
   }
 

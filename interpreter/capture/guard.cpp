@@ -90,6 +90,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
     return false;
   }
   if (plain_leaf && !tape::is_leaf_with(x, hooks)) return false;
+  if (parameter && kiln::is_parameter(x) != *parameter) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
   if (same_strides && impl.layout.strides != strides) return false;
   if (contiguous) return true;
@@ -113,6 +114,8 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
   if (plain_leaf && !tape::is_leaf_with(x, hooks))
     return {"", hooks.empty() ? "a leaf without hooks" : "a leaf with other hooks", "none"};
+  if (parameter && kiln::is_parameter(x) != *parameter)
+    return {"", *parameter ? "a parameter" : "no parameter", *parameter ? "none" : "one"};
   if (x.is_contiguous() != contiguous || x.strides() != strides)
     return {".stride()", layout_text(contiguous, strides), layout_text(x.is_contiguous(), x.strides())};
   if (x.offset() != offset) return {".storage_offset()", std::to_string(offset), std::to_string(x.offset())};
@@ -293,6 +296,7 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       text += "]";
       if (!tensor.contiguous) text += ", " + layout_text(false, tensor.strides);
       if (tensor.requires_grad) text += ", requires_grad";
+      if (tensor.parameter) text += *tensor.parameter ? ", a parameter" : ", no parameter";
       return text;
     }
   }

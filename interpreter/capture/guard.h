@@ -26,6 +26,7 @@ struct TensorGuard {
   bool requires_grad = false;
   bool plain_leaf = false;  // nothing hears of its gradient but `hooks`, and it comes from nowhere else
   std::vector<int> hooks;
+  std::optional<bool> parameter;  // nothing: it was not asked whether it is one
   bool is_number = false;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 

@@ -59,8 +59,9 @@ void Observer::callee(const Value& f, std::span<const Value> arguments, bool pos
         return tracer_.stop("a struct with parameters is made");
       if (type.is_autograd) {
         tracer_.know_methods(f);
+        tracer_.save_checkpoint();  // with numbers that are followed as they are
         for (const Value& each : arguments) tracer_.fix_kept(each);
-        return tracer_.save_checkpoint();
+        return;
       }
       for (const auto& value : type.defaults) {
         if (!value || !value->is_counted()) continue;
@@ -164,6 +165,9 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       // Guards are on how a tensor lies, not on who made it.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
       return;
+    case HostRule::ReadsParameter:
+      read_arguments();
+      return tracer_.fix_parameter(arguments[0]);
     case HostRule::Resizes:
       read_arguments();
       // Who else sees its memory is known here only of what lies in memory of its own.

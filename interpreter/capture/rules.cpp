@@ -25,6 +25,7 @@ HostRule look_up(const Table& table, std::string_view name) {
 HostRule rule_of_function(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Identifies, {"id"}},
+      {HostRule::ReadsParameter, {"is_parameter"}},
       {HostRule::ReadsNoSizes, {"len", "isinstance", "type", "callable", "result_type"}},
       {HostRule::Computes, {"abs", "min", "max", "round", "pow"}},
       {HostRule::Reads,
@@ -36,7 +37,6 @@ HostRule rule_of_function(std::string_view name) {
         "range",
         "slice",
         "is_struct",
-        "is_parameter",
         "vars",
         "is_grad_enabled",
         "next",

@@ -341,7 +341,10 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
 // The latest state that can be made again, before something that cannot.
 void Tracer::save_checkpoint() {
   if (nested_ > 0) return;
-  if (auto finished = finish(take_snapshot())) checkpoint_ = std::move(finished);
+  Snapshot snapshot = take_snapshot();
+  // What the instruction has needed as it is so far is constant in what is described here.
+  snapshot.guards = guards_.size();
+  if (auto finished = finish(std::move(snapshot))) checkpoint_ = std::move(finished);
 }
 
 namespace {

@@ -201,6 +201,15 @@ void Tracer::fix_layout(const Value& v) {
   }
 }
 
+void Tracer::fix_parameter(const Value& v) {
+  const Known* outside = known(v);
+  if (outside == nullptr) return;
+  for (Guard& each : guards_) {
+    if (each.kind == Guard::Kind::Tensor && each.source == outside->source)
+      each.tensor.parameter = kiln::is_parameter(v.tensor());
+  }
+}
+
 std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
   const auto found = part_shadows_.find(identity(v));

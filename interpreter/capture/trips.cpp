@@ -82,7 +82,9 @@ int worth_trips(const Entry& entry, const Frame& frame) {
 }
 
 bool may_hold_trips(const Entry& entry, const Frame& frame) {
-  return entry.several.empty() && trips_held(entry, frame) > 0;
+  // Where it was not asked for by then, the loop does not say how many trips there will be.
+  const bool still_may = entry.several.empty() && entry.hits < 2 * trip_limits().after;
+  return still_may && trips_held(entry, frame) > 0;
 }
 
 }  // namespace kiln::interp::capture

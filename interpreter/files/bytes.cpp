@@ -96,6 +96,11 @@ FileSource::FileSource(const std::string& path) : path_(path), stream_(nullptr) 
 
 FileSource::~FileSource() { std::fclose(stream_); }
 
+void FileSource::go_to(std::uint64_t at) {
+  if (::fseeko(stream_, static_cast<off_t>(at), SEEK_SET) != 0) host::raise_io("read", path_, errno);
+  at_ = at;
+}
+
 std::size_t FileSource::read_some(void* out, std::size_t n) {
   std::size_t got = 0;
   for (;;) {

@@ -64,6 +64,7 @@ class FileSource : public Source {
   std::size_t read_some(void* out, std::size_t n) override;
   std::uint64_t most_left() const override { return size_ - at_; }
   bool is_regular() const { return is_regular_; }
+  void go_to(std::uint64_t at);  // within a regular file
 
  private:
   std::string path_;

@@ -61,11 +61,6 @@ Cell cell_of(std::string_view field) {
   return cell;
 }
 
-bool is_number(const std::string& field) {
-  const Says says = cell_of(field).says;
-  return says != Says::Nothing && says != Says::Text;
-}
-
 // What a column can be: i64, f64 (empty cells are nan), or texts.
 enum class Kind { Int, Float, Text };
 
@@ -183,14 +178,15 @@ kiln::Tensor column_as(const Cells& cells, kiln::DType dtype) {
 // ---- Tables ----
 
 bool looks_like_header(const CsvRow& row) {
-  return std::none_of(row.fields.begin(), row.fields.end(), is_number);
+  return std::none_of(row.fields.begin(), row.fields.end(), reads_as_number);
 }
 
 std::vector<std::string> header_of(const CsvRow& row) {
   std::vector<std::string> names;
   std::unordered_set<std::string> seen;
-  for (const std::string& field : row.fields) {
-    names.emplace_back(trimmed(field));
+  for (std::size_t c = 0; c < row.fields.size(); ++c) {
+    const std::string& field = row.fields[c];
+    names.emplace_back(row.is_quoted[c] ? field : trimmed(field));
     if (!seen.insert(names.back()).second) {
       throw DamagedFile(
           fmt::format("line {}: two columns have the name '{}'", row.line, names.back()),
@@ -221,6 +217,11 @@ std::vector<Column> columns_of(const std::vector<Cells>& all, bool join, const C
 }
 
 }  // namespace
+
+bool reads_as_number(std::string_view field) {
+  const Says says = cell_of(field).says;
+  return says != Says::Nothing && says != Says::Text;
+}
 
 Table read_csv(std::string_view text, const CsvOptions& options) {
   CsvReader reader(text, options.delimiter);

@@ -20,6 +20,7 @@ void CsvReader::skip_line() {
 
 bool CsvReader::next(CsvRow& row) {
   row.fields.clear();
+  row.is_quoted.clear();
   while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) {
     line_ += text_[at_] == '\n' ? 1 : 0;
     ++at_;
@@ -27,6 +28,7 @@ bool CsvReader::next(CsvRow& row) {
   if (at_ >= text_.size()) return false;
   row.line = line_;
   do {
+    row.is_quoted.push_back(at_ < text_.size() && text_[at_] == '"');
     row.fields.push_back(field());
   } while (take_delimiter());
   return true;

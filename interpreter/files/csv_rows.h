@@ -11,7 +11,8 @@ namespace kiln::interp::files {
 
 struct CsvRow {
   std::vector<std::string> fields;
-  std::int64_t line = 0;  // in the file, from 1
+  std::vector<bool> is_quoted;  // of each field
+  std::int64_t line = 0;        // in the file, from 1
 };
 
 // DamagedFile for a quote that is not closed, or that text follows.

@@ -3,15 +3,24 @@
 #include <type_traits>
 
 #include "interpreter/files/formats.h"
+#include "interpreter/interpreter.h"
 #include "interpreter/natives.h"
 
 namespace kiln::interp::files {
 namespace {
 
+// What readers would take off: spaces around names, a byte-order mark in front of everything.
+bool has_lost_ends(std::string_view field) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+  return !field.empty() &&
+         (is_space(field.front()) || is_space(field.back()) || field.starts_with("\xef\xbb\xbf"));
+}
+
 // `alone` on its line an empty field would be an empty line, which readers pass over.
 void write_field(std::string& out, std::string_view field, char delimiter, bool alone) {
   const char special[] = {delimiter, '"', '\n', '\r', '\0'};
-  if (field.find_first_of(special) == std::string_view::npos && !(alone && field.empty())) {
+  if (field.find_first_of(special) == std::string_view::npos && !has_lost_ends(field) &&
+      !(alone && field.empty())) {
     out += field;
     return;
   }
@@ -43,9 +52,20 @@ std::size_t rows_of(const Column& column) {
   return std::get<std::vector<std::string>>(column).size();
 }
 
+void check_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!reads_as_number(name)) continue;
+    raise(
+        "ValueError",
+        "save: a column has the name '" + name + "', a number, by which its row would be read as one of data",
+        "give it a name that is none, as 'c" + name + "'");
+  }
+}
+
 }  // namespace
 
 void write_csv(Sink& sink, const Table& table, char delimiter) {
+  check_names(table.names);
   std::string out;
   const bool alone = table.columns.size() == 1;
   for (std::size_t c = 0; c < table.names.size(); ++c) {

@@ -51,7 +51,10 @@ struct Table {
   std::vector<std::string> names;  // empty without a header
   std::vector<Column> columns;     // without names and texts all of one type
 };
+// Such a field in its first row says that a file has no header.
+bool reads_as_number(std::string_view field);
 Table read_csv(std::string_view text, const CsvOptions& options);
+// ValueError for a name that reads as a number.
 void write_csv(Sink& sink, const Table& table, char delimiter);
 
 }  // namespace kiln::interp::files

@@ -113,7 +113,11 @@ kiln::Tensor read_ppm(std::string_view bytes) {
       }
       default: {
         const std::int64_t high = wide ? reader.raw() : 0;
-        return high << 8 | reader.raw();
+        const std::int64_t value = high << 8 | reader.raw();
+        if (value > header.most)
+          throw DamagedFile(
+              fmt::format("it holds {}, and says that the brightest is {}", value, header.most));
+        return value;
       }
     }
   };

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
+#include "interpreter/files/zip_directory.h"
 #include "interpreter/host/text_file.h"
 #include "interpreter/interpreter.h"
 #include "tensor/parallel.h"
@@ -63,7 +64,15 @@ struct Entry {
   std::string name;
   std::uint64_t size;
   std::uint64_t compressed;
+  std::uint64_t record_bytes;  // in the directory
 };
+
+std::string method_name(unsigned long method) {
+  if (method == 12) return "bzip2";
+  if (method == 14) return "lzma";
+  if (method == 93) return "zstd";
+  return fmt::format("method {}", method);
+}
 
 Entry current_entry(unzFile archive, std::uint64_t file_size) {
   unz_file_info64 info{};
@@ -75,7 +84,15 @@ Entry current_entry(unzFile archive, std::uint64_t file_size) {
   if ((info.flag & 1U) != 0) throw DamagedFile("its archive is encrypted");
   if (info.compressed_size > file_size) damaged("an entry claims more bytes than the file has");
   name.resize(info.size_filename);
-  return {std::move(name), info.uncompressed_size, info.compressed_size};
+  if (info.compression_method != 0 && info.compression_method != Z_DEFLATED) {
+    throw DamagedFile(
+        fmt::format("'{}' is compressed by {}, and only members that are stored or deflated are read", name,
+                    method_name(info.compression_method)),
+        "in Python, `numpy.savez_compressed` deflates");
+  }
+  const std::uint64_t record =
+      kZipRecord + info.size_filename + info.size_file_extra + info.size_file_comment;
+  return {std::move(name), info.uncompressed_size, info.compressed_size, record};
 }
 
 // A tensor, or the bytes of what is none.
@@ -93,39 +110,34 @@ kiln::Tensor read_entry(unzFile archive, const Entry& entry, bool is_npy) {
   }
 }
 
-// Without members a zip is its end record alone, which minizip takes for none: the mark, sizes and places
-// that are all 0, and a comment of the length that the last two bytes tell.
-bool has_no_members(Source& file) {
-  constexpr std::size_t kEnd = 22;
-  if (file.most_left() < kEnd) return false;
-  const std::string end = file.text(kEnd);
-  const std::size_t comment =
-      static_cast<std::uint8_t>(end[20]) | static_cast<std::size_t>(static_cast<std::uint8_t>(end[21])) << 8U;
-  return end.starts_with(std::string_view("PK\x05\x06", 4)) && end.find_first_not_of('\0', 4) >= 20 &&
-         file.most_left() == comment;
+struct Archive {
+  std::uint64_t bytes;
+  ZipDirectory directory;
+};
+
+Archive look_at(const std::string& path) {
+  FileSource file(path);
+  if (!file.is_regular())
+    throw DamagedFile("an archive is read out of order, which only a regular file can be");
+  const std::uint64_t size = file.most_left();
+  return {size, zip_directory(file)};
 }
 
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  std::uint64_t file_size = 0;
-  {
-    FileSource file(path);
-    if (!file.is_regular())
-      throw DamagedFile("an archive is read out of order, which only a regular file can be");
-    file_size = file.most_left();
-    if (has_no_members(file)) return {};
-  }
+  const auto [file_size, directory] = look_at(path);
+  if (directory.entries == 0 && directory.bytes == 0) return {};  // which minizip takes for no archive
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
   if (!archive) throw DamagedFile("it is not a zip archive, or its end is missing");
-  unz_global_info64 info{};
-  if (unzGetGlobalInfo64(archive.get(), &info) != UNZ_OK) damaged("it has no directory");
+  std::uint64_t bytes = 0;  // of the records that were read
   NamedTensors tensors;
   std::unordered_set<std::string> seen;
-  for (std::uint64_t i = 0; i < info.number_entry; ++i) {
+  for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if ((i == 0 ? unzGoToFirstFile(archive.get()) : unzGoToNextFile(archive.get())) != UNZ_OK)
       damaged("its directory ends early");
     Entry entry = current_entry(archive.get(), file_size);
+    bytes += entry.record_bytes;
     if (entry.name.ends_with('/') && entry.size == 0) continue;  // a folder
     const bool is_npy = std::string_view(entry.name).ends_with(kSuffix);
     std::string name = entry.name.substr(0, entry.name.size() - (is_npy ? kSuffix.size() : 0));
@@ -133,6 +145,7 @@ NamedTensors read_npz(const std::string& path) {
       throw DamagedFile(fmt::format("two of its members have the name '{}'", name));
     tensors.emplace_back(std::move(name), read_entry(archive.get(), entry, is_npy));
   }
+  if (bytes != directory.bytes) damaged("its directory holds more members than its end counts");
   return tensors;
 }
 

@@ -28,6 +28,7 @@ struct PngFile {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::array<char, 256> complaint{};
+  bool is_damaged = false;  // libpng went on, with what is no longer what the file holds
 };
 
 [[noreturn]] void leave(png_structp png, png_const_charp message) {
@@ -37,9 +38,20 @@ struct PngFile {
 }
 void say_nothing(png_structp, png_const_charp) {}
 
+// Where pixels or transparency are wrong, libpng drops something and warns. Its warnings of other chunks that
+// a picture can do without, whose names begin with a small letter, are of what is not kept anyway.
+void note_damage(png_structp png, png_const_charp message) {
+  const std::string_view text(message);
+  const bool names_chunk = text.size() > 4 && text[4] == ':';
+  if (names_chunk && text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("tRNS")) return;
+  auto& file = *static_cast<PngFile*>(png_get_error_ptr(png));
+  std::strncpy(file.complaint.data(), message, file.complaint.size() - 1);
+  file.is_damaged = true;
+}
+
 struct PngReader : PngFile {
   explicit PngReader(std::string_view all) : bytes(all) {
-    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(this), leave, say_nothing);
+    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngFile*>(this), leave, note_damage);
     if (png != nullptr) info = png_create_info_struct(png);
     if (info == nullptr) throw std::bad_alloc();
   }
@@ -52,6 +64,11 @@ struct PngReader : PngFile {
   std::size_t at = 0;
   std::uint32_t frames = 1;
   std::vector<png_bytep> rows;
+  // Of a picture whose pixels are numbers of colours.
+  bool has_palette = false;
+  png_colorp colors = nullptr;
+  png_bytep alphas = nullptr;  // of the first ones
+  int color_count = 0, alpha_count = 0;
 };
 
 void read_bytes(png_structp png, png_bytep out, png_size_t n) {
@@ -61,12 +78,14 @@ void read_bytes(png_structp png, png_bytep out, png_size_t n) {
   reader.at += n;
 }
 
-// An animation tells in a chunk of its own how many pictures it has.
+// An animation tells in a chunk of its own how many pictures it has. Chunks that a picture can do without,
+// whose names begin with a small letter, count as handled: libpng would warn that it saves them. Of the
+// others it says that it does not know them.
 int look_at_chunk(png_structp png, png_unknown_chunkp chunk) {
   auto& reader = *static_cast<PngReader*>(png_get_user_chunk_ptr(png));
   if (std::memcmp(chunk->name, "acTL", 4) == 0 && chunk->size >= 4)
     reader.frames = png_get_uint_32(chunk->data);
-  return 0;
+  return chunk->name[0] >= 'a' ? 1 : 0;
 }
 
 // All that stands before the pixels. False when `complaint` says why not.
@@ -76,8 +95,16 @@ bool PngReader::start() {
   png_set_read_user_chunk_fn(png, this, look_at_chunk);
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_read_info(png, info);
-  // Colours of a palette, 1, 2 and 4 bits as 8 (which is exact), a transparent colour as alpha.
-  png_set_expand(png);
+  has_palette = png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE;
+  if (has_palette) {
+    // libpng would make a colour of a number that the palette does not have.
+    png_get_PLTE(png, info, &colors, &color_count);
+    png_get_tRNS(png, info, &alphas, &alpha_count, nullptr);
+    png_set_packing(png);
+  } else {
+    // 1, 2 and 4 bits as 8 (which is exact), a transparent colour as alpha.
+    png_set_expand(png);
+  }
   // Grey with alpha has the grey three times.
   if ((png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0 &&
       ((png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
@@ -109,6 +136,20 @@ kiln::Tensor widened(const std::vector<std::uint8_t>& pairs, const kiln::Dims& s
   return x;
 }
 
+kiln::Tensor colored(const std::vector<std::uint8_t>& numbers, const kiln::Dims& sizes,
+                     const PngReader& file) {
+  const kiln::Tensor x = kiln::Tensor::empty(sizes, kiln::DType::U8);
+  auto* out = x.writable<std::uint8_t>();
+  for (const std::uint8_t number : numbers) {
+    if (number >= file.color_count)
+      throw DamagedFile(fmt::format("a pixel has colour {} of a palette of {}", number, file.color_count));
+    const png_color& color = file.colors[number];
+    for (const png_byte part : {color.red, color.green, color.blue}) *out++ = part;
+    if (sizes[2] == 4) *out++ = number < file.alpha_count ? file.alphas[number] : 255;
+  }
+  return x;
+}
+
 }  // namespace
 
 kiln::Tensor read_png(std::string_view bytes) {
@@ -124,17 +165,21 @@ kiln::Tensor read_png(std::string_view bytes) {
   if (height * width > bytes.size() * kMostRatio)
     throw DamagedFile("it claims more pixels than its data can hold");
   const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
-  const kiln::Dims sizes{static_cast<kiln::Dim>(height), static_cast<kiln::Dim>(width),
-                         png_get_channels(reader.png, reader.info)};
+  const kiln::Dims sizes{
+      static_cast<kiln::Dim>(height), static_cast<kiln::Dim>(width),
+      reader.has_palette ? (reader.alpha_count > 0 ? 4 : 3) : png_get_channels(reader.png, reader.info)};
   const bool wide = png_get_bit_depth(reader.png, reader.info) == 16;
-  std::vector<std::uint8_t> pairs(wide ? height * row_bytes : 0);
+  const bool is_direct = !wide && !reader.has_palette;
+  std::vector<std::uint8_t> stored(is_direct ? 0
+                                             : height * row_bytes);  // pairs of bytes, or numbers of colours
   kiln::Tensor x;
-  if (!wide) x = kiln::Tensor::empty(sizes, kiln::DType::U8);
-  point_at_rows(reader.rows, wide ? pairs.data() : x.writable<std::uint8_t>(), height, row_bytes);
-  if (!reader.finish()) fail();
+  if (is_direct) x = kiln::Tensor::empty(sizes, kiln::DType::U8);
+  point_at_rows(reader.rows, is_direct ? x.writable<std::uint8_t>() : stored.data(), height, row_bytes);
+  if (!reader.finish() || reader.is_damaged) fail();
   if (bytes.substr(reader.at).find_first_not_of('\0') != std::string_view::npos)
     throw DamagedFile(fmt::format("{} bytes follow the end of the picture", bytes.size() - reader.at));
-  return without_single_channel(wide ? widened(pairs, sizes) : x);
+  if (reader.has_palette) return colored(stored, sizes, reader);
+  return without_single_channel(wide ? widened(stored, sizes) : x);
 }
 
 namespace {

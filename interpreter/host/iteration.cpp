@@ -74,7 +74,7 @@ Value over_range(const Value& range) {
     if (--left > 0) at += step;
     return true;
   };
-  return iterator("range", next, r.start, r.step, r.size());
+  return iterator("range", next, r.start, r.step, r.trips());
 }
 
 Value over_tensor(const Value& value) {
@@ -115,14 +115,18 @@ Value over_instance(Interpreter& interpreter, const Value& instance) {
 }
 
 Value enumerate(Interpreter& interpreter, std::span<Value> arguments) {
-  const auto next = [](const Value& it, std::int64_t& i, Interpreter& own, Value& out) {
+  const auto next = [](const Value& it, std::int64_t start, std::int64_t& i, Interpreter& own, Value& out) {
     Value item;
     if (!advance(own, it, item)) return false;
-    out = tuple_value({Value(i++), std::move(item)});
+    std::int64_t number = 0;
+    if (__builtin_add_overflow(start, i++, &number))
+      raise("OverflowError",
+            fmt::format("enumerate: the number after {} does not fit in a 64-bit int", INT64_MAX));
+    out = tuple_value({Value(number), std::move(item)});
     return true;
   };
   return iterator("enumerate", next, make_iterator(interpreter, arguments[0]),
-                  int_argument(arguments[1], "start"));
+                  int_argument(arguments[1], "start"), std::int64_t{0});
 }
 
 std::vector<Value> iterators(Interpreter& interpreter, const std::vector<Value>& iterables) {
@@ -186,8 +190,7 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
   const Value& xs = arguments[0];
   if (xs.is(Tag::Range)) {
     const auto& r = xs.as<Range>();
-    const std::int64_t size = r.size();
-    const std::int64_t last = size == 0 ? r.start : r.start + (size - 1) * r.step;
+    const std::int64_t last = r.size() == 0 ? r.start : r.item(r.size() - 1);
     // The smallest step has no opposite.
     const auto next = [](std::int64_t& at, std::int64_t step, std::int64_t& left, Interpreter&, Value& out) {
       if (left <= 0) return false;
@@ -195,7 +198,7 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
       if (--left > 0) at -= step;
       return true;
     };
-    return iterator("reversed", next, last, r.step, size);
+    return iterator("reversed", next, last, r.step, r.trips());
   }
   if (items_of(xs) != nullptr) {
     const auto next = [](const Value& held, std::size_t& left, Interpreter&, Value& out) {

@@ -37,7 +37,10 @@ Value length(Interpreter& interpreter, std::span<Value> arguments) {
     case Tag::Dict:
       return count(x.as<Dict>().size());
     case Tag::Range:
-      return x.as<Range>().size();
+      if (x.as<Range>().size() > INT64_MAX)
+        raise("OverflowError",
+              fmt::format("len: a range of {} items, which no int counts", x.as<Range>().size()));
+      return count(x.as<Range>().size());
     case Tag::Tensor:
       if (x.as_tensor().rank() == 0) raise("TypeError", "len: a 0-d tensor has no length");
       return x.as_tensor().size(0);

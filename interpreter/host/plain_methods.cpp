@@ -1,6 +1,7 @@
 // Fields and methods of the small values: numbers, ranges, slices, functions, types, modules, errors, dtypes.
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,20 +34,23 @@ constexpr NativeDef kFloat[] = {{"is_integer(self)", "Whether it is a whole numb
 
 const Range& range(Args a) { return a[0].as<Range>(); }
 
-// Place of an int in a range; -1 when it is not there.
-std::int64_t place_in(const Range& r, const Value& x) {
-  if (!x.is(Tag::Int)) return -1;
+// Place of an int in a range, if it is there.
+std::optional<std::uint64_t> place_in(const Range& r, const Value& x) {
+  if (!x.is(Tag::Int)) return {};
   const std::int64_t v = x.as_int();
   const bool inside = r.step > 0 ? v >= r.start && v < r.stop : v <= r.start && v > r.stop;
-  if (!inside) return -1;
+  if (!inside) return {};
   __extension__ using Wide = __int128;
   const Wide distance = static_cast<Wide>(v) - r.start;
-  return distance % r.step == 0 ? static_cast<std::int64_t>(distance / r.step) : -1;
+  if (distance % r.step != 0) return {};
+  return static_cast<std::uint64_t>(distance / r.step);
 }
 Value range_index(Interpreter& interpreter, Args a) {
-  const std::int64_t at = place_in(range(a), a[1]);
-  if (at < 0) raise("ValueError", fmt::format("index: {} is not in the range", repr_of(interpreter, a[1])));
-  return at;
+  const auto at = place_in(range(a), a[1]);
+  if (!at) raise("ValueError", fmt::format("index: {} is not in the range", repr_of(interpreter, a[1])));
+  if (*at > INT64_MAX)
+    raise("OverflowError", fmt::format("index: the place {} does not fit in a 64-bit int", *at));
+  return static_cast<std::int64_t>(*at);
 }
 constexpr NativeDef kRange[] = {
     {"start", "The first int.", [](Interpreter&, Args a) { return Value(range(a).start); }},
@@ -54,7 +58,7 @@ constexpr NativeDef kRange[] = {
     {"step", "The distance of neighbours.", [](Interpreter&, Args a) { return Value(range(a).step); }},
     {"index(self, x)", "The place of an int; a ValueError when it is absent.", range_index},
     {"count(self, x)", "1 if x is in the range, else 0.",
-     [](Interpreter&, Args a) { return Value(place_in(range(a), a[1]) >= 0 ? 1 : 0); }},
+     [](Interpreter&, Args a) { return Value(place_in(range(a), a[1]) ? 1 : 0); }},
 };
 
 constexpr NativeDef kSlice[] = {

@@ -51,7 +51,7 @@ std::int64_t total_of(Interpreter& interpreter, const Value& xs, const Value& gi
     case Tag::Dict:
       return static_cast<std::int64_t>(xs.as<Dict>().size());
     case Tag::Range:
-      return xs.as<Range>().size();
+      return xs.as<Range>().trips();
     case Tag::Tensor:
       return xs.as_tensor().rank() > 0 ? xs.as_tensor().size(0) : -1;
     case Tag::Instance:

@@ -75,7 +75,12 @@ Table table_from(const Value& value) {
     std::int64_t rows = -1;
     for (const auto& entry : value.as<Dict>().entries()) {
       if (!entry.live) continue;
-      table.names.push_back(text_argument(entry.key, "a column's name"));
+      if (!entry.key.is(Tag::Str)) {
+        raise("TypeError",
+              fmt::format("save: the name of a column must be a str, is {}", describe(entry.key)),
+              "name it by a text with a letter, as \"c1\"");
+      }
+      table.names.push_back(text_of(entry.key));
       table.columns.push_back(column_from(table.names.back(), entry.value));
       const Column& column = table.columns.back();
       const auto* x = std::get_if<kiln::Tensor>(&column);

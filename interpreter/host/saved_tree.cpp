@@ -60,14 +60,16 @@ class Flattener {
         break;
       }
       default:
-        raise("TypeError", fmt::format("save: `{}` is {}, which has no tensors",
-                                       name.empty() ? "value" : name, describe(v)));
+        raise("TypeError",
+              fmt::format("save: `{}` is {}, which has no tensors", is_tree() ? "value" : name, describe(v)));
     }
     --depth_;
   }
 
-  static std::string joined(const std::string& name, const std::string& part) {
-    return name.empty() ? part : name + "." + part;
+  // The tree itself has no name, a part of it may have an empty one.
+  bool is_tree() const { return depth_ == 1; }
+  std::string joined(const std::string& name, const std::string& part) const {
+    return is_tree() ? part : name + "." + part;
   }
   static std::string key_text(const Value& key) {
     if (key.is(Tag::Str)) return text_of(key);
@@ -82,7 +84,7 @@ class Flattener {
     return x;
   }
   void leaf(const std::string& name, const kiln::Tensor& x) {
-    const std::string own = name.empty() ? "arr_0" : name;  // NumPy's name for a lone array
+    const std::string own = is_tree() ? "arr_0" : name;  // NumPy's name for a lone array
     if (!names_.insert(own).second)
       raise("ValueError", fmt::format("save: two tensors have the name '{}'", own));
     leaves_.emplace_back(own, x);

@@ -7,6 +7,7 @@
 #include "interpreter/host/tables.h"
 #include "interpreter/impl.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/tape/record.h"
@@ -67,7 +68,7 @@ Value resize(Interpreter& interpreter, Args a) {
     grow(x, sizes);
     return a[0];
   }
-  static const kiln::Op& kAsStrided = kiln::OpTable::get().at("as_strided");
+  static const kiln::Op& kAsStrided = kiln::core_ops().as_strided;
   kiln::Attrs attrs(kAsStrided);
   attrs.set("size", sizes).set("stride", kiln::contiguous_strides(sizes)).set("storage_offset", x.offset());
   kiln::bind_inplace(kAsStrided, {&x, 1}, attrs);

@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "jit/passes/memories.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // Are equal indices equal places? Strides of dimensions of size 1 say nothing.
 bool same_places(const Layout& a, const Layout& b) {
@@ -252,9 +251,9 @@ void Aliases::copy_base(Memory& memory) {
   const Sizes order = memory_order(memory.layout(hints_));
   const bool in_order = std::is_sorted(order.begin(), order.end(), is_less);
   ValueId value = memory.value;
-  if (!in_order) value = out_.apply(op("permute"), {Operand::of(value)}, {order}, like)[0];
-  value = out_.apply(op("clone"), {Operand::of(value)}, {}, like)[0];
-  if (!in_order) value = out_.apply(op("permute"), {Operand::of(value)}, {inverse(order)}, like)[0];
+  if (!in_order) value = out_.apply(core_ops().permute, {Operand::of(value)}, {order}, like)[0];
+  value = out_.apply(core_ops().clone, {Operand::of(value)}, {}, like)[0];
+  if (!in_order) value = out_.apply(core_ops().permute, {Operand::of(value)}, {inverse(order)}, like)[0];
   set_base(memory, value);
 }
 
@@ -315,7 +314,7 @@ ValueId Aliases::scatter(int alias, ValueId elements, const Node& like) {
   const Layout base = layout_now(here.value), places = layout_over(alias, base, hints_);
   if (extent(places).second > count_elements(base.sizes)) refuse(kNoElements);
   const ValueId made =
-      out_.apply(op("as_strided_scatter"), {Operand::of(here.value), Operand::of(elements)},
+      out_.apply(core_ops().as_strided_scatter, {Operand::of(here.value), Operand::of(elements)},
                  {to_sizes(places.sizes), to_sizes(places.strides), Size(places.offset)}, like)[0];
   Type& type = out_.graph.values[static_cast<std::size_t>(made)].type;
   if (!is_contiguous(base)) type.strides = to_sizes(base.strides);  // it lies as its operand does
@@ -349,7 +348,7 @@ ValueId Aliases::undo(int alias, ValueId updated, const Node& like) {
   Fragment steps = undo_steps(alias, base, updated);
   if (counts_places(steps) &&
       (is_argument(base) || !same_places(layout_now(base), row_major(layout_now(base).sizes)))) {
-    base = out_.apply(op("clone"), {Operand::of(base)}, {}, like)[0];
+    base = out_.apply(core_ops().clone, {Operand::of(base)}, {}, like)[0];
     steps = undo_steps(alias, base, updated);
   }
   std::string name = at(nearest(application(alias).source)).name;

@@ -138,7 +138,7 @@ Graph cse(Graph graph) {
   std::vector<const Node*> like(graph.nodes.size(), nullptr);  // what stands for a node
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (node.is_constant() || node.op->has(kRandom)) continue;
+    if (node.is_constant() || node.op->is_ordered()) continue;
     const bool apart = stays_apart(node);
     Met::Seen& before = met.first_like(node, apart);
     if (before.node == &node || (apart && before.apart)) continue;

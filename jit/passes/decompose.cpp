@@ -87,7 +87,7 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
 }
 
 // What an op says of elements it cannot bear is not what the smaller ops would say.
-bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.has(kMayFail); }
+bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.may_fail(); }
 
 bool is_plain(const Node& node) {
   return !node.is_constant() && node.form == Form::Plain && !node.outputs.empty();

@@ -8,6 +8,7 @@
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 
@@ -107,7 +108,7 @@ class Folder {
   }
 
   bool is_foldable(const Node& node) const {
-    if (node.op->has(kRandom) || must_run(graph_, node) || node.writes()) return false;
+    if (must_run(graph_, node) || node.writes()) return false;
     const auto known = [this](const Operand& each) {
       return !each.is_value() || known_[static_cast<std::size_t>(each.value)];
     };
@@ -146,7 +147,7 @@ class Folder {
       made.origin = node.origin;
       const Tensor elements = ops::contiguous(results[k]);
       if (const auto number = uniform(elements)) {
-        made.op = &OpTable::get().at("full");
+        made.op = &core_ops().full;
         made.operands = {Operand::of_number(*number)};
         made.attrs = to_graph_attrs(Attrs(*made.op));
         made.attr("size") = old.type.sizes;

@@ -7,6 +7,7 @@
 #include "jit/passes/aliases.h"
 #include "jit/passes/memories.h"
 #include "jit/passes/passes.h"
+#include "tensor/core_ops.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -115,7 +116,7 @@ class Functionalizer {
       const ValueId id = group.inputs[k];
       const Type& type = value(id).type;
       Node node;
-      node.op = &OpTable::get().at("as_strided");
+      node.op = &core_ops().as_strided;
       node.attrs = {type.sizes, strides_of(type), source_.inputs[static_cast<std::size_t>(id)].offset};
       node.outputs = {id};
       name_views(node, base);
@@ -203,7 +204,7 @@ class Functionalizer {
     ValueId elements = out_.append(with_operands(node), std::span(&value(target).name, 1))[0];
     nodes_.back().results = {elements};
     if (out_.type(elements).dtype != type.dtype) {
-      elements = out_.apply(OpTable::get().at("cast"), {Operand::of(elements)}, {type.dtype}, node)[0];
+      elements = out_.apply(core_ops().cast, {Operand::of(elements)}, {type.dtype}, node)[0];
     }
     aliases_.write(alias, elements, node);
     if (Object* object = viewed_object(alias)) object->written = true;
@@ -229,7 +230,7 @@ class Functionalizer {
     if (of_base || (object != nullptr && object->member >= 0))
       throw OpError(ErrorKind::Capture, "set_ of an argument that shares memory with another");
     Node view = node;
-    view.op = &OpTable::get().at("view");
+    view.op = &core_ops().view;
     view.attrs = {value(node.outputs[0]).type.sizes};
     name_views(view, source);
     keep_object(target, node.outputs[0]);

@@ -3,7 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <optional>
-#include <string>
+
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -22,7 +23,7 @@ std::optional<double> as_double(const Number& number) {
 std::optional<double> number_of(const Site& site, const Operand& operand) {
   if (operand.is_number()) return as_double(operand.number);
   const Node* maker = site.maker(operand);
-  if (maker == nullptr || maker->is_constant() || maker->op->name() != "full") return std::nullopt;
+  if (maker == nullptr || maker->is_constant() || maker->op != &core_ops().full) return std::nullopt;
   const Operand& fill = maker->operands[0];
   if (!fill.is_number() || !is_float(site.type(operand.value).dtype)) return std::nullopt;
   return as_double(fill.number);
@@ -41,16 +42,13 @@ ValueId beside(const Site& site, double neutral) {
   return Operand::kAbsent;
 }
 
-bool gives_floats(const Site& site) { return is_float(site.type(site.node.outputs[0]).dtype); }
-
-ValueId times_one(const Site& site) { return beside(site, 1.0); }
-ValueId over_one(const Site& site) {
-  return is_number(site, 1, 1.0) ? site.node.operands[0].value : Operand::kAbsent;
+double neutral(const Site& site) {
+  const bool gives_floats = is_float(site.type(site.node.outputs[0]).dtype);
+  return gives_floats ? site.node.op->identity.neutral : site.node.op->identity.integral_neutral;
 }
-// -0.0 + 0.0 is 0.0, so of floats only -0.0 changes nothing.
-ValueId plus_zero(const Site& site) { return beside(site, gives_floats(site) ? -0.0 : 0.0); }
-ValueId minus_zero(const Site& site) {
-  return is_number(site, 1, 0.0) ? site.node.operands[0].value : Operand::kAbsent;
+ValueId beside_neutral(const Site& site) { return beside(site, neutral(site)); }
+ValueId left_of_neutral(const Site& site) {
+  return is_number(site, 1, neutral(site)) ? site.node.operands[0].value : Operand::kAbsent;
 }
 
 // ---- One op after another ----
@@ -71,8 +69,6 @@ ValueId done_already(const Site& site) {
 
 // ---- Copies ----
 
-ValueId first_operand(const Site& site) { return site.node.operands[0].value; }
-ValueId second_operand(const Site& site) { return site.node.operands[1].value; }
 ValueId only_piece(const Site& site) {
   return site.node.operands.size() == 1 ? site.node.operands[0].value : Operand::kAbsent;
 }
@@ -122,21 +118,6 @@ ValueId cast_back(const Site& site) {
   return narrow == result && comes_back(narrow, site.type(x.value).dtype) ? origin : Operand::kAbsent;
 }
 
-// ---- The table ----
-
-struct Identity {
-  std::string_view op;
-  ValueId (*find)(const Site& site);
-};
-
-// Exact of derivatives too: what is found gives the gradient that the node would have given.
-constexpr Identity kIdentities[] = {
-    {"mul", times_one},       {"div", over_one},       {"add", plus_zero},       {"sub", minus_zero},
-    {"neg", undone},          {"logical_not", undone}, {"bitwise_not", undone},  {"abs", done_already},
-    {"relu", done_already},   {"floor", done_already}, {"ceil", done_already},   {"trunc", done_already},
-    {"clone", first_operand}, {"cast", cast_back},     {"copy", second_operand}, {"cat", only_piece},
-};
-
 }  // namespace
 
 const Node* Site::maker(const Operand& operand) const {
@@ -146,13 +127,31 @@ const Node* Site::maker(const Operand& operand) const {
 }
 
 bool is_scatter_of(const Node& scatter, const Node& view) {
-  return !scatter.is_constant() && scatter.op->lowering == Lowering::Scatter && view.is_view() &&
-         scatter.op->name() == std::string(view.op->name()) + "_scatter" && scatter.attrs == view.attrs;
+  if (scatter.is_constant() || !view.is_view()) return false;
+  const auto* facts = scatter.op->lowering.as<lowering::Scatter>();
+  return facts != nullptr && facts->view == view.op && scatter.attrs == view.attrs;
 }
 
 ValueId same_elements(const Site& site) {
-  for (const Identity& each : kIdentities) {
-    if (each.op == site.node.op->name()) return each.find(site);
+  switch (site.node.op->identity.kind) {
+    case Identity::Kind::Neutral:
+      return beside_neutral(site);
+    case Identity::Kind::NeutralRight:
+      return left_of_neutral(site);
+    case Identity::Kind::UndoesItself:
+      return undone(site);
+    case Identity::Kind::Settles:
+      return done_already(site);
+    case Identity::Kind::FirstOperand:
+      return site.node.operands[0].value;
+    case Identity::Kind::SecondOperand:
+      return site.node.operands[1].value;
+    case Identity::Kind::CastBack:
+      return cast_back(site);
+    case Identity::Kind::OnlyPiece:
+      return only_piece(site);
+    case Identity::Kind::None:
+      break;
   }
   return Operand::kAbsent;
 }

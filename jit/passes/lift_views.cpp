@@ -12,6 +12,7 @@
 #include "jit/passes/passes.h"
 #include "jit/rewrite.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -220,7 +221,7 @@ class Lifter {
     return lifted_[computed] = rewriter_.append(std::move(made), {known}, {&name, 1})[0];
   }
   ValueId viewed(ValueId id, const Chain& chain, const Node& like) {
-    static const Op& expand = OpTable::get().at("expand");
+    static const Op& expand = core_ops().expand;
     ValueId now = rewriter_.at(id);
     for (const Step& each : chain) {
       Node node;

@@ -6,12 +6,13 @@
 
 #include "jit/layouts.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 
 // as_strided and the scatter that undoes it have the same attributes.
 Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hints) {
-  return OpTable::get().at("as_strided").view(operand, evaluate(*node.op, node.attrs, hints)).front();
+  return core_ops().as_strided.view(operand, evaluate(*node.op, node.attrs, hints)).front();
 }
 
 Sizes strides_of(const Type& type) {

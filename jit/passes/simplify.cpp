@@ -115,7 +115,7 @@ class Simplifier {
       if (node.is_constant()) continue;
       const bool passed_on =
           may_share_operand(node) && std::any_of(node.outputs.begin(), node.outputs.end(), matters);
-      if (!passed_on && !node.op->name().starts_with("as_strided")) continue;
+      if (!passed_on && !node.op->has(kCountsPlaces)) continue;
       for (const Operand& each : node.operands) {
         if (each.is_value()) storage_matters_[static_cast<std::size_t>(each.value)] = true;
       }

@@ -37,8 +37,8 @@ Tensor BatchLevel::batch_of(const Tensor& x) const {
 
 Tensors BatchLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); });
-  if (op.batch.missing == kComposite && (any || op.has(kRandom))) return run_body(op, inputs, attrs);
-  if (op.has(kRandom)) return draw(op, inputs, attrs);
+  if (op.batch.missing == kComposite && (any || op.draws())) return run_body(op, inputs, attrs);
+  if (op.draws()) return draw(op, inputs, attrs);
   if (any) return run_rule(op, inputs, attrs);
   const Below below(*this);
   return kiln::bind(op, inputs, attrs);
@@ -47,7 +47,7 @@ Tensors BatchLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(type_of(input));
-  if (!op.has(kRandom)) op.infer(types, attrs);
+  if (!op.draws()) op.infer(types, attrs);
   if (!op.batch) {
     if (size_ > 0) {
       warn_once("vmap " + std::string(op.name()),
@@ -197,8 +197,8 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
 Tensor BatchLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
   const Tensor& target = inputs[0];
   const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); });
-  const bool draws_each = op.has(kRandom) && randomness_ == Randomness::Different;
-  if (op.has(kRandom) && randomness_ == Randomness::Error) refuse_random(op);
+  const bool draws_each = op.draws() && randomness_ == Randomness::Different;
+  if (op.draws() && randomness_ == Randomness::Error) refuse_random(op);
   if (!any && !draws_each) {
     const Below below(*this);
     return kiln::bind_inplace(op, inputs, attrs);

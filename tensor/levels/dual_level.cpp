@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/ops/rules.h"
@@ -63,7 +64,7 @@ bool has_levels_of(const Tensor& x, const Tensor& tangent) {
 // The tangent of `value` as what may be written to wherever `value` may: of all its levels, and of those of
 // what is written. A constant one is of none, and examples of a vmap would share its memory.
 Tensor writable_beside(const Tensor& value, const Tensor& tangent, const Tensor& written = {}) {
-  static const Op& new_zeros = OpTable::get().at("new_zeros");
+  static const Op& new_zeros = core_ops().new_zeros;
   Tensor result = tangent;
   for (const Tensor* each : {&value, &written}) {
     if (*each && !has_levels_of(*each, result))

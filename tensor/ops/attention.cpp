@@ -177,7 +177,7 @@ void add_attention_op(OpTable& table) {
       "training.",
       ">>> scaled_dot_product_attention(ones(1, 2), ones(2, 2), tensor([[1.0], [3.0]])).tolist()\n[[2.0]]",
       infer_attention, attention);
-  row.traits = kRandom;  // with dropout_p
+  row.effects = kDraws;  // with dropout_p
   table.add(std::move(row));
 }
 

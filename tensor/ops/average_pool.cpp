@@ -119,7 +119,6 @@ Op linear_row(std::string_view signature, std::string_view documentation, std::s
           .jvp = rules::jvp_linear,
           .batch = ops::batch_images,
           .lowering = Lowering::Library,
-          .traits = kLinear,
           .onnx = onnx};
 }
 

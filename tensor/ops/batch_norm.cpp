@@ -343,7 +343,6 @@ Op kernel_row(std::string_view signature, std::string_view documentation, std::s
               InferFn infer, EagerFn kernel, EagerFn body) {
   Op row = ops::composite_row(signature, documentation, example, infer, kernel);
   row.decompose = body;
-  row.traits = kFusible;
   row.outputs = 3;
   return row;
 }

@@ -128,7 +128,6 @@ void add_channel_affine_ops(OpTable& table) {
   forward.decompose = decompose_affine;
   forward.vjp = affine_vjp;
   forward.saves = saves_input(0) | saves_input(1);
-  forward.traits = kFusible;
   table.add(std::move(forward));
   Op backward =
       ops::composite_row("channel_affine_backward(grad: tensor, x: tensor, scale: tensor)",
@@ -136,7 +135,6 @@ void add_channel_affine_ops(OpTable& table) {
                          ">>> channel_affine_backward(ones(2, 1), ones(2, 1), ones(1))[2].tolist()\n[2.0]",
                          infer_backward, run_backward);
   backward.decompose = decompose_backward;
-  backward.traits = kFusible;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

@@ -2,9 +2,10 @@
 // the derivatives of T by y, x and w. So the derivatives of each are the other two, and so are theirs.
 #include "tensor/ops/convolution.h"
 
+#include <algorithm>
+
 #include "tensor/cpu/convolution.h"
 #include "tensor/ops/conv_rules.h"
-#include "tensor/ops/products.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
 
@@ -133,16 +134,6 @@ Op primitive(std::string_view signature, std::string_view documentation, std::st
 
 }  // namespace
 
-PiecesFn pieces_of_convolutions(const Op& op) {
-  if (op.eager == convolution)
-    return [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) { convolve(in, attrs, &to); };
-  if (op.eager == convolution_input)
-    return [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) {
-      convolve_input(in, attrs, &to);
-    };
-  return nullptr;
-}
-
 void add_convolution_ops(OpTable& table) {
   Op forward = primitive(
       "convolution(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
@@ -153,6 +144,9 @@ void add_convolution_ops(OpTable& table) {
       ">>> convolution(ones(1, 1, 4), tensor([[[1.0, 2.0]]])).tolist()\n[[[3.0, 3.0, 3.0]]]");
   forward.infer = infer_convolution;
   forward.eager = convolution;
+  forward.products = [](Inputs in) { return in[1].numel() / std::max<Dim>(in[1].size(0), 1); };
+  forward.lowering = lowering::Library{
+      [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) { convolve(in, attrs, &to); }};
   forward.vjp = rules::convolution_vjp;
   forward.jvp = rules::convolution_jvp;
   forward.batch = rules::convolution_batch;
@@ -167,6 +161,9 @@ void add_convolution_ops(OpTable& table) {
       "2.0]]]");
   input.infer = infer_input;
   input.eager = convolution_input;
+  input.lowering = lowering::Library{[](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) {
+    convolve_input(in, attrs, &to);
+  }};
   input.vjp = rules::convolution_input_vjp;
   input.jvp = rules::convolution_input_jvp;
   input.batch = rules::convolution_input_batch;

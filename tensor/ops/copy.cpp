@@ -60,7 +60,7 @@ Tensors zero_vjp(const VjpArgs&) { return Tensors(1); }
 Tensors zero_jvp(const JvpArgs&) { return Tensors(1); }
 
 void add_copy_row(OpTable& table, std::string_view signature, std::string_view documentation,
-                  std::string_view example) {
+                  std::string_view example, Identity identity = {}) {
   table.add({.signature = Signature::parse(signature),
              .family = "elementwise",
              .documentation = documentation,
@@ -72,7 +72,8 @@ void add_copy_row(OpTable& table, std::string_view signature, std::string_view d
              .jvp = copy_jvp,
              .batch = copy_batch,
              .lowering = Lowering::Library,
-             .traits = kInplace | kLinear | kCheapToRecompute});
+             .identity = identity,
+             .traits = kInplace | kCheapToRecompute});
 }
 
 Tensor write(std::string_view name, const Tensor& target, const Tensor& source) {
@@ -86,7 +87,7 @@ Tensor write(std::string_view name, const Tensor& target, const Tensor& source) 
 void add_copy_ops(OpTable& table) {
   add_copy_row(table, "copy(x: tensor, source: tensor)",
                "The source, cast and broadcast to the dtype and shape of x; `copy_` writes it into x.",
-               ">>> zeros(2).copy_(tensor([1, 2])).tolist()\n[1.0, 2.0]");
+               ">>> zeros(2).copy_(tensor([1, 2])).tolist()\n[1.0, 2.0]", {Identity::Kind::SecondOperand});
   add_copy_row(table, "fill(x: tensor, value: tensor)",
                "The value everywhere, in the dtype and shape of x; `fill_` writes it into x.",
                ">>> zeros(2).fill_(3).tolist()\n[3.0, 3.0]");

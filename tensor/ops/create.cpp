@@ -267,7 +267,7 @@ Op creation(std::string_view signature, std::string_view documentation, std::str
           .jvp = Rule<JvpFn>::none(kNoInputs),
           .batch = Rule<BatchFn>::none(kNoInputs),
           .lowering = Lowering::Create,
-          .traits = kCheapToRecompute | kFusible,
+          .traits = kCheapToRecompute,
           .onnx = onnx};
 }
 
@@ -282,12 +282,21 @@ Op creation_like(std::string_view signature, std::string_view documentation, std
   return row;
 }
 
+// With every element equal to one number.
+Op filled(Op row, std::int64_t number) {
+  row.lowering = lowering::Fill{number};
+  return row;
+}
+
 void add_sized(OpTable& table) {
-  table.add(creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                     "A tensor of zeros.", ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]", sized_infer,
-                     zeros_eager, "ConstantOfShape"));
-  table.add(creation("ones(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of ones.",
-                     ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, ones_eager, "ConstantOfShape"));
+  table.add(filled(creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                            "A tensor of zeros.", ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]",
+                            sized_infer, zeros_eager, "ConstantOfShape"),
+                   0));
+  table.add(filled(
+      creation("ones(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of ones.",
+               ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, ones_eager, "ConstantOfShape"),
+      1));
   table.add(creation("empty(size: ints, *, dtype: dtype? = none, device: device? = none)",
                      "A tensor whose elements are whatever its memory held.", ">>> empty(2, 3).shape\n(2, 3)",
                      sized_infer, empty_eager, ""));
@@ -297,18 +306,21 @@ void add_sized(OpTable& table) {
   full.vjp = full_vjp;
   full.jvp = full_jvp;
   full.batch = full_batch;
+  full.lowering = lowering::Fill{};
   table.add(std::move(full));
 }
 
 void add_like(OpTable& table) {
-  table.add(creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                          "Zeros with the type and shape of `x`.",
-                          ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer, zeros_like_eager,
-                          rules::batch_through));
-  table.add(creation_like("ones_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                          "Ones with the type and shape of `x`.",
-                          ">>> ones_like(tensor([5, 6])).tolist()\n[1, 1]", like_infer, ones_like_eager,
-                          rules::batch_through));
+  table.add(filled(creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                                 "Zeros with the type and shape of `x`.",
+                                 ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer,
+                                 zeros_like_eager, rules::batch_through),
+                   0));
+  table.add(filled(
+      creation_like("ones_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                    "Ones with the type and shape of `x`.", ">>> ones_like(tensor([5, 6])).tolist()\n[1, 1]",
+                    like_infer, ones_like_eager, rules::batch_through),
+      1));
   table.add(creation_like("empty_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                           "A tensor with the type and shape of `x` and whatever its memory held.",
                           ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, empty_like_eager,
@@ -318,14 +330,16 @@ void add_like(OpTable& table) {
       "One number everywhere, with the type and shape of `x`.",
       ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, full_like_eager,
       rules::batch_through));
-  table.add(creation_like("new_zeros(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
-                          "Zeros of any shape with the dtype and device of `x`.",
-                          ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_zeros_eager,
-                          new_batch));
-  table.add(creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
-                          "Ones of any shape with the dtype and device of `x`.",
-                          ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_ones_eager,
-                          new_batch));
+  table.add(filled(
+      creation_like("new_zeros(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                    "Zeros of any shape with the dtype and device of `x`.",
+                    ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_zeros_eager, new_batch),
+      0));
+  table.add(filled(
+      creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                    "Ones of any shape with the dtype and device of `x`.",
+                    ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_ones_eager, new_batch),
+      1));
   table.add(creation_like("new_empty(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
                           "Whatever memory held, of any shape, with the dtype and device of `x`.",
                           ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_empty_eager, new_batch));

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 
@@ -84,17 +84,10 @@ Tensors triu_eager(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 Tensors triangle_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
 
-}  // namespace
-
-PickFn pick_of_triangles(const Op& op) {
-  if (op.eager == &tril_eager)
-    return [](Inputs x, const Attrs& attrs) { return cpu::pick_triangle(x[0], diagonal_of(attrs), true); };
-  if (op.eager == &triu_eager)
-    return [](Inputs x, const Attrs& attrs) { return cpu::pick_triangle(x[0], diagonal_of(attrs), false); };
-  return nullptr;
+template <bool kLower>
+std::unique_ptr<const cpu::Picked> pick_triangle(Inputs x, const Attrs& attrs) {
+  return cpu::pick_triangle(x[0], diagonal_of(attrs), kLower);
 }
-
-namespace {
 
 // ---- meshgrid ----
 
@@ -183,7 +176,7 @@ Tensors one_hot_batch(const BatchArgs& args) {
 // ---- Rows ----
 
 Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                EagerFn eager) {
+                EagerFn eager, PickFn pick) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -193,8 +186,8 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
           .vjp = triangle_vjp,
           .jvp = rules::jvp_linear,
           .batch = rules::batch_through,
-          .lowering = Lowering::Gather,
-          .traits = kLinear | kCheapToRecompute | kInplace,
+          .lowering = lowering::Gather{pick},
+          .traits = kCheapToRecompute | kInplace,
           .onnx = "Trilu"};
 }
 
@@ -214,12 +207,12 @@ void add_create_matrix_ops(OpTable& table) {
              .lowering = Lowering::Create,
              .traits = kCheapToRecompute,
              .onnx = "EyeLike"});
-  table.add(triangle_row("tril(x: tensor, diagonal: int = 0)",
-                         "The lower triangle of every matrix, zeros above `diagonal`.",
-                         ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager));
-  table.add(triangle_row("triu(x: tensor, diagonal: int = 0)",
-                         "The upper triangle of every matrix, zeros below `diagonal`.",
-                         ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager));
+  table.add(triangle_row(
+      "tril(x: tensor, diagonal: int = 0)", "The lower triangle of every matrix, zeros above `diagonal`.",
+      ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager, pick_triangle<true>));
+  table.add(triangle_row(
+      "triu(x: tensor, diagonal: int = 0)", "The upper triangle of every matrix, zeros below `diagonal`.",
+      ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager, pick_triangle<false>));
   table.add(
       {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str = \"ij\")"),
        .family = kFamily,
@@ -246,7 +239,8 @@ void add_create_matrix_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = one_hot_batch,
              .lowering = Lowering::Scatter,
-             .traits = kStopsGradient | kMayFail,
+             .traits = kStopsGradient,
+             .effects = kMayFail,
              .onnx = "OneHot"});
 }
 

@@ -326,7 +326,7 @@ void add_nll_rows(OpTable& table) {
       "NegativeLogLikelihoodLoss");
   loss.decompose = decompose_nll_loss;
   loss.vjp = nll_loss_vjp;
-  loss.traits = kMayFail;
+  loss.effects = kMayFail;
   loss.saves = saves_input(1) | saves_input(2);
   table.add(std::move(loss));
   Op backward = ops::composite_row(
@@ -337,7 +337,7 @@ void add_nll_rows(OpTable& table) {
       ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
       infer_nll_backward, nll_loss_backward);
   backward.decompose = decompose_nll_loss_backward;
-  backward.traits = kMayFail;
+  backward.effects = kMayFail;
   table.add(std::move(backward));
 }
 
@@ -355,7 +355,7 @@ void add_class_loss_ops(OpTable& table) {
       "target over all classes.",
       ">>> cross_entropy(tensor([[100.0, 0.0]]), tensor([0])).item()\n0.0", infer_cross_entropy,
       cross_entropy, "SoftmaxCrossEntropyLoss");
-  entropy.traits = kMayFail;
+  entropy.effects = kMayFail;
   table.add(std::move(entropy));
 }
 

@@ -329,7 +329,7 @@ void add_svd(OpTable& table) {
   thin.jvp = thin_svd_jvp;
   thin.saves = saves_output(0) | saves_output(1) | saves_output(2);
   thin.outputs = 3;
-  thin.traits = kMayFail;
+  thin.effects = kMayFail;
   table.add(std::move(thin));
 
   Op complement = decomposition(
@@ -346,7 +346,7 @@ void add_svd(OpTable& table) {
                             svdvals_infer, svdvals_eager);
   values.vjp = svdvals_vjp;
   values.jvp = svdvals_jvp;
-  values.traits = kMayFail;
+  values.effects = kMayFail;
   values.saves = saves_input(0);
   table.add(std::move(values));
 
@@ -367,7 +367,7 @@ void add_svd(OpTable& table) {
   svd.batch = Rule<BatchFn>::none(kComposite);
   svd.lowering = Lowering::Composite;
   svd.outputs = 3;
-  svd.traits = kMayFail;
+  svd.effects = kMayFail;
   table.add(std::move(svd));
 }
 
@@ -384,7 +384,7 @@ void add_eigh(OpTable& table) {
   both.jvp = eigh_jvp;
   both.saves = saves_output(0) | saves_output(1);
   both.outputs = 2;
-  both.traits = kMayFail;
+  both.effects = kMayFail;
   table.add(std::move(both));
 
   Op values = decomposition("eigvalsh(A: tensor, UPLO: str = \"L\")",
@@ -393,7 +393,7 @@ void add_eigh(OpTable& table) {
                             eigvalsh_infer, eigh_eager<false>);
   values.vjp = eigvalsh_vjp;
   values.jvp = eigvalsh_jvp;
-  values.traits = kMayFail;
+  values.effects = kMayFail;
   values.saves = saves_input(0);
   table.add(std::move(values));
 }

@@ -206,7 +206,7 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_jvp,
              .batch = rules::batch_through,
              .saves = saves_input(0),
-             .traits = kMayFail});
+             .effects = kMayFail});
   table.add({.signature = Signature::parse("cofactor_change(A: tensor, change: tensor)"),
              .family = kFamily,
              .documentation = "How the matrix of cofactors of A changes with A, in the direction `change`: "
@@ -219,7 +219,7 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_change_jvp,
              .batch = cofactor_change_batch,
              .saves = saves_input(0) | saves_input(1),
-             .traits = kMayFail});
+             .effects = kMayFail});
   table.add({.signature = Signature::parse("slogdet(A: tensor) -> (sign, logabsdet)"),
              .family = kFamily,
              .documentation =

@@ -149,6 +149,26 @@ constexpr bool is_differentiable(TypeRule rule) {
   return rule != TypeRule::Predicate && rule != TypeRule::Bitwise && rule != TypeRule::Integer;
 }
 
+Identity identity_of(std::uint32_t flags) {
+  using Kind = Identity::Kind;
+  switch (flags & kIdentities) {
+    case kUndoesItself:
+      return {Kind::UndoesItself};
+    case kSettles:
+      return {Kind::Settles};
+    case kOneIsNeutral:
+      return {Kind::Neutral, 1.0, 1.0};
+    case kOneIsNeutralRight:
+      return {Kind::NeutralRight, 1.0, 1.0};
+    case kZeroIsNeutral:  // -0.0 + 0.0 is 0.0, so of floats only -0.0 changes nothing
+      return {Kind::Neutral, -0.0, 0.0};
+    case kZeroIsNeutralRight:
+      return {Kind::NeutralRight, 0.0, 0.0};
+    default:
+      return {};
+  }
+}
+
 void add_row(OpTable& table, const RowText& text, const Pointwise& row,
              std::initializer_list<std::uint32_t> reads, std::uint32_t flags) {
   const std::string_view parameters = text.parameters;
@@ -163,10 +183,11 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .batch = pointwise_batch,
         .pointwise = &row,
         .lowering = Lowering::Pointwise,
+        .identity = identity_of(flags),
         .traits = (kPointwiseTraits | flags) & ~kRowFlags,
         .onnx = text.onnx};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
-  if (!row.failure.empty()) op.traits |= kMayFail;
+  if (!row.failure.empty()) op.effects |= kMayFail;
   if (is_differentiable(row.rule)) {
     op.vjp = pointwise_vjp;
     op.jvp = pointwise_jvp;

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -94,8 +94,6 @@ Tensors embedding_batch(const BatchArgs& args) {
 
 }  // namespace
 
-PickFn pick_of_embedding(const Op& op) { return op.eager == &embedding_eager ? pick_rows : nullptr; }
-
 void add_embedding_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
@@ -109,8 +107,8 @@ void add_embedding_ops(OpTable& table) {
        .jvp = embedding_jvp,
        .batch = embedding_batch,
        .saves = saves_input(0),
-       .lowering = Lowering::Gather,
-       .traits = kMayFail,
+       .lowering = lowering::Gather{pick_rows},
+       .effects = kMayFail,
        .onnx = "Gather"});
 }
 

@@ -186,7 +186,6 @@ void add_group_norm_ops(OpTable& table) {
   forward.decompose = decompose_forward;
   forward.vjp = group_norm_vjp;
   forward.saves = saves_input(0) | saves_input(1);
-  forward.traits = kFusible;
   table.add(std::move(forward));
   Op backward = ops::composite_row(
       "group_norm_backward(grad: tensor, x: tensor, num_groups: int, weight: tensor? = none, eps: float = "
@@ -195,7 +194,6 @@ void add_group_norm_ops(OpTable& table) {
       ">>> group_norm_backward(ones(1, 2), ones(1, 2), 1)[2].tolist()\n[1.0, 1.0]", infer_backward,
       run_backward);
   backward.decompose = decompose_backward;
-  backward.traits = kFusible;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

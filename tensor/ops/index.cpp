@@ -5,8 +5,8 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -430,8 +430,8 @@ void add_gathering(OpTable& table) {
              .jvp = jvp_of_first,
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
-             .lowering = Lowering::Gather,
-             .traits = kLinear | kMayFail,
+             .lowering = lowering::Gather{pick_gathered},
+             .effects = kMayFail,
              .onnx = "GatherElements"});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -448,7 +448,8 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
@@ -465,7 +466,8 @@ void add_gathering(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterElements"});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
@@ -480,7 +482,7 @@ void add_gathering(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .traits = kMayFail,
+       .effects = kMayFail,
        .onnx = "GatherElements"});
 }
 
@@ -496,8 +498,8 @@ void add_selecting(OpTable& table) {
        .jvp = jvp_of_first,
        .batch = index_select_batch,
        .saves = saves_input(1),
-       .lowering = Lowering::Gather,
-       .traits = kLinear | kMayFail,
+       .lowering = lowering::Gather{pick_selected},
+       .effects = kMayFail,
        .onnx = "Gather"});
   table.add(
       {.signature = Signature::parse(
@@ -515,7 +517,8 @@ void add_selecting(OpTable& table) {
        .batch = index_add_batch,
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
-       .traits = kLinear | kInplace | kMayFail});
+       .traits = kInplace,
+       .effects = kMayFail});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
              .family = kFamily,
              .documentation =
@@ -526,15 +529,11 @@ void add_selecting(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kInplace | kMayFail});
+             .traits = kInplace,
+             .effects = kMayFail});
 }
 
 }  // namespace
-
-PickFn pick_of_indexing(const Op& op) {
-  if (op.eager == &gather_eager) return pick_gathered;
-  return op.eager == &index_select_eager ? pick_selected : nullptr;
-}
 
 void add_index_ops(OpTable& table) {
   add_gathering(table);

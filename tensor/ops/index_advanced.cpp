@@ -7,8 +7,8 @@
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/nonzero.h"
 #include "tensor/cpu/offsets.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/cpu/places.h"
-#include "tensor/ops/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -453,6 +453,7 @@ Tensors index_batch(const BatchArgs& args) {
   return {ops::permute(ops::index(plan.x, plan.indices), result_order(plan))};
 }
 Tensors index_put_batch(const BatchArgs& args) {
+  rules::check_fits(args.inputs[1], args.inputs[0].dtype(), args.op.name(), 1);  // a number becomes a tensor
   const BatchPlan plan = batch_plan(args, 2);
   const Dims order = result_order(plan);
   const Tensor values = ops::permute(
@@ -489,8 +490,6 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
 
 }  // namespace
 
-PickFn pick_of_advanced_index(const Op& op) { return op.eager == &index_eager ? pick_indexed : nullptr; }
-
 void add_advanced_index_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("index(x: tensor, indices: tensors?)"),
@@ -506,8 +505,8 @@ void add_advanced_index_ops(OpTable& table) {
        .jvp = index_jvp,
        .batch = index_batch,
        .saves = all_indices(1),
-       .lowering = Lowering::Gather,
-       .traits = kLinear | kMayFail,
+       .lowering = lowering::Gather{pick_indexed},
+       .effects = kMayFail,
        .onnx = "GatherND"});
   table.add(
       {.signature = Signature::parse(
@@ -526,7 +525,8 @@ void add_advanced_index_ops(OpTable& table) {
        .batch = index_put_batch,
        .saves = all_indices(2),
        .lowering = Lowering::Scatter,
-       .traits = kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterND"});
   table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
              .family = kFamily,

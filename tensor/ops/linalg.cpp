@@ -5,7 +5,6 @@
 
 #include "tensor/cpu/matmul.h"
 #include "tensor/ops/linalg.h"
-#include "tensor/ops/products.h"
 
 namespace kiln {
 
@@ -158,6 +157,21 @@ Tensors linear_body(const Op&, Inputs inputs, const Attrs&) {
   return {product + inputs[2]};
 }
 
+void matmul_in_pieces(const Op&, Inputs inputs, const Attrs&, cpu::ResultPieces& pieces) {
+  cpu::matmul(inputs[0], inputs[1], &pieces);
+}
+void linear_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
+  const Tensor right = right_matrix(inputs[1]);
+  if (inputs.size() < 3 || !inputs[2]) {
+    cpu::matmul(inputs[0], right, &pieces);
+    return;
+  }
+  check_bias(inputs[2], op.infer(std::array{inputs[0].type(), inputs[1].type()}, attrs)[0]);
+  cpu::BiasPieces with_bias(inputs[2], pieces);
+  cpu::matmul(inputs[0], right, &with_bias);
+}
+std::int64_t inner_size(Inputs inputs) { return inputs[0].size(inputs[0].rank() - 1); }
+
 Tensors outer_body(const Op&, Inputs inputs, const Attrs&) {
   return {ops::unsqueeze(inputs[0], 1) * ops::unsqueeze(inputs[1], 0)};
 }
@@ -276,7 +290,8 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .batch = matmul_batch,
           .saves = saves_input(0) | saves_input(1),
           .saves_by_input = {saves_input(1), saves_input(0)},
-          .lowering = Lowering::Library,
+          .lowering = lowering::Library{matmul_in_pieces},
+          .products = inner_size,
           .onnx = onnx};
 }
 
@@ -312,7 +327,8 @@ void add_compositions(OpTable& table) {
              .batch = Rule<BatchFn>::none(kComposite),
              .saves = saves_input(0) | saves_input(1),
              .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
-             .lowering = Lowering::Library,
+             .lowering = lowering::Library{linear_in_pieces},
+             .products = inner_size,
              .onnx = "Gemm"});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
              .family = kFamily,
@@ -345,29 +361,6 @@ void add_linalg_ops(OpTable& table) {
   add_decompose_ops(table);
   add_matrix_norm_ops(table);
   add_matrix_function_ops(table);
-}
-
-namespace {
-
-void product_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
-  if (op.eager == matmul_eager) {
-    cpu::matmul(inputs[0], inputs[1], &pieces);
-    return;
-  }
-  const Tensor right = right_matrix(inputs[1]);
-  if (inputs.size() < 3 || !inputs[2]) {
-    cpu::matmul(inputs[0], right, &pieces);
-    return;
-  }
-  check_bias(inputs[2], op.infer(std::array{inputs[0].type(), inputs[1].type()}, attrs)[0]);
-  cpu::BiasPieces with_bias(inputs[2], pieces);
-  cpu::matmul(inputs[0], right, &with_bias);
-}
-
-}  // namespace
-
-PiecesFn pieces_of_products(const Op& op) {
-  return op.eager == matmul_eager || op.eager == linear_eager ? product_in_pieces : nullptr;
 }
 
 namespace ops {

@@ -70,7 +70,7 @@ bool is_vector_side(const Dims& a, const Dims& b) {
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::uint32_t traits) {
+                 InferFn infer, EagerFn body, std::uint32_t effects) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -80,7 +80,7 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .traits = traits};
+          .effects = effects};
 }
 
 void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,

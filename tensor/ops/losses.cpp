@@ -236,7 +236,7 @@ void add_loss_ops(OpTable& table) {
   binary.vjp = binary_cross_entropy_vjp;
   binary.jvp = binary_cross_entropy_jvp;
   binary.batch = binary_cross_entropy_batch;
-  binary.traits |= kMayFail;
+  binary.effects |= kMayFail;
   binary.saves = saves_input(0) | saves_input(1) | saves_input(2);
   table.add(std::move(binary));
   table.add(composite_row(

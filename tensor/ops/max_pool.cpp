@@ -172,7 +172,7 @@ void add_primitives(OpTable& table) {
   back.jvp = backward_jvp;
   back.saves = saves_input(1);
   back.outputs = 1;
-  back.traits = kMayFail;
+  back.effects = kMayFail;
   table.add(std::move(back));
 }
 

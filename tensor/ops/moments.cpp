@@ -306,7 +306,7 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
       .batch = ops::batch_reduced_dims,
       .saves = kRoot ? saves_input(0) | saves_output(0) : saves_input(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible | kFixesNumbers,
+      .traits = kFixesNumbers,
   };
 }
 
@@ -374,7 +374,7 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible | kFixesNumbers,
+      .traits = kFixesNumbers,
   });
   table.add({
       .signature = Signature::parse("logsumexp(x: tensor, dim: dims, keepdim: bool = false)"),
@@ -389,7 +389,6 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible,
       .onnx = "ReduceLogSumExp",
   });
 }

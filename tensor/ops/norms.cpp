@@ -229,7 +229,6 @@ Op kernel_row(std::string_view signature, std::string_view documentation, std::s
               InferFn infer, EagerFn kernel, EagerFn body, std::string_view onnx = {}) {
   Op row = ops::composite_row(signature, documentation, example, infer, kernel, onnx);
   row.decompose = body;
-  row.traits = kFusible;
   return row;
 }
 

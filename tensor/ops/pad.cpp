@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tensor/cpu/copy.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -41,9 +42,18 @@ Dims padded_sizes(const TensorType& x, const Dims& pads) {
   Dims sizes = x.sizes;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const Margin margin = margin_of(pads, sizes.size(), d);
-    sizes[d] += margin.before + margin.after;
-    const Dim left = x.sizes[d] + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
-    if (std::min(sizes[d], left) < 0) {
+    __extension__ using Wide = __int128;
+    const Wide size = static_cast<Wide>(x.sizes[d]) + margin.before + margin.after;
+    const Wide left =
+        static_cast<Wide>(x.sizes[d]) + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
+    if (size > std::numeric_limits<Dim>::max()) {
+      throw OpError(ErrorKind::Overflow,
+                    fmt::format("pad: {} makes dimension {} of {} longer than 64 bits can say",
+                                to_string(pads), d, to_string(x)),
+                    {0});
+    }
+    sizes[d] = static_cast<Dim>(size);
+    if (std::min(size, left) < 0) {
       throw OpError(ErrorKind::Shape,
                     fmt::format("pad: {} leaves dimension {} of {} with a negative size", to_string(pads), d,
                                 to_string(x)),
@@ -266,8 +276,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
 
 }  // namespace
 
-PickFn pick_of_padding(const Op& op) { return op.eager == &constant_pad_eager ? pick_constant_pad : nullptr; }
-
 void add_pad_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("constant_pad(x: tensor, pad: ints, value: number = 0)"),
@@ -281,8 +289,8 @@ void add_pad_ops(OpTable& table) {
        .vjp = constant_pad_vjp,
        .jvp = constant_pad_jvp,
        .batch = rules::batch_through,
-       .lowering = Lowering::Gather,
-       .traits = kCheapToRecompute | kFusible,
+       .lowering = lowering::Gather{pick_constant_pad},
+       .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(
       "pad(x: tensor, pad: ints, mode: str = \"constant\", value: number? = none)",

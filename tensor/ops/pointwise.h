@@ -26,7 +26,7 @@ enum class TypeRule : std::uint8_t {
   Quotient,    // Float, but Arithmetic when the first attribute is given
 };
 
-inline constexpr std::uint32_t kPointwiseTraits = kFusible | kCheapToRecompute | kInplace | kChecksInEager;
+inline constexpr std::uint32_t kPointwiseTraits = kCheapToRecompute | kInplace | kChecksInEager;
 
 // The derivative along one operand as a linear map of g: of a tangent, and (being diagonal) of a cotangent.
 using Derivative = Tensor (*)(const Tensor& g, Inputs inputs, const Tensor& y, const Params& params);

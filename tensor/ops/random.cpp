@@ -1,5 +1,5 @@
 // Random numbers: each op takes one draw of the process's generator.
-#include "tensor/ops/random.h"
+#include "tensor/cpu/random.h"
 
 #include <fmt/format.h>
 
@@ -267,9 +267,22 @@ Tensors multinomial_batch(const BatchArgs& args) {
 
 // ---- Rows ----
 
+using Kind = cpu::Distribution::Kind;
+
+cpu::Distribution unit_uniform(const Attrs&) { return {Kind::Uniform, 0, 1}; }
+cpu::Distribution unit_normal(const Attrs&) { return {Kind::Normal, 0, 1}; }
+cpu::Distribution given_uniform(const Attrs& attrs) {
+  return {Kind::Uniform, attrs.get<double>("low"), attrs.get<double>("high")};
+}
+cpu::Distribution given_normal(const Attrs& attrs) {
+  return {Kind::Normal, attrs.get<double>("mean"), attrs.get<double>("std")};
+}
+cpu::Distribution given_bernoulli(const Attrs& attrs) { return {Kind::Bernoulli, attrs.get<double>("p"), 0}; }
+
+// `lowering`: how each element is drawn, where that is from one draw.
 Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn eager, Rule<BatchFn> batch, std::uint32_t traits = 0,
-              std::string_view onnx = {}) {
+              InferFn infer, EagerFn eager, Rule<BatchFn> batch, Lowering lowering, std::uint32_t traits = 0,
+              std::string_view onnx = {}, std::uint32_t effects = kDraws) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -279,99 +292,88 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
           .vjp = Rule<VjpFn>::none(kChance),
           .jvp = Rule<JvpFn>::none(kChance),
           .batch = batch,
-          .lowering = Lowering::Create,
-          .traits = kRandom | kStopsGradient | traits,
+          .lowering = lowering,
+          .traits = kStopsGradient | traits,
+          .effects = effects,
           .onnx = onnx};
 }
 
 void add_floats(OpTable& table) {
   table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, rand_eager, sized_batch, 0, "RandomUniform"));
+                       sized_infer, rand_eager, sized_batch, lowering::Draw{unit_uniform}, 0,
+                       "RandomUniform"));
   table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers from the normal distribution with mean 0 and variance 1.",
-                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, sized_batch, 0,
-                       "RandomNormal"));
+                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, sized_batch,
+                       lowering::Draw{unit_normal}, 0, "RandomNormal"));
   table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, rand_like_eager, like_batch, 0, "RandomUniformLike"));
+                       like_infer, rand_like_eager, like_batch, lowering::Draw{unit_uniform}, 0,
+                       "RandomUniformLike"));
   table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, randn_like_eager, like_batch, 0, "RandomNormalLike"));
+                       like_infer, randn_like_eager, like_batch, lowering::Draw{unit_normal}, 0,
+                       "RandomNormalLike"));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",
                        ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, uniform_eager,
-                       like_batch, kInplace, "RandomUniformLike"));
+                       like_batch, lowering::Draw{given_uniform}, kInplace, "RandomUniformLike"));
   table.add(random_row(
       "normal_functional(x: tensor, mean: float = 0, std: float = 1)",
       "Normal numbers with the type and shape of `x`: what `normal_` fills x with. `normal` takes means "
       "and deviations as tensors.",
-      ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager, like_batch, kInplace,
-      "RandomNormalLike"));
+      ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager, like_batch,
+      lowering::Draw{given_normal}, kInplace, "RandomNormalLike"));
 }
 
 void add_discrete(OpTable& table) {
   table.add(random_row("randint(high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Integers drawn evenly from 0 to before `high`.",
                        ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>, randint_eager<false>,
-                       sized_batch));
+                       sized_batch, Lowering::Create));
   table.add(random_row(
       "randint.low(low: int, high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
       "Integers drawn evenly from `low` to before `high`.", ">>> randint(5, 6, [3]).tolist()\n[5, 5, 5]",
-      randint_infer<true>, randint_eager<true>, sized_batch));
+      randint_infer<true>, randint_eager<true>, sized_batch, Lowering::Create));
   table.add(random_row("randperm(n: int, *, dtype: dtype? = none, device: device? = none)",
                        "The integers from 0 to before `n` in random order.",
                        ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager,
-                       Rule<BatchFn>::none(kShuffle)));
+                       Rule<BatchFn>::none(kShuffle), Lowering::Create));
   table.add(random_row(
       "skip_draws(count: int)",
       "Sets the generator ahead by `count` draws, or back when it is negative; gives `count`. In graphs of "
       "`vmap` it stands where examples draw alike, or only a part of them draws.",
       ">>> a = rand(2)\n>>> b = skip_draws(-1)\n>>> equal(a, rand(2))\ntrue", skip_infer, skip_eager,
-      Rule<BatchFn>::none(kNoExample), kFixesNumbers));
+      Rule<BatchFn>::none(kNoExample), Lowering::Create, kFixesNumbers));
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
                        ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,
-                       bernoulli_eager, like_batch, kMayFail, "Bernoulli"));
+                       bernoulli_eager, like_batch, Lowering::Create, 0, "Bernoulli", kDraws | kMayFail));
   table.add(
       random_row("bernoulli.p(x: tensor, p: float = 0.5)",
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
                  ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, bernoulli_p_eager,
-                 like_batch, kInplace, "Bernoulli"));
+                 like_batch, lowering::Draw{given_bernoulli}, kInplace, "Bernoulli"));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
-                       multinomial_eager, multinomial_batch, kMayFail, "Multinomial"));
+                       multinomial_eager, multinomial_batch, Lowering::Create, 0, "Multinomial",
+                       kDraws | kMayFail));
   Op dropout = random_row(
       "dropout(x: tensor, p: float = 0.5, training: bool = true)",
       "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
       "training.",
       ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer, dropout_body,
-      Rule<BatchFn>::none(kComposite), 0, "Dropout");
+      Rule<BatchFn>::none(kComposite), Lowering::Composite, 0, "Dropout");
   dropout.vjp = Rule<VjpFn>::none(kComposite);
   dropout.jvp = Rule<JvpFn>::none(kComposite);
-  dropout.lowering = Lowering::Composite;
-  dropout.traits = kRandom;
+  dropout.traits = 0;
   table.add(std::move(dropout));
 }
 
 }  // namespace
-
-bool draws_each_element(const Op& op) {
-  const EagerFn one_by_one[] = {rand_eager,    rand_like_eager, randn_eager,      randn_like_eager,
-                                uniform_eager, normal_eager,    bernoulli_p_eager};
-  return std::find(std::begin(one_by_one), std::end(one_by_one), op.eager) != std::end(one_by_one);
-}
-
-cpu::Distribution distribution_of(const Op& op, const Attrs& attrs) {
-  using Kind = cpu::Distribution::Kind;
-  if (op.eager == bernoulli_p_eager) return {Kind::Bernoulli, attrs.get<double>("p"), 0};
-  if (op.eager == uniform_eager) return {Kind::Uniform, attrs.get<double>("low"), attrs.get<double>("high")};
-  if (op.eager == normal_eager) return {Kind::Normal, attrs.get<double>("mean"), attrs.get<double>("std")};
-  const bool is_normal = op.eager == randn_eager || op.eager == randn_like_eager;
-  return {is_normal ? Kind::Normal : Kind::Uniform, 0, 1};
-}
 
 void add_random_ops(OpTable& table) {
   add_floats(table);

@@ -214,7 +214,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
   table.add({
       .signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
@@ -229,7 +228,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kTruth),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
   table.add({
       .signature = Signature::parse("count_nonzero(x: tensor, dim: dims? = none, keepdim: bool = false)"),
@@ -244,7 +242,6 @@ void add_truth_ops(OpTable& table) {
       .jvp = Rule<JvpFn>::none("its result is a count"),
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Reduce,
-      .traits = kFusible,
   });
 }
 
@@ -262,8 +259,7 @@ void add_total_ops(OpTable& table) {
       .vjp = sum_vjp,
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
-      .lowering = Lowering::Reduce,
-      .traits = kFusible | kLinear,
+      .lowering = lowering::Reduce{Combine::Sum},
       .onnx = "ReduceSum",
   });
   table.add({
@@ -279,7 +275,6 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
-      .traits = kFusible | kLinear,
       .onnx = "ReduceMean",
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
@@ -296,8 +291,7 @@ void add_total_ops(OpTable& table) {
       .jvp = prod_jvp,
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0),
-      .lowering = Lowering::Reduce,
-      .traits = kFusible,
+      .lowering = lowering::Reduce{Combine::Prod},
       .onnx = "ReduceProd",
   });
 }
@@ -316,8 +310,7 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
       .jvp = extremum_jvp,
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
-      .lowering = Lowering::Reduce,
-      .traits = kFusible,
+      .lowering = lowering::Reduce{kCombine},
       .onnx = onnx,
   });
 }
@@ -328,14 +321,6 @@ DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_
 
 std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
-}
-
-std::optional<cpu::Combine> combine_of(const Op& op) {
-  if (op.eager == &total<Combine::Sum>) return Combine::Sum;
-  if (op.eager == &total<Combine::Prod>) return Combine::Prod;
-  if (op.eager == &extremum<Combine::Max>) return Combine::Max;
-  if (op.eager == &extremum<Combine::Min>) return Combine::Min;
-  return std::nullopt;
 }
 
 DType combined_dtype(DType x, DType result) {

@@ -1,16 +1,9 @@
 // Owns the parts of the reduce family: each adds its rows in one file.
 #pragma once
 
-#include <optional>
-
-#include "tensor/fixed_order.h"
 #include "tensor/op.h"
 
 namespace kiln {
-
-// How an op combines that is one combination of all elements in the fixed order, and nothing else; nothing
-// for other ops.
-std::optional<cpu::Combine> combine_of(const Op& op);
 
 // What elements become before they are combined: `dtype=` converts them first, but for halves, integers and
 // bools whose accumulator holds the result.

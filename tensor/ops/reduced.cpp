@@ -153,7 +153,9 @@ Tensors batch_optional_index(const BatchArgs& args) {
   const int rank = args.inputs[0].rank() - 1;
   Attrs attrs = args.attrs;
   attrs.set("dim", std::int64_t{1}).set("keepdim", false);
-  const Tensor rows = reshape(args.inputs[0], Dims{args.batch_size, -1});
+  // Of no examples the elements of each are known all the same.
+  const Dim elements = count_elements(std::span<const Dim>(args.inputs[0].sizes()).subspan(1));
+  const Tensor rows = reshape(args.inputs[0], Dims{args.batch_size, elements});
   Tensors outputs = bind(args.op, {&rows, 1}, attrs);
   if (keeps_dims(args.attrs)) {
     Dims sizes(static_cast<std::size_t>(rank) + 1, 1);

@@ -19,7 +19,17 @@ inline constexpr unsigned kAtLeastShift = 16, kAtMostShift = 19;
 constexpr unsigned at_least(int operand) { return 1U << (kAtLeastShift + static_cast<unsigned>(operand)); }
 constexpr unsigned at_most(int operand) { return 1U << (kAtMostShift + static_cast<unsigned>(operand)); }
 inline constexpr unsigned kBounds = (7U << kAtLeastShift) | (7U << kAtMostShift);
+// Which applications give an operand, to the bit (Identity in tensor/lowering.h); at most one for a row.
+inline constexpr unsigned kIdentityShift = 13;
+inline constexpr unsigned kUndoesItself = 1U << kIdentityShift;        // f(f(x)) is x
+inline constexpr unsigned kSettles = 2U << kIdentityShift;             // f(f(x)) is f(x)
+inline constexpr unsigned kOneIsNeutral = 3U << kIdentityShift;        // x * 1, 1 * x
+inline constexpr unsigned kOneIsNeutralRight = 4U << kIdentityShift;   // x / 1
+inline constexpr unsigned kZeroIsNeutral = 5U << kIdentityShift;       // x + -0.0, -0.0 + x; of integers 0
+inline constexpr unsigned kZeroIsNeutralRight = 6U << kIdentityShift;  // x - 0
+inline constexpr unsigned kIdentities = 7U << kIdentityShift;
 inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange |
-                                      kPlainAtZero | kMovesSigns | kNumbersFit | kFailsOfFloats | kBounds;
+                                      kPlainAtZero | kMovesSigns | kNumbersFit | kFailsOfFloats | kBounds |
+                                      kIdentities;
 
 }  // namespace kiln

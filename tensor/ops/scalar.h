@@ -40,7 +40,7 @@ constexpr bool same_text(const char* a, const char* b) {
 constexpr bool has_range(const char* guard) { return !same_text(guard, "true"); }
 constexpr bool is_predicate(const char* rule) { return same_text(rule, "Predicate"); }
 
-// Is the flag one of those in the text: "kLinear | kFewSteps"?
+// Is the flag one of those in the text: "kCommutative | kFewSteps"?
 constexpr bool has_flag(const char* flags, const char* flag) {
   for (const char* at = flags; *at != 0; ++at) {
     const char* a = at;

@@ -332,7 +332,7 @@ void add_scan_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_index,
       .lowering = Lowering::Library,
-      .traits = kLinear | kInplace,
+      .traits = kInplace,
       .onnx = "CumSum",
   });
   table.add({

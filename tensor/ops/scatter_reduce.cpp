@@ -224,7 +224,8 @@ Op form_row(std::string_view signature, std::string_view documentation, std::str
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .traits = kInplace | kMayFail,
+          .traits = kInplace,
+          .effects = kMayFail,
           .onnx = "ScatterElements"};
 }
 
@@ -249,7 +250,8 @@ void add_scatter_reduce_ops(OpTable& table) {
        .batch = scatter_batch,
        .saves = saves_input(0) | saves_input(1) | saves_input(2) | saves_output(0),
        .lowering = Lowering::Scatter,
-       .traits = kInplace | kMayFail,
+       .traits = kInplace,
+       .effects = kMayFail,
        .onnx = "ScatterElements"});
   table.add(form_row(
       "scatter.value(x: tensor, dim: index, index: tensor, *, value: number)",

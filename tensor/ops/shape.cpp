@@ -5,7 +5,7 @@
 
 #include "tensor/cpu/copy.h"
 #include "tensor/cpu/flip.h"
-#include "tensor/ops/picked.h"
+#include "tensor/cpu/picked.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -391,7 +391,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .traits = kLinear,
           .onnx = onnx};
 }
 
@@ -406,7 +405,8 @@ void add_copying(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
              .lowering = Lowering::Pointwise,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .identity = {Identity::Kind::CastBack},
+             .traits = kCheapToRecompute,
              .onnx = "Cast"});
   table.add(
       {.signature = Signature::parse("clone(x: tensor)"),
@@ -419,7 +419,8 @@ void add_copying(OpTable& table) {
        .jvp = rules::jvp_linear,
        .batch = rules::batch_through,
        .lowering = Lowering::Pointwise,
-       .traits = kLinear | kCheapToRecompute | kFusible,
+       .identity = {Identity::Kind::FirstOperand},
+       .traits = kCheapToRecompute,
        .onnx = "Identity"});
   table.add(
       composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
@@ -434,22 +435,10 @@ void add_copying(OpTable& table) {
                           contiguous_body, "Identity"));
 }
 
-}  // namespace
-
-PickFn pick_of_joining(const Op& op) {
-  if (op.eager == &cat_eager) return pick_joined<cat_infer>;
-  return op.eager == &stack_eager ? pick_joined<stack_infer> : nullptr;
+std::unique_ptr<const cpu::Picked> pick_flipped(Inputs inputs, const Attrs& attrs) {
+  const Dims& dims = attrs.get<Dims>("dims");
+  return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
 }
-
-PickFn pick_of_reversing(const Op& op) {
-  if (op.eager != &flip_eager) return nullptr;
-  return [](Inputs inputs, const Attrs& attrs) {
-    const Dims& dims = attrs.get<Dims>("dims");
-    return cpu::pick_reversed(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
-  };
-}
-
-namespace {
 
 void add_joining(OpTable& table) {
   table.add({.signature = Signature::parse("cat(tensors: tensors, dim: index = 0)"),
@@ -461,8 +450,9 @@ void add_joining(OpTable& table) {
              .vjp = cat_vjp,
              .jvp = joined_jvp,
              .batch = cat_batch,
-             .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .lowering = lowering::Gather{pick_joined<cat_infer>},
+             .identity = {Identity::Kind::OnlyPiece},
+             .traits = kCheapToRecompute,
              .onnx = "Concat"});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
              .family = kFamily,
@@ -473,8 +463,8 @@ void add_joining(OpTable& table) {
              .vjp = stack_vjp,
              .jvp = joined_jvp,
              .batch = stack_batch,
-             .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .lowering = lowering::Gather{pick_joined<stack_infer>},
+             .traits = kCheapToRecompute,
              .onnx = "ConcatFromSequence"});
 }
 
@@ -488,8 +478,8 @@ void add_repeating(OpTable& table) {
              .vjp = flip_vjp,
              .jvp = rules::jvp_linear,
              .batch = flip_batch,
-             .lowering = Lowering::Gather,
-             .traits = kLinear | kCheapToRecompute | kFusible,
+             .lowering = lowering::Gather{pick_flipped},
+             .traits = kCheapToRecompute,
              .onnx = "Slice"});
   table.add(composite_row(
       "roll(x: tensor, shifts: dims, dims: dims? = none)",
@@ -515,13 +505,15 @@ void add_repeating(OpTable& table) {
                                "Likewise with a count for each index.",
                                ">>> tensor([5, 6]).repeat_interleave(tensor([1, 2])).tolist()\n[5, 6, 6]",
                                repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
-  by_tensor.traits = kDataDependent | kMayFail;
+  by_tensor.traits = kDataDependent;
+  by_tensor.effects = kMayFail;
   table.add(std::move(by_tensor));
   Op counts = composite_row(
       "repeat_interleave.counts(repeats: tensor)",
       "The indices that many times in a row: of what `repeat_interleave` of a tensor would take.",
       ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, repeat_counts_body);
-  counts.traits = kDataDependent | kStopsGradient | kMayFail;
+  counts.traits = kDataDependent | kStopsGradient;
+  counts.effects = kMayFail;
   table.add(std::move(counts));
 }
 

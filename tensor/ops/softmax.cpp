@@ -222,7 +222,6 @@ Op backward_row(std::string_view signature, std::string_view documentation, std:
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
-      .traits = kFusible,
   };
 }
 
@@ -242,7 +241,6 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible,
       .onnx = "Softmax",
   });
   table.add({
@@ -259,7 +257,6 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible,
       .onnx = "LogSoftmax",
   });
   table.add({
@@ -277,7 +274,6 @@ void add_softmax_ops(OpTable& table) {
       .batch = causal_batch,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFusible,
   });
   table.add(backward_row("softmax_backward(grad: tensor, y: tensor, dim: index)",
                          "The gradient of softmax from its result y: (grad - sum(grad * y, dim)) * y.",

@@ -238,7 +238,7 @@ void add_solve_ops(OpTable& table) {
              .batch = rules::batch_through,
              .saves = saves_output(0),
              .lowering = Lowering::Library,
-             .traits = kMayFail});
+             .effects = kMayFail});
   table.add(
       {.signature = Signature::parse("solve(A: tensor, B: tensor, *, left: bool = true)"),
        .family = kFamily,
@@ -254,7 +254,7 @@ void add_solve_ops(OpTable& table) {
        .saves = saves_input(0) | saves_output(0),
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
        .lowering = Lowering::Library,
-       .traits = kMayFail});
+       .effects = kMayFail});
   table.add(
       {.signature = Signature::parse("solve_triangular(A: tensor, B: tensor, *, upper: bool, left: bool "
                                      "= true, unitriangular: bool = false)"),
@@ -287,7 +287,7 @@ void add_solve_ops(OpTable& table) {
        .batch = rules::batch_through,
        .saves = saves_output(0),
        .lowering = Lowering::Library,
-       .traits = kMayFail});
+       .effects = kMayFail});
 }
 
 namespace ops {

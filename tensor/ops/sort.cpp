@@ -249,7 +249,8 @@ void add_sort_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none(kIntegers),
              .batch = searchsorted_batch,
              .lowering = Lowering::Library,
-             .traits = kStopsGradient | kMayFail});
+             .traits = kStopsGradient,
+             .effects = kMayFail});
 }
 
 namespace ops {

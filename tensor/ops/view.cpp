@@ -18,7 +18,7 @@ using rules::infer_view;
 using rules::prepend;
 
 constexpr std::string_view kFamily = "shape";
-constexpr std::uint32_t kViewTraits = kLinear | kCheapToRecompute | kFusible;
+constexpr std::uint32_t kViewTraits = kCheapToRecompute;
 constexpr std::uint32_t kWholeViewTraits = kViewTraits | kShowsAll;
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
@@ -258,7 +258,6 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Reshape"});
   table.add({.signature = Signature::parse("flatten(x: tensor, start_dim: index = 0, end_dim: index = -1)"),
              .family = kFamily,
@@ -269,7 +268,6 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Flatten"});
   table.add({.signature = Signature::parse("unflatten(x: tensor, dim: index, sizes: ints)"),
              .family = kFamily,
@@ -280,7 +278,6 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Reshape"});
 }
 
@@ -335,7 +332,6 @@ void add_reordering(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Transpose"});
 }
 
@@ -364,7 +360,6 @@ void add_expanding(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Expand"});
   table.add({.signature = Signature::parse("expand_as(x: tensor, other: tensor)"),
              .family = kFamily,

@@ -162,11 +162,17 @@ Dims split_lengths(std::span<const Dim> sizes, Dim size) {
     lengths.back() = size - sizes[0] * (count - 1);
     return lengths;
   }
+  // No dimension has more than the largest number of elements: pieces that add up to more are as wrong.
   Dim total = 0;
   for (const Dim length : sizes) {
     if (length < 0)
       throw OpError(ErrorKind::Value, fmt::format("split: {} has a negative size", to_string(sizes)));
-    total += length;
+    if (__builtin_add_overflow(total, length, &total)) {
+      throw OpError(ErrorKind::Shape,
+                    fmt::format("split: the pieces {} add up to more than the {} of the dimension",
+                                to_string(sizes), size),
+                    {0});
+    }
   }
   if (total != size) {
     throw OpError(

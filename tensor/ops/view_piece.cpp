@@ -16,7 +16,7 @@ using rules::infer_view;
 using rules::shift_dim;
 
 constexpr std::string_view kFamily = "shape";
-constexpr std::uint32_t kViewTraits = kLinear | kCheapToRecompute | kFusible;
+constexpr std::uint32_t kViewTraits = kCheapToRecompute;
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 int inner_rank(const BatchArgs& args) { return args.inputs[0].rank() - 1; }
@@ -239,7 +239,6 @@ void add_slicing(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .traits = kLinear,
              .onnx = "Slice"});
   table.add({.signature = Signature::parse("select(x: tensor, dim: index, index: int)"),
              .family = kFamily,

@@ -33,8 +33,9 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
 }
 
 template <ViewFn F>
-void scatter_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
+void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
   if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
   cpu::copy(Tensor::alias(output, F(output.layout(), attrs).front()), inputs[1]);
 }
@@ -76,7 +77,13 @@ Tensors scatter_jvp(const JvpArgs& args) {
   return kiln::bind(args.op, tangents, args.attrs);
 }
 
+// A number becomes a tensor, which would be cast.
+void check_source(const BatchArgs& args) {
+  rules::check_fits(args.inputs[1], args.inputs[0].dtype(), args.op.name(), 1);
+}
+
 Tensors scatter_batch(const BatchArgs& args, std::initializer_list<std::string_view> dims) {
+  check_source(args);
   const Tensor inputs[] = {rules::with_batch(args, 0), rules::with_batch(args, 1)};
   Attrs attrs = args.attrs;
   for (const std::string_view dim : dims) attrs = rules::shift_dim(attrs, dim, inputs[0].rank() - 1);
@@ -88,8 +95,9 @@ Tensors diagonal_scatter_batch(const BatchArgs& args) { return scatter_batch(arg
 // ---- as_strided_scatter ----
 
 // Keeps where every element lies, so that the view reads the same places: the whole storage is copied.
-Tensors as_strided_scatter_eager(const Op&, Inputs inputs, const Attrs& attrs) {
+Tensors as_strided_scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
+  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
   Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
   std::memcpy(buffer->data(), x.storage()->data(), x.storage()->bytes());
   const Tensor result = Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype());
@@ -144,6 +152,7 @@ Tensors as_strided_scatter_vjp(const VjpArgs& args) {
 
 // Each example gets a copy of its memory, in which everything keeps its place.
 Tensors as_strided_scatter_batch(const BatchArgs& args) {
+  check_source(args);
   const Tensor x = rules::with_batch(args, 0);
   const Layout single = rules::example_layout(x.layout());
   const Layout piece = as_strided_layout(single, args.attrs).front();
@@ -166,8 +175,8 @@ Tensors as_strided_scatter_batch(const BatchArgs& args) {
 // ---- Rows ----
 
 template <ViewFn F>
-Op scatter_row(std::string_view signature, std::string_view documentation, std::string_view example,
-               VjpFn vjp, BatchFn batch) {
+Op scatter_row(const Op& view, std::string_view signature, std::string_view documentation,
+               std::string_view example, VjpFn vjp, BatchFn batch) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -178,8 +187,8 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
           .vjp = vjp,
           .jvp = scatter_jvp,
           .batch = batch,
-          .lowering = Lowering::Scatter,
-          .traits = kLinear | kCheapToRecompute | kFusible,
+          .lowering = lowering::Scatter{&view},
+          .traits = kCheapToRecompute,
           .onnx = "ScatterND"};
 }
 
@@ -187,22 +196,25 @@ Op scatter_row(std::string_view signature, std::string_view documentation, std::
 
 void add_view_scatter_ops(OpTable& table) {
   table.add(scatter_row<slice_layout>(
+      table.at("slice"),
       "slice_scatter(x: tensor, src: tensor, dim: index = 0, start: int? = none, end: int? = none, step: "
       "int = 1)",
       "A copy of `x` with `x[start:end:step]` along `dim` replaced by `src`.",
       ">>> slice_scatter(zeros(4, dtype=i64), tensor([1, 2]), 0, 1, 3).tolist()\n[0, 1, 2, 0]",
       slice_scatter_vjp, along_dim_batch));
   table.add(scatter_row<select_layout>(
-      "select_scatter(x: tensor, src: tensor, dim: index, index: int)",
+      table.at("select"), "select_scatter(x: tensor, src: tensor, dim: index, index: int)",
       "A copy of `x` with one index along `dim` replaced by `src`.",
       ">>> select_scatter(zeros(2, 2, dtype=i64), tensor([1, 2]), 0, 1).tolist()\n[[0, 0], [1, 2]]",
       select_scatter_vjp, along_dim_batch));
   table.add(scatter_row<diagonal_layout>(
+      table.at("diagonal"),
       "diagonal_scatter(x: tensor, src: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)",
       "A copy of `x` with a diagonal replaced by `src`.",
       ">>> diagonal_scatter(zeros(2, 2, dtype=i64), tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]",
       diagonal_scatter_vjp, diagonal_scatter_batch));
   Op as_strided = scatter_row<as_strided_layout>(
+      table.at("as_strided"),
       "as_strided_scatter(x: tensor, src: tensor, size: ints, stride: ints, storage_offset: int? = none)",
       "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `src`.",
       ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",

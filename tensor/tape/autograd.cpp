@@ -6,6 +6,7 @@
 #include "tensor/levels/level.h"
 #include "tensor/tape/engine.h"
 #include "tensor/tape/leaf.h"
+#include "tensor/tape/linked.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/view.h"
@@ -136,6 +137,7 @@ void set_grad(const Tensor& x, Tensor grad) {
   if (!grad && tape::meta_of(x) == nullptr) return;
   AutogradMeta& meta = tape::make_meta(x);
   (meta.retained ? meta.retained->grad : meta.grad) = std::move(grad);
+  tape::note_gradient(x);
 }
 
 std::string grad_fn_name(const Tensor& x) {

@@ -2,6 +2,7 @@
 
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/linked.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 
@@ -44,6 +45,7 @@ void LeafNode::add_to_gradient(const Tensor& x, const Tensor& grad, bool record)
   } else {
     ops::add_(sum, grad);
   }
+  note_gradient(x);
 }
 
 void LeafNode::accumulate(const Tensor& grad, bool record) {

@@ -2,6 +2,7 @@
 
 #include "tensor/memory.h"
 #include "tensor/tape/leaf.h"
+#include "tensor/tape/linked.h"
 
 namespace kiln {
 
@@ -12,6 +13,7 @@ void AutogradMeta::operator delete(void* memory) { memory::give_object(memory::P
 
 void destroy_meta(AutogradMeta* meta) {
   if (meta->leaf) static_cast<tape::LeafNode*>(meta->history.node.get())->forget_leaf();
+  tape::forget_gradient(*meta);
   delete meta;
 }
 

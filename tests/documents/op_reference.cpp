@@ -101,7 +101,7 @@ void add_form(std::string& text, const Op& op) {
   text += "- gradient: " + gradient_text(op) + "; vmap: " + rule_text(op.batch) + "\n";
   const std::vector<std::string> memory = memory_text(op);
   if (!memory.empty()) text += "- memory: " + joined(memory) + "\n";
-  if (op.has(kRandom)) text += "- random: `seed(n)` makes it repeatable\n";
+  if (op.draws()) text += "- random: `seed(n)` makes it repeatable\n";
   if (op.has(kDataDependent)) text += "- the shape of the result depends on the data\n";
   if (!op.example.empty()) text += "\n```\n" + std::string(op.example) + "\n```\n";
 }

@@ -121,6 +121,33 @@ leak(300)
   CHECK(kiln::memory_use(kiln::Device{}).live_bytes == bytes);
 }
 
+TEST_CASE_METHOD(Fixture, "gradients in cycles are given back, with no value of the language between them",
+                 "[collector]") {
+  const std::size_t bytes = kiln::memory_use(kiln::Device{}).live_bytes;
+  run(R"(
+fn leaf() = zeros(1024, 256).requires_grad_()
+fn pair() { x = leaf(); y = leaf(); x.grad = y; y.grad = x }
+fn ring() { x = leaf(); y = leaf(); z = leaf(); x.grad = y; y.grad = z; z.grad = x; return none }
+fn history() { x = leaf(); (x * x * x).sum().backward(create_graph=true); return none }
+fn assigned() { x = leaf(); x.grad = x * x; return none }
+fn twice() { x = leaf(); y = leaf(); x.grad = y; y.grad = x; x.grad = none; x.grad = y; return none }
+kept = leaf(); kept.grad = leaf(); kept.grad.grad = kept
+for f in [pair, ring, history, assigned, twice] { for i in range(100) { f() } }
+)");
+  CHECK(kiln::memory_use(kiln::Device{}).live_bytes - bytes < (std::size_t{32} << 20U));
+  const auto left_bytes = [&] {
+    Collector::collect();
+    return kiln::memory_use(kiln::Device{}).live_bytes - bytes;
+  };
+  constexpr std::size_t kKept = std::size_t{2} << 20U, kNumbers = 4096;
+  CHECK(left_bytes() >= kKept);
+  CHECK(left_bytes() < kKept + kNumbers);
+  CHECK(interpreter.repr(run("kept.grad.grad is kept")) == "true");
+  run("kept = none");
+  run("none");
+  CHECK(left_bytes() < kNumbers);
+}
+
 TEST_CASE("a million objects that hold one another in a row end without recursion", "[collector]") {
   Collector::collect();
   const std::size_t before = Collector::live_containers();

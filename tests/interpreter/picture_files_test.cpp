@@ -157,6 +157,11 @@ TEST_CASE("what a tensor cannot hold of a png is told") {
   CHECK(refused(png(1, 8, kGrey, {bytes({7})}, chunk("acTL", big(3, 4) + big(0, 4)))) ==
         "it is an animation of 3 pictures, a tensor holds one");
   CHECK(refused(png(1, 8, kGrey, {bytes({7})}, chunk("acTL", big(1, 4) + big(0, 4)))).empty());
+  // What is not kept anyway may be unknown, or wrong; what a picture cannot do without may not.
+  for (const char* name : {"prVt", "iCCP", "gAMA", "tIME", "zTXt", "bKGD", "eXIf", "caBX"})
+    CHECK(refused(png(1, 8, kGrey, {bytes({7})}, chunk(name, "nothing of that kind"))).empty());
+  CHECK(refused(png(1, 8, kGrey, {bytes({7})}, chunk("NeED", ""))).find("NeED") != std::string::npos);
+  CHECK(refused(png(1, 8, kGrey, {bytes({7})}, chunk("tRNS", big(7, 3)))).find("tRNS") != std::string::npos);
   // Sums of all chunks are checked, of those that are not needed, too.
   std::string clear = png(1, 8, kGrey, {bytes({7})}, chunk("tRNS", big(7, 2)));
   clear[clear.find("tRNS") + 5] ^= 1;

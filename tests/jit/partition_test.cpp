@@ -65,7 +65,7 @@ const Way kWays[] = {{"save all", {Strategy::SaveAll, 1}},
 
 bool draws(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return !node.is_constant() && node.op->has(kRandom); });
+                     [](const Node& node) { return !node.is_constant() && node.op->draws(); });
 }
 
 // What is wrong with the ways to take the joint graph apart, empty when nothing is.
@@ -302,7 +302,7 @@ TEST_CASE("what is within a checkpoint runs again, but for random draws", "[jit]
   CHECK(std::find_if(parts.report.recomputed.begin(), parts.report.recomputed.end(), [](const auto& each) {
           return each.name == "q" && each.why == "costly, but within a checkpoint";
         }) != parts.report.recomputed.end());
-  for (const Node& node : parts.backward.nodes) CHECK((node.is_constant() || !node.op->has(kRandom)));
+  for (const Node& node : parts.backward.nodes) CHECK((node.is_constant() || !node.op->draws()));
 }
 
 TEST_CASE("what runs again does so right before it is read", "[jit][partition]") {

@@ -95,7 +95,7 @@ TEST_CASE("random programs are rarely refused, and often written through views",
 TEST_CASE("bodies compute what their ops compute", "[jit][passes]") {
   int composites = 0;
   jit::testing::for_each_sample([&](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
-    if (op.has(kRandom) || op.lowering != Lowering::Composite) return;
+    if (op.draws() || op.lowering != Lowering::Composite) return;
     const Graph small = decompose(graph);
     INFO(print_graph(small));
     REQUIRE(find_fault(small).empty());
@@ -109,7 +109,7 @@ TEST_CASE("bodies compute what their ops compute", "[jit][passes]") {
 
 TEST_CASE("only composite ops give views beside view ops", "[jit][passes]") {
   jit::testing::for_each_sample([](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
-    if (op.has(kRandom) || op.view != nullptr) return;
+    if (op.draws() || op.view != nullptr) return;
     const std::vector<Tensor> arguments = jit::testing::present(inputs);
     for (const Tensor& output : evaluate(graph, arguments)) {
       for (const Tensor& input : arguments) {

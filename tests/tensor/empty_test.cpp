@@ -167,7 +167,7 @@ TEST_CASE("derivatives of ops of no elements have the sizes of what they are of"
 
 TEST_CASE("under vmap the examples may have no elements", "[empty]") {
   each_case([](const Op& op, const Inputs_& inputs, const Attrs& attrs) {
-    if (op.has(kRandom) || !runs(op, inputs, attrs)) return;
+    if (op.draws() || !runs(op, inputs, attrs)) return;
     unless_refused([&] {
       BatchLevel level(2, Randomness::Error);
       Inputs_ inside = inputs;
@@ -210,7 +210,7 @@ TEST_CASE("under vmap there may be no examples", "[empty]") {
             check_types(outputs, inferred);
             for (const Tensor& y : outputs) CHECK(level.batch_of(y).size(0) == 0);
           });
-          if (!op->has(kRandom)) break;
+          if (!op->draws()) break;
         }
         unless_refused([&] {
           BatchLevel level(0, Randomness::Same);
@@ -246,7 +246,7 @@ TEST_CASE("under vmap there may be no examples", "[empty]") {
 TEST_CASE("a pullback of no cotangents", "[empty]") {
   set_warning_sink([](const std::string&) {});
   for (const Op* op : OpTable::get().ops()) {
-    if (leaves_elements(*op) || op->has(kRandom)) continue;
+    if (leaves_elements(*op) || op->draws()) continue;
     for (const Sample& sample : samples_of(*op)) {
       const Attrs attrs = attrs_of(*op, sample.attrs);
       INFO(op->name());

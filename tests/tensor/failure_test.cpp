@@ -78,7 +78,7 @@ TEST_CASE("rows that raise for some elements say so", "[tensor][rules]") {
       if (keeps_floats && is_float(inputs[0].dtype())) CHECK_FALSE(as_given);
       raised = raised || as_given || raises_for_elements(*op, integers(inputs), attrs);
     }
-    CHECK(op->has(kMayFail) == raised);
+    CHECK(op->may_fail() == raised);
   }
 }
 
@@ -89,12 +89,12 @@ TEST_CASE("rows that draw random numbers say so", "[tensor][rules]") {
       raises(*op, sample.in_domain(sample.inputs), attrs_of(*op, sample.attrs));
     }
     INFO(op->name());
-    if (generator().offset != before) CHECK(op->has(kRandom));
+    if (generator().offset != before) CHECK(op->draws());
   }
   const Tensor x = ops::ones(Dims{2, 3}, DType::F32);
   const std::uint64_t before = generator().offset;
   const Op& attention = OpTable::get().at("scaled_dot_product_attention");
   kiln::bind(attention, std::vector<Tensor>{x, x, x, {}}, attrs_of(attention, {{"dropout_p", 0.5}}));
   CHECK(generator().offset != before);
-  CHECK(attention.has(kRandom));
+  CHECK(attention.draws());
 }

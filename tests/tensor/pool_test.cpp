@@ -72,8 +72,8 @@ OpError error_of(const std::function<void()>& f) {
 }
 
 constexpr DType kFloats[] = {DType::F16, DType::BF16, DType::F32, DType::F64};
-constexpr DType kOrdered[] = {DType::U8,  DType::I8,   DType::I16, DType::I32, DType::I64,
-                              DType::F16, DType::BF16, DType::F32, DType::F64};
+constexpr DType kOrderedDTypes[] = {DType::U8,  DType::I8,   DType::I16, DType::I32, DType::I64,
+                                    DType::F16, DType::BF16, DType::F32, DType::F64};
 const auto kLays = {+[](const Tensor& t) { return t; }, strided, backwards};
 
 }  // namespace
@@ -83,7 +83,7 @@ TEST_CASE("max_pool2d of all options, dtypes and layouts", "[pool]") {
   pools.push_back({{7, 8}, {2, 3}, {2, 1}, {1, 2}, {3, 2}});
   for (const Pool& p : pools) {
     const std::int64_t results = p.count(0) * p.count(1), size = p.planes[0] * p.planes[1];
-    for (const DType dtype : kOrdered) {
+    for (const DType dtype : kOrderedDTypes) {
       const Tensor x = mixed({2, 3, p.planes[0], p.planes[1]}, dtype);
       std::vector<NamedAttr> attrs = attrs_of(p);
       attrs.push_back({"dilation", p.dilation});

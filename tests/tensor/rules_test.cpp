@@ -44,7 +44,7 @@ bool batches_a_mask(const std::vector<Tensor>& inputs, std::span<const bool> bat
 void each_sample(const std::function<bool(const Op&)>& wanted,
                  const std::function<void(const Op&, const Sample&, const Attrs&)>& f) {
   for (const Op* op : OpTable::get().ops()) {
-    if (op->has(kRandom) || leaves_elements(*op) || !wanted(*op)) continue;
+    if (op->draws() || leaves_elements(*op) || !wanted(*op)) continue;
     int number = 0;
     for (Sample sample : samples_of(*op)) {
       INFO("sample " << number++ << " of " << op->name());

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "tensor/ops/pointwise.h"
+
 namespace kiln::testing {
 namespace {
 
@@ -17,19 +19,8 @@ Tensor ints(const Dims& sizes, const std::vector<int>& values) {
   return make(sizes, DType::I64, [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
 }
 
-// ---- Elementwise: where each is defined
+// ---- Elementwise: where its row says that it is smooth
 // --------------------------------------------------------------------
-
-struct Domain {
-  double low, high;
-};
-const std::map<std::string_view, Domain> kDomains = {
-    {"log", {0.2, 3}},        {"log2", {0.2, 3}},  {"log10", {0.2, 3}},      {"log1p", {-0.7, 3}},
-    {"sqrt", {0.2, 3}},       {"rsqrt", {0.2, 3}}, {"asin", {-0.9, 0.9}},    {"acos", {-0.9, 0.9}},
-    {"atanh", {-0.9, 0.9}},   {"acosh", {1.2, 4}}, {"lgamma", {0.4, 5}},     {"pow", {0.3, 2}},
-    {"reciprocal", {0.3, 3}}, {"div", {0.3, 3}},   {"remainder", {0.55, 3}}, {"floor_div", {0.55, 3}},
-    {"hypot", {0.3, 2}},      {"atan2", {0.3, 2}}, {"tan", {-1.2, 1.2}},     {"logit", {0.1, 0.9}},
-};
 
 bool takes_only_tensors(const Op& op) {
   for (const Parameter& parameter : op.signature.parameters) {
@@ -39,21 +30,23 @@ bool takes_only_tensors(const Op& op) {
   return op.signature.inputs > 0;
 }
 
-// One shape, and one that broadcasts; bits need integers, conditions bools.
+// Operand i: bits need integers, conditions bools, and what a mask fills in has no dimensions.
+Tensor elementwise_operand(const Op& op, const Dims& sizes, int i) {
+  if (op.pointwise == nullptr) return real(sizes, 100 + i);  // copies
+  const Pointwise& row = *op.pointwise;
+  if (row.rule == TypeRule::Bitwise || row.rule == TypeRule::Integer)
+    return noise(sizes, DType::I64, 7 + i, 0, 60);
+  if (i == row.mask) return make(sizes, DType::Bool, [](std::int64_t k) { return k % 2; });
+  const SampleRange range = row.samples[static_cast<std::size_t>(i)];
+  return real(row.mask == 1 && i == 2 ? Dims{} : sizes, 100 + i, range.low, range.high);
+}
+
+// One shape, and one that broadcasts.
 Samples elementwise_samples(const Op& op) {
-  const auto known = kDomains.find(op.name());
-  const Domain domain = known != kDomains.end() ? known->second : Domain{-2, 2};
   Samples samples(op.signature.inputs > 1 ? 2 : 1);
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    for (int i = 0; i < op.signature.inputs; ++i) {
-      const Dims sizes = s == 1 && i == 1 ? Dims{3} : Dims{2, 3};
-      Tensor x = real(sizes, 100 + i, domain.low, domain.high);
-      if (op.name().starts_with("bitwise")) x = noise(sizes, DType::I64, 7 + i, 0, 60);
-      const bool condition = (op.name() == "where" && i == 0) || (op.name() == "masked_fill" && i == 1);
-      if (condition) x = make(sizes, DType::Bool, [](std::int64_t k) { return k % 2; });
-      if (op.name() == "masked_fill" && i == 2) x = real({}, 5);
-      samples[s].inputs.push_back(x);
-    }
+    for (int i = 0; i < op.signature.inputs; ++i)
+      samples[s].inputs.push_back(elementwise_operand(op, s == 1 && i == 1 ? Dims{3} : Dims{2, 3}, i));
   }
   return samples;
 }

@@ -7,7 +7,7 @@ using Change = std::function<std::vector<Tensor>(const Tensor& x)>;
 
 void each_changed(const Change& others, const EachOperands& f) {
   for (const Op* op : OpTable::get().ops()) {
-    if (op->has(kRandom) || leaves_elements(*op)) continue;
+    if (op->draws() || leaves_elements(*op)) continue;
     for (const Sample& sample : samples_of(*op)) {
       const Attrs attrs = attrs_of(*op, sample.attrs);
       const std::vector<Tensor> meant = sample.in_domain(sample.inputs);

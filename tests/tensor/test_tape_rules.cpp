@@ -14,7 +14,7 @@ using testing::Sample;
 
 // Does the row have gradients to check? Random ones differ from call to call.
 bool is_differentiable(const Op& op) {
-  return !op.has(kRandom) && !op.has(kStopsGradient) && (op.vjp || op.vjp.missing == kComposite);
+  return !op.draws() && !op.has(kStopsGradient) && (op.vjp || op.vjp.missing == kComposite);
 }
 
 void each_sample(const std::function<bool(const Op&)>& wanted,

@@ -116,7 +116,7 @@ std::vector<Tensor> run_batched(const Case& c, const std::vector<Tensor>& batche
 void each_case(const std::function<void(const Case&)>& check) {
   set_warning_sink([](const std::string&) {});
   for (const Op* op : OpTable::get().ops()) {
-    if (op->has(kRandom) || leaves_elements(*op)) continue;
+    if (op->draws() || leaves_elements(*op)) continue;
     // Strides count from how an example lies in memory, which is another way where it is alone.
     const bool by_strides = op->name() == "as_strided" || op->name() == "as_strided_scatter";
     int number = -1;
@@ -297,7 +297,7 @@ TEST_CASE("random ops under vmap draw as their mode says", "[vmap]") {
 TEST_CASE("an op without a batching rule loops and warns once", "[vmap]") {
   const Op* looping = nullptr;
   for (const Op* op : OpTable::get().ops()) {
-    const bool plain = !op->batch && op->batch.missing != kComposite && !op->has(kRandom) &&
+    const bool plain = !op->batch && op->batch.missing != kComposite && !op->draws() &&
                        !op->has(kDataDependent) && op->signature.inputs > 0;
     if (plain && !samples_of(*op).empty()) looping = op;
   }

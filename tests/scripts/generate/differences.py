@@ -5,7 +5,8 @@ DIFFERENCES = {
         "tensor([1, 2]).fill_(2.9)", "masked_fill(tensor([1, 2]), *, 1.5)", "tensor([1, 2]).masked_fill_(*, 0.5)",
         "x = zeros(3, dtype=i64); x[*] = 2.7; x", "zeros(3, dtype=i64).index_fill(*, 1.5)",
         "scatter(zeros(3, dtype=i64), *, 7.5)", "full([2], 7.5, dtype=i64)", "tensor([1]).new_full([1], 7.5)",
-        "*255.9*", "*127.5*", "pad(arange(3), (1, 1), value=1.5)"],
+        "*255.9*", "*127.5*", "pad(arange(3), (1, 1), value=1.5)",
+        "tensor([1.5, 2.5], dtype=i64)"],
     "has the derivative of a determinant also where that is 0": [
         "x = tensor([[1.0, 2.0], [2.0, 4.0]], dtype=f64);*y = det(x)*"],
     "refuses decompositions of what is not finite, and exponentials in low precision": [

@@ -1,0 +1,16 @@
+// Owns the names of the ops that passes and the recorder make or look for by themselves. All else is data of
+// rows: what a pass must know of other ops is a column.
+#pragma once
+
+#include "tensor/op.h"
+
+namespace kiln {
+
+struct CoreOps {
+  const Op &add, &add_alpha, &as_strided, &as_strided_scatter, &cast, &cat, &clone, &copy, &detach, &expand,
+      &full, &index, &index_put, &matmul, &mul, &new_zeros, &permute, &skip_draws, &slice, &sub, &sub_alpha,
+      &view;
+};
+const CoreOps& core_ops();
+
+}  // namespace kiln

@@ -1,0 +1,113 @@
+// Owns how the compiler sees an op: the kind of its loop or call, and what it must know of that kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "tensor/fixed_order.h"
+#include "tensor/tensor.h"
+
+namespace kiln {
+
+struct Op;
+class Attrs;
+namespace cpu {
+class Picked;         // tensor/cpu/picked.h
+class ResultPieces;   // tensor/cpu/result_pieces.h
+struct Distribution;  // tensor/cpu/random.h
+}  // namespace cpu
+
+// What the op gives for these inputs, all of its dtype but for indices, to be read a stretch at a time.
+// Throws what its eager kernel throws.
+using PickFn = std::unique_ptr<const cpu::Picked> (*)(Inputs inputs, const Attrs& attrs);
+// As the eager kernel of the op, handing out results of f32 and f64 piece by piece while they are in cache.
+using PiecesFn = void (*)(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces);
+// What each element is drawn from, by itself and from one draw, whatever the operands' elements are.
+using DrawFn = cpu::Distribution (*)(const Attrs& attrs);
+
+// What a row may say beside the kind. The kind is that of the constructor of Lowering that takes it.
+namespace lowering {
+
+// One combination of all elements in the fixed order, and nothing else.
+struct Reduce {
+  cpu::Combine combine{};
+};
+// Loads that a kernel may do itself.
+struct Gather {
+  PickFn pick = nullptr;
+};
+// Undoes a view: with equal attributes they speak of the same places.
+struct Scatter {
+  const Op* view = nullptr;
+};
+// A call that hands out its result as it is made.
+struct Library {
+  PiecesFn in_pieces = nullptr;
+};
+// One number everywhere: this one, or the first operand.
+struct Fill {
+  std::optional<std::int64_t> number{};
+};
+struct Draw {
+  DrawFn distribution = nullptr;
+};
+
+}  // namespace lowering
+
+class Lowering {
+ public:
+  enum Kind : std::uint8_t {
+    Pointwise,  // one scalar function per element, by name in tensor/math.h: `pointwise`
+    Reduce,     // a fixed-order reduction
+    View,       // an index map: `view`
+    Library,    // a call (oneDNN, LAPACK, sort)
+    Gather,     // loads at computed places
+    Scatter,    // stores at computed places
+    Create,     // no elements of inputs are read
+    Composite,  // written over smaller ops: `decompose` runs its body
+  };
+
+  Lowering(Kind kind) : kind_(kind) {}
+  Lowering(lowering::Reduce facts) : kind_(Reduce), facts_(facts) {}
+  Lowering(lowering::Gather facts) : kind_(Gather), facts_(facts) {}
+  Lowering(lowering::Scatter facts) : kind_(Scatter), facts_(facts) {}
+  Lowering(lowering::Library facts) : kind_(Library), facts_(facts) {}
+  Lowering(lowering::Fill facts) : kind_(Create), facts_(facts) {}
+  Lowering(lowering::Draw facts) : kind_(Create), facts_(facts) {}
+
+  operator Kind() const { return kind_; }
+  // Null where the row says no such thing.
+  template <class Facts>
+  const Facts* as() const {
+    return std::get_if<Facts>(&facts_);
+  }
+
+ private:
+  Kind kind_;
+  std::variant<std::monostate, lowering::Reduce, lowering::Gather, lowering::Scatter, lowering::Library,
+               lowering::Fill, lowering::Draw>
+      facts_{};
+};
+
+// Where an application gives one of its operands, or what that was made from, for every input and to the bit.
+// Exact of derivatives too: what is given has the gradient that the application would have given.
+struct Identity {
+  enum class Kind : std::uint8_t {
+    None,
+    Neutral,        // a number on either side leaves the other operand
+    NeutralRight,   // a number on the right leaves the left operand
+    UndoesItself,   // f(f(x)) is x
+    Settles,        // f(f(x)) is f(x)
+    FirstOperand,   // a copy
+    SecondOperand,  // a copy
+    CastBack,       // a conversion to the dtype that the operand has, or back to what it had
+    OnlyPiece,      // one operand joined with nothing
+  };
+  Kind kind = Kind::None;
+  double neutral = 0;           // of floats
+  double integral_neutral = 0;  // of bools and integers
+};
+
+}  // namespace kiln
