@@ -109,6 +109,22 @@ bool writes_detached(const Graph& captured) {
   return false;
 }
 
+// The inputs of which a view is made to lie otherwise (`x[:].t_()`): the tape may refuse that, and nothing is
+// left of it in a functional graph.
+std::vector<int> rearranged_inputs(const Graph& captured) {
+  std::vector<int> input_of(captured.values.size(), -1);
+  for (std::size_t i = 0; i < captured.inputs.size(); ++i) input_of[i] = static_cast<int>(i);
+  std::vector<int> found;
+  for (const Node& node : captured.nodes) {
+    if (node.op == nullptr || node.operands.empty() || !node.operands[0].is_value()) continue;
+    const int input = input_of[static_cast<std::size_t>(node.operands[0].value)];
+    if (input < 0 || !(node.is_view() || node.writes())) continue;
+    if (node.rebinds()) found.push_back(input);
+    for (const ValueId each : node.outputs) input_of[static_cast<std::size_t>(each)] = input;
+  }
+  return found;
+}
+
 [[noreturn]] void leave_to_interpreter(const char* what) {
   throw OpError(ErrorKind::Capture, std::string(what) + " is the interpreter's");
 }
@@ -141,8 +157,9 @@ Runner where_histories_agree(const Graph& captured, const Graph& functional, Run
       leave_to_interpreter("a write through a detached tensor");
     };
   }
-  return [written = written_inputs(functional), run = std::move(run)](Inputs arguments,
-                                                                      const SymbolValues& symbols) {
+  std::vector<int> written = written_inputs(functional);
+  for (const int each : rearranged_inputs(captured)) written.push_back(each);
+  return [written = std::move(written), run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
     const bool followed = std::any_of(written.begin(), written.end(), [&](int i) {
       return tape::has_history(arguments[static_cast<std::size_t>(i)]);
     });

@@ -174,11 +174,11 @@ bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int
 }
 
 bool are_apart(const std::vector<SourceId>& objects, Found& found) {
-  std::vector<const Object*> now;
+  std::vector<const void*> now;
   for (const SourceId each : objects) {
     const Value* v = found[each];
-    if (v == nullptr || !v->is_counted() || v->is(Tag::Tensor)) return false;
-    now.push_back(v->object());
+    if (v == nullptr || !v->is_counted()) return false;
+    now.push_back(v->is(Tag::Tensor) ? static_cast<const void*>(v->tensor_impl()) : v->object());
   }
   std::sort(now.begin(), now.end());
   return std::adjacent_find(now.begin(), now.end()) == now.end();
@@ -265,7 +265,7 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
                                          : text + " == " + short_text(value);
     }
     case Kind::Apart:
-      return "what changes is nothing else that is read";
+      return "what changes or is told apart is nothing else that is read";
     case Kind::Equal:
       return at(source) + (value.is_unset() ? " is " : " == ") + short_text(value);
     case Kind::Identical:
@@ -308,7 +308,8 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
   if (kind == Kind::Computed) return {text(sources, exprs), "true", "false"};
-  if (kind == Kind::Apart) return {"what changes is nothing else that is read", "true", "false"};
+  if (kind == Kind::Apart)
+    return {"what changes or is told apart is nothing else that is read", "true", "false"};
   const std::string& where = sources[source].text;
   const Value* v = found[source];
   if (v == nullptr) return {where, kind == Kind::Equal ? short_text(value) : "present", "absent"};

@@ -165,6 +165,11 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       // Guards are on how a tensor lies, not on who made it.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
       return;
+    case HostRule::TellsApart:
+      read_arguments();
+      tracer_.tells_tensors_apart();
+      if (calls_back) tracer_.save_checkpoint();
+      return;
     case HostRule::ReadsParameter:
       read_arguments();
       return tracer_.fix_parameter(arguments[0]);

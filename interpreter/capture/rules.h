@@ -18,7 +18,8 @@ enum class HostRule : std::uint8_t {
   ReadsLayout,      // likewise, of how a tensor lies in memory
   ReadsContiguity,  // likewise, as far as guards tell it
   ReadsOrigin,      // likewise, of whether an op made its argument a view
-  ReadsParameter,   // likewise, of whether a tensor is a parameter
+  ReadsParameter,   // gives whether its argument, a tensor, is a parameter
+  TellsApart,       // reads all of its arguments, and which tensors in them are one
   Identifies,       // tells which object its argument is
   Makes,            // gives an object that cannot be made again: an iterator, a scope, a transformed function
   Appends,          // to its receiver, a list

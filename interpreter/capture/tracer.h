@@ -178,9 +178,10 @@ class Tracer {
   ExprId shadow(const Value* r) const;
   void fix(ExprId id, const Value& v);  // guards that it is this
   void fix_register(const Value* r);
-  void fix_object(const Value& v);     // and all numbers in a tuple or slice
-  void fix_sizes_of(const Value& v);   // of a tensor
-  void fix_layout(const Value& v);     // strides and offset
+  void fix_object(const Value& v);    // and all numbers in a tuple or slice
+  void fix_sizes_of(const Value& v);  // of a tensor
+  void fix_layout(const Value& v);    // strides and offset
+  void tells_tensors_apart() { tells_tensors_apart_ = true; }
   void fix_parameter(const Value& v);  // whether it is one
   // What lies in an object at a place: a field, an item of a list, the value of a key. -1: as it is.
   ExprId kept_number(const Value& object, std::int64_t at) const;
@@ -313,6 +314,7 @@ class Tracer {
   std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // which guards these are
   std::unordered_map<const void*, Known> known_;
   std::unordered_map<const void*, Change> changes_;
+  bool tells_tensors_apart_ = false;  // it was asked which of them are one
   std::vector<const void*> change_order_;
   // Puts back what was noted of the instruction: it is looked at before it runs, and an entry that ends at it
   // ends before it.

@@ -64,17 +64,19 @@ void Tracer::add_memory_guard(Entry& entry) {
   entry.guards.push_back(std::move(memory));
 }
 
-// Of each kind of object of which one changes.
+// Of each kind of object of which one changes, and of tensors where it was asked which of them are one.
 void Tracer::add_apart_guards(Entry& entry) {
   std::vector<SourceId> guarded;
   for (const Guard& each : entry.guards) {
-    if (each.kind == Guard::Kind::Tag || each.kind == Guard::Kind::Struct) guarded.push_back(each.source);
+    if (each.kind == Guard::Kind::Tag || each.kind == Guard::Kind::Struct || each.kind == Guard::Kind::Tensor)
+      guarded.push_back(each.source);
   }
   std::sort(guarded.begin(), guarded.end());
   std::vector<interp::Tag> changed;
   for (const auto& [object, change] : changes_) {
     if (changes_in_place(change.target)) changed.push_back(change.target.tag());
   }
+  if (tells_tensors_apart_) changed.push_back(interp::Tag::Tensor);
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   for (const interp::Tag tag : changed) {
