@@ -20,6 +20,7 @@
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "tensor/cpu/isa.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 
@@ -48,6 +49,14 @@ int complain(const UsageError& error) {
   if (!error.help.empty()) to_stderr("help: " + error.help + "\n");
   to_stderr("`kiln --help` shows what there is\n");
   return kExitUsage;
+}
+
+// A build for one kind of processor may have been carried to another.
+void check_processor() {
+  const std::string_view missing = cpu::missing_isa();
+  if (missing.empty()) return;
+  throw UsageError{"this build is for processors with " + std::string(missing) + ", which this one is not",
+                   "`scripts/build release` builds for this machine, `scripts/build bundle` for every one"};
 }
 
 void apply_settings(const CommandLine& line) {
@@ -157,6 +166,7 @@ int main(int argc, char** argv) {
   watch_file_limit();
   CommandLine line;
   try {
+    check_processor();
     line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
     apply_settings(line);
     return close_output(run(line));

@@ -31,6 +31,23 @@ bool has_isa(Isa isa) {
   return true;
 }
 
+#if defined(KILN_NATIVE_ISA)
+namespace {
+
+struct Named {
+  [[maybe_unused]] static constexpr Isa baseline = Isa::Baseline, v3 = Isa::V3, v4 = Isa::V4;
+};
+constexpr Isa kBuilt = Named::KILN_NATIVE_ISA;
+
+}  // namespace
+
+bool has_kernels(Isa isa) { return isa == kBuilt && has_isa(isa); }
+std::string_view missing_isa() { return has_isa(kBuilt) ? std::string_view() : name(kBuilt); }
+#else
+bool has_kernels(Isa isa) { return has_isa(isa); }
+std::string_view missing_isa() { return {}; }
+#endif
+
 Isa isa() { return chosen().load(std::memory_order_relaxed); }
 void set_isa(Isa isa) { chosen().store(isa, std::memory_order_relaxed); }
 

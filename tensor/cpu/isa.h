@@ -14,6 +14,10 @@ inline constexpr int kIsaCount = 3;
 
 Isa isa();  // the best this machine has, unless set
 bool has_isa(Isa isa);
+// Has this build kernels for it, too?
+bool has_kernels(Isa isa);
+// The name of what this build needs and the machine has not; empty: it runs here.
+std::string_view missing_isa();
 void set_isa(Isa isa);  // for tests; the machine must have it
 std::string_view name(Isa isa);
 

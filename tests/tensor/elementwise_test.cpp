@@ -203,7 +203,7 @@ TEST_CASE("elementwise ops give the same bits on any number of threads and every
                           }()),
                       expected));
       for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-        if (!cpu::has_isa(isa)) continue;
+        if (!cpu::has_kernels(isa)) continue;
         cpu::set_isa(isa);
         CHECK(same_bits(run(*op, inputs), expected));
       }

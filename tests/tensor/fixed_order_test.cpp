@@ -96,7 +96,7 @@ TEST_CASE("sums follow the documented order", "[reduce][order]") {
 TEST_CASE("sums of few elements follow the documented order", "[reduce][order]") {
   const Settings restore;
   for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-    if (!cpu::has_isa(isa)) continue;
+    if (!cpu::has_kernels(isa)) continue;
     cpu::set_isa(isa);
     for (const Dim count :
          {1, 2, 4, 5, 8, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 257}) {
@@ -220,7 +220,7 @@ TEST_CASE("mapped reductions are those of their compositions", "[reduce][order]"
           attrs.set("dim", Dims{1});
           const Tensor body = op.decompose(op, Inputs(&each, 1), attrs)[0];
           for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-            if (!cpu::has_isa(isa)) continue;
+            if (!cpu::has_kernels(isa)) continue;
             cpu::set_isa(isa);
             INFO(name << " of " << to_string(each.type()) << " on " << kiln::cpu::name(isa));
             CHECK(same_bits(op.eager(op, Inputs(&each, 1), attrs)[0], body));
@@ -247,7 +247,7 @@ TEST_CASE("maxima and minima are the zero and the nan of the documented order", 
       const float most = documented(e, -INFINITY, [](float a, float b) { return a > b || a != a ? a : b; });
       const float least = documented(e, INFINITY, [](float a, float b) { return a < b || a != a ? a : b; });
       for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-        if (!cpu::has_isa(isa)) continue;
+        if (!cpu::has_kernels(isa)) continue;
         cpu::set_isa(isa);
         INFO(n << " elements, " << nans << " of them no numbers, on " << name(isa));
         CHECK(bits(cpu::fold(x, {0}, cpu::Combine::Max).data<float>()[0]) == bits(most));
@@ -273,7 +273,7 @@ TEST_CASE("layout, threads and instruction set leave the bits of a reduction alo
           const Tensor expected = cpu::fold(x, dims, combine);
           INFO(to_string(x.type()) << " over " << to_string(dims) << " by " << static_cast<int>(combine));
           for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-            if (!cpu::has_isa(isa)) continue;
+            if (!cpu::has_kernels(isa)) continue;
             cpu::set_isa(isa);
             set_num_threads(1);
             CHECK(same_bits(cpu::fold(x, dims, combine), expected));
@@ -311,7 +311,7 @@ TEST_CASE("row kernels give the same bits on any threads and instruction set", "
   cpu::set_isa(cpu::Isa::Baseline);
   const std::vector<Tensor> expected = run();
   for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {
-    if (!cpu::has_isa(isa)) continue;
+    if (!cpu::has_kernels(isa)) continue;
     cpu::set_isa(isa);
     for (const int threads : {1, 3}) {
       set_num_threads(threads);
