@@ -166,7 +166,8 @@ void Writer::own_function(Block& block, bool is_local) {
   Statement backward{own.results == 2 ? "fn backward(ctx, g, g2) {" : "fn backward(ctx, g) {", {}, "}"};
   forward_of(forward.body, own);
   backward_of(backward.body, own);
-  const bool has_law = has_body_law_ && !is_local;
+  // A plain body may write to its argument and say nothing of it, a forward may not.
+  const bool has_law = has_body_law_ && !is_local && (!own.writes || own.marks);
   if (has_law) {
     forward.head = fmt::format("fn body{}(ctx, x, o) {{", own.name);
     block.push_back(std::move(forward));
