@@ -55,6 +55,10 @@ std::string hash_of(const kiln::Tensor& x) {
   return fmt::format("{:016x}", hash.value());
 }
 
+constexpr int kMostLevels = 1000;
+// Tuples are written as often as they are met, which may be any number of times.
+constexpr std::size_t kMostValues = 1 << 20;
+
 }  // namespace
 
 std::string StateText::of(const Value& v) {
@@ -64,6 +68,7 @@ std::string StateText::of(const Value& v) {
     const Part next = std::move(open_.back());
     open_.pop_back();
     text_ += next.text;
+    depth_ = next.depth;
     if (next.value != nullptr) write(*next.value);
   }
   return std::move(text_);
@@ -71,6 +76,9 @@ std::string StateText::of(const Value& v) {
 
 // After what is written by now, before all that is open.
 void StateText::write_next(Parts parts) {
+  for (Part& each : parts) each.depth = depth_ + 1;
+  count_ += parts.size();
+  if (depth_ == kMostLevels || count_ > kMostValues) parts = {{" and more"}};
   open_.insert(open_.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
 }
 

@@ -12,8 +12,9 @@
 namespace kiln::interp {
 
 // Objects are numbered as they are met, so that equal texts mean equal values, the same objects in the same
-// places, and the same sharing of memory. Not told apart: one nan from another. Throws OpError for a tensor
-// whose elements cannot be read.
+// places, and the same sharing of memory. Not told apart: one nan from another, what is nested more than 1000
+// levels deep, which no program compares either, and what comes after the first million values. Throws
+// OpError for a tensor whose elements cannot be read.
 class StateText {
  public:
   // `most`: elements of a tensor that are written out; a larger one has a hash of all.
@@ -28,6 +29,7 @@ class StateText {
   struct Part {
     std::string text{};
     const Value* value = nullptr;
+    int depth = 0;
   };
   using Parts = std::vector<Part>;
 
@@ -42,6 +44,8 @@ class StateText {
 
   std::string text_;
   Parts open_;
+  int depth_ = 0;          // of the value that is written
+  std::size_t count_ = 0;  // of values written
   std::int64_t most_;
   std::map<const void*, std::size_t> objects_, tensors_;
   std::map<const void*, std::pair<std::size_t, std::int64_t>> memories_;
