@@ -70,10 +70,10 @@ class Writer {
   std::string_view kind(const Instruction& each, std::size_t place) const {
     if (each.kind == Kind::FreshConstant) return "constant";
     if (each.kind == Kind::Write) return "write";
-    if (each.kind == Kind::Copy) return "copy";
+    if (each.kind == Kind::Copy) return "copies";
     if (as_kernel(*each.op) != nullptr) return place >= program_.launch ? "launch" : "kernel";
     if (custom_function(*each.op) != nullptr) return "callback";
-    return is_view(each) ? "view" : "call";
+    return is_view(each) ? "alias" : "call";
   }
 
   // ---- What becomes of memory ----
