@@ -36,7 +36,8 @@ TEST_CASE("what the caller gets stays, arguments are the caller's", "[jit][lifet
   CHECK(Lifetimes(passes_on).peak_bytes() == 0);
 }
 
-TEST_CASE("values are stored in the memory of what they are views of, or were written over", "[jit][lifetimes]") {
+TEST_CASE("values are stored in the memory of what they are views of, or were written over",
+          "[jit][lifetimes]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[2, 3]) {\n"
       "  %a = exp(%x) : f32[2, 3]\n"
