@@ -24,7 +24,7 @@ using Runner = std::function<Tensors(Inputs arguments, const SymbolValues& symbo
 struct CompiledGraph {
   Runner run;
   std::string note{};                            // what is to be said of it: why gradients are not compiled
-  std::function<std::string()> note_of_calls{};  // likewise of those there were so far
+  std::function<std::string()> note_of_calls{};  // says so of the calls so far
   std::function<std::size_t()> code_bytes{};     // of machine code that was made for it so far; empty: none
   // What is made behind the caller is waited for; gives why it has no kernels where there is no compiler,
   // else nothing. Throws as compile_graph does. Empty: it is made.

@@ -9,7 +9,7 @@ namespace kiln::interp::capture {
 struct CompiledRunner {
   Runner run;
   std::string note{};                            // for the user, as why gradients are not compiled
-  std::function<std::string()> note_of_calls{};  // likewise, of the calls so far
+  std::function<std::string()> note_of_calls{};  // says so of the calls so far
   std::function<std::size_t()> code_bytes{};     // of machine code so far; empty: none
   // Waits until `run` is compiled, behind the interpreter; throws as make_runner does. Empty: it is compiled.
   std::function<void()> wait{};

@@ -63,7 +63,7 @@ struct Place {
 struct Compiled {
   CompileOptions options;
   bool from_start = false;         // calls begin compiled
-  std::vector<std::size_t> loops;  // likewise loops: the first instructions of bodies that begin compiled
+  std::vector<std::size_t> loops;  // first instructions of the loop bodies that begin compiled
   // Shared, so that a place outlives a reset that happens while its entry runs.
   std::map<std::pair<const Code*, std::size_t>, std::shared_ptr<Place>> places;
   std::vector<const Entry*> in_order;  // in the order in which they were made

@@ -11,13 +11,13 @@ namespace kiln::interp::capture {
 enum class HostRule : std::uint8_t {
   Breaks,           // cannot be captured
   Reads,            // its result follows from its arguments, all of which it may read
-  ReadsNoSizes,     // likewise, and from no size of a tensor but those that are followed as numbers
-                    // (observe_numbers.cpp)
-  Computes,         // likewise, and its result is a number if its arguments are
-  ReadsHost,        // likewise, but would read the elements of tensors
-  ReadsLayout,      // likewise, the layout of a tensor in memory
-  ReadsContiguity,  // likewise, the kind of strides, which guards check
-  ReadsOrigin,      // likewise, whether its argument is a view
+  ReadsNoSizes,     // as Reads, but of the sizes of tensors it reads only those that capture follows as
+                    // numbers (observe_numbers.cpp)
+  Computes,         // as ReadsNoSizes, and its result is a number if its arguments are numbers
+  ReadsHost,        // as Reads, but it would read the elements of tensors, too
+  ReadsLayout,      // as Reads, and it reads the layout of a tensor in memory
+  ReadsContiguity,  // as Reads, and it reads the kind of a tensor's strides, which guards check
+  ReadsOrigin,      // as Reads, and it reads whether its argument is a view
   ReadsParameter,   // tells whether its argument, a tensor, is a parameter
   TellsApart,       // reads all of its arguments, and which tensors in them are one
   Identifies,       // tells which object its argument is

@@ -17,7 +17,7 @@ constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
 constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
-constexpr std::size_t kMostIndependent = 1'500;  // likewise, of iterations whose kernels may run together
+constexpr std::size_t kMostIndependent = 1'500;        // nodes of one loop whose iterations may run together
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
