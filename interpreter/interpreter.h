@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/objects.h"
-#include "interpreter/value.h"
+#include "interpreter/values/objects.h"
+#include "interpreter/values/raise.h"
+#include "interpreter/values/value.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::interp {
@@ -115,9 +116,6 @@ class Interpreter {
 struct Exit {
   int code;
 };
-
-// The error a native raises; the VM adds place, operands' origins and trace.
-[[noreturn]] void raise(std::string_view kind, std::string message, std::string help = {});
 
 // Looks up a standard module's embedded source ("nn"); empty when there is none. From stdlib/.
 std::string_view stdlib_source(std::string_view name);

@@ -6,9 +6,9 @@
 #include <array>
 #include <limits>
 
-#include "jit/custom.h"
-#include "jit/layouts.h"
-#include "jit/rule.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/rule.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/tape/write_node.h"

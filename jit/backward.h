@@ -1,8 +1,8 @@
 // Owns the walk back along the tape of a program, with values of the joint graph as gradients.
 #pragma once
 
-#include "jit/layouts.h"
-#include "jit/walk_parts.h"
+#include "jit/autodiff/walk_parts.h"
+#include "jit/graph/layouts.h"
 
 namespace kiln::jit {
 

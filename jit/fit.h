@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/size.h"
+#include "jit/graph/size.h"
 
 namespace kiln::jit {
 

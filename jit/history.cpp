@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "jit/custom.h"
-#include "jit/layouts.h"
-#include "jit/rule.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/rule.h"
 #include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 #include "tensor/view.h"

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "jit/graph/trace.h"
 #include "jit/passes/functionalize.h"
-#include "jit/trace.h"
 
 namespace kiln::jit {
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "jit/choice.h"
-#include "jit/fused_text.h"
-#include "jit/prepared.h"
-#include "jit/same_values.h"
+#include "jit/autodiff/choice.h"
+#include "jit/graph/same_values.h"
+#include "jit/pipeline/fused_text.h"
+#include "jit/runtime/prepared.h"
 
 namespace kiln::jit {
 namespace {

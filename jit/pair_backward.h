@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 
-#include "jit/partition.h"
-#include "jit/pending_executable.h"
-#include "jit/walk_parts.h"
+#include "jit/autodiff/partition.h"
+#include "jit/autodiff/walk_parts.h"
+#include "jit/runtime/pending_executable.h"
 
 namespace kiln::jit {
 

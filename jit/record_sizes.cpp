@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "jit/record.h"
-#include "jit/rule.h"
+#include "jit/graph/rule.h"
 #include "jit/shape_rules.h"
+#include "jit/trace/record.h"
 #include "tensor/tape/op_node.h"
 
 namespace kiln::jit {

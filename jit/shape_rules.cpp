@@ -6,7 +6,7 @@
 #include <random>
 
 #include "jit/fit.h"
-#include "jit/text.h"
+#include "jit/graph/text.h"
 
 namespace kiln::jit {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/graph.h"
+#include "jit/graph/graph.h"
 
 namespace kiln::jit {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "interpreter/host/graph_stages.h"
-#include "interpreter/natives.h"
-#include "jit/recipes.h"
+#include "interpreter/values/natives.h"
+#include "jit/passes/recipes.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/definition.h"

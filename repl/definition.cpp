@@ -1,6 +1,6 @@
 #include "repl/definition.h"
 
-#include "interpreter/code.h"
+#include "interpreter/values/code.h"
 #include "repl/command.h"
 
 namespace kiln::repl {

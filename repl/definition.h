@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 #include "repl/documentation.h"
 
 namespace kiln::repl {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "repl/columns.h"
 #include "repl/command.h"
 #include "repl/definition.h"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/graph_value.h"
-#include "jit/text.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/graph/text.h"
 
 namespace kiln::repl {
 namespace {

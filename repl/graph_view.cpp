@@ -4,9 +4,9 @@
 
 #include <charconv>
 
-#include "interpreter/impl.h"
-#include "jit/diff.h"
-#include "jit/text.h"
+#include "interpreter/vm/impl.h"
+#include "jit/graph/diff.h"
+#include "jit/graph/text.h"
 #include "repl/command.h"
 #include "repl/terminal.h"
 

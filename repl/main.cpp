@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "interpreter/capture/stages.h"
-#include "interpreter/host/system_call.h"
-#include "jit/code_cache.h"
+#include "interpreter/files/system_call.h"
+#include "jit/cpu/code_cache.h"
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"

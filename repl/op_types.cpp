@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "interpreter/op_entry.h"
+#include "interpreter/vm/op_entry.h"
 #include "tensor/op.h"
 #include "tensor/op_names.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "interpreter/value.h"
+#include "interpreter/values/value.h"
 #include "lang/source.h"
 #include "tensor/tensor.h"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/completion.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/failure.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/index_type.h"

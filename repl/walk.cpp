@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/generalize.h"
-#include "interpreter/graph_value.h"
-#include "jit/evaluate.h"
-#include "jit/text.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
 #include "repl/command.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/module_state.h"
-#include "interpreter/members.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/members.h"
 #include "lang/parse.h"
 
 namespace kiln::repl {

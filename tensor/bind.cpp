@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"

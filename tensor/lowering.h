@@ -14,9 +14,9 @@ namespace kiln {
 struct Op;
 class Attrs;
 namespace cpu {
-class GatherReader;   // tensor/cpu/gather_reader.h
-class ResultPieces;   // tensor/cpu/result_pieces.h
-struct Distribution;  // tensor/cpu/random.h
+class GatherReader;   // tensor/cpu/moves/gather_reader.h
+class ResultPieces;   // tensor/cpu/products/result_pieces.h
+struct Distribution;  // tensor/cpu/random/random.h
 }  // namespace cpu
 
 // The op's result for these inputs, to be read a stretch at a time. All inputs but indices have the result's

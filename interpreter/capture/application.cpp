@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/context.h"
-#include "jit/compiled_graph.h"
-#include "jit/rewrite.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/context.h"
+#include "jit/graph/rewrite.h"
+#include "jit/pipeline/compiled_graph.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
@@ -250,7 +250,7 @@ class BackwardTrace {
 }  // namespace
 
 BodyScope::BodyScope(Vm& vm) : vm_(vm) {
-  Tracer* const tracer = vm.tracer();
+  auto* const tracer = static_cast<Tracer*>(vm.watcher());  // nothing else watches
   if (tracer == nullptr || !tracer->notes_bodies()) return;
   tracer_ = tracer;
   effects_ = tracer->effects();

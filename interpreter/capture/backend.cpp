@@ -4,7 +4,7 @@
 
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
 #include "tensor/error.h"
 
 namespace kiln::interp::capture {

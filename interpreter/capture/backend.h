@@ -1,5 +1,5 @@
-// Owns the choice of what runs a captured graph: the compiler (jit/compiled_graph.h), which decides how, or a
-// backend of the program.
+// Owns the choice of what runs a captured graph: the compiler (jit/pipeline/compiled_graph.h), which decides
+// how, or a backend of the program.
 #pragma once
 
 #include "interpreter/capture/compiled.h"

@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/capture/registers.h"
-#include "interpreter/errors.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
-#include "interpreter/state_text.h"
+#include "interpreter/text/state_text.h"
+#include "interpreter/vm/errors.h"
+#include "interpreter/vm/registers.h"
 #include "lang/diagnostic.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/vm.h"
+#include "interpreter/vm/vm.h"
 
 namespace kiln::interp::capture {
 

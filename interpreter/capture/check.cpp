@@ -9,10 +9,10 @@
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
-#include "jit/custom.h"
-#include "jit/evaluate.h"
-#include "jit/pending_executable.h"
-#include "jit/reduce.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/evaluate.h"
+#include "jit/runtime/pending_executable.h"
+#include "jit/runtime/reduce.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "interpreter/capture/compiled.h"
-#include "jit/compare.h"
+#include "jit/runtime/compare.h"
 
 namespace kiln::interp::capture {
 

@@ -12,7 +12,7 @@
 #include "interpreter/capture/entry.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"
-#include "interpreter/capture/worth.h"
+#include "interpreter/vm/worth.h"
 
 namespace kiln::interp::capture {
 
@@ -24,10 +24,11 @@ struct CompileOptions {
   Value own_backend;  // or a function of the user's: graph => callable
   std::optional<bool> dynamic;
   bool fullgraph = false;
-  double memory_budget = 1;  // the part of the values kept for backward that may be kept (jit/partition.h)
-  bool asked_for = false;    // the program asked for compilation, and is warned when it is in vain
-  bool may_wait = false;     // kernels are compiled only when they are worth it
-  bool timed = false;        // what is compiled may depend on measured times
+  double memory_budget =
+      1;  // the part of the values kept for backward that may be kept (jit/autodiff/partition.h)
+  bool asked_for = false;  // the program asked for compilation, and is warned when it is in vain
+  bool may_wait = false;   // kernels are compiled only when they are worth it
+  bool timed = false;      // what is compiled may depend on measured times
   // A function that the program asked to compile keeps its own options and counts within a hot caller.
   bool inlines(const CompileOptions& callee) const {
     return asked_for || backend == kAsCaptured || !callee.asked_for;

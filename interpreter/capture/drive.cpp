@@ -10,10 +10,10 @@
 #include "interpreter/capture/generalize.h"
 #include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
-#include "interpreter/capture/registers.h"
 #include "interpreter/capture/varying.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
 namespace {

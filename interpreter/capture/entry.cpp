@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/vm.h"
+#include "interpreter/vm/vm.h"
 #include "tensor/autograd.h"
 #include "tensor/interrupt.h"
 #include "tensor/random.h"

@@ -10,9 +10,9 @@
 #include "interpreter/capture/frame_plan.h"
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
-#include "jit/compiled_graph.h"
-#include "jit/graph.h"
-#include "jit/view_origins.h"
+#include "jit/graph/graph.h"
+#include "jit/pipeline/compiled_graph.h"
+#include "jit/trace/view_origins.h"
 #include "tensor/random.h"
 #include "tensor/tape/freed_histories.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/operators.h"
+#include "interpreter/vm/operators.h"
 #include "lang/diagnostic.h"
 #include "tensor/error.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "interpreter/capture/source.h"
-#include "jit/size.h"
+#include "jit/graph/size.h"
 #include "lang/ast.h"
 
 namespace kiln::interp {

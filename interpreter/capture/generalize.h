@@ -2,7 +2,7 @@
 // other sizes, must be the same.
 #pragma once
 
-#include "jit/graph.h"
+#include "jit/graph/graph.h"
 
 namespace kiln::interp::capture {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/natives.h"
-#include "interpreter/plain_text.h"
+#include "interpreter/text/plain_text.h"
+#include "interpreter/values/natives.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/freed_histories.h"
 

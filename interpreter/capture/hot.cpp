@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interpreter/impl.h"
+#include "interpreter/vm/impl.h"
 
 namespace kiln::interp::capture {
 namespace {

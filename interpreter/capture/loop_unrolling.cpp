@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "interpreter/capture/loops.h"
-#include "interpreter/capture/registers.h"
-#include "jit/evaluate.h"
+#include "interpreter/vm/registers.h"
+#include "jit/graph/evaluate.h"
 
 namespace kiln::interp::capture {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interpreter/capture/registers.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp {
 namespace capture {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "interpreter/code.h"
+#include "interpreter/values/code.h"
 
 namespace kiln::interp::capture {
 

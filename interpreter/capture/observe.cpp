@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "interpreter/members.h"
-#include "interpreter/operators.h"
-#include "interpreter/parameters.h"
+#include "interpreter/vm/members.h"
+#include "interpreter/vm/operators.h"
+#include "interpreter/vm/parameters.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {

@@ -10,14 +10,14 @@ namespace kiln::interp::capture {
 // Sets the tracer that watches the machine, for a scope.
 class Watch {
  public:
-  Watch(Vm& vm, Tracer* tracer) : vm_(vm), before_(vm.tracer()) { vm.set_tracer(tracer); }
-  ~Watch() { vm_.set_tracer(before_); }
+  Watch(Vm& vm, Tracer* tracer) : vm_(vm), before_(vm.watcher()) { vm.set_watcher(tracer); }
+  ~Watch() { vm_.set_watcher(before_); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
  private:
   Vm& vm_;
-  Tracer* before_;
+  Watcher* before_;
 };
 
 // The operator of an instruction that compares, to a bool or to jump; nullopt for others.

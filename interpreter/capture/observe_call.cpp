@@ -3,12 +3,12 @@
 
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
-#include "interpreter/host/context.h"
-#include "interpreter/host/storage_methods.h"
-#include "interpreter/members.h"
-#include "interpreter/natives.h"
-#include "interpreter/op_entry.h"
-#include "interpreter/parameters.h"
+#include "interpreter/values/natives.h"
+#include "interpreter/vm/context.h"
+#include "interpreter/vm/members.h"
+#include "interpreter/vm/op_entry.h"
+#include "interpreter/vm/parameters.h"
+#include "interpreter/vm/storage_methods.h"
 
 namespace kiln::interp::capture {
 

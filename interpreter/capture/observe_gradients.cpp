@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/observe.h"
-#include "interpreter/host/hook.h"
+#include "interpreter/vm/hook.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/freed_histories.h"

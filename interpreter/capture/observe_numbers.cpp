@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "interpreter/capture/observe.h"
-#include "interpreter/capture/registers.h"
-#include "interpreter/members.h"
-#include "interpreter/natives.h"
-#include "interpreter/op_entry.h"
-#include "interpreter/operators.h"
+#include "interpreter/values/natives.h"
+#include "interpreter/vm/members.h"
+#include "interpreter/vm/op_entry.h"
+#include "interpreter/vm/operators.h"
+#include "interpreter/vm/registers.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::interp::capture {

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/code.h"
-#include "interpreter/graph_value.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/interpreter.h"
-#include "interpreter/natives.h"
-#include "interpreter/print_tensor.h"
-#include "jit/rewrite.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/values/code.h"
+#include "interpreter/values/graph_value.h"
+#include "interpreter/values/natives.h"
+#include "interpreter/vm/arguments.h"
+#include "jit/graph/rewrite.h"
 #include "jit/shape_rules.h"
 #include "tensor/random.h"
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 
 namespace kiln::interp::capture {
 

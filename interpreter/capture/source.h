@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "interpreter/frame.h"
-#include "interpreter/references.h"
+#include "interpreter/values/references.h"
+#include "interpreter/vm/frame.h"
 #include "tensor/small_vector.h"
 
 namespace kiln::interp::capture {

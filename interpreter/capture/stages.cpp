@@ -8,9 +8,9 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
-#include "interpreter/impl.h"
-#include "jit/fused_text.h"
-#include "jit/run_recipe.h"
+#include "interpreter/vm/impl.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/pipeline/fused_text.h"
 
 namespace kiln::interp {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/value.h"
-#include "jit/graph.h"
+#include "interpreter/values/value.h"
+#include "jit/graph/graph.h"
 #include "tensor/random.h"
 
 namespace kiln::interp {

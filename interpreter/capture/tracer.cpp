@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "interpreter/capture/observe.h"
-#include "interpreter/capture/registers.h"
 #include "interpreter/capture/stages.h"
-#include "jit/reader.h"
+#include "interpreter/vm/registers.h"
+#include "jit/graph/reader.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {

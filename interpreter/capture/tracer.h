@@ -14,8 +14,8 @@
 
 #include "interpreter/capture/entry.h"
 #include "interpreter/capture/loops.h"
-#include "interpreter/vm.h"
-#include "jit/record.h"
+#include "interpreter/vm/vm.h"
+#include "jit/trace/record.h"
 
 namespace kiln::interp::capture {
 
@@ -53,7 +53,7 @@ std::int64_t place_of(const Dict& dict, const Value& key);
 // The recorded run is a run like any other, in which instructions have their effects. Immediates and texts
 // that were read from outside get guards on their sources; objects are known by identity. An object that was
 // not read from outside was made during the run.
-class Tracer {
+class Tracer final : public Watcher {
  public:
   // Begins where the machine stands, in `region`.
   Tracer(Vm& vm, const Region& region, const Varying& varying);
@@ -93,9 +93,9 @@ class Tracer {
   bool is_noting() const { return !given_up_ && !is_stopped(); }
 
   // For host functions that call back: runs the frame to its end under observation.
-  bool observe(Frame* entry);
+  bool observe(Frame* entry) override;
   // Ends capture: an error is unwinding the frames.
-  void give_up(std::string reason);
+  void give_up(std::string reason) override;
   jit::Recorder& recorder() { return recorder_; }
   // Guards the numbers in v: the entry holds for these values alone.
   void fix_numbers_in(const Value& v) { read_all(v); }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "interpreter/capture/registers.h"
 #include "interpreter/capture/tracer.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
 namespace {

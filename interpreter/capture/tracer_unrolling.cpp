@@ -1,8 +1,8 @@
 // Several iterations of a loop in one entry: capture begins with the body's first instruction, and goes on
 // for so many iterations. They are those of an unrolled loop; only whether the loop goes over a range or has
 // a condition is known before.
-#include "interpreter/capture/registers.h"
 #include "interpreter/capture/tracer.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
 namespace {

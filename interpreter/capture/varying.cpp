@@ -1,8 +1,8 @@
 #include "interpreter/capture/varying.h"
 
 #include "interpreter/capture/loops.h"
-#include "interpreter/capture/registers.h"
-#include "interpreter/code.h"
+#include "interpreter/values/code.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
 

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "interpreter/files/io_error.h"
 #include "interpreter/files/part_file.h"
-#include "interpreter/host/system_call.h"
-#include "interpreter/host/text_file.h"
+#include "interpreter/files/system_call.h"
 #include "interpreter/shadow.h"
 
 namespace kiln::interp::files {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/system_call.h"
-#include "interpreter/host/text_file.h"
+#include "interpreter/files/io_error.h"
+#include "interpreter/files/system_call.h"
 
 namespace kiln::interp::files {
 

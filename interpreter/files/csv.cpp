@@ -14,7 +14,7 @@
 
 #include "interpreter/files/csv_rows.h"
 #include "interpreter/files/formats.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::files {

@@ -4,7 +4,7 @@
 
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 
 namespace kiln::interp::files {
 namespace {

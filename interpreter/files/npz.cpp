@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
+#include "interpreter/files/io_error.h"
 #include "interpreter/files/zip_directory.h"
-#include "interpreter/host/text_file.h"
 #include "interpreter/interpreter.h"
 #include "tensor/parallel.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::files {

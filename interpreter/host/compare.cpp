@@ -1,6 +1,6 @@
 // Owns the comparisons of whole tensors.
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 

@@ -3,11 +3,11 @@
 
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/hot.h"
-#include "interpreter/graph_value.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/graph_stages.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/values/graph_value.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
 namespace {

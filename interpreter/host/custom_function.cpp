@@ -1,18 +1,18 @@
 // `autograd Name { forward backward jvp vmap }`: a call makes a context, runs forward, and leaves the other
 // bodies to the levels.
-#include "interpreter/host/custom_function.h"
+#include "interpreter/vm/custom_function.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "interpreter/call.h"
 #include "interpreter/capture/application.h"
-#include "interpreter/code.h"
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/context.h"
-#include "interpreter/impl.h"
+#include "interpreter/values/code.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/call.h"
+#include "interpreter/vm/context.h"
+#include "interpreter/vm/impl.h"
 #include "tensor/functions.h"
 #include "tensor/levels/custom.h"
 

@@ -1,6 +1,6 @@
 // Owns what is asked of dtypes together.
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::interp {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/error.h"
 
 namespace kiln::interp {

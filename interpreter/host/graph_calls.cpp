@@ -2,18 +2,18 @@
 // diff_graphs.
 #include <fmt/format.h>
 
-#include "interpreter/graph_value.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/record.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/shadow.h"
-#include "jit/compiler.h"
-#include "jit/diff.h"
-#include "jit/measure.h"
-#include "jit/run_recipe.h"
+#include "interpreter/values/graph_value.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
+#include "jit/cpu/compiler.h"
+#include "jit/graph/diff.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/runtime/measure.h"
 
 namespace kiln::interp {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "interpreter/value.h"
-#include "jit/recipes.h"
+#include "interpreter/values/value.h"
+#include "jit/passes/recipes.h"
 
 namespace kiln::interp {
 class Interpreter;

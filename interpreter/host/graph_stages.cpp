@@ -7,16 +7,16 @@
 #include <charconv>
 #include <numeric>
 
-#include "interpreter/code.h"
-#include "interpreter/graph_value.h"
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
-#include "interpreter/print_tensor.h"
-#include "jit/aot_function.h"
-#include "jit/fused_text.h"
-#include "jit/program_text.h"
-#include "jit/rewrite.h"
-#include "jit/run_recipe.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/values/code.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/graph/rewrite.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/pipeline/aot_function.h"
+#include "jit/pipeline/fused_text.h"
+#include "jit/runtime/program_text.h"
 #include "lang/diagnostic.h"
 #include "tensor/autograd.h"
 
@@ -37,7 +37,7 @@ Value joint(const StageInput& input) { return make_graph(gradients_of(input.capt
 Value forward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.forward); }
 Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
 
-// As compiled functions do (jit/compiled_graph.h), before there are kernels.
+// As compiled functions do (jit/pipeline/compiled_graph.h), before there are kernels.
 jit::Graph without_writes(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
   return graph.stage == jit::Stage::Captured ? run_recipe(jit::recipes::kWithoutWrites, graph) : graph;

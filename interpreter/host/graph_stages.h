@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "interpreter/capture/stages.h"
-#include "jit/gradient_graphs.h"
+#include "jit/autodiff/gradient_graphs.h"
 #include "jit/passes/functionalize.h"
 
 namespace kiln::interp::host {

@@ -1,16 +1,16 @@
 // Graphs in the language: what they tell of themselves, reading them from text, running them.
 #include <fmt/format.h>
 
-#include "interpreter/graph_value.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/record.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/print_tensor.h"
-#include "jit/dot.h"
-#include "jit/evaluate.h"
-#include "jit/fused_text.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/values/graph_value.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
+#include "jit/graph/dot.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/pipeline/fused_text.h"
 
 namespace kiln::interp {
 namespace {

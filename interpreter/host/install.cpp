@@ -4,10 +4,10 @@
 #include <numbers>
 #include <string>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/interpreter.h"
-#include "interpreter/op_entry.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/op_entry.h"
+#include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
 namespace {

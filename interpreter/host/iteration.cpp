@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/errors.h"
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
-#include "interpreter/native_stack.h"
-#include "interpreter/utf8.h"
+#include "interpreter/values/native_stack.h"
+#include "interpreter/values/utf8.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/errors.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
 namespace {

@@ -9,10 +9,11 @@
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/files/formats.h"
 #include "interpreter/files/gzip.h"
-#include "interpreter/host/arguments.h"
+#include "interpreter/files/io_error.h"
 #include "interpreter/host/saved_values.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

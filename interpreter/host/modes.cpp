@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/stages.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/device_scope.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/shadow.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/custom.h"
 #include "tensor/parallel.h"

@@ -6,10 +6,10 @@
 
 #include <map>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"

@@ -1,7 +1,7 @@
 // Owns what others must know of functions made by `functionalize`.
 #pragma once
 
-#include "interpreter/references.h"
+#include "interpreter/values/references.h"
 #include "jit/passes/functionalize.h"
 
 namespace kiln::interp::host {

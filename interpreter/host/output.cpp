@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/system_call.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/print_tensor.h"
+#include "interpreter/files/system_call.h"
 #include "interpreter/shadow.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
 namespace {

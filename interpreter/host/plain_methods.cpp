@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/device_scope.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/print_tensor.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
 namespace {

@@ -12,9 +12,9 @@
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/files/formats.h"
 #include "interpreter/files/picture.h"
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/plot/chart.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

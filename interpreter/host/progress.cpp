@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/native_stack.h"
-#include "interpreter/utf8.h"
+#include "interpreter/values/native_stack.h"
+#include "interpreter/values/utf8.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp::host {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 
 namespace kiln::interp::host {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp::host {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 #include "tensor/tensor.h"
 
 namespace kiln::interp::host {

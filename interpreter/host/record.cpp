@@ -1,6 +1,6 @@
 #include "interpreter/host/record.h"
 
-#include "interpreter/host/arguments.h"
+#include "interpreter/vm/arguments.h"
 #include "tensor/error.h"
 
 namespace kiln::interp::host {

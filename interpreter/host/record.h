@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 
 namespace kiln::interp::host {
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <numeric>
 
-#include "interpreter/errors.h"
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/errors.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/saved_values.h"
+#include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::host {

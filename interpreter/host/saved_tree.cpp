@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/saved_values.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp::host {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "interpreter/files/formats.h"
-#include "interpreter/value.h"
+#include "interpreter/values/value.h"
 
 namespace kiln::interp::host {
 

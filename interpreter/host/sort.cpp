@@ -5,7 +5,7 @@
 #include <bit>
 #include <numeric>
 
-#include "interpreter/host/arguments.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp::host {
 namespace {

@@ -1,11 +1,11 @@
 // Methods of tensors that change what they are a tensor of: their sizes, their storage, their history.
-#include "interpreter/host/storage_methods.h"
+#include "interpreter/vm/storage_methods.h"
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/impl.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/impl.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"
 #include "tensor/error.h"

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/str_parts.h"
-#include "interpreter/utf8.h"
+#include "interpreter/values/utf8.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp {
 namespace {

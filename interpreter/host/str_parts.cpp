@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/utf8.h"
+#include "interpreter/values/utf8.h"
+#include "interpreter/vm/arguments.h"
 
 namespace kiln::interp::host {
 

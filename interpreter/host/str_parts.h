@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 
 namespace kiln::interp::host {
 

@@ -12,12 +12,13 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
+#include "interpreter/files/io_error.h"
 #include "interpreter/host/progress.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/text_file.h"
-#include "interpreter/impl.h"
 #include "interpreter/shadow.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/impl.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {

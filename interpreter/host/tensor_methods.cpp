@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
-#include "interpreter/host/hook.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/print_tensor.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/hook.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/view.h"

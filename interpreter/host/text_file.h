@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 
 namespace kiln::interp::host {
 
@@ -11,8 +11,5 @@ namespace kiln::interp::host {
 Value open_file(const std::string& path, const std::string& mode);
 // One line with its newline; false at the end. IOError for a closed or unreadable file.
 bool read_line(File& file, std::string& line);
-
-// "cannot read 'x.csv': No such file or directory", with a near name as help.
-[[noreturn]] void raise_io(std::string_view action, const std::string& path, int error);
 
 }  // namespace kiln::interp::host

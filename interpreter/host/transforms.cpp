@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
+#include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::host {

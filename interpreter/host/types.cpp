@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/graph_calls.h"
-#include "interpreter/host/tables.h"
-#include "interpreter/print_tensor.h"
-#include "interpreter/utf8.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/values/utf8.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "interpreter/host/arguments.h"
 #include "interpreter/host/pytree.h"
-#include "interpreter/host/tables.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 #include "tensor/levels/batch_level.h"
 #include "tensor/random.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/plot/chart.h"
-#include "interpreter/utf8.h"
+#include "interpreter/values/utf8.h"
 
 namespace kiln::interp::plot {
 namespace {

@@ -5,10 +5,10 @@
 #include <stdexcept>
 
 #include "interface_id.h"
-#include "jit/compiler.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/session.h"
 #include "jit/llvm/text.h"
+#include "jit/loops/compile_request.h"
 
 namespace kiln::jit {
 namespace {

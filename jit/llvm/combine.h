@@ -3,7 +3,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "jit/loops.h"
+#include "jit/loops/loops.h"
 
 namespace kiln::jit {
 

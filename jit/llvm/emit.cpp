@@ -7,15 +7,15 @@
 #include <map>
 #include <stdexcept>
 
-#include "jit/kernel_code.h"
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
 #include "jit/llvm/half_vectors.h"
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
-#include "jit/loop_invariant_loads.h"
-#include "jit/unroll.h"
+#include "jit/loops/kernel_code.h"
+#include "jit/loops/loop_invariant_loads.h"
+#include "jit/loops/unroll.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "jit/llvm/bitcode.h"
-#include "jit/loops.h"
+#include "jit/loops/loops.h"
 
 namespace kiln::jit {
 

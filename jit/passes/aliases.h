@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/layouts.h"
-#include "jit/rewrite.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/rewrite.h"
 
 namespace kiln::jit {
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "jit/custom.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/rewrite.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
 
 namespace kiln::jit {
 namespace {

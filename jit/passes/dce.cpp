@@ -1,8 +1,8 @@
 // After passes that leave the old beside the new.
 #include <algorithm>
 
+#include "jit/graph/rewrite.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
 
 namespace kiln::jit {
 namespace {

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "jit/custom.h"
-#include "jit/layouts.h"
-#include "jit/lower.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/levels.h"
+#include "jit/passes/lowerable.h"
 #include "jit/passes/passes.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/reduced.h"

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "jit/escape_analysis.h"
-#include "jit/evaluate.h"
+#include "jit/graph/escape_analysis.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/rewrite.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"

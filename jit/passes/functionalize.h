@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/graph.h"
+#include "jit/graph/graph.h"
 
 namespace kiln::jit {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "jit/graph.h"
+#include "jit/graph/graph.h"
 
 namespace kiln::jit {
 

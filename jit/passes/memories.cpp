@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "jit/layouts.h"
+#include "jit/graph/layouts.h"
 #include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "jit/layouts.h"
-#include "jit/lower.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/rewrite.h"
+#include "jit/passes/lowerable.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {

@@ -1,6 +1,6 @@
 // Owns the functions of the passes: each takes a graph and gives a graph, and is one file beside this one.
 // A pass that finds nothing to do returns its argument, and copies nothing. Only the table of passes
-// (jit/recipes.h) and other passes name them.
+// (jit/passes/recipes.h) and other passes name them.
 #pragma once
 
 #include "jit/passes/functionalize.h"
@@ -35,8 +35,8 @@ Graph narrow_writes(Graph graph);
 Graph lift_views(Graph graph);
 // Removes nodes whose results nothing needs.
 Graph dce(Graph graph);
-// Nodes that one kernel computes become one node (jit/kernel_op.h). Other graphs than functional ones stay as
-// they are.
+// Nodes that one kernel computes become one node (jit/cpu/kernel_op.h). Other graphs than functional ones
+// stay as they are.
 Graph group(Graph graph);
 // Lowers groups to kernels without code. Nodes that only their views need stay.
 Graph lower_groups(Graph graph);

@@ -1,6 +1,6 @@
 // The last pass of graphs that run op by op: it changes the memory of values, not the values. Kernels decide
 // themselves what they write over.
-#include "jit/lifetimes.h"
+#include "jit/graph/lifetimes.h"
 #include "jit/passes/passes.h"
 
 namespace kiln::jit {

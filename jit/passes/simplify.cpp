@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/escape_analysis.h"
-#include "jit/layouts.h"
+#include "jit/graph/escape_analysis.h"
+#include "jit/graph/layouts.h"
+#include "jit/graph/rewrite.h"
 #include "jit/passes/identities.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
 #include "jit/shape_rules.h"
 
 namespace kiln::jit {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "interpreter/host/graph_stages.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "repl/columns.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "interpreter/graph_value.h"
 #include "interpreter/host/graph_stages.h"
-#include "jit/measure.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/runtime/measure.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/units.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <chrono>
 
-#include "interpreter/graph_value.h"
 #include "interpreter/host/graph_stages.h"
+#include "interpreter/values/graph_value.h"
 #include "repl/definition.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "interpreter/graph_value.h"
 #include "interpreter/host/graph_stages.h"
-#include "jit/dot.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/graph/dot.h"
 #include "repl/definition.h"
 #include "repl/graph_page.h"
 #include "repl/write_text.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "interpreter/natives.h"
-#include "jit/code_cache.h"
+#include "interpreter/values/natives.h"
+#include "jit/cpu/code_cache.h"
 #include "repl/command.h"
 #include "repl/paths.h"
 #include "tensor/device.h"

@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "interpreter/graph_value.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
-#include "interpreter/print_tensor.h"
-#include "jit/fused_text.h"
+#include "interpreter/text/print_tensor.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/pipeline/fused_text.h"
 #include "repl/columns.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"

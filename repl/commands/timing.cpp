@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 
-#include "interpreter/compile.h"
+#include "interpreter/compile/compile.h"
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/units.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "tensor/cpu/channels.h"
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/channels.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/integers.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/convolution.h"
+#include "tensor/cpu/convolution/convolution.h"
 #include "tensor/ops/conv_rules.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"

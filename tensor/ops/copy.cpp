@@ -1,5 +1,5 @@
 // copy, fill and zero: what `copy_`, `fill_` and `zero_` write.
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 
 #include "tensor/functions.h"
 #include "tensor/ops/rules.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/gather_reader.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 

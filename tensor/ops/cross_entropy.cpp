@@ -1,5 +1,5 @@
 // Owns losses against classes: nll_loss as a kernel with its derivative's, cross_entropy written over it.
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"

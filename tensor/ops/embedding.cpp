@@ -1,9 +1,9 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
-#include "tensor/cpu/gather_reader.h"
-#include "tensor/cpu/offsets.h"
-#include "tensor/cpu/places.h"
+#include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/cpu/moves/offsets.h"
+#include "tensor/cpu/moves/places.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {

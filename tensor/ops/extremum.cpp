@@ -2,7 +2,7 @@
 #include <deque>
 #include <utility>
 
-#include "tensor/cpu/extremum.h"
+#include "tensor/cpu/folds/extremum.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"

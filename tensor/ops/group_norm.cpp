@@ -1,6 +1,6 @@
 // Owns group_norm and its derivative as kernels: a row, the channels of one group of one example, is read
 // once and stays in cache.
-#include "tensor/cpu/channel_kernels.h"
+#include "tensor/cpu/folds/channel_kernels.h"
 #include "tensor/ops/channel_rows.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/gather_reader.h"
-#include "tensor/cpu/offsets.h"
-#include "tensor/cpu/places.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/cpu/moves/offsets.h"
+#include "tensor/cpu/moves/places.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tensor/cpu/matmul.h"
+#include "tensor/cpu/products/matmul.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tensor/cpu/factor.h"
+#include "tensor/cpu/linalg/factor.h"
 #include "tensor/functions.h"
 #include "tensor/ops/rules.h"
 

@@ -1,5 +1,5 @@
 // Owns pooling by maxima: the values of windows together with their places, and the way back of a gradient.
-#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/moves/offsets.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/pooling.h"
 #include "tensor/ops/reduce.h"

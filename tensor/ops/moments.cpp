@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 

@@ -1,5 +1,5 @@
 // Owns nansum: the sum without what is nan, in one pass.
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 

@@ -1,8 +1,8 @@
 // Owns normalization over the last dimensions: layer_norm and rms_norm as kernels with their derivatives'.
 #include <limits>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"

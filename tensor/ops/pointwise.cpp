@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scalar.h"
 

@@ -1,7 +1,7 @@
 // Owns what the pooling ops share: where their windows lie, their types, and folding a batch into images.
 #pragma once
 
-#include "tensor/cpu/pooling.h"
+#include "tensor/cpu/convolution/pooling.h"
 #include "tensor/functions.h"
 
 namespace kiln::ops {

@@ -1,12 +1,12 @@
 // Random numbers: each op takes one draw of the process's generator.
-#include "tensor/cpu/random.h"
+#include "tensor/cpu/random/random.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tensor/cpu/choose.h"
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/random/choose.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {

@@ -1,7 +1,7 @@
 // Owns the plain reductions: one combination of all elements along some dimensions, in the fixed order.
 #include "tensor/ops/reduce.h"
 
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln {

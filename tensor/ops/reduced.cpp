@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/folds/fold.h"
 
 namespace kiln::ops {
 

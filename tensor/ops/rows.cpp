@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/fixed_order.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"

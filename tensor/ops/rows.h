@@ -1,7 +1,8 @@
-// Owns running row programs (tensor/cpu/row_job.h) on tensors: layouts in, contiguous rows, layouts out.
+// Owns running row programs (tensor/cpu/folds/row_job.h) on tensors: layouts in, contiguous rows, layouts
+// out.
 #pragma once
 
-#include "tensor/cpu/row_job.h"
+#include "tensor/cpu/folds/row_job.h"
 #include "tensor/tensor.h"
 
 namespace kiln::ops {

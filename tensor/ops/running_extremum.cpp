@@ -1,8 +1,8 @@
 // Owns running extrema: the greatest or least element so far along a dimension, and where it is.
 #include <algorithm>
 
-#include "tensor/cpu/order_key.h"
-#include "tensor/cpu/sequence_shape.h"
+#include "tensor/cpu/folds/sequence_shape.h"
+#include "tensor/cpu/order/order_key.h"
 #include "tensor/integers.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/folds/sequence_shape.h"
 #include "tensor/cpu/kernels.h"
-#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/moves/offsets.h"
 #include "tensor/cpu/pointwise_params.h"
-#include "tensor/cpu/sequence_shape.h"
 #include "tensor/integers.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"

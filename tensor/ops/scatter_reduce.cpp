@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/offsets.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/offsets.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/flip.h"
-#include "tensor/cpu/gather_reader.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/flip.h"
+#include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 

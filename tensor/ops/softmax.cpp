@@ -1,7 +1,7 @@
 // Owns softmax and log_softmax, and their derivatives as kernels of one pass over each row.
 #include <limits>
 
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rows.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/offsets.h"
-#include "tensor/cpu/sort.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/offsets.h"
+#include "tensor/cpu/order/sort.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 

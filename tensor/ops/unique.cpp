@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/nonzero.h"
-#include "tensor/cpu/places.h"
-#include "tensor/cpu/sort.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/places.h"
+#include "tensor/cpu/order/nonzero.h"
+#include "tensor/cpu/order/sort.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {

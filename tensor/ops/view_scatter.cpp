@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 

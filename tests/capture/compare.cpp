@@ -6,7 +6,7 @@
 
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/stages.h"
-#include "interpreter/impl.h"
+#include "interpreter/vm/impl.h"
 #include "lang/diagnostic.h"
 #include "tests/capture/laws.h"
 #include "tests/capture/state.h"

@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "interpreter/capture/loop_unrolling.h"
-#include "jit/bound_program.h"
+#include "jit/runtime/bound_program.h"
 #include "tests/capture/given.h"
 #include "tests/capture/shrink.h"
 #include "tests/capture/workers.h"

@@ -1,6 +1,6 @@
 #include "tests/capture/state.h"
 
-#include "interpreter/state_text.h"
+#include "interpreter/text/state_text.h"
 
 namespace kiln::testing {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/impl.h"
+#include "interpreter/vm/impl.h"
 #include "lang/diagnostic.h"
 #include "tensor/error.h"
 #include "tests/capture/shrink.h"

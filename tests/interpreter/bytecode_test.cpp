@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/compile.h"
-#include "interpreter/impl.h"
+#include "interpreter/compile/compile.h"
+#include "interpreter/vm/impl.h"
 #include "lang/parse.h"
 
 namespace kiln::interp {

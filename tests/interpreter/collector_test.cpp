@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "interpreter/collector.h"
 #include "interpreter/interpreter.h"
-#include "interpreter/objects.h"
+#include "interpreter/values/collector.h"
+#include "interpreter/values/objects.h"
 #include "tensor/autograd.h"
 #include "tensor/storage.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/value.h"
+#include "interpreter/values/value.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::interp {

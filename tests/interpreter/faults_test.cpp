@@ -4,8 +4,8 @@
 #include <string>
 
 #include "interpreter/interpreter.h"
-#include "jit/compiler.h"
-#include "jit/run_recipe.h"
+#include "jit/cpu/compiler.h"
+#include "jit/passes/run_recipe.h"
 #include "tensor/error.h"
 
 using namespace kiln;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/format.h"
-#include "interpreter/natives.h"
+#include "interpreter/text/format.h"
+#include "interpreter/values/natives.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::interp {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/objects.h"
+#include "interpreter/values/objects.h"
 
 namespace kiln::interp {
 namespace {

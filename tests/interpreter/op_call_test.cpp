@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

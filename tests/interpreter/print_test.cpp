@@ -3,7 +3,7 @@
 #include <string>
 
 #include "interpreter/interpreter.h"
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/impl.h"
+#include "interpreter/vm/impl.h"
 
 namespace kiln::interp {
 namespace {

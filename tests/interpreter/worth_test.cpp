@@ -1,7 +1,7 @@
 // Whether it pays to compile what became hot by itself, with times that the test makes up.
 #include <catch2/catch.hpp>
 
-#include "interpreter/capture/worth.h"
+#include "interpreter/vm/worth.h"
 
 using namespace kiln::interp::capture;
 using namespace std::chrono_literals;

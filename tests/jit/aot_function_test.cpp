@@ -1,14 +1,14 @@
 // A program with compiled forward and backward graphs behind the tape does what it does op by op: every
 // gradient to the bit, however it is asked for.
-#include "jit/aot_function.h"
+#include "jit/pipeline/aot_function.h"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
 #include "jit/passes/passes.h"
-#include "jit/text.h"
 #include "tensor/autograd.h"
 #include "tensor/random.h"
 #include "tests/effort.h"

@@ -1,6 +1,6 @@
 // Calls that are replayed give what other calls give: random programs, every op, operands that lie otherwise,
 // memory that is kept from call to call.
-#include "jit/bound_program.h"
+#include "jit/runtime/bound_program.h"
 
 #include <array>
 #include <atomic>
@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
 #include "jit/passes/passes.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/runtime/executable.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/memory.h"

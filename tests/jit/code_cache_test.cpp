@@ -1,5 +1,6 @@
 // Machine code on disk: found again by what it depends on, never when damaged, bounded, shared by processes.
-#include "jit/code_cache.h"
+#include "jit/cpu/code_cache.h"
+#include "jit/cpu/kernel_op.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "jit/code_key.h"
-#include "jit/compiler.h"
-#include "jit/evaluate.h"
-#include "jit/fused.h"
-#include "jit/text.h"
+#include "jit/cpu/code_key.h"
+#include "jit/cpu/compiler.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused.h"
 #include "tests/jit/graphs.h"
 
 using namespace kiln;

@@ -3,15 +3,15 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "jit/custom.h"
-#include "jit/differentiate.h"
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/fused.h"
-#include "jit/partition.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/autodiff/differentiate.h"
+#include "jit/autodiff/partition.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/pipeline/fused.h"
+#include "jit/runtime/executable.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 

@@ -1,9 +1,9 @@
 // What is shown of the difference of two graphs.
-#include "jit/diff.h"
+#include "jit/graph/diff.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 
 using namespace kiln::jit;
 

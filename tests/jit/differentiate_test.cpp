@@ -1,12 +1,12 @@
 // Joint graphs give the gradients of the tape, to the bit.
-#include "jit/differentiate.h"
+#include "jit/autodiff/differentiate.h"
 
 #include <catch2/catch.hpp>
 
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
 #include "jit/shape_rules.h"
-#include "jit/text.h"
-#include "jit/verify.h"
 #include "tests/effort.h"
 #include "tests/jit/gradients.h"
 #include "tests/jit/graphs.h"

@@ -1,9 +1,9 @@
 // The picture of a graph.
-#include "jit/dot.h"
+#include "jit/graph/dot.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 
 using namespace kiln::jit;
 

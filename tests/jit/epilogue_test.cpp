@@ -1,9 +1,9 @@
 // Kernels that take a product piece by piece and write over it: the bits of the ops one by one.
 #include <catch2/catch.hpp>
 
-#include "jit/epilogue.h"
-#include "jit/fused_text.h"
-#include "jit/text.h"
+#include "jit/cpu/epilogue.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused_text.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"

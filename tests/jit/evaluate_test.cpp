@@ -1,10 +1,10 @@
 // Running graphs: the same bits as the ops give by themselves, effects on what the caller gave, symbolic
 // sizes.
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tensor/autograd.h"
 #include "tests/jit/graphs.h"
 

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "jit/executable.h"
-#include "jit/rewrite.h"
+#include "jit/graph/rewrite.h"
+#include "jit/runtime/executable.h"
 #include "tensor/functions.h"
 #include "tests/tensor/tensors.h"
 

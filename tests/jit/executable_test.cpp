@@ -1,13 +1,13 @@
 // Executables do what `evaluate` does: random programs, every op, levels, symbols; and release what they
 // hold.
-#include "jit/executable.h"
+#include "jit/runtime/executable.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
-#include "jit/text.h"
-#include "jit/verify.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/batch_level.h"
 #include "tensor/levels/dual_level.h"

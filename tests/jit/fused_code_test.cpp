@@ -1,15 +1,15 @@
 // The code of kernels: compiled in parts and interrupted, called by many threads, shown and measured.
-#include "jit/fused.h"
+#include "jit/pipeline/fused.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/fused_text.h"
-#include "jit/measure.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused_text.h"
+#include "jit/runtime/executable.h"
+#include "jit/runtime/measure.h"
 #include "tensor/functions.h"
 #include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"

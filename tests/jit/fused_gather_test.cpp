@@ -2,9 +2,9 @@
 // is needed, with the bits and the errors of the ops one by one.
 #include <catch2/catch.hpp>
 
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
-#include "jit/text.h"
-#include "jit/verify.h"
 #include "tensor/functions.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"

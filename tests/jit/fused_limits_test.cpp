@@ -1,7 +1,7 @@
 // How much one kernel does: many cheap ops, fewer costly ones.
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tests/jit/fused_support.h"
 
 using namespace kiln;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tests/jit/fused_support.h"
 
 using namespace kiln;

@@ -3,12 +3,13 @@
 #include <optional>
 #include <random>
 
-#include "jit/fused.h"
+#include "jit/cpu/kernel_op.h"
+#include "jit/graph/rewrite.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
-#include "jit/rewrite.h"
+#include "jit/pipeline/fused.h"
 #include "jit/shape_rules.h"
-#include "jit/text.h"
-#include "jit/verify.h"
 #include "tests/effort.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"

@@ -1,7 +1,7 @@
 // Kernels whose rows are short: many of them side by side, with the bits of the ops one by one.
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"

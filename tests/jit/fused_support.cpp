@@ -5,9 +5,9 @@
 #include <functional>
 #include <limits>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/runtime/executable.h"
 #include "tensor/random.h"
 #include "tests/jit/graphs.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "jit/fused.h"
+#include "jit/pipeline/fused.h"
 
 namespace kiln::testing {
 

@@ -1,17 +1,17 @@
 // Compiled kernels: the same bits as the graph op by op, for every row, dtype, layout, size, instruction set
 // and number of threads.
-#include "jit/fused.h"
+#include "jit/pipeline/fused.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
 
-#include "jit/lower.h"
+#include "jit/cpu/same_code.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/loops/lower.h"
 #include "jit/passes/passes.h"
-#include "jit/same_code.h"
 #include "jit/shape_rules.h"
-#include "jit/text.h"
-#include "jit/verify.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/math.h"
 #include "tensor/ops/pointwise.h"

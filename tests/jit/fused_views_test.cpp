@@ -1,11 +1,11 @@
 // Views and writes to parts within kernels: elements are read and stored where they lie.
 #include <catch2/catch.hpp>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/runtime/executable.h"
 #include "tensor/functions.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
 #include "tensor/levels/grad_level.h"
 #include "tensor/random.h"
 #include "tests/tensor/tensors.h"

@@ -1,7 +1,7 @@
 // Owns what the tape says of a program, to compare joint graphs with.
 #pragma once
 
-#include "jit/differentiate.h"
+#include "jit/autodiff/differentiate.h"
 #include "tensor/tensor.h"
 
 namespace kiln::jit::testing {

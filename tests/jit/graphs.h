@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "jit/rewrite.h"
+#include "jit/graph/rewrite.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::jit::testing {

@@ -1,10 +1,10 @@
 // What the text of loops says of how kernels run.
-#include "jit/kernel_notes.h"
+#include "jit/cpu/kernel_notes.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/fused_text.h"
-#include "jit/text.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused_text.h"
 #include "tests/jit/fused_support.h"
 
 using namespace kiln;

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/runtime/executable.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"

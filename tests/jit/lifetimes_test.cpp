@@ -1,9 +1,9 @@
 // How much memory a graph takes at once: what it makes, from where it is made to where it is last read.
-#include "jit/lifetimes.h"
+#include "jit/graph/lifetimes.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 
 using namespace kiln::jit;
 

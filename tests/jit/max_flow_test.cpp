@@ -1,5 +1,5 @@
 // The flow against all cuts of small networks.
-#include "jit/max_flow.h"
+#include "jit/autodiff/max_flow.h"
 
 #include <catch2/catch.hpp>
 #include <random>

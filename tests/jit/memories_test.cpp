@@ -4,8 +4,8 @@
 #include <random>
 #include <set>
 
+#include "jit/graph/rewrite.h"
 #include "jit/passes/memories.h"
-#include "jit/rewrite.h"
 
 using namespace kiln;
 using namespace kiln::jit;

@@ -1,5 +1,6 @@
 // Machine code from objects: what is no object is refused, whatever its bytes.
-#include "jit/object.h"
+#include "jit/cpu/object.h"
+#include "jit/cpu/kernel_op.h"
 
 #include <elf.h>
 
@@ -7,9 +8,9 @@
 #include <cstring>
 #include <random>
 
-#include "jit/compiler.h"
-#include "jit/fused.h"
-#include "jit/text.h"
+#include "jit/cpu/compiler.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused.h"
 #include "tensor/error.h"
 
 using namespace kiln;

@@ -1,14 +1,14 @@
 // A joint graph taken apart gives the same bits; what is kept is what the report says.
-#include "jit/partition.h"
+#include "jit/autodiff/partition.h"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "jit/evaluate.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/passes/run_recipe.h"
 #include "tensor/random.h"
 #include "tests/jit/gradients.h"
 #include "tests/jit/graphs.h"

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "jit/passes/passes.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/passes/run_recipe.h"
 #include "tests/effort.h"
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"

@@ -1,5 +1,5 @@
 // What is made behind the caller: waited for once, made again after an interrupt, and never left behind.
-#include "jit/pending_executable.h"
+#include "jit/runtime/pending_executable.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"

@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
-#include "jit/evaluate.h"
-#include "jit/layouts.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/layouts.h"
 #include "tensor/functions.h"
 #include "tensor/random.h"
 #include "tests/tensor/tensors.h"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "jit/rewrite.h"
+#include "jit/graph/rewrite.h"
 
 namespace kiln::jit::testing {
 

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/evaluate.h"
-#include "jit/faults.h"
-#include "jit/fused.h"
-#include "jit/prepared.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/cpu/kernel_op.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/passes/faults.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/pipeline/fused.h"
+#include "jit/runtime/prepared.h"
 #include "tensor/functions.h"
 
 using namespace kiln;

@@ -1,12 +1,12 @@
 // Finding what differs between two ways to run a graph, and the least that shows it.
-#include "jit/reduce.h"
+#include "jit/runtime/reduce.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/fused.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused.h"
+#include "jit/runtime/executable.h"
 #include "tensor/functions.h"
 #include "tests/jit/graphs.h"
 

@@ -1,10 +1,10 @@
 // Inputs in another order.
-#include "jit/rewrite.h"
+#include "jit/graph/rewrite.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 
 using namespace kiln::jit;
 

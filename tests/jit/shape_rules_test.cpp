@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tests/jit/graphs.h"
 
 using namespace kiln;

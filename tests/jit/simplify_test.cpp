@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "jit/evaluate.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
 #include "jit/passes/passes.h"
-#include "jit/text.h"
 #include "tests/jit/programs.h"
 #include "tests/tensor/tensors.h"
 

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "jit/fit.h"
-#include "jit/size.h"
+#include "jit/graph/size.h"
 #include "tensor/error.h"
 
 using namespace kiln::jit;

@@ -1,9 +1,10 @@
 // Streaming stores of results that outgrow the last cache give the bits of plain stores.
-#include "jit/streaming_stores.h"
+#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/kernel_op.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 #include "tensor/cpu/last_cache.h"
 #include "tensor/functions.h"
 #include "tensor/parallel.h"

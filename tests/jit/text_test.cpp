@@ -1,8 +1,8 @@
 // The text of graphs: exactly as documented, back to an equal graph, errors that say where.
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
 #include "tests/jit/graphs.h"
 
 using namespace kiln;

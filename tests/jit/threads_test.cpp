@@ -5,11 +5,11 @@
 #include <functional>
 #include <thread>
 
-#include "jit/aot_function.h"
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/fused.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/aot_function.h"
+#include "jit/pipeline/fused.h"
+#include "jit/runtime/executable.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tests/jit/fused_support.h"

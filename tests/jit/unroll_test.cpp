@@ -1,16 +1,16 @@
 // Kernels whose loop computes several vectors in a turn give the bits of the ops, for any number of elements.
-#include "jit/unroll.h"
+#include "jit/loops/unroll.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
 #include "jit/passes/passes.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/runtime/executable.h"
 #include "tensor/functions.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"

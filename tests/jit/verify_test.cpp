@@ -1,9 +1,9 @@
 // What a graph must be, and how a fault is shown.
-#include "jit/verify.h"
+#include "jit/graph/verify.h"
 
 #include <catch2/catch.hpp>
 
-#include "jit/text.h"
+#include "jit/graph/text.h"
 
 using namespace kiln;
 using namespace kiln::jit;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that no room includes a header of a room it must not know, and that every file stays of one idea."""
+"""Checks that no room includes a header of a room it must not know, no folder one of a folder above it, and that every
+file stays of one idea."""
 import re
 import subprocess
 import sys
@@ -13,6 +14,22 @@ MAY_INCLUDE = {
     "interpreter": {"interpreter", "jit", "tensor", "lang"},
     "repl": {"repl", "interpreter", "jit", "tensor", "lang"},
 }
+# The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
+FOLDERS = {
+    "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "runtime", "pipeline"],
+    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
+    "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "plot", "host"],
+}
+# Files beside the folders that belong to one of them.
+BELONGS_TO = {
+    "jit/shape_rules": "graph",
+    "jit/fit": "graph",
+    "jit/record_sizes": "trace",
+    "jit/history": "autodiff",
+    "jit/backward": "autodiff",
+    "jit/pair_backward": "pipeline",
+    "interpreter/interpreter.cpp": "host",
+}
 # Headers that stay in few files, so that a change elsewhere never compiles them again.
 KEPT_IN = {
     "antlr4-runtime": ("lang/",),
@@ -20,9 +37,31 @@ KEPT_IN = {
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
     "nlohmann": ("interpreter/", "lang/"),
-    "jit/passes/passes.h": ("jit/passes/", "jit/recipes.cpp"),  # others name a recipe
+    "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
 LONGEST_FILE = 800
+
+
+
+def folder_of(name):
+    """The room with folders that a file is in, and its folder; None for files of other rooms."""
+    for room in FOLDERS:
+        if not name.startswith(room + "/"):
+            continue
+        inner = name[len(room) + 1 :]
+        folder = BELONGS_TO.get(name) or BELONGS_TO.get(name.rsplit(".", 1)[0])
+        return room, folder or (inner.split("/")[0] if "/" in inner else "")
+    return None
+
+
+def climbs(name, included):
+    """Does a file include one of a folder that comes after its own?"""
+    here, there = folder_of(name), folder_of(included)
+    if here is None or there is None or here[0] != there[0]:
+        return False
+    order = FOLDERS[here[0]]
+    return order.index(there[1]) > order.index(here[1])
+
 
 failures = []
 files = subprocess.run(["git", "ls-files", "*.h", "*.cpp", "*.def"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -41,6 +80,8 @@ for name in files.stdout.split():
         target = found[1].split("/")[0]
         if room in MAY_INCLUDE and target in MAY_INCLUDE and target not in MAY_INCLUDE[room]:
             failures.append(f"{name}:{number}: {room} must not include {found[1]}")
+        if climbs(name, found[1]):
+            failures.append(f"{name}:{number}: {found[1]} stands in a folder above this one")
         for prefix, places in KEPT_IN.items():
             if found[1].lower().startswith(prefix) and room != "tests" and not name.startswith(places):
                 failures.append(f"{name}:{number}: {found[1]} stays in {' '.join(places)}")

@@ -19,7 +19,7 @@ OTHER_WORDS = {
     "interpreter/capture/observe_call.cpp": "index",
     "interpreter/capture/observe_numbers.cpp": "max min pow shape",
     "interpreter/capture/rules.cpp": "abs all any copy index max min pow round shape slice sum",
-    "interpreter/describe.cpp": "slice",
+    "interpreter/text/describe.cpp": "slice",
     "interpreter/files/npy.cpp": "shape",
     "interpreter/files/safetensors.cpp": "shape",
     "interpreter/host/list_methods.cpp": "index",
@@ -29,29 +29,29 @@ OTHER_WORDS = {
     "interpreter/host/str_methods.cpp": "sub",
     "interpreter/host/tensor_methods.cpp": "shape",
     "interpreter/host/types.cpp": "slice",
-    "interpreter/op_call.cpp": "max min",  # arguments of clamp
-    "interpreter/op_entry.cpp": "ceil elementwise floor round trunc",  # a family; functions of plain numbers give ints
-    "interpreter/signature.cpp": "any",
-    "interpreter/tensor_index.cpp": "copy",
+    "interpreter/vm/op_call.cpp": "max min",  # arguments of clamp
+    "interpreter/vm/op_entry.cpp": "ceil elementwise floor round trunc",  # a family; functions of plain numbers give ints
+    "interpreter/vm/signature.cpp": "any",
+    "interpreter/vm/tensor_index.cpp": "copy",
     "jit/llvm/emit.cpp": "any",
-    "jit/loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
-    "jit/parse.cpp": "where",
-    "jit/size_parse.cpp": "max min",
-    "jit/view_origins.cpp": "shape",
+    "jit/loops/loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
+    "jit/graph/parse.cpp": "where",
+    "jit/graph/size_parse.cpp": "max min",
+    "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
-    "tensor/cpu/cholesky.cpp": "solve_triangular",  # in their errors
-    "tensor/cpu/lu.cpp": "solve",
-    "tensor/cpu/matmul.cpp": "matmul",
+    "tensor/cpu/linalg/cholesky.cpp": "solve_triangular",  # in their errors
+    "tensor/cpu/linalg/lu.cpp": "solve",
+    "tensor/cpu/products/matmul.cpp": "matmul",
     "tensor/signature.cpp": "dims index ints",
     "tensor/tape/storage_write.cpp": "shape",
 }
 # What the exporter of ONNX graphs will read.
 READ_LATER = {"onnx"}
 # Ops of one graph are known by what runs them.
-OWN_OPS = ("jit/custom.cpp", "jit/kernel_op.cpp")
+OWN_OPS = ("jit/runtime/custom.cpp", "jit/cpu/kernel_op.cpp")
 
 
 def op_names():

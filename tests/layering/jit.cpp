@@ -1,7 +1,7 @@
 // Links graphs over tensors alone: a graph is read from text and run, also compiled.
-#include "jit/evaluate.h"
-#include "jit/fused.h"
-#include "jit/text.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused.h"
 #include "tensor/functions.h"
 
 int main() {

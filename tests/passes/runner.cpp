@@ -13,11 +13,11 @@
 #include <iostream>
 #include <sstream>
 
-#include "jit/evaluate.h"
-#include "jit/executable.h"
-#include "jit/run_recipe.h"
-#include "jit/text.h"
-#include "jit/verify.h"
+#include "jit/graph/evaluate.h"
+#include "jit/graph/text.h"
+#include "jit/graph/verify.h"
+#include "jit/passes/run_recipe.h"
+#include "jit/runtime/executable.h"
 #include "tests/jit/programs.h"
 
 namespace {

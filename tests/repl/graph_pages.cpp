@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "interpreter/graph_value.h"
-#include "jit/text.h"
+#include "interpreter/values/graph_value.h"
+#include "jit/graph/text.h"
 #include "repl/graph_page.h"
 #include "repl/session.h"
 

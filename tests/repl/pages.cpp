@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "repl/command.h"
 #include "repl/doctest.h"
 #include "repl/documentation.h"

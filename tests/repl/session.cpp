@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "interpreter/natives.h"
+#include "interpreter/values/natives.h"
 #include "repl/command.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"

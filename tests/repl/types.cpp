@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "interpreter/value.h"
+#include "interpreter/values/value.h"
 
 using namespace kiln::repl;
 

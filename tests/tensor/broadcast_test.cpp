@@ -2,7 +2,7 @@
 // periods around those of blocks, on any number of threads and every instruction set.
 #include <catch2/catch.hpp>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/every_isa.h"
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"

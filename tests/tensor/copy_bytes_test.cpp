@@ -1,5 +1,5 @@
 // Copies of runs of bytes, at all places of a line and lengths around the border between the two ways.
-#include "tensor/cpu/copy_bytes.h"
+#include "tensor/cpu/elementwise/copy_bytes.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // plain contiguous f32 and f64 operands, which math_test.cpp checks against the C library.
 #include <catch2/catch.hpp>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/parallel.h"

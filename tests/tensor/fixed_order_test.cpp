@@ -3,8 +3,8 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
-#include "tensor/cpu/copy.h"
-#include "tensor/cpu/fold.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/folds/fold.h"
 #include "tensor/parallel.h"
 #include "tests/tensor/every_isa.h"
 #include "tests/tensor/tensors.h"

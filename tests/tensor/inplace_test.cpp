@@ -1,7 +1,7 @@
 // Writing into tensors: `_` forms, copy_ and fill_ through every layout, overlap, values saved by others.
 #include <catch2/catch.hpp>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/tensors.h"
 
 namespace kiln::testing {

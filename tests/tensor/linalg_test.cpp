@@ -3,7 +3,7 @@
 
 #include "every_isa.h"
 #include "nd.h"
-#include "tensor/cpu/product_kernels.h"
+#include "tensor/cpu/products/product_kernels.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/functions.h"
 #include "tensor/op.h"
 

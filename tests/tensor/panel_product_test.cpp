@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "every_isa.h"
-#include "tensor/cpu/gemm.h"
+#include "tensor/cpu/products/gemm.h"
 #include "threads.h"
 
 using namespace kiln;

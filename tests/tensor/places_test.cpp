@@ -3,7 +3,7 @@
 
 #include "nd.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cpu/place_kernels.h"
+#include "tensor/cpu/moves/place_kernels.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "nd.h"
-#include "tensor/cpu/choose.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cpu/random.h"
+#include "tensor/cpu/random/choose.h"
+#include "tensor/cpu/random/random.h"
 #include "tensor/parallel.h"
 
 using namespace kiln;

@@ -2,7 +2,7 @@
 // central differences, batching against loop-and-stack, bodies against kernels, types against results.
 #include <catch2/catch.hpp>
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/samples.h"
 
 using namespace kiln;

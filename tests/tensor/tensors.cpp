@@ -1,6 +1,6 @@
 #include "tests/tensor/tensors.h"
 
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 
 namespace kiln::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Copies between layouts that run along different dimensions, against a loop over elements.
 #include "every_isa.h"
-#include "tensor/cpu/copy.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensors.h"
 
 using namespace kiln;

@@ -1,6 +1,6 @@
 // Owns the kernels of factorizations by blocks, compiled once per instruction set. Multiplications and
 // additions are fused where the instruction set can: the library for large products does so, too.
-#include "tensor/cpu/block_kernels.h"
+#include "tensor/cpu/linalg/block_kernels.h"
 
 #include <algorithm>
 #include <cmath>

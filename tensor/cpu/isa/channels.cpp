@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "tensor/cpu/channel_kernels.h"
+#include "tensor/cpu/folds/channel_kernels.h"
 #include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/row_stats.h"
 #include "tensor/cpu/prefetch.h"

@@ -2,7 +2,7 @@
 // registers, of their own width, and the first of the greatest keys is looked for.
 #include <algorithm>
 
-#include "tensor/cpu/extremum_kernels.h"
+#include "tensor/cpu/folds/extremum_kernels.h"
 #include "tensor/cpu/isa/key_vectors.h"
 
 namespace kiln::cpu::KILN_ISA {

@@ -1,7 +1,7 @@
 // Owns the kernels of folds, compiled once per instruction set: rows and columns.
 #include <algorithm>
 
-#include "tensor/cpu/fold_job.h"
+#include "tensor/cpu/folds/fold_job.h"
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/dense_rows.h"
 #include "tensor/cpu/isa/fold_loads.h"

@@ -2,7 +2,7 @@
 // per instruction set.
 #pragma once
 
-#include "tensor/cpu/fold_job.h"
+#include "tensor/cpu/folds/fold_job.h"
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/math.h"
 

@@ -1,5 +1,5 @@
-// Owns vectors of keys (tensor/cpu/order_key.h): reading, the greatest of the lanes, which lanes are true.
-// Included only by files that are compiled once per instruction set.
+// Owns vectors of keys (tensor/cpu/order/order_key.h): reading, the greatest of the lanes, which lanes are
+// true. Included only by files that are compiled once per instruction set.
 #pragma once
 
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 // Owns the kernels that multiply panels of f32 and f64, compiled once per instruction set. Multiplications
 // and additions are fused.
-#include "tensor/cpu/panel_kernels.h"
+#include "tensor/cpu/products/panel_kernels.h"
 
 #include <algorithm>
 #include <cstdint>

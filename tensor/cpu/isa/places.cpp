@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #endif
 
-#include "tensor/cpu/place_kernels.h"
+#include "tensor/cpu/moves/place_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tensor/cpu/isa/vector_products.h"
-#include "tensor/cpu/product_kernels.h"
+#include "tensor/cpu/products/product_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {

@@ -8,7 +8,7 @@
 #endif
 
 #include "tensor/cpu/isa/lanes.h"
-#include "tensor/cpu/random_kernels.h"
+#include "tensor/cpu/random/random_kernels.h"
 #include "tensor/math.h"
 #include "tensor/philox.h"
 

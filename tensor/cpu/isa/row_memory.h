@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "tensor/cpu/folds/row_job.h"
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/cpu/prefetch.h"
-#include "tensor/cpu/row_job.h"
 #include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {

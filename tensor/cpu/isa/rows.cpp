@@ -2,13 +2,13 @@
 // passes. Each program is, to the bit, the composition its op's `decompose` states.
 #include <algorithm>
 
+#include "tensor/cpu/folds/row_job.h"
 #include "tensor/cpu/isa/exp_rows.h"
 #include "tensor/cpu/isa/norm_rows.h"
 #include "tensor/cpu/isa/row_memory.h"
 #include "tensor/cpu/isa/row_stats.h"
 #include "tensor/cpu/isa/short_rows.h"
 #include "tensor/cpu/isa/softmax_columns.h"
-#include "tensor/cpu/row_job.h"
 #include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {

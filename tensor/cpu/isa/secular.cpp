@@ -1,14 +1,14 @@
 // Owns the kernels of secular equations, compiled once per instruction set: each lane has a root of its own.
 // Roots by interpolation with a pole on either side (Bunch, Nielsen and Sorensen, 1978; Li, LAPACK working
 // note 89, 1993), vectors from weights that fit them (Gu and Eisenstat, 1995).
-#include "tensor/cpu/secular_kernels.h"
+#include "tensor/cpu/linalg/secular_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/isa/vectors.h"
+#include "tensor/cpu/linalg/block_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {

@@ -2,9 +2,9 @@
 // Included only by files that are compiled once per instruction set.
 #pragma once
 
+#include "tensor/cpu/folds/row_job.h"
 #include "tensor/cpu/isa/dense_rows.h"
 #include "tensor/cpu/isa/exp_rows.h"
-#include "tensor/cpu/row_job.h"
 
 namespace kiln::cpu::KILN_ISA {
 

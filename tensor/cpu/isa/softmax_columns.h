@@ -4,10 +4,10 @@
 
 #include <memory>
 
+#include "tensor/cpu/folds/row_job.h"
 #include "tensor/cpu/isa/columns.h"
 #include "tensor/cpu/isa/exp_rows.h"
 #include "tensor/cpu/prefetch.h"
-#include "tensor/cpu/row_job.h"
 #include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/cpu/elementwise/transpose_kernels.h"
 #include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/squares.h"
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
-#include "tensor/cpu/transpose_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {

@@ -1,14 +1,14 @@
 // Owns the reduction of panels of symmetric matrices to tridiagonal form (Dongarra, Hammarling and Sorensen,
 // 1989), compiled once per instruction set. Multiplications and additions are fused where that is possible.
-#include "tensor/cpu/tridiagonal_kernels.h"
+#include "tensor/cpu/linalg/tridiagonal_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "tensor/cpu/block_kernels.h"
 #include "tensor/cpu/isa/vectors.h"
+#include "tensor/cpu/linalg/block_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {

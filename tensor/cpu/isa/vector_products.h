@@ -9,7 +9,7 @@
 
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
-#include "tensor/cpu/product_kernels.h"
+#include "tensor/cpu/products/product_kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
 

@@ -1,0 +1,37 @@
+#include "interpreter/files/system_call.h"
+
+#include <stdio_ext.h>
+#include <sys/stat.h>
+
+#include <climits>
+
+namespace kiln::interp::host {
+namespace {
+
+bool is_pipe(std::FILE* stream) {
+  struct stat status{};
+  return ::fstat(::fileno(stream), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+}  // namespace
+
+// A pipe takes up to PIPE_BUF bytes all at once or, when a signal comes first, none of them. Of more it may
+// have taken a part by then, and stdio would wait for the reader once more, not knowing of the signal.
+bool write_stream(std::FILE* stream, std::string_view text) {
+  constexpr std::size_t kMost = PIPE_BUF;
+  if (::__fpending(stream) + text.size() <= kMost || !is_pipe(stream))
+    return std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  while (!text.empty()) {
+    const std::size_t pending = ::__fpending(stream);
+    if (pending >= kMost) {
+      if (std::fflush(stream) != 0) return false;
+      continue;
+    }
+    const std::string_view piece = text.substr(0, kMost - pending);
+    if (std::fwrite(piece.data(), 1, piece.size(), stream) != piece.size()) return false;
+    text.remove_prefix(piece.size());
+  }
+  return true;
+}
+
+}  // namespace kiln::interp::host

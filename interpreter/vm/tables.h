@@ -1,0 +1,40 @@
+// Owns the list of tables that files of interpreter/host/ export beyond natives.h.
+#pragma once
+
+#include <span>
+
+#include "interpreter/values/natives.h"
+
+namespace kiln::interp {
+
+std::span<const NativeDef> iteration_natives();     // enumerate zip map filter sorted reversed iter next
+std::span<const NativeDef> compare_natives();       // allclose equal
+std::span<const NativeDef> dtype_natives();         // promote_types result_type
+std::span<const NativeDef> reverse_mode_natives();  // grad value_and_grad vjp linearize
+std::span<const NativeDef> jacobian_natives();      // jvp jacrev jacfwd hessian
+std::span<const NativeDef> vmap_natives();
+std::span<const NativeDef> module_state_natives();  // functional_call functionalize checkpoint …
+std::span<const NativeDef> graph_natives();         // parse_graph
+std::span<const NativeDef> compile_natives();       // jit eager
+std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
+std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
+
+// The kinds of errors that a program can throw, each a Type; of one kind, null when there is no such.
+std::span<const Value> error_types();
+const Value* error_type(std::string_view kind);
+
+std::span<const NativeDef> list_methods();
+std::span<const NativeDef> tuple_methods();
+std::span<const NativeDef> str_methods();
+std::span<const NativeDef> dict_methods();
+std::span<const NativeDef> tensor_methods();   // all of them
+std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
+std::span<const NativeDef> graph_methods();
+std::span<const NativeDef> file_methods();
+std::span<const NativeDef> plain_methods(
+    Tag tag);  // of ranges, slices, functions, errors, dtypes, devices, ints …
+
+// Host functions whose names ops have too, each with the op's name: called with a tensor they are the op.
+std::span<const NativeDef> shared_natives();
+
+}  // namespace kiln::interp

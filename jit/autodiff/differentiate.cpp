@@ -1,0 +1,234 @@
+#include "jit/autodiff/differentiate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/graph/layouts.h"
+#include "jit/graph/same_values.h"
+#include "jit/passes/run_recipe.h"
+
+namespace kiln::jit {
+namespace {
+
+// ---- The forward part ----
+
+struct Forward {
+  Graph graph;
+  Correspondence values;
+};
+
+// The functional form of a program, and what its values are.
+Functionalized functional_form(const Graph& program) {
+  if (program.stage == Stage::Captured) return functionalize_values(program);
+  Functionalized same{program, {}};
+  for (const Node& node : program.nodes) same.nodes.push_back({node.operands, node.outputs});
+  return same;
+}
+
+// A write by an op that the tape sees as the smaller ops of its body computes these, then writes.
+Forward with_bodies(const Graph& program, Functionalized functional) {
+  std::map<ValueId, std::size_t> node_of;  // of the program, by its first result
+  for (std::size_t k = 0; k < functional.nodes.size(); ++k) {
+    if (!functional.nodes[k].results.empty()) node_of[functional.nodes[k].results[0]] = k;
+  }
+  Forward made;
+  Rewriter rewriter(functional.graph);
+  Producers producers;
+  for (const Node& node : functional.graph.nodes) {
+    const auto found = node.outputs.empty() ? node_of.end() : node_of.find(node.outputs[0]);
+    const bool by_body = !node.is_constant() && differentiates_by_body(*node.op) && found != node_of.end() &&
+                         program.nodes[found->second].writes();
+    const Node here = rewriter.mapped(node);
+    const Body body = [&here](Inputs given, const SymbolValues& symbols) {
+      return run_body(*here.op, given, evaluate(*here.op, here.attrs, symbols));
+    };
+    auto fragment = by_body ? trace(body, trace_operands(rewriter.graph, producers.of(rewriter.graph), here),
+                                    functional.graph.hints, differentiates_by_body)
+                            : std::nullopt;
+    if (!fragment) {
+      rewriter.copy(node);
+      continue;
+    }
+    const std::string& name = functional.graph.values[static_cast<std::size_t>(node.outputs[0])].name;
+    std::vector<Operand> slots = inline_steps(rewriter, *fragment, here.operands, node, name);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      rewriter.map(node.outputs[k], slots[static_cast<std::size_t>(fragment->outputs[k].value)].value);
+    }
+    made.values.bodies[found->second] = {std::move(*fragment), std::move(slots)};
+  }
+  for (Functionalized::Values& each : functional.nodes) {
+    for (Operand& operand : each.operands) operand = rewriter.at(operand);
+    for (ValueId& id : each.results) id = rewriter.at(id);
+  }
+  made.values.nodes = std::move(functional.nodes);
+  made.graph = rewriter.finish();
+  return made;
+}
+
+// Values of which a gradient says that it is theirs have names.
+void name_values(Graph& graph, const Tape& tape) {
+  Builder names(graph);
+  const std::vector<int> producers = graph.producers();
+  for (const TapeNode& node : tape.nodes) {
+    if (node.value < 0 || producers[static_cast<std::size_t>(node.value)] < 0) continue;
+    std::string& name = graph.values[static_cast<std::size_t>(node.value)].name;
+    if (!name.empty()) continue;
+    const auto& made = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(node.value)])];
+    name = names.fresh_after(made);
+  }
+}
+
+void name_gradient(Builder& builder, const Operand& gradient, const std::string& of) {
+  if (!gradient.is_value()) return;
+  std::string& name = builder.graph.values[static_cast<std::size_t>(gradient.value)].name;
+  if (name.empty()) name = builder.fresh("grad_" + of);
+}
+
+// Rules of several ops may ask the same of a value, as where it is above zero. What has no derivative of its
+// own is computed once; the rest stays as it is, as its gradients are sums in the order of the tape.
+void compute_masks_once(Joint& joint) {
+  Graph& graph = joint.graph;
+  std::vector<ValueId> same(graph.values.size(), Operand::kAbsent);
+  for (const ValueId id : joint.values) same[static_cast<std::size_t>(id)] = id;
+  same = same_values(graph, graph, std::move(same));
+  const auto replace = [&](Operand& operand) {
+    if (!operand.is_value()) return;
+    const ValueId first = same[static_cast<std::size_t>(operand.value)];
+    const bool is_mask = !is_float(graph.values[static_cast<std::size_t>(operand.value)].type.dtype);
+    if (first >= 0 && is_mask) operand = Operand::of(first);
+  };
+  for (std::size_t n = *joint.program_nodes; n < graph.nodes.size(); ++n) {
+    std::for_each(graph.nodes[n].operands.begin(), graph.nodes[n].operands.end(), replace);
+  }
+}
+
+}  // namespace
+
+// ---- Derivation ----
+
+Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
+    : program_(run_recipe(recipes::kRecorded, graph, {.wanted = wanted})) {
+  Forward forward = with_bodies(program_, functional_form(program_));
+  functional_ = std::move(forward.graph);
+  values_ = std::move(forward.values);
+  tape_ = record_tape(program_, functional_, values_, wanted);
+  name_values(functional_, tape_);
+  reaching_.resize(tape_.nodes.size(), false);
+  // A node may have edges to younger ones.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t n = 0; n < tape_.nodes.size(); ++n) {
+      const TapeNode& node = tape_.nodes[n];
+      const bool reaches = node.kind == TapeNode::Kind::Argument ||
+                           std::any_of(node.edges.begin(), node.edges.end(),
+                                       [this](const Edge& e) { return reaches_input(e); });
+      changed = changed || reaches != reaching_[n];
+      reaching_[n] = reaches;
+    }
+  }
+}
+
+bool Derivation::reaches_input(const Edge& edge) const {
+  return edge && reaching_[static_cast<std::size_t>(edge.node)];
+}
+
+std::vector<std::pair<Result, Derivation::Incoming>> Derivation::of_results() const {
+  std::vector<std::pair<Result, Incoming>> found;
+  for (const Tape::Leaving& each : tape_.results) {
+    if (!reaches_input(each.edge)) continue;
+    const Result& result = each.result;
+    const Graph& graph = result.is_input ? program_ : functional_;
+    const ValueId id =
+        result.is_input ? result.index : graph.outputs[static_cast<std::size_t>(result.index)].value;
+    found.push_back({result, {each.edge, each.type, graph.values[static_cast<std::size_t>(id)].name}});
+  }
+  return found;
+}
+
+int Derivation::input_of(const Edge& edge) const {
+  const auto found = std::find(tape_.inputs.begin(), tape_.inputs.end(), edge);
+  return found == tape_.inputs.end() ? -1 : static_cast<int>(found - tape_.inputs.begin());
+}
+
+const std::string& Derivation::name_at(const Edge& edge) const {
+  static const std::string kUnnamed = "it";
+  const int input = input_of(edge);
+  if (input >= 0) return program_.values[static_cast<std::size_t>(input)].name;
+  const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
+  const auto output = static_cast<std::size_t>(edge.output);
+  const ValueId id = output < node.outputs.size() ? node.outputs[output] : node.value;
+  return id >= 0 ? functional_.values[static_cast<std::size_t>(id)].name : kUnnamed;
+}
+
+Derivation::Incoming Derivation::at(const Edge& edge) const {
+  const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
+  Type type = node.output_types[static_cast<std::size_t>(edge.output)];
+  type.strides.reset();
+  return {edge, std::move(type), name_at(edge)};
+}
+
+Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> also) const {
+  WalkBounds bounds{std::vector<bool>(tape_.nodes.size(), true), {}};
+  std::vector<int> wanted;
+  for (std::size_t i = 0; i < tape_.inputs.size(); ++i) {
+    if (!tape_.inputs[i]) continue;
+    bounds.steps[static_cast<std::size_t>(tape_.inputs[i].node)] = false;
+    bounds.targets.push_back(tape_.inputs[i]);
+    wanted.push_back(static_cast<int>(i));
+  }
+  bounds.targets.insert(bounds.targets.end(), also.begin(), also.end());
+  Joint made = joint(incoming, std::move(bounds));
+  made.wanted = std::move(wanted);
+  return made;
+}
+
+Joint Derivation::joint(std::span<const Incoming> incoming, WalkBounds bounds) const {
+  Joint joint;
+  Rewriter rewriter(functional_);
+  rewriter.graph.stage = Stage::Joint;
+  std::vector<Edge> roots;
+  std::vector<Operand> root_grads;
+  for (const Incoming& each : incoming) {
+    roots.push_back(each.edge);
+    Input input;
+    input.role = Role::Grad;
+    Type type = each.type;
+    type.is_number = false;  // a gradient is a tensor, also of a number
+    root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, type, input)));
+  }
+  joint.incoming = incoming.size();
+  for (const Node& node : functional_.nodes) rewriter.copy(node);
+  for (ValueId id = 0; id < static_cast<ValueId>(functional_.values.size()); ++id) {
+    joint.values.push_back(rewriter.at(id));
+  }
+  joint.program_nodes = functional_.nodes.size();
+  const std::vector<Edge> targets = bounds.targets;
+  BackwardWalk walk(tape_, std::move(bounds), rewriter);
+  const std::vector<Operand> gradients = walk.run(roots, root_grads);
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    if (targets[k]) name_gradient(rewriter, gradients[k], name_at(targets[k]));
+  }
+  joint.visited = walk.visited();
+  joint.graph = rewriter.finish();
+  joint.outputs = static_cast<int>(joint.graph.outputs.size());
+  joint.graph.outputs.insert(joint.graph.outputs.end(), gradients.begin(), gradients.end());
+  compute_masks_once(joint);
+  return joint;
+}
+
+Joint differentiate(const Graph& graph, const std::vector<bool>& wanted,
+                    const std::optional<std::vector<Result>>& given) {
+  const Derivation derivation(graph, wanted);
+  std::vector<Derivation::Incoming> incoming;
+  std::vector<Result> results;
+  for (auto& [result, each] : derivation.of_results()) {
+    if (given && std::find(given->begin(), given->end(), result) == given->end()) continue;
+    results.push_back(result);
+    incoming.push_back(std::move(each));
+  }
+  Joint joint = derivation.joint(incoming);
+  joint.given = std::move(results);
+  return joint;
+}
+
+}  // namespace kiln::jit

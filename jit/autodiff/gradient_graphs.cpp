@@ -1,0 +1,22 @@
+#include "jit/autodiff/gradient_graphs.h"
+
+#include "jit/passes/run_recipe.h"
+
+namespace kiln::jit {
+
+GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& wanted,
+                               const PartitionOptions& options) {
+  const Derivation derivation(graph.stage == Stage::Captured ? run_recipe(recipes::kViews, graph) : graph,
+                              wanted);
+  std::vector<Derivation::Incoming> incoming;
+  for (auto& [result, each] : derivation.of_results()) {
+    if (!derivation.is_input(each.edge)) incoming.push_back(std::move(each));
+  }
+  if (incoming.empty()) throw OpError(ErrorKind::Capture, "no result has a gradient by an input");
+  GradientGraphs made;
+  made.joint = derivation.joint(incoming);
+  made.parts = partition(made.joint, options);
+  return made;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,122 @@
+// Owns a compiled kernel and running it over tensors: strides of loads, pieces for threads, short rows.
+#pragma once
+
+#include <memory>
+
+#include "jit/loops/kernel_code.h"
+#include "jit/loops/lower.h"
+#include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/cpu/random/random.h"
+
+namespace kiln::jit {
+
+// The layout of a load's elements before the last broadcast.
+struct ShownLayout {
+  // Layouts to copy to first, each from the one before, since the views behind them cannot be strides.
+  std::vector<Layout> laid_out;
+  Layout layout;
+};
+ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& values);
+// The elements of an input in the last of these layouts.
+Tensor laid_out(const Tensor& input, std::span<const Layout> layouts);
+
+// A gather load in one call: the layouts of the op's operands in memory, and the values of its attributes.
+struct GatherPlan {
+  std::vector<ShownLayout> operands;
+  Attrs attrs;
+};
+GatherPlan plan_gather(const Load& load, std::span<const Layout> inputs, const SymbolValues& values);
+// Throws what the op throws for the elements of its operands.
+std::unique_ptr<const cpu::GatherReader> open_gather(const Load& load, const GatherPlan& plan, Inputs inputs);
+
+// Everything that one call needs beside the elements: computed once for layouts of the inputs and values of
+// the symbols (kernel_plan.cpp).
+struct KernelPlan {
+  Dims symbols;
+  std::vector<Layout> inputs;
+
+  Dims sizes;  // of the nest
+  Dims axes;   // the same with as few dimensions as can be; at least one
+  struct LoadPlan {
+    enum class Access : std::uint8_t {
+      Direct,    // one element after the other, as the outputs
+      Constant,  // one element for all
+      Strided,
+      Drawn,     // made block by block
+      Gathered,  // likewise, unless the elements are contiguous in memory
+    };
+    Access access = Access::Direct;
+    cpu::Distribution distribution;
+    GatherPlan gather;
+    std::vector<Layout> laid_out;
+    Layout layout;            // before broadcasting
+    bool copied = false;      // to contiguous memory first: it runs across the outputs
+    std::int64_t offset = 0;  // in elements, of the storage or the copy
+    Dims strides;             // along `axes`
+  };
+  std::vector<LoadPlan> loads;
+  // Elements of an output that are copied from an input before the kernel runs.
+  struct Copy {
+    int input = -1;
+    Layout from;
+    Layout to;
+  };
+  struct StorePlan {
+    bool is_direct = true;  // else strided
+    Dims sizes;             // of the output
+    std::int64_t offset = 0;
+    Dims strides;  // along `axes`
+    std::vector<Copy> around;
+  };
+  std::vector<StorePlan> stores;
+  std::vector<std::int64_t> numbers;
+  bool all_direct = false;  // all loads and stores are direct, or constant
+  bool by_steps = false;    // each load and store moves by a fixed number of bytes from row to row
+  bool by_rows = false;     // rows are long enough for a call each
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  const Lowered& lowered() const { return lowered_; }
+  // One new tensor per output. `symbols` are the values of the names given. Throws OpError where an op is not
+  // defined for an element.
+  virtual Tensors run(Inputs inputs, const Dims& symbols) const = 0;
+  std::vector<TensorType> types(const Dims& symbols) const;
+
+ protected:
+  Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
+         std::vector<std::string> symbols);
+  SymbolValues named(const Dims& symbols) const;
+  // Raises the error of the instruction with the lowest bit.
+  [[noreturn]] void fail(const LoopNest& nest, std::uint64_t failed) const;
+
+  Lowered lowered_;
+  std::vector<KernelFn> functions_;  // by pass
+  std::shared_ptr<void> code_;
+  std::vector<std::string> symbols_;
+  std::vector<std::vector<cpu::BlockKernel>> called_;  // by pass and instruction
+};
+
+// `functions` are those of the passes.
+std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                          std::shared_ptr<void> code, std::vector<std::string> symbols);
+std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                              std::shared_ptr<void> code, std::vector<std::string> symbols);
+
+// A kernel of short rows, which are interleaved.
+std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
+                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
+
+inline constexpr std::int64_t kLongRow = 64;  // a row that is worth a call of its own in any case
+inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
+// The fewest elements that are worth a thread: fewer where the nest has more work for each.
+std::int64_t grain_of(const LoopNest& nest);
+// Puts one element on places [from, kVector) of a vector.
+void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);
+KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dims& symbols,
+                     const SymbolValues& values);
+std::vector<Layout> layouts_of(Inputs inputs);
+
+}  // namespace kiln::jit

@@ -1,0 +1,118 @@
+#include "jit/cpu/kernel_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jit/cpu/epilogue.h"
+#include "jit/cpu/kernel.h"
+#include "jit/cpu/row_plan.h"
+#include "jit/graph/layouts.h"
+
+namespace kiln::jit {
+namespace {
+
+using Access = KernelPlan::LoadPlan::Access;
+
+// ---- Which kernels run with others ----
+
+class Runs {
+ public:
+  explicit Runs(const Graph& fused)
+      : fused_(fused),
+        tail_(find_tail_kernels(fused, EscapeAnalysis(fused))),
+        products_(find_epilogues(fused, tail_)),
+        tail_count_(std::count_if(tail_.kernels.begin(), tail_.kernels.end(),
+                                  [](const ElementwiseKernel* each) { return each != nullptr; })) {}
+
+  void note(const FusedKernel& kernel, KernelNotes& notes) const {
+    const auto place =
+        static_cast<std::size_t>(std::find_if(fused_.nodes.begin(), fused_.nodes.end(),
+                                              [&kernel](const Node& each) { return each.op == kernel.op; }) -
+                                 fused_.nodes.begin());
+    if (place == fused_.nodes.size()) return;  // nothing reads what it makes
+    if (tail_.kernels[place] != nullptr && tail_count_ > 1) notes.shared = "in one launch";
+    if (products_[place] < 0) return;
+    const Node& product = fused_.nodes[static_cast<std::size_t>(products_[place])];
+    const std::vector<Operand>& operands = fused_.nodes[place].operands;
+    const auto made = std::find(operands.begin(), operands.end(), Operand::of(product.outputs[0]));
+    notes.input_in_pieces = static_cast<int>(made - operands.begin());
+    const ValueId id = kernel.lowered->inputs[static_cast<std::size_t>(notes.input_in_pieces)];
+    notes.product = kernel.source->producers()[static_cast<std::size_t>(id)];
+    notes.shared = fmt::format("in pieces of in{}", notes.input_in_pieces);
+  }
+
+ private:
+  const Graph& fused_;
+  TailKernels tail_;
+  std::vector<int> products_;
+  std::ptrdiff_t tail_count_;
+};
+
+// ---- Where elements are read and written ----
+
+std::vector<Layout> layouts_of_inputs(const FusedKernel& kernel) {
+  const std::vector<int> producers = kernel.source->producers();
+  std::vector<Layout> layouts;
+  for (const ValueId id : kernel.lowered->inputs)
+    layouts.push_back(layout_of(*kernel.source, producers, id, kernel.source->hints));
+  return layouts;
+}
+
+std::string in_blocks(std::string_view done) { return fmt::format("{} in blocks of {}", done, kBlock); }
+
+std::string load_note(const KernelPlan& plan, const KernelPlan::LoadPlan& load) {
+  if (load.copied) return "copied in tiles first";
+  if (!load.laid_out.empty()) return "laid out anew first";
+  if (load.access == Access::Drawn) return in_blocks("drawn");
+  if (load.access == Access::Gathered) return in_blocks("picked");
+  const bool by_elements = !plan.by_rows || (load.access == Access::Strided && load.strides.back() > 1);
+  return load.access == Access::Strided && by_elements ? in_blocks("gathered") : "";
+}
+
+void note_elements(const FusedKernel& kernel, KernelNotes& notes) {
+  const LoopNest& nest = kernel.lowered->passes[0];
+  const KernelPlan plan = make_plan(nest, layouts_of_inputs(kernel), {}, kernel.source->hints);
+  for (const KernelPlan::LoadPlan& each : plan.loads) notes.loads[0].push_back(load_note(plan, each));
+  for (const KernelPlan::StorePlan& each : plan.stores) {
+    const bool by_elements = !plan.by_rows || each.strides.back() > 1;
+    notes.stores[0].push_back(each.is_direct || !by_elements ? "" : in_blocks("scattered"));
+  }
+}
+
+void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
+  const Lowered& lowered = *kernel.lowered;
+  const RowPlan plan = plan_rows(lowered, layouts_of_inputs(kernel), {}, kernel.source->hints);
+  for (std::size_t p = 0; p < plan.passes.size(); ++p) {
+    for (const RowLoadPlan& each : plan.passes[p].loads)
+      notes.loads[p].push_back(each.copied || !each.laid_out.empty() ? "laid out anew first" : "");
+  }
+  if (lowered.passes[0].row_interleaved) return;
+  if (!lowered.columns.empty()) {
+    const bool in_tiles = lowered.slots.empty() && plan.rows_at_once == 1;
+    notes.shared +=
+        fmt::format(", blocks of {} rows{}{}", kReductionBlock,
+                    in_tiles ? fmt::format(", tiles of {} columns", kColumnTile) : "",
+                    plan.rows_at_once > 1 ? fmt::format(", {} rows as one", plan.rows_at_once) : "");
+  } else if (goes_pass_by_pass(plan)) {
+    notes.shared = fmt::format("pass by pass, blocks of {} in threads", kReductionBlock);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelNotes> kernel_notes(const Graph& fused) {
+  const Runs runs(fused);
+  std::vector<KernelNotes> all;
+  for (const FusedKernel& kernel : kernels_of(fused)) {
+    KernelNotes& notes = all.emplace_back();
+    notes.shared = "in threads";
+    notes.loads.resize(kernel.lowered->passes.size());
+    notes.stores.resize(kernel.lowered->passes.size());
+    kernel.lowered->passes[0].row_rank > 0 ? note_rows(kernel, notes) : note_elements(kernel, notes);
+    runs.note(kernel, notes);
+  }
+  return all;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,124 @@
+#include "jit/cpu/kernel_op.h"
+
+#include "jit/cpu/elementwise_kernel.h"
+#include "tensor/error.h"
+
+namespace kiln::jit {
+namespace {
+
+[[noreturn]] void refuse(std::string_view name) {
+  throw OpError(ErrorKind::Capture, std::string(name) + " is not compiled yet", {},
+                "the pass `compile` makes code of kernels");
+}
+
+Tensors run_group(const Op& op, Inputs, const Attrs&) { refuse(op.name()); }
+std::vector<TensorType> infer_group(std::span<const TensorType>, const Attrs& attrs) {
+  const auto& op = static_cast<const GroupOp&>(*attrs.op());
+  const Dims& numbers = attrs.get<Dims>("symbols");
+  SymbolValues values;
+  for (std::size_t k = 0; k < op.symbols.size(); ++k) values.emplace(op.symbols[k], numbers[k]);
+  std::vector<TensorType> types;
+  const Graph& source = op.grouping->source;
+  for (const ValueId id : op.grouping->fusion.groups[op.number].outputs)
+    types.push_back(evaluate(source.values[static_cast<std::size_t>(id)].type, values));
+  return types;
+}
+
+Tensors run_kernel(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const auto& row = static_cast<const KernelOp&>(op);
+  if (!row.origin.code) refuse(op.name());
+  return row.kernel->run(inputs, attrs.get<Dims>("symbols"));
+}
+std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& attrs) {
+  return static_cast<const KernelOp&>(*attrs.op()).kernel->types(attrs.get<Dims>("symbols"));
+}
+
+// The common part of both rows. The attribute has the values of the symbols that the op depends on.
+Op row_named(const std::string& name, std::size_t outputs) {
+  constexpr std::string_view kNoRule = "a kernel is made from a graph that is differentiated already";
+  static const std::string kParameters = "(inputs: tensors, *, symbols: ints)";
+  static const Signature kLike = Signature::parse("kernel" + kParameters);
+  Signature signature = kLike;
+  signature.name = name;
+  signature.text = name + kParameters;
+  return {.signature = std::move(signature),
+          .family = "kernel",
+          .documentation = "Several ops of one graph as one compiled kernel.",
+          .example = "",
+          .infer = infer_kernel,
+          .eager = run_kernel,
+          .vjp = Rule<VjpFn>::none(kNoRule),
+          .jvp = Rule<JvpFn>::none(kNoRule),
+          .batch = Rule<BatchFn>::none(kNoRule),
+          .lowering = Lowering::Library,
+          .traits = kChecksInEager,
+          .outputs = static_cast<int>(outputs)};
+}
+
+}  // namespace
+
+std::shared_ptr<const Op> make_group_op(std::shared_ptr<const Grouping> grouping, std::size_t number,
+                                        std::vector<std::string> symbols) {
+  const Group& group = grouping->fusion.groups[number];
+  Op row = row_named("group_" + std::to_string(number), group.outputs.size());
+  row.infer = infer_group;
+  row.eager = run_group;
+  for (const int place : group.nodes) {
+    const Node& node = grouping->source.nodes[static_cast<std::size_t>(place)];
+    if (!node.is_constant()) row.effects |= node.op->effects;
+  }
+  return std::make_shared<const GroupOp>(row, std::move(grouping), number, std::move(symbols));
+}
+
+const GroupOp* as_group(const Op& op) {
+  return op.eager == run_group ? static_cast<const GroupOp*>(&op) : nullptr;
+}
+
+std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> functions,
+                                         KernelOp::Origin origin) {
+  Op row = row_named(lowered.passes[0].name, lowered.outputs.size());
+  for (const LoopNest& pass : lowered.passes) {
+    for (const Instruction& each : pass.body) {
+      if (each.failure >= 0) row.effects |= kMayFail;
+    }
+    for (const Load& each : pass.loads) {
+      if (each.drawn != nullptr) row.effects |= kDraws;
+      if (each.gather != nullptr) row.effects |= each.gather->effects;
+    }
+  }
+  // The code owns the memory of the functions.
+  const std::shared_ptr<void> code = std::const_pointer_cast<Codes>(origin.code);
+  auto kernel = make_kernel(std::move(lowered), std::move(functions), code, origin.symbols);
+  return std::make_shared<const KernelOp>(row, std::move(kernel), std::move(origin));
+}
+
+const KernelOp* as_kernel(const Op& op) {
+  return op.eager == run_kernel ? static_cast<const KernelOp*>(&op) : nullptr;
+}
+
+void refuse_without_code(const Graph& graph) {
+  for (const auto& each : graph.own_ops) {
+    const KernelOp* const kernel = as_kernel(*each);
+    if (as_group(*each) != nullptr || (kernel != nullptr && !kernel->origin.code)) refuse(each->name());
+  }
+}
+
+const ElementwiseKernel* elementwise_kernel_of(const Op& op) {
+  const KernelOp* const kernel = as_kernel(op);
+  return kernel == nullptr ? nullptr : dynamic_cast<const ElementwiseKernel*>(kernel->kernel.get());
+}
+
+std::vector<FusedKernel> kernels_of(const Graph& fused) {
+  std::vector<FusedKernel> kernels;
+  for (const auto& each : fused.own_ops) {
+    const KernelOp* const op = as_kernel(*each);
+    if (op == nullptr) continue;
+    const Grouping& from = *op->origin.grouping;
+    const Group& group = from.fusion.groups[op->origin.number];
+    kernels.push_back(
+        {op, &op->kernel->lowered(), &from.source, group.nodes, group.outputs, op->origin.code.get()});
+  }
+  return kernels;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,54 @@
+// Owns functions with derivatives of their own as ops: an application is one node, whose op holds the bodies.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "jit/graph/graph.h"
+
+namespace kiln::jit {
+
+// The bodies of one application, with everything that is no tensor among its arguments built in.
+struct CustomFunction {
+  std::string name;  // of the op
+  // From the operands: arguments, then (captured) what the body reads from outside. Gives the results, then
+  // what backward keeps beside them. Results that are not to be differentiated, and what is kept, are
+  // detached. `saved`: the values that backward reads.
+  Graph forward;
+  // From the saved values and the gradient of each result that has one, those of the arguments, or `none`.
+  // Nothing: the interpreter has it.
+  std::optional<Graph> backward;
+  // The function of the program, which does all at every level and gives the results. It is what runs where
+  // there is no graph of it, on copies of the arguments `written`. Null: the graph was read from text.
+  std::function<Tensors(Inputs arguments)> apply;
+  std::vector<std::size_t> written;
+
+  std::size_t argument_count() const;
+};
+
+std::shared_ptr<const Op> make_custom_op(CustomFunction function);
+// What is wrong with the bodies, which were read from text; empty when nothing is.
+std::string find_fault(const CustomFunction& function);
+// Null for ops of the table and for kernels.
+const CustomFunction* custom_function(const Op& op);
+// The op with what owns it; null for all others.
+std::shared_ptr<const Op> owner_of(const Op& op);
+
+// The body of what the interpreter does: the first node of such a forward graph.
+const Op& interpreted_op();
+bool is_interpreted(const CustomFunction& function);
+
+// Equal ops: the same row, or functions of one name with equal bodies.
+bool same_op(const Op* a, const Op* b);
+
+// Does a gradient come in for this result of the op?
+bool has_gradient(const Op& op, std::size_t output);
+// The derivative of an op as graphs are differentiated by it. Throws OpError (Capture) when only the
+// interpreter has it.
+VjpFn derivative_of(const Op& op);
+
+// The ops of such functions in a graph, in order, each once; those in bodies come before what they are in.
+std::vector<const Op*> custom_ops(const Graph& graph);
+
+}  // namespace kiln::jit

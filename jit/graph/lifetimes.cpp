@@ -1,0 +1,97 @@
+#include "jit/graph/lifetimes.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace kiln::jit {
+namespace {
+
+constexpr int kAfterNodes = std::numeric_limits<int>::max();
+
+// Does whoever runs the graph release the argument?
+bool is_handed_over(const Graph& graph, const Input& input) {
+  const bool may_be_backward = graph.stage == Stage::Backward || graph.stage == Stage::Fused;
+  return may_be_backward && (input.role == Role::Saved || input.role == Role::Grad);
+}
+
+}  // namespace
+
+Lifetimes::Lifetimes(const Graph& graph)
+    : graph_(graph),
+      shown_(graph.values.size()),
+      buffer_(graph.values.size()),
+      ours_(graph.values.size(), false),
+      last_read_(graph.values.size(), -1),
+      released_(graph.values.size(), -1) {
+  std::iota(shown_.begin(), shown_.end(), 0);
+  std::iota(buffer_.begin(), buffer_.end(), 0);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) ours_[i] = is_handed_over(graph, graph.inputs[i]);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const Operand& each : graph.nodes[i].operands) read(each.value, static_cast<int>(i));
+    make(graph.nodes[i]);
+  }
+  for (const Operand& each : graph.outputs) read(each.value, kAfterNodes);
+  for (const ValueId id : graph.saved) read(id, kAfterNodes);
+  for (const Effect& each : graph.effects) {
+    read(each.value, kAfterNodes);
+    read(each.input, kAfterNodes);
+  }
+}
+
+void Lifetimes::read(ValueId id, int when) {
+  if (id < 0) return;
+  last_read_[at(shown(id))] = when;
+  released_[at(buffer_[at(id)])] = when;
+}
+
+void Lifetimes::make(const Node& node) {
+  const bool views = node.is_view();
+  // Of a graph that is still to be verified, operands may be missing.
+  const bool is_whole = node.operands.size() > (node.writes_storage() ? 1U : 0U);
+  const bool shares = (views || (node.writes() && is_whole)) && node.viewed().is_value();
+  for (const ValueId id : node.outputs) {
+    if (views) shown_[at(id)] = shown(node.operands[0].value);
+    if (shares) buffer_[at(id)] = buffer_[at(node.viewed().value)];
+    ours_[at(id)] = !views && !node.is_constant();
+  }
+}
+
+bool Lifetimes::may_overwrite(int place) const {
+  const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
+  if (node.is_constant() || node.op->into == nullptr || node.form == Form::Copy) return false;
+  if (node.operands.empty() || !node.operands[0].is_value()) return false;
+  const ValueId first = node.operands[0].value;
+  const Type &before = graph_.values[at(first)].type, &after = graph_.values[at(node.outputs[0])].type;
+  return ours_[at(first)] && last_read_[at(first)] == place && !before.is_number && before == after &&
+         is_alone_in(node, first);
+}
+
+bool Lifetimes::is_alone_in(const Node& node, ValueId contents) const {
+  return std::none_of(node.operands.begin() + 1, node.operands.end(),
+                      [&](const Operand& each) { return each.is_value() && shown(each.value) == contents; });
+}
+
+std::int64_t Lifetimes::peak_bytes() const {
+  std::int64_t most = 0, now = 0;
+  const std::size_t count = graph_.nodes.size();
+  std::vector<std::int64_t> gone(count + 1, 0);  // after each node
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const ValueId id : graph_.nodes[n].outputs) {
+      if (buffer_[at(id)] != id) continue;
+      now += bytes_of(id);
+      gone[std::min(static_cast<std::size_t>(std::max(released_[at(id)], static_cast<int>(n))), count)] +=
+          bytes_of(id);
+    }
+    most = std::max(most, now);
+    now -= gone[n];
+  }
+  return most;
+}
+
+std::int64_t Lifetimes::bytes_of(ValueId id) const {
+  const Type& type = graph_.values[at(id)].type;
+  return count_elements(evaluate(type.sizes, graph_.hints)) * static_cast<std::int64_t>(size_of(type.dtype));
+}
+
+}  // namespace kiln::jit

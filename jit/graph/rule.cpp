@@ -1,0 +1,70 @@
+#include "jit/graph/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "jit/graph/custom.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+std::vector<TensorType> types_at(std::span<const Type> types, const SymbolValues& symbols) {
+  std::vector<TensorType> result;
+  for (const Type& each : types) result.push_back(evaluate(each, symbols));
+  return result;
+}
+
+Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
+
+Tensors run_rule(const RuleCall& call, Inputs given, const SymbolValues& symbols) {
+  const std::size_t inputs = call.input_types.size(), outputs = call.output_types.size();
+  Tensors all(inputs + 2 * outputs);
+  for (std::size_t k = 0; k < call.places.size(); ++k) all[call.places[k]] = given[k];
+  const std::vector<TensorType> output_types = types_at(call.output_types, symbols);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    Tensor& grad = all[inputs + outputs + k];
+    if (!grad && is_float(output_types[k].dtype)) grad = zeros_of(output_types[k]);
+  }
+  const auto needs = std::make_unique<bool[]>(inputs);
+  std::copy(call.needs.begin(), call.needs.end(), needs.get());
+  const Inputs tensors(all);
+  Tensors made =
+      derivative_of(*call.op)({*call.op, evaluate(*call.op, call.attrs, symbols), tensors.first(inputs),
+                               tensors.subspan(inputs, outputs), types_at(call.input_types, symbols),
+                               output_types, tensors.last(outputs), std::span(needs.get(), inputs)});
+  if (made.size() != inputs) {
+    throw InternalError(fmt::format("the derivative of {} gives {} gradients for {} inputs", call.op->name(),
+                                    made.size(), inputs));
+  }
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (!call.needs[i]) made[i] = {};
+  }
+  return made;
+}
+
+}  // namespace
+
+Saves saves_of(const Op& op, const std::vector<bool>& has_history) {
+  if (op.saves_by_input.empty()) return op.saves;
+  Saves saves;
+  for (std::size_t i = 0; i < has_history.size(); ++i) {
+    if (has_history[i]) saves = saves | op.saves_by_input[std::min(i, op.saves_by_input.size() - 1)];
+  }
+  return saves;
+}
+
+std::string no_graph_of(std::string_view name, const SymbolValues& hints) {
+  return fmt::format("the derivative of {} has no graph: which steps it takes depends on elements{}", name,
+                     hints.empty() ? "" : ", or here on sizes that are symbols");
+}
+
+Body rule_of(RuleCall call) {
+  return [call = std::move(call)](Inputs given, const SymbolValues& symbols) {
+    return run_rule(call, given, symbols);
+  };
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,114 @@
+// Reads the text of sizes: sums of products of names, ints, `//`, `%`, `min(a, b)`, `max(a, b)`.
+#include <charconv>
+
+#include "jit/graph/reader.h"
+#include "jit/graph/size.h"
+
+namespace kiln::jit {
+namespace {
+
+struct NotASize {};
+
+constexpr int kDeepest = 200;  // brackets within brackets
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  Size whole() {
+    const Size size = sum();
+    skip_space();
+    if (at_ != text_.size()) throw NotASize{};
+    return size;
+  }
+
+ private:
+  void skip_space() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool take(std::string_view token) {
+    skip_space();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!take(token)) throw NotASize{};
+  }
+  Size sum() {
+    Size total = take("-") ? Size(0) - product() : product();
+    while (true) {
+      if (take("+")) {
+        total = total + product();
+      } else if (take("-")) {
+        total = total - product();
+      } else {
+        return total;
+      }
+    }
+  }
+  Size product() {
+    Size total = atom();
+    while (true) {
+      if (take("//")) {
+        total = floor_div(total, atom());
+      } else if (take("*")) {
+        total = total * atom();
+      } else if (take("%")) {
+        total = mod(total, atom());
+      } else {
+        return total;
+      }
+    }
+  }
+  Size bracketed() {
+    if (++depth_ > kDeepest) {
+      throw OpError(ErrorKind::Syntax,
+                    "this size nests too deep: more than " + std::to_string(kDeepest) + " levels");
+    }
+    const Size inner = sum();
+    --depth_;
+    return inner;
+  }
+  Size atom() {
+    if (take("(")) {
+      const Size inner = bracketed();
+      expect(")");
+      return inner;
+    }
+    skip_space();
+    std::int64_t number = 0;
+    const char* const begin = text_.data() + at_;
+    const auto read = std::from_chars(begin, text_.data() + text_.size(), number);
+    if (read.ec == std::errc() && read.ptr != begin && *begin != '-') {
+      at_ += static_cast<std::size_t>(read.ptr - begin);
+      return number;
+    }
+    const std::size_t start = at_;
+    while (at_ < text_.size() && is_word_byte(text_[at_])) ++at_;
+    const std::string name(text_.substr(start, at_ - start));
+    if (name.empty()) throw NotASize{};
+    if ((name != "min" && name != "max") || !take("(")) return Size::symbol(name);
+    const Size a = bracketed();
+    expect(",");
+    const Size b = bracketed();
+    expect(")");
+    return name == "min" ? min(a, b) : max(a, b);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<Size> Size::parse(std::string_view text) {
+  try {
+    return Reader(text).whole();
+  } catch (const NotASize&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace kiln::jit

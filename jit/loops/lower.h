@@ -1,0 +1,40 @@
+// Owns the lowering of a group of nodes to loop nests.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "jit/loops/fuse.h"
+#include "jit/loops/loops.h"
+#include "jit/passes/lowerable.h"
+
+namespace kiln::jit {
+
+struct KernelOutput {
+  DType dtype = DType::F32;
+  Sizes sizes;
+};
+struct Lowered {
+  std::vector<LoopNest> passes;       // one; or those over each row, then one over columns, if any
+  std::vector<ValueId> inputs;        // the kernel's inputs, in the order of Load::input
+  std::vector<KernelOutput> outputs;  // in the order of Store::output
+  std::vector<DType> buffers;         // values that passes keep of a row
+  std::vector<Reduction> slots;       // by slot
+  std::vector<Reduction> columns;     // likewise
+  int column_rank = 0;                // how many axes before the row are reduced down the columns
+
+  std::span<const LoopNest> row_passes() const {
+    return {passes.data(), passes.size() - (columns.empty() ? 0 : 1)};
+  }
+};
+
+// The symbols in the kernel's sizes.
+std::set<std::string> symbols_of(const Lowered& kernel);
+
+Lowered lower(const Graph& graph, const Group& group, std::string name);
+Lowered lower_rows(const Graph& graph, const Group& group, std::string name);
+// The same with kVector rows interleaved, for rows that are short: each pass over a row becomes one that
+// computes numbers of the rows, if there are any, and one down the rows. Of kernels without columns.
+Lowered interleave_rows(Lowered rows);
+
+}  // namespace kiln::jit

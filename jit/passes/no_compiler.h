@@ -1,0 +1,13 @@
+// Owns the error of a stage that needs a compiler where there is none.
+#pragma once
+
+#include "tensor/error.h"
+
+namespace kiln::jit {
+
+// There is no library around LLVM, or it is not ours: nothing that the program did.
+class NoCompiler : public InternalError {
+  using InternalError::InternalError;
+};
+
+}  // namespace kiln::jit

@@ -1,0 +1,264 @@
+#include "jit/pipeline/fused_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "jit/cpu/kernel_notes.h"
+#include "jit/graph/lifetimes.h"
+#include "jit/graph/text.h"
+#include "jit/pipeline/fused.h"
+
+namespace kiln::jit {
+namespace {
+
+constexpr std::string_view kNoKernels = "nothing is fused: every op is a call of its own\n";
+
+const Graph& source_of(const Graph& graph) {
+  const std::vector<FusedKernel> kernels = kernels_of(graph);
+  return kernels.empty() ? graph : *kernels.front().source;
+}
+
+// A graph with writes is not fused.
+Graph as_fused(const Graph& graph) {
+  const bool is_fusible = graph.is_functional() && graph.stage != Stage::Fused;
+  return is_fusible ? outline(graph) : graph;
+}
+
+// With the products that kernels take along: those are no edges between them any more.
+Fusion fusion_of(const Graph& fused) {
+  Fusion fusion = find_groups(source_of(fused));
+  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  for (std::size_t k = 0; k < notes.size(); ++k) fusion.groups[k].product = notes[k].product;
+  std::erase_if(fusion.unfused, [&fusion](const Unfused& each) {
+    const int group = fusion.group_of[static_cast<std::size_t>(each.consumer)];
+    return group >= 0 && fusion.groups[static_cast<std::size_t>(group)].product == each.producer;
+  });
+  return fusion;
+}
+
+// The node of the graph that a line of a nest computes; null where there is none.
+const Node* node_of(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  const int place = line < nest.body.size() ? nest.body[line].node : -1;
+  return place < 0 ? nullptr : &kernel.source->nodes[static_cast<std::size_t>(place)];
+}
+
+// The user's name of a register: of the node that computes it, or the tensor that it is read from.
+std::string register_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  if (const Node* node = node_of(kernel, nest, line))
+    return value_names(*kernel.source)[static_cast<std::size_t>(node->outputs[0])];
+  const Instruction& step = nest.body[line];
+  if (step.kind != Instruction::Kind::Read) return "";
+  const int input = nest.loads[static_cast<std::size_t>(step.index)].input;
+  if (input < 0) return "";
+  return value_names(
+      *kernel.source)[static_cast<std::size_t>(kernel.lowered->inputs[static_cast<std::size_t>(input)])];
+}
+
+// What a store makes, by the user's name; nothing for what a pass keeps.
+std::string stored_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  if (line < store_line(nest, 0) || line >= reduction_line(nest, 0)) return "";
+  const int output = nest.stores[line - store_line(nest, 0)].output;
+  if (output < 0) return "";
+  return value_names(
+      *kernel.source)[static_cast<std::size_t>(kernel.outputs[static_cast<std::size_t>(output)])];
+}
+
+// "%y, demo.kiln:2:9"
+std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  std::string text =
+      line < nest.body.size() ? register_name(kernel, nest, line) : stored_name(kernel, nest, line);
+  const Node* node = node_of(kernel, nest, line);
+  const std::string place = node == nullptr ? "" : place_text(*kernel.source, *node);
+  if (!place.empty()) text += ", " + place;
+  return text;
+}
+
+// How a load or a store gets at its elements, where that is not in place.
+std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, const LoopNest& nest,
+                        std::size_t line) {
+  const auto pass = static_cast<std::size_t>(&nest - kernel.lowered->passes.data());
+  const auto at = [pass](const std::vector<std::vector<std::string>>& all, std::size_t k) {
+    return k < all[pass].size() ? all[pass][k] : std::string();
+  };
+  if (line < nest.body.size()) {
+    const Instruction& step = nest.body[line];
+    const bool reads = step.kind == Instruction::Kind::Read;
+    return reads ? at(notes.loads, static_cast<std::size_t>(step.index)) : std::string();
+  }
+  return at(notes.stores, line - store_line(nest, 0));
+}
+
+// "%y = mul(%x, %w) : f32[3], demo.kiln:2:9", or what the line is where it is no node.
+std::string heading(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+  const Node* node = node_of(kernel, nest, line);
+  if (node == nullptr) {
+    const std::string of = about(kernel, nest, line);
+    return line_text(nest, line) + (of.empty() ? "" : ", " + of);
+  }
+  const std::string place = place_text(*kernel.source, *node);
+  return print_node(*kernel.source, *node, value_names(*kernel.source)) +
+         (place.empty() ? "" : "  # " + place);
+}
+
+// A pass of a kernel; each becomes a function.
+struct Pass {
+  const FusedKernel* kernel;
+  std::size_t number;
+  const LoopNest& nest() const { return kernel->lowered->passes[number]; }
+};
+std::vector<Pass> passes_of(const std::vector<FusedKernel>& kernels) {
+  std::vector<Pass> passes;
+  for (const FusedKernel& each : kernels) {
+    for (std::size_t k = 0; k < each.lowered->passes.size(); ++k) passes.push_back({&each, k});
+  }
+  return passes;
+}
+
+std::string title(const Pass& pass) {
+  const std::size_t count = pass.kernel->lowered->passes.size();
+  return pass.nest().name + (count == 1 ? "" : fmt::format(", pass {} of {}", pass.number + 1, count));
+}
+
+// "x, x, x" or "x,x,x": x; empty for items that differ, or one alone.
+std::string_view repeated_item(std::string_view list) {
+  const std::string_view first = list.substr(0, list.find(','));
+  if (first.size() == list.size()) return {};
+  for (std::string_view rest = list.substr(first.size()); !rest.empty();) {
+    rest.remove_prefix(rest.starts_with(", ") ? 2 : 1);
+    if (rest.substr(0, rest.find(',')) != first) return {};
+    rest.remove_prefix(first.size());
+  }
+  return first;
+}
+
+// One element for all of a vector: "<float 1.0, float 1.0, …>" as "splat (float 1.0)", as LLVM reads it too,
+// and "[1.0,1.0,…]" of the assembler's comments as "[1.0, …]".
+std::string with_splats(std::string_view line) {
+  std::string result;
+  while (!line.empty()) {
+    const std::size_t open = std::min(line.find_first_of("<["), line.size());
+    result += line.substr(0, open);
+    line.remove_prefix(open);
+    if (line.empty()) break;
+    const bool is_code = line.front() == '<';
+    const std::size_t close = line.find(is_code ? '>' : ']');
+    const std::string_view item =
+        close == std::string_view::npos ? std::string_view() : repeated_item(line.substr(1, close - 1));
+    if (item.empty()) {
+      result += line.front();
+      line.remove_prefix(1);
+    } else {
+      result += is_code ? fmt::format("splat ({})", item) : fmt::format("[{}, …]", item);
+      line.remove_prefix(close + 1);
+    }
+  }
+  return result;
+}
+
+// Puts what marks stand for in their place, and a heading before each function.
+std::string annotated(std::string_view text, const std::vector<Pass>& passes, std::string_view comment) {
+  std::string result;
+  std::size_t pass = 0;
+  const auto begins = [&](std::string_view line, std::size_t k) {
+    const std::string symbol = kernel_symbol(k);
+    return line.starts_with(symbol + ":") || line.find("@" + symbol + "(") != std::string_view::npos;
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    const std::string_view line = text.substr(0, end + 1);
+    text.remove_prefix(end + 1);
+    for (std::size_t k = 0; k < passes.size(); ++k) {
+      if (!begins(line, k)) continue;
+      pass = k;
+      result += fmt::format("{} {}\n", comment, title(passes[k]));
+    }
+    if (line.front() != kMark) {
+      result += with_splats(line);
+      continue;
+    }
+    std::size_t number = 0;
+    std::from_chars(line.data() + 1, line.data() + line.size(), number);
+    result += fmt::format("  {} {}\n", comment, heading(*passes[pass].kernel, passes[pass].nest(), number));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string FusedGraph::fusion() const { return fusion_text(graph); }
+
+std::vector<std::string> FusedGraph::loops() const {
+  std::vector<std::string> all;
+  for (const FusedKernel& each : kernels_of(graph)) all.push_back(print_loops(each.lowered->passes));
+  return all;
+}
+
+std::string fusion_text(const Graph& graph) {
+  const Graph fused = as_fused(graph);
+  const Graph& source = source_of(fused);
+  return print_fusion(source, fusion_of(fused));
+}
+
+std::vector<std::string> why_not_fused(const Graph& graph) {
+  const Graph fused = as_fused(graph);
+  const Graph& source = source_of(fused);
+  const std::vector<std::string> names = value_names(source);
+  const auto name_of = [&](int node) {
+    return names[static_cast<std::size_t>(source.nodes[static_cast<std::size_t>(node)].outputs[0])];
+  };
+  std::vector<std::string> sentences;
+  for (const Unfused& each : fusion_of(fused).unfused) {
+    const std::string place = place_text(source, source.nodes[static_cast<std::size_t>(each.consumer)]);
+    sentences.push_back(fmt::format("{} and {} are not one kernel: {}{}", name_of(each.producer),
+                                    name_of(each.consumer), each.reason,
+                                    place.empty() ? "" : fmt::format(" ({})", place)));
+  }
+  return sentences;
+}
+
+std::string loops_text(const Graph& fused) {
+  std::string text;
+  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  for (const FusedKernel& kernel : kernels) {
+    const KernelNotes& known = notes[static_cast<std::size_t>(&kernel - kernels.data())];
+    const auto comment = [&](const LoopNest& nest, std::size_t line) {
+      const std::string who = about(kernel, nest, line), how = access_note(kernel, known, nest, line);
+      return who + (who.empty() || how.empty() ? "" : ", ") + how;
+    };
+    text += print_loops(kernel.lowered->passes, comment, known.shared);
+  }
+  if (text.empty()) return std::string(kNoKernels);
+  return text +
+         fmt::format("at most {} B of tensors at once beside the arguments\n", Lifetimes(fused).peak_bytes());
+}
+
+std::string code_text(const Graph& fused, Product product) {
+  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  if (kernels.empty()) return std::string(kNoKernels);
+  const std::vector<Pass> passes = passes_of(kernels);
+  std::vector<LoopNest> nests;
+  std::vector<std::vector<std::string>> names;
+  for (const Pass& pass : passes) {
+    nests.push_back(pass.nest());
+    std::vector<std::string>& own = names.emplace_back();
+    for (std::size_t line = 0; line < pass.nest().body.size(); ++line) {
+      std::string name = register_name(*pass.kernel, pass.nest(), line);
+      own.push_back(name.empty() ? name : name.substr(1));  // without the `%`, which LLVM writes itself
+    }
+  }
+  return annotated(print_code(nests, product, names), passes, product == Product::Llvm ? ";" : "#");
+}
+
+std::size_t code_bytes(const Graph& fused) {
+  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  std::size_t bytes = 0;
+  if (!kernels.empty() && kernels.front().code != nullptr) {
+    for (const auto& each : *kernels.front().code) bytes += each->bytes();
+  }
+  return bytes;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,25 @@
+// Owns what a fused graph says of itself: what became one kernel and why the rest did not, loops, machine
+// code. Lines carry the names and places of the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/cpu/compiler.h"
+#include "jit/graph/graph.h"
+
+namespace kiln::jit {
+
+// Kernels with their nodes, then a line for each value that goes through memory between two nodes: why. Of a
+// functional graph, what fusion would make of it.
+std::string fusion_text(const Graph& graph);
+// Likewise as sentences: "%a and %b are not one kernel: matmul is a call of a library".
+std::vector<std::string> why_not_fused(const Graph& graph);
+
+std::string loops_text(const Graph& fused);
+// Throws NoCompiler when there is none.
+std::string code_text(const Graph& fused, Product product);
+// Bytes of the machine code of all its kernels.
+std::size_t code_bytes(const Graph& fused);
+
+}  // namespace kiln::jit

@@ -1,0 +1,356 @@
+#include "jit/graph/custom.h"
+
+#include <algorithm>
+
+#include "jit/graph/evaluate.h"
+#include "jit/graph/verify.h"
+#include "jit/runtime/executable.h"
+#include "jit/runtime/prepared.h"
+#include "tensor/functions.h"
+#include "tensor/levels/custom.h"
+
+namespace kiln::jit {
+namespace {
+
+Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs);
+
+std::shared_ptr<const Executable> overwriting(const Graph& body) {
+  return prepared(body, {.op_by_op = &recipes::kOverwriting}).run;
+}
+
+// A row of no table: the op of one function.
+struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
+  CustomOp(const Op& row, CustomFunction made) : Op(row), function(std::move(made)) {
+    if (!is_interpreted(function)) forward = overwriting(function.forward);
+    if (function.backward) backward = overwriting(*function.backward);
+  }
+  CustomFunction function;
+  std::shared_ptr<const Executable> forward, backward;  // null where the interpreter has them
+};
+
+const CustomOp* as_custom(const Op& op) {
+  return op.eager == run_forward ? static_cast<const CustomOp*>(&op) : nullptr;
+}
+const CustomOp& custom(const Op& op) { return static_cast<const CustomOp&>(op); }
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+
+// ---- The derivative by graphs ----
+
+class GraphRules final : public levels::CustomRules {
+ public:
+  // `captured`: the operands that are no arguments.
+  GraphRules(std::shared_ptr<const CustomOp> op, Inputs captured)
+      : op_(std::move(op)), captured_(captured.begin(), captured.end()) {}
+
+  std::string name() const override { return std::string(op_->name()); }
+  bool is_noted() const override { return true; }
+  bool has_jvp() const override { return false; }
+  bool wants_zeros() const override { return true; }
+  bool reads_input(std::size_t i) const override { return reads(Operand::of(static_cast<ValueId>(i))); }
+  bool reads_output(std::size_t i) const override { return reads(op_->function.forward.outputs[i]); }
+  bool batch(const levels::BatchLevel&, Inputs, const levels::Flags&, Tensors&, levels::Flags&) override {
+    return false;
+  }
+  void visit_references(ReferenceVisitor& visitor) const override {
+    kiln::visit_references(captured_, visitor);
+  }
+  levels::Flags constants() const override {
+    levels::Flags constants;
+    for (std::size_t k = 0; k < op_->function.forward.outputs.size(); ++k)
+      constants.push_back(!has_gradient(*op_, k));
+    return constants;
+  }
+
+  Tensors forward(Inputs inputs, const levels::Flags&) override {
+    std::vector<Tensor> operands(inputs.begin(), inputs.end());
+    for (const Tensor& each : inputs) types_.push_back(each.type());
+    operands.insert(operands.end(), captured_.begin(), captured_.end());
+    Tensors results = op_->forward->run(operands);
+    // What is the argument itself would be one that was written.
+    for (Tensor& each : results) {
+      const bool given =
+          std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return input.is_same(each); });
+      if (given) each = ops::detach(each);
+    }
+    return results;
+  }
+
+  Tensors backward(const levels::SavedTensors& kept, Inputs grads, const levels::Flags& needs) override {
+    const Graph& forward = op_->function.forward;
+    Tensors given;
+    for (const ValueId id : forward.saved) given.push_back(saved(kept, id));
+    for (std::size_t k = 0; k < grads.size(); ++k) {
+      if (has_gradient(*op_, k)) given.push_back(grads[k]);
+    }
+    const Tensors made = op_->backward->run(given);
+    Tensors result;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const bool none = !needs[i] || !made[i];
+      result.push_back(none ? Tensor()
+                            : levels::fitted(made[i], types_[i], name(), "backward", "gradient", i));
+    }
+    return result;
+  }
+
+  Tensors jvp(const levels::SavedTensors&, Inputs) override {
+    throw InternalError("a graph has no rule of its own for tangents");
+  }
+
+ private:
+  bool reads(const Operand& value) const {
+    const auto& saved = op_->function.forward.saved;
+    return std::find(saved.begin(), saved.end(), value.value) != saved.end();
+  }
+  Tensor saved(const levels::SavedTensors& kept, ValueId id) const {
+    const std::size_t arguments = op_->function.argument_count();
+    if (at(id) < arguments) return kept.inputs[at(id)];
+    if (at(id) < op_->function.forward.inputs.size()) return captured_[at(id) - arguments];
+    const auto& outputs = op_->function.forward.outputs;
+    const auto found = std::find(outputs.begin(), outputs.end(), Operand::of(id));
+    return kept.outputs[static_cast<std::size_t>(found - outputs.begin())];
+  }
+
+  std::shared_ptr<const CustomOp> op_;
+  std::vector<Tensor> captured_;
+  std::vector<TensorType> types_;
+  levels::LiveApplication alive_;
+};
+
+// ---- The op ----
+
+[[noreturn]] void refuse(const Op& op) {
+  throw OpError(ErrorKind::Capture,
+                std::string(op.name()) + " is done by the program that the graph was captured from");
+}
+
+// What the program's function gives, which may have written its arguments: those are copies.
+Tensors run_program(const CustomOp& op, Inputs inputs) {
+  const CustomFunction& function = op.function;
+  if (!function.apply) refuse(op);
+  std::vector<Tensor> arguments(inputs.begin(),
+                                inputs.begin() + static_cast<std::ptrdiff_t>(function.argument_count()));
+  for (const std::size_t i : function.written) arguments[i] = ops::clone(arguments[i]);
+  Tensors results = function.apply(arguments);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Type& type = function.forward.values[at(function.forward.outputs[k].value)].type;
+    if (results[k].type() == evaluate(type, {})) continue;
+    throw OpError(ErrorKind::Capture, op.function.name + " gives a " + to_string(results[k].type()) +
+                                          " where it gave a " + to_string(type));
+  }
+  results.resize(function.forward.outputs.size());
+  return results;
+}
+
+// As a kernel: nothing is differentiated.
+Tensors run_forward(const Op& op, Inputs inputs, const Attrs&) {
+  const CustomOp& own = custom(op);
+  return own.forward ? own.forward->run(inputs) : run_program(own, inputs);
+}
+
+// At a level that asks for derivatives: the program's own are what it finds.
+Tensors run_with_derivative(const Op& op, Inputs inputs, const Attrs&) {
+  const CustomOp& own = custom(op);
+  if (!own.backward) return run_program(own, inputs);
+  const std::size_t arguments = own.function.argument_count();
+  const auto rules = std::make_shared<GraphRules>(own.shared_from_this(), inputs.subspan(arguments));
+  return levels::apply_custom(rules, inputs.first(arguments));
+}
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const Graph& forward = custom(*attrs.op()).function.forward;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType wanted = evaluate(forward.values[i].type, {});
+    if (inputs[i] == wanted) continue;
+    throw OpError(
+        ErrorKind::Shape,
+        forward.name + " was captured for a " + to_string(wanted) + ", not for a " + to_string(inputs[i]),
+        {static_cast<int>(i)});
+  }
+  std::vector<TensorType> types;
+  for (const Operand& each : forward.outputs)
+    types.push_back(evaluate(forward.values[at(each.value)].type, {}));
+  return types;
+}
+
+// The derivative of nodes of a graph: the steps of the backward body.
+Tensors vjp(const VjpArgs& args) {
+  const CustomFunction& function = custom(args.op).function;
+  const Graph& forward = function.forward;
+  Tensors given;
+  for (const ValueId id : forward.saved) {
+    if (at(id) < forward.inputs.size()) {
+      given.push_back(args.inputs[at(id)]);
+    } else {
+      const auto found = std::find(forward.outputs.begin(), forward.outputs.end(), Operand::of(id));
+      given.push_back(args.outputs[static_cast<std::size_t>(found - forward.outputs.begin())]);
+    }
+  }
+  for (std::size_t k = 0; k < args.grads.size(); ++k) {
+    if (has_gradient(args.op, k)) given.push_back(args.grads[k]);
+  }
+  Tensors made = evaluate(*function.backward, given);
+  made.resize(args.inputs.size());
+  return made;
+}
+
+// Names of parameters are those of the values, as far as an op may have them.
+std::string signature_of(const CustomFunction& function) {
+  std::string text = function.name + "(";
+  for (std::size_t i = 0; i < function.forward.inputs.size(); ++i) {
+    text += (i > 0 ? ", x" : "x") + std::to_string(i) + ": tensor";
+  }
+  return text + ")";
+}
+
+Saves saves_of(const Graph& forward) {
+  Saves saves;
+  const auto bit = [](std::size_t i) { return 1U << std::min<std::size_t>(i, 31); };
+  for (const ValueId id : forward.saved) {
+    if (at(id) < forward.inputs.size()) saves.inputs |= bit(at(id));
+    for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
+      if (forward.outputs[k] == Operand::of(id)) saves.outputs |= bit(k);
+    }
+  }
+  return saves;
+}
+
+// Of what the interpreter does all is possible.
+constexpr std::uint32_t kInterpreted = kDraws | kOrdered;
+
+std::uint32_t effects_of(const CustomFunction& function) {
+  if (is_interpreted(function)) return kInterpreted | kMayFail;
+  std::uint32_t effects = kNoEffects;
+  for (const Node& node : function.forward.nodes) {
+    if (!node.is_constant()) effects |= node.op->effects & ~std::uint32_t{kMayFail};
+    if (must_run(function.forward, node)) effects |= kMayFail;
+  }
+  return effects;
+}
+
+}  // namespace
+
+std::size_t CustomFunction::argument_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(forward.inputs.begin(), forward.inputs.end(),
+                    [](const Input& each) { return each.role == Role::Argument; }));
+}
+
+std::shared_ptr<const Op> make_custom_op(CustomFunction function) {
+  Op row{.signature = Signature::parse(signature_of(function)),
+         .family = "autograd",
+         .documentation = "A function of the program with a derivative of its own.",
+         .example = "",
+         .infer = infer,
+         .eager = run_forward,
+         .decompose = run_with_derivative,
+         .vjp = Rule<VjpFn>::none(kComposite),
+         .jvp = Rule<JvpFn>::none(kComposite),
+         .batch = Rule<BatchFn>::none(kComposite),
+         .saves = saves_of(function.forward),
+         .lowering = Lowering::Library,
+         .traits = kChecksInEager,
+         .effects = effects_of(function),
+         .outputs = static_cast<int>(function.forward.outputs.size())};
+  return std::make_shared<const CustomOp>(row, std::move(function));
+}
+
+std::string find_fault(const CustomFunction& function) {
+  const Graph& forward = function.forward;
+  if (const std::string fault = find_fault(forward); !fault.empty()) return fault;
+  if (!forward.effects.empty()) return "a body has no effects";
+  std::size_t gradients = 0;
+  const auto op =
+      is_interpreted(function) ? nullptr : make_custom_op({function.name, forward, {}, nullptr, {}});
+  for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
+    if (!forward.outputs[k].is_value()) return "a body gives values";
+    gradients += op && has_gradient(*op, k) ? 1 : 0;
+  }
+  for (const ValueId id : forward.saved) {
+    const bool given = at(id) < forward.inputs.size();
+    const auto& outputs = forward.outputs;
+    if (!given && std::find(outputs.begin(), outputs.end(), Operand::of(id)) == outputs.end())
+      return "what is saved is an input or a result";
+  }
+  if (!function.backward) return {};
+  const Graph& backward = *function.backward;
+  if (const std::string fault = find_fault(backward); !fault.empty()) return fault;
+  if (backward.inputs.size() != forward.saved.size() + gradients)
+    return "backward takes what forward saved, and a gradient for each result";
+  if (backward.outputs.size() != function.argument_count() || !backward.effects.empty())
+    return "backward gives a gradient for each argument";
+  return {};
+}
+
+const CustomFunction* custom_function(const Op& op) {
+  const CustomOp* found = as_custom(op);
+  return found == nullptr ? nullptr : &found->function;
+}
+
+std::shared_ptr<const Op> owner_of(const Op& op) {
+  const CustomOp* found = as_custom(op);
+  return found == nullptr ? nullptr : found->shared_from_this();
+}
+
+const Op& interpreted_op() {
+  static const Op kRow{.signature = Signature::parse("interpreted(inputs: tensors)"),
+                       .family = "autograd",
+                       .documentation = "What the interpreter does.",
+                       .example = "",
+                       .eager = [](const Op& op, Inputs, const Attrs&) -> Tensors { refuse(op); },
+                       .lowering = Lowering::Library,
+                       .effects = kInterpreted};
+  return kRow;
+}
+
+bool is_interpreted(const CustomFunction& function) {
+  const std::vector<Node>& nodes = function.forward.nodes;
+  return !nodes.empty() && nodes[0].op == &interpreted_op();
+}
+
+bool same_op(const Op* a, const Op* b) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr) return false;
+  const CustomFunction* x = custom_function(*a);
+  const CustomFunction* y = custom_function(*b);
+  return x != nullptr && y != nullptr && x->name == y->name && x->forward == y->forward &&
+         x->backward == y->backward;
+}
+
+bool has_gradient(const Op& op, std::size_t output) {
+  const CustomFunction* function = custom_function(op);
+  if (function == nullptr) return true;
+  const Graph& forward = function->forward;
+  const ValueId id = forward.outputs[output].value;
+  if (!is_float(forward.values[at(id)].type.dtype)) return false;
+  return std::none_of(forward.nodes.begin(), forward.nodes.end(), [id](const Node& node) {
+    return !node.is_constant() && node.op->has(kStopsGradient) && node.outputs[0] == id;
+  });
+}
+
+VjpFn derivative_of(const Op& op) {
+  const CustomFunction* function = custom_function(op);
+  if (function == nullptr) return op.vjp.fn;
+  if (!function->backward)
+    throw OpError(ErrorKind::Capture, "the derivative of " + function->name + " is the interpreter's");
+  return vjp;
+}
+
+std::vector<const Op*> custom_ops(const Graph& graph) {
+  std::vector<const Op*> found;
+  const auto add = [&found](const Op* op) {
+    if (std::find(found.begin(), found.end(), op) == found.end()) found.push_back(op);
+  };
+  for (const Node& node : graph.nodes) {
+    const CustomFunction* function = node.is_constant() ? nullptr : custom_function(*node.op);
+    if (function == nullptr) continue;
+    for (const Op* each : custom_ops(function->forward)) add(each);
+    if (function->backward) {
+      for (const Op* each : custom_ops(*function->backward)) add(each);
+    }
+    add(node.op);
+  }
+  return found;
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,35 @@
+// Owns what a graph costs: bytes, arithmetic and time of each of its nodes, against what the machine can do.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/graph/graph.h"
+
+namespace kiln::jit {
+
+// Measured once per process on all threads: copying memory that is in no cache, and a product of f32
+// matrices.
+struct Machine {
+  double bytes_per_second = 0;
+  double flops_per_second = 0;
+};
+const Machine& machine();
+
+struct NodeCost {
+  const Node* node = nullptr;
+  std::vector<const Op*> ops;  // of a kernel: what it computes, in order; else the node's own
+  bool is_kernel = false;
+  std::int64_t bytes = 0;             // of the elements read and written, each tensor once
+  std::optional<std::int64_t> flops;  // operations on elements; nothing where they are not counted
+  double seconds = 0;                 // the best of several runs
+  // The least time that memory or arithmetic would take, divided by the measured time. Above 1 when the
+  // tensors are in a cache. nullopt where the arithmetic is unknown.
+  std::optional<double> share;
+};
+
+// Runs the nodes one by one on these arguments, as `evaluate` does, without the effects. Views cost nothing
+// and are left out; random numbers go on as if nothing had been drawn. Throws what ops throw.
+std::vector<NodeCost> measure(const Graph& graph, Inputs arguments);
+
+}  // namespace kiln::jit

@@ -1,0 +1,64 @@
+#include "jit/runtime/pending_executable.h"
+
+#include <chrono>
+#include <system_error>
+
+#include "tensor/device.h"
+#include "tensor/error.h"
+#include "tensor/held_signals.h"
+#include "tensor/parallel.h"
+
+namespace kiln::jit {
+
+PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
+  const HeldSignals held;  // a signal is the interpreter's, whose calls it is to end
+  try {
+    coming_ = std::async(std::launch::async, [make = make_, device = default_device()] {
+      set_default_device(device);
+      return make();
+    });
+  } catch (const std::system_error&) {  // there are no more threads
+  }
+}
+
+bool PendingExecutable::is_ready() const {
+  if (ready_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::lock_guard lock(mutex_);
+  return made_ != nullptr || !coming_.valid() ||
+         coming_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+const Executable& PendingExecutable::wait() const {
+  const std::lock_guard lock(mutex_);
+  if (!made_) {
+    made_ = ask();
+    make_ = nullptr;
+    ready_.store(made_.get(), std::memory_order_release);
+  }
+  return *made_;
+}
+
+PendingExecutable::SharedExecutable PendingExecutable::ask() const {
+  if (!coming_.valid()) return make_();
+  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();
+  try {
+    return coming_.get();
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
+    return make_();  // what was interrupted then was something else
+  }
+}
+
+namespace {
+std::atomic<bool> may_be_behind{true};
+}  // namespace
+
+void set_compiling_behind(bool on) { may_be_behind = on; }
+
+std::unique_ptr<const PendingExecutable> pending(bool behind, PendingExecutable::Make make) {
+  if (behind && may_be_behind) return std::make_unique<const PendingExecutable>(std::move(make));
+  return std::make_unique<const PendingExecutable>(make());
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,17 @@
+// Owns the text of a program: what a call does, in order, and what becomes of its memory.
+#pragma once
+
+#include <string>
+
+#include "jit/graph/graph.h"
+
+namespace kiln::jit {
+
+// A line for each instruction, in the order in which they run: `kernel`, `launch` (kernels of which the
+// elements are computed together), `call` of a library, `alias` (a view), `copies` (of one), `callback` into
+// the program, `write`, `base`, `constant`, `number`; then effects and what is returned. Comments say how
+// many bytes an instruction allocates at the hints, over which value it computes if nobody else holds that
+// memory, and which values it is the last to read. Of a graph that could be run.
+std::string program_text(const Graph& graph);
+
+}  // namespace kiln::jit

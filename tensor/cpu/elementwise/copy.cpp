@@ -1,0 +1,331 @@
+#include "tensor/cpu/elementwise/copy.h"
+
+#include <bit>
+#include <optional>
+
+#include "tensor/cpu/elementwise/copy_bytes.h"
+#include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/cpu/elementwise/transpose.h"
+#include "tensor/cpu/elementwise/transpose_kernels.h"
+#include "tensor/cpu/prefetch.h"
+#include "tensor/cpu/tiling.h"
+#include "tensor/cpu/walk.h"
+#include "tensor/error.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 32768;
+constexpr Dim kShortRow = 16;
+constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
+
+unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
+  if (in[0] != out) copy_bytes(out, in[0], n * params.bits / 8);
+  return 0;
+}
+
+// Elements as they are, whatever they mean.
+class RawCopy {
+ public:
+  RawCopy(const Tensor& target, const Tensor& source)
+      : space_(target.layout()),
+        item_(static_cast<std::int64_t>(size_of(target.dtype()))),
+        load_(convert_table().load_raw[std::countr_zero(size_of(target.dtype()))]),
+        store_(convert_table().store_raw[std::countr_zero(size_of(target.dtype()))]) {
+    space_.add(source.layout());
+    space_.simplify();
+    to_ = target.raw_writable();
+    from_ = source.raw();
+  }
+
+  void operator()() const {
+    if (const int dim = crossing_dim(space_); dim >= 0) return copy_across(space_, dim, to_, from_, item_);
+    if (const int dim = crossing_runs_dim(space_, item_); dim >= 0)
+      return copy_runs_across(space_, dim, to_, from_, item_);
+    if (space_.sizes().size() > 1 && space_.inner() < kShortRow) return copy_short_rows();
+    parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
+  }
+
+ private:
+  void piece(std::int64_t begin, std::int64_t end) const {
+    if (space_.is_dense(0) && space_.is_dense(1))
+      return copy_bytes(to_ + begin * item_, from_ + begin * item_, (end - begin) * item_);
+    if (space_.sizes().size() > 1 && space_.strides(0).back() == 1 && space_.strides(1).back() == 1)
+      return rows(begin, end);
+    Walker target(space_, 0, begin), source(space_, 1, begin);
+    target.advance(end - begin, [&](std::int64_t to, std::int64_t length) {
+      source.advance(length, [&](std::int64_t from, std::int64_t count) {
+        row(to_ + to * item_, target.inner_stride(), from_ + from * item_, source.inner_stride(), count);
+      });
+    });
+  }
+
+  // Rows of which the elements lie together on either side.
+  void rows(std::int64_t begin, std::int64_t end) const {
+    const std::size_t outer = space_.sizes().size() - 2;
+    const std::int64_t to_step = space_.strides(0)[outer] * item_,
+                       from_step = space_.strides(1)[outer] * item_;
+    const std::int64_t ahead = prefetch_distance();
+    each_plane(space_, begin, end, [&](std::int64_t at, std::int64_t count, std::int64_t length) {
+      std::byte* to = to_ + Walker(space_, 0, at).offset() * item_;
+      const std::byte* from = from_ + Walker(space_, 1, at).offset() * item_;
+      for (std::int64_t row = 0; row < count; ++row, to += to_step, from += from_step) {
+        for (std::int64_t i = 0; ahead != 0 && i < length * item_; i += kLine)
+          cpu::prefetch(from + ahead + i);
+        copy_bytes(to, from, length * item_);
+      }
+    });
+  }
+
+  // How many bytes on a row is that is read soon. Rows of a few lines, apart from each other, end before the
+  // processor has guessed how they go on.
+  std::int64_t prefetch_distance() const {
+    constexpr std::int64_t kRows = 4, kShortBytes = 1024;
+    const std::size_t last = space_.sizes().size() - 1;
+    if (last == 0 || space_.strides(1)[last] != 1 || space_.inner() * item_ > kShortBytes) return 0;
+    return kRows * space_.strides(1)[last - 1] * item_;
+  }
+
+  // Runs of the two are equally long: they share the inner dimension.
+  void row(std::byte* to, Dim to_stride, const std::byte* from, Dim from_stride, std::int64_t count) const {
+    if (to_stride == 1) return load_(from, from_stride, to, count);
+    if (from_stride == 1) return store_(from, to, to_stride, count);
+    alignas(64) std::byte block[4096];
+    const std::int64_t step = static_cast<std::int64_t>(sizeof(block)) / item_;
+    for (std::int64_t i = 0; i < count; i += step) {
+      const std::int64_t n = std::min(step, count - i);
+      load_(from + i * from_stride * item_, from_stride, block, n);
+      store_(block, to + i * to_stride * item_, to_stride, n);
+    }
+  }
+
+  // A few elements per row: a call for each would cost more than they do.
+  void copy_short_rows() const {
+    switch (item_) {
+      case 1:
+        return copy_rows_of<std::uint8_t>();
+      case 2:
+        return copy_rows_of<std::uint16_t>();
+      case 4:
+        return copy_rows_of<std::uint32_t>();
+      default:
+        return copy_rows_of<std::uint64_t>();
+    }
+  }
+
+  // Each element `inner` times: vectors of at least as many, the rest of which the next row overwrites.
+  template <int kWidth, class T>
+  static void repeat_each(T* to, const T* from, Dim from_stride, Dim inner, Dim rows) {
+    for (; rows * inner >= kWidth; --rows, to += inner, from += from_stride) {
+      const T value = *from;
+      for (int i = 0; i < kWidth; ++i) to[i] = value;
+    }
+    for (; rows > 0; --rows, to += inner, from += from_stride) std::fill_n(to, inner, *from);
+  }
+
+  template <class T>
+  void copy_rows_of() const {
+    const std::size_t last = space_.sizes().size() - 1;
+    const Dim inner = space_.sizes()[last];
+    const Dim rows = space_.sizes()[last - 1];
+    const Dims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
+    const bool repeats = from_strides[last] == 0 && to_strides[last] == 1 && to_strides[last - 1] == inner;
+    const auto stretch = [&](T* to, const T* from, Dim count) {
+      if (repeats && inner <= 4) return repeat_each<4>(to, from, from_strides[last - 1], inner, count);
+      if (repeats) return repeat_each<kShortRow>(to, from, from_strides[last - 1], inner, count);
+      for (Dim r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
+        for (Dim i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
+      }
+    };
+    parallel_for(space_.numel() / inner, kGrain / inner, [&](std::int64_t begin, std::int64_t end) {
+      // Rows that follow one another along the last dimension but one.
+      for (std::int64_t row = begin; row < end;) {
+        const Dim count = std::min(rows - row % rows, end - row);
+        std::int64_t to = 0, from = 0, rest = row;
+        for (std::size_t d = last; d-- > 0; rest /= space_.sizes()[d]) {
+          to += rest % space_.sizes()[d] * to_strides[d];
+          from += rest % space_.sizes()[d] * from_strides[d];
+        }
+        stretch(reinterpret_cast<T*>(to_) + to, reinterpret_cast<const T*>(from_) + from, count);
+        row += count;
+      }
+    });
+  }
+
+  Space space_;
+  std::int64_t item_;
+  LoadFn load_;
+  StoreFn store_;
+  std::byte* to_ = nullptr;
+  const std::byte* from_ = nullptr;
+};
+
+// Elements of one dtype to another, both dense: without a block in between where one of the two is what
+// conversions go by.
+class Conversion {
+ public:
+  static constexpr std::int64_t kBlock = 512;
+
+  Conversion(DType to, DType from, Compute compute) {
+    const auto by = static_cast<std::size_t>(compute);
+    const DType between = element_of(compute);
+    if (to != between) store_ = convert_table().store[by][static_cast<std::size_t>(to)];
+    if (from != between) load_ = convert_table().load[static_cast<std::size_t>(from)][by];
+  }
+  // At most a block.
+  void operator()(const std::byte* from, std::byte* to, std::int64_t count) const {
+    if (store_ == nullptr) return load_(from, 1, to, count);
+    if (load_ == nullptr) return store_(from, to, 1, count);
+    alignas(64) std::byte between[kBlock * 8];
+    load_(from, 1, between, count);
+    store_(between, to, 1, count);
+  }
+
+ private:
+  LoadFn load_ = nullptr;    // null: the source is what conversions go by
+  StoreFn store_ = nullptr;  // null: so is the target
+};
+
+void convert_dense(const Tensor& target, const Tensor& source, const Conversion& convert) {
+  const auto to_item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const auto from_item = static_cast<std::int64_t>(size_of(source.dtype()));
+  std::byte* const to = target.raw_writable();
+  const std::byte* const from = source.raw();
+  parallel_for(target.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end; at += Conversion::kBlock) {
+      const std::int64_t count = std::min(Conversion::kBlock, end - at);
+      // The block after the next is on its way while this one is converted.
+      for (std::int64_t i = 0; i < count * from_item; i += kLine)
+        cpu::prefetch(from + (at + 2 * Conversion::kBlock) * from_item + i);
+      convert(from + at * from_item, to + at * to_item, count);
+    }
+  });
+}
+
+// A source that lies in memory along the dimension `dim`: tiles are converted as they lie, then transposed.
+void convert_across(const Space& space, int dim, const Tensor& target, const Tensor& source,
+                    const Conversion& convert) {
+  // So much of each row as the processor fetches ahead.
+  constexpr std::int64_t kFromBytes = 256, kToBytes = 512, kColumns = 64;
+  const auto to_item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const auto from_item = static_cast<std::int64_t>(size_of(source.dtype()));
+  std::byte* const to = target.raw_writable();
+  const std::byte* const from = source.raw();
+  const TransposeKernel transpose = transpose_kernels().of_size[std::countr_zero(size_of(target.dtype()))];
+  const bool streaming = is_streamed(target.numel() * to_item);
+  const std::int64_t rows = std::min(kFromBytes / from_item, kToBytes / to_item);
+  const Tiling tiling(space, static_cast<std::size_t>(dim), space.sizes().size() - 1, rows, kColumns);
+  tiling.each(std::max<std::int64_t>(1, kGrain / (rows * kColumns)), [&](const Tile& tile) {
+    alignas(64) std::byte converted[kColumns * kToBytes];
+    for (std::int64_t column = 0; column < tile.columns; ++column)
+      convert(from + (tile.place[1] + column * tiling.across(1)) * from_item,
+              converted + column * tile.rows * to_item, tile.rows);
+    transpose(converted, tile.rows, to + tile.place[0] * to_item, tiling.down(0), tile.rows, tile.columns,
+              streaming);
+  });
+}
+
+// Block by block or tile by tile; tells whether it did.
+bool convert_whole(const Tensor& target, const Tensor& source, Compute compute) {
+  Space space(target.layout());
+  space.add(source.layout());
+  space.simplify();
+  const Conversion convert(target.dtype(), source.dtype(), compute);
+  if (space.is_dense(0) && space.is_dense(1)) {
+    convert_dense(target, source, convert);
+    return true;
+  }
+  const int dim = crossing_dim(space);
+  if (dim >= 0) convert_across(space, dim, target, source, convert);
+  return dim >= 0;
+}
+
+}  // namespace
+
+void copy(const Tensor& target, const Tensor& source) {
+  if (target.numel() == 0) return;
+  if (!broadcastable_to(source.sizes(), target.sizes())) {
+    throw InternalError("copy of " + to_string(source.type()) + " into " + to_string(target.type()));
+  }
+  if (shares_storage(target, source)) {
+    if (target.layout() == source.layout() && target.dtype() == source.dtype()) return;
+    if (overlaps(target, source)) return copy(target, contiguous_copy(source, source.dtype()));
+  }
+  if (target.dtype() == source.dtype()) return RawCopy(target, source)();
+  const Compute compute = compute_of(source.dtype());
+  if (convert_whole(target, source, compute)) return;
+  Params params;
+  params.bits = static_cast<int>(size_of(compute)) * 8;
+  const Operand operand{.tensor = &source};
+  OpKernels kernels;
+  kernels.block[static_cast<int>(element_of(compute))][0] = identity;
+  run_elementwise({.kernels = kernels, .compute = compute, .params = &params}, {&operand, 1}, target);
+}
+
+namespace {
+
+// Elements from `dim` on that lie together, `step` bytes from those of the next place before it.
+struct Stretches {
+  const std::byte* from;
+  std::int64_t bytes, step;
+};
+std::optional<Stretches> stretches_of(const Tensor& x, std::size_t dim) {
+  const Layout& layout = x.layout();
+  Dim dense = 1;
+  for (std::size_t d = layout.sizes.size(); d-- > dim; dense *= layout.sizes[d])
+    if (layout.sizes[d] != 1 && layout.strides[d] != dense) return std::nullopt;
+  Dim step = 0;
+  std::optional<Dim> next;
+  for (std::size_t d = dim; d-- > 0;) {
+    if (layout.sizes[d] == 1) continue;
+    if (next && layout.strides[d] != *next) return std::nullopt;
+    if (!next) step = layout.strides[d];
+    next = layout.strides[d] * layout.sizes[d];
+  }
+  const auto item = static_cast<std::int64_t>(size_of(x.dtype()));
+  return Stretches{x.raw(), dense * item, step * item};
+}
+
+}  // namespace
+
+bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size_t dim) {
+  constexpr std::int64_t kFew = 1 << 16, kLongRow = 64;
+  const std::int64_t rows = count_elements(std::span(target.sizes()).first(dim));
+  if (target.numel() == 0) return false;
+  const auto item = static_cast<std::int64_t>(size_of(target.dtype()));
+  const std::int64_t row = target.numel() / rows * item;
+  if (target.numel() > kFew && (rows == 1 || row < kLongRow * std::ssize(sources))) return false;
+  SmallVector<Stretches, 4> parts;
+  for (const Tensor& source : sources) {
+    if (source.dtype() != target.dtype()) return false;
+    if (source.numel() == 0) continue;
+    const std::optional<Stretches> part = stretches_of(source, dim);
+    if (!part) return false;
+    parts.push_back(*part);
+  }
+  std::byte* const to = target.raw_writable();
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain * item / row),
+               [&](std::int64_t begin, std::int64_t end) {
+                 std::byte* at = to + begin * row;
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   for (const Stretches& part : parts) {
+                     copy_bytes(at, part.from + i * part.step, part.bytes);
+                     at += part.bytes;
+                   }
+                 }
+               });
+  return true;
+}
+
+void fill(const Tensor& target, const Tensor& number) {
+  copy(target, number.dtype() == target.dtype() ? number : contiguous_copy(number, target.dtype()));
+}
+
+Tensor contiguous_copy(const Tensor& source, DType dtype) {
+  Tensor result = Tensor::empty(source.sizes(), dtype, source.device());
+  copy(result, source);
+  return result;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,542 @@
+#include "tensor/cpu/elementwise/elementwise.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/elementwise/element_form.h"
+#include "tensor/cpu/elementwise/elementwise_tiles.h"
+#include "tensor/cpu/elementwise/transpose.h"
+#include "tensor/cpu/prefetch.h"
+#include "tensor/cpu/walk.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay in the first cache
+// Elements of f32, into which halves are converted: so few that conversions begin while divisions of the
+// block before are under way.
+constexpr std::int64_t kFloatBlock = 256;
+constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
+constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
+
+// Where the elements of one operand, or of the output, come from or go to.
+enum class Access : std::uint8_t {
+  Direct,    // in place: dense, in the type the kernel works with
+  Value,     // one for all, as the kernel reads it
+  Constant,  // likewise, but spread over a block once
+  Dense,     // dense, converted block by block
+  Strided,   // gathered row by row; rows of unit stride in the right type are used in place
+  Periodic,  // the same short stretch over and over, laid out once
+  Spread,    // one element for each short row
+};
+
+struct Stream {
+  Access access = Access::Direct;
+  const std::byte* data = nullptr;
+  std::int64_t item = 0;   // bytes of an element in memory
+  std::int64_t width = 0;  // bytes of an element in a block
+  std::int64_t period = 0;
+  bool same_type = false;
+  LoadFn load = nullptr;
+  StoreFn store = nullptr;
+};
+
+Access access_of(const Space& space, int index, bool same_type) {
+  if (space.is_constant(index)) return Access::Constant;
+  if (!space.is_dense(index)) return Access::Strided;
+  return same_type ? Access::Direct : Access::Dense;
+}
+
+// One run over one space: what all threads share.
+class Run {
+ public:
+  Run(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+      const Tensor& output)
+      : job_(job), form_(form), operands_(operands), space_(output.layout()), table_(convert_table()) {
+    static const Layout kScalar{};
+    for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
+    space_.simplify();
+    choose_kernel();
+    prepare_output(output);
+    for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
+    choose_block();
+    choose_rows();
+  }
+
+  // Do operands lie in memory along another dimension than the result?
+  bool has_crossing() const {
+    for (int k = 1; k < space_.operands(); ++k)
+      if (crossing_dim(space_, k) >= 0) return true;
+    return false;
+  }
+
+  // All of the op, where nothing is converted; else nothing is done.
+  std::optional<unsigned> by_tiles() const {
+    if (!output_.same_type) return std::nullopt;
+    TileOperand operands[kMostOperands + 1];
+    operands[0] = {const_cast<std::byte*>(output_.data), output_.item};
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Stream& input = inputs_[i];
+      const bool is_value = input.access == Access::Value;
+      if (!is_value && (!input.same_type || input.access == Access::Constant)) return std::nullopt;
+      const std::byte* const data = is_value ? value_bytes_[i] : input.data;
+      operands[i + 1] = {const_cast<std::byte*>(data), input.item, is_value};
+    }
+    const std::span all(operands, operands_.size() + 1);
+    const auto tiles = TiledElementwise::plan(space_, all, form_, values_);
+    if (!tiles) return std::nullopt;
+    return (*tiles)(grain(), *job_.params);
+  }
+
+  unsigned operator()() {
+    const RowsKernel of_rows = kernel_of_rows();
+    const std::int64_t count = space_.numel();
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      return of_rows == nullptr ? piece(begin, end) : rows(begin, end, of_rows);
+    };
+    if (count <= grain()) return part(0, count);
+    std::atomic<unsigned> bad{0};
+    parallel_for(count, grain(), [&](std::int64_t begin, std::int64_t end) {
+      if (const unsigned found = part(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
+    });
+    return bad.load();
+  }
+
+ private:
+  std::int64_t grain() const { return job_.costly ? kCostlyGrain : kCheapGrain; }
+
+  // That for the operands which are values, if there is such a kernel.
+  void choose_kernel() {
+    values_ = which_are_values();
+    if (is_half(form_.element) && form_.block[values_] == nullptr) {
+      form_ = form_of_compute(job_);
+      values_ = which_are_values();
+    }
+    if (form_.block[values_] == nullptr) values_ = 0;
+    kernel_ = form_.block[values_];
+  }
+  unsigned which_are_values() const {
+    unsigned values = 0;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Operand& operand = operands_[i];
+      if (operand.as_bool) continue;
+      const bool is_value = operand.tensor == nullptr || space_.is_constant(static_cast<int>(i) + 1) ||
+                            (is_half(form_.element) && operand.tensor->dtype() != form_.element);
+      if (is_value) values |= 1U << i;
+    }
+    return values;
+  }
+
+  void prepare_output(const Tensor& output) {
+    output_.same_type = output.dtype() == (job_.predicate ? DType::Bool : form_.element);
+    output_.access = access_of(space_, 0, output_.same_type);
+    if (output_.access == Access::Constant)
+      output_.access = output_.same_type ? Access::Direct : Access::Dense;
+    output_.data = output.raw_writable();
+    output_.item = static_cast<std::int64_t>(size_of(output.dtype()));
+    output_.width = static_cast<std::int64_t>(job_.predicate ? 1 : size_of(form_.element));
+    const auto dtype = static_cast<std::size_t>(output.dtype());
+    output_.store = output_.same_type ? table_.store_raw[std::countr_zero(size_of(output.dtype()))]
+                    : job_.predicate  ? table_.store_bool[dtype]
+                                      : table_.store[static_cast<std::size_t>(job_.compute)][dtype];
+  }
+
+  // After the output, whose preparation may have moved the memory that operands share with it.
+  void prepare_input(int index) {
+    const Operand& operand = operands_[static_cast<std::size_t>(index)];
+    Stream& input = inputs_[static_cast<std::size_t>(index)];
+    input.width = static_cast<std::int64_t>(operand.as_bool ? 1 : size_of(form_.element));
+    if (operand.tensor == nullptr) {
+      input.access = Access::Constant;
+      return prepare_value(index);
+    }
+    const DType dtype = operand.tensor->dtype();
+    input.same_type = operand.as_bool || dtype == form_.element;
+    input.access = access_of(space_, index + 1, input.same_type);
+    input.data = operand.tensor->raw();
+    input.item = static_cast<std::int64_t>(size_of(dtype));
+    input.load = input.same_type
+                     ? table_.load_raw[std::countr_zero(size_of(dtype))]
+                     : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
+    prepare_value(index);
+  }
+  void prepare_value(int index) {
+    if ((values_ >> index & 1U) == 0) return;
+    const auto at = static_cast<std::size_t>(index);
+    inputs_[at].access = Access::Value;
+    if (is_half(form_.element)) {
+      spread_float(operands_[at], value_bytes_[at]);
+    } else {
+      spread(at, value_bytes_[at], 1);
+    }
+  }
+
+  // Values are spread before the first block: beside what lies in place nothing is left to convert.
+  void choose_block() {
+    all_direct_ = output_.access == Access::Direct;
+    bool converts = !all_direct_;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Access access = inputs_[i].access;
+      const bool as_it_is = access == Access::Direct || access == Access::Value;
+      all_direct_ = all_direct_ && as_it_is;
+      converts = converts || (!as_it_is && access != Access::Constant);
+    }
+    block_ = form_.element == DType::F32 && converts
+                 ? kFloatBlock
+                 : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
+  }
+
+  // For operands of which the elements of a row lie together in memory, or are one and the same, while some
+  // of them do not go on from row to row; else null.
+  RowsKernel kernel_of_rows() const {
+    if (all_direct_ || !output_.same_type || space_.strides(0).back() != 1 || space_.sizes().size() < 2)
+      return nullptr;
+    unsigned values = 0;
+    bool repeats = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (!inputs_[i].same_type && inputs_[i].access != Access::Value) return nullptr;
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (strides.back() != 0 && strides.back() != 1) return nullptr;
+      if (strides.back() == 0) values |= 1U << i;
+      repeats = repeats || (strides.back() == 1 && strides[strides.size() - 2] == 0);
+    }
+    return pays_by_rows(repeats) ? form_.rows[values] : nullptr;
+  }
+  // Where rows fill a vector and few elements are left over, each of which takes as long as one, or where
+  // there are many. Others take less when what has to be is copied to a block, and least when that is one row
+  // again and again. Kernels of halves take whole vectors only.
+  bool pays_by_rows(bool repeats) const {
+    constexpr std::int64_t kLong = 512;
+    const auto width = static_cast<std::int64_t>(size_of(form_.element));
+    const std::int64_t vector = kWidestVector / std::min(width, output_.item), few = repeats ? 0 : 8;
+    const std::int64_t inner = space_.inner();
+    const bool is_long = inner * width >= kLong;
+    // Each plane costs a look at where it lies.
+    const std::size_t rank = space_.sizes().size();
+    if (rank > 2 && !is_long && space_.sizes()[rank - 2] * inner * width < kBlockBytes) return false;
+    if (is_half(form_.element)) return inner % vector == 0 && (is_long || !repeats);
+    if (repeats && operands_.size() == 3) return is_long;
+    return inner >= vector && (inner % (vector / 2) <= few || is_long);
+  }
+  // Those of each plane at a time, or what of a row lies in the piece.
+  unsigned rows(std::int64_t begin, std::int64_t end, RowsKernel kernel) const {
+    const std::size_t outer = space_.sizes().size() - 2;
+    unsigned bad = 0;
+    each_plane(space_, begin, end, [&](std::int64_t at, std::int64_t count, std::int64_t length) {
+      OperandRows rows{.count = count, .n = length};
+      for (std::size_t i = 0; i < operands_.size(); ++i) {
+        const Stream& input = inputs_[i];
+        const int operand = static_cast<int>(i) + 1;
+        if (input.access == Access::Value) {
+          rows.in[i] = value_bytes_[i];
+        } else {
+          rows.in[i] = input.data + Walker(space_, operand, at).offset() * input.item;
+          rows.step[i] = space_.strides(operand)[outer] * input.item;
+        }
+      }
+      rows.out = const_cast<std::byte*>(output_.data) + Walker(space_, 0, at).offset() * output_.item;
+      rows.out_step = space_.strides(0)[outer] * output_.item;
+      bad |= kernel(rows, *job_.params);
+    });
+    return bad;
+  }
+
+  // Blocks of long rows end with the row: most of them need no gathering then. Blocks of short ones are
+  // longer, and what is spread over them is laid out without a look at each row.
+  void choose_rows() {
+    const std::int64_t most = kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
+    by_rows_ = space_.inner() >= (reads_rows(most) ? block_ / 4 : most);
+    if (by_rows_) return;
+    std::int64_t longest = 0;
+    bool any = false;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Stream& input = inputs_[i];
+      if (input.access != Access::Strided) continue;
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (const std::int64_t period = period_of(strides); period <= most / 2) {
+        input.access = Access::Periodic;
+        input.period = period;
+        longest = std::max(longest, period);
+      } else if (strides.back() == 0) {
+        input.access = Access::Spread;
+      }
+      any = any || input.access != Access::Strided;
+    }
+    if (any) block_ = most - longest;
+  }
+  // After how many elements an operand begins anew.
+  std::int64_t period_of(const Dims& strides) const {
+    std::size_t outer = 0;
+    while (outer < strides.size() && strides[outer] == 0) ++outer;
+    return count_elements(std::span(space_.sizes()).subspan(outer));
+  }
+  // Is there an operand whose rows can be read where they lie, and only once?
+  bool reads_rows(std::int64_t most) const {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      if (inputs_[i].access == Access::Strided && inputs_[i].same_type && strides.back() == 1 &&
+          period_of(strides) > most / 2)
+        return true;
+    }
+    return false;
+  }
+
+  unsigned piece(std::int64_t begin, std::int64_t end) {
+    if (all_direct_) {
+      const void* in[kMostOperands];
+      for (std::size_t i = 0; i < operands_.size(); ++i)
+        in[i] =
+            inputs_[i].access == Access::Value ? value_bytes_[i] : inputs_[i].data + begin * inputs_[i].item;
+      return kernel_(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
+                     *job_.params);
+    }
+    return blocks(begin, end);
+  }
+
+  struct Scratch {
+    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes + kWidestVector];
+  };
+
+  unsigned blocks(std::int64_t begin, std::int64_t end) {
+    Scratch scratch;
+    std::optional<Walker> walkers[kMostOperands], out_walker;
+    const std::int64_t widest = std::min(block_, end - begin);
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (inputs_[i].access == Access::Strided) walkers[i].emplace(space_, static_cast<int>(i) + 1, begin);
+      if (inputs_[i].access == Access::Constant) spread(i, scratch.bytes[i], widest);
+      if (inputs_[i].access == Access::Periodic) lay_out(i, scratch.bytes[i], widest + inputs_[i].period);
+    }
+    if (output_.access == Access::Strided) out_walker.emplace(space_, 0, begin);
+    unsigned bad = 0;
+    const void* in[kMostOperands];
+    std::byte* const out_block = scratch.bytes[kMostOperands];
+    for (std::int64_t at = begin; at < end;) {
+      std::int64_t count = std::min(block_, end - at);
+      if (by_rows_) count = std::min(count, space_.inner() - at % space_.inner());
+      for (std::size_t i = 0; i < operands_.size(); ++i)
+        in[i] = fetch(i, walkers[i], at, count, scratch.bytes[i]);
+      std::byte* const target = const_cast<std::byte*>(output_.data);
+      const bool direct = output_.access == Access::Direct;
+      bad |= kernel_(in, direct ? target + at * output_.item : out_block, count, *job_.params);
+      if (output_.access == Access::Dense) output_.store(out_block, target + at * output_.item, 1, count);
+      if (output_.access == Access::Strided) scatter(*out_walker, count, out_block);
+      at += count;
+    }
+    return bad;
+  }
+
+  void spread(std::size_t index, std::byte* block, std::int64_t n) const {
+    const Stream& input = inputs_[index];
+    const Tensor* const tensor = operands_[index].tensor;
+    if (tensor == nullptr) return fill_absent(form_.element, operands_[index].absent, block, n);
+    if (input.same_type || !is_narrow(form_.element)) return input.load(input.data, 0, block, n);
+    fill_integer(form_.element, *tensor, block, n);
+  }
+
+  // For a kernel of halves.
+  void spread_float(const Operand& operand, std::byte* block) const {
+    if (operand.tensor == nullptr) return fill_absent(DType::F32, operand.absent, block, kValueFloats);
+    const auto dtype = static_cast<std::size_t>(operand.tensor->dtype());
+    table_.load[dtype][static_cast<std::size_t>(Compute::F32)](operand.tensor->raw(), 0, block, kValueFloats);
+  }
+
+  // The first elements, from which on a block may begin anywhere in the period.
+  void lay_out(std::size_t index, std::byte* block, std::int64_t count) const {
+    const Stream& input = inputs_[index];
+    Walker walker(space_, static_cast<int>(index) + 1, 0);
+    std::byte* to = block;
+    const Dim stride = walker.inner_stride();
+    walker.advance(std::min(count, input.period), [&](std::int64_t offset, std::int64_t length) {
+      input.load(input.data + offset * input.item, stride, to, length);
+      to += length * input.width;
+    });
+    std::byte* const end = block + count * input.width;
+    while (to < end) {
+      const std::int64_t some = std::min(to - block, end - to);
+      std::memcpy(to, block, static_cast<std::size_t>(some));
+      to += some;
+    }
+  }
+
+  // Elements [at, at + count), which are one for each row.
+  void spread_rows(std::size_t index, std::int64_t at, std::int64_t count, std::byte* to) const {
+    const Stream& input = inputs_[index];
+    const RepeatFn repeat = table_.repeat[std::countr_zero(static_cast<unsigned>(input.width))];
+    const std::int64_t inner = space_.inner();
+    const std::size_t outer = space_.sizes().size() - 2;
+    alignas(64) std::byte values[kBlockBytes];
+    for (const std::int64_t end = at + count; at < end;) {
+      const Walker place(space_, static_cast<int>(index) + 1, at);
+      const std::byte* const from = input.data + place.offset() * input.item;
+      std::int64_t length = std::min(end - at, inner - place.place(outer + 1));
+      if (length < inner) {
+        input.load(from, 0, to, length);
+      } else {
+        const std::int64_t rows = std::min((end - at) / inner, space_.sizes()[outer] - place.place(outer));
+        const Dim stride = space_.strides(static_cast<int>(index) + 1)[outer];
+        const bool as_it_is = input.same_type && stride == 1;
+        if (!as_it_is) input.load(from, stride, values, rows);
+        repeat(as_it_is ? from : values, rows, inner, to);
+        length = rows * inner;
+      }
+      at += length;
+      to += length * input.width;
+    }
+  }
+
+  const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
+                    std::byte* block) const {
+    const Stream& input = inputs_[index];
+    switch (input.access) {
+      case Access::Direct:
+        return input.data + at * input.item;
+      case Access::Value:
+        return value_bytes_[index];
+      case Access::Constant:
+        return block;
+      case Access::Dense:
+        // The block after the next is on its way while this one is computed.
+        for (std::int64_t i = 0; i < count * input.item; i += kLine)
+          cpu::prefetch(input.data + (at + 2 * block_) * input.item + i);
+        input.load(input.data + at * input.item, 1, block, count);
+        return block;
+      case Access::Periodic:
+        return block + at % input.period * input.width;
+      case Access::Spread:
+        spread_rows(index, at, count, block);
+        return block;
+      case Access::Strided:
+        break;
+    }
+    const Dim stride = walker->inner_stride();
+    if (by_rows_ && stride == 1 && input.same_type) {
+      const std::byte* row = nullptr;
+      walker->advance(count,
+                      [&](std::int64_t offset, std::int64_t) { row = input.data + offset * input.item; });
+      return row;
+    }
+    std::byte* to = block;
+    walker->advance(count, [&](std::int64_t offset, std::int64_t length) {
+      input.load(input.data + offset * input.item, stride, to, length);
+      to += length * input.width;
+    });
+    return block;
+  }
+
+  void scatter(Walker& walker, std::int64_t count, const std::byte* block) const {
+    walker.advance(count, [&](std::int64_t offset, std::int64_t length) {
+      output_.store(block, const_cast<std::byte*>(output_.data) + offset * output_.item,
+                    walker.inner_stride(), length);
+      block += length * output_.width;
+    });
+  }
+
+  const ElementwiseJob& job_;
+  ElementForm form_;
+  BlockKernel kernel_ = nullptr;
+  unsigned values_ = 0;  // the bits of the operands that are one value
+  std::span<const Operand> operands_;
+  Space space_;
+  const ConvertTable& table_;
+  std::array<Stream, kMostOperands> inputs_;
+  alignas(64) std::byte value_bytes_[kMostOperands][kValueFloats * sizeof(float)];
+  Stream output_;
+  std::int64_t block_ = 0;
+  bool all_direct_ = false;
+  bool by_rows_ = false;
+};
+
+// The usual case, for which building a space would cost more than the work: same sizes, dense, no conversion.
+bool is_plain(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+              const Tensor& output) {
+  const bool direct_output = output.dtype() == (job.predicate ? DType::Bool : form.element);
+  if (!direct_output || !output.is_contiguous()) return false;
+  for (const Operand& operand : operands) {
+    if (operand.tensor == nullptr) return false;
+    const Tensor& x = *operand.tensor;
+    if (!x.is_contiguous() || x.numel() != output.numel()) return false;
+    if (!operand.as_bool && x.dtype() != form.element) return false;
+  }
+  return true;
+}
+
+unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+                   const Tensor& output) {
+  struct Place {
+    const std::byte* data;
+    std::int64_t item;
+  };
+  std::byte* const out = output.raw_writable();
+  const auto out_item = static_cast<std::int64_t>(size_of(output.dtype()));
+  Place places[kMostOperands];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    places[i] = {operands[i].tensor->raw(), static_cast<std::int64_t>(size_of(operands[i].tensor->dtype()))};
+  }
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    const void* in[kMostOperands];
+    for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
+    return form.block[0](in, out + begin * out_item, end - begin, *job.params);
+  };
+  const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
+  if (output.numel() <= grain) return piece(0, output.numel());
+  std::atomic<unsigned> bad{0};
+  parallel_for(output.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    if (const unsigned found = piece(begin, end)) bad.fetch_or(found, std::memory_order_relaxed);
+  });
+  return bad.load();
+}
+
+// Large operands of the output's sizes, that are converted, are laid out first where they run across it.
+bool is_laid_out(const Operand& operand, const Tensor& output) {
+  constexpr std::int64_t kWorthwhile = 1 << 14;
+  if (operand.tensor == nullptr || operand.tensor->numel() < kWorthwhile || !output.is_contiguous())
+    return false;
+  if (operand.tensor->sizes() != output.sizes() || operand.tensor->is_contiguous()) return false;
+  return runs_across(*operand.tensor, output);
+}
+
+unsigned run_laid_out(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+                      const Tensor& output) {
+  Operand aligned[kMostOperands];
+  Tensor copies[kMostOperands];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    aligned[i] = operands[i];
+    if (!is_laid_out(operands[i], output)) continue;
+    copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
+    aligned[i].tensor = &copies[i];
+  }
+  return Run(job, form, {aligned, operands.size()}, output)();
+}
+
+}  // namespace
+
+std::size_t size_of(Compute compute) { return compute == Compute::F32 || compute == Compute::I32 ? 4 : 8; }
+
+Compute compute_of(DType dtype) {
+  static constexpr Compute kComputes[kDTypeCount] = {Compute::I32, Compute::I32, Compute::I32, Compute::I32,
+                                                     Compute::I32, Compute::I64, Compute::F32, Compute::F32,
+                                                     Compute::F32, Compute::F64};
+  return kComputes[static_cast<int>(dtype)];
+}
+
+DType element_of(Compute compute) {
+  static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
+  return kTypes[static_cast<int>(compute)];
+}
+
+unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
+  if (output.numel() == 0) return 0;
+  const ElementForm form = choose_form(job, operands, output);
+  if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
+  Run run(job, form, operands, output);
+  if (!run.has_crossing()) return run();
+  if (const std::optional<unsigned> bad = run.by_tiles()) return *bad;
+  return run_laid_out(job, form, operands, output);
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,106 @@
+// Triangular matrices: Cholesky factorization and substitution.
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/cpu/linalg/factor.h"
+#include "tensor/cpu/linalg/matrices.h"
+#include "tensor/cpu/linalg/triangle.h"
+
+namespace kiln::cpu {
+
+namespace {
+
+Dims batch_of(const Tensor& x) { return Dims(x.sizes().begin(), x.sizes().end() - 2); }
+
+// The library leaves there what was read.
+template <class T>
+void clear_above_diagonal(int n, T* a) {
+  for (std::int64_t j = 0; j < n; ++j) std::fill_n(a + j * n, j, T(0));
+}
+
+// The lower factor in place, by columns, from the lower triangle.
+template <class T>
+int factorize_small(int n, T* a) {
+  for (int j = 0; j < n; ++j) {
+    T* column = a + std::ptrdiff_t{j} * n;
+    for (int k = 0; k < j; ++k) {
+      const T* before = a + std::ptrdiff_t{k} * n;
+      for (int i = j; i < n; ++i) column[i] -= before[i] * before[j];
+    }
+    if (!(column[j] > 0)) return j + 1;
+    column[j] = std::sqrt(column[j]);
+    for (int i = j + 1; i < n; ++i) column[i] /= column[j];
+  }
+  return 0;
+}
+
+}  // namespace
+
+Factored first_failure(Tensors outputs, std::span<const int> infos) {
+  const auto found = std::find_if(infos.begin(), infos.end(), [](int info) { return info != 0; });
+  if (found == infos.end()) return {std::move(outputs), -1, 0};
+  return {std::move(outputs), found - infos.begin(), *found};
+}
+
+Factored cholesky(const Tensor& a, bool upper) {
+  constexpr int kSmall = 12;  // up to this order plain loops are faster than a call
+  const Tensor result = Tensor::empty(a.sizes(), a.dtype(), a.device());
+  return with_real(a.dtype(), [&]<class T>() {
+    const Matrices<T> matrices(a);
+    const int n = matrices.rows();
+    const std::int64_t elements = std::int64_t{n} * n;
+    std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
+    T* out = result.writable<T>();
+    each_matrix(matrices.count(), 0.4 * n * static_cast<double>(elements), [&](Scratch& memory) {
+      return [&, l = memory.take<T>(elements)](std::int64_t i) {
+        // The upper triangle read transposed is the lower one, and u is l.t().
+        upper ? matrices.read_transposed(i, l) : matrices.read(i, l);
+        infos[static_cast<std::size_t>(i)] =
+            n <= kSmall ? factorize_small(n, l) : Lapack<T>::get().potrf('L', n, l, n);
+        clear_above_diagonal(n, l);
+        if (upper) {
+          std::copy_n(l, elements, out + i * elements);
+        } else {
+          write_matrix(l, n, n, n, out + i * elements);
+        }
+      };
+    });
+    return first_failure({result}, infos);
+  });
+}
+
+Tensor solve_triangular(const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
+  Dims sizes = broadcast(batch_of(a), batch_of(b), "solve_triangular");
+  const Dims batch = sizes;
+  sizes.append(b.sizes().end() - 2, b.sizes().end());
+  const Tensor result = Tensor::empty(sizes, b.dtype(), b.device());
+  with_real(a.dtype(), [&]<class T>() {
+    const Matrices<T> matrices(a, batch);
+    const Matrices<T> sides(b, batch);
+    const int n = matrices.rows();
+    const int columns = left ? sides.columns() : sides.rows();
+    const std::int64_t elements = std::int64_t{n} * columns;
+    // x a = b is a.t() x.t() = b.t(): the other triangle.
+    const char side = triangle.upper == left ? 'U' : 'L';
+    const char diagonal = triangle.unit ? 'U' : 'N';
+    T* out = result.writable<T>();
+    each_matrix(
+        matrices.count(), static_cast<double>(n) * static_cast<double>(elements), [&](Scratch& memory) {
+          return [&, t = memory.take<T>(std::int64_t{n} * n), x = memory.take<T>(elements)](std::int64_t i) {
+            left ? matrices.read(i, t) : matrices.read_transposed(i, t);
+            left ? sides.read(i, x) : sides.read_transposed(i, x);
+            each_block_of_columns(n, columns, [&](int first, int count) {
+              substitute(side, diagonal, n, count, t, n, x + std::int64_t{first} * n, n);
+            });
+            if (left) {
+              write_matrix(x, n, n, columns, out + i * elements);
+            } else {
+              std::copy_n(x, elements, out + i * elements);
+            }
+          };
+        });
+  });
+  return result;
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,119 @@
+#include "tensor/cpu/linalg/lapack.h"
+
+#include <dlfcn.h>
+
+#include <string>
+#include <type_traits>
+
+#include "tensor/cpu/products/blas.h"
+#include "tensor/error.h"
+
+namespace kiln::cpu {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw OpError(ErrorKind::IO, "factorizations of matrices need the library OpenBLAS: " + what, {},
+                "install it: the Debian package is libopenblas0-pthread");
+}
+
+}  // namespace
+
+template <class T>
+Lapack<T>::Lapack(void* library) {
+  if (library == nullptr) refuse("it is not there");
+  const auto find = [library](auto& routine, const std::string& name) {
+    const std::string symbol = (std::is_same_v<T, float> ? "s" : "d") + name + "_";
+    routine = reinterpret_cast<std::remove_reference_t<decltype(routine)>>(dlsym(library, symbol.c_str()));
+    if (routine == nullptr) refuse("the one installed has no " + symbol);
+  };
+  find(gemm_, "gemm");
+  find(trsm_, "trsm");
+  find(potrf_, "potrf");
+  find(geqrf_, "geqrf");
+  find(orgqr_, "orgqr");
+  find(gesdd_, "gesdd");
+  find(gebrd_, "gebrd");
+  find(bdsdc_, "bdsdc");
+  find(syevd_, "syevd");
+}
+
+template <class T>
+const Lapack<T>& Lapack<T>::get() {
+  static const Lapack routines(openblas());
+  return routines;
+}
+
+template <class T>
+void Lapack<T>::subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c,
+                                 int ldc) const {
+  const T minus_one = -1;
+  const T one = 1;
+  gemm_("N", "N", &m, &n, &k, &minus_one, a, &lda, b, &ldb, &one, c, &ldc, 1, 1);
+}
+
+template <class T>
+void Lapack<T>::trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a,
+                     int lda, T* b, int ldb) const {
+  const T one = 1;
+  trsm_(&side, &triangle, &transposed, &diagonal, &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
+}
+
+template <class T>
+int Lapack<T>::potrf(char triangle, int n, T* a, int lda) const {
+  int info = 0;
+  potrf_(&triangle, &n, a, &lda, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const {
+  int info = 0;
+  geqrf_(&m, &n, a, &lda, tau, work, &size, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int size) const {
+  int info = 0;
+  orgqr_(&m, &n, &k, a, &lda, tau, work, &size, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work,
+                     int size, int* integers) const {
+  int info = 0;
+  gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work,
+                     int size) const {
+  int info = 0;
+  gebrd_(&m, &n, a, &lda, values, beside, left, right, work, &size, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
+                     int* integers) const {
+  int info = 0;
+  bdsdc_(&triangle, "I", &n, values, beside, u, &ldu, vh, &ldvh, nullptr, nullptr, work, integers, &info, 1,
+         1);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::syevd(char job, char triangle, int n, T* a, int lda, T* values, T* work, int size,
+                     int* integers, int integers_size) const {
+  int info = 0;
+  syevd_(&job, &triangle, &n, a, &lda, values, work, &size, integers, &integers_size, &info, 1, 1);
+  return info;
+}
+
+template class Lapack<float>;
+template class Lapack<double>;
+
+}  // namespace kiln::cpu

@@ -1,0 +1,237 @@
+#include "tensor/cpu/moves/offsets.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/moves/place_kernels.h"
+#include "tensor/cpu/moves/put.h"
+#include "tensor/ops/rules.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// The places of an index' elements in another tensor, dimension `dim` left out, and what one step along it
+// is.
+struct Lines {
+  std::vector<std::int64_t> index;
+  std::vector<std::int64_t> other;
+  std::vector<std::int64_t> source;
+  std::int64_t length;
+  std::int64_t index_step;
+  std::int64_t other_step;
+  std::int64_t source_step;
+};
+
+Dims without(const Dims& values, int dim) {
+  Dims result = values;
+  if (!result.empty()) result.erase(result.begin() + dim);
+  return result;
+}
+
+Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tensor& source) {
+  const Dims sizes = without(index.sizes(), dim);
+  const auto step = [dim](const Tensor& x) { return x.rank() == 0 ? 1 : x.strides()[at(dim)]; };
+  return {all_offsets(sizes, without(index.strides(), dim)),
+          all_offsets(sizes, without(other.strides(), dim)),
+          all_offsets(sizes, without(source.strides(), dim)),
+          index.rank() == 0 ? 1 : index.size(dim),
+          step(index),
+          step(other),
+          step(source)};
+}
+
+bool from_one_or_each(const Lines& lines) { return lines.source_step == 0 || lines.source_step == 1; }
+
+// Along neighbours, from one element or from neighbours.
+template <class T, class Write>
+void scatter_line(T* out, const T* in, std::int64_t step, const std::int64_t* place, std::int64_t length,
+                  const Write& write) {
+  if (step == 1) {
+    for (std::int64_t i = 0; i < length; ++i) write(out[place[i]], in[i]);
+  } else {
+    const T value = *in;
+    for (std::int64_t i = 0; i < length; ++i) write(out[place[i]], value);
+  }
+}
+
+template <class T, class Write>
+void scatter_lines(T* out, const T* in, const std::int64_t* index, const Lines& lines, const Write& write) {
+  const auto count = static_cast<std::int64_t>(lines.index.size());
+  const bool neighbours = lines.index_step == 1 && lines.other_step == 1 && from_one_or_each(lines);
+  parallel_for(count, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(lines.length, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t line = begin; line < end; ++line) {
+                   T* to = out + lines.other[at(line)];
+                   const T* from = in + lines.source[at(line)];
+                   const std::int64_t* place = index + lines.index[at(line)];
+                   if (neighbours) {
+                     scatter_line(to, from, lines.source_step, place, lines.length, write);
+                     continue;
+                   }
+                   for (std::int64_t i = 0; i < lines.length; ++i) {
+                     write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
+                   }
+                 }
+               });
+}
+
+}  // namespace
+
+std::vector<std::int64_t> all_offsets(std::span<const Dim> sizes, std::span<const Dim> strides) {
+  std::vector<std::int64_t> result{0};
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    std::vector<std::int64_t> next;
+    next.reserve(result.size() * at(sizes[d]));
+    for (const std::int64_t base : result) {
+      for (Dim i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
+    }
+    result = std::move(next);
+  }
+  return result;
+}
+
+bool one_stride(std::span<const Dim> sizes, std::span<const Dim> strides, std::int64_t& stride) {
+  bool any = false;
+  std::int64_t expected = 0;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (any && strides[d] != expected) return false;
+    if (!any) stride = strides[d];
+    any = true;
+    expected = strides[d] * sizes[d];
+  }
+  return true;
+}
+
+Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int operand) {
+  const bool ready = index.dtype() == DType::I64 && index.is_contiguous();
+  Tensor result = ready ? index : contiguous_copy(index, DType::I64);
+  const auto* values = result.data<std::int64_t>();
+  const std::int64_t least = wrap ? -size : 0;
+  std::atomic<bool> bad{false};
+  std::atomic<bool> negative{false};
+  parallel_for(result.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t low = 0;
+    std::int64_t high = -1;
+    place_kernels().extent(values + begin, end - begin, low, high);
+    if (low < least || high >= size) bad = true;
+    if (low < 0) negative = true;
+  });
+  if (bad) {
+    const auto* wrong =
+        std::find_if(values, values + result.numel(), [=](auto v) { return v < least || v >= size; });
+    rules::index_out_of_bounds(*wrong, dim, size, {operand});
+  }
+  if (!negative) return result;
+  if (ready) result = contiguous_copy(index, DType::I64);
+  auto* wrapped = result.writable<std::int64_t>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) wrapped[i] += wrapped[i] < 0 ? size : 0;
+  return result;
+}
+
+void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index) {
+  if (result.numel() == 0) return;
+  const auto* places = index.data<std::int64_t>();
+  // Row by row of the result, whose last dimension is dense.
+  const int last = std::max(result.rank() - 1, 0);
+  const Dim columns = result.rank() == 0 ? 1 : result.size(last);
+  const Dim step = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  const Dim along = x.rank() == 0 || last == dim ? 0 : x.strides()[at(last)];
+  Dims row_strides = x.strides();
+  if (x.rank() > 0) row_strides[at(dim)] = 0;
+  const Dims rows(result.sizes().begin(), result.sizes().begin() + last);
+  const std::vector<std::int64_t> bases =
+      all_offsets(rows, std::span<const Dim>(row_strides).first(rows.size()));
+  visit_size(x.dtype(), [&]<class T>() {
+    T* out = reinterpret_cast<T*>(result.raw_writable());
+    const T* in = reinterpret_cast<const T*>(x.raw());
+    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<Dim>(1, kGrain / columns),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t row = begin; row < end; ++row) {
+                     const T* from = in + bases[at(row)];
+                     const std::int64_t* place = places + row * columns;
+                     T* to = out + row * columns;
+                     if (step == 1 && along == 0) {
+                       for (Dim j = 0; j < columns; ++j) to[j] = from[place[j]];
+                       continue;
+                     }
+                     for (Dim j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
+                   }
+                 });
+  });
+}
+
+namespace {
+
+// Is there one long line, of few places? Where its elements may come in any order, threads share it.
+bool is_shared(const Lines& lines, std::int64_t places) {
+  constexpr std::int64_t kMostPlaces = 1 << 14;  // that stay in a thread's caches
+  return num_threads() > 1 && lines.index.size() == 1 && lines.index_step == 1 && from_one_or_each(lines) &&
+         places <= kMostPlaces && lines.length >= num_threads() * std::max(kGrain, 4 * places);
+}
+
+// Sums of integers, which wrap: those of each part of the line first.
+template <class T>
+void add_parts(T* out, const T* in, const std::int64_t* index, const Lines& lines, std::int64_t places) {
+  const std::int64_t parts = num_threads(), length = lines.length;
+  const std::int64_t apart = places + 64;  // no two threads write one line of the cache
+  const std::unique_ptr<T[]> sums(new T[at(parts * apart)]());
+  const auto add = [](T& to, T from) { to = combined<Put::Add>(to, from); };
+  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = begin; part < end; ++part) {
+      const std::int64_t first = length * part / parts, last = length * (part + 1) / parts;
+      scatter_line(sums.get() + part * apart, in + first * lines.source_step, lines.source_step,
+                   index + first, last - first, add);
+    }
+  });
+  for (std::int64_t part = 0; part < parts; ++part)
+    for (std::int64_t i = 0; i < places; ++i) add(out[i * lines.other_step], sums[at(part * apart + i)]);
+}
+
+template <Put kPut>
+void scatter_combined(const Tensor& target, const Tensor& source, const std::int64_t* places,
+                      const Lines& lines, std::int64_t size) {
+  visit_dtype(target.dtype(), [&]<class T>() {
+    T* const out = target.writable<T>();
+    const T* const in = source.data<T>();
+    if constexpr (kPut == Put::Add && std::is_integral_v<T>) {
+      if (is_shared(lines, size)) return add_parts(out, in, places, lines, size);
+    }
+    scatter_lines(out, in, places, lines, [](T& to, T from) { to = combined<kPut>(to, from); });
+  });
+}
+
+}  // namespace
+
+void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, Put put) {
+  if (index.numel() == 0) return;
+  const Lines lines = lines_along(dim, index, target, source);
+  const auto* places = index.data<std::int64_t>();
+  const Dim size = target.rank() == 0 ? 1 : target.size(dim);
+  switch (put) {
+    case Put::Write:
+      return visit_size(target.dtype(), [&]<class T>() {
+        scatter_lines(reinterpret_cast<T*>(target.raw_writable()), reinterpret_cast<const T*>(source.raw()),
+                      places, lines, [](T& to, T from) { to = from; });
+      });
+    case Put::Add:
+      return scatter_combined<Put::Add>(target, source, places, lines, size);
+    case Put::Multiply:
+      return scatter_combined<Put::Multiply>(target, source, places, lines, size);
+    case Put::Max:
+      return scatter_combined<Put::Max>(target, source, places, lines, size);
+    case Put::Min:
+      return scatter_combined<Put::Min>(target, source, places, lines, size);
+  }
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,107 @@
+#include "tensor/cpu/moves/places.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/elementwise/copy_bytes.h"
+#include "tensor/cpu/moves/offsets.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// The rows at `place`, `step` apart from the first.
+template <class T>
+void take_rows(T* to, const T* first, const std::int64_t* place, std::int64_t count, std::int64_t step,
+               const Places& places) {
+  const auto inner = static_cast<std::int64_t>(places.inner.size());
+  const std::int64_t bytes = inner * static_cast<std::int64_t>(sizeof(T));
+  if (places.dense && is_asked_for(bytes)) {
+    const std::int64_t ahead = runs_ahead(bytes);
+    for (std::int64_t i = 0; i < count; ++i, to += inner)
+      copy_and_ask(to, first + place[i] * step, bytes, first + place[std::min(i + ahead, count - 1)] * step);
+  } else if (places.dense) {
+    for (std::int64_t i = 0; i < count; ++i, to += inner) copy_bytes(to, first + place[i] * step, bytes);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i, to += inner) {
+      const T* const from = first + place[i] * step;
+      for (std::int64_t j = 0; j < inner; ++j) to[j] = from[places.inner[at(j)]];
+    }
+  }
+}
+
+template <class T>
+void take_places(T* out, const T* in, const Places& places) {
+  const std::int64_t middle = places.middle.numel(), step = places.step;
+  const auto* all = places.middle.data<std::int64_t>();
+  const auto inner = static_cast<std::int64_t>(places.inner.size());
+  const auto rows = static_cast<std::int64_t>(places.outer.size()) * middle;
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / inner), [&](std::int64_t begin, std::int64_t end) {
+    // Stretches of rows with one outer place.
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t first = row % middle;
+      const std::int64_t count = std::min(middle - first, end - row);
+      const T* from = in + places.outer[at(row / middle)];
+      const std::int64_t* place = all + first;
+      T* to = out + row * inner;
+      if (inner == 1 && step == 1) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i]];
+      } else if (inner == 1) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[place[i] * step];
+      } else {
+        take_rows(to, from, place, count, step, places);
+      }
+      row += count;
+    }
+  });
+}
+
+}  // namespace
+
+Places places_around(const Layout& layout, int first, int last, Tensor middle, std::int64_t step) {
+  const std::span<const Dim> sizes = layout.sizes;
+  const std::span<const Dim> strides = layout.strides;
+  const Dims inner_sizes(sizes.begin() + last, sizes.end());
+  const Dims inner_strides(strides.begin() + last, strides.end());
+  return {all_offsets(sizes.first(at(first)), strides.first(at(first))), std::move(middle), step,
+          all_offsets(inner_sizes, inner_strides), is_contiguous(Layout{inner_sizes, inner_strides, 0})};
+}
+
+Places places_along(const Tensor& x, int dim, const Tensor& index) {
+  const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  return places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
+}
+
+Tensor rows_laid_out(const Tensor& x, std::int64_t picked) {
+  constexpr std::int64_t kLine = 64, kCached = 1 << 21;
+  const std::int64_t item = static_cast<std::int64_t>(size_of(x.dtype()));
+  if (x.rank() < 2 || x.strides().back() * item < kLine) return x;
+  if (x.numel() * item <= kCached || picked < x.numel() / 2) return x;
+  // Another dimension has whole lines.
+  for (int d = 0; d < x.rank() - 1; ++d)
+    if (x.strides()[at(d)] == 1 && x.size(d) * item >= kLine) return contiguous_copy(x, x.dtype());
+  return x;
+}
+
+PlacesOf places_to_take(const Tensor& x, int dim, const Tensor& index) {
+  if (x.rank() == 0 || dim == x.rank() - 1) return {x, places_along(x, dim, index)};
+  const Dim along = std::max<Dim>(x.size(dim), 1);
+  Tensor rows = rows_laid_out(x, x.numel() / along * index.numel());
+  Places places = places_along(rows, dim, index);
+  return {std::move(rows), std::move(places)};
+}
+
+void take(const Tensor& result, const Tensor& x, const Places& places) {
+  if (places.count() == 0) return;
+  visit_size(x.dtype(), [&]<class T>() {
+    take_places(reinterpret_cast<T*>(result.raw_writable()), reinterpret_cast<const T*>(x.raw()), places);
+  });
+}
+
+}  // namespace kiln::cpu

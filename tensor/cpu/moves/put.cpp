@@ -1,0 +1,204 @@
+#include "tensor/cpu/moves/put.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/moves/place_kernels.h"
+#include "tensor/cpu/moves/places.h"
+#include "tensor/integers.h"
+#include "tensor/parallel.h"
+
+namespace kiln::cpu {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// ---- Few places, or many elements at each ----------------------------------------------------------------
+
+// How the places of a write are shared out, so that no two threads write one place: by outer places when
+// there are enough of them, else by ranges of the middle places' values, whose rows are written whole. Where
+// most go to few places, by pieces of the rows, if these are long.
+struct Shares {
+  std::int64_t inner_pieces = 1;
+  std::int64_t ranges = 1;
+  std::int64_t low = 0;
+  std::int64_t width = 1;
+
+  explicit Shares(const Places& places) {
+    constexpr std::int64_t kLongPiece = 512, kFewest = 1 << 14;
+    const auto inner = static_cast<std::int64_t>(places.inner.size());
+    const auto outer = static_cast<std::int64_t>(places.outer.size());
+    if (places.count() < kFewest || outer >= num_threads()) return;
+    const std::span middle(places.middle.data<std::int64_t>(), at(places.middle.numel()));
+    // Each range looks at all places. That takes little beside long rows: a few more even out the work.
+    share_out(middle, num_threads() * (inner < kLongPiece ? 1 : 4));
+    if (inner < kLongPiece * num_threads() || is_even(middle)) return;
+    ranges = 1;
+    inner_pieces = std::min<std::int64_t>(inner / kLongPiece, num_threads() * 4);
+  }
+
+ private:
+  void share_out(std::span<const std::int64_t> middle, std::int64_t into) {
+    std::int64_t most = low = middle[0];
+    place_kernels().extent(middle.data(), std::ssize(middle), low, most);
+    ranges = into;
+    width = (most - low) / ranges + 1;
+  }
+  // No range has more than twice its share.
+  bool is_even(std::span<const std::int64_t> middle) const {
+    std::vector<std::int64_t> counts(at(ranges));
+    for (const std::int64_t place : middle) ++counts[at((place - low) / width)];
+    return *std::max_element(counts.begin(), counts.end()) * ranges <= 2 * std::ssize(middle);
+  }
+};
+
+// `spread` is 0 when one value is put everywhere, else 1.
+template <class T, class Write>
+void put_places(T* out, const T* in, std::int64_t spread, const Places& places, const Write& write) {
+  const Shares shares(places);
+  const std::int64_t middle = places.middle.numel();
+  const auto* all = places.middle.data<std::int64_t>();
+  const auto inner = static_cast<std::int64_t>(places.inner.size());
+  const auto outer = static_cast<std::int64_t>(places.outer.size());
+  const std::int64_t piece = ceil_divide(inner, shares.inner_pieces);
+  const std::int64_t tasks = outer * shares.inner_pieces * shares.ranges;
+  parallel_for(tasks, tasks == 1 ? 2 : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t range = task % shares.ranges;
+      const std::int64_t first = task / shares.ranges % shares.inner_pieces * piece;
+      const std::int64_t last = std::min(first + piece, inner);
+      const std::int64_t o = task / shares.ranges / shares.inner_pieces;
+      const std::int64_t low = shares.low + range * shares.width;
+      for (std::int64_t m = 0; m < middle; ++m) {
+        if (shares.ranges > 1 && (all[m] < low || all[m] >= low + shares.width)) continue;
+        T* to = out + places.outer[at(o)] + all[m] * places.step;
+        const T* from = in + (o * middle + m) * inner * spread;
+        if (places.dense && spread == 1) {
+          for (std::int64_t i = first; i < last; ++i) write(to[i], from[i]);
+        } else if (places.dense) {
+          for (std::int64_t i = first; i < last; ++i) write(to[i], *from);
+        } else {
+          for (std::int64_t i = first; i < last; ++i) write(to[places.inner[at(i)]], from[i * spread]);
+        }
+      }
+    }
+  });
+}
+
+// ---- Many single elements --------------------------------------------------------------------------------
+
+// They go all over a large target: first they are put together by the region of the target they go to, in the
+// order they came. Each region then is written by one thread, and stays in its cache.
+template <class T>
+class Regions {
+ public:
+  static bool fits(const Places& places) {
+    return places.inner.size() == 1 && places.outer.size() == 1 && places.middle.numel() >= kFewest;
+  }
+
+  Regions(const T* in, std::int64_t spread, const Places& places)
+      : places_(places), all_(places.middle.data<std::int64_t>()), count_(places.middle.numel()) {
+    std::int64_t greatest = low_ = all_[0];
+    place_kernels().extent(all_, count_, low_, greatest);
+    const auto span = static_cast<std::uint64_t>(greatest - low_);
+    while (span >> shift_ >= kMost) ++shift_;
+    regions_ = static_cast<std::int64_t>(span >> shift_) + 1;
+    chunks_ = ceil_divide(count_, kChunk);
+    memory_ = Tensor::empty(Dims{count_ * static_cast<Dim>(sizeof(Entry))}, DType::U8);
+    entries_ = reinterpret_cast<Entry*>(memory_.raw_writable());
+    find_starts();
+    fill(in, spread);
+  }
+
+  template <class Write>
+  void put(T* out, const Write& write) const {
+    const std::int64_t step = places_.step;
+    out += places_.outer[0] + places_.inner[0] + low_ * step;
+    parallel_for(regions_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t region = begin; region < end; ++region) {
+        T* to = out + (region << shift_) * step;
+        const std::int64_t last = region + 1 < regions_ ? starts_[at((region + 1) * chunks_)] : count_;
+        for (std::int64_t i = starts_[at(region * chunks_)]; i < last; ++i)
+          write(to[std::int64_t{entries_[i].place} * step], entries_[i].value);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kFewest = 1 << 16;
+  static constexpr std::int64_t kChunk = 1 << 16;  // places that are looked through together
+  static constexpr std::uint64_t kMost = 128;      // regions
+  struct Entry {
+    std::uint32_t place;  // in its region, which is smaller than 2^32: no memory holds 128 of those
+    T value;
+  };
+
+  std::size_t region_of(std::int64_t i) const { return static_cast<std::size_t>(all_[i] - low_) >> shift_; }
+  template <class F>
+  void each_chunk(const F& f) const {
+    parallel_for(chunks_, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t chunk = begin; chunk < end; ++chunk)
+        f(chunk, chunk * kChunk, std::min((chunk + 1) * kChunk, count_));
+    });
+  }
+
+  // Where the entries of each chunk begin, region by region.
+  void find_starts() {
+    starts_.resize(at(regions_ * chunks_));
+    each_chunk([&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+      std::int64_t counts[kMost] = {};
+      for (std::int64_t i = first; i < last; ++i) ++counts[region_of(i)];
+      for (std::int64_t r = 0; r < regions_; ++r) starts_[at(r * chunks_ + chunk)] = counts[r];
+    });
+    std::int64_t before = 0;
+    for (std::int64_t& start : starts_) before += std::exchange(start, before);
+  }
+
+  void fill(const T* in, std::int64_t spread) const {
+    each_chunk([&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+      std::int64_t next[kMost];
+      for (std::int64_t r = 0; r < regions_; ++r) next[r] = starts_[at(r * chunks_ + chunk)];
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::size_t region = region_of(i);
+        const auto start = static_cast<std::int64_t>(region << shift_);
+        entries_[next[region]++] = {static_cast<std::uint32_t>(all_[i] - low_ - start), in[i * spread]};
+      }
+    });
+  }
+
+  const Places& places_;
+  const std::int64_t* all_;
+  std::int64_t count_, chunks_, regions_, low_;
+  int shift_ = 0;
+  std::vector<std::int64_t> starts_;  // [regions, chunks]
+  Tensor memory_;
+  Entry* entries_;
+};
+
+template <class T, class Write>
+void put_all(T* out, const T* in, std::int64_t spread, const Places& places, const Write& write) {
+  if (Regions<T>::fits(places)) return Regions<T>(in, spread, places).put(out, write);
+  put_places(out, in, spread, places, write);
+}
+
+}  // namespace
+
+void put(const Tensor& target, const Tensor& values, const Places& places, Put put) {
+  if (places.count() == 0) return;
+  const std::int64_t spread = values.numel() == 1 ? 0 : 1;
+  if (put == Put::Add) {
+    visit_dtype(target.dtype(), [&]<class T>() {
+      put_all(target.writable<T>(), values.data<T>(), spread, places,
+              [](T& to, T from) { to = combined<Put::Add>(to, from); });
+    });
+    return;
+  }
+  visit_size(target.dtype(), [&]<class T>() {
+    put_all(reinterpret_cast<T*>(target.raw_writable()), reinterpret_cast<const T*>(values.raw()), spread,
+            places, [](T& to, T from) { to = from; });
+  });
+}
+
+}  // namespace kiln::cpu

@@ -1,0 +1,104 @@
+#include "tensor/cpu/order/nonzero.h"
+
+#include "tensor/cpu/element_size.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/integers.h"
+
+namespace kiln::cpu {
+namespace {
+
+// Goes through ascending elements of a shape row by row: calls f(index, row, i, end) where elements first +
+// places[j], i <= j < end, lie in the row that begins with element `row`, whose index is `index`.
+template <class F>
+void each_row(const Dims& sizes, std::int64_t first, const std::uint32_t* places, std::int64_t count,
+              const F& f) {
+  Dims index(sizes.size(), 0);
+  for (std::int64_t i = 0; i < count;) {
+    std::int64_t rest = first + places[i];
+    const std::int64_t row = rest - rest % sizes.back();
+    rest /= sizes.back();
+    for (std::size_t d = sizes.size() - 1; d-- > 0; rest /= sizes[d]) index[d] = rest % sizes[d];
+    const std::int64_t begin = i, past = row + sizes.back() - first;
+    while (i < count && places[i] < past) ++i;
+    f(index, row, begin, i);
+  }
+}
+
+}  // namespace
+
+TrueElements::TrueElements(const Tensor& x)
+    : flags_(x.dtype() == DType::Bool && x.is_contiguous() ? x : contiguous_copy(x, DType::Bool)),
+      before_(static_cast<std::size_t>(ceil_divide(x.numel(), kBlock)) + 1, 0) {
+  const bool* flags = flags_.data<bool>();
+  const auto blocks = static_cast<std::int64_t>(before_.size()) - 1;
+  parallel_for(blocks, kBlocksPerThread, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t first = block * kBlock;
+      before_[static_cast<std::size_t>(block) + 1] =
+          place_kernels().count_true(flags + first, std::min(kBlock, flags_.numel() - first));
+    }
+  });
+  for (std::size_t block = 1; block < before_.size(); ++block) before_[block] += before_[block - 1];
+}
+
+Tensor nonzero(const Tensor& x) {
+  const TrueElements found(x);
+  const Tensor result = Tensor::empty(Dims{found.count(), x.rank()}, DType::I64, x.device());
+  if (result.numel() == 0) return result;
+  auto* out = result.writable<std::int64_t>();
+  const std::int64_t rank = x.rank();
+  found.each_stretch(
+      [&](std::int64_t first, const std::uint32_t* places, std::int64_t count, std::int64_t number) {
+        each_row(x.sizes(), first, places, count,
+                 [&](const Dims& index, std::int64_t row, std::int64_t begin, std::int64_t end) {
+                   const std::int64_t* from = index.data();
+                   std::int64_t* to = out + (number + begin) * rank;
+                   for (std::int64_t i = begin; i < end; ++i, to += rank) {
+                     for (std::int64_t d = 0; d < rank - 1; ++d) to[d] = from[d];
+                     to[rank - 1] = first + places[i] - row;
+                   }
+                 });
+      });
+  return result;
+}
+
+Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides) {
+  const TrueElements found(mask);
+  const Tensor result = Tensor::empty(Dims{found.count()}, DType::I64, mask.device());
+  auto* out = result.writable<std::int64_t>();
+  const Dim step = strides.empty() ? 0 : strides.back();
+  bool evenly = true;
+  for (std::size_t d = strides.size(); d-- > 1;)
+    evenly = evenly && strides[d - 1] == strides[d] * mask.size(static_cast<int>(d));
+  found.each_stretch(
+      [&](std::int64_t first, const std::uint32_t* places, std::int64_t count, std::int64_t number) {
+        std::int64_t* to = out + number;
+        if (evenly) {
+          for (std::int64_t i = 0; i < count; ++i) to[i] = (first + places[i]) * step;
+          return;
+        }
+        each_row(mask.sizes(), first, places, count,
+                 [&](const Dims& index, std::int64_t row, std::int64_t begin, std::int64_t end) {
+                   std::int64_t base = (first - row) * step;
+                   for (std::size_t d = 0; d + 1 < strides.size(); ++d) base += index[d] * strides[d];
+                   for (std::int64_t i = begin; i < end; ++i) to[i] = base + places[i] * step;
+                 });
+      });
+  return result;
+}
+
+Tensor take_true(const Tensor& x, const Tensor& mask) {
+  const TrueElements found(mask);
+  const Tensor result = Tensor::empty(Dims{found.count()}, x.dtype(), x.device());
+  visit_size(x.dtype(), [&]<class T>() {
+    T* out = reinterpret_cast<T*>(result.raw_writable());
+    const T* in = reinterpret_cast<const T*>(x.raw());
+    found.each_stretch(
+        [=](std::int64_t first, const std::uint32_t* places, std::int64_t count, std::int64_t number) {
+          for (std::int64_t i = 0; i < count; ++i) out[number + i] = in[first + places[i]];
+        });
+  });
+  return result;
+}
+
+}  // namespace kiln::cpu
