@@ -1,16 +1,13 @@
 // Kernels with reductions: the bits of the ops one by one, whose reductions keep the fixed order.
 #include <catch2/catch.hpp>
-#include <optional>
-#include <random>
 
 #include "jit/cpu/kernel_op.h"
-#include "jit/graph/rewrite.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
-#include "jit/passes/passes.h"
 #include "jit/pipeline/fused.h"
 #include "jit/shape_rules.h"
 #include "tests/effort.h"
+#include "tests/jit/fused_programs.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/tensors.h"
@@ -322,85 +319,11 @@ TEST_CASE("a reduction of everything is shared among threads block by block", "[
   }
 }
 
-namespace {
-
-// Random programs of elementwise ops over rows, reductions of them, and ops on what those give.
-class RowProgram {
- public:
-  // With rows of any length, or of that one.
-  explicit RowProgram(unsigned seed, std::optional<Dim> length = std::nullopt)
-      : engine_(seed), m_(length ? Size(*length) : Size::symbol("m")) {
-    builder_.graph.stage = Stage::Functional;
-    builder_.graph.name = "program";
-    builder_.graph.hints = {{"m", 70}, {"n", 20000}};
-  }
-
-  Graph run() {
-    const Size m = m_, n = Size::symbol("n");
-    const std::vector<Sizes> shapes = {{n, m}, {n, m}, {n, 1}, {m}, {n}, {}};
-    static constexpr DType kDTypes[] = {DType::F32, DType::F32, DType::F16, DType::F64,
-                                        DType::I32, DType::U8,  DType::Bool};
-    for (int i = 0; i < 5; ++i)
-      builder_.input(
-          "", {kDTypes[draw(std::size(kDTypes))], {}, shapes[i < 2 ? 0 : draw(shapes.size())], false, {}});
-    while (builder_.graph.nodes.size() < 12) step();
-    for (int i = 0; i < 4; ++i) builder_.graph.outputs.push_back(Operand::of(any()));
-    return dce(builder_.graph);
-  }
-
- private:
-  std::size_t draw(std::size_t count) { return engine_() % count; }
-  ValueId any() {
-    const std::size_t count = builder_.graph.values.size();
-    return static_cast<ValueId>(std::max(draw(count), draw(count)));
-  }
-  void step() {
-    static const char* const kOps[] = {"add", "mul", "sub",  "exp",  "tanh", "neg",  "maximum",
-                                       "sum", "sum", "amax", "amin", "prod", "cast", "where"};
-    Node node;
-    node.op = &OpTable::get().at(kOps[draw(std::size(kOps))]);
-    node.attrs = to_graph_attrs(Attrs(*node.op));
-    if (node.op->lowering == Lowering::Reduce) {
-      const std::size_t kind = draw(4);
-      if (kind > 0) node.attr("dim") = Sizes{kind > 1 ? 0 : -1};
-      node.attr("keepdim") = draw(3) > 0;
-      if (node.op->name() == "sum" && draw(3) == 0)
-        node.attr("dtype") = draw(2) == 0 ? DType::F64 : DType::I32;
-    }
-    if (node.op->name() == "cast") node.attrs = {draw(2) == 0 ? DType::BF16 : DType::F32};
-    for (int i = 0; i < node.op->signature.inputs; ++i) node.operands.push_back(Operand::of(any()));
-    try {
-      if (infer_types(builder_.graph, node).conditions.empty()) builder_.append(node);
-    } catch (const OpError&) {  // dtypes or shapes that do not go together
-    }
-  }
-
-  std::mt19937 engine_;
-  Size m_;
-  Builder builder_;
-};
-
-}  // namespace
-
-namespace {
-
-std::vector<Tensor> noise_for(const Graph& graph, const SymbolValues& symbols, unsigned seed) {
-  std::vector<Tensor> arguments;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const TensorType type = evaluate(graph.values[i].type, symbols);
-    const Tensor x = noise(type.sizes, type.dtype, static_cast<int>(i + seed), 0.1, 2.5);
-    arguments.push_back((i + seed) % 3 == 0 ? backwards(x) : x);
-  }
-  return arguments;
-}
-
-}  // namespace
-
 TEST_CASE("random programs with short rows compiled give the bits of their ops", "[jit][fused]") {
   int row_interleaved = 0;
   for (unsigned seed = 0; seed < 150; seed += kEvery) {
     static constexpr Dim kLengths[] = {1, 2, 10, 16, 31, 33, 63};
-    const Graph graph = RowProgram(seed + 1000, kLengths[seed % std::size(kLengths)]).run();
+    const Graph graph = row_program(seed + 1000, kLengths[seed % std::size(kLengths)]);
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
     for (const std::string& each : fused.loops())
@@ -419,7 +342,7 @@ TEST_CASE("random programs with short rows compiled give the bits of their ops",
 TEST_CASE("random programs with reductions compiled give the bits of their ops", "[jit][fused]") {
   int with_rows = 0, with_columns = 0;
   for (unsigned seed = 0; seed < 200; seed += kEvery) {
-    const Graph graph = RowProgram(seed).run();
+    const Graph graph = row_program(seed);
     verify(graph, "the test");
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");

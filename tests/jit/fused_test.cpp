@@ -3,19 +3,18 @@
 #include "jit/pipeline/fused.h"
 
 #include <catch2/catch.hpp>
-#include <random>
 #include <set>
 
 #include "jit/cpu/same_code.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
 #include "jit/loops/lower.h"
-#include "jit/passes/passes.h"
 #include "jit/shape_rules.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/math.h"
 #include "tensor/ops/pointwise.h"
 #include "tests/effort.h"
+#include "tests/jit/fused_programs.h"
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 #include "tests/tensor/threads.h"
@@ -25,27 +24,6 @@ using namespace kiln::jit;
 using namespace kiln::testing;
 
 namespace {
-
-constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
-                             DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
-
-// Defaults, and something for what has none.
-std::vector<GraphAttr> some_attrs(const Op& op, std::int64_t number) {
-  std::vector<GraphAttr> attrs = to_graph_attrs(Attrs(op));
-  std::size_t index = 0;
-  for (const Parameter& parameter : op.signature.parameters) {
-    if (parameter.kind <= ArgKind::OptionalTensorList) continue;
-    if (!parameter.words.empty()) {
-      attrs[index] = parameter.words[static_cast<std::size_t>(number) % parameter.words.size()];
-    } else if (!parameter.has_default && parameter.kind == ArgKind::String) {
-      attrs[index] = std::string("an element is wrong");
-    } else if (!parameter.has_default) {
-      attrs[index] = Size(number);
-    }
-    ++index;
-  }
-  return attrs;
-}
 
 // All rows with so many operands, each followed by a copy so that the two are a kernel.
 Graph graph_of_rows(DType dtype, int operands, bool failing) {
@@ -113,151 +91,10 @@ TEST_CASE("every elementwise row compiled gives the bits of its eager kernel", "
   }
 }
 
-namespace {
-
-// A random program of elementwise rows, conversions and views over inputs that broadcast.
-class Program {
- public:
-  explicit Program(unsigned seed) : engine_(seed) {
-    builder_.graph.stage = Stage::Functional;
-    builder_.graph.name = "program";
-    builder_.graph.hints = {{"m", 3}, {"n", 5}};
-  }
-
-  Graph run() {
-    const Size m = Size::symbol("m"), n = Size::symbol("n");
-    const std::vector<Sizes> shapes = {{m, n}, {m, n}, {m, n}, {n}, {m, 1}, {}, {1, n}, {n, m}};
-    for (int i = 0; i < 5; ++i) {
-      builder_.input("", {kDTypes[draw(std::size(kDTypes))], {}, shapes[draw(shapes.size())], false, {}});
-    }
-    while (builder_.graph.nodes.size() < 12) step();
-    for (int i = 0; i < 3; ++i) builder_.graph.outputs.push_back(Operand::of(any()));
-    builder_.graph.outputs.push_back(Operand::of(static_cast<ValueId>(builder_.graph.values.size()) - 1));
-    return builder_.graph;
-  }
-
- private:
-  std::size_t draw(std::size_t count) { return engine_() % count; }
-  // Later values are read more often.
-  ValueId any() {
-    const std::size_t count = builder_.graph.values.size();
-    return static_cast<ValueId>(std::max(draw(count), draw(count)));
-  }
-  Operand operand() {
-    switch (draw(8)) {
-      case 0:
-        return Operand::of_number(static_cast<double>(draw(9)) * 0.25 - 1.0);
-      case 1:
-        return Operand::of_number(draw(2) == 0 ? Number(Size(3)) : Number(Size::symbol("n") * 2));
-      default:
-        return Operand::of(any());
-    }
-  }
-
-  // Of what is computed, in other dimensions: as it lies in memory that is always a view.
-  void reshaped() {
-    const Node& node = builder_.graph.nodes[draw(builder_.graph.nodes.size())];
-    if (node.is_constant() || node.op->pointwise == nullptr) return;
-    Size count(1);
-    for (const Size& each : builder_.graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes)
-      count = count * each;
-    append("view", {Operand::of(node.outputs[0])}, {draw(2) == 0 ? Sizes{count} : Sizes{count, Size(1)}});
-  }
-
-  ValueId append(const char* op, std::vector<Operand> operands, std::vector<GraphAttr> attrs) {
-    Node node;
-    node.op = &OpTable::get().at(op);
-    node.operands = std::move(operands);
-    node.attrs = attrs.empty() ? some_attrs(*node.op, 0) : std::move(attrs);
-    return builder_.append(std::move(node))[0];
-  }
-
-  // As writes through views become: a part of a tensor, or a part of that part, with other elements.
-  ValueId replaced(ValueId base, int depth) {
-    static const char* const kViews[] = {"slice", "select", "diagonal"};
-    const std::string view = kViews[draw(std::size(kViews))];
-    std::vector<GraphAttr> attrs = some_attrs(OpTable::get().at(view), static_cast<std::int64_t>(draw(2)));
-    if (view == "slice") {
-      const auto step = static_cast<std::int64_t>(draw(3) / 2 + 1);
-      attrs = {Size(static_cast<std::int64_t>(draw(2))), Size(1), Size(draw(2) == 0 ? -1 : 40), Size(step)};
-    }
-    const ValueId part = append(view.c_str(), {Operand::of(base)}, attrs);
-    const ValueId made = depth > 0 && draw(2) == 0
-                             ? replaced(part, depth - 1)
-                             : append("add", {Operand::of(part), Operand::of_number(1.5)}, {});
-    return append((view + "_scatter").c_str(), {Operand::of(draw(8) == 0 ? any() : base), Operand::of(made)},
-                  attrs);
-  }
-
-  void step() {
-    Node node;
-    const std::size_t kind = draw(11);
-    if (kind == 10) {
-      if (!builder_.graph.nodes.empty()) reshaped();
-      return;
-    }
-    if (kind == 2) {
-      const Builder before = builder_;
-      try {
-        replaced(any(), 1);
-      } catch (const OpError&) {  // of other sizes, or of a number
-        builder_ = before;
-      }
-      return;
-    }
-    if (kind == 0) {
-      node.op = &OpTable::get().at("cast");
-      node.attrs = {kDTypes[draw(std::size(kDTypes))]};
-    } else if (kind == 1) {
-      static const char* const kViews[] = {"transpose", "unsqueeze", "slice"};
-      node.op = &OpTable::get().at(kViews[draw(std::size(kViews))]);
-      node.attrs = some_attrs(*node.op, static_cast<std::int64_t>(draw(2)));
-    } else {
-      const auto ops = OpTable::get().ops();
-      do node.op = ops[draw(ops.size())];
-      while (node.op->pointwise == nullptr);
-      node.attrs = some_attrs(*node.op, static_cast<std::int64_t>(draw(3)));
-    }
-    node.operands.push_back(Operand::of(any()));
-    while (node.operands.size() < static_cast<std::size_t>(node.op->signature.inputs))
-      node.operands.push_back(operand());
-    try {
-      const Inferred inferred = infer_types(builder_.graph, node);
-      if (inferred.types[0].is_number || !inferred.conditions.empty()) return;
-      builder_.append(node);
-    } catch (const OpError&) {  // dtypes or shapes that do not go together
-    }
-  }
-
-  std::mt19937 engine_;
-  Builder builder_;
-};
-
-// Is an argument seen through a view before a kernel? Then it lies as its type says, which guards see to.
-bool is_viewed(const FusedGraph& fused, std::size_t argument) {
-  return std::any_of(fused.graph.nodes.begin(), fused.graph.nodes.end(), [&](const Node& node) {
-    return node.is_view() && node.operands[0].value == static_cast<ValueId>(argument);
-  });
-}
-
-std::vector<Tensor> arguments_of(const Graph& graph, const FusedGraph& fused, Dim m, Dim n, unsigned seed) {
-  std::vector<Tensor> arguments;
-  const SymbolValues symbols = {{"m", m}, {"n", n}};
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const TensorType type = evaluate(graph.values[i].type, symbols);
-    const Tensor x = values(type.sizes, type.dtype, static_cast<int>(i + seed));
-    const std::size_t layout = is_viewed(fused, i) ? 0 : (i + seed) % 3;
-    arguments.push_back(layout == 0 ? x : layout == 1 ? strided(x) : backwards(x));
-  }
-  return arguments;
-}
-
-}  // namespace
-
 TEST_CASE("random elementwise programs compiled give the bits of their ops", "[jit][fused]") {
   int kernels = 0, placed = 0;
   for (unsigned seed = 0; seed < 150; seed += kEvery) {
-    const Graph graph = dce(Program(seed).run());
+    const Graph graph = elementwise_program(seed);
     verify(graph, "the test");
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
@@ -268,7 +105,7 @@ TEST_CASE("random elementwise programs compiled give the bits of their ops", "[j
     // One compilation serves all sizes.
     for (const auto& [m, n] : {std::pair<Dim, Dim>{3, 5}, {2, 100}, {70, 3}, {0, 4}, {1, 1}, {40, 200}}) {
       if (!check_shapes(graph, {{"m", m}, {"n", n}}).empty()) continue;
-      check_same(graph, fused, arguments_of(graph, fused, m, n, seed));
+      check_same(graph, fused, arguments_for(graph, fused, {{"m", m}, {"n", n}}, seed));
     }
   }
   CHECK(kernels > 150 / kEvery);
