@@ -9,7 +9,7 @@
 
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
-#include "jit/cpu/code_cache.h"
+#include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"

@@ -10,8 +10,8 @@
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
-#include "jit/cpu/compiler.h"
 #include "jit/graph/diff.h"
+#include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/measure.h"
 

@@ -13,6 +13,7 @@
 #include "interpreter/values/code.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/graph/rewrite.h"
+#include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/aot_function.h"
 #include "jit/pipeline/fused_text.h"
@@ -72,7 +73,7 @@ Value text_value(std::string text) {
 Value fused(const StageInput& input) { return make_graph(with_kernels(input)); }
 Value loops(const StageInput& input) { return text_value(jit::loops_text(with_outlines(input))); }
 Value llvm(const StageInput& input) {
-  return text_value(jit::code_text(with_kernels(input), jit::Product::Llvm));
+  return text_value(jit::code_text(with_kernels(input), jit::Product::Source));
 }
 Value assembly(const StageInput& input) {
   return text_value(jit::code_text(with_kernels(input), jit::Product::Assembly));

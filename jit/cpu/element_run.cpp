@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "jit/loops/loop_invariant_loads.h"
-#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/hoisted_loads.h"
+#include "jit/cpu/streaming_stores.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/walk.h"
 
@@ -39,10 +39,17 @@ class Vectors {
 
 }  // namespace
 
-ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
+ElementRun::ElementRun(const ScheduledNest& scheduled, const KernelPlan& plan, KernelFn function,
                        const cpu::BlockKernel* called, Inputs inputs, std::span<const Generator> draws,
                        Inputs outputs, Writes writes)
-    : nest_(nest), plan_(plan), function_(function), called_(called), draws_(draws), writes_(writes) {
+    : nest_(*scheduled.nest),
+      schedule_(*scheduled.schedule),
+      plan_(plan),
+      function_(function),
+      called_(called),
+      draws_(draws),
+      writes_(writes) {
+  const LoopNest& nest = nest_;
   for (std::size_t k = 0; k < nest.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
     if (access == Access::Drawn || access == Access::Gathered) {
@@ -72,12 +79,17 @@ ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn fu
   if (writes == Writes::Plainly && gathers_.empty() && draws.empty()) find_moves();
 }
 
-ElementRun::ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function,
+ElementRun::ElementRun(const ScheduledNest& scheduled, const KernelPlan& plan, KernelFn function,
                        const cpu::BlockKernel* called)
-    : nest_(nest), plan_(plan), function_(function), called_(called), writes_(Writes::Plainly) {
-  for (const Load& each : nest.loads)
+    : nest_(*scheduled.nest),
+      schedule_(*scheduled.schedule),
+      plan_(plan),
+      function_(function),
+      called_(called),
+      writes_(Writes::Plainly) {
+  for (const Load& each : nest_.loads)
     loads_.push_back({nullptr, static_cast<std::int64_t>(size_of(each.dtype))});
-  for (const Store& each : nest.stores)
+  for (const Store& each : nest_.stores)
     outputs_.push_back({nullptr, static_cast<std::int64_t>(size_of(each.dtype))});
   find_moves();
 }
@@ -93,7 +105,7 @@ void ElementRun::find_moves() {
     const KernelPlan::LoadPlan& plan = plan_.loads[k];
     const bool is_one =
         plan.access == Access::Constant || (plan.access == Access::Strided && plan.strides.back() == 0);
-    is_in_place = is_in_place && (!is_one || load.invariant || load.loop_invariant);
+    is_in_place = is_in_place && (!is_one || load.invariant || is_hoisted(k));
     moves_.push_back(is_one && !load.invariant ? 0 : ~std::int64_t{0});
     const bool goes_on = plan.access == Access::Direct && !load.invariant;
     steps_.push_back(loads_[k].item * (goes_on                                      ? row_
@@ -104,7 +116,7 @@ void ElementRun::find_moves() {
     const KernelPlan::StorePlan& plan = plan_.stores[k];
     steps_.push_back(outputs_[k].item * (plan.is_direct || !is_plane ? row_ : plan.strides[0]));
   }
-  hoists_loads_ = can_hoist_loads(nest_, moves_);
+  hoists_loads_ = can_hoist_loads({&nest_, &schedule_}, moves_);
   is_one_call_ = is_in_place && plan_.all_direct;
   is_rows_ = is_in_place && is_plane;
 }
@@ -343,8 +355,8 @@ class ElementRun::Piece {
   // One element on all places of a vector, unless the code does that.
   void constant(std::size_t k, const std::byte* element) {
     moves_[k] = 0;
-    places_[k] = run_.nest_.loads[k].loop_invariant ? element : spread_[k];
-    if (!run_.nest_.loads[k].loop_invariant) spread(spread_[k], element, run_.loads_[k].item, 0);
+    places_[k] = run_.is_hoisted(k) ? element : spread_[k];
+    if (!run_.is_hoisted(k)) spread(spread_[k], element, run_.loads_[k].item, 0);
   }
   KernelCall call_of(std::int64_t count, bool streaming) const {
     KernelCall call{};
@@ -354,7 +366,7 @@ class ElementRun::Piece {
     call.called = run_.called_;
     call.count = count;
     call.streaming = streaming ? 1 : 0;
-    call.hoists_loads = can_hoist_loads(run_.nest_, moves_) ? 1 : 0;
+    call.hoists_loads = can_hoist_loads({&run_.nest_, &run_.schedule_}, moves_) ? 1 : 0;
     return call;
   }
   std::uint64_t call(std::int64_t count, bool streaming = false) const {

@@ -17,12 +17,13 @@ class ElementRun {
   // `draws`: what random numbers are made of, by load. Throws what ops that pick throw for their indices.
   // Keeps the plan by reference, and copies of what cannot be read in place; the caller holds `inputs` and
   // `outputs`.
-  ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called,
-             Inputs inputs, std::span<const Generator> draws, Inputs outputs,
+  ElementRun(const ScheduledNest& scheduled, const KernelPlan& plan, KernelFn function,
+             const cpu::BlockKernel* called, Inputs inputs, std::span<const Generator> draws, Inputs outputs,
              Writes writes = Writes::Plainly);
 
   // Of a plan that copies nothing and picks nothing: places come later.
-  ElementRun(const LoopNest& nest, const KernelPlan& plan, KernelFn function, const cpu::BlockKernel* called);
+  ElementRun(const ScheduledNest& scheduled, const KernelPlan& plan, KernelFn function,
+             const cpu::BlockKernel* called);
   void place_load(std::size_t k, const std::byte* first) { loads_[k].data = first; }
   void place_output(std::size_t k, std::byte* first) { outputs_[k].data = first; }
   // How far these are from where the memory of the operand or the output begins.
@@ -55,7 +56,10 @@ class ElementRun {
   std::uint64_t one_call(std::int64_t begin, std::int64_t end) const;
   std::uint64_t rows(std::int64_t begin, std::int64_t end) const;
 
+  bool is_hoisted(std::size_t load) const { return schedule_.loads[load].hoisted; }
+
   const LoopNest& nest_;
+  const NestSchedule& schedule_;
   const KernelPlan& plan_;
   KernelFn function_;
   const cpu::BlockKernel* called_;

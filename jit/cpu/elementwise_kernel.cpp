@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <atomic>
 
-#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/streaming_stores.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/parallel.h"
 
 namespace kiln::jit {
 
-ElementwiseKernel::ElementwiseKernel(Lowered lowered, std::vector<KernelFn> functions,
-                                     std::shared_ptr<void> code, std::vector<std::string> symbols)
-    : Kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols)),
-      grain_(grain_of(nest())) {}
+ElementwiseKernel::ElementwiseKernel(KernelParts parts)
+    : CpuKernel(std::move(parts)), grain_(grain_of(nest())) {}
+
+const ElementwiseKernel* elementwise_kernel_of(const Op& op) {
+  const KernelOp* const kernel = as_kernel(op);
+  return kernel == nullptr ? nullptr : dynamic_cast<const ElementwiseKernel*>(kernel->kernel.get());
+}
 
 Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   const auto plan = this->plan(inputs, symbols);
@@ -20,8 +23,9 @@ Tensors ElementwiseKernel::run(Inputs inputs, const Dims& symbols) const {
   Tensors outputs;
   for (std::size_t k = 0; k < nest().stores.size(); ++k) outputs.push_back(output(*plan, k, inputs));
   using Writes = ElementRun::Writes;
-  const Writes writes = uses_streaming_stores(lowered_, outputs) ? Writes::Streaming : Writes::Plainly;
-  const ElementRun run(nest(), *plan, functions_[0], called_[0].data(), inputs, draws, outputs, writes);
+  const Writes writes =
+      uses_streaming_stores(lowered(), schedule(), outputs) ? Writes::Streaming : Writes::Plainly;
+  const ElementRun run(scheduled(0), *plan, functions_[0], called_[0].data(), inputs, draws, outputs, writes);
   const std::int64_t count = count_elements(plan->sizes);
   if (count == 0) return outputs;
   std::atomic<std::uint64_t> failed{0};
@@ -55,7 +59,7 @@ ElementwiseKernel::Ready ElementwiseKernel::prepare(Inputs inputs, const Dims& s
   }
   const KernelPlan& known = *plan;
   return {std::move(plan),
-          ElementRun(nest(), known, functions_[0], called_[0].data(), inputs, {}, outputs,
+          ElementRun(scheduled(0), known, functions_[0], called_[0].data(), inputs, {}, outputs,
                      overwrites ? ElementRun::Writes::Once : ElementRun::Writes::Plainly),
           count_elements(known.sizes)};
 }
@@ -69,7 +73,7 @@ std::optional<ElementwiseKernel::Unplaced> ElementwiseKernel::unplaced(Inputs in
                                   [](const auto& store) { return !store.around.empty(); });
   if (copies) return std::nullopt;
   const KernelPlan& known = *plan;
-  return Unplaced{std::move(plan), ElementRun(nest(), known, functions_[0], called_[0].data()),
+  return Unplaced{std::move(plan), ElementRun(scheduled(0), known, functions_[0], called_[0].data()),
                   count_elements(known.sizes)};
 }
 
@@ -105,7 +109,7 @@ bool ElementwiseKernel::reads_in_order(Inputs inputs, const Dims& symbols, std::
 
 std::shared_ptr<const KernelPlan> ElementwiseKernel::plan(Inputs inputs, const Dims& symbols) const {
   return plans_.get(inputs, symbols,
-                    [&] { return make_plan(nest(), layouts_of(inputs), symbols, named(symbols)); });
+                    [&] { return make_plan(scheduled(0), layouts_of(inputs), symbols, named(symbols)); });
 }
 
 // By load, in the order of the ops; none when there are no random numbers.

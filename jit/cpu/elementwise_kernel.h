@@ -7,13 +7,13 @@
 
 #include "jit/cpu/element_run.h"
 #include "jit/cpu/recent_plans.h"
+#include "jit/loops/kernel_op.h"
 
 namespace kiln::jit {
 
-class ElementwiseKernel final : public Kernel {
+class ElementwiseKernel final : public CpuKernel {
  public:
-  ElementwiseKernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
-                    std::vector<std::string> symbols);
+  explicit ElementwiseKernel(KernelParts parts);
 
   Tensors run(Inputs inputs, const Dims& symbols) const override;
 
@@ -50,7 +50,7 @@ class ElementwiseKernel final : public Kernel {
   std::int64_t grain() const { return grain_; }
 
  private:
-  const LoopNest& nest() const { return lowered_.passes[0]; }
+  const LoopNest& nest() const { return lowered().passes[0]; }
   std::shared_ptr<const KernelPlan> plan(Inputs inputs, const Dims& symbols) const;
   std::vector<Generator> next_draws() const;
   Tensor output(const KernelPlan& plan, std::size_t k, Inputs inputs) const;
@@ -59,5 +59,8 @@ class ElementwiseKernel final : public Kernel {
   std::int64_t grain_;
   RecentPlans<KernelPlan> plans_;
 };
+
+// The kernel that is the op's; null when it is no kernel, one with reductions, or not the CPU's.
+const ElementwiseKernel* elementwise_kernel_of(const Op& op);
 
 }  // namespace kiln::jit

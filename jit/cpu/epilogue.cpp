@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "jit/cpu/kernel_op.h"
-
 namespace kiln::jit {
 
 std::vector<int> find_epilogues(const Graph& graph, const TailKernels& late) {

@@ -1,13 +1,11 @@
 #include "jit/cpu/kernel.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "jit/cpu/elementwise_kernel.h"
 #include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/error.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -24,13 +22,11 @@ void spread(std::byte* vector, const std::byte* element, std::int64_t item, std:
 
 std::int64_t grain_of(const LoopNest& nest) { return std::max<std::int64_t>(kGrain / cost_of(nest), kBlock); }
 
-Kernel::Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
-               std::vector<std::string> symbols)
-    : lowered_(std::move(lowered)),
-      functions_(std::move(functions)),
-      code_(std::move(code)),
-      symbols_(std::move(symbols)) {
-  for (const LoopNest& nest : lowered_.passes) {
+CpuKernel::CpuKernel(KernelParts parts) : Kernel(std::move(parts)) {
+  if (schedule().vector != kVector)
+    throw InternalError("the scalar functions have vectors of another length");
+  for (void* const each : this->parts().functions) functions_.push_back(reinterpret_cast<KernelFn>(each));
+  for (const LoopNest& nest : passes()) {
     std::vector<cpu::BlockKernel>& called = called_.emplace_back();
     for (const Instruction& step : nest.body) {
       called.push_back(step.kind == Instruction::Kind::Apply
@@ -42,35 +38,10 @@ Kernel::Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr
   }
 }
 
-SymbolValues Kernel::named(const Dims& symbols) const {
-  SymbolValues values;
-  for (std::size_t i = 0; i < symbols_.size(); ++i) values.emplace(symbols_[i], symbols[i]);
-  return values;
-}
-
-std::vector<TensorType> Kernel::types(const Dims& symbols) const {
-  const SymbolValues values = named(symbols);
-  std::vector<TensorType> types;
-  for (const KernelOutput& each : lowered_.outputs)
-    types.push_back({each.dtype, Device{}, evaluate(each.sizes, values)});
-  return types;
-}
-
-void Kernel::fail(const LoopNest& nest, std::uint64_t failed) const {
-  const int first = std::countr_zero(failed);
-  const auto step = std::find_if(nest.body.begin(), nest.body.end(),
-                                 [first](const Instruction& each) { return each.failure == first; });
-  throw OpError(ErrorKind::Value, step->message, {1});
-}
-
-std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                          std::shared_ptr<void> code, std::vector<std::string> symbols) {
-  if (lowered.passes[0].row_interleaved)
-    return make_tile_kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols));
-  if (lowered.passes[0].row_rank > 0)
-    return make_row_kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols));
-  return std::make_unique<const ElementwiseKernel>(std::move(lowered), std::move(functions), std::move(code),
-                                                   std::move(symbols));
+std::unique_ptr<const Kernel> make_kernel(KernelParts parts) {
+  if (parts.kernel.schedule.interleaves_rows) return make_tile_kernel(std::move(parts));
+  if (parts.kernel.lowered.passes[0].row_rank > 0) return make_row_kernel(std::move(parts));
+  return std::make_unique<const ElementwiseKernel>(std::move(parts));
 }
 
 }  // namespace kiln::jit

@@ -1,10 +1,10 @@
-// Owns a compiled kernel and running it over tensors: strides of loads, pieces for threads, short rows.
+// Owns the CPU's kernels and running them over tensors: strides of loads, pieces for threads, short rows.
 #pragma once
 
 #include <memory>
 
-#include "jit/loops/kernel_code.h"
-#include "jit/loops/lower.h"
+#include "jit/llvm/kernel_code.h"
+#include "jit/loops/kernel.h"
 #include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/cpu/random/random.h"
 
@@ -75,39 +75,24 @@ struct KernelPlan {
   bool by_rows = false;     // rows are long enough for a call each
 };
 
-class Kernel {
+// What all kernels of the CPU have beside their parts.
+class CpuKernel : public Kernel {
  public:
-  virtual ~Kernel() = default;
-
-  const Lowered& lowered() const { return lowered_; }
-  // One new tensor per output. `symbols` are the values of the names given. Throws OpError where an op is not
-  // defined for an element.
-  virtual Tensors run(Inputs inputs, const Dims& symbols) const = 0;
-  std::vector<TensorType> types(const Dims& symbols) const;
+  explicit CpuKernel(KernelParts parts);
 
  protected:
-  Kernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
-         std::vector<std::string> symbols);
-  SymbolValues named(const Dims& symbols) const;
-  // Raises the error of the instruction with the lowest bit.
-  [[noreturn]] void fail(const LoopNest& nest, std::uint64_t failed) const;
+  std::span<const LoopNest> passes() const { return lowered().passes; }
+  ScheduledNest scheduled(std::size_t pass) const { return {&passes()[pass], &schedule().nests[pass]}; }
 
-  Lowered lowered_;
-  std::vector<KernelFn> functions_;  // by pass
-  std::shared_ptr<void> code_;
-  std::vector<std::string> symbols_;
+  std::vector<KernelFn> functions_;                    // by pass
   std::vector<std::vector<cpu::BlockKernel>> called_;  // by pass and instruction
 };
 
-// `functions` are those of the passes.
-std::unique_ptr<const Kernel> make_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                          std::shared_ptr<void> code, std::vector<std::string> symbols);
-std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                              std::shared_ptr<void> code, std::vector<std::string> symbols);
-
-// A kernel of short rows, which are interleaved.
-std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                               std::shared_ptr<void> code, std::vector<std::string> symbols);
+// The kernel of these parts, in the form that its nests and its schedule need.
+std::unique_ptr<const Kernel> make_kernel(KernelParts parts);
+std::unique_ptr<const Kernel> make_row_kernel(KernelParts parts);
+// Of short rows, which are interleaved.
+std::unique_ptr<const Kernel> make_tile_kernel(KernelParts parts);
 
 inline constexpr std::int64_t kLongRow = 64;  // a row that is worth a call of its own in any case
 inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
@@ -115,7 +100,7 @@ inline constexpr std::int64_t kBlock = 1024;  // elements gathered at a time
 std::int64_t grain_of(const LoopNest& nest);
 // Puts one element on places [from, kVector) of a vector.
 void spread(std::byte* vector, const std::byte* element, std::int64_t item, std::int64_t from);
-KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dims& symbols,
+KernelPlan make_plan(const ScheduledNest& scheduled, std::vector<Layout> inputs, const Dims& symbols,
                      const SymbolValues& values);
 std::vector<Layout> layouts_of(Inputs inputs);
 

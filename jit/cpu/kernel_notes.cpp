@@ -16,6 +16,10 @@ using Access = KernelPlan::LoadPlan::Access;
 
 // ---- Which kernels run with others ----
 
+bool is_cpu_kernel(const Op& op) {
+  return dynamic_cast<const CpuKernel*>(as_kernel(op)->kernel.get()) != nullptr;
+}
+
 class Runs {
  public:
   explicit Runs(const Graph& fused)
@@ -72,7 +76,8 @@ std::string load_note(const KernelPlan& plan, const KernelPlan::LoadPlan& load) 
 
 void note_elements(const FusedKernel& kernel, KernelNotes& notes) {
   const LoopNest& nest = kernel.lowered->passes[0];
-  const KernelPlan plan = make_plan(nest, layouts_of_inputs(kernel), {}, kernel.source->hints);
+  const KernelPlan plan =
+      make_plan({&nest, &kernel.schedule->nests[0]}, layouts_of_inputs(kernel), {}, kernel.source->hints);
   for (const KernelPlan::LoadPlan& each : plan.loads) notes.loads[0].push_back(load_note(plan, each));
   for (const KernelPlan::StorePlan& each : plan.stores) {
     const bool by_elements = !plan.by_rows || each.strides.back() > 1;
@@ -87,7 +92,7 @@ void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
     for (const RowLoadPlan& each : plan.passes[p].loads)
       notes.loads[p].push_back(each.copied || !each.laid_out.empty() ? "laid out anew first" : "");
   }
-  if (lowered.passes[0].row_interleaved) return;
+  if (kernel.schedule->interleaves_rows) return;
   if (!lowered.columns.empty()) {
     const bool in_tiles = lowered.slots.empty() && plan.rows_at_once == 1;
     notes.shared +=
@@ -101,18 +106,16 @@ void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
 
 }  // namespace
 
-std::vector<KernelNotes> kernel_notes(const Graph& fused) {
+void note_kernels(const Graph& fused, std::span<KernelNotes> notes) {
   const Runs runs(fused);
-  std::vector<KernelNotes> all;
-  for (const FusedKernel& kernel : kernels_of(fused)) {
-    KernelNotes& notes = all.emplace_back();
-    notes.shared = "in threads";
-    notes.loads.resize(kernel.lowered->passes.size());
-    notes.stores.resize(kernel.lowered->passes.size());
-    kernel.lowered->passes[0].row_rank > 0 ? note_rows(kernel, notes) : note_elements(kernel, notes);
-    runs.note(kernel, notes);
+  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    if (!is_cpu_kernel(*kernels[k].op)) continue;
+    notes[k].shared = "in threads";
+    kernels[k].lowered->passes[0].row_rank > 0 ? note_rows(kernels[k], notes[k])
+                                               : note_elements(kernels[k], notes[k]);
+    runs.note(kernels[k], notes[k]);
   }
-  return all;
 }
 
 }  // namespace kiln::jit

@@ -15,14 +15,14 @@ constexpr Dim kShortestRow = 16;  // worth a call each, where only addresses cha
 // From so many elements on, copying a load in tiles first costs less than reading it with a stride.
 constexpr std::int64_t kWorthCopying = 1 << 14;
 
-bool goes_by_steps(const LoopNest& nest, const KernelPlan& plan) {
+bool goes_by_steps(const NestSchedule& schedule, const KernelPlan& plan) {
   if (plan.axes.size() < 2 || plan.all_direct) return false;
   for (std::size_t k = 0; k < plan.loads.size(); ++k) {
     const Access access = plan.loads[k].access;
     if (access == Access::Drawn || access == Access::Gathered) return false;
     if (access != Access::Strided) continue;
     const Dim stride = plan.loads[k].strides.back();
-    if (stride != 1 && !(stride == 0 && nest.loads[k].loop_invariant)) return false;
+    if (stride != 1 && !(stride == 0 && schedule.loads[k].hoisted)) return false;
   }
   return std::all_of(plan.stores.begin(), plan.stores.end(),
                      [](const auto& store) { return store.strides.back() == 1; });
@@ -191,8 +191,9 @@ std::vector<Layout> layouts_of(Inputs inputs) {
   return layouts;
 }
 
-KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dims& symbols,
+KernelPlan make_plan(const ScheduledNest& scheduled, std::vector<Layout> inputs, const Dims& symbols,
                      const SymbolValues& values) {
+  const LoopNest& nest = *scheduled.nest;
   KernelPlan plan;
   plan.symbols = symbols;
   plan.inputs = std::move(inputs);
@@ -243,7 +244,7 @@ KernelPlan make_plan(const LoopNest& nest, std::vector<Layout> inputs, const Dim
                                                     : access_of(plan.axes, load.strides);
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }
-  plan.by_steps = goes_by_steps(nest, plan);
+  plan.by_steps = goes_by_steps(*scheduled.schedule, plan);
   plan.by_rows = plan.axes.back() >= (plan.by_steps ? kShortestRow : kLongRow);
   return plan;
 }

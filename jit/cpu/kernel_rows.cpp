@@ -7,7 +7,7 @@
 #include "jit/cpu/kernel_columns.h"
 #include "jit/cpu/recent_plans.h"
 #include "jit/cpu/row_worker.h"
-#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/streaming_stores.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
 
@@ -54,34 +54,31 @@ void pass_by_pass(RowRun& run, std::int64_t grain) {
   }
 }
 
-class RowKernel final : public Kernel {
+class RowKernel final : public CpuKernel {
  public:
-  RowKernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
-            std::vector<std::string> symbols)
-      : Kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols)) {
-    for (const LoopNest& nest : lowered_.row_passes()) grain_ = std::min(grain_, grain_of(nest));
-    if (!lowered_.columns.empty())
-      on_columns_ = make_kernel(of_columns(), {functions_.back()}, code_, symbols_);
+  explicit RowKernel(KernelParts parts) : CpuKernel(std::move(parts)) {
+    for (const LoopNest& nest : lowered().row_passes()) grain_ = std::min(grain_, grain_of(nest));
+    if (!lowered().columns.empty()) on_columns_ = make_kernel(of_columns());
   }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
     const auto plan = plans_.get(
-        inputs, symbols, [&] { return plan_rows(lowered_, layouts_of(inputs), symbols, named(symbols)); });
+        inputs, symbols, [&] { return plan_rows(lowered(), layouts_of(inputs), symbols, named(symbols)); });
     Tensors outputs;
     outputs.resize(plan->outputs.size());
-    for (const LoopNest& nest : lowered_.row_passes()) {
+    for (const LoopNest& nest : lowered().row_passes()) {
       for (const Store& each : nest.stores) {
         const auto k = static_cast<std::size_t>(each.output);
         if (each.output >= 0)
-          outputs[k] = Tensor::empty(plan->outputs[k], lowered_.outputs[k].dtype, Device{});
+          outputs[k] = Tensor::empty(plan->outputs[k], lowered().outputs[k].dtype, Device{});
       }
     }
-    RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
+    RowRun run(lowered(), schedule(), *plan, functions_, called_, inputs, outputs);
     if (plan->rows == 0 && !on_columns_) return outputs;
-    run.streaming = uses_streaming_stores(lowered_, outputs);
+    run.streaming = uses_streaming_stores(lowered(), schedule(), outputs);
     const Tensors columns = run_passes(run);
     for (std::size_t p = 0; p < run.passes.size(); ++p) {
-      if (const std::uint64_t found = run.failed[p].load()) fail(lowered_.passes[p], found);
+      if (const std::uint64_t found = run.failed[p].load()) fail(lowered().passes[p], found);
     }
     if (on_columns_) finish_columns(*plan, inputs, columns, symbols, outputs);
     return outputs;
@@ -89,12 +86,13 @@ class RowKernel final : public Kernel {
 
  private:
   // The last nest as a kernel whose inputs are those of this one, then the results of the columns.
-  Lowered of_columns() const {
-    Lowered made;
-    LoopNest& nest = made.passes.emplace_back(lowered_.passes.back());
+  KernelParts of_columns() const {
+    KernelParts made{{}, {parts().functions.back()}, parts().code, parts().symbols, parts().device};
+    LoopNest& nest = made.kernel.lowered.passes.emplace_back(lowered().passes.back());
     for (Load& each : nest.loads) {
-      if (each.column >= 0) each.input = static_cast<int>(lowered_.inputs.size()) + each.column;
+      if (each.column >= 0) each.input = static_cast<int>(lowered().inputs.size()) + each.column;
     }
+    made.kernel.schedule = {schedule().vector, false, {schedule().nests.back()}};
     return made;
   }
   Tensors run_passes(RowRun& run) const {
@@ -107,7 +105,7 @@ class RowKernel final : public Kernel {
     Tensors given(inputs.begin(), inputs.end());
     for (const Tensor& each : columns) given.push_back(each);
     const Tensors made = on_columns_->run(given, symbols);
-    const std::vector<Store>& stores = lowered_.passes.back().stores;
+    const std::vector<Store>& stores = lowered().passes.back().stores;
     for (std::size_t k = 0; k < stores.size(); ++k) {
       const auto output = static_cast<std::size_t>(stores[k].output);
       outputs[output] = ops::with_sizes(made[k], plan.outputs[output]);
@@ -121,10 +119,8 @@ class RowKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<const Kernel> make_row_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                              std::shared_ptr<void> code, std::vector<std::string> symbols) {
-  return std::make_unique<const RowKernel>(std::move(lowered), std::move(functions), std::move(code),
-                                           std::move(symbols));
+std::unique_ptr<const Kernel> make_row_kernel(KernelParts parts) {
+  return std::make_unique<const RowKernel>(std::move(parts));
 }
 
 }  // namespace kiln::jit

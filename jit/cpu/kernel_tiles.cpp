@@ -116,7 +116,7 @@ class Tiles {
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       for (std::size_t k = 0; k < run_.passes[p].loads.size(); ++k) load(p, k);
       stores(p);
-      run_.passes[p].of_rows ? call(p, kVector) : elements(p);
+      is_of_rows(p) ? call(p, kVector) : elements(p);
       take_out(p);
     }
   }
@@ -143,6 +143,7 @@ class Tiles {
     const std::byte* place = nullptr;
   };
 
+  bool is_of_rows(std::size_t p) const { return run_.schedule.nests[p].of_rows; }
   std::int64_t row_at(std::int64_t i) const { return row_ + std::min(i, rows_ - 1); }
 
   // ---- Loads ----
@@ -230,7 +231,7 @@ class Tiles {
     const LoopNest& nest = run_.passes[p];
     for (std::size_t k = 0; k < nest.stores.size(); ++k) {
       const Store& store = nest.stores[k];
-      const std::int64_t vectors = nest.of_rows ? 1 : std::max<std::int64_t>(1, length_);
+      const std::int64_t vectors = is_of_rows(p) ? 1 : std::max<std::int64_t>(1, length_);
       passes_[p].places[nest.loads.size() + k] =
           store.buffer >= 0 ? kept(store.buffer, store.dtype)
                             : stored_[k].of(vectors * kVector * bytes_of(store.dtype));
@@ -244,7 +245,7 @@ class Tiles {
       if (store.buffer >= 0) continue;
       const std::int64_t item = bytes_of(store.dtype);
       std::byte* const data = run_.outputs[static_cast<std::size_t>(store.output)].data;
-      if (nest.of_rows) {
+      if (is_of_rows(p)) {
         std::memcpy(data + row_ * item, stored_[k].of(0), static_cast<std::size_t>(rows_ * item));
         continue;
       }
@@ -331,21 +332,19 @@ class Tiles {
   Memory made_;
 };
 
-class TileKernel final : public Kernel {
+class TileKernel final : public CpuKernel {
  public:
-  TileKernel(Lowered lowered, std::vector<KernelFn> functions, std::shared_ptr<void> code,
-             std::vector<std::string> symbols)
-      : Kernel(std::move(lowered), std::move(functions), std::move(code), std::move(symbols)) {
-    for (const LoopNest& nest : lowered_.passes) grain_ = std::min(grain_, grain_of(nest));
+  explicit TileKernel(KernelParts parts) : CpuKernel(std::move(parts)) {
+    for (const LoopNest& nest : passes()) grain_ = std::min(grain_, grain_of(nest));
   }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
     const auto plan = plans_.get(
-        inputs, symbols, [&] { return plan_rows(lowered_, layouts_of(inputs), symbols, named(symbols)); });
+        inputs, symbols, [&] { return plan_rows(lowered(), layouts_of(inputs), symbols, named(symbols)); });
     Tensors outputs;
     for (std::size_t k = 0; k < plan->outputs.size(); ++k)
-      outputs.push_back(Tensor::empty(plan->outputs[k], lowered_.outputs[k].dtype, Device{}));
-    RowRun run(lowered_, *plan, functions_, called_, inputs, outputs);
+      outputs.push_back(Tensor::empty(plan->outputs[k], lowered().outputs[k].dtype, Device{}));
+    RowRun run(lowered(), schedule(), *plan, functions_, called_, inputs, outputs);
     const std::int64_t tiles = ceil_divide(plan->rows, kVector);
     const std::int64_t in_tile = kVector * std::max<std::int64_t>(1, plan->length);
     parallel_for(tiles, std::max<std::int64_t>(1, grain_ / in_tile),
@@ -354,7 +353,7 @@ class TileKernel final : public Kernel {
                    for (std::int64_t tile = begin; tile < end; ++tile) worker.tile(tile * kVector);
                  });
     for (std::size_t p = 0; p < run.passes.size(); ++p) {
-      if (const std::uint64_t found = run.failed[p].load()) fail(lowered_.passes[p], found);
+      if (const std::uint64_t found = run.failed[p].load()) fail(lowered().passes[p], found);
     }
     return outputs;
   }
@@ -366,10 +365,8 @@ class TileKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<const Kernel> make_tile_kernel(Lowered lowered, std::vector<KernelFn> functions,
-                                               std::shared_ptr<void> code, std::vector<std::string> symbols) {
-  return std::make_unique<const TileKernel>(std::move(lowered), std::move(functions), std::move(code),
-                                            std::move(symbols));
+std::unique_ptr<const Kernel> make_tile_kernel(KernelParts parts) {
+  return std::make_unique<const TileKernel>(std::move(parts));
 }
 
 }  // namespace kiln::jit

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/passes/target.h"
 #include "tensor/error.h"
 #include "tensor/integers.h"
 
@@ -260,5 +261,7 @@ void* Code::find(std::string_view symbol) const {
   if (found == symbols_->functions.end()) refuse("there is no function " + std::string(symbol));
   return found->second;
 }
+
+void* Code::function(std::size_t nest) const { return find(kernel_symbol(nest)); }
 
 }  // namespace kiln::jit

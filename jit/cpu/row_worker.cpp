@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "jit/loops/loop_invariant_loads.h"
-#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/hoisted_loads.h"
+#include "jit/cpu/streaming_stores.h"
 #include "tensor/cpu/elementwise/copy.h"
 
 namespace kiln::jit {
@@ -15,11 +15,12 @@ std::int64_t bytes_of(DType dtype) { return static_cast<std::int64_t>(size_of(dt
 
 }  // namespace
 
-RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<KernelFn>& code,
-               const std::vector<std::vector<cpu::BlockKernel>>& kernels, Inputs inputs,
-               const Tensors& results)
+RowRun::RowRun(const Lowered& all, const Schedule& how, const RowPlan& made,
+               const std::vector<KernelFn>& code, const std::vector<std::vector<cpu::BlockKernel>>& kernels,
+               Inputs inputs, const Tensors& results)
     : passes(all.row_passes()),
       lowered(all),
+      schedule(how),
       plan(made),
       functions(code),
       called(kernels),
@@ -32,7 +33,7 @@ RowRun::RowRun(const Lowered& all, const RowPlan& made, const std::vector<Kernel
   for (const Tensor& each : results) {
     outputs.push_back(each ? Place{each.raw_writable(), bytes_of(each.dtype())} : Place{});
   }
-  if (!passes[0].row_interleaved) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
+  if (!schedule.interleaves_rows) slots.resize(static_cast<std::size_t>(plan.rows) * lowered.slots.size());
   open_gathers(inputs);
   take_draws();
 }
@@ -109,6 +110,7 @@ Worker::~Worker() {
 void Worker::prepare(Pass& pass, std::size_t p) {
   const LoopNest& nest = run_.passes[p];
   pass.nest = &nest;
+  pass.schedule = &run_.schedule.nests[p];
   pass.plan = &run_.plan.passes[p];
   pass.loads = &run_.loads[p];
   pass.draws = &run_.draws[p];
@@ -127,7 +129,7 @@ void Worker::prepare(Pass& pass, std::size_t p) {
   for (std::size_t k = 0; k < pass.ops.size(); ++k) pass.ops[k]->start(pass.start[k]);
   pass.call.places = pass.places.data();
   pass.call.moves = pass.moves.data();
-  pass.call.hoists_loads = can_hoist_loads(nest, pass.moves) ? 1 : 0;
+  pass.call.hoists_loads = can_hoist_loads(run_.scheduled(p), pass.moves) ? 1 : 0;
   pass.call.numbers = pass.plan->numbers.data();
   pass.call.called = run_.called[p].data();
   pass.call.lanes = pass.lanes.data();
@@ -274,7 +276,7 @@ void Worker::place_load(Pass& pass, std::size_t k, std::int64_t row, std::int64_
   const std::byte* const first = source.data + pass.plan->loads[k].at(row) * source.item;
   if (!is_same_for_row(pass, k)) {
     pass.places[k] = first + (load.invariant ? 0 : begin * source.item);
-  } else if (load.loop_invariant) {
+  } else if (pass.schedule->loads[k].hoisted) {
     pass.places[k] = first;
   } else {
     spread(pass.spread[k].data(), first, source.item, 0);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "jit/cpu/kernel.h"
+#include "jit/cpu/lanes.h"
 #include "jit/cpu/row_plan.h"
-#include "jit/loops/lanes.h"
 #include "tensor/cpu/linalg/matrices.h"
 
 namespace kiln::jit {
@@ -21,6 +21,7 @@ struct RowRun {
   };
   std::span<const LoopNest> passes;
   const Lowered& lowered;
+  const Schedule& schedule;
   const RowPlan& plan;
   const std::vector<KernelFn>& functions;
   const std::vector<std::vector<cpu::BlockKernel>>& called;
@@ -34,8 +35,10 @@ struct RowRun {
   std::vector<std::atomic<std::uint64_t>> failed;  // by pass
   bool streaming = false;                          // the stores marked as streaming do stream
 
-  RowRun(const Lowered& lowered, const RowPlan& plan, const std::vector<KernelFn>& functions,
-         const std::vector<std::vector<cpu::BlockKernel>>& called, Inputs inputs, const Tensors& results);
+  RowRun(const Lowered& lowered, const Schedule& schedule, const RowPlan& plan,
+         const std::vector<KernelFn>& functions, const std::vector<std::vector<cpu::BlockKernel>>& called,
+         Inputs inputs, const Tensors& results);
+  ScheduledNest scheduled(std::size_t pass) const { return {&passes[pass], &schedule.nests[pass]}; }
 
   Slot& slot(std::int64_t row, int index) {
     return slots[static_cast<std::size_t>(row) * lowered.slots.size() + static_cast<std::size_t>(index)];
@@ -102,6 +105,7 @@ class Worker {
   static constexpr std::int64_t kFetched = 1024;  // elements ahead of those at hand, within a long row
   struct Pass {
     const LoopNest* nest = nullptr;
+    const NestSchedule* schedule = nullptr;
     const PassPlan* plan = nullptr;
     const std::vector<Generator>* draws = nullptr;
     std::span<const int> gather_of;

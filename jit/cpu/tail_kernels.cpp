@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "jit/cpu/kernel_op.h"
-
 namespace kiln::jit {
 namespace {
 

@@ -143,17 +143,10 @@ Levels find_levels(const Graph& graph, std::span<const int> nodes, const Space& 
   return levels;
 }
 
-namespace {
-
-// Rows this short are not worth a call each.
-constexpr std::int64_t kShortRow = 64;
-
-}  // namespace
-
-bool has_short_rows(const Space& space, const SymbolValues& hints) {
+bool has_short_rows(const Space& space, const SymbolValues& hints, std::int64_t short_row) {
   if (!space.reduces() || space.column_rank > 0) return false;
   const Sizes row(space.axes.end() - space.row_rank, space.axes.end());
-  return count_elements(evaluate(row, hints)) < kShortRow;
+  return count_elements(evaluate(row, hints)) < short_row;
 }
 bool has_row_of_fixed_size(const Space& space) {
   return std::all_of(space.axes.end() - space.row_rank, space.axes.end(),

@@ -41,8 +41,9 @@ struct Levels {
 // `nodes` in order; with reductions.
 Levels find_levels(const Graph& graph, std::span<const int> nodes, const Space& space);
 
-// Are rows of these axes too short to be worth a call each? Is their size the same in all calls?
-bool has_short_rows(const Space& space, const SymbolValues& hints);
+// Are the rows shorter than `short_row`, where a target goes through several of them side by side? Is their
+// size the same in all calls?
+bool has_short_rows(const Space& space, const SymbolValues& hints, std::int64_t short_row);
 bool has_row_of_fixed_size(const Space& space);
 
 }  // namespace kiln::jit

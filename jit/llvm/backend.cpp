@@ -5,10 +5,10 @@
 #include <stdexcept>
 
 #include "interface_id.h"
+#include "jit/llvm/compile_request.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/session.h"
 #include "jit/llvm/text.h"
-#include "jit/loops/compile_request.h"
 
 namespace kiln::jit {
 namespace {
@@ -41,7 +41,7 @@ std::string made_in(Session& session, const CompileRequest& request) {
   }
   session.optimizer().run(*module);
   switch (request.product) {
-    case Product::Llvm:
+    case Product::Source:
       return llvm_text(*module, kernels, request.names);
     case Product::Assembly:
       return assembly_text(*module, machine);

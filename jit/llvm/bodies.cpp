@@ -15,7 +15,7 @@
 namespace kiln {
 namespace {
 
-constexpr int kWidth = 16;  // jit/loops/kernel_code.h
+constexpr int kWidth = 16;  // jit/llvm/kernel_code.h
 
 template <class Op, class T>
 constexpr bool kExists = scalar::allowed<T>(Op::kTypes);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "jit/llvm/combine.h"
+#include "jit/llvm/kernel_code.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
-#include "jit/loops/kernel_code.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {

@@ -3,19 +3,16 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <stdexcept>
 
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
 #include "jit/llvm/half_vectors.h"
+#include "jit/llvm/kernel_code.h"
 #include "jit/llvm/loop_places.h"
 #include "jit/llvm/scalar_names.h"
 #include "jit/llvm/vector_types.h"
-#include "jit/loops/kernel_code.h"
-#include "jit/loops/loop_invariant_loads.h"
-#include "jit/loops/unroll.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -44,16 +41,18 @@ enum Field : unsigned {
 
 class Emitter {
  public:
-  Emitter(Bodies& bodies, const LoopNest& nest, const std::string& symbol, Annotation* annotation)
+  Emitter(Bodies& bodies, const ScheduledNest& scheduled, const std::string& symbol, Annotation* annotation)
       : bodies_(bodies),
-        nest_(nest),
+        nest_(*scheduled.nest),
+        schedule_(*scheduled.schedule),
         annotation_(annotation),
         context_(bodies.module().getContext()),
         build_(context_),
-        pointer_(llvm::PointerType::get(context_, 0)) {
+        pointer_(llvm::PointerType::get(context_, 0)),
+        registers_(static_cast<std::size_t>(schedule_.unroll)) {
     auto* type = llvm::FunctionType::get(build_.getInt64Ty(), {pointer_}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, bodies.module());
-    for (auto& each : registers_) each.resize(nest.body.size());
+    for (auto& each : registers_) each.resize(nest_.body.size());
     if (annotation_ != nullptr) annotation_->begin(*function_);
   }
 
@@ -72,10 +71,10 @@ class Emitter {
     }
     if (!loops) {
       build_.CreateRet(failed_);
-    } else if (has_loop_invariant_loads(nest_)) {
+    } else if (hoists_loads(schedule_)) {
       hoisted_or_any_loop();
     } else {
-      loop(nest_.unroll);
+      loop(schedule_.unroll);
     }
     return function_;
   }
@@ -91,8 +90,8 @@ class Emitter {
     build_.CreateCondBr(hoists_loads_, hoisted, any);
     Value* const failed_before = failed_;
     build_.SetInsertPoint(hoisted);
-    same_ = same_along_rows(nest_);
-    loop(nest_.unroll);
+    same_ = same_along_rows(nest_, schedule_);
+    loop(schedule_.unroll);
     build_.SetInsertPoint(any);
     same_.clear();
     lanes_.clear();
@@ -212,7 +211,7 @@ class Emitter {
       if (!is_fixed(i)) each_vector([this, i] { instruction(i); });
     }
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row && !nest_.stores[k].streaming) each_vector([this, k] { store(k); });
+      if (!nest_.stores[k].per_row && !schedule_.stores[k].streaming) each_vector([this, k] { store(k); });
     }
     if (streams_ != nullptr) store_streaming();
     for (Lanes& each : lanes_) reduce(each);
@@ -289,7 +288,7 @@ class Emitter {
     at_line(store_line(nest_, index));
     Value* const value = value_of(store.value);
     Value* const place = place_of_store(index);
-    if (store.ahead) fetch_ahead(place, store.dtype);
+    if (schedule_.stores[index].ahead) fetch_ahead(place, store.dtype);
     build_.CreateAlignedStore(value, place, llvm::Align(bytes_of(store.dtype)));
   }
   // The call decides whether the marked stores stream.
@@ -318,7 +317,7 @@ class Emitter {
   template <class F>
   void each_streaming_store(F&& f) {
     for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (nest_.stores[k].streaming) each_vector([&] { f(k); });
+      if (schedule_.stores[k].streaming) each_vector([&] { f(k); });
     }
   }
   Value* place_of_store(std::size_t index) const { return places_.at(nest_.loads.size() + index, vector_); }
@@ -346,10 +345,10 @@ class Emitter {
       odd_ = field(kOdd, build_.getInt64Ty());
       valid_ = valid_lanes(field(kValid, build_.getInt64Ty()));
     }
-    if (std::any_of(nest_.stores.begin(), nest_.stores.end(),
-                    [](const Store& each) { return each.streaming; }))
+    if (std::any_of(schedule_.stores.begin(), schedule_.stores.end(),
+                    [](const StoreSchedule& each) { return each.streaming; }))
       streams_ = build_.CreateIsNotNull(field(kStreams, build_.getInt64Ty()));
-    if (has_loop_invariant_loads(nest_))
+    if (hoists_loads(schedule_))
       hoists_loads_ = build_.CreateIsNotNull(field(kHoistsLoads, build_.getInt64Ty()));
     const auto add = [&](DType dtype, bool goes_on, Value* mask) {
       places_.add(element(places, pointer_, places_.count()), mask, bytes_of(dtype), goes_on);
@@ -415,8 +414,8 @@ class Emitter {
     const llvm::Align align(bytes_of(step.dtype));
     Value* const place = places_.at(index, vector_);
     if (is_fixed) return splat(build_.CreateAlignedLoad(scalar_of(step.dtype), place, align));
-    if (nest_.loads[index].ahead) fetch_ahead(place, step.dtype);
-    if (nest_.loads[index].loop_invariant) return element_or_vector(place, step.dtype, places_.moves(index));
+    if (schedule_.loads[index].ahead) fetch_ahead(place, step.dtype);
+    if (schedule_.loads[index].hoisted) return element_or_vector(place, step.dtype, places_.moves(index));
     return build_.CreateAlignedLoad(vector_of(step.dtype), place, align);
   }
   // A vector of one element that was just written element by element would stop the processor until all
@@ -517,6 +516,7 @@ class Emitter {
 
   Bodies& bodies_;
   const LoopNest& nest_;
+  const NestSchedule& schedule_;
   Annotation* annotation_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> build_;
@@ -536,19 +536,19 @@ class Emitter {
   Value* valid_ = nullptr;
   Value* streams_ = nullptr;  // whether the call streams; of a nest with streaming stores
   std::vector<Lanes> lanes_;
-  Value* hoists_loads_ = nullptr;  // whether the call hoists; of a nest with loop-invariant loads
+  Value* hoists_loads_ = nullptr;  // whether the call hoists; of a nest with hoisted loads
   std::vector<bool> same_;       // by instruction: is it the same for the row? In the loop that hoists alone
   int unroll_ = 1;               // vectors of a turn, in the loop that is being emitted
   std::int64_t turn_ = kVector;  // elements of it
   int vector_ = 0;               // of the turn, that is being emitted
-  std::array<std::vector<Value*>, kMaxUnroll> registers_;
+  std::vector<std::vector<Value*>> registers_;  // by vector of a turn, then by instruction
 };
 
 }  // namespace
 
-llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol,
+llvm::Function* emit(Bodies& bodies, const ScheduledNest& scheduled, const std::string& symbol,
                      Annotation* annotation) {
-  return Emitter(bodies, nest, symbol, annotation).run();
+  return Emitter(bodies, scheduled, symbol, annotation).run();
 }
 
 }  // namespace kiln::jit

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "jit/llvm/bitcode.h"
-#include "jit/loops/loops.h"
+#include "jit/loops/schedule.h"
 
 namespace kiln::jit {
 
-// Tells which line of a nest (loops.h: `line_text`) the code that is made now belongs to, for people.
+// Tells which line of a nest (print_loops.h: `line_text`) the code that is made now belongs to, for people.
 class Annotation {
  public:
   virtual ~Annotation() = default;
@@ -19,7 +19,7 @@ class Annotation {
 };
 
 // Appends `nest` as a function `symbol` of type KernelFn. `annotation` may be null.
-llvm::Function* emit(Bodies& bodies, const LoopNest& nest, const std::string& symbol,
+llvm::Function* emit(Bodies& bodies, const ScheduledNest& scheduled, const std::string& symbol,
                      Annotation* annotation = nullptr);
 
 }  // namespace kiln::jit

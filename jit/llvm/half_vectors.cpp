@@ -2,7 +2,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "jit/loops/kernel_code.h"
+#include "jit/llvm/kernel_code.h"
 
 namespace kiln::jit {
 namespace {

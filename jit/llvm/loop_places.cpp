@@ -1,6 +1,6 @@
 #include "jit/llvm/loop_places.h"
 
-#include "jit/loops/kernel_code.h"
+#include "jit/llvm/kernel_code.h"
 
 namespace kiln::jit {
 

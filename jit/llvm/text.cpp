@@ -10,7 +10,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "jit/loops/compile_request.h"
+#include "jit/llvm/compile_request.h"
 
 namespace kiln::jit {
 

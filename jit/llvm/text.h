@@ -1,5 +1,5 @@
 // Owns kernels as text for people: LLVM's language and assembly, with marks that say which line of its nest
-// code belongs to (jit/cpu/compiler.h).
+// code belongs to (jit/passes/target.h).
 #pragma once
 
 #include <llvm/Target/TargetMachine.h>

@@ -10,24 +10,11 @@
 
 #include "jit/graph/filled.h"
 #include "jit/graph/text.h"
-#include "jit/loops/kernel_code.h"
 #include "jit/loops/lower.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 namespace {
-
-// The limits of a kernel: its code must fit the first cache, and the places of its tensors the registers.
-constexpr std::int64_t kMostWork = 512;  // in additions for each element
-static_assert(kMostWork / kCostly <= kMostFailures, "each op that may fail has a bit");
-constexpr std::size_t kMostValues = 24;
-// Two kernels are better than one where the one would keep so many more bytes.
-constexpr std::int64_t kWorthAKernel = 32 * 1024;
-// Products of so many bytes do not stay in a near cache until the next node reads them.
-constexpr std::int64_t kLargeProduct = 1 << 20;
-// Fewer elements than this stay in cache from their computation to a sum down the columns, and the eager sum
-// has less to set up.
-constexpr std::int64_t kFewForColumns = 1 << 20;
 
 class Grouper {
  public:
@@ -79,10 +66,14 @@ class Grouper {
   const Space& space(int place) const { return spaces_[static_cast<std::size_t>(leader(place))]; }
   const Type& type_of(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
   const Sizes& sizes(int place) const { return type_of(node(place).outputs[0]).sizes; }
+  Device device(int place) const { return type_of(node(place).outputs[0]).device; }
+  // Of the device of a node that can be in a kernel.
+  const KernelLimits& limits(int place) const { return targets_[static_cast<std::size_t>(place)]->limits; }
 
   void examine(int place) {
     Space space{sizes(place), 0, 0};
     std::string why = why_not_lowered(graph_, node(place));
+    targets_.push_back(target_of(type_of(node(place).outputs[0]).device));
     if (!node(place).is_constant() && node(place).op->lowering == Lowering::Reduce && why.empty()) {
       why = space_of_reduction(graph_, node(place), space);
       if (why.empty()) why = why_not_worth_it(place, space);
@@ -92,12 +83,12 @@ class Grouper {
     spaces_.push_back(std::move(space));
   }
   std::string why_not_worth_it(int place, const Space& space) const {
+    const KernelLimits& limits = this->limits(place);
     const std::int64_t all = count_elements(evaluate(space.axes, graph_.hints));
-    if (space.column_rank > 0 && all < kFewForColumns)
+    if (space.column_rank > 0 && all < limits.column_elements)
       return "its columns are few elements: they stay in cache";
-    if (!has_short_rows(space, graph_.hints)) return "";
-    constexpr std::int64_t kFewRows = 8;
-    if (count_elements(evaluate(space.row_sizes(), graph_.hints)) < kFewRows)
+    if (!has_short_rows(space, graph_.hints, limits.short_row)) return "";
+    if (count_elements(evaluate(space.row_sizes(), graph_.hints)) < limits.few_rows)
       return "its rows are short and few";
     if (!has_row_of_fixed_size(space)) return "its rows are short, and may be long in another call";
     return is_read_back(place, space.axes) ? "" : "its rows are short, and are not gone through again";
@@ -139,10 +130,11 @@ class Grouper {
   std::string_view why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
     if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
+    if (device(from) != device(to)) return "they are on different devices";
     if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
     if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
-    if (work(from) + work(to) > kMostWork || values_of(from, to) > kMostValues) {
+    if (work(from) + work(to) > limits(from).work || values_of(from, to) > limits(from).values) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -175,7 +167,9 @@ class Grouper {
                                      to_string(sizes(from)), to_string(b.axes));
     }
     const Space both = joined(a, b);
-    if (both.column_rank > 0 && (has_short_rows(a, graph_.hints) || has_short_rows(b, graph_.hints)))
+    const std::int64_t short_row = limits(from).short_row;
+    if (both.column_rank > 0 &&
+        (has_short_rows(a, graph_.hints, short_row) || has_short_rows(b, graph_.hints, short_row)))
       return "short rows are gone through side by side, columns row by row";
     if (!both.reduces()) return "";
     return sentence_ = find_levels(graph_, members_of(from, to), both).why_not;
@@ -286,7 +280,8 @@ class Grouper {
     // A part within a part: the kernel copies the elements around the inner part, and converts the value
     // once.
     if (is_placed && type_of(source).dtype != type_of(node(place).outputs[0]).dtype) return;
-    if (values_of(from, place) > kMostValues || lies_between(from, place)) return;
+    if (device(from) != device(place) || values_of(from, place) > limits(from).values) return;
+    if (lies_between(from, place)) return;
     merge(from, place, space(from));
   }
   bool is_kept(ValueId id) const { return kept_.contains(id); }
@@ -335,7 +330,7 @@ class Grouper {
       const ValueId made = node(member).outputs[0];
       if (is_needed_outside(made, from, from)) given += bytes_of(made);
     }
-    return bytes_released(from) - given >= kWorthAKernel;
+    return bytes_released(from) - given >= limits(from).kept_bytes;
   }
   // The bytes that are released after the kernel: of values that others compute and only this kernel reads.
   std::int64_t bytes_released(int kernel) const {
@@ -365,7 +360,7 @@ class Grouper {
         if (leader(producer(read)) == leader(from)) passed += bytes_of(read);
       }
     }
-    return given - bytes_released(to) >= kWorthAKernel && 2 * given >= passed;
+    return given - bytes_released(to) >= limits(from).kept_bytes && 2 * given >= passed;
   }
   bool runs_alone(int place) const {
     return !is_lowered(place) && !node(place).is_constant() && !node(place).is_view();
@@ -424,7 +419,7 @@ class Grouper {
   }
 
   // Is the node's result written to an input that the node reads? A kernel computes it in the input's memory
-  // at the graph's end (jit/cpu/tail_kernels.h), while an op takes memory for it.
+  // at the graph's end, while an op takes memory for it.
   bool updates(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;
@@ -436,8 +431,8 @@ class Grouper {
              std::count(operands.begin(), operands.end(), Operand::of(each.input)) > 0;
     });
   }
-  // Is the node worth a kernel of its own, as the epilogue of a large product? The conditions are those of
-  // find_epilogues (jit/cpu/epilogue.h).
+  // Is the node worth a kernel of its own, as the epilogue of a large product? The conditions are those that
+  // launches have for epilogues.
   bool takes_product(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;
@@ -450,8 +445,8 @@ class Grouper {
     const ValueId made = node(product).outputs[0];
     const bool is_float = type_of(made).dtype == DType::F32 || type_of(made).dtype == DType::F64;
     const auto& operands = node(place).operands;
-    return is_float && bytes_of(made) >= kLargeProduct && sizes(product) == sizes(place) && !is_kept(made) &&
-           values_read_[static_cast<std::size_t>(product)].size() == 1 &&
+    return is_float && bytes_of(made) >= limits(place).epilogue_bytes && sizes(product) == sizes(place) &&
+           !is_kept(made) && values_read_[static_cast<std::size_t>(product)].size() == 1 &&
            std::count(operands.begin(), operands.end(), Operand::of(made)) == 1;
   }
 
@@ -463,7 +458,8 @@ class Grouper {
       if (nodes.empty() || (nodes.size() == 1 && !takes_product(nodes[0]) && !updates(nodes[0]))) continue;
       for (const int each : nodes)
         fusion_.group_of[static_cast<std::size_t>(each)] = static_cast<int>(fusion_.groups.size());
-      fusion_.groups.push_back({nodes, space(nodes.front()), {}, -1});
+      fusion_.groups.push_back(
+          {nodes, space(nodes.front()), {}, targets_[static_cast<std::size_t>(nodes.front())], -1});
     }
     for (Group& group : fusion_.groups) {
       for (const int each : group.nodes) {
@@ -490,6 +486,7 @@ class Grouper {
   std::vector<int> alone_before_;          // the last node before each that belongs to no kernel; -1: none
   std::vector<std::int64_t> work_;         // by leader
   std::vector<std::string> why_not_;       // by node: why it cannot be in a kernel; empty: it can
+  std::vector<const Target*> targets_;     // by node: of its device; null: none compiles for that
   std::vector<Space> spaces_;              // by leader
   std::vector<int> leader_;                // by node: the first node of its kernel
   std::vector<std::vector<int>> members_;  // by leader

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/graph/levels.h"
+#include "jit/passes/target.h"
 
 namespace kiln::jit {
 
@@ -13,8 +14,9 @@ namespace kiln::jit {
 struct Group {
   std::vector<int> nodes;  // in order
   Space space;
-  std::vector<ValueId> outputs;  // values that something outside of the group needs
-  int product = -1;  // the product whose epilogue the group is (jit/cpu/epilogue.h); -1: none is known
+  std::vector<ValueId> outputs;    // values that something outside of the group needs
+  const Target* target = nullptr;  // of the device that all its nodes are on
+  int product = -1;                // the product whose epilogue the group is; -1: none is known
 };
 
 // A value that is written to memory between its producer and a consumer in another group.

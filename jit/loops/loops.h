@@ -1,15 +1,14 @@
 // Owns the loop nest: what one kernel computes, as loads with index maps, a body of scalar instructions and
-// stores over axes. The lowest form that knows nothing of a machine: emitters read it, and it prints.
+// stores over axes. The lowest form that knows nothing of a machine. How a machine runs it is a schedule
+// beside it (jit/loops/schedule.h).
 #pragma once
 
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "jit/graph/graph.h"
-#include "tensor/cpu/pointwise_params.h"
 #include "tensor/fixed_order.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 
@@ -36,7 +35,6 @@ struct Load {
   bool invariant = false;       // one element for the whole nest, or for each row
   bool per_row = false;         // one for each row: the sizes are those of the rows
   bool loop_invariant = false;  // one element for all along the last axis
-  bool ahead = false;           // each row is the first to read its memory: the next row's is prefetched
   friend bool operator==(const Load&, const Load&) = default;
 };
 
@@ -85,8 +83,6 @@ struct Store {
   int buffer = -1;                   // or among the values that it keeps of the row for a later pass
   bool per_row = false;              // one element for each row
   std::vector<ReplacedView> around;  // from the whole output inwards; none: the store is the whole output
-  bool streaming = false;            // may stream; each call decides (jit/loops/streaming_stores.h)
-  bool ahead = false;                // the next row's place in the output is prefetched
 };
 
 // All elements of a row, or of a column, combined in the fixed order (docs/reductions.md).
@@ -97,6 +93,10 @@ struct Reduction {
   int slot = -1;                   // of columns: which of them
 };
 
+// A kernel tells which of its instructions met an element that they are not defined for in a word of so many
+// bits.
+inline constexpr int kMostFailures = 64;
+
 // One loop. A kernel without reductions is one nest over all of `axes`. With them it is several passes over
 // each row, where the last `row_rank` axes are the row; nodes that read results of columns are one more nest
 // over those results, after all rows.
@@ -104,10 +104,6 @@ struct LoopNest {
   std::string name;
   Sizes axes;  // row-major
   int row_rank = 0;
-  // Of short rows: a vector has one element of each of kVector rows, and reductions are `columns` down it.
-  bool row_interleaved = false;
-  bool of_rows = false;  // of interleaved rows: the nest works on one number a row alone
-  int unroll = 1;        // vectors that one turn of the loop computes (jit/loops/unroll.h)
   std::vector<Load> loads;
   std::vector<Size> numbers;
   std::vector<Instruction> body;  // in order
@@ -130,12 +126,5 @@ inline std::size_t reduction_line(const LoopNest& nest, std::size_t reduction) {
 inline std::size_t column_line(const LoopNest& nest, std::size_t column) {
   return reduction_line(nest, nest.reductions.size()) + column;
 }
-std::string line_text(const LoopNest& nest, std::size_t line);  // "r2 = add r0, r1 : f32"
-
-// For people: axes, loads with their index maps, the body, stores. `comment` gives the comment behind each
-// line; `shared` is how threads share the elements or rows.
-using LineComment = std::function<std::string(const LoopNest&, std::size_t line)>;
-std::string print_loops(std::span<const LoopNest> passes, const LineComment& comment = {},
-                        std::string_view shared = "in threads");
 
 }  // namespace kiln::jit

@@ -8,9 +8,7 @@
 #include "jit/graph/layouts.h"
 #include "jit/graph/text.h"
 #include "jit/loops/nest_builder.h"
-#include "jit/loops/unroll.h"
 #include "jit/shape_rules.h"
-#include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
 
@@ -95,7 +93,6 @@ Lowered lower(const Graph& graph, const Group& group, std::string name) {
     result.outputs.push_back({store.dtype, graph.values[static_cast<std::size_t>(id)].type.sizes});
     nest.stores.push_back(std::move(store));
   }
-  nest.unroll = unroll_factor(nest, cpu::isa());
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Owns the lowering of a group of nodes to loop nests.
+// Owns the lowering of a group of nodes to loop nests, which say what is computed and know no device.
 #pragma once
 
 #include <set>
@@ -32,9 +32,7 @@ struct Lowered {
 std::set<std::string> symbols_of(const Lowered& kernel);
 
 Lowered lower(const Graph& graph, const Group& group, std::string name);
+// Of a group with reductions.
 Lowered lower_rows(const Graph& graph, const Group& group, std::string name);
-// The same with kVector rows interleaved, for rows that are short: each pass over a row becomes one that
-// computes numbers of the rows, if there are any, and one down the rows. Of kernels without columns.
-Lowered interleave_rows(Lowered rows);
 
 }  // namespace kiln::jit

@@ -4,7 +4,7 @@
 
 #include "jit/loops/lower.h"
 #include "jit/loops/nest_builder.h"
-#include "tensor/cpu/folds/fold.h"
+#include "tensor/compute.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/reduce.h"
 
@@ -37,7 +37,6 @@ class RowLowerer {
     result_.passes.resize(static_cast<std::size_t>(last) + 1);
     for (int p = last; p >= 0; --p) build(p);  // later passes decide which values earlier ones keep
     share_buffers();
-    fetch_ahead();
     if (!columns_.empty()) build_columns();
     result_.column_rank = group_.space.column_rank;
     return std::move(result_);
@@ -87,7 +86,7 @@ class RowLowerer {
     const DType x = type(operand(place)).dtype, result = type(node(place).outputs[0]).dtype;
     return is_integer(result) && !is_float(x) ? x : kiln::combined_dtype(x, result);
   }
-  DType accumulator(int place) const { return cpu::accumulator_of(combined_dtype(place)); }
+  DType accumulator(int place) const { return accumulator_of(combined_dtype(place)); }
 
   // How many cheap steps recompute a value from memory; more than kMostRecomputed if one is costly.
   int steps_to(ValueId id) const {
@@ -228,32 +227,6 @@ class RowLowerer {
       for (Load& each : pass.loads) move(each.buffer);
     }
     result_.buffers = std::move(buffers);
-  }
-
-  // Passes prefetch the next row. An input is prefetched by one pass that reads it, passes with more work
-  // taking more of them, since a pass that mostly reads would wait for both rows. Broadcast inputs are in
-  // cache already. Outputs are prefetched, too, since a line is read before it is written.
-  void fetch_ahead() {
-    std::map<int, std::vector<std::pair<std::size_t, Load*>>> readers;  // by input: passes and their loads
-    std::vector<std::int64_t> work, fetched(result_.passes.size(), 0);
-    for (std::size_t p = 0; p < result_.passes.size(); ++p) {
-      work.push_back(cost_of(result_.passes[p]));
-      for (Load& each : result_.passes[p].loads) {
-        const bool broadcasts = !each.steps.empty() && each.steps.back().view == nullptr;
-        if (each.input >= 0 && !each.invariant && !broadcasts) readers[each.input].emplace_back(p, &each);
-      }
-    }
-    for (const auto& [input, loads] : readers) {
-      const auto waits_less = [&](const auto& a, const auto& b) {
-        return (fetched[a.first] + 1) * work[b.first] < (fetched[b.first] + 1) * work[a.first];
-      };
-      const auto& [pass, load] = *std::min_element(loads.begin(), loads.end(), waits_less);
-      ++fetched[pass];
-      load->ahead = true;
-    }
-    for (LoopNest& pass : result_.passes) {
-      for (Store& each : pass.stores) each.ahead = each.output >= 0 && !each.per_row && each.around.empty();
-    }
   }
 
   // Builds the nest of nodes that read results of columns. Each result is one element there.

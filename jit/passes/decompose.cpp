@@ -9,6 +9,7 @@
 #include "jit/graph/levels.h"
 #include "jit/passes/lowerable.h"
 #include "jit/passes/passes.h"
+#include "jit/passes/target.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/reduced.h"
 
@@ -145,12 +146,12 @@ bool may_join_rows(const Graph& graph, std::span<const int> producers, const Nod
   if (maker < 0) return false;
   const Node& computed = graph.nodes[static_cast<std::size_t>(maker)];
   if (!why_not_lowered(graph, computed).empty() || computed.op->lowering != Lowering::Pointwise) return false;
-  const Sizes& sizes = graph.values[static_cast<std::size_t>(node.operands[0].value)].type.sizes;
-  const int rank = static_cast<int>(sizes.size());
+  const Type& type = graph.values[static_cast<std::size_t>(node.operands[0].value)].type;
+  const int rank = static_cast<int>(type.sizes.size());
   const Dims dims = ops::reduced_dims(evaluate(*node.op, node.attrs, {}), rank);
   const int count = static_cast<int>(dims.size());
   if (count == 0 || dims.front() != rank - count) return false;
-  return !has_short_rows({sizes, count, 0}, graph.hints);
+  return !has_short_rows({type.sizes, count, 0}, graph.hints, target_of(type.device)->limits.short_row);
 }
 
 // Tensors made from nothing are as long as a row: as much again where there are few.

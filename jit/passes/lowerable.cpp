@@ -6,6 +6,7 @@
 
 #include "jit/graph/layouts.h"
 #include "jit/graph/text.h"
+#include "jit/passes/target.h"
 #include "jit/shape_rules.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
@@ -82,37 +83,16 @@ std::string_view kind_of(const Op& op) {
   return "is one kernel of its own";
 }
 
-std::string why_not_gathered(const Graph& graph, const Node& node) {
-  const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
-  if (result.device != Device{}) return "it is not on the CPU";
-  for (const Operand& each : node.operands) {
-    if (each.is_number()) return fmt::format("{} of a number", node.op->name());
-    if (!each.is_value()) continue;
-    const Type& type = graph.values[static_cast<std::size_t>(each.value)].type;
-    const bool is_index = is_integer(type.dtype) && node.op->may_fail();
-    if (type.is_number || (type.dtype != result.dtype && !is_index))
-      return fmt::format("{} converts what it reads", node.op->name());
-  }
-  return "";
-}
-
-}  // namespace
-
-bool is_gather_load(const Graph& graph, const Node& node) {
-  return !node.is_constant() && node.form == Form::Plain &&
-         node.op->lowering.as<lowering::Gather>() != nullptr && why_not_gathered(graph, node).empty();
-}
-
-std::string why_not_lowered(const Graph& graph, const Node& node) {
+// What nests do not say, on whatever device they run.
+std::string why_no_nest(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
+  if (node.op->lowering.as<lowering::Gather>() != nullptr) return "";
   const bool draws = node.op->lowering.as<lowering::Draw>() != nullptr;
-  if (node.op->lowering.as<lowering::Gather>()) return why_not_gathered(graph, node);
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
     return fmt::format("{} {}", node.op->name(), kind_of(*node.op));
-  const Type& result = graph.values[static_cast<std::size_t>(node.outputs[0])].type;
-  if (result.is_number) return "a number of the host program";
-  if (result.device != Device{}) return "it is not on the CPU";
+  if (graph.values[static_cast<std::size_t>(node.outputs[0])].type.is_number)
+    return "a number of the host program";
   if (draws) return "";
   if (node.op->pointwise == nullptr) {
     const bool symbolic = std::any_of(node.attrs.begin(), node.attrs.end(), is_symbolic);
@@ -124,12 +104,27 @@ std::string why_not_lowered(const Graph& graph, const Node& node) {
   return row.empty() ? "" : fmt::format("{}: {}", node.op->name(), row);
 }
 
+}  // namespace
+
+bool is_gather_load(const Graph& graph, const Node& node) {
+  return !node.is_constant() && node.op->lowering.as<lowering::Gather>() != nullptr &&
+         why_not_lowered(graph, node).empty();
+}
+
+std::string why_not_lowered(const Graph& graph, const Node& node) {
+  if (std::string why = why_no_nest(graph, node); !why.empty()) return why;
+  const Device device = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device;
+  const Target* const target = target_of(device);
+  if (target == nullptr) return "there is no compiler of kernels for " + to_string(device);
+  return target->why_not(graph, node);
+}
+
 const Op* placed_view(const Graph& graph, const Node& node) {
   if (node.is_constant() || node.form != Form::Plain || node.op->has(kCountsPlaces)) return nullptr;
-  const bool is_on_cpu = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device == Device{};
+  const Device device = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device;
   const bool of_values =
       node.operands.size() == 2 && node.operands[0].is_value() && node.operands[1].is_value();
-  return is_on_cpu && of_values ? view_undone_by(*node.op) : nullptr;
+  return of_values && target_of(device) != nullptr ? view_undone_by(*node.op) : nullptr;
 }
 
 }  // namespace kiln::jit

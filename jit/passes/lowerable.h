@@ -1,4 +1,5 @@
-// Owns which nodes of a functional graph a compiled kernel can compute, and why the others cannot.
+// Owns which nodes of a functional graph a compiled kernel can compute, and why the others cannot: what loop
+// nests can say, and what the target of the node's device takes (jit/passes/target.h).
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ Graph narrow_writes(Graph graph);
 Graph lift_views(Graph graph);
 // Removes nodes whose results nothing needs.
 Graph dce(Graph graph);
-// Nodes that one kernel computes become one node (jit/cpu/kernel_op.h). Other graphs than functional ones
+// Nodes that one kernel computes become one node (jit/loops/kernel_op.h). Other graphs than functional ones
 // stay as they are.
 Graph group(Graph graph);
 // Lowers groups to kernels without code. Nodes that only their views need stay.

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "jit/cpu/compiler.h"
 #include "jit/graph/graph.h"
-#include "jit/loops/lower.h"
+#include "jit/loops/kernel_op.h"
+#include "jit/passes/no_compiler.h"
 
 namespace kiln::jit {
 

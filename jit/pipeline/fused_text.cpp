@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
-#include "jit/cpu/kernel_notes.h"
 #include "jit/graph/lifetimes.h"
 #include "jit/graph/text.h"
+#include "jit/loops/kernel_op.h"
+#include "jit/loops/print_loops.h"
 #include "jit/pipeline/fused.h"
 
 namespace kiln::jit {
@@ -76,9 +78,9 @@ std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t l
 }
 
 // How a load or a store gets at its elements, where that is not in place.
-std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, const LoopNest& nest,
+std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, std::size_t pass,
                         std::size_t line) {
-  const auto pass = static_cast<std::size_t>(&nest - kernel.lowered->passes.data());
+  const LoopNest& nest = kernel.lowered->passes[pass];
   const auto at = [pass](const std::vector<std::vector<std::string>>& all, std::size_t k) {
     return k < all[pass].size() ? all[pass][k] : std::string();
   };
@@ -91,11 +93,12 @@ std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, con
 }
 
 // "%y = mul(%x, %w) : f32[3], demo.kiln:2:9", or what the line is where it is no node.
-std::string heading(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+std::string heading(const FusedKernel& kernel, std::size_t pass, std::size_t line) {
+  const LoopNest& nest = kernel.lowered->passes[pass];
   const Node* node = node_of(kernel, nest, line);
   if (node == nullptr) {
     const std::string of = about(kernel, nest, line);
-    return line_text(nest, line) + (of.empty() ? "" : ", " + of);
+    return line_text(*kernel.lowered, *kernel.schedule, pass, line) + (of.empty() ? "" : ", " + of);
   }
   const std::string place = place_text(*kernel.source, *node);
   return print_node(*kernel.source, *node, value_names(*kernel.source)) +
@@ -180,7 +183,7 @@ std::string annotated(std::string_view text, const std::vector<Pass>& passes, st
     }
     std::size_t number = 0;
     std::from_chars(line.data() + 1, line.data() + line.size(), number);
-    result += fmt::format("  {} {}\n", comment, heading(*passes[pass].kernel, passes[pass].nest(), number));
+    result += fmt::format("  {} {}\n", comment, heading(*passes[pass].kernel, passes[pass].number, number));
   }
   return result;
 }
@@ -191,7 +194,7 @@ std::string FusedGraph::fusion() const { return fusion_text(graph); }
 
 std::vector<std::string> FusedGraph::loops() const {
   std::vector<std::string> all;
-  for (const FusedKernel& each : kernels_of(graph)) all.push_back(print_loops(each.lowered->passes));
+  for (const FusedKernel& each : kernels_of(graph)) all.push_back(print_loops(*each.lowered, *each.schedule));
   return all;
 }
 
@@ -224,11 +227,12 @@ std::string loops_text(const Graph& fused) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   for (const FusedKernel& kernel : kernels) {
     const KernelNotes& known = notes[static_cast<std::size_t>(&kernel - kernels.data())];
-    const auto comment = [&](const LoopNest& nest, std::size_t line) {
-      const std::string who = about(kernel, nest, line), how = access_note(kernel, known, nest, line);
+    const auto comment = [&](std::size_t pass, std::size_t line) {
+      const std::string who = about(kernel, kernel.lowered->passes[pass], line);
+      const std::string how = access_note(kernel, known, pass, line);
       return who + (who.empty() || how.empty() ? "" : ", ") + how;
     };
-    text += print_loops(kernel.lowered->passes, comment, known.shared);
+    text += print_loops(*kernel.lowered, *kernel.schedule, comment, known.shared);
   }
   if (text.empty()) return std::string(kNoKernels);
   return text +
@@ -238,25 +242,36 @@ std::string loops_text(const Graph& fused) {
 std::string code_text(const Graph& fused, Product product) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   if (kernels.empty()) return std::string(kNoKernels);
-  const std::vector<Pass> passes = passes_of(kernels);
-  std::vector<LoopNest> nests;
-  std::vector<std::vector<std::string>> names;
-  for (const Pass& pass : passes) {
-    nests.push_back(pass.nest());
-    std::vector<std::string>& own = names.emplace_back();
-    for (std::size_t line = 0; line < pass.nest().body.size(); ++line) {
-      std::string name = register_name(*pass.kernel, pass.nest(), line);
-      own.push_back(name.empty() ? name : name.substr(1));  // without the `%`, which LLVM writes itself
+  std::string text;
+  for (const Target* const target : targets_of(fused)) {
+    std::vector<Pass> passes;
+    std::vector<ScheduledNest> nests;
+    LineNames names;
+    for (const Pass& pass : passes_of(kernels)) {
+      if (pass.kernel->target != target) continue;
+      passes.push_back(pass);
+      nests.push_back({&pass.nest(), &pass.kernel->schedule->nests[pass.number]});
+      std::vector<std::string>& own = names.emplace_back();
+      for (std::size_t line = 0; line < pass.nest().body.size(); ++line) {
+        std::string name = register_name(*pass.kernel, pass.nest(), line);
+        own.push_back(name.empty() ? name : name.substr(1));  // without the `%`, which LLVM writes itself
+      }
     }
+    const std::string_view comment =
+        product == Product::Source ? target->source_comment : target->assembly_comment;
+    text += annotated(target->emit(nests, product, names), passes, comment);
   }
-  return annotated(print_code(nests, product, names), passes, product == Product::Llvm ? ";" : "#");
+  return text;
 }
 
 std::size_t code_bytes(const Graph& fused) {
-  const std::vector<FusedKernel> kernels = kernels_of(fused);
+  std::set<const Codes*> codes;
+  for (const FusedKernel& each : kernels_of(fused)) {
+    if (each.code != nullptr) codes.insert(each.code);
+  }
   std::size_t bytes = 0;
-  if (!kernels.empty() && kernels.front().code != nullptr) {
-    for (const auto& each : *kernels.front().code) bytes += each->bytes();
+  for (const Codes* const code : codes) {
+    for (const auto& each : *code) bytes += each->bytes();
   }
   return bytes;
 }

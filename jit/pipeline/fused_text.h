@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/cpu/compiler.h"
 #include "jit/graph/graph.h"
+#include "jit/passes/target.h"
 
 namespace kiln::jit {
 

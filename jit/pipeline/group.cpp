@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/loops/place_groups.h"
 #include "jit/passes/passes.h"
 #include "jit/shape_rules.h"

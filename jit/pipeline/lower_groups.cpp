@@ -1,11 +1,11 @@
-// After grouping: each group becomes loops over the axes of its elements. Views between nodes of a graph are
-// now strides of loads, so that a kernel reads what they are views of.
+// After grouping: each group becomes loops over the axes of its elements, and the target of its device says
+// how they run. Views between nodes of a graph are now strides of loads, so that a kernel reads what they are
+// views of.
 #include <fmt/format.h>
 
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/place_groups.h"
-#include "jit/loops/streaming_stores.h"
 #include "jit/passes/passes.h"
 
 namespace kiln::jit {
@@ -35,26 +35,27 @@ std::vector<bool> read_elsewhere(const Graph& graph, const Fusion& fusion) {
   return read;
 }
 
-Lowered loops_of(const Grouping& grouping, std::size_t number, const std::vector<bool>& is_read) {
+ScheduledKernel loops_of(const Grouping& grouping, std::size_t number, const std::vector<bool>& is_read) {
   const Graph& source = grouping.source;
   const Group& group = grouping.fusion.groups[number];
   const std::string name = fmt::format("kernel_{}", number);
   Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
-  if (lowered.columns.empty() && has_short_rows(group.space, source.hints))
-    lowered = interleave_rows(std::move(lowered));
-  std::vector<bool> read_later;
-  for (const ValueId id : group.outputs) read_later.push_back(is_read[static_cast<std::size_t>(id)]);
-  mark_streaming_stores(lowered, read_later, source.hints);
-  return lowered;
+  KernelUse use{{}, source.hints};
+  for (const ValueId id : group.outputs) use.read_later.push_back(is_read[static_cast<std::size_t>(id)]);
+  return group.target->schedule(std::move(lowered), use);
 }
 
-GroupNode outline_of(const std::shared_ptr<const Grouping>& grouping, std::size_t number, Lowered lowered) {
+GroupNode outline_of(const std::shared_ptr<const Grouping>& grouping, std::size_t number,
+                     ScheduledKernel kernel) {
   GroupNode node;
-  node.inputs = lowered.inputs;
-  const std::set<std::string> symbols = symbols_of(lowered);
+  node.inputs = kernel.lowered.inputs;
+  const std::set<std::string> symbols = symbols_of(kernel.lowered);
   node.symbols.assign(symbols.begin(), symbols.end());
-  std::vector<KernelFn> no_code(lowered.passes.size(), nullptr);
-  node.op = make_kernel_op(std::move(lowered), std::move(no_code), {grouping, number, node.symbols, nullptr});
+  const ValueId result = grouping->fusion.groups[number].outputs.front();
+  const Device device = grouping->source.values[static_cast<std::size_t>(result)].type.device;
+  std::vector<void*> no_code(kernel.lowered.passes.size(), nullptr);
+  node.op = make_kernel_op({std::move(kernel), std::move(no_code), nullptr, node.symbols, device},
+                           {grouping, number});
   return node;
 }
 

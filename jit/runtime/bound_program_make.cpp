@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "jit/cpu/kernel_op.h"
+#include "jit/cpu/elementwise_kernel.h"
 #include "jit/cpu/launch.h"
 #include "jit/graph/evaluate.h"
 #include "jit/runtime/bound_program.h"

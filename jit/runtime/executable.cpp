@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "jit/cpu/epilogue.h"
-#include "jit/cpu/kernel_op.h"
 #include "jit/cpu/launch.h"
 #include "jit/graph/evaluate.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/runtime/ownership.h"
 #include "jit/shape_rules.h"
 #include "tensor/functions.h"

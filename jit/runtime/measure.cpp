@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "jit/cpu/kernel.h"
-#include "jit/cpu/kernel_op.h"
 #include "jit/graph/evaluate.h"
+#include "jit/loops/kernel_op.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
 
@@ -56,11 +56,12 @@ std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, cons
 
 // One for each scalar function and each element that a reduction takes in. What a later pass computes again
 // counts once; so do numbers that are the same for all elements, as nothing.
-std::int64_t kernel_flops(const Lowered& lowered, const SymbolValues& symbols) {
+std::int64_t kernel_flops(const Lowered& lowered, const Schedule& schedule, const SymbolValues& symbols) {
   std::set<int> counted;
   std::int64_t flops = 0;
-  for (const LoopNest& pass : lowered.passes) {
-    if (pass.of_rows) continue;
+  for (std::size_t p = 0; p < lowered.passes.size(); ++p) {
+    const LoopNest& pass = lowered.passes[p];
+    if (schedule.nests[p].of_rows) continue;
     auto steps = static_cast<std::int64_t>(pass.reductions.size() + pass.columns.size());
     for (const Instruction& each : pass.body) {
       const bool counts = each.kind == Instruction::Kind::Apply && !each.invariant;
@@ -135,7 +136,7 @@ class Measurement {
     if (kernel != kernels_.end()) {
       made.is_kernel = true;
       made.ops = ops_of(*kernel);
-      made.flops = kernel_flops(*kernel->lowered, symbols_);
+      made.flops = kernel_flops(*kernel->lowered, *kernel->schedule, symbols_);
       for (std::size_t k = 0; k < in.size(); ++k)
         made.bytes += bytes_read(*kernel->lowered, static_cast<int>(k), in[k], symbols_);
     } else {

@@ -1,7 +1,7 @@
 #include "jit/runtime/prepared.h"
 
-#include "jit/cpu/compiler.h"
 #include "jit/passes/faults.h"
+#include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 
 namespace kiln::jit {

@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "jit/cpu/elementwise_kernel.h"
 #include "jit/cpu/epilogue.h"
-#include "jit/cpu/kernel_op.h"
 
 namespace kiln::jit {
 namespace {

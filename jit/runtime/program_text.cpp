@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "jit/cpu/kernel_op.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/lifetimes.h"
 #include "jit/graph/text.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/runtime/bound_program.h"
 #include "jit/runtime/program.h"
 

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "interpreter/values/natives.h"
-#include "jit/cpu/code_cache.h"
+#include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/paths.h"
 #include "tensor/device.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "interpreter/interpreter.h"
-#include "jit/cpu/compiler.h"
+#include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "tensor/error.h"
 

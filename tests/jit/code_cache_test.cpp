@@ -1,5 +1,5 @@
 // Machine code on disk: found again by what it depends on, never when damaged, bounded, shared by processes.
-#include "jit/cpu/code_cache.h"
+#include "jit/pipeline/code_cache.h"
 #include "jit/cpu/kernel_op.h"
 
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "jit/cpu/code_key.h"
-#include "jit/cpu/compiler.h"
+#include "jit/cpu/build_id.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
+#include "jit/loops/code_key.h"
 #include "jit/pipeline/fused.h"
 #include "tests/jit/graphs.h"
 
@@ -74,9 +74,13 @@ Graph graph_of(const std::string& name, const std::string& number, int size) {
   return parse_graph("graph functional " + name + "(%x: " + type + ") {\n  %y = exp(%x) : " + type +
                      "\n  %z = add(%y, " + number + ") : " + type + "\n  return %z\n}\n");
 }
+std::vector<ScheduledNest> nests_in(const Graph& fused) {
+  const FusedKernel kernel = kernels_of(fused)[0];
+  return nests_of(kernel.lowered->passes, *kernel.schedule);
+}
 std::string key_of(const Graph& graph) {
   const Graph fused = fuse(graph).graph;
-  return code_key(kernels_of(fused)[0].lowered->passes, "compiler", "processor");
+  return code_key(nests_in(fused), "compiler", "processor");
 }
 
 }  // namespace
@@ -243,7 +247,7 @@ TEST_CASE("the key is what code depends on, and nothing else", "[jit][cache]") {
   CHECK(key_of(graph_of("f", "1", 8)) != key_of(graph_of("f", "2", 8)));
   CHECK(key_of(graph_of("f", "1", 8)) != key_of(graph_of("f", "1.0", 8)));
   const Graph fused = fuse(graph_of("f", "1", 8)).graph;
-  const auto& nests = kernels_of(fused)[0].lowered->passes;
+  const std::vector<ScheduledNest> nests = nests_in(fused);
   CHECK(code_key(nests, "a", "b") != code_key(nests, "ab", ""));
   CHECK(code_key(nests, "a", "b") != code_key(nests, "a", "c"));
 }

@@ -5,10 +5,11 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "jit/cpu/same_code.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
 #include "jit/loops/lower.h"
+#include "jit/passes/target.h"
+#include "jit/pipeline/compile_nests.h"
 #include "jit/shape_rules.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/math.h"
@@ -293,12 +294,14 @@ TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[ji
       "  %7 = abs(%6) : f32[n]\n"
       "  return %1, %3, %5, %7\n"
       "}\n");
-  std::vector<LoopNest> nests;
-  for (const Group& each : find_groups(graph).groups) nests.push_back(lower(graph, each, "kernel").passes[0]);
-  REQUIRE(nests.size() == 4);
-  std::vector<const LoopNest*> all;
-  for (const LoopNest& each : nests) all.push_back(&each);
-  const std::vector<KernelFn> functions = compile_each_once(all).functions;
+  std::vector<ScheduledKernel> kernels;
+  for (const Group& each : find_groups(graph).groups)
+    kernels.push_back(each.target->schedule(lower(graph, each, "kernel"), {{false}, {}}));
+  REQUIRE(kernels.size() == 4);
+  std::vector<ScheduledNest> nests;
+  for (const ScheduledKernel& each : kernels)
+    nests.push_back({&each.lowered.passes[0], &each.schedule.nests[0]});
+  const std::vector<void*> functions = compile_nests(*target_of(Device{}), nests).functions;
   CHECK(functions[0] == functions[1]);
   CHECK(std::set(functions.begin(), functions.end()).size() == 3);
 }

@@ -22,7 +22,8 @@ std::string an_object() {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[8]) {\n  %y = exp(%x) : f32[8]\n  %z = sin(%y) : f32[8]\n  return %z\n}\n");
   const Graph fused = fuse(graph).graph;
-  return make_object(kernels_of(fused)[0].lowered->passes);
+  const FusedKernel kernel = kernels_of(fused)[0];
+  return emit_with_llvm(nests_of(kernel.lowered->passes, *kernel.schedule));
 }
 
 }  // namespace

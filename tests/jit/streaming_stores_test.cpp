@@ -1,5 +1,5 @@
 // Streaming stores of results that outgrow the last cache give the bits of plain stores.
-#include "jit/loops/streaming_stores.h"
+#include "jit/cpu/streaming_stores.h"
 #include "jit/cpu/kernel_op.h"
 
 #include <catch2/catch.hpp>
@@ -64,12 +64,12 @@ TEST_CASE("small results stay in cache", "[jit][fused][streaming]") {
   const Graph graph = parse_graph(chain("[1000]", DType::F32));
   CHECK_FALSE(streams(fuse(graph)));
   const FusedGraph large = fuse(parse_graph(chain("[1048576]", DType::F32)));
-  Lowered kernel = *kernels_of(large.graph).at(0).lowered;
+  const FusedKernel kernel = kernels_of(large.graph).at(0);
   const Tensor result = ops::zeros(Dims{1 << 20}, DType::F32);
   const SmallCache cache;
-  CHECK(uses_streaming_stores(kernel, {&result, 1}));
+  CHECK(uses_streaming_stores(*kernel.lowered, *kernel.schedule, {&result, 1}));
   cpu::set_last_cache_bytes(64 << 20);
-  CHECK_FALSE(uses_streaming_stores(kernel, {&result, 1}));
+  CHECK_FALSE(uses_streaming_stores(*kernel.lowered, *kernel.schedule, {&result, 1}));
 }
 
 TEST_CASE("what the graph reads again stays in cache", "[jit][fused][streaming]") {

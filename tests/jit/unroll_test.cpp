@@ -1,5 +1,5 @@
 // Kernels whose loop computes several vectors in a turn give the bits of the ops, for any number of elements.
-#include "jit/loops/unroll.h"
+#include "jit/cpu/unroll.h"
 
 #include <fmt/format.h>
 

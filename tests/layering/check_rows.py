@@ -34,7 +34,7 @@ OTHER_WORDS = {
     "interpreter/vm/signature.cpp": "any",
     "interpreter/vm/tensor_index.cpp": "copy",
     "jit/llvm/emit.cpp": "any",
-    "jit/loops/loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
+    "jit/loops/print_loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
     "jit/graph/parse.cpp": "where",
     "jit/graph/size_parse.cpp": "max min",
     "jit/trace/view_origins.cpp": "shape",
@@ -51,7 +51,7 @@ OTHER_WORDS = {
 # What the exporter of ONNX graphs will read.
 READ_LATER = {"onnx"}
 # Ops of one graph are known by what runs them.
-OWN_OPS = ("jit/runtime/custom.cpp", "jit/cpu/kernel_op.cpp")
+OWN_OPS = ("jit/runtime/custom.cpp", "jit/loops/kernel_op.cpp")
 
 
 def op_names():

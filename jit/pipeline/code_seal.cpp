@@ -1,4 +1,4 @@
-#include "jit/cpu/code_seal.h"
+#include "jit/pipeline/code_seal.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "jit/cpu/owned_file.h"
+#include "jit/pipeline/owned_file.h"
 
 namespace kiln::jit {
 namespace {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/cpu/compiler.h"
-#include "jit/cpu/kernel.h"
 #include "jit/loops/fuse.h"
+#include "jit/loops/kernel.h"
 
 namespace kiln::jit {
 
@@ -37,31 +36,28 @@ struct KernelOp : Op {
   struct Origin {
     std::shared_ptr<const Grouping> grouping;
     std::size_t number;  // of the group
-    std::vector<std::string> symbols;
-    std::shared_ptr<const Codes> code;  // of all kernels of the graph; null before they are compiled
+    const Group& group() const { return grouping->fusion.groups[number]; }
   };
   KernelOp(const Op& row, std::unique_ptr<const Kernel> made, Origin from)
       : Op(row), kernel(std::move(made)), origin(std::move(from)) {}
+  bool has_code() const { return kernel->parts().code != nullptr; }
   std::unique_ptr<const Kernel> kernel;
   Origin origin;
 };
-// `functions`: by pass of the kernel. They are null where there is no code yet; the op refuses to run then.
-std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> functions,
-                                         KernelOp::Origin origin);
+// The kernel is launched by the target of its group. Without code the op refuses to run.
+std::shared_ptr<const Op> make_kernel_op(KernelParts parts, KernelOp::Origin origin);
 // Null when the op is no kernel.
 const KernelOp* as_kernel(const Op& op);
 
 // Throws OpError (Capture) for a graph with groups, or kernels without code.
 void refuse_without_code(const Graph& graph);
 
-class ElementwiseKernel;
-// The kernel that is the op's; null when it is no kernel, or one with reductions.
-const ElementwiseKernel* elementwise_kernel_of(const Op& op);
-
 // A kernel of a fused graph, for those who look into it.
 struct FusedKernel {
   const Op* op;  // of its node
+  const Target* target;
   const Lowered* lowered;
+  const Schedule* schedule;
   const Graph* source;               // the graph that was fused: nodes of loop nests are its nodes
   std::span<const int> nodes;        // of the source that it computes
   std::span<const ValueId> outputs;  // likewise, that it gives
@@ -69,5 +65,20 @@ struct FusedKernel {
 };
 // In order; none for a graph that is not fused. They live as long as the graph's own.
 std::vector<FusedKernel> kernels_of(const Graph& fused);
+// Those that compile the kernels of a fused graph, each once.
+std::vector<const Target*> targets_of(const Graph& fused);
+
+// Notes on how one kernel runs, for the sizes and layouts that the graph was made for.
+struct KernelNotes {
+  // The input that arrives in pieces while a product computes it, and the product's node in the source; -1:
+  // none.
+  int input_in_pieces = -1;
+  int product = -1;
+  std::string shared;                           // "in threads", "in pieces of in0"
+  std::vector<std::vector<std::string>> loads;  // by pass: "copied in tiles first"; empty: read in place
+  std::vector<std::vector<std::string>> stores;
+};
+// As each target notes them, in the order of `kernels_of`.
+std::vector<KernelNotes> kernel_notes(const Graph& fused);
 
 }  // namespace kiln::jit

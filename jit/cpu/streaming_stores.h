@@ -3,16 +3,16 @@
 // others.
 #pragma once
 
-#include "jit/loops/lower.h"
+#include "jit/loops/kernel.h"
 
 namespace kiln::jit {
 
-// Marks the stores of a kernel that may stream. `read_later`: by output, whether the graph reads it. `hints`:
-// the sizes that the kernel is made for; with small results it keeps plain stores alone.
-void mark_streaming_stores(Lowered& kernel, const std::vector<bool>& read_later, const SymbolValues& hints);
+// Marks the stores of a kernel that may stream: not of results that the graph reads. With small results, of
+// the sizes that the kernel is made for, it keeps plain stores alone.
+void mark_streaming_stores(ScheduledKernel& kernel, const KernelUse& use);
 
 // Do the results of this call, by output, outgrow the last cache, so that the marked stores stream?
-bool uses_streaming_stores(const Lowered& kernel, Inputs results);
+bool uses_streaming_stores(const Lowered& kernel, const Schedule& schedule, Inputs results);
 
 // Called before another thread reads what this thread has streamed.
 void fence_streaming_stores();

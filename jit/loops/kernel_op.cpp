@@ -1,6 +1,8 @@
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 
-#include "jit/cpu/elementwise_kernel.h"
+#include <algorithm>
+
+#include "jit/passes/target.h"
 #include "tensor/error.h"
 
 namespace kiln::jit {
@@ -26,7 +28,7 @@ std::vector<TensorType> infer_group(std::span<const TensorType>, const Attrs& at
 
 Tensors run_kernel(const Op& op, Inputs inputs, const Attrs& attrs) {
   const auto& row = static_cast<const KernelOp&>(op);
-  if (!row.origin.code) refuse(op.name());
+  if (!row.has_code()) refuse(op.name());
   return row.kernel->run(inputs, attrs.get<Dims>("symbols"));
 }
 std::vector<TensorType> infer_kernel(std::span<const TensorType>, const Attrs& attrs) {
@@ -74,8 +76,8 @@ const GroupOp* as_group(const Op& op) {
   return op.eager == run_group ? static_cast<const GroupOp*>(&op) : nullptr;
 }
 
-std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> functions,
-                                         KernelOp::Origin origin) {
+std::shared_ptr<const Op> make_kernel_op(KernelParts parts, KernelOp::Origin origin) {
+  const Lowered& lowered = parts.kernel.lowered;
   Op row = row_named(lowered.passes[0].name, lowered.outputs.size());
   for (const LoopNest& pass : lowered.passes) {
     for (const Instruction& each : pass.body) {
@@ -86,9 +88,7 @@ std::shared_ptr<const Op> make_kernel_op(Lowered lowered, std::vector<KernelFn> 
       if (each.gather != nullptr) row.effects |= each.gather->effects;
     }
   }
-  // The code owns the memory of the functions.
-  const std::shared_ptr<void> code = std::const_pointer_cast<Codes>(origin.code);
-  auto kernel = make_kernel(std::move(lowered), std::move(functions), code, origin.symbols);
+  auto kernel = origin.group().target->launch(std::move(parts));
   return std::make_shared<const KernelOp>(row, std::move(kernel), std::move(origin));
 }
 
@@ -99,13 +99,8 @@ const KernelOp* as_kernel(const Op& op) {
 void refuse_without_code(const Graph& graph) {
   for (const auto& each : graph.own_ops) {
     const KernelOp* const kernel = as_kernel(*each);
-    if (as_group(*each) != nullptr || (kernel != nullptr && !kernel->origin.code)) refuse(each->name());
+    if (as_group(*each) != nullptr || (kernel != nullptr && !kernel->has_code())) refuse(each->name());
   }
-}
-
-const ElementwiseKernel* elementwise_kernel_of(const Op& op) {
-  const KernelOp* const kernel = as_kernel(op);
-  return kernel == nullptr ? nullptr : dynamic_cast<const ElementwiseKernel*>(kernel->kernel.get());
 }
 
 std::vector<FusedKernel> kernels_of(const Graph& fused) {
@@ -113,12 +108,32 @@ std::vector<FusedKernel> kernels_of(const Graph& fused) {
   for (const auto& each : fused.own_ops) {
     const KernelOp* const op = as_kernel(*each);
     if (op == nullptr) continue;
-    const Grouping& from = *op->origin.grouping;
-    const Group& group = from.fusion.groups[op->origin.number];
-    kernels.push_back(
-        {op, &op->kernel->lowered(), &from.source, group.nodes, group.outputs, op->origin.code.get()});
+    const Group& group = op->origin.group();
+    const Kernel& kernel = *op->kernel;
+    kernels.push_back({op, group.target, &kernel.lowered(), &kernel.schedule(), &op->origin.grouping->source,
+                       group.nodes, group.outputs, kernel.parts().code.get()});
   }
   return kernels;
+}
+
+std::vector<const Target*> targets_of(const Graph& fused) {
+  std::vector<const Target*> targets;
+  for (const FusedKernel& each : kernels_of(fused)) {
+    if (std::find(targets.begin(), targets.end(), each.target) == targets.end())
+      targets.push_back(each.target);
+  }
+  return targets;
+}
+
+std::vector<KernelNotes> kernel_notes(const Graph& fused) {
+  std::vector<KernelNotes> notes;
+  for (const FusedKernel& each : kernels_of(fused)) {
+    KernelNotes& made = notes.emplace_back();
+    made.loads.resize(each.lowered->passes.size());
+    made.stores.resize(each.lowered->passes.size());
+  }
+  for (const Target* const each : targets_of(fused)) each->note(fused, notes);
+  return notes;
 }
 
 }  // namespace kiln::jit

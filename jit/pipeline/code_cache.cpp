@@ -1,4 +1,4 @@
-#include "jit/cpu/code_cache.h"
+#include "jit/pipeline/code_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/cpu/code_seal.h"
-#include "jit/cpu/owned_file.h"
+#include "jit/pipeline/code_seal.h"
+#include "jit/pipeline/owned_file.h"
 
 namespace kiln::jit {
 namespace {

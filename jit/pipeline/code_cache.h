@@ -11,9 +11,9 @@ namespace kiln::jit {
 
 // A folder that holds at most so many bytes: what was not used for longest goes. Any number of processes may
 // use it: a file is put in its place whole. Code that is kept will run, so each file is sealed with a key
-// (jit/cpu/code_seal.h), which stands beside the folder under the folder's name and ".key". What another user
-// could have written, what is damaged, or of something else, is as if it were not there; a folder that others
-// may write to, or that we may not, keeps nothing.
+// (jit/pipeline/code_seal.h), which stands beside the folder under the folder's name and ".key". What another
+// user could have written, what is damaged, or of something else, is as if it were not there; a folder that
+// others may write to, or that we may not, keeps nothing.
 struct CodeCache {
   // Asked for once, when it is first needed; "" is nowhere. None: nothing is kept.
   std::function<std::string()> folder;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "jit/loops/kernel_code.h"
+#include "jit/llvm/kernel_code.h"
 #include "jit/loops/loops.h"
 
 namespace kiln::jit {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "jit/loops/loops.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/fixed_order.h"
 
@@ -18,8 +19,8 @@ inline constexpr std::int64_t kVector = 16;
 struct KernelCall {
   // The first element of each load, then of each store, then of the row that each column reduction is in.
   const void* const* places;
-  // Of each load: ~0 when it goes on with the loop, 0 when one vector serves all turns. Of a loop-invariant
-  // load, one element does.
+  // Of each load: ~0 when it goes on with the loop, 0 when one vector serves all turns. Of a hoisted load,
+  // one element does.
   const std::int64_t* moves;
   const std::int64_t* numbers;  // values of sizes that are symbols
   const cpu::BlockKernel*
@@ -35,11 +36,11 @@ struct KernelCall {
   // Not 0: the stores marked as streaming do stream. Each vector is aligned to its own length, or to a cache
   // line where it is longer, and `count` is a multiple of kVector.
   std::int64_t streaming;
-  std::int64_t hoists_loads;  // not 0: `moves` are as can_hoist_loads (jit/loops/loop_invariant_loads.h) asks
+  std::int64_t hoists_loads;  // not 0: `moves` are as can_hoist_loads (jit/cpu/hoisted_loads.h) asks
 };
 // Bit k of the result: the k-th of the instructions that may fail met an element that it is not defined for.
 using KernelFn = std::uint64_t (*)(const KernelCall*);
-inline constexpr int kMostFailures = 64;
+static_assert(kMostFailures == 64);
 inline constexpr std::int64_t kSlotBytes = 8;
 inline constexpr std::int64_t kLanesBytes = kReductionLanes * 8;
 static_assert(kReductionLanes == 2 * kVector);

@@ -1,10 +1,9 @@
-// Short rows are interleaved: each vector of the kernel holds the elements at one place of many rows. So the
-// elements that a reduction combines are in different vectors, and no row costs a call of its own.
+#include "jit/cpu/row_interleaved.h"
+
 #include <algorithm>
 #include <map>
 
-#include "jit/loops/kernel_code.h"
-#include "jit/loops/lower.h"
+#include "jit/llvm/kernel_code.h"
 
 namespace kiln::jit {
 namespace {
@@ -19,20 +18,18 @@ class Splitter {
       each->name = pass.name;
       each->axes = pass.axes;
       each->row_rank = pass.row_rank;
-      each->row_interleaved = true;
       each->numbers = pass.numbers;
     }
-    row_.of_rows = true;
     for (const Instruction& each : pass.body) of_row_.push_back(is_of_row(each));
   }
 
-  // Adds those of the two nests that compute anything, in order.
-  void run(std::vector<LoopNest>& passes) {
+  // Adds those of the two nests that compute anything, in order. `of_rows`, by nest: does it work on one
+  // number a row alone?
+  void run(std::vector<LoopNest>& passes, std::vector<bool>& of_rows) {
     for (const Store& each : pass_.stores) {
       LoopNest& nest = each.per_row ? row_ : elements_;
       Store made = each;
       made.per_row = false;
-      made.ahead = false;
       made.value = each.per_row ? in_row(each.value) : in_elements(each.value);
       nest.stores.push_back(std::move(made));
     }
@@ -47,8 +44,13 @@ class Splitter {
       made.buffer = buffer;
       row_.stores.push_back(made);
     }
-    if (!row_.stores.empty()) passes.push_back(std::move(row_));
-    if (!elements_.stores.empty() || !elements_.columns.empty()) passes.push_back(std::move(elements_));
+    const auto add = [&](LoopNest nest, bool is_of_rows) {
+      if (nest.stores.empty() && nest.columns.empty()) return;
+      passes.push_back(std::move(nest));
+      of_rows.push_back(is_of_rows);
+    };
+    add(std::move(row_), true);
+    add(std::move(elements_), false);
   }
 
  private:
@@ -91,7 +93,6 @@ class Splitter {
     return known[from] = static_cast<Register>(nest.body.size()) - 1;
   }
   static Instruction read(const Instruction& like, Load load, LoopNest& nest) {
-    load.ahead = false;
     load.loop_invariant = false;  // a vector has the numbers of several rows
     load.invariant = load.invariant && !load.per_row;
     Instruction made;
@@ -119,11 +120,15 @@ class Splitter {
 
 }  // namespace
 
-Lowered interleave_rows(Lowered rows) {
+ScheduledKernel interleave_rows(Lowered rows) {
   std::vector<LoopNest> passes;
-  for (const LoopNest& each : rows.passes) Splitter(each, rows.buffers).run(passes);
+  std::vector<bool> of_rows;
+  for (const LoopNest& each : rows.passes) Splitter(each, rows.buffers).run(passes, of_rows);
   rows.passes = std::move(passes);
-  return rows;
+  Schedule schedule = plain_schedule(rows.passes, kVector);
+  schedule.interleaves_rows = true;
+  for (std::size_t p = 0; p < of_rows.size(); ++p) schedule.nests[p].of_rows = of_rows[p];
+  return {std::move(rows), std::move(schedule)};
 }
 
 }  // namespace kiln::jit

@@ -1,4 +1,4 @@
-#include "jit/cpu/owned_file.h"
+#include "jit/pipeline/owned_file.h"
 
 #include <fcntl.h>
 

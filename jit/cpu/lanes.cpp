@@ -1,4 +1,4 @@
-#include "jit/loops/lanes.h"
+#include "jit/cpu/lanes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,7 @@
-#include "jit/loops/unroll.h"
+#include "jit/cpu/unroll.h"
 
 #include <algorithm>
 #include <vector>
-
-#include "jit/loops/loop_invariant_loads.h"
 
 namespace kiln::jit {
 namespace {
@@ -91,9 +89,9 @@ Registers registers_of(const LoopNest& nest, const std::vector<bool>& fixed) {
 
 }  // namespace
 
-int unroll_factor(const LoopNest& nest, cpu::Isa isa) {
+int unroll_factor(const LoopNest& nest, const NestSchedule& schedule, cpu::Isa isa) {
   if (isa != cpu::Isa::V4 || nest.combines() || nest.row_rank > 0) return 1;
-  const std::vector<bool> fixed = same_along_rows(nest);  // computed before the loop
+  const std::vector<bool> fixed = same_along_rows(nest, schedule);  // computed before the loop
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
     if (!fixed[i] && !is_simple(nest.body[i])) return 1;
   }

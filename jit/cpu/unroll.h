@@ -3,7 +3,7 @@
 // than its queue is long; where one turn is longer than the queue, it finds them in the turn's other vectors.
 #pragma once
 
-#include "jit/loops/loops.h"
+#include "jit/loops/schedule.h"
 #include "tensor/cpu/isa.h"
 
 namespace kiln::jit {
@@ -11,7 +11,7 @@ namespace kiln::jit {
 inline constexpr int kMaxUnroll = 3;  // four were no faster, or slower
 
 // At least 1. It is more where a nest has no reductions and a long chain of dependent instructions, and the
-// values of so many vectors fit the registers of `isa`.
-int unroll_factor(const LoopNest& nest, cpu::Isa isa);
+// values of so many vectors fit the registers of `isa`. `schedule` tells which loads are hoisted.
+int unroll_factor(const LoopNest& nest, const NestSchedule& schedule, cpu::Isa isa);
 
 }  // namespace kiln::jit

@@ -1,0 +1,111 @@
+#include "jit/pipeline/compile_nests.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/loops/code_key.h"
+#include "jit/pipeline/code_cache.h"
+#include "tensor/error.h"
+#include "tensor/integers.h"
+#include "tensor/parallel.h"
+
+namespace kiln::jit {
+namespace {
+
+using Module = std::span<const ScheduledNest>;
+using LoadedModule = std::shared_ptr<const LoadedCode>;
+
+// Empty when code is not kept.
+std::string key_on_disk(const Target& target, Module nests) {
+  if (code_cache_bytes() == 0) return "";
+  const std::string compiler = target.compiler();
+  return compiler.empty() ? "" : code_key(nests, compiler, target.processor());
+}
+
+// Null when there is none on disk with a function for each nest.
+LoadedModule kept_code(const Target& target, const std::string& key, std::size_t nests) {
+  if (key.empty()) return nullptr;
+  const std::optional<std::string> object = cached_code(key);
+  if (!object) return nullptr;
+  try {
+    LoadedModule code = target.load(*object);
+    for (std::size_t i = 0; i < nests; ++i) static_cast<void>(code->function(i));
+    return code;
+  } catch (const InternalError&) {  // what it needs is not here
+    return nullptr;
+  }
+}
+
+LoadedModule made_code(const Target& target, Module nests, const std::string& key) {
+  const std::string object = target.emit(nests, Product::Object, {});
+  if (!key.empty()) keep_code(key, object);
+  return target.load(object);
+}
+
+std::size_t lines_of(const LoopNest& nest) {
+  return nest.body.size() + nest.stores.size() + nest.reductions.size() + nest.columns.size();
+}
+
+// Neighbours together, about as much for each thread.
+std::vector<Module> modules_of(const Target& target, Module nests) {
+  std::size_t all = 0;
+  for (const ScheduledNest& each : nests) all += lines_of(*each.nest);
+  const auto threads = static_cast<std::size_t>(num_threads());
+  const std::size_t most = std::min(target.lines_at_once, ceil_divide(all, threads));
+  std::vector<Module> modules;
+  std::size_t begin = 0, lines = 0;
+  for (std::size_t k = 0; k < nests.size(); ++k) {
+    lines += lines_of(*nests[k].nest);
+    if (lines < most && k + 1 < nests.size()) continue;
+    modules.push_back(nests.subspan(begin, k + 1 - begin));
+    begin = k + 1;
+    lines = 0;
+  }
+  return modules;
+}
+
+// Nests that are all different.
+CompiledNests compile_all(const Target& target, Module nests) {
+  const std::vector<Module> modules = modules_of(target, nests);
+  Codes code(modules.size());
+  std::vector<std::string> keys;
+  std::vector<std::size_t> missing;
+  for (std::size_t k = 0; k < modules.size(); ++k) {
+    keys.push_back(key_on_disk(target, modules[k]));
+    code[k] = kept_code(target, keys[k], modules[k].size());
+    if (code[k] == nullptr) missing.push_back(k);
+  }
+  parallel_for(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (const std::size_t k :
+         std::span(missing).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
+      check_interrupt();
+      code[k] = made_code(target, modules[k], keys[k]);
+    }
+  });
+  CompiledNests made;
+  for (std::size_t k = 0; k < modules.size(); ++k) {
+    for (std::size_t i = 0; i < modules[k].size(); ++i) made.functions.push_back(code[k]->function(i));
+  }
+  made.code = std::make_shared<const Codes>(std::move(code));
+  return made;
+}
+
+}  // namespace
+
+CompiledNests compile_nests(const Target& target, std::span<const ScheduledNest> nests) {
+  std::map<std::string, std::size_t> known;
+  std::vector<ScheduledNest> distinct;
+  std::vector<std::size_t> code_of;
+  for (const ScheduledNest& each : nests) {
+    const auto [found, is_new] = known.try_emplace(code_key({&each, 1}, "", ""), distinct.size());
+    if (is_new) distinct.push_back(each);
+    code_of.push_back(found->second);
+  }
+  CompiledNests compiled = compile_all(target, distinct);
+  std::vector<void*> functions;
+  for (const std::size_t code : code_of) functions.push_back(compiled.functions[code]);
+  compiled.functions = std::move(functions);
+  return compiled;
+}
+
+}  // namespace kiln::jit
