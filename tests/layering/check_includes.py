@@ -39,6 +39,16 @@ KEPT_IN = {
     "nlohmann": ("interpreter/", "lang/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
+# What places leave to others: what a device likes is known to its target, and to no pass or loop nest.
+KEPT_OUT_OF = {
+    "jit/loops/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
+    "jit/passes/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
+    "jit/pipeline/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
+}
+MAY_STILL = {
+    ("jit/pipeline/targets.cpp", "jit/cpu/target.h"),  # the table of targets
+    ("jit/pipeline/code_seal.h", "jit/llvm/keyed_sum.h"),  # a sum over bytes, which LLVM brings
+}
 LONGEST_FILE = 800
 
 
@@ -82,6 +92,9 @@ for name in files.stdout.split():
             failures.append(f"{name}:{number}: {room} must not include {found[1]}")
         if climbs(name, found[1]):
             failures.append(f"{name}:{number}: {found[1]} stands in a folder above this one")
+        for place, others in KEPT_OUT_OF.items():
+            if name.startswith(place) and found[1].startswith(others) and (name, found[1]) not in MAY_STILL:
+                failures.append(f"{name}:{number}: {place} knows nothing of {found[1]}")
         for prefix, places in KEPT_IN.items():
             if found[1].lower().startswith(prefix) and room != "tests" and not name.startswith(places):
                 failures.append(f"{name}:{number}: {found[1]} stays in {' '.join(places)}")
