@@ -56,6 +56,11 @@ void destroy(Buffer* buffer) {
   memory::give_block(buffer, kHeader + bytes);
 }
 
+void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
+                std::size_t bytes) {
+  std::memcpy(to.data() + to_first, from.data() + from_first, bytes);
+}
+
 Storage::Storage(Ref<Buffer> buffer) : buffer_(std::move(buffer)), id_(next_id()) {}
 
 Ref<Storage> Storage::create(Ref<Buffer> buffer) {
@@ -71,7 +76,7 @@ void destroy(Storage* storage) {
 std::byte* Storage::writable_data() {
   if (buffer_->ref_count() > 1) {
     Ref<Buffer> copy = Buffer::allocate(buffer_->bytes(), buffer_->device());
-    std::memcpy(copy->data(), buffer_->data(), buffer_->bytes());
+    copy_bytes(*copy, 0, *buffer_, 0, buffer_->bytes());
     buffer_ = std::move(copy);
   }
   ++version_;

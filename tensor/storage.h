@@ -86,6 +86,9 @@ class Buffer final : public RefCounted {
 
  private:
   friend void destroy(Buffer* buffer);
+  // Copies bytes from one buffer to another, whatever devices they are of.
+  void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
+                  std::size_t bytes);
   Buffer(std::byte* data, std::size_t bytes, Device device);
   std::byte* data_;
   std::size_t bytes_;
@@ -93,6 +96,9 @@ class Buffer final : public RefCounted {
   Device device_;
 };
 void destroy(Buffer* buffer);
+// Copies bytes from one buffer to another, whatever devices they are of.
+void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
+                std::size_t bytes);
 
 // What aliasing tensors share. A write replaces the buffer first when someone else holds it (a value saved
 // for backward): views of the storage see the write, the saved value keeps what it was.

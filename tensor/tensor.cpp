@@ -3,6 +3,7 @@
 #include <new>
 
 #include "tensor/error.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/memory.h"
 
@@ -91,13 +92,14 @@ Tensor Tensor::number(double value) { return new_number(value, DType::F64); }
 double Tensor::item_float() const {
   levels::announce_read(*this);
   check_one_element(*this);
-  return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()); });
+  return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()); });
 }
 
 std::int64_t Tensor::item_int() const {
   levels::announce_read(*this);
   check_one_element(*this);
-  if (dtype() == DType::I64) return *data<std::int64_t>();  // the only integers a double may not hold
+  if (dtype() == DType::I64)
+    return *HostView(*this).as<std::int64_t>();  // the only integers a double may not hold
   const double value = item_float();
   if (!(value >= -0x1p63 && value < 0x1p63)) {
     throw OpError(ErrorKind::Overflow, "item: " + std::to_string(value) + " does not fit an int", {0});
@@ -108,7 +110,7 @@ std::int64_t Tensor::item_int() const {
 bool Tensor::item_bool() const {
   levels::announce_read(*this);
   check_one_element(*this);
-  return visit_dtype(dtype(), [this]<class T>() { return as_double(*data<T>()) != 0; });
+  return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()) != 0; });
 }
 
 bool shares_storage(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(); }

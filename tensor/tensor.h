@@ -92,7 +92,8 @@ class Tensor {
   const Ref<Storage>& storage() const { return impl_->storage; }
   TensorType type() const { return {dtype(), device(), sizes(), is_number()}; }
 
-  // First element, for reading. T is the element type (`ElementOf`).
+  // The memory, for kernels; other code looks through a HostView (tensor/host_view.h). First element, for
+  // reading. T is the element type (`ElementOf`).
   template <class T>
   const T* data() const {
     check_readable();

@@ -1,0 +1,75 @@
+// Owns how code of the host sees the elements of a tensor: the memory itself where the host may touch it,
+// else a copy.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace kiln {
+
+// The elements of a tensor, to be read by the host: files, printing, `item`, comparisons, constants of
+// graphs. Kernels alone ask a tensor for its memory. On the CPU a view is that memory and costs nothing; of a
+// tensor elsewhere it is a copy as of when the view was made. The tensor must live as long as the view.
+// Throws OpError (Value) for a tensor of a transform, whose elements cannot be read (Tensor::check_readable).
+class HostView {
+ public:
+  // As the tensor's strides say.
+  explicit HostView(const Tensor& x)
+      : first_(is_on_host(x.device()) ? x.raw() : copied(x)), byte_count_(bytes_of(x)) {}
+  // Row by row and cast to `dtype`: a copy unless the tensor is stored so.
+  HostView(const Tensor& x, DType dtype);
+  HostView(Tensor&&) = delete;
+  HostView(Tensor&&, DType) = delete;
+
+  // The first element. T is the element type (`ElementOf`).
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(first_);
+  }
+  const std::byte* bytes() const { return first_; }
+  // Of all elements, of a view that is row by row.
+  std::size_t byte_count() const { return byte_count_; }
+
+ private:
+  static std::size_t bytes_of(const Tensor& x) {
+    return static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
+  }
+  const std::byte* copied(const Tensor& x);
+
+  Tensor copy_;  // absent when the memory is the tensor's
+  const std::byte* first_;
+  std::size_t byte_count_;
+};
+
+// The elements of a new contiguous tensor, to be written by the host. On the CPU it is the tensor's memory;
+// of a tensor elsewhere it is memory of the host, which is copied to the tensor at the end of the view's
+// life: until then the tensor does not have the elements. The host writes all of them, since what the memory
+// holds at first is unknown. A copy that the device refuses is told by the device, at the next call that
+// waits for it.
+class WritableHostView {
+ public:
+  explicit WritableHostView(const Tensor& x);
+  ~WritableHostView() {
+    if (copy_) put_back();
+  }
+  WritableHostView(const WritableHostView&) = delete;
+  WritableHostView& operator=(const WritableHostView&) = delete;
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(first_);
+  }
+  std::byte* bytes() const { return first_; }
+  std::size_t byte_count() const { return byte_count_; }
+
+ private:
+  void put_back();
+
+  Tensor target_, copy_;  // absent when the memory is the tensor's
+  std::byte* first_;
+  std::size_t byte_count_;
+};
+
+}  // namespace kiln
