@@ -1,6 +1,8 @@
 #include "tensor/device.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "tensor/error.h"
 
@@ -17,31 +19,34 @@ constexpr NamedKind kKinds[] = {{"cpu", Device::Kind::Cpu}, {"cuda", Device::Kin
 
 }  // namespace
 
+std::string_view name(Device::Kind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
+
 std::string to_string(Device device) {
-  if (device.kind == Device::Kind::Cpu) return "cpu";
-  return device.index == 0 ? "cuda" : "cuda:" + std::to_string(device.index);
+  const std::string kind(name(device.kind));
+  return device.index == 0 ? kind : kind + ":" + std::to_string(device.index);
+}
+
+std::optional<Device> device_named(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind_name = text.substr(0, colon);
+  const auto* const kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                        [&](const NamedKind& each) { return each.name == kind_name; });
+  if (kind == std::end(kKinds)) return std::nullopt;
+  Device device{kind->kind, 0};
+  if (colon == std::string_view::npos) return device;
+  const std::string_view digits = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
+  if (error != std::errc() || end != digits.data() + digits.size() || device.index < 0) return std::nullopt;
+  return device;
 }
 
 Device parse_device(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const std::string_view kind_name = text.substr(0, colon);
-  Device device;
-  bool known = false;
-  for (const NamedKind& kind : kKinds) {
-    if (kind.name != kind_name) continue;
-    device.kind = kind.kind;
-    known = true;
-  }
-  if (known && colon != std::string_view::npos) {
-    const std::string_view digits = text.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device.index);
-    known = error == std::errc() && end == digits.data() + digits.size() && device.index >= 0;
-  }
-  if (!known) {
+  const std::optional<Device> device = device_named(text);
+  if (!device) {
     throw OpError(ErrorKind::Device, "unknown device \"" + std::string(text) + "\"", {},
                   "devices are \"cpu\" and \"cuda\", \"cuda:1\", …");
   }
-  if (device.kind == Device::Kind::Cpu && device.index == 0) return device;
+  if (device->kind == Device::Kind::Cpu && device->index == 0) return *device;
   throw OpError(ErrorKind::Device, "there is no device \"" + std::string(text) + "\" here", {},
                 "this machine has: cpu");
 }

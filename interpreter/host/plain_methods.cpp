@@ -149,9 +149,7 @@ constexpr NativeDef kDType[] = {
 
 constexpr NativeDef kDevice[] = {
     {"type", "Its kind, such as \"cpu\".",
-     [](Interpreter&, Args a) {
-       return Value(a[0].as_device().kind == kiln::Device::Kind::Cpu ? "cpu" : "cuda");
-     }},
+     [](Interpreter&, Args a) { return Value(kiln::name(a[0].as_device().kind)); }},
     {"index", "Which of its kind.",
      [](Interpreter&, Args a) { return Value(std::int64_t{a[0].as_device().index}); }},
     {"enter(self)", "Makes it the default device.", enter_device},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -7,7 +8,7 @@
 #include "jit/graph/reader.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/text.h"
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/host_view.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -24,16 +25,6 @@ std::optional<double> real_of(std::string_view token) {
   const auto read = std::from_chars(token.data(), token.data() + token.size(), value);
   if (read.ec != std::errc() || read.ptr != token.data() + token.size()) return std::nullopt;
   return value;
-}
-
-std::optional<Device> device_of(std::string_view token) {
-  if (token == "cpu") return Device{};
-  int index = 0;
-  if (token.starts_with("cuda")) {
-    if (token.size() > 5) std::from_chars(token.data() + 5, token.data() + token.size(), index);
-    return Device{Device::Kind::Cuda, static_cast<std::int8_t>(index)};
-  }
-  return std::nullopt;
 }
 
 class Parser {
@@ -108,13 +99,19 @@ class Parser {
     reader_ = before;
     reader_.fail_expected("a dtype");
   }
+  // Behind the sizes of what is not on the CPU.
+  Device device() {
+    for (const Device::Kind kind : {Device::Kind::Cuda}) {
+      if (!reader_.take(name(kind))) continue;
+      return {kind, static_cast<std::int8_t>(reader_.take(":") ? reader_.integer() : 0)};
+    }
+    return {};
+  }
   Type type() {
     Type result;
     result.dtype = dtype();
     result.sizes = sizes();
-    if (reader_.take("cuda:")) {
-      result.device = {Device::Kind::Cuda, static_cast<std::int8_t>(reader_.integer())};
-    }
+    result.device = device();
     result.is_number = reader_.take("number");
     if (reader_.take("strides")) result.strides = sizes();
     return result;
@@ -346,7 +343,7 @@ class Parser {
     const TextReader before = reader_.mark();
     const std::string_view token = reader_.until(",)");
     if (parameter.kind == ArgKind::Device) {
-      if (const auto device = device_of(token)) return *device;
+      if (const auto device = device_named(token)) return *device;
       reader_ = before;
       reader_.fail_expected("a device");
     }
@@ -370,19 +367,20 @@ class Parser {
       elements.push_back(operand());
       if (!reader_.at("]")) reader_.expect(",");
     }
-    const Tensor flat = Tensor::empty(Dims{static_cast<Dim>(elements.size())}, type.dtype);
+    const Dims sizes = evaluate(type.sizes, {});
+    if (count_elements(sizes) != static_cast<std::int64_t>(elements.size())) {
+      reader_.fail("expected " + std::to_string(count_elements(sizes)) + " elements, found " +
+                   std::to_string(elements.size()));
+    }
+    const Tensor made = Tensor::empty(sizes, type.dtype, type.device);
+    const WritableHostView view(made);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       if (!elements[i].is_number()) reader_.fail_expected("a number");
-      const Dim one = 1;
-      const Tensor place = Tensor::alias(flat, Layout{Dims{one}, Dims{one}, static_cast<std::int64_t>(i)});
-      cpu::fill(place, number_tensor(elements[i].number));
+      const Tensor number = number_tensor(elements[i].number);
+      const HostView cast(number, type.dtype);
+      std::copy_n(cast.bytes(), cast.byte_count(), view.bytes() + i * size_of(type.dtype));
     }
-    const Dims sizes = evaluate(type.sizes, {});
-    if (count_elements(sizes) != flat.numel()) {
-      reader_.fail("expected " + std::to_string(count_elements(sizes)) + " elements, found " +
-                   std::to_string(flat.numel()));
-    }
-    return Tensor::alias(flat, Layout{sizes, contiguous_strides(sizes), 0});
+    return made;
   }
   static Tensor number_tensor(const Number& number) {
     if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
