@@ -10,6 +10,7 @@
 
 #include "interpreter/files/io_error.h"
 #include "interpreter/files/system_call.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 
@@ -46,7 +47,7 @@ std::uint64_t byte_count(std::span<const kiln::Dim> sizes, std::size_t element) 
   return empty ? 0 : count;
 }
 
-kiln::Tensor Source::tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype) {
+kiln::Tensor Source::tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype, bool swapped) {
   if (sizes.size() > static_cast<std::size_t>(kiln::kMaxRank)) {
     throw DamagedFile(fmt::format("a tensor has {} dimensions", sizes.size()));
   }
@@ -56,10 +57,12 @@ kiln::Tensor Source::tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype)
                                   kiln::type_string(dtype, sizes), bytes, most_left()));
   }
   kiln::Tensor result = kiln::Tensor::empty(sizes, dtype);
-  if (bytes > 0) read(result.raw_writable(), bytes);
+  const kiln::WritableHostView elements(result);
+  if (bytes > 0) read(elements.bytes(), bytes);
+  if (swapped) swap_bytes(elements.bytes(), static_cast<std::size_t>(result.numel()), kiln::size_of(dtype));
   if (dtype == kiln::DType::Bool) {  // any byte but 0 is true
-    auto* elements = reinterpret_cast<std::uint8_t*>(result.raw_writable());
-    for (std::uint64_t i = 0; i < bytes; ++i) elements[i] = elements[i] != 0 ? 1 : 0;
+    auto* const each = elements.as<std::uint8_t>();
+    for (std::uint64_t i = 0; i < bytes; ++i) each[i] = each[i] != 0 ? 1 : 0;
   }
   return result;
 }
@@ -136,6 +139,11 @@ std::string_view MemorySource::view(std::size_t n) {
     throw DamagedFile(fmt::format("it ends early, {} more bytes were promised", n));
   at_ += n;
   return bytes_.substr(at_ - n, n);
+}
+
+void Sink::elements(const kiln::Tensor& x) {
+  const kiln::HostView view(x);
+  write(view.bytes(), view.byte_count());
 }
 
 void swap_bytes(std::byte* data, std::size_t count, std::size_t element) {

@@ -49,9 +49,9 @@ class Source {
     for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(static_cast<T>(value << 8U) | byte());
     return value;
   }
-  // The elements of a new contiguous tensor, as they lie in the file. DamagedFile when they cannot all be
-  // there.
-  kiln::Tensor tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype);
+  // The elements of a new contiguous tensor as the file has them, or with the bytes of each turned around.
+  // DamagedFile when they cannot all be there.
+  kiln::Tensor tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype, bool swapped = false);
   std::string rest(std::uint64_t most);  // all that is left; DamagedFile when it is more than `most`
   // DamagedFile when something is left. What packs the bytes checks its sums here.
   void expect_end();
@@ -112,6 +112,8 @@ class Sink {
   virtual ~Sink() = default;
   virtual void write(const void* bytes, std::size_t n) = 0;
   void text(std::string_view bytes) { write(bytes.data(), bytes.size()); }
+  // The elements of a contiguous tensor.
+  void elements(const kiln::Tensor& x);
 };
 
 class MemorySink : public Sink {

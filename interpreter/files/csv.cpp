@@ -16,6 +16,7 @@
 #include "interpreter/files/formats.h"
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -95,7 +96,8 @@ template <class T, class Element>
 kiln::Tensor tensor_of(const Cells& cells, kiln::DType dtype, const Element& element) {
   const auto size = static_cast<kiln::Dim>(cells.fields.size());
   const kiln::Tensor x = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), dtype);
-  auto* out = x.writable<T>();
+  const kiln::WritableHostView elements(x);
+  T* const out = elements.as<T>();
   for (std::size_t row = 0; row < cells.fields.size(); ++row)
     out[row] = element(row, cell_of(cells.fields[row]));
   return x;

@@ -1,10 +1,13 @@
 // Tables as comma separated values: numbers as the shortest text that reads back as they are.
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -32,9 +35,16 @@ void write_field(std::string& out, std::string_view field, char delimiter, bool 
   out += '"';
 }
 
-std::string element_text(const kiln::Tensor& x, std::int64_t i) {
-  return kiln::visit_dtype(x.dtype(), [&]<class T>() -> std::string {
-    const T value = x.data<T>()[i * x.strides()[0]];
+// A column of numbers, as the host sees it.
+struct Numbers {
+  explicit Numbers(const kiln::Tensor& column) : dtype(column.dtype()), elements(column, dtype) {}
+  kiln::DType dtype;
+  kiln::HostView elements;
+};
+
+std::string element_text(const Numbers& x, std::size_t i) {
+  return kiln::visit_dtype(x.dtype, [&]<class T>() -> std::string {
+    const T value = x.elements.as<T>()[i];
     if constexpr (std::is_same_v<T, bool>) {
       return value ? "1" : "0";
     } else if constexpr (std::is_integral_v<T>) {
@@ -73,12 +83,17 @@ void write_csv(Sink& sink, const Table& table, char delimiter) {
     write_field(out, table.names[c], delimiter, alone);
   }
   if (!table.names.empty()) out += '\n';
+  std::vector<std::optional<Numbers>> numbers;  // nothing for texts
+  for (const Column& each : table.columns) {
+    const auto* const x = std::get_if<kiln::Tensor>(&each);
+    numbers.push_back(x ? std::optional<Numbers>(*x) : std::nullopt);
+  }
   const std::size_t rows = table.columns.empty() ? 0 : rows_of(table.columns.front());
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) out += delimiter;
-      if (const auto* x = std::get_if<kiln::Tensor>(&table.columns[c])) {
-        out += element_text(*x, static_cast<std::int64_t>(r));
+      if (numbers[c]) {
+        out += element_text(*numbers[c], r);
       } else {
         write_field(out, std::get<std::vector<std::string>>(table.columns[c])[r], delimiter, alone);
       }

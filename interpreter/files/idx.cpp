@@ -1,11 +1,13 @@
 // idx: two zero bytes, a type, a rank, big-endian sizes, big-endian elements.
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -21,10 +23,6 @@ constexpr std::array<IdxType, 6> kTypes{{{0x08, kiln::DType::U8},
                                          {0x0d, kiln::DType::F32},
                                          {0x0e, kiln::DType::F64}}};
 
-void swap(const kiln::Tensor& x) {
-  swap_bytes(x.raw_writable(), static_cast<std::size_t>(x.numel()), kiln::size_of(x.dtype()));
-}
-
 }  // namespace
 
 kiln::Tensor read_idx(Source& source) {
@@ -35,15 +33,13 @@ kiln::Tensor read_idx(Source& source) {
     if (type.code != code) continue;
     kiln::Dims sizes;
     for (int d = 0; d < rank; ++d) sizes.push_back(source.big<std::uint32_t>());
-    const kiln::Tensor x = source.tensor(sizes, type.dtype);
-    swap(x);
-    return x;
+    return source.tensor(sizes, type.dtype, true);
   }
   throw DamagedFile(fmt::format("its element type {:#04x} is unknown", code));
 }
 
 void write_idx(Sink& sink, const kiln::Tensor& tensor) {
-  const kiln::Tensor x = kiln::ops::clone(kiln::ops::contiguous(kiln::ops::detach(tensor)));
+  const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::detach(tensor));
   for (const IdxType& type : kTypes) {
     if (type.dtype != x.dtype()) continue;
     const std::array<std::uint8_t, 4> start{0, 0, type.code, static_cast<std::uint8_t>(x.rank())};
@@ -55,9 +51,10 @@ void write_idx(Sink& sink, const kiln::Tensor& tensor) {
       for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<std::uint8_t>(size >> (24 - 8 * i));
       sink.write(bytes.data(), bytes.size());
     }
-    swap(x);
-    sink.write(x.raw(), static_cast<std::size_t>(x.numel()) * kiln::size_of(x.dtype()));
-    return;
+    const kiln::HostView elements(x);
+    std::vector<std::byte> swapped(elements.bytes(), elements.bytes() + elements.byte_count());
+    swap_bytes(swapped.data(), static_cast<std::size_t>(x.numel()), kiln::size_of(x.dtype()));
+    return sink.write(swapped.data(), swapped.size());
   }
   raise("ValueError", fmt::format("the idx format has no {}", kiln::name(x.dtype())),
         "it has u8 i8 i16 i32 f32 f64");

@@ -10,6 +10,7 @@
 #include "interpreter/files/picture.h"
 #include "interpreter/interpreter.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -36,7 +37,7 @@ class PpmReader {
   }
   // The one white space after the header, then raw bytes.
   void start_raw() { ++at_; }
-  std::uint8_t raw() {
+  std::uint8_t raw_byte() {
     if (at_ >= bytes_.size()) throw DamagedFile("it ends early");
     return static_cast<std::uint8_t>(bytes_[at_++]);
   }
@@ -97,8 +98,6 @@ kiln::Tensor read_ppm(std::string_view bytes) {
   const kiln::Tensor x = kiln::Tensor::empty(sizes, wide ? kiln::DType::I32 : kiln::DType::U8);
   if (header.kind >= 4) reader.start_raw();
   std::uint8_t packed = 0;
-  auto* const narrow = wide ? nullptr : x.writable<std::uint8_t>();
-  auto* const wider = wide ? x.writable<std::int32_t>() : nullptr;
   const auto sample = [&](std::int64_t i) -> std::int64_t {
     switch (header.kind) {
       case 1:
@@ -108,12 +107,12 @@ kiln::Tensor read_ppm(std::string_view bytes) {
         return reader.number(header.most);
       case 4: {
         const std::int64_t column = i % header.width;
-        if (column % 8 == 0) packed = reader.raw();
+        if (column % 8 == 0) packed = reader.raw_byte();
         return (packed >> (7 - column % 8) & 1) != 0 ? 0 : 255;
       }
       default: {
-        const std::int64_t high = wide ? reader.raw() : 0;
-        const std::int64_t value = high << 8 | reader.raw();
+        const std::int64_t high = wide ? reader.raw_byte() : 0;
+        const std::int64_t value = high << 8 | reader.raw_byte();
         if (value > header.most)
           throw DamagedFile(
               fmt::format("it holds {}, and says that the brightest is {}", value, header.most));
@@ -121,12 +120,15 @@ kiln::Tensor read_ppm(std::string_view bytes) {
       }
     }
   };
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
-    const std::int64_t value = sample(i);
-    if (wide) {
-      wider[i] = static_cast<std::int32_t>(value);
-    } else {
-      narrow[i] = static_cast<std::uint8_t>(value);
+  {
+    const kiln::WritableHostView elements(x);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const std::int64_t value = sample(i);
+      if (wide) {
+        elements.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);
+      } else {
+        elements.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(value);
+      }
     }
   }
   reader.expect_end(header.kind < 4);
@@ -144,7 +146,7 @@ void write_ppm(Sink& sink, const kiln::Tensor& tensor) {
   sink.text(fmt::format("P{}\n{} {}\n{}\n", x.size(2) == 1 ? 5 : 6, x.size(1), x.size(0),
                         wide ? kMostWord : kMostByte));
   if (wide) return sink.text(big_endian_words(x));
-  sink.write(x.raw(), static_cast<std::size_t>(x.numel()));
+  sink.elements(x);
 }
 
 }  // namespace kiln::interp::files

@@ -11,6 +11,7 @@
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -145,7 +146,8 @@ template <class From, class To>
 kiln::Tensor widened(Source& source, const kiln::Dims& sizes, kiln::DType dtype, bool swap) {
   if (byte_count(sizes, sizeof(From)) > source.most_left()) throw DamagedFile("it ends early");
   const kiln::Tensor result = kiln::Tensor::empty(sizes, dtype);
-  To* out = result.writable<To>();
+  const kiln::WritableHostView elements(result);
+  To* const out = elements.as<To>();
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     const From value = swap ? source.big<From>() : source.little<From>();
     if (value > static_cast<From>(std::numeric_limits<To>::max())) {
@@ -168,10 +170,7 @@ kiln::Tensor read_elements(Source& source, const Header& header) {
   if (code == "u4") return widened<std::uint32_t, std::int64_t>(source, sizes, kiln::DType::I64, swap);
   if (code == "u8") return widened<std::uint64_t, std::int64_t>(source, sizes, kiln::DType::I64, swap);
   for (const NpyType& type : kTypes) {
-    if (type.code != code) continue;
-    const kiln::Tensor x = source.tensor(sizes, type.dtype);
-    if (swap) swap_bytes(x.raw_writable(), static_cast<std::size_t>(x.numel()), kiln::size_of(type.dtype));
-    return x;
+    if (type.code == code) return source.tensor(sizes, type.dtype, swap);
   }
   throw DamagedFile(fmt::format("its element type '{}' is not supported", header.descr));
 }
@@ -210,7 +209,7 @@ void write_npy(Sink& sink, const kiln::Tensor& tensor) {
                                           static_cast<std::uint8_t>(length >> 8U)};
   sink.write(start.data(), start.size());
   sink.text(header);
-  sink.write(x.raw(), static_cast<std::size_t>(x.numel()) * kiln::size_of(x.dtype()));
+  sink.elements(x);
 }
 
 }  // namespace kiln::interp::files

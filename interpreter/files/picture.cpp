@@ -10,6 +10,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -59,9 +60,10 @@ double most_of(kiln::DType dtype) {
 template <class T, class Sample>
 kiln::Tensor mapped(const kiln::Tensor& x, kiln::DType dtype, const Sample& sample) {
   const kiln::Tensor dense = kiln::ops::contiguous(kiln::ops::to(x, kiln::DType::F64));
-  const kiln::Tensor result = kiln::Tensor::empty(x.sizes(), dtype);
-  const double* in = dense.data<double>();
-  std::transform(in, in + x.numel(), result.writable<T>(), sample);
+  kiln::Tensor result = kiln::Tensor::empty(x.sizes(), dtype);
+  const kiln::HostView in(dense);
+  const kiln::WritableHostView out(result);
+  std::transform(in.as<double>(), in.as<double>() + x.numel(), out.as<T>(), sample);
   return result;
 }
 
@@ -86,7 +88,8 @@ kiln::Tensor as_shown(const kiln::Tensor& tensor) {
   const kiln::Tensor dense = kiln::ops::contiguous(kiln::ops::to(x, kiln::DType::F64));
   double most = has_fractions(x.dtype()) ? 1 : static_cast<double>(kMostByte);
   // Integers beyond 8 bits are samples of 16.
-  const bool wide = std::any_of(dense.data<double>(), dense.data<double>() + dense.numel(),
+  const kiln::HostView elements(dense);
+  const bool wide = std::any_of(elements.as<double>(), elements.as<double>() + dense.numel(),
                                 [&](double v) { return v > most; });
   if (wide && !has_fractions(x.dtype())) most = static_cast<double>(kMostWord);
   return mapped<std::uint8_t>(dense, kiln::DType::U8, [&](double v) {
@@ -102,7 +105,8 @@ kiln::Tensor without_single_channel(const kiln::Tensor& x) {
 }
 
 std::string big_endian_words(const kiln::Tensor& x) {
-  const auto* in = x.data<std::int32_t>();
+  const kiln::HostView elements(x);
+  const auto* const in = elements.as<std::int32_t>();
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(x.numel()) * 2);
   for (std::int64_t i = 0; i < x.numel(); ++i) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "interpreter/files/formats.h"
 #include "interpreter/files/picture.h"
 #include "interpreter/interpreter.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -131,7 +133,8 @@ void point_at_rows(std::vector<png_bytep>& rows, png_bytep first, std::size_t co
 // Two bytes a sample, the higher one first.
 kiln::Tensor widened(const std::vector<std::uint8_t>& pairs, const kiln::Dims& sizes) {
   const kiln::Tensor x = kiln::Tensor::empty(sizes, kiln::DType::I32);
-  auto* out = x.writable<std::int32_t>();
+  const kiln::WritableHostView elements(x);
+  auto* const out = elements.as<std::int32_t>();
   for (std::size_t i = 0; i < pairs.size() / 2; ++i) out[i] = pairs[2 * i] << 8 | pairs[2 * i + 1];
   return x;
 }
@@ -139,7 +142,8 @@ kiln::Tensor widened(const std::vector<std::uint8_t>& pairs, const kiln::Dims& s
 kiln::Tensor colored(const std::vector<std::uint8_t>& numbers, const kiln::Dims& sizes,
                      const PngReader& file) {
   const kiln::Tensor x = kiln::Tensor::empty(sizes, kiln::DType::U8);
-  auto* out = x.writable<std::uint8_t>();
+  const kiln::WritableHostView elements(x);
+  auto* out = elements.as<std::uint8_t>();
   for (const std::uint8_t number : numbers) {
     if (number >= file.color_count)
       throw DamagedFile(fmt::format("a pixel has colour {} of a palette of {}", number, file.color_count));
@@ -173,11 +177,13 @@ kiln::Tensor read_png(std::string_view bytes) {
   std::vector<std::uint8_t> stored(is_direct ? 0
                                              : height * row_bytes);  // pairs of bytes, or numbers of colours
   kiln::Tensor x;
-  if (is_direct) x = kiln::Tensor::empty(sizes, kiln::DType::U8);
-  point_at_rows(reader.rows, is_direct ? x.writable<std::uint8_t>() : stored.data(), height, row_bytes);
+  std::optional<kiln::WritableHostView> elements;
+  if (is_direct) elements.emplace(x = kiln::Tensor::empty(sizes, kiln::DType::U8));
+  point_at_rows(reader.rows, is_direct ? elements->as<std::uint8_t>() : stored.data(), height, row_bytes);
   if (!reader.finish() || reader.is_damaged) fail();
   if (bytes.substr(reader.at).find_first_not_of('\0') != std::string_view::npos)
     throw DamagedFile(fmt::format("{} bytes follow the end of the picture", bytes.size() - reader.at));
+  elements.reset();
   if (reader.has_palette) return colored(stored, sizes, reader);
   return without_single_channel(wide ? widened(stored, sizes) : x);
 }
@@ -240,7 +246,8 @@ void write_png(Sink& sink, const kiln::Tensor& tensor) {
     pairs = big_endian_words(x);
   }
   // libpng takes rows it could write to, and reads them.
-  auto* const first = pairs.empty() ? const_cast<png_bytep>(x.data<std::uint8_t>())
+  const kiln::HostView elements(x);
+  auto* const first = pairs.empty() ? const_cast<png_bytep>(elements.as<std::uint8_t>())
                                     : reinterpret_cast<png_bytep>(pairs.data());
   point_at_rows(writer.rows, first, writer.height, row_bytes);
   if (!writer.run()) {

@@ -189,10 +189,7 @@ void write_safetensors(Sink& sink, const NamedTensors& tensors) {
     length[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));
   sink.write(length.data(), length.size());
   sink.text(text);
-  for (const auto& [name, tensor] : tensors) {
-    const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::detach(tensor));
-    sink.write(x.raw(), static_cast<std::size_t>(x.numel()) * kiln::size_of(x.dtype()));
-  }
+  for (const auto& [name, tensor] : tensors) sink.elements(kiln::ops::contiguous(kiln::ops::detach(tensor)));
 }
 
 }  // namespace kiln::interp::files

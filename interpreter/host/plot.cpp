@@ -16,6 +16,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp {
 namespace {
@@ -31,7 +32,8 @@ bool use_color() {
 
 std::vector<double> numbers_of(const kiln::Tensor& tensor) {
   const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(tensor), kiln::DType::F64));
-  return {x.data<double>(), x.data<double>() + x.numel()};
+  const kiln::HostView elements(x);
+  return {elements.as<double>(), elements.as<double>() + x.numel()};
 }
 
 kiln::Tensor tensor_like(Interpreter& interpreter, const Value& v) {
@@ -150,9 +152,12 @@ kiln::Tensor stretched(const kiln::Tensor& tensor, const Value& vmin, const Valu
   const double low = vmin.is_none() ? found.low : float_argument(vmin, "vmin");
   const double high = vmax.is_none() ? found.high : float_argument(vmax, "vmax");
   const kiln::Tensor scaled = kiln::Tensor::empty(x.sizes(), kiln::DType::F64);
-  const double* in = x.data<double>();
-  double* out = scaled.writable<double>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) out[i] = high > low ? (in[i] - low) / (high - low) : 0;
+  const auto share = [&](double v) { return high > low ? (v - low) / (high - low) : 0; };
+  {
+    const kiln::HostView in(x);
+    const kiln::WritableHostView out(scaled);
+    std::transform(in.as<double>(), in.as<double>() + x.numel(), out.as<double>(), share);
+  }
   return files::as_shown(scaled);
 }
 

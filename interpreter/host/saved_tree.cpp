@@ -7,6 +7,7 @@
 
 #include "interpreter/host/saved_values.h"
 #include "interpreter/vm/arguments.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::host {
 
@@ -78,9 +79,10 @@ class Flattener {
   }
   static kiln::Tensor number(const Value& v, kiln::DType dtype) {
     kiln::Tensor x = kiln::Tensor::empty({}, dtype);
-    if (dtype == kiln::DType::Bool) *x.writable<bool>() = v.as_bool();
-    if (dtype == kiln::DType::I64) *x.writable<std::int64_t>() = v.as_int();
-    if (dtype == kiln::DType::F64) *x.writable<double>() = v.as_float();
+    const kiln::WritableHostView element(x);
+    if (dtype == kiln::DType::Bool) *element.as<bool>() = v.as_bool();
+    if (dtype == kiln::DType::I64) *element.as<std::int64_t>() = v.as_int();
+    if (dtype == kiln::DType::F64) *element.as<double>() = v.as_float();
     return x;
   }
   void leaf(const std::string& name, const kiln::Tensor& x) {

@@ -13,6 +13,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 #include "tensor/view.h"
 
 namespace kiln::interp {
@@ -118,7 +119,8 @@ Value nested_list(const kiln::Tensor& x, int dim, const T* at) {
 Value tolist(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
   if (x.rank() == 0) return item_of(x);
-  return kiln::visit_dtype(x.dtype(), [&]<class T>() { return nested_list(x, 0, x.data<T>()); });
+  const kiln::HostView elements(x);
+  return kiln::visit_dtype(x.dtype(), [&]<class T>() { return nested_list(x, 0, elements.as<T>()); });
 }
 
 // ---- New tensors and conversions ----

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp {
 namespace host {
@@ -124,7 +126,8 @@ Value read(Interpreter&, Args a) {
   if (!is_binary(self(a))) return Value(text);
   const kiln::Dim size = static_cast<kiln::Dim>(text.size());
   const kiln::Tensor bytes = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), kiln::DType::U8);
-  if (!text.empty()) std::memcpy(bytes.writable<std::uint8_t>(), text.data(), text.size());
+  const kiln::WritableHostView elements(bytes);
+  if (!text.empty()) std::memcpy(elements.bytes(), text.data(), text.size());
   return Value(bytes);
 }
 
@@ -149,10 +152,11 @@ Value write(Interpreter&, Args a) {
   File& file = self(a);
   std::FILE* stream = stream_of(file);
   std::string_view bytes;
+  std::optional<kiln::HostView> elements;
   if (a[1].is(Tag::Tensor) && a[1].tensor_impl()->dtype == kiln::DType::U8 &&
       a[1].tensor_impl()->contiguous) {
-    const kiln::Tensor x = a[1].as_tensor();
-    bytes = {reinterpret_cast<const char*>(x.raw()), static_cast<std::size_t>(x.numel())};
+    elements.emplace(a[1].tensor());
+    bytes = {elements->as<char>(), elements->byte_count()};
   } else {
     bytes = text_argument(a[1], "text");
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "interpreter/plot/chart.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::plot {
 namespace {
@@ -38,18 +39,15 @@ constexpr int kAdvance = 4 * kScale;
 
 class Pixels {
  public:
-  Pixels(int width, int height) : width_(width), height_(height) {
-    const std::array<kiln::Dim, 3> sizes{height, width, 3};
-    image = kiln::Tensor::empty(sizes, kiln::DType::U8);
-    data_ = image.writable<std::uint8_t>();
-    std::memset(data_, 255, static_cast<std::size_t>(image.numel()));
+  // On an image of height x width x 3 bytes, which has the pixels when this ends.
+  explicit Pixels(const kiln::Tensor& image)
+      : width_(static_cast<int>(image.size(1))), height_(static_cast<int>(image.size(0))), view_(image) {
+    std::memset(view_.bytes(), 255, view_.byte_count());
   }
-
-  kiln::Tensor image;
 
   void set(int x, int y, Color c) {
     if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
-    auto* p = data_ + (static_cast<std::ptrdiff_t>(y) * width_ + x) * 3;
+    auto* p = view_.as<std::uint8_t>() + (static_cast<std::ptrdiff_t>(y) * width_ + x) * 3;
     p[0] = c.red;
     p[1] = c.green;
     p[2] = c.blue;
@@ -87,7 +85,7 @@ class Pixels {
     }
   }
   int width_, height_;
-  std::uint8_t* data_;
+  kiln::WritableHostView view_;
 };
 
 int text_width(std::string_view s) { return static_cast<int>(s.size()) * kAdvance; }
@@ -99,7 +97,8 @@ kiln::Tensor draw_pixels(const Chart& chart, int width, int height) {
   const Extent ys = y_extent(chart);
   const auto px = [&](double v) { return kLeft + xs.share(v) * (width - kLeft - kRight); };
   const auto py = [&](double v) { return height - kBottom - ys.share(v) * (height - kTop - kBottom); };
-  Pixels pixels(width, height);
+  kiln::Tensor image = kiln::Tensor::empty(std::array<kiln::Dim, 3>{height, width, 3}, kiln::DType::U8);
+  Pixels pixels(image);
   for (const double v : ticks(xs, 8)) {
     const int x = static_cast<int>(px(v));
     pixels.fill(x, kTop, x + 1, height - kBottom, kGrey);
@@ -124,7 +123,7 @@ kiln::Tensor draw_pixels(const Chart& chart, int width, int height) {
       pixels.line(px(ends[0]), py(ends[1]), px(ends[2]), py(ends[3]), series_color(s));
     }
   }
-  return pixels.image;
+  return image;
 }
 
 }  // namespace kiln::interp::plot

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/plot/chart.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::plot {
 namespace {
@@ -143,7 +144,8 @@ std::string picture_svg(const kiln::Tensor& image) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
       "shape-rendering=\"crispEdges\">\n",
       columns * 8, rows * 8, columns, rows);
-  const auto* p = image.data<std::uint8_t>();
+  const kiln::HostView elements(image);
+  const auto* p = elements.as<std::uint8_t>();
   for (kiln::Dim y = 0; y < rows; ++y) {
     for (kiln::Dim x = 0; x < columns; ++x, p += channels) {
       const Color c = channels == 1 ? Color{p[0], p[0], p[0]} : Color{p[0], p[1], p[2]};

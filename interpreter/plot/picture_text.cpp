@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/plot/chart.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp::plot {
 namespace {
@@ -12,9 +13,9 @@ namespace {
 constexpr std::string_view kShades = " .:-=+*#%@";
 
 // The mean colour of a box of pixels.
-Color mean(const kiln::Tensor& image, kiln::Dim y0, kiln::Dim y1, kiln::Dim x0, kiln::Dim x1) {
+Color mean(const kiln::Tensor& image, const std::uint8_t* data, kiln::Dim y0, kiln::Dim y1, kiln::Dim x0,
+           kiln::Dim x1) {
   const kiln::Dim channels = image.size(2);
-  const auto* data = image.data<std::uint8_t>();
   std::int64_t sums[3] = {0, 0, 0};
   for (kiln::Dim y = y0; y < y1; ++y) {
     for (kiln::Dim x = x0; x < x1; ++x) {
@@ -31,17 +32,19 @@ Color mean(const kiln::Tensor& image, kiln::Dim y0, kiln::Dim y1, kiln::Dim x0, 
 class Boxes {
  public:
   Boxes(const kiln::Tensor& image, kiln::Dim rows, kiln::Dim columns)
-      : image_(image), rows_(rows), columns_(columns) {}
+      : image_(image), elements_(image), rows_(rows), columns_(columns) {}
   Color at(kiln::Dim r, kiln::Dim c) const {
     const auto edge = [](kiln::Dim i, kiln::Dim n, kiln::Dim size) { return i * size / n; };
     const kiln::Dim y0 = edge(r, rows_, image_.size(0));
     const kiln::Dim x0 = edge(c, columns_, image_.size(1));
-    return mean(image_, y0, std::max(edge(r + 1, rows_, image_.size(0)), y0 + 1), x0,
+    return mean(image_, elements_.as<std::uint8_t>(), y0,
+                std::max(edge(r + 1, rows_, image_.size(0)), y0 + 1), x0,
                 std::max(edge(c + 1, columns_, image_.size(1)), x0 + 1));
   }
 
  private:
   const kiln::Tensor& image_;
+  kiln::HostView elements_;
   kiln::Dim rows_, columns_;
 };
 

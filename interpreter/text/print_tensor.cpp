@@ -13,6 +13,7 @@
 
 #include "tensor/autograd.h"
 #include "tensor/error.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 
 namespace kiln::interp {
@@ -30,33 +31,42 @@ double to_double(T value) {
   }
 }
 
-double float_at(const kiln::Tensor& x, std::int64_t offset) {
-  return kiln::visit_dtype(x.dtype(), [&]<class T>() {
+// Elements by their places, which count from the first element of the tensor in the steps of its strides.
+class Elements {
+ public:
+  explicit Elements(const kiln::Tensor& x) : dtype_(x.dtype()), view_(x) {}
+
+  double real(std::int64_t place) const {
+    return kiln::visit_dtype(dtype_, [&]<class T>() { return to_double(at<T>(place)); });
+  }
+  std::int64_t whole(std::int64_t place) const {
+    return kiln::visit_dtype(dtype_, [&]<class T>() -> std::int64_t {
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<std::int64_t>(at<T>(place));
+      } else {
+        return static_cast<std::int64_t>(to_double(at<T>(place)));
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  T at(std::int64_t place) const {
     T value;
-    std::memcpy(&value, x.storage()->data() + offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-    return to_double(value);
-  });
-}
+    std::memcpy(&value, view_.as<T>() + place, sizeof(T));
+    return value;
+  }
+  kiln::DType dtype_;
+  kiln::HostView view_;
+};
 
-std::int64_t int_at(const kiln::Tensor& x, std::int64_t offset) {
-  return kiln::visit_dtype(x.dtype(), [&]<class T>() -> std::int64_t {
-    if constexpr (std::is_integral_v<T>) {
-      T value;
-      std::memcpy(&value, x.storage()->data() + offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-      return static_cast<std::int64_t>(value);
-    } else {
-      return static_cast<std::int64_t>(float_at(x, offset));
-    }
-  });
-}
-
-// Calls f with the offset of every element, innermost dimension fastest.
+// Calls f with the place of every element, innermost dimension fastest.
 template <class F>
-void each_offset(const kiln::Layout& layout, int dim, std::int64_t offset, const F& f) {
-  if (dim == layout.rank()) return f(offset);
+void each_place(const kiln::Layout& layout, int dim, std::int64_t place, const F& f) {
+  if (dim == layout.rank()) return f(place);
   const auto d = static_cast<std::size_t>(dim);
   for (kiln::Dim i = 0; i < layout.sizes[d]; ++i)
-    each_offset(layout, dim + 1, offset + i * layout.strides[d], f);
+    each_place(layout, dim + 1, place + i * layout.strides[d], f);
 }
 
 struct NotFinite {
@@ -71,13 +81,13 @@ NotFinite count_not_finite(const kiln::Tensor& x) {
     found.nans += std::isnan(v) ? 1 : 0;
     found.infinities += std::isinf(v) ? 1 : 0;
   };
+  const kiln::HostView view(x);
   kiln::visit_dtype(x.dtype(), [&]<class T>() {
-    const T* data = reinterpret_cast<const T*>(x.storage()->data());
+    const T* data = view.as<T>();
     if (x.is_contiguous()) {
-      data += x.offset();
       for (std::int64_t i = 0; i < x.numel(); ++i) look(to_double(data[i]));
     } else {
-      each_offset(x.layout(), 0, x.offset(), [&](std::int64_t at) { look(to_double(data[at])); });
+      each_place(x.layout(), 0, 0, [&](std::int64_t at) { look(to_double(data[at])); });
     }
   });
   return found;
@@ -112,12 +122,13 @@ std::vector<std::int64_t> shown(std::int64_t size, std::int64_t edge, bool elide
 // fixed number of decimals, or scientific when the magnitudes differ too much.
 class ElementFormat {
  public:
-  ElementFormat(const kiln::Tensor& x, const PrintOptions& options) : x_(x), precision_(options.precision) {}
+  ElementFormat(const kiln::Tensor& x, const PrintOptions& options)
+      : dtype_(x.dtype()), elements_(x), precision_(options.precision) {}
 
   // Learns from one element that will be shown.
-  void see(std::int64_t offset) {
-    if (!kiln::is_float(x_.dtype())) return;
-    const double v = float_at(x_, offset);
+  void see(std::int64_t place) {
+    if (!kiln::is_float(dtype_)) return;
+    const double v = elements_.real(place);
     if (!std::isfinite(v)) return;
     if (v != std::floor(v)) whole_ = false;
     if (v == 0) return;
@@ -130,10 +141,10 @@ class ElementFormat {
     if (whole_ && largest_ < 1e6 && largest_ / smallest_ > 1000) scientific_ = false;
   }
 
-  std::string text(std::int64_t offset) const {
-    if (x_.dtype() == kiln::DType::Bool) return int_at(x_, offset) ? "true" : "false";
-    if (!kiln::is_float(x_.dtype())) return std::to_string(int_at(x_, offset));
-    const double v = float_at(x_, offset);
+  std::string text(std::int64_t place) const {
+    if (dtype_ == kiln::DType::Bool) return elements_.whole(place) ? "true" : "false";
+    if (!kiln::is_float(dtype_)) return std::to_string(elements_.whole(place));
+    const double v = elements_.real(place);
     if (!std::isfinite(v)) return repr_of(v);
     if (scientific_) return fmt::format("{:.{}e}", v, precision_);
     if (whole_) return fmt::format("{:.0f}.", v);
@@ -141,7 +152,8 @@ class ElementFormat {
   }
 
  private:
-  const kiln::Tensor& x_;
+  kiln::DType dtype_;
+  Elements elements_;
   int precision_;
   bool whole_ = true;
   bool scientific_ = false;
@@ -154,46 +166,46 @@ class Rows {
  public:
   Rows(const kiln::Tensor& x, const PrintOptions& options, bool elide, int width)
       : x_(x), edge_(options.edge_items), elide_(elide), width_(width), format_(x, options) {
-    visit(0, x.offset(), [&](std::int64_t at) { format_.see(at); });
+    visit(0, 0, [&](std::int64_t at) { format_.see(at); });
     format_.decide();
     if (width_ > 0)
-      visit(0, x.offset(), [&](std::int64_t at) { column_ = std::max(column_, format_.text(at).size()); });
+      visit(0, 0, [&](std::int64_t at) { column_ = std::max(column_, format_.text(at).size()); });
   }
 
   std::string text() {
-    write(0, x_.offset());
+    write(0, 0);
     return std::move(out_);
   }
 
  private:
   template <class F>
-  void visit(int dim, std::int64_t offset, const F& f) {
+  void visit(int dim, std::int64_t place, const F& f) {
     if (x_.numel() == 0) return;
-    if (dim == x_.rank()) return f(offset);
+    if (dim == x_.rank()) return f(place);
     for (const std::int64_t i : shown(x_.size(dim), edge_, elide_)) {
-      if (i >= 0) visit(dim + 1, offset + i * stride(dim), f);
+      if (i >= 0) visit(dim + 1, place + i * stride(dim), f);
     }
   }
   std::int64_t stride(int dim) const { return x_.strides()[static_cast<std::size_t>(dim)]; }
 
-  void write(int dim, std::int64_t offset) {
+  void write(int dim, std::int64_t place) {
     if (dim == x_.rank()) {
-      const std::string item = format_.text(offset);
+      const std::string item = format_.text(place);
       out_.append(column_ > item.size() ? column_ - item.size() : 0, ' ');
       out_ += item;
       return;
     }
     out_ += '[';
     if (dim + 1 == x_.rank()) {
-      write_row(dim, offset);
+      write_row(dim, place);
     } else {
-      write_block(dim, offset);
+      write_block(dim, place);
     }
     out_ += ']';
   }
 
   // A row longer than the line goes on below, indented under its first element.
-  void write_row(int dim, std::int64_t offset) {
+  void write_row(int dim, std::int64_t place) {
     const auto indices = shown(x_.size(dim), edge_, elide_);
     const auto room = static_cast<std::size_t>(std::max(width_ - 2 * (dim + 1), 1));
     const std::size_t per_line = width_ > 0 ? std::max<std::size_t>(room / (column_ + 2), 1) : indices.size();
@@ -203,12 +215,12 @@ class Rows {
       if (indices[k] < 0) {
         out_ += kEllipsis;
       } else {
-        write(dim + 1, offset + indices[k] * stride(dim));
+        write(dim + 1, place + indices[k] * stride(dim));
       }
     }
   }
 
-  void write_block(int dim, std::int64_t offset) {
+  void write_block(int dim, std::int64_t place) {
     const int blank_lines = x_.rank() - dim - 2;
     const std::string separator = width_ > 0
                                       ? "\n" + std::string(static_cast<std::size_t>(blank_lines), '\n') +
@@ -221,7 +233,7 @@ class Rows {
       if (i < 0) {
         out_ += kEllipsis;
       } else {
-        write(dim + 1, offset + i * stride(dim));
+        write(dim + 1, place + i * stride(dim));
       }
     }
   }
@@ -262,12 +274,6 @@ PrintOptions& print_options() {
   return options;
 }
 
-Value element_at(const kiln::Tensor& x, std::int64_t offset) {
-  if (x.dtype() == kiln::DType::Bool) return int_at(x, offset) != 0;
-  if (kiln::is_float(x.dtype())) return float_at(x, offset);
-  return int_at(x, offset);
-}
-
 Value item_of(const kiln::Tensor& x) {
   kiln::levels::announce_read(x);
   x.check_readable();
@@ -277,7 +283,10 @@ Value item_of(const kiln::Tensor& x) {
         fmt::format("only a tensor of one element is a number, this is {}", to_string(x.type())), {0},
         "reduce it first, or take an element by index");
   }
-  return element_at(x, x.offset());
+  const Elements elements(x);
+  if (x.dtype() == kiln::DType::Bool) return elements.whole(0) != 0;
+  if (kiln::is_float(x.dtype())) return elements.real(0);
+  return elements.whole(0);
 }
 
 std::string tensor_summary(const kiln::Tensor& x) {

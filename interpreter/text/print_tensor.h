@@ -20,7 +20,5 @@ std::string function_documentation(const Function& function);
 
 // The only element as a host value; OpError (Value) when there is not exactly one.
 Value item_of(const kiln::Tensor& x);
-// The element at `offset` elements from the start of the storage.
-Value element_at(const kiln::Tensor& x, std::int64_t offset);
 
 }  // namespace kiln::interp

@@ -5,23 +5,38 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <string>
+#include <type_traits>
 
 #include "interpreter/text/plain_text.h"
 #include "interpreter/values/code.h"
 #include "interpreter/values/objects.h"
 #include "tensor/autograd.h"
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/host_view.h"
 
 namespace kiln::interp {
 namespace {
 
 std::string number(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
 
-std::string element(const kiln::Tensor& whole, std::int64_t i) {
-  const kiln::Tensor one = kiln::Tensor::alias(whole, {{}, {}, whole.offset() + i});
-  if (kiln::is_float(whole.dtype())) return number(one.item_float());
-  if (whole.dtype() == kiln::DType::Bool) return one.item_bool() ? "1" : "0";
-  return std::to_string(one.item_int());
+template <class T>
+std::string element(T value) {
+  if constexpr (std::is_same_v<T, kiln::Half> || std::is_same_v<T, kiln::BFloat16>) {
+    return number(kiln::to_float(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return number(value);
+  } else {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+}
+
+std::string elements_text(const kiln::Tensor& x) {
+  const kiln::HostView elements(x, x.dtype());
+  return kiln::visit_dtype(x.dtype(), [&]<class T>() {
+    std::string text;
+    for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + element(elements.as<T>()[i]);
+    return text;
+  });
 }
 
 // FNV-1a, over f64 for halves and floats: every float is one, and all nans are the same.
@@ -42,13 +57,13 @@ class Hash {
 std::string hash_of(const kiln::Tensor& x) {
   Hash hash;
   if (!kiln::is_float(x.dtype())) {
-    const kiln::Tensor whole = kiln::cpu::contiguous_copy(x, x.dtype());
-    hash.add(whole.raw(), static_cast<std::size_t>(whole.numel()) * kiln::size_of(whole.dtype()));
+    const kiln::HostView whole(x, x.dtype());
+    hash.add(whole.bytes(), whole.byte_count());
     return fmt::format("{:016x}", hash.value());
   }
-  const kiln::Tensor whole = kiln::cpu::contiguous_copy(x, kiln::DType::F64);
-  const auto* elements = whole.data<double>();
-  for (std::int64_t i = 0; i < whole.numel(); ++i) {
+  const kiln::HostView whole(x, kiln::DType::F64);
+  const auto* elements = whole.as<double>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
     const double each = std::isnan(elements[i]) ? std::nan("") : elements[i];
     hash.add(&each, sizeof each);
   }
@@ -180,10 +195,7 @@ std::string StateText::tensor(const kiln::Tensor& x) {
   if (x.numel() > most_) {
     text += " hash " + hash_of(x);
   } else {
-    const kiln::Tensor whole = kiln::cpu::contiguous_copy(x, x.dtype());
-    text += " {";
-    for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + element(whole, i);
-    text += "}";
+    text += " {" + elements_text(x) + "}";
   }
   if (const kiln::Tensor grad = kiln::grad_of(x)) text += " grad " + tensor(grad);
   return text;

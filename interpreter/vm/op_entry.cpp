@@ -7,6 +7,7 @@
 
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/natives.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/op_names.h"
 
@@ -106,16 +107,15 @@ const Entries& entries() {
 
 // Numbers as tensors that compute in full precision: floats in f64, and ints too where the op gives a float.
 kiln::Tensor full_precision(const kiln::Tensor& x, bool as_float) {
-  if (x.dtype() == kiln::DType::F64 || as_float) {
-    kiln::Tensor result = kiln::Tensor::empty({}, kiln::DType::F64);
-    *result.writable<double>() = x.item_float();
-    return result;
-  }
-  kiln::Tensor result = kiln::Tensor::empty({}, x.dtype());
-  if (x.dtype() == kiln::DType::Bool) {
-    *result.writable<bool>() = x.item_bool();
+  const bool is_real = x.dtype() == kiln::DType::F64 || as_float;
+  kiln::Tensor result = kiln::Tensor::empty({}, is_real ? kiln::DType::F64 : x.dtype());
+  const kiln::WritableHostView element(result);
+  if (is_real) {
+    *element.as<double>() = x.item_float();
+  } else if (x.dtype() == kiln::DType::Bool) {
+    *element.as<bool>() = x.item_bool();
   } else {
-    *result.writable<std::int64_t>() = x.item_int();
+    *element.as<std::int64_t>() = x.item_int();
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"
 
@@ -214,7 +215,8 @@ class Writer {
     } else if (v.is(Tag::Tensor)) {
       const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(v.as_tensor()), dtype_));
       kiln::levels::announce_read(x);
-      std::memcpy(out_, x.raw(), static_cast<std::size_t>(x.numel()) * sizeof(T));
+      const kiln::HostView elements(x);
+      std::memcpy(out_, elements.bytes(), elements.byte_count());
       out_ += x.numel();
     } else {
       *out_++ = convert<T>(v, dtype_);
@@ -237,7 +239,8 @@ bool holds_transformed(const Value& v) {
 
 kiln::Tensor element(const Value& number, kiln::DType dtype) {
   const kiln::Tensor x = kiln::Tensor::empty({}, dtype);
-  kiln::visit_dtype(dtype, [&]<class T>() { Writer<T>(x.writable<T>(), dtype).write(number); });
+  const kiln::WritableHostView view(x);
+  kiln::visit_dtype(dtype, [&]<class T>() { Writer<T>(view.as<T>(), dtype).write(number); });
   return x;
 }
 
@@ -265,7 +268,10 @@ kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optio
   const kiln::DType type = dtype.value_or(survey.dtype());
   if (kiln::levels::top != nullptr && holds_transformed(data)) return stacked(data, type);
   const kiln::Tensor result = kiln::Tensor::empty(survey.sizes, type);
-  kiln::visit_dtype(type, [&]<class T>() { Writer<T>(result.writable<T>(), type).write(data); });
+  {
+    const kiln::WritableHostView elements(result);
+    kiln::visit_dtype(type, [&]<class T>() { Writer<T>(elements.as<T>(), type).write(data); });
+  }
   return kiln::levels::adopt(result);
 }
 
