@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "jit/graph/text.h"
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/host_view.h"
 
 namespace kiln::jit {
 namespace {
@@ -14,15 +16,24 @@ namespace {
 // Arguments of up to this many elements are written out.
 constexpr std::int64_t kMostElements = 4096;
 
-std::string element_text(const Tensor& dense, std::int64_t at) {
-  if (dense.dtype() == DType::Bool) return dense.data<bool>()[at] ? "true" : "false";
-  if (!is_float(dense.dtype()))
-    return fmt::format("{}", cpu::contiguous_copy(dense, DType::I64).data<std::int64_t>()[at]);
-  const double value = cpu::contiguous_copy(dense, DType::F64).data<double>()[at];
+std::string real_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::vector<std::string> element_texts(const Tensor& x) {
+  const bool is_real = is_float(x.dtype()), is_bool = x.dtype() == DType::Bool;
+  const HostView elements(x, is_real ? DType::F64 : DType::I64);
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const std::int64_t whole = is_real ? 0 : elements.as<std::int64_t>()[i];
+    texts.push_back(is_real   ? real_text(elements.as<double>()[i])
+                    : is_bool ? std::string(whole != 0 ? "true" : "false")
+                              : fmt::format("{}", whole));
+  }
+  return texts;
 }
 
 std::string zeros_text(const TensorType& type) {
@@ -30,12 +41,9 @@ std::string zeros_text(const TensorType& type) {
 }
 
 std::string argument_text(const Tensor& x) {
-  const Tensor dense = cpu::contiguous_copy(x, x.dtype());
-  if (x.is_number()) return element_text(dense, 0);
+  if (x.is_number()) return element_texts(x)[0];
   if (x.numel() > kMostElements) return zeros_text(x.type()) + "  # its elements are too many to be written";
-  std::string elements;
-  for (std::int64_t i = 0; i < x.numel(); ++i) elements += (i == 0 ? "" : ", ") + element_text(dense, i);
-  return fmt::format("tensor([{}], dtype={}).reshape({})", elements, name(x.dtype()),
+  return fmt::format("tensor([{}], dtype={}).reshape({})", fmt::join(element_texts(x), ", "), name(x.dtype()),
                      to_string(to_type(x.type()).sizes));
 }
 

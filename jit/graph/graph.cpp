@@ -6,6 +6,7 @@
 
 #include "jit/graph/custom.h"
 #include "tensor/error.h"
+#include "tensor/host_view.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -82,8 +83,8 @@ bool same_bits(double a, double b) {
 bool same_constant(const Tensor& a, const Tensor& b) {
   if (!a || !b) return !a == !b;
   if (a.type() != b.type()) return false;
-  const std::size_t bytes = static_cast<std::size_t>(a.numel()) * size_of(a.dtype());
-  return bytes == 0 || std::memcmp(a.raw(), b.raw(), bytes) == 0;
+  const HostView of_a(a), of_b(b);
+  return a.numel() == 0 || std::memcmp(of_a.bytes(), of_b.bytes(), of_a.byte_count()) == 0;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "jit/graph/custom.h"
 #include "jit/graph/text.h"
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/host_view.h"
 
 namespace kiln::jit {
 namespace {
@@ -93,15 +93,17 @@ std::string arguments_text(const Node& node, std::span<const std::string> names)
 
 template <class T>
 std::string elements_text(const Tensor& x) {
+  constexpr bool is_real = !std::is_integral_v<T>;
+  const HostView elements(x, is_real ? DType::F64 : x.dtype());
   std::string text;
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (i > 0) text += ", ";
-    if constexpr (std::is_same_v<T, bool>) {
-      text += x.data<T>()[i] ? "true" : "false";
-    } else if constexpr (std::is_integral_v<T>) {
-      text += std::to_string(x.data<T>()[i]);
+    if constexpr (is_real) {
+      text += real_text(elements.as<double>()[i]);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      text += elements.as<T>()[i] ? "true" : "false";
     } else {
-      text += real_text(cpu::contiguous_copy(x, DType::F64).data<double>()[i]);
+      text += std::to_string(elements.as<T>()[i]);
     }
   }
   return text;
@@ -188,8 +190,8 @@ std::string digest(const Tensor& constant) {
   };
   const std::string type = kiln::to_string(constant.type());
   mix(type.data(), type.size());
-  const Tensor dense = cpu::contiguous_copy(constant, constant.dtype());
-  mix(dense.raw(), static_cast<std::size_t>(dense.numel()) * size_of(dense.dtype()));
+  const HostView dense(constant, constant.dtype());
+  mix(dense.bytes(), dense.byte_count());
   return fmt::format("{:016x}", hash);
 }
 

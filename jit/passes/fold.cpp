@@ -10,6 +10,7 @@
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 
 namespace kiln::jit {
@@ -52,9 +53,10 @@ bool is_symbolic(const Operand& operand) {
 
 // The number that all elements are, to the bit; nothing for nan, of which there are many.
 std::optional<Number> uniform(const Tensor& x) {
+  const HostView elements(x);
   const std::size_t size = size_of(x.dtype());
-  for (std::int64_t i = 1; i < x.numel(); ++i) {
-    if (std::memcmp(x.raw(), x.raw() + static_cast<std::size_t>(i) * size, size) != 0) return std::nullopt;
+  for (std::size_t at = size; at < elements.byte_count(); at += size) {
+    if (std::memcmp(elements.bytes(), elements.bytes() + at, size) != 0) return std::nullopt;
   }
   if (x.numel() == 0) return std::nullopt;
   const Tensor first = ops::as_strided(x, {}, {}, 0);

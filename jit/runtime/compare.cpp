@@ -6,15 +6,16 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <type_traits>
 
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "tensor/autograd.h"
-#include "tensor/cpu/convert.h"
-#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/storage.h"
 #include "tensor/tape/meta.h"
@@ -34,8 +35,8 @@ std::vector<Tensor> copies_of(Inputs tensors) {
     if (fresh) {
       const auto count = static_cast<std::int64_t>(each.storage()->bytes() / size_of(each.dtype()));
       found->second = Tensor::empty(Dims{count}, each.dtype(), each.device());
-      std::memcpy(found->second.raw_writable(), each.storage()->data(),
-                  static_cast<std::size_t>(count) * size_of(each.dtype()));
+      copy_bytes(*found->second.storage()->buffer(), 0, *each.storage()->buffer(), 0,
+                 static_cast<std::size_t>(count) * size_of(each.dtype()));
     }
     if (found->second.dtype() != each.dtype()) return {};
     copies.push_back(Tensor::alias(found->second, each.layout()));
@@ -79,11 +80,18 @@ OutcomeNames names_of(const Graph& graph) {
 
 namespace {
 
-std::string element_text(const Tensor& dense, std::int64_t at) {
-  if (dense.dtype() == DType::Bool) return dense.data<bool>()[at] ? "true" : "false";
-  if (is_float(dense.dtype()))
-    return fmt::format("{}", cpu::contiguous_copy(dense, DType::F64).data<double>()[at]);
-  return fmt::format("{}", cpu::contiguous_copy(dense, DType::I64).data<std::int64_t>()[at]);
+// Of an element of a tensor that is row by row, by its number.
+std::string element_text(const Tensor& x, const HostView& elements, std::int64_t at) {
+  return visit_dtype(x.dtype(), [&]<class T>() {
+    const T value = elements.as<T>()[at];
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      return fmt::format("{}", static_cast<double>(to_float(value)));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return fmt::format("{}", static_cast<double>(value));
+    } else {
+      return fmt::format("{}", value);  // a bool as true or false
+    }
+  });
 }
 
 // "[1, 2]" of an element by its number.
@@ -93,25 +101,26 @@ std::string index_text(const Dims& sizes, std::int64_t at) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-bool is_nan_at(const Tensor& as_f64, std::int64_t at) { return std::isnan(as_f64.data<double>()[at]); }
+bool is_nan_at(const HostView& as_f64, std::int64_t at) { return std::isnan(as_f64.as<double>()[at]); }
 
 std::string tensor_difference(const Tensor& x, const Tensor& y) {
   if (x.is_number() != y.is_number() || x.dtype() != y.dtype() || x.sizes() != y.sizes())
     return fmt::format(" is {}, the interpreter has {}", to_string(x.type()), to_string(y.type()));
-  const Tensor a = cpu::contiguous_copy(x, x.dtype()), b = cpu::contiguous_copy(y, y.dtype());
-  const std::size_t item = size_of(x.dtype());
-  if (std::memcmp(a.raw(), b.raw(), item * static_cast<std::size_t>(a.numel())) == 0) return "";
-  Tensor a_f64, b_f64;
+  const HostView a(x, x.dtype()), b(y, y.dtype());
+  if (std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0) return "";
+  std::optional<HostView> a_f64, b_f64;
   if (is_float(x.dtype())) {
-    a_f64 = cpu::contiguous_copy(a, DType::F64);
-    b_f64 = cpu::contiguous_copy(b, DType::F64);
+    a_f64.emplace(x, DType::F64);
+    b_f64.emplace(y, DType::F64);
   }
-  for (std::int64_t i = 0; i < a.numel(); ++i) {
+  const std::size_t item = size_of(x.dtype());
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
     const auto offset = static_cast<std::size_t>(i) * item;
-    if (std::memcmp(a.raw() + offset, b.raw() + offset, item) == 0) continue;
-    if (a_f64 && is_nan_at(a_f64, i) && is_nan_at(b_f64, i)) continue;
+    if (std::memcmp(a.bytes() + offset, b.bytes() + offset, item) == 0) continue;
+    if (a_f64 && is_nan_at(*a_f64, i) && is_nan_at(*b_f64, i)) continue;
     const std::string where = x.sizes().empty() ? "" : index_text(x.sizes(), i);
-    return fmt::format("{} is {}, the interpreter has {}", where, element_text(a, i), element_text(b, i));
+    return fmt::format("{} is {}, the interpreter has {}", where, element_text(x, a, i),
+                       element_text(y, b, i));
   }
   return "";
 }

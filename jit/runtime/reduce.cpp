@@ -11,8 +11,8 @@
 #include "jit/graph/rewrite.h"
 #include "jit/graph/text.h"
 #include "jit/passes/run_recipe.h"
-#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/error.h"
+#include "tensor/host_view.h"
 
 namespace kiln::jit {
 namespace {
@@ -184,17 +184,27 @@ class Reducer {
     for (std::size_t k = 0; k < best_.call.arguments.size(); ++k) {
       const Tensor x = best_.call.arguments[k];
       if (x.is_number()) continue;
-      for (const Tensor& simple : {filled(x, 1.0), counted(x), cpu::contiguous_copy(x, x.dtype())}) {
+      for (const Tensor& simple : {filled(x, 1.0), counted(x), with_elements(x, x)}) {
         GraphCall call = best_.call;
         call.arguments[k] = simple;
         if (try_one(std::move(call))) break;
       }
     }
   }
+  // Row by row, with the dtype and the device of `like`.
+  static Tensor with_elements(const Tensor& x, const Tensor& like) {
+    const Tensor made = Tensor::empty(x.sizes(), like.dtype(), like.device());
+    const HostView elements(x, like.dtype());
+    std::copy_n(elements.bytes(), elements.byte_count(), WritableHostView(made).bytes());
+    return made;
+  }
   static Tensor from_f64(const Tensor& like, const std::function<double(std::int64_t)>& element) {
-    const Tensor wide = Tensor::empty(like.sizes(), DType::F64, like.device());
-    for (std::int64_t i = 0; i < wide.numel(); ++i) wide.writable<double>()[i] = element(i);
-    return cpu::contiguous_copy(wide, like.dtype());
+    const Tensor wide = Tensor::empty(like.sizes(), DType::F64, Device{});
+    {
+      const WritableHostView elements(wide);
+      for (std::int64_t i = 0; i < wide.numel(); ++i) elements.as<double>()[i] = element(i);
+    }
+    return with_elements(wide, like);
   }
   static Tensor filled(const Tensor& like, double value) {
     return from_f64(like, [value](std::int64_t) { return value; });

@@ -2,6 +2,7 @@
 // which ops belong to a checkpoint that runs again.
 #include "jit/trace/record.h"
 #include "tensor/core_ops.h"
+#include "tensor/host_view.h"
 #include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/recompute.h"
@@ -93,7 +94,7 @@ void Recorder::skips_draws(std::int64_t count) {
   Attrs attrs(kSkip);
   attrs.set("count", count);
   const Tensor skipped = Tensor::empty({}, DType::I64);
-  *skipped.writable<std::int64_t>() = count;
+  *WritableHostView(skipped).as<std::int64_t>() = count;
   note(node_of(kSkip, Form::Plain, {}, attrs), {&skipped, 1});
 }
 
