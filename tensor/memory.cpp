@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,10 +17,8 @@
 
 #include "tensor/error.h"
 #include "tensor/integers.h"
-#include "tensor/storage.h"
 
-namespace kiln {
-namespace memory {
+namespace kiln::memory {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -198,12 +197,28 @@ std::string readable(std::size_t bytes) {
   return text.data();
 }
 
+}  // namespace
+
+void refuse_memory(std::size_t bytes, const MemoryUse& use, std::size_t limit) {
+  throw OpError(ErrorKind::OutOfMemory, "cannot allocate " + readable(bytes) + ": " +
+                                            readable(use.live_bytes) + " in " +
+                                            std::to_string(use.live_buffers) +
+                                            " tensors are in use, the limit is " + readable(limit));
+}
+
+namespace {
+
+MemoryUse use_of_host() {
+  Process& shared = process();
+  const std::lock_guard lock(shared.mutex);
+  std::int64_t buffers = shared.retired_buffers;
+  for (const Heap* heap : shared.heaps) buffers += heap->live_buffers.get();
+  return {static_cast<std::size_t>(live_bytes_locked(shared)),
+          static_cast<std::size_t>(peak_bytes_locked(shared)), static_cast<std::size_t>(buffers)};
+}
+
 [[noreturn]] void out_of_memory(std::size_t bytes) {
-  const MemoryUse use = memory_use(Device{});
-  throw OpError(ErrorKind::OutOfMemory,
-                "cannot allocate " + readable(bytes) + ": " + readable(use.live_bytes) + " in " +
-                    std::to_string(use.live_buffers) + " tensors are in use, the limit is " +
-                    readable(process().limit.load(std::memory_order_relaxed)));
+  refuse_memory(bytes, use_of_host(), process().limit.load(std::memory_order_relaxed));
 }
 
 void drop_large_blocks() {
@@ -292,6 +307,9 @@ void give_object(Pool pool, void* object) {
   list.push(object);
 }
 
+namespace {
+
+// Checks the limit; throws OpError (OutOfMemory) without counting.
 void count_buffer(std::size_t bytes) {
   if (bytes > kSmallLimit) {
     Process& shared = process();
@@ -317,27 +335,34 @@ void uncount_buffer(std::size_t bytes) {
   mine.live_buffers.add(-1);
 }
 
-}  // namespace memory
-
-// The CPU is the only device whose memory is counted here; others count their own.
-MemoryUse memory_use(Device) {
-  memory::Process& shared = memory::process();
-  const std::lock_guard lock(shared.mutex);
-  std::int64_t buffers = shared.retired_buffers;
-  for (const memory::Heap* heap : shared.heaps) buffers += heap->live_buffers.get();
-  return {static_cast<std::size_t>(memory::live_bytes_locked(shared)),
-          static_cast<std::size_t>(memory::peak_bytes_locked(shared)), static_cast<std::size_t>(buffers)};
+std::byte* allocate(std::size_t bytes) {
+  count_buffer(bytes);
+  try {
+    return static_cast<std::byte*>(take_block(bytes));
+  } catch (...) {
+    uncount_buffer(bytes);
+    throw;
+  }
 }
 
-void reset_peak(Device) {
-  memory::Process& shared = memory::process();
+void free_data(std::byte* data, std::size_t bytes) {
+  uncount_buffer(bytes);
+  give_block(data, bytes);
+}
+
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+void reset_peak_of_host() {
+  Process& shared = process();
   const std::lock_guard lock(shared.mutex);
   shared.peak_bytes = 0;
-  for (memory::Heap* heap : shared.heaps) heap->high_bytes.set(heap->live_bytes.get());
+  for (Heap* heap : shared.heaps) heap->high_bytes.set(heap->live_bytes.get());
 }
 
-void set_memory_limit(Device, std::size_t bytes) {
-  memory::process().limit.store(bytes, std::memory_order_relaxed);
-}
+void set_limit(std::size_t bytes) { process().limit.store(bytes, std::memory_order_relaxed); }
 
-}  // namespace kiln
+}  // namespace
+
+const DeviceMemory kOfHost{allocate, free_data, copy, use_of_host, reset_peak_of_host, set_limit};
+
+}  // namespace kiln::memory

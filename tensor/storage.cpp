@@ -1,17 +1,12 @@
 #include "tensor/storage.h"
 
-#include <cstring>
 #include <new>
 
-#include "tensor/error.h"
+#include "tensor/device_memory.h"
 #include "tensor/memory.h"
 
 namespace kiln {
 namespace {
-
-// A buffer's record lies in front of its data, in one block.
-constexpr std::size_t kHeader = 64;
-static_assert(sizeof(Buffer) <= kHeader);
 
 // Ids are taken in runs, so that most tensors touch no shared counter.
 std::uint64_t next_id() {
@@ -27,38 +22,27 @@ std::uint64_t next_id() {
 Buffer::Buffer(std::byte* data, std::size_t bytes, Device device)
     : data_(data), bytes_(bytes), id_(next_id()), device_(device) {}
 
-Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
-  if (device.kind != Device::Kind::Cpu) {
-    throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here");
-  }
-  memory::count_buffer(bytes);
-  void* block;
-  try {
-    block = memory::take_block(kHeader + bytes);
-  } catch (...) {
-    memory::uncount_buffer(bytes);
-    throw;
-  }
-  auto* data = static_cast<std::byte*>(block) + kHeader;
-  return Ref<Buffer>::made(new (block) Buffer(data, bytes, device));
+Ref<Buffer> Buffer::without_memory(std::size_t bytes, Device device) {
+  void* const record = memory::take_object(memory::Pool::Buffer, sizeof(Buffer));
+  return Ref<Buffer>::made(new (record) Buffer(nullptr, bytes, device));
 }
 
-Ref<Buffer> Buffer::without_memory(std::size_t bytes, Device device) {
-  return Ref<Buffer>::made(new (memory::take_block(kHeader)) Buffer(nullptr, bytes, device));
+Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
+  Ref<Buffer> made = without_memory(bytes, device);
+  made->data_ = memory_of(device).allocate(bytes);
+  return made;
 }
 
 void destroy(Buffer* buffer) {
-  const bool has_memory = buffer->data_ != nullptr;
-  const std::size_t bytes = buffer->bytes_;
+  if (buffer->data_ != nullptr) memory_of(buffer->device_).free(buffer->data_, buffer->bytes_);
   buffer->~Buffer();
-  if (!has_memory) return memory::give_block(buffer, kHeader);
-  memory::uncount_buffer(bytes);
-  memory::give_block(buffer, kHeader + bytes);
+  memory::give_object(memory::Pool::Buffer, buffer);
 }
 
 void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
                 std::size_t bytes) {
-  std::memcpy(to.data() + to_first, from.data() + from_first, bytes);
+  const Device device = is_on_host(to.device()) ? from.device() : to.device();
+  memory_of(device).copy(to.data() + to_first, from.data() + from_first, bytes);
 }
 
 Storage::Storage(Ref<Buffer> buffer) : buffer_(std::move(buffer)), id_(next_id()) {}

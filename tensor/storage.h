@@ -70,7 +70,8 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// One block of memory, 64-byte aligned. Small blocks come from a per-thread cache.
+// One block of memory of a device, 64-byte aligned. What is known of it is kept apart, by the host: a device
+// may have memory that the host cannot touch.
 class Buffer final : public RefCounted {
  public:
   // Uninitialized. Throws OpError (OutOfMemory) that says how much was asked for and how much is in use.
@@ -86,7 +87,7 @@ class Buffer final : public RefCounted {
 
  private:
   friend void destroy(Buffer* buffer);
-  // Copies bytes from one buffer to another, whatever devices they are of.
+  // Copies bytes from one buffer to another, of one device or of one and the host.
   void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
                   std::size_t bytes);
   Buffer(std::byte* data, std::size_t bytes, Device device);
@@ -96,7 +97,7 @@ class Buffer final : public RefCounted {
   Device device_;
 };
 void destroy(Buffer* buffer);
-// Copies bytes from one buffer to another, whatever devices they are of.
+// Copies bytes from one buffer to another, of one device or of one and the host.
 void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
                 std::size_t bytes);
 
@@ -128,8 +129,9 @@ class Storage final : public RefCounted {
 };
 void destroy(Storage* storage);
 
-// Bytes of live tensor memory, now and at most since `reset_peak`; and a limit after which allocation fails
-// (default: the machine's memory).
+// Bytes of live tensor memory of a device, now and at most since `reset_peak`; and a limit after which
+// allocation fails (default: what the device has). Each throws OpError (Device) for a device that is not
+// here.
 struct MemoryUse {
   std::size_t live_bytes;
   std::size_t peak_bytes;

@@ -279,7 +279,7 @@ Container::~Container() {
 }
 
 void Collector::look() {
-  const std::size_t live_bytes = memory_use(Device{}).live_bytes;
+  const std::size_t live_bytes = live_tensor_bytes();
   if (made_ < kYoungLimit) {
     const std::size_t allowed = tensor_bytes + kTensorLimit;
     if (live_bytes <= allowed) {
@@ -311,7 +311,7 @@ std::size_t Collector::collect(bool all) {
   made_ = 0;
   const std::size_t freed = free_unreached(search);
   made_ = 0;
-  tensor_bytes = memory_use(Device{}).live_bytes;
+  tensor_bytes = live_tensor_bytes();
   if (all) bytes_at_full = tensor_bytes;
   next_look_ = memory::bytes_taken + kTensorLimit;
   return freed;

@@ -1,0 +1,24 @@
+#include "tensor/device_memory.h"
+
+#include "tensor/error.h"
+#include "tensor/memory.h"
+
+namespace kiln {
+
+const DeviceMemory* const kDeviceMemories[] = {&memory::kOfHost, nullptr};
+
+void refuse_absent(Device device) {
+  throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here");
+}
+
+std::size_t live_tensor_bytes() {
+  std::size_t bytes = 0;
+  for (const DeviceMemory* each : kDeviceMemories) bytes += each == nullptr ? 0 : each->use().live_bytes;
+  return bytes;
+}
+
+MemoryUse memory_use(Device device) { return memory_of(device).use(); }
+void reset_peak(Device device) { memory_of(device).reset_peak(); }
+void set_memory_limit(Device device, std::size_t bytes) { memory_of(device).set_limit(bytes); }
+
+}  // namespace kiln
