@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tensor/cpu/elementwise/copy.h"
+#include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/op.h"
@@ -102,14 +103,23 @@ void check_writable(const Op& op, const TensorType& type, const Layout& layout) 
                 {0}, "write to a copy: x.clone()");
 }
 
+namespace {
+
+// Does `eager` compute by itself? A body only calls smaller ops.
+bool is_kernel(const Op& op) { return op.lowering != Lowering::Composite || op.has_kernel(); }
+
+}  // namespace
+
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
   if (!op.has(kChecksInEager)) check_inputs(op, inputs, attrs);
+  const guarded::Open memory(is_kernel(op));
   return op.eager(op, inputs, attrs);
 }
 
 void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& target = inputs[0];
+  const guarded::Open memory;
   if (op.into != nullptr && may_write_directly(target, inputs)) {
     op.into(op, inputs, attrs, target);
   } else {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tensor/error.h"
+#include "tensor/guarded/guarded.h"
 
 namespace kiln {
 namespace {
@@ -15,7 +16,8 @@ struct NamedKind {
   std::string_view name;
   Device::Kind kind;
 };
-constexpr NamedKind kKinds[] = {{"cpu", Device::Kind::Cpu}, {"cuda", Device::Kind::Cuda}};
+constexpr NamedKind kKinds[] = {
+    {"cpu", Device::Kind::Cpu}, {"cuda", Device::Kind::Cuda}, {"guarded", Device::Kind::Guarded}};
 
 }  // namespace
 
@@ -42,7 +44,8 @@ std::optional<Device> device_named(std::string_view text) {
 
 Device parse_device(std::string_view text) {
   const std::optional<Device> device = device_named(text);
-  if (!device) {
+  if (device == Device{Device::Kind::Guarded, 0} && guarded::is_here()) return *device;
+  if (!device || device->kind == Device::Kind::Guarded) {
     throw OpError(ErrorKind::Device, "unknown device \"" + std::string(text) + "\"", {},
                   "devices are \"cpu\" and \"cuda\", \"cuda:1\", …");
   }

@@ -9,7 +9,7 @@
 namespace kiln {
 
 struct Device {
-  enum class Kind : std::uint8_t { Cpu, Cuda };
+  enum class Kind : std::uint8_t { Cpu, Cuda, Guarded };  // the last for tests
   Kind kind = Kind::Cpu;
   std::int8_t index = 0;
   friend bool operator==(const Device&, const Device&) = default;

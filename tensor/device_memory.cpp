@@ -1,11 +1,12 @@
 #include "tensor/device_memory.h"
 
 #include "tensor/error.h"
+#include "tensor/guarded/guarded.h"
 #include "tensor/memory.h"
 
 namespace kiln {
 
-const DeviceMemory* const kDeviceMemories[] = {&memory::kOfHost, nullptr};
+const DeviceMemory* const kDeviceMemories[] = {&memory::kOfHost, nullptr, &guarded::kMemory};
 
 void refuse_absent(Device device) {
   throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here");

@@ -101,7 +101,7 @@ class Parser {
   }
   // Behind the sizes of what is not on the CPU.
   Device device() {
-    for (const Device::Kind kind : {Device::Kind::Cuda}) {
+    for (const Device::Kind kind : {Device::Kind::Cuda, Device::Kind::Guarded}) {
       if (!reader_.take(name(kind))) continue;
       return {kind, static_cast<std::int8_t>(reader_.take(":") ? reader_.integer() : 0)};
     }

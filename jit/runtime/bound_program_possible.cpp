@@ -21,7 +21,10 @@ bool is_repeatable(const Program& program, const Program::Instruction& instructi
 }  // namespace
 
 bool BoundProgram::is_possible(const Graph& graph, const Program& program) {
-  const auto is_known = [](const jit::Value& each) { return !has_symbols(each.type.sizes); };
+  // What it holds are addresses of the host's memory.
+  const auto is_known = [](const jit::Value& each) {
+    return !has_symbols(each.type.sizes) && is_on_host(each.type.device);
+  };
   const auto repeatable = [&program](const Program::Instruction& instruction) {
     return is_repeatable(program, instruction);
   };

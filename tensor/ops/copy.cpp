@@ -19,7 +19,7 @@ std::vector<TensorType> copy_infer(std::span<const TensorType> inputs, const Att
 
 Tensors copy_eager(const Op& op, Inputs inputs, const Attrs&) {
   rules::check_fits(inputs[1], inputs[0].dtype(), op.name(), 1);
-  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), Device{});
+  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
   cpu::copy(result, inputs[1]);
   return {std::move(result)};
 }
@@ -29,7 +29,7 @@ void copy_into(const Op& op, Inputs inputs, const Attrs&, const Tensor& output) 
 }
 
 Tensors zero_eager(const Op&, Inputs inputs, const Attrs&) {
-  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), Device{});
+  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
   cpu::fill(result, Tensor::number(false));
   return {std::move(result)};
 }

@@ -298,13 +298,20 @@ Tensors with_bools(Inputs inputs) {
   return result;
 }
 
+// Numbers have none of their own: the host has them.
+Device device_of(Inputs inputs) {
+  for (const Tensor& each : inputs)
+    if (each && !each.is_number()) return each.device();
+  return {};
+}
+
 }  // namespace
 
 Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (casts_to_bool(op, inputs)) return pointwise_eager(op, with_bools(inputs), attrs);
   check_some_bound(op, inputs);
   const Plan plan = plan_of(op, inputs, attrs);
-  Tensor output = Tensor::empty(plan.sizes, plan.types.result, Device{});
+  Tensor output = Tensor::empty(plan.sizes, plan.types.result, device_of(inputs));
   output.impl()->is_number = plan.only_numbers;
   run(op, plan, inputs.size(), attrs, output);
   return {std::move(output)};

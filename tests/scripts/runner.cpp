@@ -7,7 +7,8 @@
 // output. An error is expected as `# => ! Kind: message`. With --errors, a whole file is run and the
 // diagnostic that it ends in is compared with the file of the same name ending in `.expected`. --update
 // writes what was found. With --hot, functions are compiled after n tensor ops; what they show must not
-// change. With --check every compiled call runs beside the interpreter, and nothing may be told of it.
+// change. With --check every compiled call runs beside the interpreter, and nothing may be told of it. With
+// --device new tensors are there; what scripts show of them must be as on the CPU, but for the device's name.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -21,6 +22,8 @@
 #include "interpreter/interpreter.h"
 #include "lang/ast.h"
 #include "lang/parse.h"
+#include "tensor/device.h"
+#include "tests/scripts/faults.h"
 
 namespace {
 
@@ -56,6 +59,16 @@ std::string without_trailing_space(std::string line) {
 std::size_t mark_in(const std::string& line) { return line.find(kMark); }
 
 int hot_after = -1;
+
+// As if the tensors were on the CPU.
+std::string with_cpu(std::string line) {
+  const kiln::Device device = kiln::default_device();
+  const std::string name = to_string(device);
+  if (device == kiln::Device{}) return line;
+  for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at))
+    line.replace(at, name.size(), "cpu");
+  return line;
+}
 
 struct Run {
   std::string out;
@@ -123,6 +136,7 @@ class ScriptTest {
     const std::string name = path_.filename().string();
     const auto statements = statements_of(run_.interpreter.sources().add(name, text_));
     for (std::size_t i = 0; i < statements.size(); ++i) {
+      now_running(path_.string() + ":" + std::to_string(statements[i].last_line + 1));
       execute(run_, name, statements[i]);
       if (i + 1 < statements.size() && statements[i + 1].last_line == statements[i].last_line) continue;
       check(statements[i].last_line, update);
@@ -152,7 +166,7 @@ class ScriptTest {
 
   void check(std::size_t line, bool quiet) {
     std::vector<std::string> found = lines_of(run_.out);
-    for (std::string& text : found) text = without_trailing_space(text);
+    for (std::string& text : found) text = without_trailing_space(with_cpu(std::move(text)));
     found_.push_back({line, found});
     const std::vector<std::string> expected = expected_at(line);
     if (found == expected) return;
@@ -249,6 +263,9 @@ int main(int argc, char** argv) {
       hot_after = std::stoi(argv[++i]);
     } else if (argument == "--check") {
       kiln::interp::set_checking(true);
+    } else if (argument == "--device" && i + 1 < argc) {
+      kiln::set_default_device(kiln::parse_device(argv[++i]));
+      tell_faults();
     } else {
       arguments.push_back(argument);
     }
