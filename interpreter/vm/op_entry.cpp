@@ -10,6 +10,7 @@
 #include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/op_names.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::interp {
 namespace {
@@ -120,8 +121,8 @@ kiln::Tensor full_precision(const kiln::Tensor& x, bool as_float) {
   return result;
 }
 
-bool rounds_to_int(std::string_view name) {
-  return name == "floor" || name == "ceil" || name == "trunc" || name == "round";
+bool gives_whole_numbers(const kiln::Op& op) {
+  return op.pointwise != nullptr && (op.pointwise->flags & kiln::kWholeNumbers) != 0;
 }
 
 }  // namespace
@@ -165,8 +166,7 @@ Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attr
   const bool any_float = std::any_of(inputs.begin(), inputs.end(),
                                      [](const kiln::Tensor& x) { return x && kiln::is_float(x.dtype()); });
   const Value result = on_full_precision(form, inputs, attrs, any_float);
-  if (result.is(Tag::Float) && rounds_to_int(form.op->name()) && std::fabs(result.as_float()) < 9e18 &&
-      attrs.values().empty()) {
+  if (result.is(Tag::Float) && gives_whole_numbers(*form.op) && std::fabs(result.as_float()) < 9e18) {
     return static_cast<std::int64_t>(result.as_float());
   }
   return result;

@@ -224,11 +224,17 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
 
 constexpr int kNoMask = scalar::kNoMask;
 
-#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example)  \
-  {                                                                                                      \
-    static const Pointwise row{                                                                          \
-        kRow_##name, 1, TypeRule::rule, kNoMask, "", {KILN_DERIVATIVE(dx, KILN_X)}, {KILN_RANGE range}}; \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags);      \
+#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example) \
+  {                                                                                                     \
+    static const Pointwise row{kRow_##name,                                                             \
+                               1,                                                                       \
+                               TypeRule::rule,                                                          \
+                               kNoMask,                                                                 \
+                               "",                                                                      \
+                               {KILN_DERIVATIVE(dx, KILN_X)},                                           \
+                               {KILN_RANGE range},                                                      \
+                               (flags) & kRowFlags};                                                    \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags);     \
   }
 #define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, onnx,   \
                     documentation, example)                                                                \

@@ -19,6 +19,8 @@ inline constexpr unsigned kAtLeastShift = 16, kAtMostShift = 19;
 constexpr unsigned at_least(int operand) { return 1U << (kAtLeastShift + static_cast<unsigned>(operand)); }
 constexpr unsigned at_most(int operand) { return 1U << (kAtMostShift + static_cast<unsigned>(operand)); }
 inline constexpr unsigned kBounds = (7U << kAtLeastShift) | (7U << kAtMostShift);
+// The result is a whole number of the operand's dtype; of a plain number the language makes it an int.
+inline constexpr unsigned kWholeNumbers = 1U << 23;
 // Which applications give an operand, to the bit (Identity in tensor/lowering.h); at most one for a row.
 inline constexpr unsigned kIdentityShift = 13;
 inline constexpr unsigned kUndoesItself = 1U << kIdentityShift;        // f(f(x)) is x
@@ -29,7 +31,7 @@ inline constexpr unsigned kZeroIsNeutral = 5U << kIdentityShift;       // x + -0
 inline constexpr unsigned kZeroIsNeutralRight = 6U << kIdentityShift;  // x - 0
 inline constexpr unsigned kIdentities = 7U << kIdentityShift;
 inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kKeepsPrecision | kBriefInRange |
-                                      kPlainAtZero | kMovesSigns | kNumbersFit | kFailsOfFloats | kBounds |
-                                      kIdentities;
+                                      kPlainAtZero | kMovesSigns | kNumbersFit | kFailsOfFloats |
+                                      kWholeNumbers | kBounds | kIdentities;
 
 }  // namespace kiln

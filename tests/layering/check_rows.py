@@ -30,7 +30,7 @@ OTHER_WORDS = {
     "interpreter/host/tensor_methods.cpp": "shape",
     "interpreter/host/types.cpp": "slice",
     "interpreter/vm/op_call.cpp": "max min",  # arguments of clamp
-    "interpreter/vm/op_entry.cpp": "ceil elementwise floor round trunc",  # a family; functions of plain numbers give ints
+    "interpreter/vm/op_entry.cpp": "elementwise",  # a family
     "interpreter/vm/signature.cpp": "any",
     "interpreter/vm/tensor_index.cpp": "copy",
     "jit/llvm/emit.cpp": "any",
