@@ -170,7 +170,7 @@ class Grouper {
     const std::int64_t short_row = limits(from).short_row;
     if (both.column_rank > 0 &&
         (has_short_rows(a, graph_.hints, short_row) || has_short_rows(b, graph_.hints, short_row)))
-      return "short rows are gone through side by side, columns row by row";
+      return "short rows are interleaved, columns go row by row";
     if (!both.reduces()) return "";
     return sentence_ = find_levels(graph_, members_of(from, to), both).why_not;
   }

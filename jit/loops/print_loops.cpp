@@ -104,7 +104,7 @@ class Lines {
     for (const ReplacedView& each : store.around) text += view_text(each.view);
     text += fmt::format(" = r{} : {}", store.value, name(store.dtype));
     if (!store.around.empty()) text += ", the rest of " + place(store.around[0].of);
-    return text + (schedule_.stores[index].streaming ? ", past caches that it outgrows" : "");
+    return text + (schedule_.stores[index].streaming ? ", streamed when it outgrows the cache" : "");
   }
 
   const LoopNest& nest_;
@@ -127,7 +127,7 @@ class Printer {
       text += kept(row);
       text +=
           fmt::format("  for rows of {} {}{} {{\n", to_string(Sizes(first.axes.begin(), rows)), shared,
-                      schedule_.interleaves_rows ? fmt::format(", {} side by side", schedule_.vector) : "");
+                      schedule_.interleaves_rows ? fmt::format(", {} interleaved", schedule_.vector) : "");
       const std::string over =
           to_string(row) +
           (schedule_.interleaves_rows ? "" : fmt::format(" in vectors of {}", schedule_.vector));
@@ -140,7 +140,7 @@ class Printer {
       const int unroll = schedule_.nests[pass].unroll;
       text += lines(pass,
                     fmt::format("{} {}, vectors of {}{}", to_string(kernel_.passes[pass].axes), shared,
-                                schedule_.vector, unroll > 1 ? fmt::format(", {} abreast", unroll) : ""),
+                                schedule_.vector, unroll > 1 ? fmt::format(", unrolled by {}", unroll) : ""),
                     "  ");
     }
     return text + "}\n";

@@ -29,7 +29,7 @@ struct KernelLimits {
   std::int64_t kept_bytes;       // so much more memory in use is worse than one kernel more
   std::int64_t epilogue_bytes;   // a product that is at least as large is worth a kernel that goes with it
   std::int64_t column_elements;  // so many are worth a kernel that reduces down the columns
-  std::int64_t short_row;        // rows of fewer elements are gone through side by side,
+  std::int64_t short_row;        // rows of fewer elements are interleaved,
   std::int64_t few_rows;         // and fewer of them than this are left to the eager kernel
 };
 

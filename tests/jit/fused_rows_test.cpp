@@ -327,7 +327,7 @@ TEST_CASE("random programs with short rows compiled give the bits of their ops",
     const FusedGraph fused = fuse(graph);
     verify(fused.graph, "fuse");
     for (const std::string& each : fused.loops())
-      row_interleaved += each.find("side by side") != std::string::npos ? 1 : 0;
+      row_interleaved += each.find("interleaved") != std::string::npos ? 1 : 0;
     for (const Dim n : {0, 1, 15, 16, 50}) {
       const SymbolValues symbols = {{"m", 70}, {"n", n}};
       if (!check_shapes(graph, symbols).empty()) continue;

@@ -42,7 +42,7 @@ TEST_CASE("short rows are one kernel, side by side", "[jit][fused]") {
       const Graph graph = graph_of(replaced(kNormal, "M", std::to_string(m)), name);
       const FusedGraph fused = fuse(graph);
       REQUIRE(fused.graph.nodes.size() == 1);
-      REQUIRE(fused.loops()[0].find("for rows of [n] in threads, 16 side by side {") != std::string::npos);
+      REQUIRE(fused.loops()[0].find("for rows of [n] in threads, 16 interleaved {") != std::string::npos);
       for (const Dim n : {0, 1, 15, 16, 17, 33, 1000}) {
         const Threads setting(static_cast<int>(n % 2 + 1));
         INFO(name << " " << n << " " << m);
@@ -70,7 +70,7 @@ TEST_CASE("loops of short rows print", "[jit][fused]") {
         "kernel kernel_0 {\n"
         "  kept0 : f32[10] of 16 rows\n"
         "  kept1 : f32 of 16 rows\n"
-        "  for rows of [n] in threads, 16 side by side {\n"
+        "  for rows of [n] in threads, 16 interleaved {\n"
         "    for [10] {\n"
         "      r0 = load in0 : f32\n"
         "      r1 = exp r0 : f32\n"

@@ -93,9 +93,9 @@ struct Counts {
     for (const std::string& each : fused.loops()) {
       const auto has = [&each](const char* text) { return each.find(text) != std::string::npos ? 1 : 0; };
       ++kernels;
-      interleaved += has("side by side");
-      unrolled += has("abreast");
-      streaming += has("past caches");
+      interleaved += has("interleaved");
+      unrolled += has("unrolled by");
+      streaming += has("streamed when");
       hoisted += has("once a row");
     }
   }
@@ -201,8 +201,8 @@ TEST_CASE("kernels stay with the target that made them", "[jit][target]") {
   const FusedGraph other = fused_by(plain_target(), graph), own = fuse(graph);
   CHECK(kernels_of(other.graph).at(0).target == &plain_target());
   CHECK(kernels_of(own.graph).at(0).target == &cpu_target());
-  CHECK(other.loops().at(0).find("side by side") == std::string::npos);
-  CHECK(own.loops().at(0).find("16 side by side") != std::string::npos);
+  CHECK(other.loops().at(0).find("interleaved") == std::string::npos);
+  CHECK(own.loops().at(0).find("16 interleaved") != std::string::npos);
   CHECK(loops_text(other.graph).find("for rows of [100] in threads") != std::string::npos);
   CHECK(code_text(other.graph, Product::Source).find("define i64 @kernel0(") != std::string::npos);
   CHECK(code_bytes(other.graph) > 0);

@@ -37,8 +37,9 @@ std::string returned(const std::string& type, const std::string& body, int steps
 }
 int unroll_in(const Graph& graph) {
   const std::string loops = fuse(graph).loops().at(0);
-  const std::size_t at = loops.find(" abreast {");
-  return at == std::string::npos ? 1 : loops[at - 1] - '0';
+  constexpr std::string_view kWords = ", unrolled by ";
+  const std::size_t at = loops.find(kWords);
+  return at == std::string::npos ? 1 : loops[at + kWords.size()] - '0';
 }
 
 // Steps that are an instruction or two, each of which takes what was made last and something from before.
