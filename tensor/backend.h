@@ -1,0 +1,104 @@
+// Owns what a device gives: memory, streams, and for each row of the op table a kernel or the reason why it has
+// none. A device is a folder of the tensor room and one line in backend.cpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/op.h"
+
+namespace kiln {
+
+// Work of one device that is done in order. What is given to a stream may be done later than the call that gives
+// it; the CPU does it within the call.
+struct Stream {
+  Device device;
+  void* handle = nullptr;  // of the device's own library
+};
+
+// ---- Kernels ---------------------------------------------------------------------------------------------
+
+// Computes into tensors that are there already. They have the types of the row's `infer`, are contiguous, and
+// share no element with the inputs or each other, unless the kernel says more below. All operands are on the
+// stream's device, but for numbers, which the host has. Throws OpError for elements that the op refuses.
+using Outputs = std::span<const Tensor>;
+using KernelFn = void (*)(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream& stream);
+
+// What a row whose sizes depend on data finds out first.
+struct CountedOutputs {
+  std::vector<TensorType> types;  // complete, where `infer` gives -1
+  Tensors work;                   // what counting found on its way; the kernel sees it after the inputs
+};
+using CountFn = CountedOutputs (*)(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream);
+
+// How one device computes one row.
+struct Kernel {
+  KernelFn run = nullptr;
+  CountFn count = nullptr;  // of rows with kDataDependent
+  // May an output have any layout without overlap and any dtype that the result may be cast to, and be just the
+  // elements of an input? In-place forms then compute straight into their target.
+  bool is_direct = false;
+  std::string_view missing{};  // why there is no `run`
+
+  explicit operator bool() const { return run != nullptr; }
+};
+
+// The column of one device: a kernel for every row, by the row's id. A family's file in the device's folder adds
+// those of its rows.
+class Kernels {
+ public:
+  // Throws InternalError for a name that no row has, and for a row that has a kernel already.
+  void add(std::string_view name, KernelFn run) { add(name, Kernel{.run = run}); }
+  void add(std::string_view name, const Kernel& kernel);
+  void add(const Op& op, const Kernel& kernel);
+  // States why a row has no kernel. Rows with a body or a view need no reason: they run as those.
+  void none(std::string_view name, std::string_view reason);
+
+  // The kernel of a row of the table; without `run` where there is none.
+  const Kernel& of(const Op& op) const { return kernels_[static_cast<std::size_t>(op.id)]; }
+
+ private:
+  std::vector<Kernel> kernels_{OpTable::get().ops().size()};
+};
+
+// ---- Devices ---------------------------------------------------------------------------------------------
+
+// One device. Memory is only named here by its address: whether the host may touch it is the device's own affair.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // 64-byte aligned, uninitialized. Throws OpError (OutOfMemory).
+  virtual std::byte* allocate(std::size_t bytes, Stream& stream) = 0;
+  // After all work that the stream was given so far. `bytes` as allocated.
+  virtual void free(std::byte* data, std::size_t bytes, Stream& stream) = 0;
+
+  // Between places of this device, and from and to memory of the host, which must stay until the stream has done
+  // it.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
+  virtual void copy_from_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
+  virtual void copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
+  virtual void fill(std::byte* data, std::byte value, std::size_t bytes, Stream& stream) = 0;
+  // Waits until all is done that the stream was given.
+  virtual void synchronize(Stream& stream) = 0;
+
+  // The stream that this thread gives its work to.
+  virtual Stream& stream() = 0;
+
+  const Kernels& kernels() const { return *kernels_; }
+
+ protected:
+  explicit Backend(const Kernels& kernels) : kernels_(&kernels) {}
+
+ private:
+  const Kernels* kernels_;
+};
+
+// Throws OpError (Device) for a device that is not there.
+Backend& backend_of(Device device);
+// Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
+void set_backend(Device device, Backend* backend);
+
+}  // namespace kiln
