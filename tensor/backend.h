@@ -1,5 +1,5 @@
-// Owns what a device gives: memory, streams, and for each row of the op table a kernel or the reason why it has
-// none. A device is a folder of the tensor room and one line in backend.cpp.
+// Owns what a device gives: memory, streams, and for each row of the op table a kernel or the reason why it
+// has none. A device is a folder of the tensor room and one line in backend.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace kiln {
 
-// Work of one device that is done in order. What is given to a stream may be done later than the call that gives
-// it; the CPU does it within the call.
+// Work of one device that is done in order. What is given to a stream may be done later than the call that
+// gives it; the CPU does it within the call.
 struct Stream {
   Device device;
   void* handle = nullptr;  // of the device's own library
@@ -26,27 +26,33 @@ struct Stream {
 using Outputs = std::span<const Tensor>;
 using KernelFn = void (*)(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream& stream);
 
-// What a row whose sizes depend on data finds out first.
+// Where sizes depend on data, the kernel counts first.
 struct CountedOutputs {
   std::vector<TensorType> types;  // complete, where `infer` gives -1
-  Tensors work;                   // what counting found on its way; the kernel sees it after the inputs
+  Tensors work;                   // what counting found on its way; `run_counted` sees it after the inputs
 };
 using CountFn = CountedOutputs (*)(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream);
+
+// Does a kernel apply to these operands? Else the row's body runs.
+using TakesFn = bool (*)(const Op& op, const Attrs& attrs, Inputs inputs);
 
 // How one device computes one row.
 struct Kernel {
   KernelFn run = nullptr;
-  CountFn count = nullptr;  // of rows with kDataDependent
-  // May an output have any layout without overlap and any dtype that the result may be cast to, and be just the
-  // elements of an input? In-place forms then compute straight into their target.
+  TakesFn takes = nullptr;  // null: always
+  // Where `infer` gives -1: what counts the elements of the results, and what computes them then.
+  CountFn count = nullptr;
+  KernelFn run_counted = nullptr;
+  // May an output have any layout without overlap and any dtype that the result may be cast to, and be just
+  // the elements of an input? In-place forms then compute straight into their target.
   bool is_direct = false;
-  std::string_view missing{};  // why there is no `run`
+  std::string_view missing{};  // why there is none
 
-  explicit operator bool() const { return run != nullptr; }
+  explicit operator bool() const { return run != nullptr || run_counted != nullptr; }
 };
 
-// The column of one device: a kernel for every row, by the row's id. A family's file in the device's folder adds
-// those of its rows.
+// The column of one device: a kernel for every row, by the row's id. A family's file in the device's folder
+// adds those of its rows.
 class Kernels {
  public:
   // Throws InternalError for a name that no row has, and for a row that has a kernel already.
@@ -56,7 +62,7 @@ class Kernels {
   // States why a row has no kernel. Rows with a body or a view need no reason: they run as those.
   void none(std::string_view name, std::string_view reason);
 
-  // The kernel of a row of the table; without `run` where there is none.
+  // The kernel of a row of the table; false where there is none.
   const Kernel& of(const Op& op) const { return kernels_[static_cast<std::size_t>(op.id)]; }
 
  private:
@@ -65,7 +71,8 @@ class Kernels {
 
 // ---- Devices ---------------------------------------------------------------------------------------------
 
-// One device. Memory is only named here by its address: whether the host may touch it is the device's own affair.
+// One device. Memory is only named here by its address: whether the host may touch it is the device's own
+// affair.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -75,8 +82,8 @@ class Backend {
   // After all work that the stream was given so far. `bytes` as allocated.
   virtual void free(std::byte* data, std::size_t bytes, Stream& stream) = 0;
 
-  // Between places of this device, and from and to memory of the host, which must stay until the stream has done
-  // it.
+  // Between places of this device, and from and to memory of the host, which must stay until the stream has
+  // done it.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_from_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
   virtual void copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
@@ -100,5 +107,14 @@ class Backend {
 Backend& backend_of(Device device);
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
+
+// A vector of the host's integers there.
+Tensor tensor_of(std::span<const std::int64_t> values, Device device);
+
+// Is the op computed as one there, beside its body if it has one? A kernel gives new tensors, where a body
+// may give views.
+bool has_kernel(const Op& op, Device device = {});
+// May an in-place form of the op compute straight into its target there?
+bool is_direct(const Op& op, Device device = {});
 
 }  // namespace kiln

@@ -1,10 +1,11 @@
 #include <algorithm>
 
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/backend.h"
+#include "tensor/core_ops.h"
 #include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
-#include "tensor/op.h"
+#include "tensor/ops/pointwise.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -42,6 +43,48 @@ void check_optional(const Op& op, Inputs inputs) {
     if (!is_number(inputs[i]) || inputs[i].dtype() != DType::Bool) continue;
     throw OpError(ErrorKind::Type, std::string(op.name()) + ": a bool stands where a tensor or none must be",
                   {static_cast<int>(i)}, "none leaves it out; tensor(true) is a mask of no dimensions");
+  }
+}
+
+// What the signature calls an operand: `a`, or `tensors[2]` of a list.
+std::string operand_name(const Op& op, std::size_t index) {
+  std::size_t i = 0;
+  for (const Parameter& parameter : op.signature.parameters) {
+    const bool is_list =
+        parameter.kind == ArgKind::TensorList || parameter.kind == ArgKind::OptionalTensorList;
+    if (is_list)
+      return parameter.name + "[" + std::to_string(index - static_cast<std::size_t>(op.signature.inputs)) +
+             "]";
+    if (parameter.kind <= ArgKind::OptionalTensorList && i++ == index) return parameter.name;
+  }
+  return "operand " + std::to_string(index);
+}
+
+[[noreturn]] void refuse_devices(const Op& op, Inputs inputs) {
+  std::string where;
+  std::vector<int> operands;
+  const Tensor* first = nullptr;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& each = inputs[i];
+    if (!each || each.is_number()) continue;
+    if (first == nullptr) first = &each;
+    where += (where.empty() ? "`" : ", `") + operand_name(op, i) + "` on " + to_string(each.device());
+    operands.push_back(static_cast<int>(i));
+  }
+  throw OpError(ErrorKind::Device, spoken_name(op) + ": operands are on different devices: " + where,
+                std::move(operands), "move the others there: x.to(\"" + to_string(first->device()) + "\")");
+}
+
+// All operands are on one device; numbers are the host's, and go anywhere.
+void check_devices(const Op& op, Inputs inputs) {
+  const Tensor* first = nullptr;
+  for (const Tensor& each : inputs) {
+    if (!each || each.is_number()) continue;
+    if (first == nullptr) {
+      first = &each;
+    } else if (each.device() != first->device()) [[unlikely]] {
+      refuse_devices(op, inputs);
+    }
   }
 }
 
@@ -93,6 +136,81 @@ bool may_write_directly(const Tensor& target, Inputs inputs) {
   return true;
 }
 
+// Without a kernel and without a body: the device said why.
+[[noreturn]] void refuse_kernel(const Op& op, const Kernel& kernel, Device device) {
+  if (kernel.missing.empty())
+    throw InternalError("op '" + std::string(op.name()) + "' states no kernel on " + to_string(device));
+  throw OpError(
+      ErrorKind::Device,
+      spoken_name(op) + " does not run on " + to_string(device) + ": " + std::string(kernel.missing), {},
+      "compute it on the CPU: x.to(\"cpu\")");
+}
+
+// Memory of the types. What speaks of places of its operand's storage gives a storage with the same places.
+Tensors outputs_of(const Op& op, Inputs inputs, std::span<const TensorType> types) {
+  if (op.has(kCountsPlaces)) {
+    const Tensor& x = inputs[0];
+    Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
+    return {Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype())};
+  }
+  Tensors outputs;
+  outputs.reserve(types.size());
+  for (const TensorType& type : types) {
+    outputs.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
+    outputs.back().impl()->is_number = type.is_number;
+  }
+  return outputs;
+}
+
+bool depends_on_data(const TensorType& type) {
+  return std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end();
+}
+
+// Results of an op whose sizes depend on data: the kernel counts first.
+Tensors run_counted(const Op& op, const Kernel& kernel, Inputs inputs, const Attrs& attrs, Stream& stream) {
+  const CountedOutputs counted = kernel.count(op, attrs, inputs, stream);
+  Tensors outputs = outputs_of(op, inputs, counted.types);
+  Tensors with_work(inputs.begin(), inputs.end());
+  with_work.append(counted.work.begin(), counted.work.end());
+  kernel.run_counted(op, attrs, with_work, outputs, stream);
+  return outputs;
+}
+
+Tensors run_pointwise(const Op& op, Inputs inputs, const Attrs& attrs) {
+  Tensor output = pointwise_output(op, inputs, attrs);
+  Backend& backend = backend_of(output.device());
+  const Kernel& kernel = backend.kernels().of(op);
+  if (!kernel) [[unlikely]]
+    refuse_kernel(op, kernel, output.device());
+  const guarded::Open memory;
+  kernel.run(op, attrs, inputs, {&output, 1}, backend.stream());
+  return {std::move(output)};
+}
+
+// The device that an op of these operands is computed on: that of its results.
+Device device_of(Inputs inputs, std::span<const TensorType> types) {
+  if (!types.empty()) return types[0].device;
+  return inputs.empty() ? default_device() : inputs[0].device();
+}
+
+// Inputs that were checked, with the types of the results.
+Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<const TensorType> types) {
+  if (op.eager != nullptr) return op.eager(op, inputs, attrs);
+  const Device device = device_of(inputs, types);
+  Backend& backend = backend_of(device);
+  const Kernel& kernel = backend.kernels().of(op);
+  if (!kernel || (kernel.takes != nullptr && !kernel.takes(op, attrs, inputs))) {
+    if (op.decompose == nullptr) refuse_kernel(op, kernel, device);
+    return op.decompose(op, inputs, attrs);
+  }
+  const guarded::Open memory;
+  if (kernel.count != nullptr && std::any_of(types.begin(), types.end(), depends_on_data))
+    return run_counted(op, kernel, inputs, attrs, backend.stream());
+  Tensors outputs = outputs_of(op, inputs, types);
+  kernel.run(op, attrs, inputs, outputs, backend.stream());
+  return outputs;
+}
+
 }  // namespace
 
 void check_writable(const Op& op, const TensorType& type, const Layout& layout) {
@@ -103,36 +221,35 @@ void check_writable(const Op& op, const TensorType& type, const Layout& layout) 
                 {0}, "write to a copy: x.clone()");
 }
 
-namespace {
-
-// Does `eager` compute by itself? A body only calls smaller ops.
-bool is_kernel(const Op& op) { return op.lowering != Lowering::Composite || op.has_kernel(); }
-
-}  // namespace
-
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
-  if (!op.has(kChecksInEager)) check_inputs(op, inputs, attrs);
-  const guarded::Open memory(is_kernel(op));
-  return op.eager(op, inputs, attrs);
+  if (op.pointwise != nullptr) return run_pointwise(op, inputs, attrs);
+  if (op.call != nullptr) return op.call(op, inputs, attrs);
+  return run_checked(op, inputs, attrs, check_inputs(op, inputs, attrs));
 }
 
 void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& target = inputs[0];
+  Backend& backend = backend_of(target.device());
+  const Kernel& kernel = backend.kernels().of(op);
   const guarded::Open memory;
-  if (op.into != nullptr && may_write_directly(target, inputs)) {
-    op.into(op, inputs, attrs, target);
-  } else {
-    cpu::copy(target, op.eager(op, inputs, attrs)[0]);
+  if (kernel.is_direct && may_write_directly(target, inputs)) {
+    kernel.run(op, attrs, inputs, {&target, 1}, backend.stream());
+    return;
   }
+  static const Attrs copy(core_ops().copy);
+  const Tensor operands[] = {target, run_eager(op, inputs, attrs)[0]};
+  backend.kernels().of(*copy.op()).run(*copy.op(), copy, Inputs(operands), {&target, 1}, backend.stream());
 }
 
 Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (!op.has(kChecksInEager)) check_inputs(op, inputs, attrs);
-  return (op.decompose != nullptr ? op.decompose : op.eager)(op, inputs, attrs);
+  if (op.decompose == nullptr) return run_eager(op, inputs, attrs);
+  if (op.call == nullptr) check_inputs(op, inputs, attrs);
+  return op.decompose(op, inputs, attrs);
 }
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_devices(op, inputs);
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->bind(op, inputs, attrs);
   check_plain(inputs);
@@ -144,6 +261,7 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }
+  check_devices(op, inputs);
   const Tensor& target = inputs[0];
   if (target.impl()->origin) check_current(op, target);
   check_writable(op, target.type(), target.layout());

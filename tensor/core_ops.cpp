@@ -17,6 +17,7 @@ const CoreOps& core_ops() {
                             .full = table.at("full"),
                             .index = table.at("index"),
                             .index_put = table.at("index_put"),
+                            .masked_fill = table.at("masked_fill"),
                             .matmul = table.at("matmul"),
                             .mul = table.at("mul"),
                             .new_zeros = table.at("new_zeros"),

@@ -1,5 +1,5 @@
-// Owns the names of the ops that passes and the recorder make or look for by themselves. All else is data of
-// rows: what a pass must know of other ops is a column.
+// Owns the names of the ops that passes, the recorder and kernels make or look for by themselves. All else is
+// data of rows: what a pass must know of other ops is a column.
 #pragma once
 
 #include "tensor/op.h"
@@ -8,8 +8,8 @@ namespace kiln {
 
 struct CoreOps {
   const Op &add, &add_alpha, &as_strided, &as_strided_scatter, &cast, &cat, &clone, &copy, &detach, &expand,
-      &full, &index, &index_put, &matmul, &mul, &new_zeros, &permute, &skip_draws, &slice, &sub, &sub_alpha,
-      &view;
+      &full, &index, &index_put, &masked_fill, &matmul, &mul, &new_zeros, &permute, &skip_draws, &slice, &sub,
+      &sub_alpha, &view;
 };
 const CoreOps& core_ops();
 

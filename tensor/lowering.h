@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <variant>
 
@@ -13,19 +12,17 @@ namespace kiln {
 
 struct Op;
 class Attrs;
-namespace cpu {
-class GatherReader;   // tensor/cpu/moves/gather_reader.h
-class ResultPieces;   // tensor/cpu/products/result_pieces.h
-struct Distribution;  // tensor/cpu/random/random.h
-}  // namespace cpu
 
-// The op's result for these inputs, to be read a stretch at a time. All inputs but indices have the result's
-// dtype. Throws what the eager kernel throws.
-using GatherReaderFn = std::unique_ptr<const cpu::GatherReader> (*)(Inputs inputs, const Attrs& attrs);
-// As the eager kernel of the op, handing out results of f32 and f64 piece by piece while they are in cache.
-using PiecesFn = void (*)(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces);
+// What elements are drawn from: from `a` to before `b`, with mean `a` and deviation `b`, or 1 with
+// probability `a`.
+struct Distribution {
+  enum class Kind : std::uint8_t { Uniform, Normal, Bernoulli };
+  Kind kind = Kind::Uniform;
+  double a = 0;
+  double b = 1;
+};
 // What each element is drawn from, by itself and from one draw, whatever the operands' elements are.
-using DrawFn = cpu::Distribution (*)(const Attrs& attrs);
+using DrawFn = Distribution (*)(const Attrs& attrs);
 
 // What a row may say beside the kind. The kind is that of the constructor of Lowering that takes it.
 namespace lowering {
@@ -34,18 +31,14 @@ namespace lowering {
 struct Reduce {
   cpu::Combine combine{};
 };
-// A gather load: a kernel may read the selected elements itself.
-struct Gather {
-  GatherReaderFn reader = nullptr;
-};
+// A gather load: a kernel may read the selected elements itself, by a reader that the device has.
+struct Gather {};
 // Undoes a view: with equal attributes they speak of the same places.
 struct Scatter {
   const Op* view = nullptr;
 };
 // A call that hands out its result as it is made.
-struct Library {
-  PiecesFn in_pieces = nullptr;
-};
+struct Library {};
 // One number everywhere: this one, or the first operand.
 struct Fill {
   std::optional<std::int64_t> number{};

@@ -37,8 +37,12 @@ void check_row(const Op& op) {
   };
   if (op.name().empty()) throw InternalError("an op has no name");
   if (op.infer == nullptr) refuse("infer rule");
-  if (op.eager == nullptr && op.decompose == nullptr && op.view == nullptr) refuse("eager kernel");
+  if (op.call != nullptr)
+    throw InternalError("op '" + std::string(op.name()) + "' is a row, which is not called");
   if (op.view != nullptr && !op.undo.stated()) refuse("undo rule of its view");
+  const bool by_body =
+      op.vjp.missing == kComposite || op.jvp.missing == kComposite || op.batch.missing == kComposite;
+  if (by_body && op.decompose == nullptr) refuse("body, which its rules are those of");
   if (!op.vjp.stated()) refuse("vjp rule");
   if (!op.jvp.stated()) refuse("jvp rule");
   if (!op.batch.stated()) refuse("batching rule");
@@ -68,7 +72,6 @@ const Op& OpTable::add(Op op) {
   check_row(op);
   if (by_name_.contains(op.name())) throw InternalError("op '" + std::string(op.name()) + "' is there twice");
   op.id = static_cast<int>(ops_.size());
-  if (op.eager == nullptr) op.eager = op.decompose;
   const auto* row = new Op(std::move(op));  // rows live as long as the process
   ops_.push_back(row);
   by_name_.emplace(row->name(), row);

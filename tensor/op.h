@@ -122,8 +122,8 @@ struct Rule {
 };
 
 // The reason of a rule that needs none of its own: a level that wants the rule runs the op's body
-// (`decompose`, else `eager`) with the original inputs instead, and so sees the smaller ops it is made of.
-// Without such a level the op runs as one kernel.
+// (`decompose`) with the original inputs instead, and so sees the smaller ops it is made of. Without such a
+// level the op runs as one kernel, on a device that has one.
 inline constexpr std::string_view kComposite = "composite";
 
 struct NotDifferentiable {
@@ -134,12 +134,9 @@ struct NotDifferentiable {
 // type of a bool number, which changes no promotion.
 using InferFn = std::vector<TensorType> (*)(std::span<const TensorType> inputs, const Attrs& attrs);
 
-// Computes on plain CPU tensors. Inputs were checked by `infer`.
-using EagerFn = Tensors (*)(const Op& op, Inputs inputs, const Attrs& attrs);
-
-// Computes straight into `output`, which has the shape `infer` gives, any dtype that the result may be cast
-// to, and elements apart from those of the inputs (or, input by input, exactly the same ones).
-using IntoFn = void (*)(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output);
+// The op written with the functions of tensor/functions.h. Inputs were checked by `infer`. Reads no element:
+// that is what the kernels of a device do (tensor/backend.h).
+using BodyFn = Tensors (*)(const Op& op, Inputs inputs, const Attrs& attrs);
 
 // Reverse derivative. `inputs` and `outputs` hold only what the row's `saves` asked for, else absent tensors.
 struct VjpArgs {
@@ -203,7 +200,6 @@ enum Trait : std::uint32_t {
   kInplace = 1U << 2,        // has a form `name_` that writes its first input
   kDataDependent = 1U << 3,  // the output's shape depends on data: a graph break; `infer` gives -1 there
   kMetadataWrite = 1U << 4,  // the `_` form changes only the layout: t_, squeeze_
-  kChecksInEager = 1U << 5,  // `eager` checks its inputs itself, faster than by `infer`
   kStopsGradient = 1U << 6,  // the results are constants, not values whose derivative is missing: detach
   kStorageWrite = 1U << 7,   // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 8,   // sees places of the storage, wherever in it the first input begins: as_strided
@@ -237,13 +233,15 @@ inline constexpr int kOnDemand = -1;
 // What every row gives:
 //   signature, family, documentation, example: what help shows and tests run.
 //   infer: the types of the results, and the errors of operands that do not fit.
-//   eager, decompose or view: how it is computed. A kernel; a body over smaller ops, or both; a layout.
-//   vjp, jvp, batch: derivatives and batching, or why there are none. kComposite: those of the body, which is
-//     `decompose`, else `eager`.
+//   decompose or view: how it is computed, where that can be said without reading elements: a body over
+//   smaller
+//     ops, or a layout. Kernels stand with the devices: a row without a body has one on each, in the file of
+//     its family there (tensor/cpu/…), or the device says why not. One with both gives the same bits either
+//     way.
+//   vjp, jvp, batch: derivatives and batching, or why there are none. kComposite: those of the body.
 // What a row gives where it applies:
 //   saves: of a vjp that reads inputs or outputs, which.
 //   undo: of a view, the scatter that puts elements back.
-//   into: of a kernel that can compute into given memory.
 //   lowering: what the compiler makes of it. Either the kind alone, which is a kernel of its own, or what the
 //     compiler must know to do more: `lowering::Reduce{cpu::Combine::Sum}`. Bodies are Composite.
 //   identity: where the result is an operand to the bit, so that nothing need be computed.
@@ -257,11 +255,13 @@ struct Op {
   std::string_view documentation;  // a sentence or two
   std::string_view example;        // lines `>>> code` followed by what is printed
   InferFn infer = nullptr;
-  EagerFn eager = nullptr;
-  IntoFn into = nullptr;        // null: in-place forms compute a temporary and copy it
-  EagerFn decompose = nullptr;  // the body over smaller ops, equal to `eager` to the bit; null: `eager`
-  ViewFn view = nullptr;        // set: outputs are views of input 0
-  Rule<UndoFn> undo{};          // views: must be stated
+  BodyFn eager = nullptr;      // the CPU's kernel, of rows whose kernels do not stand in its column yet
+  BodyFn decompose = nullptr;  // the body over smaller ops, equal to kernels to the bit; null: there is none
+  ViewFn view = nullptr;       // set: outputs are views of input 0
+  // Of an op that is no row of the table: the code that a part of a graph was compiled to, or a call back
+  // into the program. It checks its inputs itself.
+  BodyFn call = nullptr;
+  Rule<UndoFn> undo{};  // views: must be stated
   Rule<VjpFn> vjp{};
   Rule<JvpFn> jvp{};
   Rule<BatchFn> batch{};
@@ -278,11 +278,9 @@ struct Op {
   int outputs = 1;
   std::string_view onnx{};                      // the ONNX operator, "" when there is none of that meaning
   std::vector<std::string_view> dtypes_note{};  // extra words on dtypes for the documentation
-  int id = 0;                                   // position in the table
+  int id = -1;                                  // position in the table; -1 of an op that is no row of it
 
   std::string_view name() const { return signature.name; }
-  // Is `eager` more than the body? It gives new tensors then, where a body may give views.
-  bool has_kernel() const { return decompose != nullptr && eager != decompose; }
   bool has(Trait trait) const { return (traits & trait) != 0; }
   bool draws() const { return (effects & kDraws) != 0; }
   bool may_fail() const { return (effects & kMayFail) != 0; }
@@ -310,9 +308,7 @@ class OpTable {
   const Op* find_inplace(std::string_view name) const;  // of the name of a `_` form
   const Op& at(std::string_view name) const;            // throws InternalError
   // Is it a row of the table, which never goes away? Not so the op that stands for a part of one graph.
-  bool has(const Op& op) const {
-    return static_cast<std::size_t>(op.id) < ops_.size() && ops_[static_cast<std::size_t>(op.id)] == &op;
-  }
+  bool has(const Op& op) const { return op.id >= 0 && ops_[static_cast<std::size_t>(op.id)] == &op; }
 
   // For the family files: takes a row, checks that every rule is there or says why not.
   const Op& add(Op op);
@@ -343,7 +339,8 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs);
 // it, and (Interrupted) before anything is written, never within.
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs);
 
-// Runs the eager kernel with no level looked at: what the tape and the other levels call in the end.
+// Runs the kernel of the operands' device, or the body where it has none, with no level looked at: what the
+// tape and the other levels call in the end. Throws OpError (Device) for operands on different devices.
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs);
 // Likewise for the `_` form, which the caller has checked.
 void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs);

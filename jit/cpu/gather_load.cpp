@@ -1,5 +1,6 @@
 // Gather loads: elements that an op selects from tensors in memory. The operands are views of kernel inputs.
 #include "jit/cpu/kernel.h"
+#include "tensor/cpu/backend.h"
 #include "tensor/cpu/moves/gather_reader.h"
 
 namespace kiln::jit {
@@ -24,7 +25,7 @@ std::unique_ptr<const cpu::GatherReader> open_gather(const Load& load, const Gat
     input.check_readable();
     operand = Tensor::alias(laid_out(input, plan.operands[k].laid_out), plan.operands[k].layout);
   }
-  return load.gather->lowering.as<lowering::Gather>()->reader(operands, plan.attrs);
+  return cpu::column().reader_of(*load.gather)(operands, plan.attrs);
 }
 
 }  // namespace kiln::jit

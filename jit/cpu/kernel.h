@@ -46,7 +46,7 @@ struct KernelPlan {
       Gathered,  // likewise, unless the elements are contiguous in memory
     };
     Access access = Access::Direct;
-    cpu::Distribution distribution;
+    Distribution distribution;
     GatherPlan gather;
     std::vector<Layout> laid_out;
     Layout layout;            // before broadcasting

@@ -10,12 +10,12 @@ namespace kiln::jit {
 inline constexpr std::int64_t kColumnTile = 1024;
 
 struct RowLoadPlan {
-  cpu::Distribution distribution;  // of random numbers
-  GatherPlan gather;               // of a gather load
-  std::vector<Layout> laid_out;    // see ShownLayout
-  Layout layout;                   // over all axes; of one element a row, over the rows
-  bool copied = false;             // to contiguous memory first
-  Dims outer;                      // sizes along the rows, merged where possible, and their strides
+  Distribution distribution;     // of random numbers
+  GatherPlan gather;             // of a gather load
+  std::vector<Layout> laid_out;  // see ShownLayout
+  Layout layout;                 // over all axes; of one element a row, over the rows
+  bool copied = false;           // to contiguous memory first
+  Dims outer;                    // sizes along the rows, merged where possible, and their strides
   Dims strides;
   std::int64_t offset = 0;
   bool constant = false;  // one element for the whole row

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include "tensor/backend.h"
 
 namespace kiln::jit {
 namespace {
@@ -59,7 +60,7 @@ void Lifetimes::make(const Node& node) {
 
 bool Lifetimes::may_overwrite(int place) const {
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  if (node.is_constant() || node.op->into == nullptr || node.form == Form::Copy) return false;
+  if (node.is_constant() || !is_direct(*node.op) || node.form == Form::Copy) return false;
   if (node.operands.empty() || !node.operands[0].is_value()) return false;
   const ValueId first = node.operands[0].value;
   const Type &before = graph_.values[at(first)].type, &after = graph_.values[at(node.outputs[0])].type;

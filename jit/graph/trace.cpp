@@ -8,6 +8,7 @@
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "jit/shape_rules.h"
+#include "tensor/backend.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/view.h"
@@ -252,7 +253,7 @@ int Fragment::view_root(std::size_t output) const {
 bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
 bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite && !custom_function(op); }
 bool expands_nothing(const Op&) { return false; }
-bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && op.decompose == nullptr; }
+bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && !has_kernel(op); }
 
 namespace {
 

@@ -38,19 +38,4 @@ std::string name_of(Compute compute) { return kComputeNames[static_cast<int>(com
 std::string name_of(DType dtype) { return kDTypeNames[static_cast<int>(dtype)]; }
 DType dtype_of(Compute compute) { return kComputeTypes[static_cast<int>(compute)]; }
 
-Compute compute_of(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return Compute::F64;
-    case DType::I64:
-      return Compute::I64;
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32:
-      return Compute::F32;
-    default:
-      return Compute::I32;
-  }
-}
-
 }  // namespace kiln::jit

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tensor/cpu/pointwise_params.h"
+#include "tensor/compute.h"
 #include "tensor/dtype.h"
 
 namespace kiln::jit {
@@ -16,7 +16,5 @@ bool has_range(int row);
 std::string name_of(Compute compute);
 std::string name_of(DType dtype);
 DType dtype_of(Compute compute);
-// The type of the arithmetic that every value of a dtype converts to, as the eager kernels have it.
-Compute compute_of(DType dtype);
 
 }  // namespace kiln::jit

@@ -48,12 +48,11 @@ Op row_named(const std::string& name, std::size_t outputs) {
           .documentation = "Several ops of one graph as one compiled kernel.",
           .example = "",
           .infer = infer_kernel,
-          .eager = run_kernel,
+          .call = run_kernel,
           .vjp = Rule<VjpFn>::none(kNoRule),
           .jvp = Rule<JvpFn>::none(kNoRule),
           .batch = Rule<BatchFn>::none(kNoRule),
           .lowering = Lowering::Library,
-          .traits = kChecksInEager,
           .outputs = static_cast<int>(outputs)};
 }
 
@@ -64,7 +63,7 @@ std::shared_ptr<const Op> make_group_op(std::shared_ptr<const Grouping> grouping
   const Group& group = grouping->fusion.groups[number];
   Op row = row_named("group_" + std::to_string(number), group.outputs.size());
   row.infer = infer_group;
-  row.eager = run_group;
+  row.call = run_group;
   for (const int place : group.nodes) {
     const Node& node = grouping->source.nodes[static_cast<std::size_t>(place)];
     if (!node.is_constant()) row.effects |= node.op->effects;
@@ -73,7 +72,7 @@ std::shared_ptr<const Op> make_group_op(std::shared_ptr<const Grouping> grouping
 }
 
 const GroupOp* as_group(const Op& op) {
-  return op.eager == run_group ? static_cast<const GroupOp*>(&op) : nullptr;
+  return op.call == run_group ? static_cast<const GroupOp*>(&op) : nullptr;
 }
 
 std::shared_ptr<const Op> make_kernel_op(KernelParts parts, KernelOp::Origin origin) {
@@ -93,7 +92,7 @@ std::shared_ptr<const Op> make_kernel_op(KernelParts parts, KernelOp::Origin ori
 }
 
 const KernelOp* as_kernel(const Op& op) {
-  return op.eager == run_kernel ? static_cast<const KernelOp*>(&op) : nullptr;
+  return op.call == run_kernel ? static_cast<const KernelOp*>(&op) : nullptr;
 }
 
 void refuse_without_code(const Graph& graph) {

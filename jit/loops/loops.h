@@ -8,7 +8,7 @@
 
 #include "jit/graph/graph.h"
 #include "tensor/fixed_order.h"
-#include "tensor/ops/pointwise.h"
+#include "tensor/pointwise_params.h"
 
 namespace kiln::jit {
 

@@ -11,6 +11,7 @@
 #include "jit/passes/passes.h"
 #include "jit/passes/target.h"
 #include "jit/shape_rules.h"
+#include "tensor/backend.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln::jit {
@@ -89,7 +90,7 @@ void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
 }
 
 // What an op says of elements it cannot bear is not what the smaller ops would say.
-bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && op.may_fail(); }
+bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && has_kernel(op) && op.may_fail(); }
 
 bool is_plain(const Node& node) {
   return !node.is_constant() && node.form == Form::Plain && !node.outputs.empty();
@@ -99,7 +100,7 @@ bool is_one(const Size& size) { return size.is_constant() && size.constant() == 
 // A call that may be elementwise at such sizes, as its body says: a matrix product without sums.
 bool may_be_elementwise(const Graph& graph, const Node& node) {
   if (!is_plain(node) || node.op->lowering != Lowering::Library || node.op->decompose == nullptr ||
-      custom_function(*node.op))
+      !has_kernel(*node.op) || custom_function(*node.op))
     return false;
   return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
     if (!each.is_value()) return false;
@@ -136,7 +137,8 @@ Graph expand(Graph graph, const P& has_body, const F& choose) {
 
 // A reduction that is several combinations.
 bool has_open_body(const Node& node) {
-  return is_plain(node) && node.op->lowering == Lowering::Reduce && node.op->decompose != nullptr;
+  return is_plain(node) && node.op->lowering == Lowering::Reduce && node.op->decompose != nullptr &&
+         has_kernel(*node.op);
 }
 
 // Is it of rows that what computes them could go through, if the reduction were its body?

@@ -5,6 +5,7 @@
 
 #include "jit/graph/evaluate.h"
 #include "jit/runtime/ownership.h"
+#include "tensor/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
@@ -110,8 +111,10 @@ void BoundProgram::carry_out(Operation& operation, Specialization specialization
   } else if (const auto* const view = std::get_if<ViewOp>(&operation)) {
     bases_[view->memory] = at(view->of) + symbolic_views_[view->moving].bytes;
   } else if (const auto* const into = std::get_if<IntoOp>(&operation)) {
-    into->op->into(*into->op, operands(into->operands), *specialization.attrs[into->attrs],
-                   tensors_[into->result]);
+    const Tensor& result = tensors_[into->result];
+    Backend& backend = backend_of(result.device());
+    backend.kernels().of(*into->op).run(*into->op, *specialization.attrs[into->attrs],
+                                        operands(into->operands), {&result, 1}, backend.stream());
   } else {
     run(std::get<BindOp>(operation), specialization);
   }

@@ -213,7 +213,7 @@ class Binder {
     if (&op == &core_ops().clone && tensor(noted.operands[0]).is_contiguous() &&
         bytes_of(noted.results[0]) <= kFewBytes)
       return How::Copy;
-    return op.pointwise != nullptr && op.into != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
+    return op.pointwise != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
   }
 
   // Is one operand after the other a block of the result, so that each could be made there?

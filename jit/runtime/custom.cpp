@@ -29,7 +29,7 @@ struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
 };
 
 const CustomOp* as_custom(const Op& op) {
-  return op.eager == run_forward ? static_cast<const CustomOp*>(&op) : nullptr;
+  return op.call == run_forward ? static_cast<const CustomOp*>(&op) : nullptr;
 }
 const CustomOp& custom(const Op& op) { return static_cast<const CustomOp&>(op); }
 
@@ -242,14 +242,13 @@ std::shared_ptr<const Op> make_custom_op(CustomFunction function) {
          .documentation = "A function of the program with a derivative of its own.",
          .example = "",
          .infer = infer,
-         .eager = run_forward,
          .decompose = run_with_derivative,
+         .call = run_forward,
          .vjp = Rule<VjpFn>::none(kComposite),
          .jvp = Rule<JvpFn>::none(kComposite),
          .batch = Rule<BatchFn>::none(kComposite),
          .saves = saves_of(function.forward),
          .lowering = Lowering::Library,
-         .traits = kChecksInEager,
          .effects = effects_of(function),
          .outputs = static_cast<int>(function.forward.outputs.size())};
   return std::make_shared<const CustomOp>(row, std::move(function));
@@ -297,7 +296,7 @@ const Op& interpreted_op() {
                        .family = "autograd",
                        .documentation = "What the interpreter does.",
                        .example = "",
-                       .eager = [](const Op& op, Inputs, const Attrs&) -> Tensors { refuse(op); },
+                       .call = [](const Op& op, Inputs, const Attrs&) -> Tensors { refuse(op); },
                        .lowering = Lowering::Library,
                        .effects = kInterpreted};
   return kRow;

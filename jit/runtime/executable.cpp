@@ -9,6 +9,7 @@
 #include "jit/loops/kernel_op.h"
 #include "jit/runtime/ownership.h"
 #include "jit/shape_rules.h"
+#include "tensor/cpu/backend.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
@@ -155,8 +156,7 @@ class Call {
     }
     Epilogue epilogue(*instruction.kernel, attrs(instruction.attrs).get<Dims>("symbols"),
                       {operands.data(), operands.size()}, instruction.made);
-    product.op->lowering.as<lowering::Library>()->in_pieces(*product.op, inputs.get(), attrs(product.attrs),
-                                                            epilogue);
+    cpu::column().pieces_of (*product.op)(*product.op, inputs.get(), attrs(product.attrs), epilogue);
     release(product);
     keep(instruction, epilogue.results());
   }

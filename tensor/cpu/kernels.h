@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "tensor/cpu/isa.h"
-#include "tensor/cpu/pointwise_params.h"
 #include "tensor/dtype.h"
+#include "tensor/pointwise_params.h"
 
 namespace kiln::cpu {
 

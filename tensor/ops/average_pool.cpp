@@ -108,7 +108,7 @@ Tensors average_line(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op linear_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn eager, VjpFn vjp, std::string_view onnx = {}) {
+              InferFn infer, BodyFn eager, VjpFn vjp, std::string_view onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = "nn",
           .documentation = documentation,

@@ -340,9 +340,9 @@ Tensors batch_norm(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn kernel, EagerFn body) {
-  Op row = ops::composite_row(signature, documentation, example, infer, kernel);
-  row.decompose = body;
+              InferFn infer, BodyFn kernel, BodyFn body) {
+  Op row = ops::composite_row(signature, documentation, example, infer, body);
+  row.eager = kernel;
   row.outputs = 3;
   return row;
 }

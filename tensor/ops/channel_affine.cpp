@@ -124,8 +124,8 @@ void add_channel_affine_ops(OpTable& table) {
                          ">>> channel_affine(ones(1, 2, 2), tensor([1.0, 2.0]), tensor([0.0, "
                          "5.0])).tolist()\n[[[1.0, 1.0], [7.0, "
                          "7.0]]]",
-                         infer_affine, run_affine);
-  forward.decompose = decompose_affine;
+                         infer_affine, decompose_affine);
+  forward.eager = run_affine;
   forward.vjp = affine_vjp;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
@@ -133,8 +133,8 @@ void add_channel_affine_ops(OpTable& table) {
       ops::composite_row("channel_affine_backward(grad: tensor, x: tensor, scale: tensor)",
                          "The gradients of channel_affine to x, scale and shift.",
                          ">>> channel_affine_backward(ones(2, 1), ones(2, 1), ones(1))[2].tolist()\n[2.0]",
-                         infer_backward, run_backward);
-  backward.decompose = decompose_backward;
+                         infer_backward, decompose_backward);
+  backward.eager = run_backward;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

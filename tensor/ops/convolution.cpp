@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/convolution/convolution.h"
 #include "tensor/ops/conv_rules.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
@@ -49,76 +48,6 @@ std::vector<TensorType> infer_weight(std::span<const TensorType> in, const Attrs
   return {weight};
 }
 
-// ---- Kernels ---------------------------------------------------------------------------------------------
-
-// Both spatial dimensions, the height 1 when there is only one.
-cpu::ConvShape::Pair pair_of(const Dims& values, Dim otherwise) {
-  return values.size() == 1 ? cpu::ConvShape::Pair{otherwise, values[0]}
-                            : cpu::ConvShape::Pair{values[0], values[1]};
-}
-
-cpu::ConvShape shape_of(const Dims& x, const Dims& weight, const Dims& y, const ConvOptions& options) {
-  cpu::ConvShape shape;
-  shape.batch = x[0];
-  shape.groups = options.groups;
-  shape.in_channels = weight[1];
-  shape.out_channels = weight[0] / options.groups;
-  shape.in = pair_of(spatial_sizes(x), 1);
-  shape.kernel = pair_of(spatial_sizes(weight), 1);
-  shape.out = pair_of(spatial_sizes(y), 1);
-  shape.stride = pair_of(options.stride, 1);
-  shape.padding = pair_of(options.padding, 0);
-  shape.dilation = pair_of(options.dilation, 1);
-  return shape;
-}
-
-// Runs `kernel` on dense tensors of a dtype it knows.
-template <class Kernel>
-Tensors run(const TensorType& type, Inputs inputs, cpu::ResultPieces* pieces, Kernel kernel) {
-  const DType dtype = type.dtype == DType::F16 ? DType::F32 : type.dtype;
-  Tensor dense[3];
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]) dense[i] = ops::dense(inputs[i], dtype);
-  const Tensor result = Tensor::empty(type.sizes, dtype, type.device);
-  if (pieces != nullptr) pieces->begin(result);
-  kernel(dense, result);
-  return {ops::cast(result, type.dtype)};
-}
-
-Tensors convolve(Inputs in, const Attrs& attrs, cpu::ResultPieces* pieces) {
-  const ConvOptions options = conv_options(attrs, in[0].sizes().size() - 2);
-  const TensorType type = ops::convolved_type(in[0].type(), in[1].type(), options, attrs);
-  if (in[2]) ops::check_conv_bias(in[2].type(), in[0].type(), in[1].size(0), attrs);
-  const cpu::ConvShape shape = shape_of(in[0].sizes(), in[1].sizes(), type.sizes, options);
-  return run(type, in, pieces, [&](const Tensor* from, const Tensor& y) {
-    cpu::convolve(shape, from[0], from[1], from[2], y, pieces);
-  });
-}
-Tensors convolution(const Op&, Inputs in, const Attrs& attrs) { return convolve(in, attrs, nullptr); }
-
-Tensors convolve_input(Inputs in, const Attrs& attrs, cpu::ResultPieces* pieces) {
-  const ConvOptions options = conv_options(attrs, in[0].sizes().size() - 2);
-  const TensorType type =
-      ops::convolution_input_type(in[0].type(), in[1].type(), attrs.get<Dims>("sizes"), options, attrs);
-  const cpu::ConvShape shape = shape_of(type.sizes, in[1].sizes(), in[0].sizes(), options);
-  return run(type, in, pieces, [&](const Tensor* from, const Tensor& x) {
-    cpu::convolve_input(shape, from[0], from[1], x, pieces);
-  });
-}
-Tensors convolution_input(const Op&, Inputs in, const Attrs& attrs) {
-  return convolve_input(in, attrs, nullptr);
-}
-
-Tensors convolution_weight(const Op&, Inputs in, const Attrs& attrs) {
-  const ConvOptions options = conv_options(attrs, in[0].sizes().size() - 2);
-  const TensorType types[] = {in[0].type(), in[1].type()};
-  const TensorType type = infer_weight(types, attrs)[0];
-  const cpu::ConvShape shape = shape_of(in[0].sizes(), type.sizes, in[1].sizes(), options);
-  return run(type, in, nullptr, [&](const Tensor* from, const Tensor& weight) {
-    cpu::convolve_weight(shape, from[0], from[1], weight);
-  });
-}
-
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op primitive(std::string_view signature, std::string_view documentation, std::string_view example) {
@@ -143,10 +72,8 @@ void add_convolution_ops(OpTable& table) {
       "plus bias: what `conv1d` and `conv2d` are written over.",
       ">>> convolution(ones(1, 1, 4), tensor([[[1.0, 2.0]]])).tolist()\n[[[3.0, 3.0, 3.0]]]");
   forward.infer = infer_convolution;
-  forward.eager = convolution;
   forward.products = [](Inputs in) { return in[1].numel() / std::max<Dim>(in[1].size(0), 1); };
-  forward.lowering = lowering::Library{
-      [](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) { convolve(in, attrs, &to); }};
+  forward.lowering = lowering::Library{};
   forward.vjp = rules::convolution_vjp;
   forward.jvp = rules::convolution_jvp;
   forward.batch = rules::convolution_batch;
@@ -160,10 +87,7 @@ void add_convolution_ops(OpTable& table) {
       ">>> convolution_input(ones(1, 1, 3), tensor([[[1.0, 2.0]]]), sizes=4).tolist()\n[[[1.0, 3.0, 3.0, "
       "2.0]]]");
   input.infer = infer_input;
-  input.eager = convolution_input;
-  input.lowering = lowering::Library{[](const Op&, Inputs in, const Attrs& attrs, cpu::ResultPieces& to) {
-    convolve_input(in, attrs, &to);
-  }};
+  input.lowering = lowering::Library{};
   input.vjp = rules::convolution_input_vjp;
   input.jvp = rules::convolution_input_jvp;
   input.batch = rules::convolution_input_batch;
@@ -176,33 +100,11 @@ void add_convolution_ops(OpTable& table) {
       "result y.",
       ">>> convolution_weight(ones(1, 1, 4), ones(1, 1, 3), sizes=2).tolist()\n[[[3.0, 3.0]]]");
   weight.infer = infer_weight;
-  weight.eager = convolution_weight;
   weight.vjp = rules::convolution_weight_vjp;
   weight.jvp = rules::convolution_weight_jvp;
   weight.batch = rules::convolution_weight_batch;
   table.add(std::move(weight));
 }
 
-namespace ops {
-
-Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
-  static const Op& row = OpTable::get().at("convolution");
-  return rules::apply_one(row, {x, weight, bias},
-                          {options.stride, options.padding, options.dilation, options.groups});
-}
-
-Tensor convolution_input(const Tensor& y, const Tensor& weight, const Dims& sizes,
-                         const ConvOptions& options) {
-  static const Op& row = OpTable::get().at("convolution_input");
-  return rules::apply_one(row, {y, weight},
-                          {sizes, options.stride, options.padding, options.dilation, options.groups});
-}
-
-Tensor convolution_weight(const Tensor& x, const Tensor& y, const Dims& sizes, const ConvOptions& options) {
-  static const Op& row = OpTable::get().at("convolution_weight");
-  return rules::apply_one(row, {x, y},
-                          {sizes, options.stride, options.padding, options.dilation, options.groups});
-}
-
-}  // namespace ops
+namespace ops {}  // namespace ops
 }  // namespace kiln

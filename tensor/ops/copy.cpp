@@ -1,6 +1,4 @@
 // copy, fill and zero: what `copy_`, `fill_` and `zero_` write.
-#include "tensor/cpu/elementwise/copy.h"
-
 #include "tensor/functions.h"
 #include "tensor/ops/rules.h"
 
@@ -15,26 +13,6 @@ std::vector<TensorType> copy_infer(std::span<const TensorType> inputs, const Att
                   {0, 1});
   }
   return {inputs[0]};
-}
-
-Tensors copy_eager(const Op& op, Inputs inputs, const Attrs&) {
-  rules::check_fits(inputs[1], inputs[0].dtype(), op.name(), 1);
-  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  cpu::copy(result, inputs[1]);
-  return {std::move(result)};
-}
-void copy_into(const Op& op, Inputs inputs, const Attrs&, const Tensor& output) {
-  rules::check_fits(inputs[1], output.dtype(), op.name(), 1);
-  cpu::copy(output, inputs[1]);
-}
-
-Tensors zero_eager(const Op&, Inputs inputs, const Attrs&) {
-  Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  cpu::fill(result, Tensor::number(false));
-  return {std::move(result)};
-}
-void zero_into(const Op&, Inputs, const Attrs&, const Tensor& output) {
-  cpu::fill(output, Tensor::number(false));
 }
 
 // Nothing of the old value is left in the new one.
@@ -66,8 +44,6 @@ void add_copy_row(OpTable& table, std::string_view signature, std::string_view d
              .documentation = documentation,
              .example = example,
              .infer = copy_infer,
-             .eager = copy_eager,
-             .into = copy_into,
              .vjp = copy_vjp,
              .jvp = copy_jvp,
              .batch = copy_batch,
@@ -96,8 +72,6 @@ void add_copy_ops(OpTable& table) {
              .documentation = "Zeros in the dtype and shape of x; `zero_` writes them into x.",
              .example = ">>> ones(2).zero_().tolist()\n[0.0, 0.0]",
              .infer = copy_infer,
-             .eager = zero_eager,
-             .into = zero_into,
              .vjp = zero_vjp,
              .jvp = zero_jvp,
              .batch = rules::batch_through,

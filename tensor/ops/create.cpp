@@ -2,15 +2,25 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/ops/create.h"
 #include "tensor/ops/rules.h"
-#include "tensor/parallel.h"
 
 namespace kiln {
 
 void add_create_matrix_ops(OpTable& table);
+
+bool Bounds::whole() const {
+  const auto is_float = [](const Attr& attr) { return std::holds_alternative<double>(attr); };
+  return !is_float(start) && !is_float(end) && !is_float(step);
+}
+
+Bounds bounds_of(const Attrs& attrs) {
+  if (!attrs.has("end")) return {std::int64_t{0}, attrs.at("start"), attrs.at("step")};
+  return {attrs.at("start"), attrs.at("end"), attrs.at("step")};
+}
+
+std::int64_t int_of(const Attr& attr) { return rules::number_attr(attr).item_int(); }
 
 namespace {
 
@@ -24,20 +34,6 @@ constexpr std::string_view kConstant = "the values do not depend on those of its
 
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
-Tensor constant(const TensorType& type, const Tensor& number) {
-  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
-  cpu::fill(result, number);
-  return result;
-}
-Tensor filled(const TensorType& type, const Attrs& attrs) {
-  const Tensor number = rules::number_attr(attrs.at("fill_value"));
-  rules::check_fits(number, type.dtype, attrs.op()->name());
-  return constant(type, number);
-}
-Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
-Tensor zero() { return Tensor::number(false); }
-Tensor one() { return Tensor::number(true); }
-
 // The dtype a number gives a new tensor.
 DType dtype_of_number(const TensorType& type) {
   return type.is_number && is_float(type.dtype) ? default_float() : type.dtype;
@@ -49,11 +45,6 @@ std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& at
   count_elements(attrs.get<Dims>("size"));
   return {{dtype_attr(attrs, default_float()), device_attr(attrs), attrs.get<Dims>("size")}};
 }
-TensorType sized_type(const Attrs& attrs) { return std::move(sized_infer({}, attrs).front()); }
-
-Tensors zeros_eager(const Op&, Inputs, const Attrs& attrs) { return {constant(sized_type(attrs), zero())}; }
-Tensors ones_eager(const Op&, Inputs, const Attrs& attrs) { return {constant(sized_type(attrs), one())}; }
-Tensors empty_eager(const Op&, Inputs, const Attrs& attrs) { return {blank(sized_type(attrs))}; }
 
 std::vector<TensorType> full_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (count_elements(inputs[0].sizes) != 1) {
@@ -62,13 +53,6 @@ std::vector<TensorType> full_infer(std::span<const TensorType> inputs, const Att
   }
   count_elements(attrs.get<Dims>("size"));
   return {{dtype_attr(attrs, dtype_of_number(inputs[0])), device_attr(attrs), attrs.get<Dims>("size")}};
-}
-Tensors full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const TensorType type = inputs[0].type();
-  const Tensor number = Tensor::alias(inputs[0], Layout{{}, {}, inputs[0].offset()});
-  const TensorType wanted = full_infer(std::span(&type, 1), attrs).front();
-  rules::check_fits(inputs[0], wanted.dtype, "full", 0);
-  return {constant(wanted, number)};
 }
 Tensors full_vjp(const VjpArgs& args) {
   return {
@@ -94,18 +78,6 @@ TensorType like_type(const TensorType& x, const Attrs& attrs) {
 std::vector<TensorType> like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {like_type(inputs[0], attrs)};
 }
-Tensors zeros_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(like_type(inputs[0].type(), attrs), zero())};
-}
-Tensors ones_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(like_type(inputs[0].type(), attrs), one())};
-}
-Tensors empty_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {blank(like_type(inputs[0].type(), attrs))};
-}
-Tensors full_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {filled(like_type(inputs[0].type(), attrs), attrs)};
-}
 
 TensorType new_type(const TensorType& x, const Attrs& attrs) {
   count_elements(attrs.get<Dims>("size"));
@@ -113,18 +85,6 @@ TensorType new_type(const TensorType& x, const Attrs& attrs) {
 }
 std::vector<TensorType> new_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {new_type(inputs[0], attrs)};
-}
-Tensors new_zeros_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(new_type(inputs[0].type(), attrs), zero())};
-}
-Tensors new_ones_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {constant(new_type(inputs[0].type(), attrs), one())};
-}
-Tensors new_empty_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {blank(new_type(inputs[0].type(), attrs))};
-}
-Tensors new_full_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {filled(new_type(inputs[0].type(), attrs), attrs)};
 }
 // New memory for every example, so that what is batched can be written into it.
 Tensors new_batch(const BatchArgs& args) {
@@ -173,22 +133,6 @@ std::int64_t range_length(std::int64_t start, std::int64_t end, std::int64_t ste
   return static_cast<std::int64_t>(length);
 }
 
-struct Bounds {
-  Attr start = std::int64_t{0};
-  Attr end;
-  Attr step;
-  bool whole() const {
-    const auto is_float = [](const Attr& attr) { return std::holds_alternative<double>(attr); };
-    return !is_float(start) && !is_float(end) && !is_float(step);
-  }
-};
-Bounds bounds_of(const Attrs& attrs) {
-  Bounds bounds{attrs.at("start"), attrs.at("end"), attrs.at("step")};
-  if (!attrs.has("end")) bounds = {std::int64_t{0}, attrs.at("start"), attrs.at("step")};
-  return bounds;
-}
-std::int64_t int_of(const Attr& attr) { return rules::number_attr(attr).item_int(); }
-
 std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Bounds bounds = bounds_of(attrs);
   const DType dtype = dtype_attr(attrs, bounds.whole() ? DType::I64 : default_float());
@@ -199,70 +143,22 @@ std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& a
   return {{dtype, device_attr(attrs), Dims{length}}};
 }
 
-// Fills a line with `value(i)`, computed in i64 or f64 and then cast.
-template <class Wide, class F>
-Tensor line(const TensorType& type, const F& value) {
-  constexpr DType kWide = std::is_same_v<Wide, double> ? DType::F64 : DType::I64;
-  const Tensor wide = Tensor::empty(type.sizes, kWide, type.device);
-  Wide* out = wide.writable<Wide>();
-  parallel_for(wide.numel(), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) out[i] = value(i);
-  });
-  return type.dtype == kWide ? wide : cpu::contiguous_copy(wide, type.dtype);
-}
-
-Tensors arange_eager(const Op&, Inputs, const Attrs& attrs) {
-  const TensorType type = arange_infer({}, attrs).front();
-  const Bounds bounds = bounds_of(attrs);
-  if (bounds.whole()) {
-    const auto start = static_cast<std::uint64_t>(int_of(bounds.start));
-    const auto step = static_cast<std::uint64_t>(int_of(bounds.step));
-    return {line<std::int64_t>(type, [=](std::int64_t i) {
-      return static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step);
-    })};
-  }
-  // An integer dtype has its bounds rounded toward zero before anything is added, as in NumPy and PyTorch.
-  const bool rounds = is_integer(type.dtype);
-  const double start = rounds ? std::trunc(rules::float_of(bounds.start)) : rules::float_of(bounds.start);
-  const double step = rounds ? std::trunc(rules::float_of(bounds.step)) : rules::float_of(bounds.step);
-  return {line<double>(type, [=](std::int64_t i) { return start + static_cast<double>(i) * step; })};
-}
-
 std::vector<TensorType> linspace_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Dim steps = attrs.get<std::int64_t>("steps");
   if (steps < 0)
     throw OpError(ErrorKind::Value, fmt::format("linspace: steps must not be negative, it is {}", steps));
   return {{dtype_attr(attrs, default_float()), device_attr(attrs), Dims{steps}}};
 }
-Tensors linspace_eager(const Op&, Inputs, const Attrs& attrs) {
-  const TensorType type = linspace_infer({}, attrs).front();
-  const double start = rules::float_of(attrs.at("start"));
-  const double end = rules::float_of(attrs.at("end"));
-  const std::int64_t last = type.sizes[0] - 1;
-  const double step = last > 0 ? (end - start) / static_cast<double>(last) : 0;
-  // From both ends, so that both are exact.
-  const auto value = [=](std::int64_t i) {
-    return i <= last / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(last - i);
-  };
-  const auto* first = std::get_if<std::int64_t>(&attrs.at("start"));
-  const auto* final = std::get_if<std::int64_t>(&attrs.at("end"));
-  if (type.dtype != DType::I64 || first == nullptr || final == nullptr) return {line<double>(type, value)};
-  // A double need not hold integers that are ends.
-  return {line<std::int64_t>(type, [=, first = *first, final = *final](std::int64_t i) {
-    return i == 0 ? first : i == last ? final : static_cast<std::int64_t>(value(i));
-  })};
-}
 
 // ---- Rows ----
 
 Op creation(std::string_view signature, std::string_view documentation, std::string_view example,
-            InferFn infer, EagerFn eager, std::string_view onnx) {
+            InferFn infer, std::string_view onnx) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = eager,
           .vjp = Rule<VjpFn>::none(kNoInputs),
           .jvp = Rule<JvpFn>::none(kNoInputs),
           .batch = Rule<BatchFn>::none(kNoInputs),
@@ -273,8 +169,8 @@ Op creation(std::string_view signature, std::string_view documentation, std::str
 
 // Takes only type and sizes of its input.
 Op creation_like(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn eager, BatchFn batch) {
-  Op row = creation(signature, documentation, example, infer, eager, "ConstantOfShape");
+                 InferFn infer, BatchFn batch) {
+  Op row = creation(signature, documentation, example, infer, "ConstantOfShape");
   row.vjp = Rule<VjpFn>::none(kConstant);
   row.jvp = Rule<JvpFn>::none(kConstant);
   row.batch = batch;
@@ -289,20 +185,20 @@ Op filled(Op row, std::int64_t number) {
 }
 
 void add_sized(OpTable& table) {
-  table.add(filled(creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                            "A tensor of zeros.", ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]",
-                            sized_infer, zeros_eager, "ConstantOfShape"),
-                   0));
+  table.add(filled(
+      creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of zeros.",
+               ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]", sized_infer, "ConstantOfShape"),
+      0));
   table.add(filled(
       creation("ones(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of ones.",
-               ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, ones_eager, "ConstantOfShape"),
+               ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, "ConstantOfShape"),
       1));
   table.add(creation("empty(size: ints, *, dtype: dtype? = none, device: device? = none)",
                      "A tensor whose elements are whatever its memory held.", ">>> empty(2, 3).shape\n(2, 3)",
-                     sized_infer, empty_eager, ""));
+                     sized_infer, ""));
   Op full = creation("full(size: ints, fill_value: tensor, *, dtype: dtype? = none, device: device? = none)",
                      "A tensor with every element equal to `fill_value`, and of its dtype.",
-                     ">>> full([2], 7).tolist()\n[7, 7]", full_infer, full_eager, "ConstantOfShape");
+                     ">>> full([2], 7).tolist()\n[7, 7]", full_infer, "ConstantOfShape");
   full.vjp = full_vjp;
   full.jvp = full_jvp;
   full.batch = full_batch;
@@ -311,42 +207,40 @@ void add_sized(OpTable& table) {
 }
 
 void add_like(OpTable& table) {
-  table.add(filled(creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                                 "Zeros with the type and shape of `x`.",
-                                 ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer,
-                                 zeros_like_eager, rules::batch_through),
-                   0));
+  table.add(filled(
+      creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                    "Zeros with the type and shape of `x`.",
+                    ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer, rules::batch_through),
+      0));
   table.add(filled(
       creation_like("ones_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                     "Ones with the type and shape of `x`.", ">>> ones_like(tensor([5, 6])).tolist()\n[1, 1]",
-                    like_infer, ones_like_eager, rules::batch_through),
+                    like_infer, rules::batch_through),
       1));
   table.add(creation_like("empty_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                           "A tensor with the type and shape of `x` and whatever its memory held.",
-                          ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, empty_like_eager,
-                          rules::batch_through));
+                          ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, rules::batch_through));
   table.add(creation_like(
       "full_like(x: tensor, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
       "One number everywhere, with the type and shape of `x`.",
-      ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, full_like_eager,
-      rules::batch_through));
+      ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, rules::batch_through));
   table.add(filled(
       creation_like("new_zeros(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
                     "Zeros of any shape with the dtype and device of `x`.",
-                    ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_zeros_eager, new_batch),
+                    ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_batch),
       0));
-  table.add(filled(
-      creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
-                    "Ones of any shape with the dtype and device of `x`.",
-                    ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_ones_eager, new_batch),
-      1));
+  table.add(
+      filled(creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                           "Ones of any shape with the dtype and device of `x`.",
+                           ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_batch),
+             1));
   table.add(creation_like("new_empty(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
                           "Whatever memory held, of any shape, with the dtype and device of `x`.",
-                          ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_empty_eager, new_batch));
+                          ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_batch));
   table.add(creation_like(
       "new_full(x: tensor, size: ints, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
       "One number everywhere, of any shape, with the dtype and device of `x`.",
-      ">>> tensor([1]).new_full([2], 7).tolist()\n[7, 7]", new_infer, new_full_eager, new_batch));
+      ">>> tensor([1]).new_full([2], 7).tolist()\n[7, 7]", new_infer, new_batch));
 }
 
 void add_ranges(OpTable& table) {
@@ -355,11 +249,11 @@ void add_ranges(OpTable& table) {
                "device: device? = none)",
                "The numbers from `start` (0 when only one bound is given) to before `end`, `step` apart; i64 "
                "when all are ints.",
-               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, arange_eager, "Range"));
+               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, "Range"));
   table.add(creation(
       "linspace(start: number, end: number, steps: int, *, dtype: dtype? = none, device: device? = none)",
       "`steps` numbers from `start` to `end`, both included, evenly apart.",
-      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, linspace_eager, ""));
+      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, ""));
 }
 
 }  // namespace

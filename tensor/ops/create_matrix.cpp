@@ -2,12 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/ops/rules.h"
-#include "tensor/parallel.h"
 
 namespace kiln {
 
@@ -30,14 +26,6 @@ std::vector<TensorType> eye_infer(std::span<const TensorType>, const Attrs& attr
   count_elements(sizes);
   return {{rules::dtype_attr(attrs, default_float()), rules::device_attr(attrs), sizes}};
 }
-Tensors eye_eager(const Op&, Inputs, const Attrs& attrs) {
-  const TensorType type = eye_infer({}, attrs).front();
-  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
-  cpu::fill(result, Tensor::number(false));
-  const Layout diagonal{{std::min(type.sizes[0], type.sizes[1])}, {type.sizes[1] + 1}, 0};
-  cpu::fill(Tensor::alias(result, diagonal), Tensor::number(true));
-  return {result};
-}
 
 // ---- tril, triu ----
 
@@ -51,43 +39,7 @@ std::vector<TensorType> triangle_infer(std::span<const TensorType> inputs, const
   return rules::infer_same(inputs, attrs);
 }
 
-// A copy with zeros on one side of a diagonal of every matrix.
-Tensor triangle(const Tensor& x, Dim diagonal, bool lower) {
-  Tensor result = cpu::contiguous_copy(x, x.dtype());
-  const std::size_t bytes = size_of(x.dtype());
-  const Dim rows = x.size(x.rank() - 2);
-  const Dim columns = x.size(x.rank() - 1);
-  if (result.numel() == 0) return result;
-  std::byte* out = result.raw_writable();
-  parallel_for(result.numel() / columns, std::max<Dim>(1, (1 << 15) / columns),
-               [=](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t row = begin; row < end; ++row) {
-                   // Columns up to this one belong to the lower triangle.
-                   const Dim edge = std::clamp<Dim>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
-                   const Dim first = lower ? edge : 0;
-                   const Dim last = lower ? columns : edge;
-                   std::memset(out + static_cast<std::size_t>(row * columns + first) * bytes, 0,
-                               static_cast<std::size_t>(last - first) * bytes);
-                 }
-               });
-  return result;
-}
-Dim diagonal_of(const Attrs& attrs) {
-  // Diagonals further out than any matrix are all alike.
-  return std::clamp<Dim>(attrs.get<std::int64_t>("diagonal"), -(Dim{1} << 62), Dim{1} << 62);
-}
-Tensors tril_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {triangle(inputs[0], diagonal_of(attrs), true)};
-}
-Tensors triu_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {triangle(inputs[0], diagonal_of(attrs), false)};
-}
 Tensors triangle_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
-
-template <bool kLower>
-std::unique_ptr<const cpu::GatherReader> triangle_reader(Inputs x, const Attrs& attrs) {
-  return cpu::triangle_reader(x[0], diagonal_of(attrs), kLower);
-}
 
 // ---- meshgrid ----
 
@@ -141,31 +93,6 @@ std::vector<TensorType> one_hot_infer(std::span<const TensorType> inputs, const 
   sizes.push_back(classes);
   return {{DType::I64, inputs[0].device, sizes}};
 }
-Tensors one_hot_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor index = cpu::contiguous_copy(inputs[0], DType::I64);
-  const auto* values = index.data<std::int64_t>();
-  Dim classes = attrs.get<std::int64_t>("num_classes");
-  if (classes == -1) {
-    if (index.numel() == 0) {
-      throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
-    }
-    classes = *std::max_element(values, values + index.numel()) + 1;
-  }
-  Dims sizes = index.sizes();
-  sizes.push_back(classes);
-  const Tensor result = Tensor::empty(sizes, DType::I64, index.device());
-  cpu::fill(result, Tensor::number(false));
-  auto* out = result.writable<std::int64_t>();
-  for (std::int64_t i = 0; i < index.numel(); ++i) {
-    if (values[i] < 0 || values[i] >= classes) {
-      throw OpError(ErrorKind::Index,
-                    fmt::format("one_hot: class {} is out of bounds for {} classes", values[i], classes),
-                    {0});
-    }
-    out[i * classes + values[i]] = 1;
-  }
-  return {result};
-}
 Tensors one_hot_batch(const BatchArgs& args) {
   if (args.attrs.get<std::int64_t>("num_classes") == -1) {
     throw OpError(ErrorKind::Value, "one_hot: inside vmap num_classes must be given", {0});
@@ -175,18 +102,16 @@ Tensors one_hot_batch(const BatchArgs& args) {
 
 // ---- Rows ----
 
-Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                EagerFn eager, GatherReaderFn reader) {
+Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = triangle_infer,
-          .eager = eager,
           .vjp = triangle_vjp,
           .jvp = rules::jvp_linear,
           .batch = rules::batch_through,
-          .lowering = lowering::Gather{reader},
+          .lowering = lowering::Gather{},
           .traits = kCheapToRecompute | kInplace,
           .onnx = "Trilu"};
 }
@@ -200,19 +125,18 @@ void add_create_matrix_ops(OpTable& table) {
              .documentation = "A matrix with ones on its diagonal and zeros elsewhere.",
              .example = ">>> eye(2, 3, dtype=i64).tolist()\n[[1, 0, 0], [0, 1, 0]]",
              .infer = eye_infer,
-             .eager = eye_eager,
              .vjp = Rule<VjpFn>::none("it has no tensor inputs"),
              .jvp = Rule<JvpFn>::none("it has no tensor inputs"),
              .batch = Rule<BatchFn>::none("it has no tensor inputs"),
              .lowering = Lowering::Create,
              .traits = kCheapToRecompute,
              .onnx = "EyeLike"});
-  table.add(triangle_row(
-      "tril(x: tensor, diagonal: int = 0)", "The lower triangle of every matrix, zeros above `diagonal`.",
-      ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]", tril_eager, triangle_reader<true>));
-  table.add(triangle_row(
-      "triu(x: tensor, diagonal: int = 0)", "The upper triangle of every matrix, zeros below `diagonal`.",
-      ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]", triu_eager, triangle_reader<false>));
+  table.add(triangle_row("tril(x: tensor, diagonal: int = 0)",
+                         "The lower triangle of every matrix, zeros above `diagonal`.",
+                         ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]"));
+  table.add(triangle_row("triu(x: tensor, diagonal: int = 0)",
+                         "The upper triangle of every matrix, zeros below `diagonal`.",
+                         ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]"));
   table.add(
       {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str = \"ij\")"),
        .family = kFamily,
@@ -222,7 +146,7 @@ void add_create_matrix_ops(OpTable& table) {
        .example =
            ">>> [g.tolist() for g in meshgrid(arange(2), arange(2))]\n[[[0, 0], [1, 1]], [[0, 1], [0, 1]]]",
        .infer = meshgrid_infer,
-       .eager = meshgrid_body,
+       .decompose = meshgrid_body,
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
@@ -234,7 +158,6 @@ void add_create_matrix_ops(OpTable& table) {
                  "largest and one more.",
              .example = ">>> one_hot(tensor([0, 2]), 3).tolist()\n[[1, 0, 0], [0, 0, 1]]",
              .infer = one_hot_infer,
-             .eager = one_hot_eager,
              .vjp = Rule<VjpFn>::none("integers have no derivative"),
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = one_hot_batch,

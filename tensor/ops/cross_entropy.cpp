@@ -322,9 +322,9 @@ void add_nll_rows(OpTable& table) {
       "Minus the log-probability that x, [n, classes, ...], gives each target class, times the class's "
       "weight. "
       "The mean is over the weights. Targets equal to `ignore_index` do not count.",
-      ">>> nll_loss(tensor([[-1.0, -2.0], [-3.0, -4.0]]), tensor([0, 1])).item()\n2.5", infer_nll, nll_loss,
-      "NegativeLogLikelihoodLoss");
-  loss.decompose = decompose_nll_loss;
+      ">>> nll_loss(tensor([[-1.0, -2.0], [-3.0, -4.0]]), tensor([0, 1])).item()\n2.5", infer_nll,
+      decompose_nll_loss, "NegativeLogLikelihoodLoss");
+  loss.eager = nll_loss;
   loss.vjp = nll_loss_vjp;
   loss.effects = kMayFail;
   loss.saves = saves_input(1) | saves_input(2);
@@ -335,8 +335,8 @@ void add_nll_rows(OpTable& table) {
       "-100, reduction: str = \"mean\")",
       "The gradient of nll_loss: -weight * grad at each target's place, 0 elsewhere.",
       ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
-      infer_nll_backward, nll_loss_backward);
-  backward.decompose = decompose_nll_loss_backward;
+      infer_nll_backward, decompose_nll_loss_backward);
+  backward.eager = nll_loss_backward;
   backward.effects = kMayFail;
   table.add(std::move(backward));
 }

@@ -288,7 +288,7 @@ Tensors eigvalsh_jvp(const JvpArgs& args) {
 }
 
 Op decomposition(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn eager) {
+                 InferFn infer, BodyFn eager) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,

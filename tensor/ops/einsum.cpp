@@ -193,7 +193,7 @@ void add_einsum_op(OpTable& table) {
        .example =
            ">>> einsum(\"ij,ij->i\", tensor([[1, 2], [3, 4]]), tensor([[1, 1], [2, 2]])).tolist()\n[3, 14]",
        .infer = einsum_infer,
-       .eager = einsum_body,
+       .decompose = einsum_body,
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),

@@ -1,9 +1,6 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
-#include "tensor/cpu/moves/gather_reader.h"
-#include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/moves/places.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -28,24 +25,6 @@ std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, cons
   Dims sizes = inputs[0].sizes;
   sizes.push_back(inputs[1].sizes[1]);
   return {rules::with_sizes(inputs[1], sizes)};
-}
-
-Tensors embedding_eager(const Op&, Inputs inputs, const Attrs&) {
-  const Tensor& weight = inputs[1];
-  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
-  Dims sizes = index.sizes();
-  sizes.push_back(weight.size(1));
-  const Tensor result = Tensor::empty(sizes, weight.dtype(), weight.device());
-  const cpu::PlacesOf taken = cpu::places_to_take(weight, 0, index);
-  cpu::take(result, taken.x, taken.places);
-  return {result};
-}
-
-std::unique_ptr<const cpu::GatherReader> rows_reader(Inputs inputs, const Attrs&) {
-  const Tensor& weight = inputs[1];
-  const Tensor index = cpu::checked_index(inputs[0], weight.size(0), 0, false, 0);
-  cpu::PlacesOf taken = cpu::places_to_take(weight, 0, index);
-  return cpu::places_reader(std::move(taken.x), std::move(taken.places));
 }
 
 // `values` of rows, with `instead` where the index names the padding of a weight of so many rows.
@@ -102,12 +81,11 @@ void add_embedding_ops(OpTable& table) {
                         "gets no gradient.",
        .example = ">>> embedding(tensor([1, 0]), tensor([[1, 2], [3, 4]])).tolist()\n[[3, 4], [1, 2]]",
        .infer = embedding_infer,
-       .eager = embedding_eager,
        .vjp = embedding_vjp,
        .jvp = embedding_jvp,
        .batch = embedding_batch,
        .saves = saves_input(0),
-       .lowering = lowering::Gather{rows_reader},
+       .lowering = lowering::Gather{},
        .effects = kMayFail,
        .onnx = "Gather"});
 }

@@ -140,7 +140,7 @@ std::string_view keep(std::string text) {
   return kept.emplace_back(std::move(text));
 }
 
-void add_whole(OpTable& table, const Words& words, EagerFn body, EagerFn pair) {
+void add_whole(OpTable& table, const Words& words, BodyFn body, BodyFn pair) {
   const std::string name(words.name);
   table.add({
       .signature = Signature::parse(name + "(x: tensor)"),
@@ -150,7 +150,7 @@ void add_whole(OpTable& table, const Words& words, EagerFn body, EagerFn pair) {
                             "(a, b) compares two tensors element by element."),
       .example = keep(">>> " + name + "(tensor([3, 3, 3])).item()\n3"),
       .infer = infer_whole,
-      .eager = body,
+      .decompose = body,
       .vjp = Rule<VjpFn>::none(kComposite),
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
@@ -163,7 +163,7 @@ void add_whole(OpTable& table, const Words& words, EagerFn body, EagerFn pair) {
                             " of each pair of elements: " + std::string(words.other) + "(x, other)."),
       .example = keep(">>> " + name + "(tensor([1, 5]), tensor([1, 5])).tolist()\n[1, 5]"),
       .infer = infer_pair,
-      .eager = pair,
+      .decompose = pair,
       .vjp = Rule<VjpFn>::none(kComposite),
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),

@@ -181,9 +181,9 @@ void add_group_norm_ops(OpTable& table) {
       "group_norm(x: tensor, num_groups: int, weight: tensor? = none, bias: tensor? = none, eps: float = "
       "1e-5)",
       "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
-      ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm, run_forward,
-      "GroupNormalization");
-  forward.decompose = decompose_forward;
+      ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm,
+      decompose_forward, "GroupNormalization");
+  forward.eager = run_forward;
   forward.vjp = group_norm_vjp;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
@@ -192,8 +192,8 @@ void add_group_norm_ops(OpTable& table) {
       "1e-5)",
       "The gradients of group_norm to x, weight and bias.",
       ">>> group_norm_backward(ones(1, 2), ones(1, 2), 1)[2].tolist()\n[1.0, 1.0]", infer_backward,
-      run_backward);
-  backward.decompose = decompose_backward;
+      decompose_backward);
+  backward.eager = run_backward;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

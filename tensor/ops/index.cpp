@@ -3,10 +3,6 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/gather_reader.h"
-#include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/moves/places.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -94,24 +90,6 @@ std::vector<TensorType> gather_infer(std::span<const TensorType> inputs, const A
   check_index_shape(inputs[0], inputs[1], dim, attrs, 0, 1, false);
   return {rules::with_sizes(inputs[0], inputs[1].sizes)};
 }
-// What a gather of `index` reads: all of it goes along rows where the dimension is the last one.
-Tensor gathered_from(const Tensor& x, int dim, const Tensor& index) {
-  return dim == x.rank() - 1 ? cpu::rows_laid_out(x, index.numel()) : x;
-}
-Tensors gather_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
-  cpu::gather(result, gathered_from(x, dim, index), dim, index);
-  return {result};
-}
-std::unique_ptr<const cpu::GatherReader> gathered_reader(Inputs inputs, const Attrs& attrs) {
-  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
-  const Dim size = size_along(inputs[0], dim);
-  const Tensor index = cpu::checked_index(inputs[1], size, dim, false, 1);
-  return cpu::along_reader(gathered_from(inputs[0], dim, index), dim, index);
-}
 Tensors gather_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   return {ops::scatter_add(zeros_of(args.input_types[0]), dim, args.inputs[1], args.grads[0]), {}};
@@ -132,41 +110,11 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
   return rules::infer_same(inputs, attrs);
 }
 
-Tensor scatter_source(const Op& row, Inputs inputs) {
-  const Tensor& source = inputs[2];
-  if (!source.is_number()) return source;
-  const DType dtype = inputs[0].dtype();
-  rules::check_fits(source, dtype, row.name(), 2);
-  const Tensor element = source.dtype() == dtype ? source : cpu::contiguous_copy(source, dtype);
-  return Tensor::alias(element, broadcast_layout(element.layout(), inputs[1].sizes()));
+// Of its own dtype: bools times a number are bools.
+Tensor times_alpha(const Tensor& source, const Attrs& attrs) {
+  if (rules::float_of(attrs.at("alpha")) == 1) return source;
+  return ops::to(source * rules::number_attr(attrs.at("alpha")), source.dtype());
 }
-
-namespace {
-
-// What is read while `output` is written must not lie there too.
-Tensor away_from(const Tensor& source, const Tensor& output) {
-  return shares_storage(source, output) ? cpu::contiguous_copy(source, source.dtype()) : source;
-}
-void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output, cpu::Put put) {
-  const Tensor& x = inputs[0];
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  const Tensor source = away_from(scatter_source(row, inputs), output);
-  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  cpu::scatter(output, dim, away_from(index, output), source, put);
-}
-template <cpu::Put kPut>
-void scatter_inplace(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  scatter_into(row, inputs, attrs, output, kPut);
-}
-template <cpu::Put kPut>
-Tensors scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  scatter_into(row, inputs, attrs, result, kPut);
-  return {result};
-}
-
-}  // namespace
 
 Tensor padded_to(const Tensor& gradient, const TensorType& source) {
   static const Op& pad = op("constant_pad");
@@ -291,24 +239,6 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   }
   return {rules::with_sizes(inputs[0], sizes)};
 }
-Tensors index_select_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  Dims sizes = x.sizes();
-  if (!sizes.empty()) sizes[at(dim)] = index.numel();
-  const Tensor result = Tensor::empty(sizes, x.dtype(), x.device());
-  const cpu::PlacesOf taken = cpu::places_to_take(x, dim, index);
-  cpu::take(result, taken.x, taken.places);
-  return {result};
-}
-std::unique_ptr<const cpu::GatherReader> selected_reader(Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  cpu::PlacesOf taken = cpu::places_to_take(x, dim, index);
-  return cpu::places_reader(std::move(taken.x), std::move(taken.places));
-}
 Tensors index_select_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   return {ops::index_add(zeros_of(args.input_types[0]), dim, args.inputs[1], args.grads[0]), {}};
@@ -357,27 +287,6 @@ std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, cons
   }
   return rules::infer_same(inputs, attrs);
 }
-// Of its own dtype: bools times a number are bools.
-Tensor times_alpha(const Tensor& source, const Attrs& attrs) {
-  if (rules::float_of(attrs.at("alpha")) == 1) return source;
-  return ops::to(source * rules::number_attr(attrs.at("alpha")), source.dtype());
-}
-void index_add_into(const Op&, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  const Tensor& x = inputs[0];
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], size_along(x, dim), dim, false, 1);
-  const Tensor source = times_alpha(inputs[2], attrs);
-  const Tensor values =
-      source.is_contiguous() ? away_from(source, output) : cpu::contiguous_copy(source, x.dtype());
-  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  if (x.rank() == 1) return cpu::scatter(output, dim, away_from(index, output), values, cpu::Put::Add);
-  cpu::put(output, values, cpu::places_along(output, dim, index), cpu::Put::Add);
-}
-Tensors index_add_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  index_add_into(row, inputs, attrs, result);
-  return {result};
-}
 Tensors index_add_vjp(const VjpArgs& args) {
   const int dim = dim_attr(args.attrs, "dim", rank_of(args.input_types[0]));
   Tensors result(3);
@@ -425,12 +334,11 @@ void add_gathering(OpTable& table) {
                               "x[index[i][j]][j]`.",
              .example = ">>> tensor([[1, 2], [3, 4]]).gather(1, tensor([[1], [0]])).tolist()\n[[2], [3]]",
              .infer = gather_infer,
-             .eager = gather_eager,
              .vjp = gather_vjp,
              .jvp = jvp_of_first,
              .batch = scatter_same_rank_batch,
              .saves = saves_input(1),
-             .lowering = lowering::Gather{gathered_reader},
+             .lowering = lowering::Gather{},
              .effects = kMayFail,
              .onnx = "GatherElements"});
   table.add(
@@ -441,8 +349,6 @@ void add_gathering(OpTable& table) {
            "says; of several for one place the last stays.",
        .example = ">>> zeros(3, dtype=i64).scatter(0, tensor([2, 0]), tensor([5, 6])).tolist()\n[6, 0, 5]",
        .infer = scatter_infer,
-       .eager = scatter_eager<cpu::Put::Write>,
-       .into = scatter_inplace<cpu::Put::Write>,
        .vjp = scatter_vjp,
        .jvp = scatter_jvp,
        .batch = scatter_batch,
@@ -459,8 +365,6 @@ void add_gathering(OpTable& table) {
        .example =
            ">>> zeros(3, dtype=i64).scatter_add(0, tensor([2, 2]), tensor([5, 6])).tolist()\n[0, 0, 11]",
        .infer = scatter_infer,
-       .eager = scatter_eager<cpu::Put::Add>,
-       .into = scatter_inplace<cpu::Put::Add>,
        .vjp = scatter_add_vjp,
        .jvp = scatter_jvp,
        .batch = scatter_batch,
@@ -478,7 +382,7 @@ void add_gathering(OpTable& table) {
        .example = ">>> x = tensor([[3, 1], [2, 4]])\n>>> x.take_along_dim(x.argsort(1), 1).tolist()\n[[1, "
                   "3], [2, 4]]",
        .infer = take_along_dim_infer,
-       .eager = take_along_dim_body,
+       .decompose = take_along_dim_body,
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
@@ -493,12 +397,11 @@ void add_selecting(OpTable& table) {
        .documentation = "A copy of the slices along `dim` that a vector of integers names.",
        .example = ">>> tensor([[1, 2], [3, 4]]).index_select(0, tensor([1, 1])).tolist()\n[[3, 4], [3, 4]]",
        .infer = index_select_infer,
-       .eager = index_select_eager,
        .vjp = index_select_vjp,
        .jvp = jvp_of_first,
        .batch = index_select_batch,
        .saves = saves_input(1),
-       .lowering = lowering::Gather{selected_reader},
+       .lowering = lowering::Gather{},
        .effects = kMayFail,
        .onnx = "Gather"});
   table.add(
@@ -510,8 +413,6 @@ void add_selecting(OpTable& table) {
            "vector of integers names, in order.",
        .example = ">>> zeros(3, dtype=i64).index_add(0, tensor([0, 0]), tensor([1, 2])).tolist()\n[3, 0, 0]",
        .infer = index_add_infer,
-       .eager = index_add_eager,
-       .into = index_add_into,
        .vjp = index_add_vjp,
        .jvp = scatter_jvp,
        .batch = index_add_batch,
@@ -525,7 +426,7 @@ void add_selecting(OpTable& table) {
                  "A copy of `x` with one number in the slices along `dim` that a vector of integers names.",
              .example = ">>> zeros(3, dtype=i64).index_fill(0, tensor([0, 2]), 7).tolist()\n[7, 0, 7]",
              .infer = index_fill_infer,
-             .eager = index_fill_body,
+             .decompose = index_fill_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),

@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/gather_reader.h"
-#include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/moves/places.h"
-#include "tensor/cpu/order/nonzero.h"
+#include "tensor/ops/advanced_index.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -18,6 +14,7 @@ void add_advanced_index_ops(OpTable& table);
 
 namespace {
 
+using namespace advanced_index;
 using rules::apply_one;
 
 constexpr std::string_view kFamily = "index";
@@ -25,118 +22,6 @@ constexpr std::string_view kFamily = "index";
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // ---- Which dimensions are indexed, and what shape results ----
-
-// What one index does: nothing (absent), integers for one dimension, or a mask over several. Absent inputs
-// have the type of a bool number, which no index is.
-const TensorType kAbsent{DType::Bool, Device{}, {}, true};
-bool is_absent(const TensorType& type) { return type.is_number && type.dtype == DType::Bool; }
-
-struct Item {
-  int first;   // the dimension
-  int span;    // how many
-  Dims sizes;  // of the integers; -1 for as many as a mask holds
-  int operand;
-};
-
-void check_mask(const TensorType& mask, const TensorType& x, int first, int operand) {
-  for (std::size_t d = 0; d < mask.sizes.size(); ++d) {
-    const std::size_t dim = static_cast<std::size_t>(first) + d;
-    if (dim < x.sizes.size() && mask.sizes[d] == x.sizes[dim]) continue;
-    throw OpError(
-        ErrorKind::Index,
-        fmt::format("a mask {} does not fit {} from dimension {} on", to_string(mask), to_string(x), first),
-        {0, operand});
-  }
-}
-
-std::vector<Item> items_of(const TensorType& x, std::span<const TensorType> indices, int operand) {
-  std::vector<Item> items;
-  int dim = 0;
-  for (const TensorType& index : indices) {
-    const int rank = static_cast<int>(index.sizes.size());
-    if (index.dtype == DType::Bool && !is_absent(index)) {
-      check_mask(index, x, dim, operand);
-      items.push_back({dim, rank, Dims{-1}, operand});
-      dim += rank;
-    } else {
-      if (!is_absent(index)) {
-        rules::check_index_dtype(index, "index", operand);
-        items.push_back({dim, 1, index.sizes, operand});
-      }
-      ++dim;
-    }
-    ++operand;
-  }
-  if (dim > static_cast<int>(x.sizes.size())) {
-    throw OpError(ErrorKind::Index, fmt::format("too many indices: {} for {}", dim, to_string(x)), {0});
-  }
-  return items;
-}
-
-Dims broadcast_items(const std::vector<Item>& items) {
-  Dims sizes;
-  for (const Item& item : items) {
-    const bool unknown = item.sizes == Dims{-1};
-    if (unknown && (sizes.empty() || sizes.back() == 1)) {
-      if (sizes.empty()) sizes.push_back(1);
-      sizes.back() = -1;
-      continue;
-    }
-    if (unknown || (!sizes.empty() && sizes.back() == -1)) continue;  // seen when it runs
-    if (!broadcastable_to(item.sizes, sizes) && !broadcastable_to(sizes, item.sizes)) {
-      Dims wide;
-      try {
-        wide = broadcast(sizes, item.sizes, "index");
-      } catch (const OpError&) {
-        throw OpError(ErrorKind::Index,
-                      fmt::format("indices of shapes {} and {} do not broadcast", to_string(sizes),
-                                  to_string(item.sizes)),
-                      {item.operand});
-      }
-    }
-    sizes = broadcast(sizes, item.sizes, "index");
-  }
-  return sizes;
-}
-
-// The order of dimensions in which indexed ones stand together: where the first one is when they are
-// adjacent, else at the front. `before` dimensions come before them.
-struct Order {
-  std::vector<int> dims;
-  int before = 0;
-  int indexed = 0;
-};
-Order order_of(const std::vector<Item>& items, int rank) {
-  std::vector<bool> is_indexed(static_cast<std::size_t>(rank), false);
-  Order order;
-  for (const Item& item : items) {
-    for (int d = item.first; d < item.first + item.span; ++d) is_indexed[static_cast<std::size_t>(d)] = true;
-    order.indexed += item.span;
-  }
-  const bool adjacent =
-      items.empty() || items.back().first + items.back().span - items.front().first == order.indexed;
-  order.before = adjacent && !items.empty() ? items.front().first : 0;
-  for (int d = 0; d < order.before; ++d) order.dims.push_back(d);
-  for (int d = 0; d < rank; ++d) {
-    if (is_indexed[static_cast<std::size_t>(d)]) order.dims.push_back(d);
-  }
-  for (int d = order.before; d < rank; ++d) {
-    if (!is_indexed[static_cast<std::size_t>(d)]) order.dims.push_back(d);
-  }
-  return order;
-}
-
-Dims result_sizes(const Dims& x, const Order& order, const Dims& middle) {
-  Dims sizes;
-  for (std::size_t i = 0; i < order.dims.size(); ++i) {
-    const int at = static_cast<int>(i);
-    if (at == order.before) sizes.append(middle.begin(), middle.end());
-    if (at >= order.before && at < order.before + order.indexed) continue;
-    sizes.push_back(x[static_cast<std::size_t>(order.dims[i])]);
-  }
-  if (order.before == static_cast<int>(order.dims.size())) sizes.append(middle.begin(), middle.end());
-  return sizes;
-}
 
 std::vector<TensorType> index_infer(std::span<const TensorType> inputs, const Attrs&) {
   const std::vector<Item> items = items_of(inputs[0], inputs.subspan(1), 1);
@@ -157,137 +42,11 @@ std::vector<TensorType> index_put_infer(std::span<const TensorType> inputs, cons
   return rules::infer_same(inputs, {});
 }
 
-// ---- Kernels ----
-
-struct Plan {
-  Order order;
-  Dims middle;
-  Dims sizes;  // of the result
-  cpu::Places places;
-};
-
-bool is_mask(const Tensor& index) { return index && index.dtype() == DType::Bool && !index.is_number(); }
-
-// What an index adds to the places, times `step`.
-struct Part {
-  Tensor offsets;
-  std::int64_t step;
-};
-Part part_of(const Tensor& x, const Tensor& index, const Item& item) {
-  const std::span<const Dim> strides(x.strides());
-  const auto dim = static_cast<std::size_t>(item.first);
-  if (is_mask(index))
-    return {cpu::true_offsets(index, strides.subspan(dim, static_cast<std::size_t>(item.span))), 1};
-  return {cpu::checked_index(index, x.sizes()[dim], item.first, true, item.operand), strides[dim]};
-}
-
-Tensor in_elements(const Part& part) {
-  return part.step == 1 ? part.offsets : part.offsets * Tensor::number(part.step);
-}
-
-Plan plan_of(const Tensor& x, Inputs indices, int operand) {
-  std::vector<TensorType> types;
-  for (const Tensor& index : indices) types.push_back(index ? index.type() : kAbsent);
-  std::vector<Item> items = items_of(x.type(), types, operand);
-  std::vector<Part> parts;
-  for (Item& item : items) {
-    parts.push_back(part_of(x, indices[static_cast<std::size_t>(item.operand - operand)], item));
-    item.sizes = parts.back().offsets.sizes();
-  }
-  Plan plan{order_of(items, x.rank()), broadcast_items(items), {}, {}};
-  plan.sizes = result_sizes(x.sizes(), plan.order, plan.middle);
-  // The only index is there as it is; several make places together.
-  Part all = parts.empty() ? Part{ops::zeros(Dims{}, DType::I64, x.device()), 1} : parts[0];
-  if (parts.size() > 1) all = {in_elements(parts[0]), 1};
-  for (std::size_t i = 1; i < parts.size(); ++i) all.offsets = all.offsets + in_elements(parts[i]);
-  Layout ordered;
-  for (const int d : plan.order.dims) {
-    ordered.sizes.push_back(x.size(d));
-    ordered.strides.push_back(x.strides()[static_cast<std::size_t>(d)]);
-  }
-  plan.places = cpu::places_around(ordered, plan.order.before, plan.order.before + plan.order.indexed,
-                                   all.offsets, all.step);
-  return plan;
-}
-
-// What is taken, of x with its rows laid out where they are gone along and that is faster.
-struct PlanToTake {
-  Tensor source;
-  Plan plan;
-};
-PlanToTake plan_to_take(const Tensor& x, Inputs indices) {
-  Plan plan = plan_of(x, indices, 1);
-  if (plan.places.dense || plan.places.inner.size() <= 1) return {x, std::move(plan)};
-  Tensor source = cpu::rows_laid_out(x, plan.places.count());
-  if (source.strides() != x.strides()) plan = plan_of(source, indices, 1);
-  return {std::move(source), std::move(plan)};
-}
-
-// The only index is a mask of all dimensions.
-bool is_mask_of_all(const Tensor& x, Inputs indices) {
-  return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes();
-}
-
-Tensors index_eager(const Op&, Inputs inputs, const Attrs&) {
-  const Tensor& x = inputs[0];
-  const Inputs indices = inputs.subspan(1);
-  if (is_mask_of_all(x, indices) && x.is_contiguous()) return {cpu::take_true(x, indices[0])};
-  const auto [source, plan] = plan_to_take(x, indices);
-  const Tensor result = Tensor::empty(plan.sizes, x.dtype(), x.device());
-  cpu::take(result, source, plan.places);
-  return {result};
-}
-
-std::unique_ptr<const cpu::GatherReader> indexed_reader(Inputs inputs, const Attrs&) {
-  auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
-  return cpu::places_reader(std::move(source), std::move(plan.places));
-}
-
-// One value for all that a mask picks needs no places.
-bool fills_mask(const Tensor& x, Inputs indices, const Attrs& attrs, const Tensor& output) {
-  return is_mask_of_all(x, indices) && !attrs.get<bool>("accumulate") && x.dtype() == output.dtype() &&
-         !shares_storage(indices[0], output);
-}
-
-void index_put_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  const Tensor& x = inputs[0];
-  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
-  const Inputs indices = inputs.subspan(2);
-  if (inputs[1].sizes().empty() && fills_mask(x, indices, attrs, output)) {
-    static const Op& masked_fill = op("masked_fill");
-    const Tensor filled[] = {x, indices[0], cpu::contiguous_copy(inputs[1], output.dtype())};
-    return masked_fill.into(masked_fill, Inputs(filled), Attrs(masked_fill), output);
-  }
-  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  const Plan plan = plan_of(output, indices, 2);
-  if (!broadcastable_to(inputs[1].sizes(), plan.sizes)) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
-                              to_string(inputs[1].type()), to_string(plan.sizes)),
-                  {0, 1});
-  }
-  Tensor values = inputs[1];
-  const bool one = values.numel() == 1;  // for all places
-  const bool ready = (one || (values.sizes() == plan.sizes && values.is_contiguous())) &&
-                     values.dtype() == output.dtype() && !shares_storage(values, output);
-  if (!ready) {
-    values = Tensor::empty(one ? values.sizes() : plan.sizes, output.dtype(), output.device());
-    cpu::copy(values, inputs[1]);
-  }
-  cpu::put(output, values, plan.places, attrs.get<bool>("accumulate") ? cpu::Put::Add : cpu::Put::Write);
-}
-Tensors index_put_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  index_put_into(row, inputs, attrs, result);
-  return {result};
-}
-
 // ---- nonzero, masked_select ----
 
 std::vector<TensorType> nonzero_infer(std::span<const TensorType> inputs, const Attrs&) {
   return {{DType::I64, inputs[0].device, Dims{-1, static_cast<Dim>(inputs[0].sizes.size())}}};
 }
-Tensors nonzero_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::nonzero(inputs[0])}; }
 
 // The columns of `nonzero`, contiguous: one for each dimension, one of zeros for a 0-d tensor.
 std::vector<TensorType> nonzero_columns_infer(std::span<const TensorType> inputs, const Attrs&) {
@@ -363,7 +122,8 @@ Tensors without_masks(Inputs indices) {
       result.push_back(index);
       continue;
     }
-    const Tensor places = cpu::nonzero(index);
+    static const Op& nonzero = op("nonzero");
+    const Tensor places = run_eager(nonzero, Inputs(&index, 1), Attrs(nonzero))[0];
     for (int d = 0; d < index.rank(); ++d) {
       const Layout column{{places.size(0)}, {places.strides()[0]}, places.offset() + d};
       result.push_back(Tensor::alias(places, column));
@@ -480,7 +240,7 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = nonzero_columns_body,
+          .decompose = nonzero_columns_body,
           .vjp = Rule<VjpFn>::none(kIntegers),
           .jvp = Rule<JvpFn>::none(kIntegers),
           .batch = Rule<BatchFn>::none(kComposite),
@@ -500,12 +260,11 @@ void add_advanced_index_ops(OpTable& table) {
            "comes first when those are not adjacent.",
        .example = ">>> x = tensor([[1, 2], [3, 4]])\n>>> x[[1, 0], [0, 1]].tolist()\n[3, 2]",
        .infer = index_infer,
-       .eager = index_eager,
        .vjp = index_vjp,
        .jvp = index_jvp,
        .batch = index_batch,
        .saves = all_indices(1),
-       .lowering = lowering::Gather{indexed_reader},
+       .lowering = lowering::Gather{},
        .effects = kMayFail,
        .onnx = "GatherND"});
   table.add(
@@ -518,8 +277,6 @@ void add_advanced_index_ops(OpTable& table) {
        .example =
            ">>> zeros(3, dtype=i64).index_put([tensor([0, 0])], tensor([1, 2]), true).tolist()\n[3, 0, 0]",
        .infer = index_put_infer,
-       .eager = index_put_eager,
-       .into = index_put_into,
        .vjp = index_put_vjp,
        .jvp = index_put_jvp,
        .batch = index_put_batch,
@@ -533,7 +290,6 @@ void add_advanced_index_ops(OpTable& table) {
              .documentation = "The index of every element that is not zero, one in each row.",
              .example = ">>> nonzero(tensor([0, 5, 6])).tolist()\n[[1], [2]]",
              .infer = nonzero_infer,
-             .eager = nonzero_eager,
              .vjp = Rule<VjpFn>::none("integers have no derivative"),
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = Rule<BatchFn>::none("the number of rows differs between the examples of a batch"),
@@ -556,7 +312,7 @@ void add_advanced_index_ops(OpTable& table) {
        .documentation = "The elements of `x` where `mask` is true, in order: `x[mask]` with broadcasting.",
        .example = ">>> x = arange(4)\n>>> masked_select(x, x > 1).tolist()\n[2, 3]",
        .infer = masked_select_infer,
-       .eager = masked_select_body,
+       .decompose = masked_select_body,
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),

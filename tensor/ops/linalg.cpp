@@ -1,12 +1,18 @@
 // Products of matrices and vectors in all combinations of ranks.
 #include <fmt/format.h>
 
-#include <array>
-
-#include "tensor/cpu/products/matmul.h"
 #include "tensor/ops/linalg.h"
+#include "tensor/ops/products.h"
 
 namespace kiln {
+
+void check_bias(const Tensor& bias, const TensorType& result) {
+  if (bias.dtype() == result.dtype && broadcastable_to(bias.sizes(), result.sizes)) return;
+  throw OpError(
+      bias.dtype() == result.dtype ? ErrorKind::Shape : ErrorKind::DType,
+      fmt::format("linear: a bias {} does not fit the result {}", to_string(bias.type()), to_string(result)),
+      {2});
+}
 
 namespace {
 
@@ -116,39 +122,15 @@ std::vector<TensorType> linear_infer(std::span<const TensorType> inputs, const A
   if (weight.sizes.size() == 2) sizes.push_back(weight.sizes[0]);
   return {rules::with_sizes(x, sizes)};
 }
-// Whether a bias is there shows only in the inputs, not in their types.
-void check_bias(const Tensor& bias, const TensorType& result) {
-  if (bias.dtype() == result.dtype && broadcastable_to(bias.sizes(), result.sizes)) return;
-  throw OpError(
-      bias.dtype() == result.dtype ? ErrorKind::Shape : ErrorKind::DType,
-      fmt::format("linear: a bias {} does not fit the result {}", to_string(bias.type()), to_string(result)),
-      {2});
-}
 
-// ---- Kernels ----
-
-Tensors matmul_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::matmul(inputs[0], inputs[1])}; }
+// ---- Bodies ----
 
 // Where it says more than the op: what has no sums is elementwise.
 Tensor product_body(const Tensor& a, const Tensor& b) {
-  return cpu::multiplies_pairs(a.sizes(), b.sizes()) ? a * b : ops::matmul(a, b);
+  return multiplies_pairs(a.sizes(), b.sizes()) ? a * b : ops::matmul(a, b);
 }
 Tensors matmul_body(const Op&, Inputs inputs, const Attrs&) { return {product_body(inputs[0], inputs[1])}; }
 
-// The weight of `linear` as the right matrix.
-Tensor right_matrix(const Tensor& weight) {
-  Layout transposed = weight.layout();
-  std::reverse(transposed.sizes.begin(), transposed.sizes.end());
-  std::reverse(transposed.strides.begin(), transposed.strides.end());
-  return Tensor::alias(weight, transposed);
-}
-Tensors linear_eager(const Op&, Inputs inputs, const Attrs&) {
-  const Tensor product = cpu::matmul(inputs[0], right_matrix(inputs[1]));
-  if (inputs.size() < 3 || !inputs[2]) return {product};
-  check_bias(inputs[2], product.type());
-  cpu::add_bias(product, inputs[2]);
-  return {product};
-}
 Tensors linear_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensor product =
       product_body(inputs[0], inputs[1].rank() == 2 ? ops::transpose(inputs[1], 0, 1) : inputs[1]);
@@ -157,19 +139,6 @@ Tensors linear_body(const Op&, Inputs inputs, const Attrs&) {
   return {product + inputs[2]};
 }
 
-void matmul_in_pieces(const Op&, Inputs inputs, const Attrs&, cpu::ResultPieces& pieces) {
-  cpu::matmul(inputs[0], inputs[1], &pieces);
-}
-void linear_in_pieces(const Op& op, Inputs inputs, const Attrs& attrs, cpu::ResultPieces& pieces) {
-  const Tensor right = right_matrix(inputs[1]);
-  if (inputs.size() < 3 || !inputs[2]) {
-    cpu::matmul(inputs[0], right, &pieces);
-    return;
-  }
-  check_bias(inputs[2], op.infer(std::array{inputs[0].type(), inputs[1].type()}, attrs)[0]);
-  cpu::BiasPieces with_bias(inputs[2], pieces);
-  cpu::matmul(inputs[0], right, &with_bias);
-}
 std::int64_t inner_size(Inputs inputs) { return inputs[0].size(inputs[0].rank() - 1); }
 
 Tensors outer_body(const Op&, Inputs inputs, const Attrs&) {
@@ -283,14 +252,13 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = matmul_eager,
           .decompose = matmul_body,
           .vjp = matmul_vjp,
           .jvp = matmul_jvp,
           .batch = matmul_batch,
           .saves = saves_input(0) | saves_input(1),
           .saves_by_input = {saves_input(1), saves_input(0)},
-          .lowering = lowering::Library{matmul_in_pieces},
+          .lowering = lowering::Library{},
           .products = inner_size,
           .onnx = onnx};
 }
@@ -320,14 +288,13 @@ void add_compositions(OpTable& table) {
              .documentation = "`x @ weight.t() + bias` for a weight of shape [out, in].",
              .example = ">>> linear(ones(2), tensor([[1.0, 2.0]]), tensor([0.5])).tolist()\n[3.5]",
              .infer = linear_infer,
-             .eager = linear_eager,
              .decompose = linear_body,
              .vjp = linear_vjp,
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
              .saves = saves_input(0) | saves_input(1),
              .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
-             .lowering = lowering::Library{linear_in_pieces},
+             .lowering = lowering::Library{},
              .products = inner_size,
              .onnx = "Gemm"});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
@@ -335,7 +302,7 @@ void add_compositions(OpTable& table) {
              .documentation = "The matrix of all products of an element of `a` and one of `b`.",
              .example = ">>> outer(tensor([1, 2]), tensor([3, 4])).tolist()\n[[3, 4], [6, 8]]",
              .infer = outer_infer,
-             .eager = outer_body,
+             .decompose = outer_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite)});
@@ -344,7 +311,7 @@ void add_compositions(OpTable& table) {
              .documentation = "The sum of a matrix's diagonal.",
              .example = ">>> trace(tensor([[1, 2], [3, 4]])).item()\n5",
              .infer = trace_infer,
-             .eager = trace_body,
+             .decompose = trace_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite)});

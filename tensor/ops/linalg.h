@@ -40,7 +40,7 @@ bool is_vector_side(const Dims& a, const Dims& b);
 Tensor rank_tolerance(const Tensor& values, const Tensor& x, const Attrs& attrs);
 // A row whose body is made of other rows, which it inherits its rules from.
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::uint32_t effects = kNoEffects);
+                 InferFn infer, BodyFn body, std::uint32_t effects = kNoEffects);
 
 // Throws OpError (Value) when a matrix has no result: "inv: batch element 1 is singular: …".
 // `why` may hold one {} for LAPACK's `info`.

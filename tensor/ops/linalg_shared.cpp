@@ -70,13 +70,13 @@ bool is_vector_side(const Dims& a, const Dims& b) {
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::uint32_t effects) {
+                 InferFn infer, BodyFn body, std::uint32_t effects) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = body,
+          .decompose = body,
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),

@@ -31,14 +31,14 @@ Tensor spread_loss_grad(const Tensor& grad, const Dims& sizes, LossReduction red
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::string_view onnx) {
+                 InferFn infer, BodyFn body, std::string_view onnx) {
   return {
       .signature = Signature::parse(signature),
       .family = "nn",
       .documentation = documentation,
       .example = example,
       .infer = infer,
-      .eager = body,
+      .decompose = body,
       .vjp = Rule<VjpFn>::none(kComposite),
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),

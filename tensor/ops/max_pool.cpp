@@ -136,7 +136,7 @@ Tensors max_pool1d(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op primitive(std::string_view signature, std::string_view documentation, std::string_view example,
-             InferFn infer, EagerFn eager) {
+             InferFn infer, BodyFn eager) {
   return {.signature = Signature::parse(signature),
           .family = "nn",
           .documentation = documentation,
@@ -177,7 +177,7 @@ void add_primitives(OpTable& table) {
 }
 
 Op form(std::string_view signature, std::string_view documentation, std::string_view example, InferFn infer,
-        EagerFn body, std::string_view onnx) {
+        BodyFn body, std::string_view onnx) {
   Op row = ops::composite_row(signature, documentation, example, infer, body, onnx);
   row.outputs = kOneAtLeast;
   return row;

@@ -328,7 +328,7 @@ Op variance_of_all_row(std::string_view signature, std::string_view documentatio
       .documentation = documentation,
       .example = example,
       .infer = infer_of_all,
-      .eager = variance_of_all<kRoot>,
+      .decompose = variance_of_all<kRoot>,
       .vjp = Rule<VjpFn>::none(kComposite),
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),

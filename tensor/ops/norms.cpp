@@ -148,7 +148,7 @@ Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
   cpu::RowJob& job = rows.job;
   if (ops::sums_by_lanes(job.rows, job.size)) return ops::run_norm_backward(program, dtype, job);
   const Dim sizes[] = {2, job.rows};
-  const Tensor stats = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  const Tensor stats = Tensor::empty(sizes, accumulator_of(dtype));
   std::byte* memory = stats.raw_writable();
   if (program == RowProgram::LayerNormBackward) job.row_out[0] = memory;
   job.row_out[1] = memory + job.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
@@ -226,9 +226,9 @@ Tensors rms_norm_vjp(const VjpArgs& args) { return backward_of("rms_norm_backwar
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn kernel, EagerFn body, std::string_view onnx = {}) {
-  Op row = ops::composite_row(signature, documentation, example, infer, kernel, onnx);
-  row.decompose = body;
+              InferFn infer, BodyFn kernel, BodyFn body, std::string_view onnx = {}) {
+  Op row = ops::composite_row(signature, documentation, example, infer, body, onnx);
+  row.eager = kernel;
   return row;
 }
 

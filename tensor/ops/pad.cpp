@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/backend.h"
+#include "tensor/ops/pad.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -13,20 +14,6 @@ namespace kiln {
 
 void add_pad_ops(OpTable& table);
 
-namespace {
-
-using rules::apply_one;
-using rules::dim_attr;
-
-constexpr std::string_view kFamily = "shape";
-
-// How much is added before and after one dimension; negative crops.
-struct Margin {
-  Dim before;
-  Dim after;
-};
-
-// Pads are given in pairs, the last dimension first.
 Margin margin_of(const Dims& pads, std::size_t rank, std::size_t dim) {
   const std::size_t pair = rank - 1 - dim;
   return 2 * pair < pads.size() ? Margin{pads[2 * pair], pads[2 * pair + 1]} : Margin{0, 0};
@@ -63,30 +50,17 @@ Dims padded_sizes(const TensorType& x, const Dims& pads) {
   return sizes;
 }
 
+namespace {
+
+using rules::apply_one;
+using rules::dim_attr;
+
+constexpr std::string_view kFamily = "shape";
+
 // ---- constant_pad ----
 
 std::vector<TensorType> constant_pad_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {rules::with_sizes(inputs[0], padded_sizes(inputs[0], attrs.get<Dims>("pad")))};
-}
-Tensors constant_pad_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  const Dims& pads = attrs.get<Dims>("pad");
-  const Tensor value = rules::number_attr(attrs.at("value"));
-  rules::check_fits(value, x.dtype(), "pad");
-  const Tensor result = Tensor::empty(padded_sizes(x.type(), pads), x.dtype(), x.device());
-  cpu::fill(result, value);
-  Layout from = x.layout();
-  Layout to = result.layout();
-  for (std::size_t d = 0; d < from.sizes.size(); ++d) {
-    const auto [before, after] = margin_of(pads, from.sizes.size(), d);
-    const Dim length = std::max<Dim>(x.sizes()[d] + std::min<Dim>(before, 0) + std::min<Dim>(after, 0), 0);
-    from.sizes[d] = to.sizes[d] = length;
-    if (length == 0) return {result};
-    from.offset += std::max<Dim>(-before, 0) * from.strides[d];
-    to.offset += std::max<Dim>(before, 0) * to.strides[d];
-  }
-  cpu::copy(Tensor::alias(result, to), Tensor::alias(x, from));
-  return {result};
 }
 Tensor pad_zeros(const Op& op, const Tensor& x, const Dims& pads) {
   return apply_one(op, {x}, {pads, std::int64_t{0}});
@@ -98,39 +72,6 @@ Tensors constant_pad_vjp(const VjpArgs& args) {
 }
 Tensors constant_pad_jvp(const JvpArgs& args) {
   return {pad_zeros(args.op, args.tangents[0], args.attrs.get<Dims>("pad"))};
-}
-
-// Where each line along the last dimension of the padded tensor begins in `x`; -1 for those beside it.
-std::vector<std::int64_t> padded_lines(const Tensor& x, const Dims& sizes, const Dims& pads) {
-  std::vector<std::int64_t> lines{0};
-  for (std::size_t d = 0; d + 1 < sizes.size(); ++d) {
-    const Dim before = margin_of(pads, sizes.size(), d).before;
-    std::vector<std::int64_t> next;
-    for (const std::int64_t line : lines) {
-      for (Dim i = -before; i < sizes[d] - before; ++i)
-        next.push_back(line < 0 || i < 0 || i >= x.sizes()[d] ? -1 : line + i * x.strides()[d]);
-    }
-    lines = std::move(next);
-  }
-  return lines;
-}
-std::unique_ptr<const cpu::GatherReader> constant_pad_reader(Inputs inputs, const Attrs& attrs) {
-  const Dims& pads = attrs.get<Dims>("pad");
-  const Dims sizes = padded_sizes(inputs[0].type(), pads);
-  const Tensor value = rules::number_attr(attrs.at("value"));
-  rules::check_fits(value, inputs[0].dtype(), "pad");
-  const Tensor filler = Tensor::empty(Dims{}, inputs[0].dtype(), inputs[0].device());
-  cpu::fill(filler, value);
-  if (sizes.empty()) return cpu::segments_reader({cpu::segment_of(inputs[0], 0)}, filler);
-  const bool together = inputs[0].strides().back() == 1 || inputs[0].sizes().back() == 1;
-  const Tensor x = together ? inputs[0] : cpu::contiguous_copy(inputs[0], inputs[0].dtype());
-  const auto [before, after] = margin_of(pads, sizes.size(), sizes.size() - 1);
-  const Dim length = std::max<Dim>(x.sizes().back() + std::min<Dim>(before, 0) + std::min<Dim>(after, 0), 0);
-  cpu::Segment inside{length, x, padded_lines(x, sizes, pads)};
-  for (std::int64_t& each : inside.offsets) each += each < 0 ? 0 : std::max<Dim>(-before, 0);
-  const Dim first = length == 0 ? sizes.back() : std::max<Dim>(before, 0);
-  std::vector<cpu::Segment> segments{{first}, std::move(inside), {sizes.back() - first - length}};
-  return cpu::segments_reader(std::move(segments), filler);
 }
 
 // ---- pad ----
@@ -163,21 +104,20 @@ const PadMode& mode_of(const Attrs& attrs) {
 }
 
 // Which index of a dimension each index of the padded one takes.
-Tensor source_index(const PadMode& mode, Margin margin, Dim size) {
+std::vector<std::int64_t> source_index(const PadMode& mode, Margin margin, Dim size) {
   const Dim most = std::max(margin.before, margin.after);
   if (size == 0 || (mode.reach >= 0 && most > size - mode.reach)) {
     throw OpError(
         ErrorKind::Shape,
         fmt::format("pad: mode \"{}\" cannot pad a dimension of size {} by {}", mode.name, size, most), {0});
   }
-  const Tensor index = Tensor::empty(Dims{size + margin.before + margin.after}, DType::I64);
-  auto* out = index.writable<std::int64_t>();
+  std::vector<std::int64_t> index(static_cast<std::size_t>(size + margin.before + margin.after));
   // What turns around does so with what negative margins leave.
   const bool turns = mode.source == wrapped;
   const Dim first = turns ? std::max<Dim>(-margin.before, 0) : 0;
   const Dim kept = turns ? size + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0) : size;
-  for (Dim i = 0; i < index.numel(); ++i)
-    out[i] = first + mode.source(i - margin.before - first, std::max<Dim>(kept, 1));
+  Dim place = -margin.before - first;
+  for (std::int64_t& each : index) each = first + mode.source(place++, std::max<Dim>(kept, 1));
   return index;
 }
 
@@ -201,7 +141,8 @@ Tensors pad_body(const Op&, Inputs inputs, const Attrs& attrs) {
     const Margin margin =
         margin_of(pads, static_cast<std::size_t>(result.rank()), static_cast<std::size_t>(d));
     if (margin.before == 0 && margin.after == 0) continue;
-    result = ops::index_select(result, d, source_index(mode, margin, result.size(d)));
+    const std::vector<std::int64_t> index = source_index(mode, margin, result.size(d));
+    result = ops::index_select(result, d, tensor_of(index, result.device()));
   }
   return {result.is_same(inputs[0]) ? ops::clone(result) : result};
 }
@@ -273,13 +214,13 @@ Tensors diag_body(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::string_view onnx = {}) {
+                 InferFn infer, BodyFn body, std::string_view onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = body,
+          .decompose = body,
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
@@ -297,11 +238,10 @@ void add_pad_ops(OpTable& table) {
            "numbers crop.",
        .example = ">>> constant_pad(tensor([1, 2]), [1, 2], 0).tolist()\n[0, 1, 2, 0, 0]",
        .infer = constant_pad_infer,
-       .eager = constant_pad_eager,
        .vjp = constant_pad_vjp,
        .jvp = constant_pad_jvp,
        .batch = rules::batch_through,
-       .lowering = lowering::Gather{constant_pad_reader},
+       .lowering = lowering::Gather{},
        .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(

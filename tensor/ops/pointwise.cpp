@@ -1,9 +1,9 @@
 #include "tensor/ops/pointwise.h"
 
+#include <algorithm>
 #include <limits>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/compute.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scalar.h"
 
@@ -50,18 +50,6 @@ void check_mask(const Op& op, int index, DType dtype) {
                 {index}, "compare, as in x != 0");
 }
 
-void check_devices(const Op& op, Inputs inputs) {
-  const Device device = inputs[0].device();
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    if (!inputs[i] || inputs[i].is_number() || inputs[i].device() == device || inputs[0].is_number())
-      continue;
-    throw OpError(ErrorKind::Device,
-                  spoken_name(op) + ": one operand is on " + to_string(device) + ", the other on " +
-                      to_string(inputs[i].device()),
-                  {0, static_cast<int>(i)}, "move one with x.to(\"" + to_string(device) + "\")");
-  }
-}
-
 double word_value(const Op& op, const Parameter& parameter, const std::string& word) {
   std::string known;
   for (std::size_t i = 0; i < parameter.words.size(); ++i) {
@@ -101,84 +89,6 @@ void set_param(Params& params, std::size_t i, const Op& op, const Parameter& par
   }
 }
 
-// What is known of one application before any element is touched.
-struct Plan {
-  PointwiseTypes types;
-  Dims sizes;
-  bool only_numbers = true;
-  cpu::Operand operands[3];
-};
-
-// An operand left out changes nothing: the least bound below, the greatest above.
-double absent_bound(int index) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  return index == 1 ? -kInf : kInf;
-}
-
-void check_numbers(const Op& op, Inputs inputs, DType dtype) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const int at = static_cast<int>(i);
-    if (inputs[i] && inputs[i].is_number() && must_fit(row_of(op), at, inputs[i]))
-      rules::check_fits(inputs[i], dtype, spoken_name(op), at);
-  }
-}
-
-Plan plan_of(const Op& op, Inputs inputs, const Attrs& attrs) {
-  const Pointwise& row = row_of(op);
-  Plan plan;
-  OperandType types[3];
-  std::span<const Dim> shapes[3];
-  std::size_t count = 0, shape_count = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& x = inputs[i];
-    if (!x) {
-      plan.operands[i].absent = absent_bound(static_cast<int>(i));
-      continue;
-    }
-    plan.operands[i].tensor = &x;
-    shapes[shape_count++] = x.sizes();
-    plan.only_numbers = plan.only_numbers && x.is_number();
-    if (static_cast<int>(i) == row.mask) {
-      check_mask(op, row.mask, x.dtype());
-      plan.operands[i].as_bool = true;
-      continue;
-    }
-    types[count++] = {x.dtype(), x.is_number(), x.rank() > 0};
-  }
-  check_devices(op, inputs);
-  plan.types = pointwise_types(op, {types, count}, plan.only_numbers, attrs);
-  if (numbers_must_fit(row, plan.types.promoted)) check_numbers(op, inputs, plan.types.promoted);
-  plan.sizes = broadcast_all(op, {shapes, shape_count});
-  return plan;
-}
-
-// The row of the shortest body that gives the same bits: how a quotient is rounded is known here.
-int shortest_row(const Pointwise& row, const Params& params) {
-  if (row.row != kRow_div_rounded) return row.row;
-  const double mode = params.v[0];
-  return mode == math::kFloorMode ? kRow_floor_div : mode == math::kTruncMode ? kRow_trunc_div : kRow_div;
-}
-
-void run(const Op& op, const Plan& plan, std::size_t count, const Attrs& attrs, const Tensor& output) {
-  const Pointwise& row = row_of(op);
-  const Params params = pointwise_params(op, attrs, plan.types.promoted);
-  const cpu::ElementwiseJob job{
-      .kernels = cpu::kernel_table().rows[shortest_row(row, params)],
-      .compute = plan.types.compute,
-      .predicate = row.rule == TypeRule::Predicate,
-      .costly = row.rule == TypeRule::Float,
-      .params = &params,
-  };
-  if (run_elementwise(job, {plan.operands, count}, output) != 0) {
-    throw OpError(ErrorKind::Value, failure_of(op, attrs), {1});
-  }
-}
-
-void check_some_bound(const Op& op, Inputs inputs) {
-  if (inputs.size() < 3 || inputs[1] || inputs[2]) return;
-  throw OpError(ErrorKind::Value, spoken_name(op) + ": give min, max or both");
-}
-
 }  // namespace
 
 std::string failure_of(const Op& op, const Attrs& attrs) {
@@ -196,6 +106,10 @@ bool must_fit(const Pointwise& row, int operand, const Tensor& number) {
 }
 
 DType promote_operands(std::span<const OperandType> operands, bool only_numbers) {
+  const auto is_like_first = [&](const OperandType& each) {
+    return each.dtype == operands[0].dtype && !each.is_number;
+  };
+  if (std::all_of(operands.begin(), operands.end(), is_like_first)) return operands[0].dtype;
   std::optional<DType> with_dims, zero_dim, numbers;
   for (const OperandType& operand : operands) {
     const bool weak = operand.is_number && is_float(operand.dtype) && !only_numbers;
@@ -244,7 +158,7 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
     case TypeRule::Quotient:
       break;
   }
-  return {promoted, rule == TypeRule::Predicate ? DType::Bool : promoted, cpu::compute_of(promoted)};
+  return {promoted, rule == TypeRule::Predicate ? DType::Bool : promoted, compute_of(promoted)};
 }
 
 Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted) {
@@ -283,46 +197,31 @@ std::vector<TensorType> pointwise_infer(std::span<const TensorType> inputs, cons
   return {{result.result, device, broadcast_all(op, {shapes, inputs.size()}), only_numbers}};
 }
 
-namespace {
-
-// A float cast to bool is true unless it is 0; the arithmetic of bools is that of integers, where 0.5 would
-// be 0.
-bool casts_to_bool(const Op& op, Inputs inputs) {
-  if (row_of(op).rule != TypeRule::First || inputs[0].dtype() != DType::Bool) return false;
-  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return is_float(x.dtype()); });
-}
-Tensors with_bools(Inputs inputs) {
-  Tensors result(inputs.begin(), inputs.end());
-  for (Tensor& x : result)
-    if (is_float(x.dtype())) x = cpu::contiguous_copy(x, DType::Bool);
-  return result;
-}
-
-// Numbers have none of their own: the host has them.
-Device device_of(Inputs inputs) {
-  for (const Tensor& each : inputs)
-    if (each && !each.is_number()) return each.device();
-  return {};
-}
-
-}  // namespace
-
-Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (casts_to_bool(op, inputs)) return pointwise_eager(op, with_bools(inputs), attrs);
-  check_some_bound(op, inputs);
-  const Plan plan = plan_of(op, inputs, attrs);
-  Tensor output = Tensor::empty(plan.sizes, plan.types.result, device_of(inputs));
-  output.impl()->is_number = plan.only_numbers;
-  run(op, plan, inputs.size(), attrs, output);
-  return {std::move(output)};
-}
-
-// Ops that are not defined everywhere leave the output alone when they fail.
-void pointwise_into(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  if (!row_of(op).failure.empty()) return cpu::copy(output, pointwise_eager(op, inputs, attrs)[0]);
-  if (casts_to_bool(op, inputs)) return pointwise_into(op, with_bools(inputs), attrs, output);
-  check_some_bound(op, inputs);
-  run(op, plan_of(op, inputs, attrs), inputs.size(), attrs, output);
+Tensor pointwise_output(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Pointwise& row = row_of(op);
+  OperandType types[3];
+  std::span<const Dim> shapes[3];
+  std::size_t count = 0, shape_count = 0;
+  bool only_numbers = true;
+  Device device;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& x = inputs[i];
+    if (!x) continue;
+    shapes[shape_count++] = x.sizes();
+    if (!x.is_number()) {
+      only_numbers = false;
+      device = x.device();
+    }
+    if (static_cast<int>(i) == row.mask) {
+      check_mask(op, row.mask, x.dtype());
+      continue;
+    }
+    types[count++] = {x.dtype(), x.is_number(), x.rank() > 0};
+  }
+  const DType result = pointwise_types(op, {types, count}, only_numbers, attrs).result;
+  Tensor output = Tensor::empty(broadcast_all(op, {shapes, shape_count}), result, device);
+  output.impl()->is_number = only_numbers;
+  return output;
 }
 
 }  // namespace kiln

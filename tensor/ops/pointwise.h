@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "tensor/cpu/pointwise_params.h"
 #include "tensor/op.h"
 #include "tensor/ops/row_flags.h"
+#include "tensor/pointwise_params.h"
 
 namespace kiln {
 
@@ -26,7 +26,7 @@ enum class TypeRule : std::uint8_t {
   Quotient,    // Float, but Arithmetic when the first attribute is given
 };
 
-inline constexpr std::uint32_t kPointwiseTraits = kCheapToRecompute | kInplace | kChecksInEager;
+inline constexpr std::uint32_t kPointwiseTraits = kCheapToRecompute | kInplace;
 
 // The derivative along one operand as a linear map of g: of a tangent, and (being diagonal) of a cotangent.
 using Derivative = Tensor (*)(const Tensor& g, Inputs inputs, const Tensor& y, const Params& params);
@@ -83,8 +83,9 @@ Params pointwise_params(const Op& op, const Attrs& attrs, DType promoted);
 
 // Rules of every row.
 std::vector<TensorType> pointwise_infer(std::span<const TensorType> inputs, const Attrs& attrs);
-Tensors pointwise_eager(const Op& op, Inputs inputs, const Attrs& attrs);
-void pointwise_into(const Op& op, Inputs inputs, const Attrs& attrs, const Tensor& output);
+// The memory of a result, by the same rule and without a vector of types: eager ops on few elements go this
+// way.
+Tensor pointwise_output(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors pointwise_vjp(const VjpArgs& args);
 Tensors pointwise_jvp(const JvpArgs& args);
 Tensors pointwise_batch(const BatchArgs& args);

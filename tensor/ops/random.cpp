@@ -1,15 +1,18 @@
 // Random numbers: each op takes one draw of the process's generator.
-#include "tensor/cpu/random/random.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/random/choose.h"
+#include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
+
+void check_probability(double p, std::string_view name) {
+  if (p >= 0 && p <= 1) return;
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: a probability lies between 0 and 1, {} does not", name, p));
+}
 
 namespace {
 
@@ -30,7 +33,6 @@ void need_float(const TensorType& type, const Attrs& attrs) {
                 fmt::format("{}: expects a float dtype, got {}", spoken_name(*attrs.op()), name(type.dtype)),
                 {0});
 }
-Tensor blank(const TensorType& type) { return Tensor::empty(type.sizes, type.dtype, type.device); }
 
 // ---- rand, randn and those like a tensor ----
 
@@ -40,36 +42,12 @@ std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& at
   need_float(type, attrs);
   return {type};
 }
-Tensors rand_eager(const Op&, Inputs, const Attrs& attrs) {
-  const Tensor result = blank(sized_infer({}, attrs).front());
-  cpu::fill_uniform(result, cpu::next_draw(), 0, 1);
-  return {result};
-}
-Tensors randn_eager(const Op&, Inputs, const Attrs& attrs) {
-  const Tensor result = blank(sized_infer({}, attrs).front());
-  cpu::fill_normal(result, cpu::next_draw(), 0, 1);
-  return {result};
-}
 
 std::vector<TensorType> like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType type{dtype_attr(attrs, inputs[0].dtype), device_attr(attrs, inputs[0].device),
                         inputs[0].sizes};
   need_float(type, attrs);
   return {type};
-}
-Tensor blank_like(Inputs inputs, const Attrs& attrs) {
-  const TensorType type = inputs[0].type();
-  return blank(like_infer(std::span(&type, 1), attrs).front());
-}
-Tensors rand_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = blank_like(inputs, attrs);
-  cpu::fill_uniform(result, cpu::next_draw(), 0, 1);
-  return {result};
-}
-Tensors randn_like_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = blank_like(inputs, attrs);
-  cpu::fill_normal(result, cpu::next_draw(), 0, 1);
-  return {result};
 }
 
 std::vector<TensorType> float_like_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -82,22 +60,12 @@ std::vector<TensorType> uniform_infer(std::span<const TensorType> inputs, const 
   if (!(low <= high)) throw OpError(ErrorKind::Value, fmt::format("uniform: {} is not below {}", low, high));
   return float_like_infer(inputs, attrs);
 }
-Tensors uniform_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = blank(inputs[0].type());
-  cpu::fill_uniform(result, cpu::next_draw(), attrs.get<double>("low"), attrs.get<double>("high"));
-  return {result};
-}
 std::vector<TensorType> normal_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (!(attrs.get<double>("std") >= 0)) {
     throw OpError(ErrorKind::Value,
                   fmt::format("normal: std must not be negative, it is {}", attrs.get<double>("std")));
   }
   return float_like_infer(inputs, attrs);
-}
-Tensors normal_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = blank(inputs[0].type());
-  cpu::fill_normal(result, cpu::next_draw(), attrs.get<double>("mean"), attrs.get<double>("std"));
-  return {result};
 }
 
 // ---- Integers ----
@@ -139,15 +107,6 @@ std::vector<TensorType> randint_infer(std::span<const TensorType>, const Attrs& 
   check_range(low, high, dtype, "randint");
   return {{dtype, device_attr(attrs), attrs.get<Dims>("size")}};
 }
-template <bool HasLow>
-Tensors randint_eager(const Op&, Inputs, const Attrs& attrs) {
-  const Tensor result = blank(randint_infer<HasLow>({}, attrs).front());
-  const std::int64_t low = low_of(attrs, HasLow);
-  const auto range =
-      static_cast<std::uint64_t>(attrs.get<std::int64_t>("high")) - static_cast<std::uint64_t>(low);
-  cpu::fill_integers(result, cpu::next_draw(), low, range);
-  return {result};
-}
 
 std::vector<TensorType> randperm_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Dims sizes{attrs.get<std::int64_t>("n")};
@@ -156,46 +115,16 @@ std::vector<TensorType> randperm_infer(std::span<const TensorType>, const Attrs&
   if (sizes[0] > 0) check_range(0, sizes[0], dtype, "randperm");
   return {{dtype, device_attr(attrs), sizes}};
 }
-Tensors randperm_eager(const Op&, Inputs, const Attrs& attrs) {
-  const TensorType type = randperm_infer({}, attrs).front();
-  const Tensor result = cpu::permutation(type.sizes[0], cpu::next_draw());
-  return {type.dtype == DType::I64 ? result : cpu::contiguous_copy(result, type.dtype)};
-}
 
 std::vector<TensorType> skip_infer(std::span<const TensorType>, const Attrs&) {
   return {{DType::I64, default_device(), {}}};
 }
-Tensors skip_eager(const Op&, Inputs, const Attrs& attrs) {
-  const auto count = attrs.get<std::int64_t>("count");
-  generator().offset += static_cast<std::uint64_t>(count);
-  const Tensor result = Tensor::empty({}, DType::I64);
-  *result.writable<std::int64_t>() = count;
-  return {result};
-}
 
 // ---- bernoulli, dropout, multinomial ----
 
-void check_probability(double p, std::string_view name) {
-  if (p >= 0 && p <= 1) return;
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: a probability lies between 0 and 1, {} does not", name, p));
-}
-Tensors bernoulli_eager(const Op&, Inputs inputs, const Attrs&) {
-  const Tensor result = blank(inputs[0].type());
-  const Tensor probabilities = cpu::contiguous_copy(inputs[0], DType::F64);
-  const auto* p = probabilities.data<double>();
-  for (std::int64_t i = 0; i < probabilities.numel(); ++i) check_probability(p[i], "bernoulli");
-  cpu::fill_bernoulli(result, cpu::next_draw(), probabilities);
-  return {result};
-}
 std::vector<TensorType> bernoulli_p_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   check_probability(attrs.get<double>("p"), "bernoulli");
   return rules::infer_same(inputs, attrs);
-}
-Tensors bernoulli_p_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = blank(inputs[0].type());
-  cpu::fill_bernoulli(result, cpu::next_draw(), Tensor::number(attrs.get<double>("p")));
-  return {result};
 }
 
 std::vector<TensorType> dropout_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -235,14 +164,6 @@ std::vector<TensorType> multinomial_infer(std::span<const TensorType> inputs, co
   return {{DType::I64, x.device, sizes}};
 }
 
-Tensors multinomial_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const TensorType type = inputs[0].type();
-  const Tensor result = blank(multinomial_infer(std::span(&type, 1), attrs).front());
-  cpu::draw_by_weight(result, cpu::contiguous_copy(inputs[0], DType::F64), attrs.get<bool>("replacement"),
-                      cpu::next_draw());
-  return {result};
-}
-
 // ---- Batching: one draw for the whole batch, as vmap's `randomness="different"` asks ----
 
 Tensors sized_batch(const BatchArgs& args) {
@@ -267,28 +188,27 @@ Tensors multinomial_batch(const BatchArgs& args) {
 
 // ---- Rows ----
 
-using Kind = cpu::Distribution::Kind;
+using Kind = Distribution::Kind;
 
-cpu::Distribution unit_uniform(const Attrs&) { return {Kind::Uniform, 0, 1}; }
-cpu::Distribution unit_normal(const Attrs&) { return {Kind::Normal, 0, 1}; }
-cpu::Distribution given_uniform(const Attrs& attrs) {
+Distribution unit_uniform(const Attrs&) { return {Kind::Uniform, 0, 1}; }
+Distribution unit_normal(const Attrs&) { return {Kind::Normal, 0, 1}; }
+Distribution given_uniform(const Attrs& attrs) {
   return {Kind::Uniform, attrs.get<double>("low"), attrs.get<double>("high")};
 }
-cpu::Distribution given_normal(const Attrs& attrs) {
+Distribution given_normal(const Attrs& attrs) {
   return {Kind::Normal, attrs.get<double>("mean"), attrs.get<double>("std")};
 }
-cpu::Distribution given_bernoulli(const Attrs& attrs) { return {Kind::Bernoulli, attrs.get<double>("p"), 0}; }
+Distribution given_bernoulli(const Attrs& attrs) { return {Kind::Bernoulli, attrs.get<double>("p"), 0}; }
 
 // `lowering`: how each element is drawn, where that is from one draw.
 Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, EagerFn eager, Rule<BatchFn> batch, Lowering lowering, std::uint32_t traits = 0,
+              InferFn infer, Rule<BatchFn> batch, Lowering lowering, std::uint32_t traits = 0,
               std::string_view onnx = {}, std::uint32_t effects = kDraws) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = eager,
           .vjp = Rule<VjpFn>::none(kChance),
           .jvp = Rule<JvpFn>::none(kChance),
           .batch = batch,
@@ -301,75 +221,72 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
 void add_floats(OpTable& table) {
   table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, rand_eager, sized_batch, lowering::Draw{unit_uniform}, 0,
-                       "RandomUniform"));
+                       sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, "RandomUniform"));
   table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers from the normal distribution with mean 0 and variance 1.",
-                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, randn_eager, sized_batch,
-                       lowering::Draw{unit_normal}, 0, "RandomNormal"));
+                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch, lowering::Draw{unit_normal},
+                       0, "RandomNormal"));
   table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, rand_like_eager, like_batch, lowering::Draw{unit_uniform}, 0,
-                       "RandomUniformLike"));
+                       like_infer, like_batch, lowering::Draw{unit_uniform}, 0, "RandomUniformLike"));
   table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, randn_like_eager, like_batch, lowering::Draw{unit_normal}, 0,
-                       "RandomNormalLike"));
+                       like_infer, like_batch, lowering::Draw{unit_normal}, 0, "RandomNormalLike"));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",
-                       ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, uniform_eager,
-                       like_batch, lowering::Draw{given_uniform}, kInplace, "RandomUniformLike"));
+                       ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, like_batch,
+                       lowering::Draw{given_uniform}, kInplace, "RandomUniformLike"));
   table.add(random_row(
       "normal_functional(x: tensor, mean: float = 0, std: float = 1)",
       "Normal numbers with the type and shape of `x`: what `normal_` fills x with. `normal` takes means "
       "and deviations as tensors.",
-      ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, normal_eager, like_batch,
+      ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, like_batch,
       lowering::Draw{given_normal}, kInplace, "RandomNormalLike"));
 }
 
 void add_discrete(OpTable& table) {
   table.add(random_row("randint(high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Integers drawn evenly from 0 to before `high`.",
-                       ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>, randint_eager<false>,
-                       sized_batch, Lowering::Create));
+                       ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>, sized_batch,
+                       Lowering::Create));
   table.add(random_row(
       "randint.low(low: int, high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
       "Integers drawn evenly from `low` to before `high`.", ">>> randint(5, 6, [3]).tolist()\n[5, 5, 5]",
-      randint_infer<true>, randint_eager<true>, sized_batch, Lowering::Create));
+      randint_infer<true>, sized_batch, Lowering::Create));
   table.add(random_row("randperm(n: int, *, dtype: dtype? = none, device: device? = none)",
                        "The integers from 0 to before `n` in random order.",
-                       ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer, randperm_eager,
+                       ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer,
                        Rule<BatchFn>::none(kShuffle), Lowering::Create));
   table.add(random_row(
       "skip_draws(count: int)",
       "Sets the generator ahead by `count` draws, or back when it is negative; gives `count`. In graphs of "
       "`vmap` it stands where examples draw alike, or only a part of them draws.",
-      ">>> a = rand(2)\n>>> b = skip_draws(-1)\n>>> equal(a, rand(2))\ntrue", skip_infer, skip_eager,
+      ">>> a = rand(2)\n>>> b = skip_draws(-1)\n>>> equal(a, rand(2))\ntrue", skip_infer,
       Rule<BatchFn>::none(kNoExample), Lowering::Create, kFixesNumbers));
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
-                       ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer,
-                       bernoulli_eager, like_batch, Lowering::Create, 0, "Bernoulli", kDraws | kMayFail));
+                       ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer, like_batch,
+                       Lowering::Create, 0, "Bernoulli", kDraws | kMayFail));
   table.add(
       random_row("bernoulli.p(x: tensor, p: float = 0.5)",
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
-                 ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, bernoulli_p_eager,
-                 like_batch, lowering::Draw{given_bernoulli}, kInplace, "Bernoulli"));
+                 ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, like_batch,
+                 lowering::Draw{given_bernoulli}, kInplace, "Bernoulli"));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
-                       multinomial_eager, multinomial_batch, Lowering::Create, 0, "Multinomial",
-                       kDraws | kMayFail));
+                       multinomial_batch, Lowering::Create, 0, "Multinomial", kDraws | kMayFail));
   Op dropout = random_row(
       "dropout(x: tensor, p: float = 0.5, training: bool = true)",
       "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
       "training.",
-      ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer, dropout_body,
+      ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer,
       Rule<BatchFn>::none(kComposite), Lowering::Composite, 0, "Dropout");
   dropout.vjp = Rule<VjpFn>::none(kComposite);
   dropout.jvp = Rule<JvpFn>::none(kComposite);
   dropout.traits = 0;
+  dropout.decompose = dropout_body;
   table.add(std::move(dropout));
 }
 

@@ -325,9 +325,9 @@ std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs&
 
 DType combined_dtype(DType x, DType result) {
   if (x == DType::Bool && result == DType::I64) return x;
-  if (category(result) != category(x) || size_of(result) > size_of(cpu::accumulator_of(x))) return result;
+  if (category(result) != category(x) || size_of(result) > size_of(accumulator_of(x))) return result;
   // Integers wrap as they would have before. Floats are rounded first where that loses digits.
-  const bool is_held = !is_float(x) || x == result || result == cpu::accumulator_of(x);
+  const bool is_held = !is_float(x) || x == result || result == accumulator_of(x);
   return is_held ? x : result;
 }
 

@@ -51,7 +51,7 @@ Tensor steady_mean(const Tensor& x, const Dims& dims) {
 Tensor first_elements(const Tensor& x, const Dims& dims) {
   Layout layout = x.layout();
   for (const Dim d : dims) layout.sizes[static_cast<std::size_t>(d)] = 1;
-  const Tensor firsts = cpu::contiguous_copy(Tensor::alias(x, layout), cpu::accumulator_of(x.dtype()));
+  const Tensor firsts = cpu::contiguous_copy(Tensor::alias(x, layout), accumulator_of(x.dtype()));
   return with_sizes(firsts, reduced_sizes(x.sizes(), dims, false));
 }
 

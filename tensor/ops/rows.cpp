@@ -56,7 +56,7 @@ Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
   job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
   job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, cpu::kNormColumnTile);
   const Dim sizes[] = {2, job.size, job.blocks};
-  const Tensor partials = Tensor::empty(sizes, cpu::accumulator_of(dtype));
+  const Tensor partials = Tensor::empty(sizes, accumulator_of(dtype));
   job.results = partials.raw_writable();
   const std::int64_t tiles = ceil_divide(job.size, job.tile);
   const auto kernel = cpu::row_kernels().norm_columns[float_index(dtype)];
@@ -68,7 +68,7 @@ std::int64_t softmax_tile(const Tensor& x, std::int64_t count) {
   constexpr std::int64_t kBytes = 1 << 20;  // of a second-level cache
   constexpr std::int64_t kMost = 512;
   const std::int64_t line = cpu::kSoftmaxLine / static_cast<std::int64_t>(size_of(x.dtype()));
-  const auto item = static_cast<std::int64_t>(size_of(cpu::accumulator_of(x.dtype())));
+  const auto item = static_cast<std::int64_t>(size_of(accumulator_of(x.dtype())));
   const std::int64_t share = x.numel() / count / (2 * num_threads());  // so that every thread gets some
   const std::int64_t tile = std::min({kBytes / (count * item), share, kMost});
   return std::max<std::int64_t>(1, tile / line) * line;
@@ -97,7 +97,7 @@ bool sums_by_lanes(std::int64_t rows, std::int64_t size) {
 
 Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows) {
   cpu::NormLanesJob job{.rows = rows, .blocks = reduction_blocks(rows.rows)};
-  const DType wide = cpu::accumulator_of(dtype);
+  const DType wide = accumulator_of(dtype);
   const Dim partial[] = {2, rows.size, job.blocks}, whole[] = {job.blocks, kReductionLanes, 2, rows.size};
   const Tensor partials = Tensor::empty(partial, wide), lanes = Tensor::empty(whole, wide);
   job.results = partials.raw_writable();

@@ -2,9 +2,9 @@
 // For kernels of every instruction set, LLVM bitcode and NVRTC: see tensor/math.h.
 #pragma once
 
-#include "tensor/cpu/pointwise_params.h"
 #include "tensor/math.h"
 #include "tensor/ops/row_flags.h"
+#include "tensor/pointwise_params.h"
 
 namespace kiln {
 

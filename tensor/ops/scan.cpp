@@ -6,12 +6,12 @@
 #include "tensor/cpu/folds/sequence_shape.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/pointwise_params.h"
 #include "tensor/integers.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
+#include "tensor/pointwise_params.h"
 
 namespace kiln {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/op.h"
+#include "tensor/ops/put.h"
 
 namespace kiln {
 
@@ -9,9 +10,6 @@ namespace kiln {
 std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const Attrs& attrs);
 // Batching for ops of a tensor, an index and a source of one rank.
 Tensors scatter_same_rank_batch(const BatchArgs& args);
-// The source of what `scatter_infer` allows, in the dtype of the tensor: one number as many as the index
-// wants. Throws OpError (Overflow) when the number does not fit.
-Tensor scatter_source(const Op& row, Inputs inputs);
 // Batching for ops whose source may be one number.
 Tensors scatter_batch(const BatchArgs& args);
 // The gradient of a source, known where an index reaches it: zeros around, in its sizes.
@@ -24,6 +22,18 @@ Tensor source_gradient(const Tensor& picked, const TensorType& source);
 // stay.
 Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, int dim, const Tensor& index);
 Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, Inputs indices);
+
+// The source of index_add times its attribute `alpha`, of its own dtype: bools times a number are bools.
+Tensor times_alpha(const Tensor& source, const Attrs& attrs);
+
+// How scatter_reduce combines, by its attribute `reduce`; the mean is a sum that is divided. Throws OpError
+// (Value).
+Put put_of(const Attrs& attrs);
+bool is_mean(const Attrs& attrs);
+// The number of a dtype that changes nothing it is combined with.
+Tensor put_identity(DType dtype, Put put);
+// How many elements meet at each place, at least 1: i64.
+Tensor counts_of(const Tensor& x, int dim, const Tensor& index, bool include_self);
 
 void add_scatter_reduce_ops(OpTable& table);
 

@@ -3,15 +3,12 @@
 
 #include <limits>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/offsets.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
 namespace kiln {
 namespace {
 
-using cpu::Put;
 using rules::apply_one;
 using rules::dim_attr;
 
@@ -21,27 +18,9 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 Tensor zero() { return Tensor::number(std::int64_t{0}); }
 Tensor one() { return Tensor::number(std::int64_t{1}); }
 
-// ---- Kernel ----
+}  // namespace
 
-// The element that changes nothing, in the dtype of what is reduced.
-template <class T>
-T identity_of(Put put) {
-  if (put == Put::Multiply) return T(1);
-  if (put == Put::Add) return T(0);
-  using Limits = std::numeric_limits<T>;
-  if constexpr (std::is_floating_point_v<T>)
-    return put == Put::Max ? -Limits::infinity() : Limits::infinity();
-  return put == Put::Max ? Limits::lowest() : Limits::max();
-}
-Tensor identity_like(const Tensor& x, Put put, const Dims& sizes) {
-  const DType wide = is_float(x.dtype()) && x.dtype() != DType::F64 ? DType::F32 : x.dtype();
-  const Tensor element = Tensor::empty(Dims{}, wide);
-  visit_dtype(wide, [&]<class T>() {
-    if constexpr (std::is_arithmetic_v<T>) *element.writable<T>() = identity_of<T>(put);
-  });
-  const Tensor narrow = wide == x.dtype() ? element : cpu::contiguous_copy(element, x.dtype());
-  return Tensor::alias(narrow, broadcast_layout(narrow.layout(), sizes));
-}
+// ---- Combinations ----
 
 Put put_of(const Attrs& attrs) {
   const auto& name = attrs.get<std::string>("reduce");
@@ -53,33 +32,48 @@ Put put_of(const Attrs& attrs) {
   throw OpError(ErrorKind::Value, fmt::format("{}: reduce cannot be \"{}\"", attrs.op()->name(), name), {},
                 "it is one of \"sum\", \"prod\", \"mean\", \"amax\", \"amin\"");
 }
+
 bool is_mean(const Attrs& attrs) { return attrs.get<std::string>("reduce") == "mean"; }
 
-std::vector<TensorType> scatter_reduce_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  put_of(attrs);
-  return scatter_infer(inputs, attrs);
-}
-
-// How many elements meet at each place, at least 1: i64.
 Tensor counts_of(const Tensor& x, int dim, const Tensor& index, bool include_self) {
   const Tensor own = include_self ? ops::ones(x.sizes(), DType::I64) : ops::zeros(x.sizes(), DType::I64);
   const Tensor all = ops::scatter_add(own, dim, index, ops::ones(index.sizes(), DType::I64));
   return ops::masked_fill(all, ops::eq(all, zero()), one());
 }
 
-Tensors scatter_reduce_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  const Tensor source = scatter_source(row, inputs);
-  const int dim = dim_attr(attrs, "dim", x.rank());
-  const Tensor index = cpu::checked_index(inputs[1], x.rank() == 0 ? 1 : x.size(dim), dim, false, 1);
-  const bool include_self = attrs.get<bool>("include_self");
-  const Tensor result = cpu::contiguous_copy(x, x.dtype());
-  const Put put = put_of(attrs);
-  if (!include_self) cpu::scatter(result, dim, index, identity_like(x, put, index.sizes()), Put::Write);
-  cpu::scatter(result, dim, index, source, put);
-  if (!is_mean(attrs)) return {result};
-  const Tensor counts = counts_of(x, dim, index, include_self);
-  return {is_float(x.dtype()) ? result / counts : ops::to(ops::floor_div(result, counts), x.dtype())};
+namespace {
+
+template <class T>
+T identity_of(Put put) {
+  if (put == Put::Multiply) return T(1);
+  if (put == Put::Add) return T(0);
+  using Limits = std::numeric_limits<T>;
+  return put == Put::Max ? Limits::lowest() : Limits::max();
+}
+
+}  // namespace
+
+Tensor put_identity(DType dtype, Put put) {
+  const bool is_extremum = put == Put::Max || put == Put::Min;
+  if (is_float(dtype)) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    return Tensor::number(is_extremum ? (put == Put::Max ? -kInf : kInf) : put == Put::Multiply ? 1.0 : 0.0);
+  }
+  Tensor number;
+  visit_dtype(dtype, [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>)
+      number = Tensor::number(identity_of<T>(put));
+    else if constexpr (std::is_integral_v<T>)
+      number = Tensor::number(std::int64_t{identity_of<T>(put)});
+  });
+  return number;
+}
+
+namespace {
+
+std::vector<TensorType> scatter_reduce_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  put_of(attrs);
+  return scatter_infer(inputs, attrs);
 }
 
 // ---- Derivatives ----
@@ -147,9 +141,9 @@ Slopes slopes_of(Inputs inputs, const Tensor& y, const Attrs& attrs) {
   const Tensor source = reached(inputs[2], index, inputs[0].dtype());
   const bool include_self = attrs.get<bool>("include_self");
   // Places that do not count are out of the way.
-  const Tensor x = include_self ? inputs[0]
-                                : ops::scatter(inputs[0], dim, index,
-                                               identity_like(inputs[0], put_of(attrs), index.sizes()));
+  const Tensor x = include_self
+                       ? inputs[0]
+                       : ops::scatter(inputs[0], dim, index, put_identity(inputs[0].dtype(), put_of(attrs)));
   Slopes slopes;
   switch (put_of(attrs)) {
     case Put::Max:
@@ -214,13 +208,13 @@ Tensors scatter_combined_body(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 
 Op form_row(std::string_view signature, std::string_view documentation, std::string_view example,
-            InferFn infer, EagerFn body) {
+            InferFn infer, BodyFn body) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = body,
+          .decompose = body,
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
@@ -244,7 +238,6 @@ void add_scatter_reduce_ops(OpTable& table) {
            ">>> ones(3, dtype=i64).scatter_reduce(0, tensor([2, 2]), tensor([5, 6]), \"amax\").tolist()\n"
            "[1, 1, 6]",
        .infer = scatter_reduce_infer,
-       .eager = scatter_reduce_eager,
        .vjp = scatter_reduce_vjp,
        .jvp = scatter_reduce_jvp,
        .batch = scatter_batch,

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/flip.h"
-#include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/ops/rules.h"
+#include "tensor/ops/shape.h"
 #include "tensor/ops/view_layout.h"
 
 namespace kiln {
@@ -29,9 +27,6 @@ std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 std::vector<TensorType> cast_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {rules::with_dtype(inputs[0], attrs.get<DType>("dtype"))};
 }
-Tensors cast_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {cpu::contiguous_copy(inputs[0], attrs.get<DType>("dtype"))};
-}
 Tensors cast_vjp(const VjpArgs& args) { return {ops::to(args.grads[0], args.input_types[0].dtype)}; }
 
 std::vector<TensorType> to_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -44,21 +39,15 @@ Tensors to_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return {attrs.get<bool>("copy") && same.is_same(inputs[0]) ? ops::clone(same) : same};
 }
 
-Tensors clone_eager(const Op&, Inputs inputs, const Attrs&) {
-  return {cpu::contiguous_copy(inputs[0], inputs[0].dtype())};
-}
 Tensors clone_vjp(const VjpArgs& args) { return {args.grads[0]}; }
 Tensors contiguous_body(const Op&, Inputs inputs, const Attrs&) { return {ops::contiguous(inputs[0])}; }
 
 // ---- cat, stack ----
 
-// A vector without elements joins with anything, as it always could.
-bool skipped(const Dims& sizes) { return sizes.size() == 1 && sizes[0] == 0; }
-
 TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (inputs.empty()) throw OpError(ErrorKind::Value, "cat: expects at least one tensor");
-  const auto first =
-      std::find_if(inputs.begin(), inputs.end(), [](const TensorType& t) { return !skipped(t.sizes); });
+  const auto first = std::find_if(inputs.begin(), inputs.end(),
+                                  [](const TensorType& t) { return !is_skipped_by_cat(t.sizes); });
   TensorType result = rules::with_dtype(first == inputs.end() ? inputs[0] : *first, inputs[0].dtype);
   if (result.sizes.empty())
     throw OpError(ErrorKind::Shape, "cat: 0-d tensors cannot be joined", {0}, "use `stack`");
@@ -66,7 +55,7 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
   Dim total = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     result.dtype = promote(result.dtype, inputs[i].dtype);
-    if (skipped(inputs[i].sizes)) continue;
+    if (is_skipped_by_cat(inputs[i].sizes)) continue;
     Dims sizes = inputs[i].sizes;
     if (sizes.size() == result.sizes.size()) {
       total += sizes[at(dim)];
@@ -85,33 +74,14 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
 std::vector<TensorType> cat_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {cat_type(inputs, attrs)};
 }
-std::vector<TensorType> types_of(Inputs inputs) {
-  std::vector<TensorType> types;
-  for (const Tensor& input : inputs) types.push_back(input.type());
-  return types;
-}
 
-Tensors cat_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const TensorType type = cat_type(types_of(inputs), attrs);
-  const std::size_t dim = at(dim_attr(attrs, "dim", static_cast<int>(type.sizes.size())));
-  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
-  if (cpu::join_bytes(result, inputs, dim)) return {result};
-  Layout piece = result.layout();
-  for (const Tensor& input : inputs) {
-    if (input.numel() == 0) continue;
-    piece.sizes[dim] = input.sizes()[dim];
-    cpu::copy(Tensor::alias(result, piece), input);
-    piece.offset += piece.sizes[dim] * piece.strides[dim];
-  }
-  return {result};
-}
 Tensors cat_vjp(const VjpArgs& args) {
   Tensors result(args.input_types.size());
   const int dim = dim_attr(args.attrs, "dim", args.grads[0].rank());
   Dim start = 0;
   for (std::size_t i = 0; i < args.input_types.size(); ++i) {
     const TensorType& type = args.input_types[i];
-    if (skipped(type.sizes)) {
+    if (is_skipped_by_cat(type.sizes)) {
       if (args.needs[i]) result[i] = ops::zeros(type.sizes, type.dtype, type.device);
       continue;
     }
@@ -154,21 +124,6 @@ TensorType stack_type(std::span<const TensorType> inputs, const Attrs& attrs) {
 std::vector<TensorType> stack_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {stack_type(inputs, attrs)};
 }
-Tensors stack_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const TensorType type = stack_type(types_of(inputs), attrs);
-  const int dim = dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
-  const Tensor result = Tensor::empty(type.sizes, type.dtype, type.device);
-  if (cpu::join_bytes(result, inputs, at(dim))) return {result};
-  Layout piece = result.layout();
-  const Dim stride = piece.strides[at(dim)];
-  piece.sizes.erase(piece.sizes.begin() + dim);
-  piece.strides.erase(piece.strides.begin() + dim);
-  for (const Tensor& input : inputs) {
-    if (input.numel() > 0) cpu::copy(Tensor::alias(result, piece), input);
-    piece.offset += stride;
-  }
-  return {result};
-}
 Tensors stack_vjp(const VjpArgs& args) {
   Tensors result(args.input_types.size());
   const int dim = dim_attr(args.attrs, "dim", args.grads[0].rank());
@@ -180,27 +135,12 @@ Tensors stack_vjp(const VjpArgs& args) {
 }
 Tensors stack_batch(const BatchArgs& args) { return joined_batch(args, 1); }
 
-template <InferFn kInfer>
-std::unique_ptr<const cpu::GatherReader> joined_reader(Inputs inputs, const Attrs& attrs) {
-  const TensorType type = kInfer(types_of(inputs), attrs).front();
-  const int dim = dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
-  std::vector<cpu::Segment> segments;
-  for (const Tensor& input : inputs) {
-    if (kInfer == stack_infer || !skipped(input.sizes())) segments.push_back(cpu::segment_of(input, at(dim)));
-  }
-  return cpu::segments_reader(std::move(segments), Tensor::empty(Dims{}, type.dtype, type.device));
-}
-
 // ---- flip, roll ----
 
 std::vector<TensorType> flip_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const Dims& dims = attrs.get<Dims>("dims");
   if (!dims.empty()) wrap_dims(dims, static_cast<int>(inputs[0].sizes.size()), "flip");
   return rules::infer_same(inputs, attrs);
-}
-Tensors flip_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Dims& dims = attrs.get<Dims>("dims");
-  return {cpu::flip(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"))};
 }
 Tensors flip_vjp(const VjpArgs& args) { return kiln::bind(args.op, args.grads, args.attrs); }
 Tensors flip_batch(const BatchArgs& args) {
@@ -348,21 +288,6 @@ std::vector<TensorType> repeat_interleave_tensor_infer(std::span<const TensorTyp
   sizes[dim] = -1;
   return {rules::with_sizes(inputs[0], sizes)};
 }
-Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  const auto [x, dim] = interleave_target(inputs[0], attrs);
-  const Tensor counts = cpu::contiguous_copy(inputs[1], DType::I64);
-  const auto* count = counts.data<std::int64_t>();
-  std::vector<std::int64_t> places;
-  for (Dim i = 0; i < x.size(dim); ++i) {
-    const std::int64_t times = count[counts.numel() == 1 ? 0 : i];
-    if (times < 0)
-      throw OpError(ErrorKind::Value, fmt::format("repeat_interleave: count {} is negative", times), {1});
-    places.insert(places.end(), static_cast<std::size_t>(times), i);
-  }
-  const Tensor index = Tensor::empty(Dims{static_cast<Dim>(places.size())}, DType::I64);
-  std::copy(places.begin(), places.end(), index.writable<std::int64_t>());
-  return {ops::index_select(x, dim, index)};
-}
 
 // Which index each element of the repeated tensor has: `repeats[i]` times i.
 std::vector<TensorType> repeat_counts_infer(std::span<const TensorType> inputs, const Attrs&) {
@@ -375,21 +300,29 @@ std::vector<TensorType> repeat_counts_infer(std::span<const TensorType> inputs, 
   }
   return {{DType::I64, inputs[0].device, Dims{-1}}};
 }
-Tensors repeat_counts_body(const Op&, Inputs inputs, const Attrs&) {
-  static const Op& by_tensor = OpTable::get().at("repeat_interleave.tensor");
-  return {rules::apply_one(by_tensor, {ops::arange(0, inputs[0].size(0)), inputs[0]})};
+
+// The counts are operand 1 here, and operand 0 of the op that makes an index of them.
+Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  static const Op& places = OpTable::get().at("repeat_interleave.counts");
+  const auto [x, dim] = interleave_target(inputs[0], attrs);
+  const Tensor counts = ops::expand(inputs[1], Dims{x.size(dim)});
+  try {
+    return {ops::index_select(x, dim, rules::apply_one(places, {counts}))};
+  } catch (const OpError& error) {
+    throw OpError(error.kind(), error.message(), {1}, error.help());
+  }
 }
 
 // ---- Rows ----
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, EagerFn body, std::string_view onnx = {}) {
+                 InferFn infer, BodyFn body, std::string_view onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = body,
+          .decompose = body,
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
@@ -402,7 +335,6 @@ void add_copying(OpTable& table) {
              .documentation = "A copy with another dtype. Floats become integers by dropping the fraction.",
              .example = ">>> cast(tensor([1.7, -1.7]), i32).tolist()\n[1, -1]",
              .infer = cast_infer,
-             .eager = cast_eager,
              .vjp = cast_vjp,
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
@@ -416,7 +348,6 @@ void add_copying(OpTable& table) {
        .documentation = "A copy with its own memory, contiguous.",
        .example = ">>> x = ones(2)\n>>> y = x.clone()\n>>> y.fill_(0).sum().item() + x.sum().item()\n2.0",
        .infer = rules::infer_same,
-       .eager = clone_eager,
        .vjp = clone_vjp,
        .jvp = rules::jvp_linear,
        .batch = rules::batch_through,
@@ -437,22 +368,16 @@ void add_copying(OpTable& table) {
                           contiguous_body, "Identity"));
 }
 
-std::unique_ptr<const cpu::GatherReader> flipped_reader(Inputs inputs, const Attrs& attrs) {
-  const Dims& dims = attrs.get<Dims>("dims");
-  return cpu::reversed_reader(inputs[0], dims.empty() ? dims : wrap_dims(dims, inputs[0].rank(), "flip"));
-}
-
 void add_joining(OpTable& table) {
   table.add({.signature = Signature::parse("cat(tensors: tensors, dim: index = 0)"),
              .family = kFamily,
              .documentation = "Tensors one after the other along `dim`; other sizes are equal.",
              .example = ">>> cat([tensor([1, 2]), tensor([3])]).tolist()\n[1, 2, 3]",
              .infer = cat_infer,
-             .eager = cat_eager,
              .vjp = cat_vjp,
              .jvp = joined_jvp,
              .batch = cat_batch,
-             .lowering = lowering::Gather{joined_reader<cat_infer>},
+             .lowering = lowering::Gather{},
              .identity = {Identity::Kind::OnlyPiece},
              .traits = kCheapToRecompute,
              .onnx = "Concat"});
@@ -461,11 +386,10 @@ void add_joining(OpTable& table) {
              .documentation = "Tensors of one shape side by side along a new dimension.",
              .example = ">>> stack([tensor([1, 2]), tensor([3, 4])]).tolist()\n[[1, 2], [3, 4]]",
              .infer = stack_infer,
-             .eager = stack_eager,
              .vjp = stack_vjp,
              .jvp = joined_jvp,
              .batch = stack_batch,
-             .lowering = lowering::Gather{joined_reader<stack_infer>},
+             .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
              .onnx = "ConcatFromSequence"});
 }
@@ -476,11 +400,10 @@ void add_repeating(OpTable& table) {
              .documentation = "A copy with the order along `dims` reversed.",
              .example = ">>> arange(3).flip(0).tolist()\n[2, 1, 0]",
              .infer = flip_infer,
-             .eager = flip_eager,
              .vjp = flip_vjp,
              .jvp = rules::jvp_linear,
              .batch = flip_batch,
-             .lowering = lowering::Gather{flipped_reader},
+             .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
              .onnx = "Slice"});
   table.add(composite_row(
@@ -513,7 +436,11 @@ void add_repeating(OpTable& table) {
   Op counts = composite_row(
       "repeat_interleave.counts(repeats: tensor)",
       "The indices that many times in a row: of what `repeat_interleave` of a tensor would take.",
-      ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, repeat_counts_body);
+      ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, nullptr);
+  counts.vjp = Rule<VjpFn>::none("integers have no derivative");
+  counts.jvp = Rule<JvpFn>::none("integers have no derivative");
+  counts.batch = Rule<BatchFn>::none("the number of indices differs between the examples of a batch");
+  counts.lowering = Lowering::Library;
   counts.traits = kDataDependent | kStopsGradient;
   counts.effects = kMayFail;
   table.add(std::move(counts));

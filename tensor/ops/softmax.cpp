@@ -209,7 +209,7 @@ Tensors causal_batch(const BatchArgs& args) {
 }
 
 Op backward_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                EagerFn eager, EagerFn body) {
+                BodyFn eager, BodyFn body) {
   return {
       .signature = Signature::parse(signature),
       .family = "reduce",

@@ -1,17 +1,34 @@
 // Orders: sort, argsort, topk, searchsorted.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/order/sort.h"
 #include "tensor/ops/rules.h"
-#include "tensor/parallel.h"
+#include "tensor/ops/sort.h"
 
 namespace kiln {
 
 void add_sort_ops(OpTable& table);
+
+bool searches_right(const Attrs& attrs) {
+  const auto* side = attrs.find<std::string>("side");
+  const bool right = attrs.get<bool>("right");
+  if (side == nullptr) return right;
+  if (*side != "left" && *side != "right") {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("searchsorted: side is \"left\" or \"right\", not \"{}\"", *side));
+  }
+  if (*side == "left" && right)
+    throw OpError(ErrorKind::Value, "searchsorted: side is \"left\" but right is true");
+  return *side == "right";
+}
+
+Tensor ordered_sequence(const Tensor& sequence, const Tensor& sorter) {
+  return sorter ? ops::gather(sequence, sequence.rank() - 1, sorter) : sequence;
+}
+
+DType search_dtype(const Tensor& sequence, const Tensor& values) {
+  const bool rounds = values.is_number() && is_float(values.dtype()) && is_float(sequence.dtype());
+  return rounds ? sequence.dtype() : promote(sequence.dtype(), values.dtype());
+}
 
 namespace {
 
@@ -24,12 +41,6 @@ constexpr std::string_view kIntegers = "integers have no derivative";
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
 
-Tensor picked(const Tensor& x, int dim, const Tensor& index) {
-  const Tensor result = Tensor::empty(index.sizes(), x.dtype(), x.device());
-  cpu::gather(result, x, dim, index);
-  return result;
-}
-
 // ---- sort, argsort ----
 
 std::vector<TensorType> sort_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -39,14 +50,6 @@ std::vector<TensorType> sort_infer(std::span<const TensorType> inputs, const Att
 std::vector<TensorType> argsort_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {sort_infer(inputs, attrs)[1]};
 }
-Tensor order_of(const Tensor& x, const Attrs& attrs) {
-  return cpu::argsort(x, dim_attr(attrs, "dim", x.rank()), attrs.get<bool>("descending"));
-}
-Tensors sort_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor order = order_of(inputs[0], attrs);
-  return {picked(inputs[0], dim_attr(attrs, "dim", inputs[0].rank()), order), order};
-}
-Tensors argsort_eager(const Op&, Inputs inputs, const Attrs& attrs) { return {order_of(inputs[0], attrs)}; }
 
 // Each gradient goes back to where its value came from.
 Tensors permuted_vjp(const VjpArgs& args) {
@@ -84,28 +87,9 @@ std::vector<TensorType> topk_infer(std::span<const TensorType> inputs, const Att
   return {rules::with_sizes(inputs[0], sizes),
           rules::with_dtype(rules::with_sizes(inputs[0], sizes), DType::I64)};
 }
-Tensors topk_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const int dim = dim_attr(attrs, "dim", inputs[0].rank());
-  // A 0-d tensor has no dimension to shorten: it is its own best, even of none.
-  const Dim k = inputs[0].rank() == 0 ? 1 : attrs.get<std::int64_t>("k");
-  const Tensor order = cpu::topk(inputs[0], dim, k, attrs.get<bool>("largest"));
-  return {picked(inputs[0], dim, order), order};
-}
 
 // ---- searchsorted ----
 
-bool searches_right(const Attrs& attrs) {
-  const auto* side = attrs.find<std::string>("side");
-  const bool right = attrs.get<bool>("right");
-  if (side == nullptr) return right;
-  if (*side != "left" && *side != "right") {
-    throw OpError(ErrorKind::Value,
-                  fmt::format("searchsorted: side is \"left\" or \"right\", not \"{}\"", *side));
-  }
-  if (*side == "left" && right)
-    throw OpError(ErrorKind::Value, "searchsorted: side is \"left\" but right is true");
-  return *side == "right";
-}
 std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   searches_right(attrs);
   const Dims& sorted = inputs[0].sizes;
@@ -128,58 +112,14 @@ std::vector<TensorType> searchsorted_infer(std::span<const TensorType> inputs, c
   }
   return {{attrs.get<bool>("out_int32") ? DType::I32 : DType::I64, inputs[0].device, values}};
 }
-// The order of `sort`: nan is the greatest.
-template <class T>
-bool sorts_before(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
-  return a < b;
-}
-template <class T>
-void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bool right) {
-  const Dim length = sorted.size(sorted.rank() - 1);
-  const Dim per_line = sorted.rank() == 1 ? std::max<Dim>(values.numel(), 1) : values.size(values.rank() - 1);
-  const T* in = sorted.data<T>();
-  const T* wanted = values.data<T>();
-  auto* out = result.writable<std::int64_t>();
-  parallel_for(values.numel(), 1 << 12, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* line = in + i / per_line * length;
-      const T* place = right ? std::upper_bound(line, line + length, wanted[i], sorts_before<T>)
-                             : std::lower_bound(line, line + length, wanted[i], sorts_before<T>);
-      out[i] = place - line;
-    }
-  });
-}
-// The sequence in its order.
-Tensor ordered(const Tensor& sequence, const Tensor& sorter) {
-  return sorter ? ops::gather(sequence, sequence.rank() - 1, sorter) : sequence;
-}
-// In which both are compared. A number is a float as those of the sequence are: 0.1 is among f32 what f32
-// makes of it. Integers are compared as they are.
-DType common_dtype(const Tensor& sequence, const Tensor& values) {
-  const bool rounds = values.is_number() && is_float(values.dtype()) && is_float(sequence.dtype());
-  return rounds ? sequence.dtype() : promote(sequence.dtype(), values.dtype());
-}
-Tensors searchsorted_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  DType common = common_dtype(inputs[0], inputs[1]);
-  if (common == DType::F16 || common == DType::BF16) common = DType::F32;
-  if (common == DType::Bool) common = DType::U8;
-  const Tensor sorted = cpu::contiguous_copy(ordered(inputs[0], inputs[2]), common);
-  const Tensor values = cpu::contiguous_copy(inputs[1], common);
-  const Tensor result = Tensor::empty(values.sizes(), DType::I64, values.device());
-  visit_dtype(common, [&]<class T>() {
-    if constexpr (std::is_arithmetic_v<T>) search<T>(sorted, values, result, searches_right(attrs));
-  });
-  return {attrs.get<bool>("out_int32") ? cpu::contiguous_copy(result, DType::I32) : result};
-}
 Tensors searchsorted_batch(const BatchArgs& args) {
   // One line per example: values become a vector of it.
   const bool alike = !args.batched[0] && !args.batched[2];
   if (alike && args.inputs[0].rank() == 1) return kiln::bind(args.op, args.inputs, args.attrs);
   Tensor values = rules::with_batch(args, 1);
-  if (args.inputs[1].is_number()) values = ops::to(values, common_dtype(args.inputs[0], args.inputs[1]));
+  if (args.inputs[1].is_number()) values = ops::to(values, search_dtype(args.inputs[0], args.inputs[1]));
   const Tensor sorted =
-      ordered(rules::with_batch(args, 0), args.inputs[2] ? rules::with_batch(args, 2) : Tensor());
+      ordered_sequence(rules::with_batch(args, 0), args.inputs[2] ? rules::with_batch(args, 2) : Tensor());
   const bool vector = sorted.rank() == 2;
   const Dims flat{args.batch_size, args.batch_size == 0 ? 0 : values.numel() / args.batch_size};
   const Tensor inputs[] = {sorted, vector ? ops::reshape(values, flat) : values, Tensor()};
@@ -209,7 +149,6 @@ void add_sort_ops(OpTable& table) {
       ">>> (values, indices) = sort(tensor([3, 1, 2]))\n>>> values.tolist(), indices.tolist()\n([1, 2, 3], "
       "[1, 2, 0])");
   sort.infer = sort_infer;
-  sort.eager = sort_eager;
   table.add(std::move(sort));
   Op topk = order_row(
       "topk(x: tensor, k: int, dim: index = -1, largest: bool = true, sorted: bool = true) -> (values, "
@@ -217,7 +156,6 @@ void add_sort_ops(OpTable& table) {
       "The `k` largest (or smallest) elements along `dim`, best first, and the index each had.",
       ">>> topk(tensor([3, 1, 2]), 2)[0].tolist()\n[3, 2]");
   topk.infer = topk_infer;
-  topk.eager = topk_eager;
   topk.onnx = "TopK";
   table.add(std::move(topk));
   table.add(
@@ -227,7 +165,6 @@ void add_sort_ops(OpTable& table) {
        .documentation = "The indices that put the elements along `dim` in order; equal ones keep theirs.",
        .example = ">>> argsort(tensor([3, 1, 2])).tolist()\n[1, 2, 0]",
        .infer = argsort_infer,
-       .eager = argsort_eager,
        .vjp = Rule<VjpFn>::none(kIntegers),
        .jvp = Rule<JvpFn>::none(kIntegers),
        .batch = along_dim_batch,
@@ -244,7 +181,6 @@ void add_sort_ops(OpTable& table) {
                  "gives, the sequence itself need not be sorted.",
              .example = ">>> searchsorted(tensor([1, 3, 5]), tensor([3, 4])).tolist()\n[1, 2]",
              .infer = searchsorted_infer,
-             .eager = searchsorted_eager,
              .vjp = Rule<VjpFn>::none(kIntegers),
              .jvp = Rule<JvpFn>::none(kIntegers),
              .batch = searchsorted_batch,

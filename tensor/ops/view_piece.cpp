@@ -235,7 +235,7 @@ void add_slicing(OpTable& table) {
              .documentation = "A view of `length` indices from `start` on along `dim`.",
              .example = ">>> arange(6).narrow(0, 2, 3).tolist()\n[2, 3, 4]",
              .infer = narrow_infer,
-             .eager = narrow_body,
+             .decompose = narrow_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),

@@ -1,9 +1,6 @@
 // The scatters that undo views: a copy of a tensor with one view of it replaced.
 #include <fmt/format.h>
 
-#include <cstring>
-
-#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -30,20 +27,6 @@ std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const 
                   {0, 1});
   }
   return rules::infer_same(inputs, attrs);
-}
-
-template <ViewFn F>
-void scatter_into(const Op& row, Inputs inputs, const Attrs& attrs, const Tensor& output) {
-  const Tensor& x = inputs[0];
-  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
-  if (output.storage() != x.storage() || !(output.layout() == x.layout())) cpu::copy(output, x);
-  cpu::copy(Tensor::alias(output, F(output.layout(), attrs).front()), inputs[1]);
-}
-template <ViewFn F>
-Tensors scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor result = Tensor::empty(inputs[0].sizes(), inputs[0].dtype(), inputs[0].device());
-  scatter_into<F>(row, inputs, attrs, result);
-  return {result};
 }
 
 // The attributes of the scatter as those of the view of the same shape.
@@ -93,33 +76,6 @@ Tensors along_dim_batch(const BatchArgs& args) { return scatter_batch(args, {"di
 Tensors diagonal_scatter_batch(const BatchArgs& args) { return scatter_batch(args, {"dim1", "dim2"}); }
 
 // ---- as_strided_scatter ----
-
-// Keeps where every element lies, so that the view reads the same places: the whole storage is copied.
-Tensors as_strided_scatter_eager(const Op& row, Inputs inputs, const Attrs& attrs) {
-  const Tensor& x = inputs[0];
-  rules::check_fits(inputs[1], x.dtype(), row.name(), 1);
-  Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
-  std::memcpy(buffer->data(), x.storage()->data(), x.storage()->bytes());
-  const Tensor result = Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype());
-  const Layout piece = as_strided_layout(x.layout(), attrs).front();
-  if (has_overlap(piece)) {
-    throw OpError(ErrorKind::Value,
-                  fmt::format("as_strided_scatter: places of sizes {} and strides {} overlap",
-                              to_string(piece.sizes), to_string(piece.strides)),
-                  {0});
-  }
-  const auto [begin, end] = extent(piece);
-  const auto limit = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
-  if (begin < 0 || end > limit) {
-    throw OpError(
-        ErrorKind::Index,
-        fmt::format("as_strided_scatter: places up to {} do not lie within a storage of {} elements", end,
-                    limit),
-        {0});
-  }
-  cpu::copy(Tensor::alias(result, piece), inputs[1]);
-  return {result};
-}
 
 // The gradient is laid out as the input was, so that the same strides read it.
 Tensors as_strided_scatter_vjp(const VjpArgs& args) {
@@ -182,8 +138,6 @@ Op scatter_row(const Op& view, std::string_view signature, std::string_view docu
           .documentation = documentation,
           .example = example,
           .infer = scatter_infer<F>,
-          .eager = scatter_eager<F>,
-          .into = scatter_into<F>,
           .vjp = vjp,
           .jvp = scatter_jvp,
           .batch = batch,
@@ -219,8 +173,6 @@ void add_view_scatter_ops(OpTable& table) {
       "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `src`.",
       ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",
       as_strided_scatter_vjp, nullptr);
-  as_strided.eager = as_strided_scatter_eager;
-  as_strided.into = nullptr;
   as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
   as_strided.batch = as_strided_scatter_batch;
   as_strided.saves = saves_input(0);

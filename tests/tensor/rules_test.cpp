@@ -2,6 +2,7 @@
 // central differences, batching against loop-and-stack, bodies against kernels, types against results.
 #include <catch2/catch.hpp>
 
+#include "tensor/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/samples.h"
 
@@ -131,7 +132,7 @@ TEST_CASE("types inferred are the types computed", "[rules]") {
 
 TEST_CASE("kernels give each result memory of its own", "[rules]") {
   // So where nothing is recorded they may stand for a body, whose results are what its ops make.
-  each_sample([](const Op& op) { return op.has_kernel(); },
+  each_sample([](const Op& op) { return has_kernel(op); },
               [](const Op& op, const Sample& sample, const Attrs& attrs) {
                 for (const DType dtype : {DType::F64, DType::F32}) {
                   std::vector<Tensor> inputs = sample.inputs;
@@ -302,13 +303,13 @@ TEST_CASE("batching rules agree with loop and stack", "[rules]") {
 }
 
 TEST_CASE("a body over smaller ops gives the bits of the kernel", "[rules]") {
-  each_sample([](const Op& op) { return op.decompose != nullptr && op.decompose != op.eager; },
+  each_sample([](const Op& op) { return op.decompose != nullptr && has_kernel(op); },
               [](const Op& op, const Sample& sample, const Attrs& attrs) {
                 for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16}) {
                   std::vector<Tensor> inputs;
                   for (const Tensor& each : sample.inputs)
                     inputs.push_back(is_differentiable(each) ? ops::to(fresh(each), dtype) : each);
-                  const Tensors fused = op.eager(op, inputs, attrs);
+                  const Tensors fused = run_eager(op, inputs, attrs);
                   const Tensors body = op.decompose(op, inputs, attrs);
                   REQUIRE(fused.size() == body.size());
                   for (std::size_t k = 0; k < fused.size(); ++k) {

@@ -517,13 +517,6 @@ unsigned run_laid_out(const ElementwiseJob& job, const ElementForm& form, std::s
 
 std::size_t size_of(Compute compute) { return compute == Compute::F32 || compute == Compute::I32 ? 4 : 8; }
 
-Compute compute_of(DType dtype) {
-  static constexpr Compute kComputes[kDTypeCount] = {Compute::I32, Compute::I32, Compute::I32, Compute::I32,
-                                                     Compute::I32, Compute::I64, Compute::F32, Compute::F32,
-                                                     Compute::F32, Compute::F64};
-  return kComputes[static_cast<int>(dtype)];
-}
-
 DType element_of(Compute compute) {
   static constexpr DType kTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
   return kTypes[static_cast<int>(compute)];

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "tensor/compute.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/tensor.h"
 
@@ -30,8 +31,6 @@ struct ElementwiseJob {
 unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output);
 
 std::size_t size_of(Compute compute);
-// The type of arithmetic that holds every value of `dtype`.
-Compute compute_of(DType dtype);
 DType element_of(Compute compute);
 
 }  // namespace kiln::cpu

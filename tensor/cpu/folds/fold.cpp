@@ -199,11 +199,6 @@ void make_truth(const Tensor& x) {
 
 }  // namespace
 
-DType accumulator_of(DType dtype) {
-  if (!is_float(dtype)) return DType::I64;
-  return dtype == DType::F64 ? DType::F64 : DType::F32;
-}
-
 DType fold_result(DType dtype, Combine combine, Map map) {
   if (map == Map::NonZero) return DType::I64;
   if (map == Map::Truth) return DType::Bool;

@@ -1,14 +1,12 @@
 // Owns folds of strided tensors on the CPU: how a reduction is cut into independent pieces for the kernels.
 #pragma once
 
+#include "tensor/compute.h"
 #include "tensor/cpu/folds/fold_job.h"
 #include "tensor/tensor.h"
 
 namespace kiln::cpu {
 
-// The dtype in which elements of `dtype` are combined: i64 for bools and integers, f32 for halves, else
-// itself.
-DType accumulator_of(DType dtype);
 // The dtype of a fold's result: that of integers themselves for their extrema, i64 where the map counts, bool
 // where it asks for truth, else the accumulator.
 DType fold_result(DType dtype, Combine combine, Map map);

@@ -38,10 +38,9 @@ void copy_rows(const Tensor& result, const Tensor& x, const Layout& from) {
 
 }  // namespace
 
-Tensor flip(const Tensor& x, std::span<const Dim> dims) {
-  const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
-  if (x.numel() == 0) return result;
-  if (runs_across(x, result)) return flip(contiguous_copy(x, x.dtype()), dims);
+void flip(const Tensor& result, const Tensor& x, std::span<const Dim> dims) {
+  if (x.numel() == 0) return;
+  if (runs_across(x, result)) return flip(result, contiguous_copy(x, x.dtype()), dims);
   Layout from = x.layout();
   if (from.rank() == 0) from = {{1}, {1}, from.offset};
   for (const Dim d : dims) {
@@ -50,7 +49,6 @@ Tensor flip(const Tensor& x, std::span<const Dim> dims) {
     from.strides[dim] = -from.strides[dim];
   }
   copy_rows(result, x, from);
-  return result;
 }
 
 }  // namespace kiln::cpu

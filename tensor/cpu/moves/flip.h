@@ -5,7 +5,7 @@
 
 namespace kiln::cpu {
 
-// A contiguous copy with the order along `dims` (wrapped, unique) reversed.
-Tensor flip(const Tensor& x, std::span<const Dim> dims);
+// Copies x to the contiguous `result` with the order along `dims` (wrapped, unique) reversed.
+void flip(const Tensor& result, const Tensor& x, std::span<const Dim> dims);
 
 }  // namespace kiln::cpu

@@ -1,15 +1,13 @@
-// Owns how an element meets the one at the place it is put to.
+// Owns the combination of an element with the one at the place it is put to.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include "tensor/dtype.h"
+#include "tensor/ops/put.h"
 
 namespace kiln::cpu {
-
-// Integers wrap; the greater and the less of nan is nan.
-enum class Put { Write, Add, Multiply, Max, Min };
 
 // One combination of two elements; halves through f32, integers modulo 2^bits.
 template <Put kPut, class T>

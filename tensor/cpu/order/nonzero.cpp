@@ -28,28 +28,27 @@ void each_row(const Dims& sizes, std::int64_t first, const std::uint32_t* places
 
 TrueElements::TrueElements(const Tensor& x)
     : flags_(x.dtype() == DType::Bool && x.is_contiguous() ? x : contiguous_copy(x, DType::Bool)),
-      before_(static_cast<std::size_t>(ceil_divide(x.numel(), kBlock)) + 1, 0) {
+      before_(Tensor::empty(Dims{ceil_divide(x.numel(), kBlock) + 1}, DType::I64, x.device())) {
   const bool* flags = flags_.data<bool>();
-  const auto blocks = static_cast<std::int64_t>(before_.size()) - 1;
+  auto* const before = before_.writable<std::int64_t>();
+  const std::int64_t blocks = before_.numel() - 1;
+  before[0] = 0;
   parallel_for(blocks, kBlocksPerThread, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t first = block * kBlock;
-      before_[static_cast<std::size_t>(block) + 1] =
-          place_kernels().count_true(flags + first, std::min(kBlock, flags_.numel() - first));
+      before[block + 1] = place_kernels().count_true(flags + first, std::min(kBlock, flags_.numel() - first));
     }
   });
-  for (std::size_t block = 1; block < before_.size(); ++block) before_[block] += before_[block - 1];
+  for (std::int64_t block = 1; block <= blocks; ++block) before[block] += before[block - 1];
 }
 
-Tensor nonzero(const Tensor& x) {
-  const TrueElements found(x);
-  const Tensor result = Tensor::empty(Dims{found.count(), x.rank()}, DType::I64, x.device());
-  if (result.numel() == 0) return result;
+void nonzero(const Tensor& result, const Dims& sizes, const TrueElements& found) {
+  if (result.numel() == 0) return;
   auto* out = result.writable<std::int64_t>();
-  const std::int64_t rank = x.rank();
+  const auto rank = static_cast<std::int64_t>(sizes.size());
   found.each_stretch(
       [&](std::int64_t first, const std::uint32_t* places, std::int64_t count, std::int64_t number) {
-        each_row(x.sizes(), first, places, count,
+        each_row(sizes, first, places, count,
                  [&](const Dims& index, std::int64_t row, std::int64_t begin, std::int64_t end) {
                    const std::int64_t* from = index.data();
                    std::int64_t* to = out + (number + begin) * rank;
@@ -59,7 +58,6 @@ Tensor nonzero(const Tensor& x) {
                    }
                  });
       });
-  return result;
 }
 
 Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides) {
@@ -87,9 +85,7 @@ Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides) {
   return result;
 }
 
-Tensor take_true(const Tensor& x, const Tensor& mask) {
-  const TrueElements found(mask);
-  const Tensor result = Tensor::empty(Dims{found.count()}, x.dtype(), x.device());
+void take_true(const Tensor& result, const Tensor& x, const TrueElements& found) {
   visit_size(x.dtype(), [&]<class T>() {
     T* out = reinterpret_cast<T*>(result.raw_writable());
     const T* in = reinterpret_cast<const T*>(x.raw());
@@ -98,7 +94,6 @@ Tensor take_true(const Tensor& x, const Tensor& mask) {
           for (std::int64_t i = 0; i < count; ++i) out[number + i] = in[first + places[i]];
         });
   });
-  return result;
 }
 
 }  // namespace kiln::cpu

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "tensor/cpu/moves/place_kernels.h"
 #include "tensor/parallel.h"
@@ -14,7 +14,12 @@ namespace kiln::cpu {
 class TrueElements {
  public:
   explicit TrueElements(const Tensor& x);
-  std::int64_t count() const { return before_.back(); }
+  // As it was: `flags` are bool and contiguous, `before` says what was counted.
+  TrueElements(Tensor flags, Tensor before) : flags_(std::move(flags)), before_(std::move(before)) {}
+
+  std::int64_t count() const { return before_.data<std::int64_t>()[before_.numel() - 1]; }
+  const Tensor& flags() const { return flags_; }
+  const Tensor& before() const { return before_; }
 
   // Calls f(first, places, count, number) for stretches of elements in row-major order, on any number of
   // threads: the elements first + places[i], i < count, are not zero, and are number `number`, `number` + 1,
@@ -22,12 +27,12 @@ class TrueElements {
   template <class F>
   void each_stretch(const F& f) const {
     const bool* flags = flags_.data<bool>();
-    const auto blocks = static_cast<std::int64_t>(before_.size()) - 1;
-    parallel_for(blocks, kBlocksPerThread, [&](std::int64_t begin, std::int64_t end) {
+    const auto* before = before_.data<std::int64_t>();
+    parallel_for(before_.numel() - 1, kBlocksPerThread, [&](std::int64_t begin, std::int64_t end) {
       std::uint32_t places[kBlock + kTruePlacesSlack];
       for (std::int64_t block = begin; block < end; ++block) {
-        const std::int64_t number = before_[static_cast<std::size_t>(block)];
-        if (number == before_[static_cast<std::size_t>(block) + 1]) continue;
+        const std::int64_t number = before[block];
+        if (number == before[block + 1]) continue;
         const std::int64_t first = block * kBlock;
         const std::int64_t size = std::min(kBlock, flags_.numel() - first);
         const std::int64_t found = place_kernels().true_places(flags + first, size, places);
@@ -40,14 +45,14 @@ class TrueElements {
   static constexpr std::int64_t kBlock = 4096;
   static constexpr std::int64_t kBlocksPerThread = 8;
   Tensor flags_;
-  std::vector<std::int64_t> before_;  // elements found before each block, and all of them
+  Tensor before_;  // i64: elements found before each block, and all of them
 };
 
-// The index of every element that is not zero, i64 [count, rank].
-Tensor nonzero(const Tensor& x);
+// Writes the index of every element that was found in a tensor of these sizes to `result`, i64 [count, rank].
+void nonzero(const Tensor& result, const Dims& sizes, const TrueElements& found);
 // Where the true elements of a mask lie in memory with these strides: i64 [count].
 Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides);
-// The elements of a contiguous x where a mask of its shape is true.
-Tensor take_true(const Tensor& x, const Tensor& mask);
+// Writes the elements of a contiguous x where those of a mask of its shape were found to `result`.
+void take_true(const Tensor& result, const Tensor& x, const TrueElements& found);
 
 }  // namespace kiln::cpu

@@ -247,23 +247,18 @@ SortedGroups groups_of_wide(const std::int64_t* from, std::int64_t count) {
 
 }  // namespace
 
-Tensor argsort(const Tensor& x, int dim, bool descending) {
-  const Tensor result = Tensor::empty(x.sizes(), DType::I64, x.device());
-  if (x.numel() == 0) return result;
+void argsort(const Tensor& result, const Tensor& x, int dim, bool descending) {
+  if (x.numel() == 0) return;
   const Dim size = x.rank() == 0 ? 1 : x.size(dim);
   check_length(size);
   visit_dtype(x.dtype(), [&]<class T>() {
     order_lines<T>(x, dim, result, size, descending,
                    [=](auto* entries, auto* scratch) { return sort_entries(entries, scratch, size); });
   });
-  return result;
 }
 
-Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest) {
-  Dims sizes = x.sizes();
-  if (x.rank() > 0) sizes[static_cast<std::size_t>(dim)] = k;
-  const Tensor result = Tensor::empty(sizes, DType::I64, x.device());
-  if (result.numel() == 0 || k == 0) return result;
+void topk(const Tensor& result, const Tensor& x, int dim, std::int64_t k, bool largest) {
+  if (result.numel() == 0 || k == 0) return;
   check_length(x.rank() == 0 ? 1 : x.size(dim));
   constexpr std::int64_t kFew = 32;  // are put where they belong one by one
   visit_dtype(x.dtype(), [&]<class T>() {
@@ -274,7 +269,6 @@ Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest) {
       return entries;
     });
   });
-  return result;
 }
 
 SortedGroups sorted_groups(const Tensor& x) {

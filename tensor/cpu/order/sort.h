@@ -5,12 +5,13 @@
 
 namespace kiln::cpu {
 
-// The order that sorts every line of `x` along `dim`: i64, contiguous, of x's sizes. Equal elements keep
-// their order, also when descending; NaN counts as greater than everything.
-Tensor argsort(const Tensor& x, int dim, bool descending);
+// Writes the order that sorts every line of `x` along `dim` to `result`: i64, contiguous, of x's sizes. Equal
+// elements keep their order, also when descending; NaN counts as greater than everything.
+void argsort(const Tensor& result, const Tensor& x, int dim, bool descending);
 
-// The indices of the `k` largest (or smallest) elements of every line, best first; of equal ones the first.
-Tensor topk(const Tensor& x, int dim, std::int64_t k, bool largest);
+// Writes the indices of the `k` largest (or smallest) elements of every line, best first; of equal ones the
+// first.
+void topk(const Tensor& result, const Tensor& x, int dim, std::int64_t k, bool largest);
 
 // The order that sorts a contiguous vector, i64, and which places of it begin a run of equal elements, bool.
 // NaN equals nothing.

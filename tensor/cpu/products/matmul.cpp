@@ -124,13 +124,6 @@ RunFn runner(DType dtype) {
   }
 }
 
-Dims result_sizes(const Tensor& x, const Tensor& y, std::span<const Dim> batch) {
-  Dims sizes(batch.begin(), batch.end());
-  if (x.rank() > 1) sizes.push_back(x.size(x.rank() - 2));
-  if (y.rank() > 1) sizes.push_back(y.size(y.rank() - 1));
-  return sizes;
-}
-
 // Matrices of halves whose rows or columns are contiguous: themselves, or a copy.
 Tensor by_lines(const Tensor& x) {
   const MatrixOperand laid = left_operand(x.layout());
@@ -142,17 +135,15 @@ Tensor by_lines(const Tensor& x) {
 template <class T>
 using MultiplyFn = bool (*)(std::span<const Product<T>>, std::int64_t m, std::int64_t n, std::int64_t k);
 
-// Null when `multiply` does not take these operands.
+// False when `multiply` does not take these operands.
 template <class T>
-Tensor product_by(MultiplyFn<T> multiply, const Tensor& left, const Tensor& right) {
+bool product_by(MultiplyFn<T> multiply, const Tensor& result, const Tensor& left, const Tensor& right) {
   MatrixOperand a = left_operand(left.layout());
   const MatrixOperand b = right_operand(right.layout());
-  const Dims batch = broadcast(a.batch, b.batch, "matmul");
-  const Tensor result = Tensor::empty(result_sizes(left, right, batch), left.dtype(), left.device());
-  if (result.numel() == 0) return {};
+  if (result.numel() == 0) return false;
   fold_batch(a, b, left.layout());
   const auto products = products_of<T>(result, left, right, a, b, broadcast(a.batch, b.batch, "matmul"));
-  return multiply(products, a.rows, b.columns, a.columns) ? result : Tensor();
+  return multiply(products, a.rows, b.columns, a.columns);
 }
 
 template <class T>
@@ -164,36 +155,34 @@ bool multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std:
 // Rows so few are multiplied as vectors, which takes less time than to convert the other operand.
 constexpr Dim kFewRows = 8;
 
-// On the processor's tiles, as vectors, or by the library's kernels for bf16; null when none of these takes
+// On the processor's tiles, as vectors, or by the library's kernels for bf16; false when none of these takes
 // the operands.
-Tensor half_product(const Tensor& x, const Tensor& y) {
+bool half_product(const Tensor& result, const Tensor& x, const Tensor& y) {
   const bool is_bf16 = x.dtype() == DType::BF16;
   const Dim depth = std::max<Dim>(1, x.size(x.rank() - 1));
   const Dim all_rows = x.rank() == 1 ? 1 : x.numel() / depth;
   const Dim rows = y.rank() > 2 && x.rank() > 1 ? x.size(x.rank() - 2) : all_rows;  // of each product
   const auto by_vectors = [&] {
-    return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, x, y)
-                   : product_by<Half>(multiply_vectors<Half>, x, y);
+    return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, result, x, y)
+                   : product_by<Half>(multiply_vectors<Half>, result, x, y);
   };
   if (rows == 1 || y.rank() == 1 || y.size(y.rank() - 1) == 1) return by_vectors();
   const Dim columns = y.size(y.rank() - 1), count = rows == 0 ? 0 : all_rows / rows;
   if (is_bf16 ? tiles::pays<BFloat16>(count, rows, columns, depth)
               : tiles::pays<Half>(count, rows, columns, depth)) {
     const Tensor left = by_lines(x), right = by_lines(y);
-    Tensor product = is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, left, right)
-                             : product_by<Half>(tiles::multiply<Half>, left, right);
-    if (product) return product;
+    const bool done = is_bf16 ? product_by<BFloat16>(tiles::multiply<BFloat16>, result, left, right)
+                              : product_by<Half>(tiles::multiply<Half>, result, left, right);
+    if (done) return true;
   }
   if (rows <= kFewRows) return by_vectors();
-  if (!is_bf16) return {};
-  return product_by<BFloat16>(onednn::multiply, x.is_contiguous() ? x : contiguous_copy(x, DType::BF16),
-                              by_lines(y));
+  if (!is_bf16) return false;
+  return product_by<BFloat16>(onednn::multiply, result,
+                              x.is_contiguous() ? x : contiguous_copy(x, DType::BF16), by_lines(y));
 }
 
 // Columns times rows: each element of the result is one product, rounded once in all dtypes.
-Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
-  const Dims batch = broadcast(left_operand(x.layout()).batch, right_operand(y.layout()).batch, "matmul");
-  const Tensor result = Tensor::empty(result_sizes(x, y, batch), x.dtype(), x.device());
+void products_of_pairs(const Tensor& result, const Tensor& x, const Tensor& y, ResultPieces* pieces) {
   if (pieces != nullptr) pieces->begin(result);
   const Params params{};
   const Operand operands[] = {{&x}, {&y}};
@@ -207,7 +196,6 @@ Tensor products_of_pairs(const Tensor& x, const Tensor& y, ResultPieces* pieces)
         result.numel() / columns, std::max<std::int64_t>(1, kGrain / columns),
         [&](std::int64_t begin, std::int64_t end) { pieces->piece(begin * columns, end * columns); });
   }
-  return result;
 }
 
 // What adds elements of a dtype; nothing where the instruction set has none, of halves.
@@ -257,23 +245,18 @@ Tensor rows_of(const Tensor& product, const Tensor& bias) {
 
 }  // namespace
 
-bool multiplies_pairs(std::span<const Dim> x, std::span<const Dim> y) {
-  return x.size() > 1 && y.size() > 1 && x.back() == 1;
-}
-
-Tensor matmul(const Tensor& x, const Tensor& y, ResultPieces* pieces) {
-  if (multiplies_pairs(x.sizes(), y.sizes())) return products_of_pairs(x, y, pieces);
+void matmul(const Tensor& result, const Tensor& x, const Tensor& y, ResultPieces* pieces) {
+  if (multiplies_pairs(x.sizes(), y.sizes())) return products_of_pairs(result, x, y, pieces);
   if (x.dtype() == DType::F16 || x.dtype() == DType::BF16) {
-    if (Tensor product = half_product(x, y)) return product;
-    return contiguous_copy(matmul(contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32)), x.dtype());
+    if (half_product(result, x, y)) return;
+    const Tensor wide = Tensor::empty(result.sizes(), DType::F32, result.device());
+    matmul(wide, contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32));
+    return copy(result, wide);
   }
   MatrixOperand a = left_operand(x.layout());
   const MatrixOperand b = right_operand(y.layout());
-  const Dims result_batch = broadcast(a.batch, b.batch, "matmul");
-  const Tensor result = Tensor::empty(result_sizes(x, y, result_batch), x.dtype(), x.device());
   fold_batch(a, b, x.layout());
   runner(x.dtype())(result, x, y, a, b, broadcast(a.batch, b.batch, "matmul"), pieces);
-  return result;
 }
 
 std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y) {

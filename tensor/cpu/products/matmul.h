@@ -4,14 +4,15 @@
 #include <optional>
 
 #include "tensor/cpu/products/result_pieces.h"
+#include "tensor/ops/products.h"
 
 namespace kiln::cpu {
 
-// The matrix product of tensors whose types `matmul`'s shape rule accepted. Half-precision operands are
-// multiplied in f32 and the result rounded once: on the processor's tiles (see
-// tensor/cpu/products/tile_product.h), vectors by own kernels, large ones of bf16 by the library's (see
-// tensor/cpu/products/onednn_product.h). They are not handed out in pieces.
-Tensor matmul(const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
+// Writes the matrix product to `result`, which is contiguous, of tensors whose types `matmul`'s shape rule
+// accepted. Half-precision operands are multiplied in f32 and the result rounded once: on the processor's
+// tiles (see tensor/cpu/products/tile_product.h), vectors by own kernels, large ones of bf16 by the library's
+// (see tensor/cpu/products/onednn_product.h). They are not handed out in pieces.
+void matmul(const Tensor& result, const Tensor& a, const Tensor& b, ResultPieces* pieces = nullptr);
 
 // A product of operands that lie alike in every call, wherever that is: what `matmul` finds out of their
 // layouts is known.
@@ -40,10 +41,6 @@ class PlacedProduct {
   Strides a_, b_;
   SmallVector<std::int64_t, 1> left_, right_;  // where matrices start, in elements
 };
-
-// Whether operands of these sizes are columns and rows, whose products `matmul` gives one by one: as `mul`
-// does, to the bit.
-bool multiplies_pairs(std::span<const Dim> a, std::span<const Dim> b);
 
 // Adds `bias`, broadcast, to a contiguous product of the same dtype.
 void add_bias(const Tensor& product, const Tensor& bias);

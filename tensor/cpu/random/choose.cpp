@@ -130,15 +130,16 @@ void draw_without_replacement(const double* weights, std::int64_t classes, std::
 
 }  // namespace
 
-Tensor permutation(std::int64_t count, const Generator& draw) {
+void permutation(const Tensor& out, const Generator& draw) {
+  const std::int64_t count = out.numel();
   const bool small = count <= std::int64_t{1} << 31;  // half the memory to jump around in
-  const Tensor items = Tensor::empty(Dims{count}, small ? DType::I32 : DType::I64);
+  const Tensor items = small ? Tensor::empty(out.sizes(), DType::I32) : out;
   const auto fill = [&]<class Index>(Index* to) {
     std::iota(to, to + count, Index{0});
     shuffle(to, count, draw);
   };
   small ? fill(items.writable<std::int32_t>()) : fill(items.writable<std::int64_t>());
-  return small ? contiguous_copy(items, DType::I64) : items;
+  if (small) copy(out, items);
 }
 
 void draw_by_weight(const Tensor& out, const Tensor& weights, bool replacement, const Generator& draw) {

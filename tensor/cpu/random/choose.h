@@ -6,8 +6,8 @@
 
 namespace kiln::cpu {
 
-// The integers from 0 to before `count` in random order, i64.
-Tensor permutation(std::int64_t count, const Generator& draw);
+// Fills a contiguous i64 vector with the integers from 0 to before its size in random order.
+void permutation(const Tensor& out, const Generator& draw);
 
 // Fills a contiguous i64 [rows, samples] with indices drawn by the weights [rows, classes] (f64, contiguous),
 // each at most once per row unless `replacement`. Throws OpError (Value) for weights that are negative or not

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tensor/lowering.h"
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
@@ -21,14 +22,6 @@ void fill_integers(const Tensor& out, const Generator& draw, std::int64_t low, s
 // element or one for all.
 void fill_bernoulli(const Tensor& out, const Generator& draw, const Tensor& probabilities);
 
-// What the numbers of a draw are, element by element: uniform in [a, b), normal with mean a and deviation b,
-// or 1 with probability a.
-struct Distribution {
-  enum class Kind : std::uint8_t { Uniform, Normal, Bernoulli };
-  Kind kind = Kind::Uniform;
-  double a = 0;
-  double b = 1;
-};
 // Elements [first, first + count) of what the functions above fill a tensor of the dtype with.
 void fill_part(DType dtype, const Distribution& distribution, const Generator& draw, std::int64_t first,
                std::int64_t count, std::byte* to);

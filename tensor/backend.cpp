@@ -1,0 +1,75 @@
+#include "tensor/backend.h"
+
+#include <array>
+
+#include "tensor/cpu/backend.h"
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kKinds = 2;
+constexpr std::size_t kMostOfKind = 16;
+
+// The devices of this machine, by kind and index: one line for each kind.
+std::array<std::array<Backend*, kMostOfKind>, kKinds>& devices() {
+  static std::array<std::array<Backend*, kMostOfKind>, kKinds> all = [] {
+    std::array<std::array<Backend*, kMostOfKind>, kKinds> found{};
+    found[static_cast<std::size_t>(Device::Kind::Cpu)][0] = &cpu::backend();
+    return found;
+  }();
+  return all;
+}
+
+Backend*& place_of(Device device) {
+  const auto index = static_cast<std::size_t>(device.index);
+  if (device.index < 0 || index >= kMostOfKind)
+    throw InternalError("no device has the number of " + to_string(device));
+  return devices()[static_cast<std::size_t>(device.kind)][index];
+}
+
+}  // namespace
+
+void Kernels::add(const Op& op, const Kernel& kernel) {
+  Kernel& place = kernels_[static_cast<std::size_t>(op.id)];
+  if (place || !place.missing.empty())
+    throw InternalError("op '" + std::string(op.name()) + "' has two kernels on one device");
+  if ((kernel.count == nullptr) != (kernel.run_counted == nullptr) ||
+      (op.has(kDataDependent) && !kernel.count))
+    throw InternalError("op '" + std::string(op.name()) +
+                        "' must count its results where their sizes depend on data");
+  place = kernel;
+}
+
+void Kernels::add(std::string_view name, const Kernel& kernel) { add(OpTable::get().at(name), kernel); }
+
+void Kernels::none(std::string_view name, std::string_view reason) {
+  kernels_[static_cast<std::size_t>(OpTable::get().at(name).id)].missing = reason;
+}
+
+Backend& backend_of(Device device) {
+  if (Backend* const backend = place_of(device)) return *backend;
+  throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here", {},
+                "this machine has: cpu");
+}
+
+void set_backend(Device device, Backend* backend) { place_of(device) = backend; }
+
+Tensor tensor_of(std::span<const std::int64_t> values, Device device) {
+  const Tensor result = Tensor::empty(Dims{static_cast<Dim>(values.size())}, DType::I64, device);
+  Backend& backend = backend_of(device);
+  backend.copy_from_host(result.raw_writable(), reinterpret_cast<const std::byte*>(values.data()),
+                         values.size_bytes(), backend.stream());
+  backend.synchronize(backend.stream());
+  return result;
+}
+
+bool has_kernel(const Op& op, Device device) {
+  if (!OpTable::get().has(op)) return op.call != nullptr;
+  return op.eager != nullptr || backend_of(device).kernels().of(op);
+}
+
+bool is_direct(const Op& op, Device device) {
+  return OpTable::get().has(op) && backend_of(device).kernels().of(op).is_direct;
+}
+
+}  // namespace kiln

@@ -1,0 +1,205 @@
+// Kernels of advanced indexing and nonzero. Where masks are among the indices their elements are counted
+// first.
+#include "tensor/ops/advanced_index.h"
+
+#include <fmt/format.h>
+
+#include "tensor/core_ops.h"
+#include "tensor/cpu/backend.h"
+#include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/elementwise/operands.h"
+#include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/cpu/moves/offsets.h"
+#include "tensor/cpu/moves/places.h"
+#include "tensor/cpu/order/nonzero.h"
+#include "tensor/functions.h"
+#include "tensor/ops/rules.h"
+
+namespace kiln::cpu {
+namespace {
+
+using namespace advanced_index;
+
+// ---- Places ----------------------------------------------------------------------------------------------
+
+struct Plan {
+  Order order;
+  Dims sizes;  // of the result
+  Places places;
+};
+
+bool is_mask(const Tensor& index) { return index && index.dtype() == DType::Bool && !index.is_number(); }
+
+// What an index adds to the places, times `step`.
+struct Part {
+  Tensor offsets;
+  std::int64_t step;
+};
+Part part_of(const Tensor& x, const Tensor& index, const Item& item) {
+  const std::span<const Dim> strides(x.strides());
+  const auto dim = static_cast<std::size_t>(item.first);
+  if (is_mask(index))
+    return {true_offsets(index, strides.subspan(dim, static_cast<std::size_t>(item.span))), 1};
+  return {checked_index(index, x.sizes()[dim], item.first, true, item.operand), strides[dim]};
+}
+
+Tensor in_elements(const Part& part) {
+  return part.step == 1 ? part.offsets : part.offsets * Tensor::number(part.step);
+}
+
+// The only index is there as it is; several make places together.
+Part together(const std::vector<Part>& parts) {
+  if (parts.empty()) return {Tensor::number(std::int64_t{0}), 1};
+  if (parts.size() == 1) return parts[0];
+  Part all{in_elements(parts[0]), 1};
+  for (std::size_t i = 1; i < parts.size(); ++i) all.offsets = all.offsets + in_elements(parts[i]);
+  return all;
+}
+
+Places places_of(const Tensor& x, const Order& order, const Part& all) {
+  Layout ordered;
+  for (const int d : order.dims) {
+    ordered.sizes.push_back(x.size(d));
+    ordered.strides.push_back(x.strides()[static_cast<std::size_t>(d)]);
+  }
+  return places_around(ordered, order.before, order.before + order.indexed, all.offsets, all.step);
+}
+
+// `operand`: the number of the first index among the op's inputs.
+Plan plan_of(const Tensor& x, Inputs indices, int operand) {
+  std::vector<TensorType> types;
+  for (const Tensor& index : indices) types.push_back(index ? index.type() : kAbsent);
+  std::vector<Item> items = items_of(x.type(), types, operand);
+  std::vector<Part> parts;
+  for (Item& item : items) {
+    parts.push_back(part_of(x, indices[static_cast<std::size_t>(item.operand - operand)], item));
+    item.sizes = parts.back().offsets.sizes();
+  }
+  Plan plan{order_of(items, x.rank()), {}, {}};
+  plan.sizes = result_sizes(x.sizes(), plan.order, broadcast_items(items));
+  plan.places = places_of(x, plan.order, together(parts));
+  return plan;
+}
+
+// The only index is a mask of all dimensions.
+bool is_mask_of_all(const Tensor& x, Inputs indices) {
+  return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes();
+}
+
+// ---- index -----------------------------------------------------------------------------------------------
+
+// What is taken, of x with its rows laid out where they are gone along and that is faster.
+struct PlanToTake {
+  Tensor source;
+  Plan plan;
+};
+PlanToTake laid_out(const Tensor& x, Plan plan, Inputs indices) {
+  if (plan.places.dense || plan.places.inner.size() <= 1) return {x, std::move(plan)};
+  Tensor source = rows_laid_out(x, plan.places.count());
+  if (source.strides() != x.strides()) plan = plan_of(source, indices, 1);
+  return {std::move(source), std::move(plan)};
+}
+PlanToTake plan_to_take(const Tensor& x, Inputs indices) {
+  return laid_out(x, plan_of(x, indices, 1), indices);
+}
+
+void index(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  const auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
+  take(outputs[0], source, plan.places);
+}
+
+std::unique_ptr<const GatherReader> indexed_reader(Inputs inputs, const Attrs&) {
+  auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
+  return places_reader(std::move(source), std::move(plan.places));
+}
+
+// Masks: the work is the true elements of the only one, or else the places that all indices make of x.
+CountedOutputs count_index(const Op&, const Attrs&, Inputs inputs, Stream&) {
+  const Tensor& x = inputs[0];
+  const Inputs indices = inputs.subspan(1);
+  if (is_mask_of_all(x, indices) && x.is_contiguous()) {
+    const TrueElements found(indices[0]);
+    return {{{x.dtype(), x.device(), Dims{found.count()}}}, {found.flags(), found.before()}};
+  }
+  const Plan plan = plan_of(x, indices, 1);
+  return {{{x.dtype(), x.device(), plan.sizes}}, {plan.places.middle, Tensor::number(plan.places.step)}};
+}
+
+void index_counted(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  const Tensor& x = inputs[0];
+  const Inputs indices = inputs.subspan(1, inputs.size() - 3);
+  const Tensor &first = inputs[inputs.size() - 2], &second = inputs.back();
+  if (!second.is_number()) return take_true(outputs[0], x, TrueElements(first, second));
+  std::vector<TensorType> types;
+  for (const Tensor& each : indices) types.push_back(each ? each.type() : kAbsent);
+  const Order order = order_of(items_of(x.type(), types, 1), x.rank());
+  const auto [source, plan] =
+      laid_out(x, {order, {}, places_of(x, order, {first, second.item_int()})}, indices);
+  take(outputs[0], source, plan.places);
+}
+
+// ---- index_put -------------------------------------------------------------------------------------------
+
+// One value for all that a mask picks needs no places.
+bool fills_mask(const Tensor& x, Inputs indices, const Attrs& attrs, const Tensor& output) {
+  return is_mask_of_all(x, indices) && !attrs.get<bool>("accumulate") && x.dtype() == output.dtype() &&
+         !shares_storage(indices[0], output);
+}
+
+void fill_masked(const Tensor& x, const Tensor& mask, const Tensor& value, const Tensor& output,
+                 Stream& stream) {
+  static const Attrs none(core_ops().masked_fill);
+  const Tensor filled[] = {x, mask, contiguous_copy(value, output.dtype())};
+  column().of(*none.op()).run(*none.op(), none, Inputs(filled), {&output, 1}, stream);
+}
+
+// What is put, in the dtype of the output: one for each place or one for all.
+Tensor values_to_put(const Tensor& values, const Dims& sizes, const Tensor& output) {
+  const bool one = values.numel() == 1;
+  const bool ready = (one || (values.sizes() == sizes && values.is_contiguous())) &&
+                     values.dtype() == output.dtype() && !shares_storage(values, output);
+  if (ready) return values;
+  const Tensor copied = Tensor::empty(one ? values.sizes() : sizes, output.dtype(), output.device());
+  copy(copied, values);
+  return copied;
+}
+
+void index_put(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream& stream) {
+  const Tensor &x = inputs[0], &values = inputs[1], &output = outputs[0];
+  rules::check_fits(values, x.dtype(), op.name(), 1);
+  const Inputs indices = inputs.subspan(2);
+  if (values.sizes().empty() && fills_mask(x, indices, attrs, output))
+    return fill_masked(x, indices[0], values, output, stream);
+  if (!is_inplace(output, x)) copy(output, x);
+  const Plan plan = plan_of(output, indices, 2);
+  if (!broadcastable_to(values.sizes(), plan.sizes)) {
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
+                              to_string(values.type()), to_string(plan.sizes)),
+                  {0, 1});
+  }
+  put(output, values_to_put(values, plan.sizes, output), plan.places,
+      attrs.get<bool>("accumulate") ? Put::Add : Put::Write);
+}
+
+// ---- nonzero ---------------------------------------------------------------------------------------------
+
+CountedOutputs count_nonzero(const Op&, const Attrs&, Inputs inputs, Stream&) {
+  const TrueElements found(inputs[0]);
+  return {{{DType::I64, inputs[0].device(), Dims{found.count(), inputs[0].rank()}}},
+          {found.flags(), found.before()}};
+}
+void nonzero_places(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  nonzero(outputs[0], inputs[0].sizes(), TrueElements(inputs[1], inputs[2]));
+}
+
+}  // namespace
+
+void add_advanced_index_kernels(Column& column) {
+  column.add("index", {.run = index, .count = count_index, .run_counted = index_counted});
+  column.add_reader("index", indexed_reader);
+  column.add("index_put", {.run = index_put, .is_direct = true});
+  column.add("nonzero", {.count = count_nonzero, .run_counted = nonzero_places});
+}
+
+}  // namespace kiln::cpu
