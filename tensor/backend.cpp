@@ -7,11 +7,11 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kKinds = 2;
+constexpr std::size_t kKinds = 8;
 constexpr std::size_t kMostOfKind = 16;
 
 // The devices of this machine, by kind and index: one line for each kind.
-std::array<std::array<Backend*, kMostOfKind>, kKinds>& devices() {
+std::array<std::array<Backend*, kMostOfKind>, kKinds>& backends() {
   static std::array<std::array<Backend*, kMostOfKind>, kKinds> all = [] {
     std::array<std::array<Backend*, kMostOfKind>, kKinds> found{};
     found[static_cast<std::size_t>(Device::Kind::Cpu)][0] = &cpu::backend();
@@ -24,7 +24,7 @@ Backend*& place_of(Device device) {
   const auto index = static_cast<std::size_t>(device.index);
   if (device.index < 0 || index >= kMostOfKind)
     throw InternalError("no device has the number of " + to_string(device));
-  return devices()[static_cast<std::size_t>(device.kind)][index];
+  return backends()[static_cast<std::size_t>(device.kind)][index];
 }
 
 }  // namespace
@@ -37,6 +37,8 @@ void Kernels::add(const Op& op, const Kernel& kernel) {
       (op.has(kDataDependent) && !kernel.count))
     throw InternalError("op '" + std::string(op.name()) +
                         "' must count its results where their sizes depend on data");
+  if (kernel.takes != nullptr && op.decompose == nullptr)
+    throw InternalError("op '" + std::string(op.name()) + "' has no body for what its kernel does not take");
   place = kernel;
 }
 
@@ -52,6 +54,17 @@ Backend& backend_of(Device device) {
                 "this machine has: cpu");
 }
 
+std::vector<Device> devices() {
+  std::vector<Device> found;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    for (std::size_t index = 0; index < kMostOfKind; ++index) {
+      if (backends()[kind][index] != nullptr)
+        found.push_back({static_cast<Device::Kind>(kind), static_cast<std::int8_t>(index)});
+    }
+  }
+  return found;
+}
+
 void set_backend(Device device, Backend* backend) { place_of(device) = backend; }
 
 Tensor tensor_of(std::span<const std::int64_t> values, Device device) {
@@ -65,7 +78,7 @@ Tensor tensor_of(std::span<const std::int64_t> values, Device device) {
 
 bool has_kernel(const Op& op, Device device) {
   if (!OpTable::get().has(op)) return op.call != nullptr;
-  return op.eager != nullptr || backend_of(device).kernels().of(op);
+  return static_cast<bool>(backend_of(device).kernels().of(op));
 }
 
 bool is_direct(const Op& op, Device device) {

@@ -39,14 +39,14 @@ using TakesFn = bool (*)(const Op& op, const Attrs& attrs, Inputs inputs);
 // How one device computes one row.
 struct Kernel {
   KernelFn run = nullptr;
-  TakesFn takes = nullptr;  // null: always
+  TakesFn takes = nullptr;  // of rows with a body; null: always
   // Where `infer` gives -1: what counts the elements of the results, and what computes them then.
   CountFn count = nullptr;
   KernelFn run_counted = nullptr;
   // May an output have any layout without overlap and any dtype that the result may be cast to, and be just
   // the elements of an input? In-place forms then compute straight into their target.
   bool is_direct = false;
-  std::string_view missing{};  // why there is none
+  std::string_view missing{};  // why the row does not run
 
   explicit operator bool() const { return run != nullptr || run_counted != nullptr; }
 };
@@ -59,14 +59,15 @@ class Kernels {
   void add(std::string_view name, KernelFn run) { add(name, Kernel{.run = run}); }
   void add(std::string_view name, const Kernel& kernel);
   void add(const Op& op, const Kernel& kernel);
-  // States why a row has no kernel. Rows with a body or a view need no reason: they run as those.
+  // States why a row does not run. Rows with a body or a view need neither kernel nor reason: they run as
+  // those, but for a body that is the op itself for some operands, as that of `matmul`.
   void none(std::string_view name, std::string_view reason);
 
   // The kernel of a row of the table; false where there is none.
   const Kernel& of(const Op& op) const { return kernels_[static_cast<std::size_t>(op.id)]; }
 
  private:
-  std::vector<Kernel> kernels_{OpTable::get().ops().size()};
+  std::vector<Kernel> kernels_ = std::vector<Kernel>(OpTable::get().ops().size());
 };
 
 // ---- Devices ---------------------------------------------------------------------------------------------
@@ -105,6 +106,8 @@ class Backend {
 
 // Throws OpError (Device) for a device that is not there.
 Backend& backend_of(Device device);
+// Those that are there.
+std::vector<Device> devices();
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
 

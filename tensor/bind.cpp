@@ -46,16 +46,16 @@ void check_optional(const Op& op, Inputs inputs) {
   }
 }
 
-// What the signature calls an operand: `a`, or `tensors[2]` of a list.
+// What the signature calls an operand: `a`, or `tensors[2]` of a list, whose tensors follow the others.
 std::string operand_name(const Op& op, std::size_t index) {
+  const auto others = static_cast<std::size_t>(op.signature.inputs);
   std::size_t i = 0;
   for (const Parameter& parameter : op.signature.parameters) {
     const bool is_list =
         parameter.kind == ArgKind::TensorList || parameter.kind == ArgKind::OptionalTensorList;
-    if (is_list)
-      return parameter.name + "[" + std::to_string(index - static_cast<std::size_t>(op.signature.inputs)) +
-             "]";
-    if (parameter.kind <= ArgKind::OptionalTensorList && i++ == index) return parameter.name;
+    if (is_list && index >= others) return parameter.name + "[" + std::to_string(index - others) + "]";
+    const bool is_one = parameter.kind == ArgKind::Tensor || parameter.kind == ArgKind::OptionalTensor;
+    if (is_one && i++ == index) return parameter.name;
   }
   return "operand " + std::to_string(index);
 }
@@ -136,7 +136,7 @@ bool may_write_directly(const Tensor& target, Inputs inputs) {
   return true;
 }
 
-// Without a kernel and without a body: the device said why.
+// The device said why it has no kernel.
 [[noreturn]] void refuse_kernel(const Op& op, const Kernel& kernel, Device device) {
   if (kernel.missing.empty())
     throw InternalError("op '" + std::string(op.name()) + "' states no kernel on " + to_string(device));
@@ -155,10 +155,7 @@ Tensors outputs_of(const Op& op, Inputs inputs, std::span<const TensorType> type
   }
   Tensors outputs;
   outputs.reserve(types.size());
-  for (const TensorType& type : types) {
-    outputs.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
-    outputs.back().impl()->is_number = type.is_number;
-  }
+  for (const TensorType& type : types) outputs.push_back(Tensor::empty(type.sizes, type.dtype, type.device));
   return outputs;
 }
 
@@ -177,14 +174,15 @@ Tensors run_counted(const Op& op, const Kernel& kernel, Inputs inputs, const Att
 }
 
 Tensors run_pointwise(const Op& op, Inputs inputs, const Attrs& attrs) {
-  Tensor output = pointwise_output(op, inputs, attrs);
-  Backend& backend = backend_of(output.device());
+  Tensors outputs;
+  outputs.push_back(pointwise_output(op, inputs, attrs));
+  Backend& backend = backend_of(outputs[0].device());
   const Kernel& kernel = backend.kernels().of(op);
   if (!kernel) [[unlikely]]
-    refuse_kernel(op, kernel, output.device());
+    refuse_kernel(op, kernel, outputs[0].device());
   const guarded::Open memory;
-  kernel.run(op, attrs, inputs, {&output, 1}, backend.stream());
-  return {std::move(output)};
+  kernel.run(op, attrs, inputs, outputs, backend.stream());
+  return outputs;
 }
 
 // The device that an op of these operands is computed on: that of its results.
@@ -195,14 +193,12 @@ Device device_of(Inputs inputs, std::span<const TensorType> types) {
 
 // Inputs that were checked, with the types of the results.
 Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<const TensorType> types) {
-  if (op.eager != nullptr) return op.eager(op, inputs, attrs);
   const Device device = device_of(inputs, types);
   Backend& backend = backend_of(device);
   const Kernel& kernel = backend.kernels().of(op);
-  if (!kernel || (kernel.takes != nullptr && !kernel.takes(op, attrs, inputs))) {
-    if (op.decompose == nullptr) refuse_kernel(op, kernel, device);
+  if (!kernel && (op.decompose == nullptr || !kernel.missing.empty())) refuse_kernel(op, kernel, device);
+  if (!kernel || (kernel.takes != nullptr && !kernel.takes(op, attrs, inputs)))
     return op.decompose(op, inputs, attrs);
-  }
   const guarded::Open memory;
   if (kernel.count != nullptr && std::any_of(types.begin(), types.end(), depends_on_data))
     return run_counted(op, kernel, inputs, attrs, backend.stream());

@@ -234,10 +234,10 @@ inline constexpr int kOnDemand = -1;
 //   signature, family, documentation, example: what help shows and tests run.
 //   infer: the types of the results, and the errors of operands that do not fit.
 //   decompose or view: how it is computed, where that can be said without reading elements: a body over
-//   smaller
-//     ops, or a layout. Kernels stand with the devices: a row without a body has one on each, in the file of
-//     its family there (tensor/cpu/…), or the device says why not. One with both gives the same bits either
-//     way.
+//     smaller ops, or a layout. A row without either has a kernel on each device, or the device says why not;
+//     one with a body may have kernels, too, which give the same bits. Kernels stand with the devices: those
+//     of the CPU in the file of the family in tensor/cpu/, which adds them to the column by the row's name.
+//     Ops on elements one by one, plain reductions, fills and draws share a kernel that asks the row.
 //   vjp, jvp, batch: derivatives and batching, or why there are none. kComposite: those of the body.
 // What a row gives where it applies:
 //   saves: of a vjp that reads inputs or outputs, which.
@@ -255,7 +255,6 @@ struct Op {
   std::string_view documentation;  // a sentence or two
   std::string_view example;        // lines `>>> code` followed by what is printed
   InferFn infer = nullptr;
-  BodyFn eager = nullptr;      // the CPU's kernel, of rows whose kernels do not stand in its column yet
   BodyFn decompose = nullptr;  // the body over smaller ops, equal to kernels to the bit; null: there is none
   ViewFn view = nullptr;       // set: outputs are views of input 0
   // Of an op that is no row of the table: the code that a part of a graph was compiled to, or a call back

@@ -8,6 +8,7 @@
 #include "jit/cpu/recent_plans.h"
 #include "jit/cpu/row_worker.h"
 #include "jit/cpu/streaming_stores.h"
+#include "tensor/cpu/elementwise/operands.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
 
@@ -108,7 +109,7 @@ class RowKernel final : public CpuKernel {
     const std::vector<Store>& stores = lowered().passes.back().stores;
     for (std::size_t k = 0; k < stores.size(); ++k) {
       const auto output = static_cast<std::size_t>(stores[k].output);
-      outputs[output] = ops::with_sizes(made[k], plan.outputs[output]);
+      outputs[output] = cpu::with_sizes(made[k], plan.outputs[output]);
     }
   }
 

@@ -40,21 +40,34 @@ class Column final : public Kernels {
 const Column& column();
 Backend& backend();
 
-void add_pointwise_kernels(Column& column);       // elementwise/pointwise.cpp
-void add_copy_kernels(Column& column);            // elementwise/copy_kernels.cpp
-void add_view_scatter_kernels(Column& column);    // elementwise/view_scatter.cpp
-void add_create_kernels(Column& column);          // elementwise/create.cpp
-void add_joining_kernels(Column& column);         // moves/joining.cpp
-void add_pad_kernel(Column& column);              // moves/pad.cpp
-void add_triangle_kernels(Column& column);        // moves/triangle.cpp
-void add_counting_kernels(Column& column);        // moves/counting.cpp
-void add_index_kernels(Column& column);           // moves/index_kernels.cpp
-void add_scatter_reduce_kernels(Column& column);  // moves/scatter_reduce.cpp
-void add_random_kernels(Column& column);          // random/draw_kernels.cpp
-void add_advanced_index_kernels(Column& column);  // order/advanced_index.cpp
-void add_sort_kernels(Column& column);            // order/sort_kernels.cpp
-void add_unique_kernels(Column& column);          // order/unique.cpp
-void add_product_kernels(Column& column);         // products/product_rows.cpp
-void add_convolution_kernels(Column& column);     // convolution/convolution_rows.cpp
+void add_pointwise_kernels(Column& column);         // elementwise/pointwise.cpp
+void add_copy_kernels(Column& column);              // elementwise/copy_kernels.cpp
+void add_view_scatter_kernels(Column& column);      // elementwise/view_scatter.cpp
+void add_create_kernels(Column& column);            // elementwise/create.cpp
+void add_joining_kernels(Column& column);           // moves/joining.cpp
+void add_pad_kernel(Column& column);                // moves/pad.cpp
+void add_triangle_kernels(Column& column);          // moves/triangle.cpp
+void add_counting_kernels(Column& column);          // moves/counting.cpp
+void add_index_kernels(Column& column);             // moves/index_kernels.cpp
+void add_scatter_reduce_kernels(Column& column);    // moves/scatter_reduce.cpp
+void add_random_kernels(Column& column);            // random/draw_kernels.cpp
+void add_advanced_index_kernels(Column& column);    // order/advanced_index.cpp
+void add_sort_kernels(Column& column);              // order/sort_kernels.cpp
+void add_unique_kernels(Column& column);            // order/unique.cpp
+void add_fold_kernels(Column& column);              // folds/fold_rows.cpp
+void add_extremum_kernels(Column& column);          // folds/extremum_rows.cpp
+void add_moment_kernels(Column& column);            // folds/moments.cpp
+void add_scan_kernels(Column& column);              // folds/scan.cpp
+void add_running_extremum_kernels(Column& column);  // order/running_extremum.cpp
+void add_softmax_kernels(Column& column);           // folds/softmax.cpp
+void add_norm_kernels(Column& column);              // folds/norms.cpp
+void add_batch_norm_kernels(Column& column);        // folds/batch_norm.cpp
+void add_group_norm_kernels(Column& column);        // folds/group_norm.cpp
+void add_channel_affine_kernels(Column& column);    // folds/channel_affine.cpp
+void add_class_loss_kernels(Column& column);        // folds/class_loss.cpp
+void add_pooling_kernels(Column& column);           // convolution/pooling_rows.cpp
+void add_linalg_kernels(Column& column);            // linalg/linalg_rows.cpp
+void add_product_kernels(Column& column);           // products/product_rows.cpp
+void add_convolution_kernels(Column& column);       // convolution/convolution_rows.cpp
 
 }  // namespace kiln::cpu

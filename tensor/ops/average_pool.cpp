@@ -6,68 +6,39 @@
 #include "tensor/ops/rules.h"
 
 namespace kiln {
-namespace {
-
-using ops::WindowsFn;
-
-// What all averages are divided by; 0: the places of the window.
-std::int64_t divisor_of(const Attrs& attrs) {
+std::int64_t ops::average_divisor(const Attrs& attrs) {
   if (!ops::has_attribute(attrs, "divisor_override") || !attrs.has("divisor_override")) return 0;
   const auto divisor = attrs.get<std::int64_t>("divisor_override");
   if (divisor == 0) throw OpError(ErrorKind::Value, "avg_pool2d: divisor_override must not be 0");
   return divisor;
 }
 
-// f16 and bf16 are summed in f32.
-Tensor computed(const TensorType& type) {
-  return Tensor::empty(type.sizes, ops::compute_dtype(type.dtype), type.device);
-}
+namespace {
 
 // ---- Forward ---------------------------------------------------------------------------------------------
 
-template <WindowsFn kWindows>
 std::vector<TensorType> infer_average(std::span<const TensorType> in, const Attrs& attrs) {
-  const bool adaptive = kWindows == ops::adaptive_windows;
+  const bool adaptive = ops::is_adaptive(attrs);
   if (adaptive || in[0].dtype != DType::I64) ops::need_float(in[0], attrs);
-  divisor_of(attrs);
+  ops::average_divisor(attrs);
   const Dims planes = ops::plane_sizes(in[0], attrs);
-  return {ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs))};
-}
-
-template <WindowsFn kWindows>
-Tensors average(const Op&, Inputs in, const Attrs& attrs) {
-  const TensorType type = in[0].type();
-  const Dims planes = ops::plane_sizes(type, attrs);
-  const Tensor y = computed(ops::with_planes(type, ops::count_windows(kWindows, planes, attrs)));
-  const cpu::Windows rows = kWindows(planes, 0, attrs), columns = kWindows(planes, 1, attrs);
-  cpu::average_windows(ops::dense(in[0], y.dtype()), rows, columns, divisor_of(attrs), y);
-  return {ops::cast(y, type.dtype)};
+  return {ops::with_planes(in[0], ops::count_windows(planes, attrs))};
 }
 
 // ---- Backward --------------------------------------------------------------------------------------------
 
-template <WindowsFn kWindows>
 std::vector<TensorType> infer_spread(std::span<const TensorType> in, const Attrs& attrs) {
   ops::need_float(in[0], attrs);
-  divisor_of(attrs);
+  ops::average_divisor(attrs);
   const Dims& planes = attrs.get<Dims>("sizes");
   const bool ranked = in[0].sizes.size() >= 3 && planes.size() == 2;
-  if (!ranked || ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs)) != in[0]) {
+  if (!ranked || ops::with_planes(in[0], ops::count_windows(planes, attrs)) != in[0]) {
     throw OpError(ErrorKind::Shape,
                   std::string(attrs.op()->name()) + ": pooling planes of " + to_string(planes) +
                       " does not give " + to_string(in[0]),
                   {0});
   }
   return {ops::with_planes(in[0], planes)};
-}
-
-template <WindowsFn kWindows>
-Tensors spread(const Op&, Inputs in, const Attrs& attrs) {
-  const Dims& planes = attrs.get<Dims>("sizes");
-  const Tensor x = computed(ops::with_planes(in[0].type(), planes));
-  cpu::spread_windows(ops::dense(in[0], x.dtype()), kWindows(planes, 0, attrs), kWindows(planes, 1, attrs),
-                      divisor_of(attrs), x);
-  return {ops::cast(x, in[0].dtype())};
 }
 
 // A pool and its backward have the same attributes but for `sizes`, which backward has first.
@@ -89,15 +60,12 @@ Tensors backward_vjp(const VjpArgs& args) {
 
 // ---- Lines -----------------------------------------------------------------------------------------------
 
-template <WindowsFn kWindows>
 std::vector<TensorType> infer_line(std::span<const TensorType> in, const Attrs& attrs) {
   const TensorType x = ops::as_planes(in[0], attrs);
-  return {ops::from_planes(infer_average<kWindows>({&x, 1}, ops::of_planes(attrs))[0])};
+  return {ops::from_planes(infer_average({&x, 1}, ops::of_planes(attrs))[0])};
 }
-template <WindowsFn kWindows>
 Tensors average_line(const Op&, Inputs in, const Attrs& attrs) {
-  static const Op& row =
-      OpTable::get().at(kWindows == ops::adaptive_windows ? "adaptive_avg_pool2d" : "avg_pool2d");
+  const Op& row = OpTable::get().at(ops::is_adaptive(attrs) ? "adaptive_avg_pool2d" : "avg_pool2d");
   const Attrs lines = ops::of_planes(attrs);
   Attrs planes(row);
   std::copy(lines.values().begin(), lines.values().end(), planes.values().begin());
@@ -108,13 +76,12 @@ Tensors average_line(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op linear_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, BodyFn eager, VjpFn vjp, std::string_view onnx = {}) {
+              InferFn infer, VjpFn vjp, std::string_view onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = "nn",
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = eager,
           .vjp = vjp,
           .jvp = rules::jvp_linear,
           .batch = ops::batch_images,
@@ -127,13 +94,13 @@ void add_lines(OpTable& table) {
       "avg_pool1d(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, ceil_mode: bool = "
       "false, count_include_pad: bool = true)",
       "`avg_pool2d` of lines: x is [n, channels, length] or [channels, length].",
-      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]",
-      infer_line<ops::pool_windows>, average_line<ops::pool_windows>, "AveragePool"));
+      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]", infer_line, average_line,
+      "AveragePool"));
   table.add(ops::composite_row("adaptive_avg_pool1d(x: tensor, output_size: dims)",
                                "`adaptive_avg_pool2d` of lines: x is [n, channels, length] or [channels, "
                                "length].",
                                ">>> adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0]]), 1).tolist()\n[[2.0]]",
-                               infer_line<ops::adaptive_windows>, average_line<ops::adaptive_windows>));
+                               infer_line, average_line));
 }
 
 }  // namespace
@@ -147,26 +114,26 @@ void add_average_pool_ops(OpTable& table) {
       "kernel's size when none; the zeros of the padding count unless `count_include_pad` is false; "
       "`divisor_override` divides instead of the count; `ceil_mode` keeps a last window that reaches beyond "
       "the end.",
-      ">>> avg_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[1.5]]]",
-      infer_average<ops::pool_windows>, average<ops::pool_windows>, pool_vjp, "AveragePool"));
+      ">>> avg_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[1.5]]]", infer_average, pool_vjp,
+      "AveragePool"));
   table.add(linear_row(
       "avg_pool2d_backward(grad: tensor, sizes: dims, kernel_size: dims, stride: dims? = none, padding: dims "
       "= 0, ceil_mode: bool = false, count_include_pad: bool = true, divisor_override: int? = none)",
       "The gradient of avg_pool2d for planes of the given sizes.",
       ">>> avg_pool2d_backward(ones(1, 1, 1), [2, 2], 2).tolist()\n[[[0.25, 0.25], [0.25, 0.25]]]",
-      infer_spread<ops::pool_windows>, spread<ops::pool_windows>, backward_vjp));
+      infer_spread, backward_vjp));
   table.add(linear_row(
       "adaptive_avg_pool2d(x: tensor, output_size: dims[none])",
       "`avg_pool2d` with the windows that make planes of `output_size`, one int or one for each of height "
       "and "
       "width; none keeps a size.",
       ">>> adaptive_avg_pool2d(arange(9.0).reshape(1, 3, 3), (1, none)).tolist()\n[[[3.0, 4.0, 5.0]]]",
-      infer_average<ops::adaptive_windows>, average<ops::adaptive_windows>, pool_vjp));
+      infer_average, pool_vjp));
   table.add(linear_row("adaptive_avg_pool2d_backward(grad: tensor, sizes: dims, output_size: dims[none])",
                        "The gradient of adaptive_avg_pool2d for planes of the given sizes.",
                        ">>> adaptive_avg_pool2d_backward(ones(1, 1, 1), [2, 2], 1).tolist()\n[[[0.25, 0.25], "
                        "[0.25, 0.25]]]",
-                       infer_spread<ops::adaptive_windows>, spread<ops::adaptive_windows>, backward_vjp));
+                       infer_spread, backward_vjp));
   add_lines(table);
 }
 

@@ -1,8 +1,4 @@
-// Owns batch_norm, over a kernel that normalizes channels by their own statistics and its derivative's.
-// Channels that lie together in memory are brought through cache a few at a time: memory is read and written
-// once.
-#include <cmath>
-
+// Owns batch_norm, over a row that normalizes channels by their own statistics and its derivative's.
 #include "tensor/interrupt.h"
 #include "tensor/ops/channel_rows.h"
 #include "tensor/ops/loss.h"
@@ -12,11 +8,7 @@
 namespace kiln {
 namespace {
 
-using cpu::channel_kernels;
-using cpu::ChannelBlock;
-using cpu::Run;
 using ops::all_but_channels;
-using ops::Channels;
 using ops::need_channels;
 using ops::per_channel;
 
@@ -24,135 +16,6 @@ using ops::per_channel;
 
 TensorType statistics_type(const TensorType& x) {
   return {ops::compute_dtype(x.dtype), x.device, Dims{x.sizes[1]}, false};
-}
-
-// ---- Kernels ---------------------------------------------------------------------------------------------
-
-template <class T>
-const T* data_or_null(const Tensor& x) {
-  return x ? x.data<T>() : nullptr;
-}
-
-// Absent tensors stay absent. As the composition has it: first the dtype of x, then that of computation.
-Tensor affine(const Tensor& v, DType dtype) {
-  return v ? ops::dense(ops::cast(v, dtype), ops::compute_dtype(dtype)) : Tensor();
-}
-
-template <class T>
-std::vector<T> reciprocal_roots(const T* variance, std::int64_t count, double eps) {
-  std::vector<T> roots(static_cast<std::size_t>(count));
-  for (std::size_t c = 0; c < roots.size(); ++c)
-    roots[c] = T(1) / std::sqrt(variance[c] + static_cast<T>(eps));
-  return roots;
-}
-
-// Each channel's mean, by distances from its first element, and variance, of some channels.
-template <class T>
-void find_statistics(const Tensor& x, const ChannelBlock& block, const Tensor& mean, const Tensor& variance) {
-  const auto count = static_cast<T>(block.length());
-  const Tensor firsts = Tensor::empty(Dims{block.count}, x.dtype());
-  T *first = firsts.writable<T>(), *center = mean.writable<T>() + block.first;
-  for (std::int64_t c = 0; c < block.count; ++c) first[c] = x.data<T>()[(block.first + c) * block.inner];
-  ops::sums_of(x, block, count, center, cpu::Map::Distance, firsts);
-  for (std::int64_t c = 0; c < block.count; ++c) center[c] = first[c] + center[c];
-  const Tensor centers = Tensor::alias(mean, {Dims{block.count}, Dims{1}, mean.offset() + block.first});
-  ops::sums_of(x, block, count, variance.writable<T>() + block.first, cpu::Map::CenteredSquare, centers);
-}
-
-bool streams(const Tensor& x) { return ops::streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
-
-template <class T>
-Tensors normalize(Inputs in, double eps) {
-  const DType dtype = in[0].dtype();
-  const Tensor x = ops::dense(in[0], ops::compute_dtype(dtype));
-  const Tensor weight = affine(in[1], dtype), bias = affine(in[2], dtype);
-  const Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
-  const Tensor mean = Tensor::empty(Dims{x.size(1)}, x.dtype(), x.device());
-  const Tensor variance = Tensor::empty(Dims{x.size(1)}, x.dtype(), x.device());
-  const std::vector<T> ones(static_cast<std::size_t>(weight ? 0 : x.size(1)), T(1));  // which change no bit
-  const T* from = x.data<T>();
-  const T* scale = weight ? weight.data<T>() : ones.data();
-  const T* shift = data_or_null<T>(bias);
-  T* out = y.writable<T>();
-  Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    find_statistics<T>(x, block, mean, variance);
-    const auto rstd = reciprocal_roots(variance.data<T>() + block.first, block.count, eps);
-    cpu::each_run(block, streams(y), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
-      const std::int64_t channel = block.first + c;
-      channel_kernels<T>().normalize(
-          run,
-          {mean.data<T>() + channel, rstd.data() + c, scale + channel, shift ? shift + channel : nullptr},
-          from + at, out + at);
-    });
-  });
-  return {ops::cast(y, dtype), mean, variance};
-}
-
-// For each channel, what its elements' gradients are made of.
-template <class T>
-struct Shares {
-  std::vector<T> rstd, slope, apart, flat, by_mean, by_variance;
-
-  // The two last stay empty when no gradient comes that way.
-  void find(const ChannelBlock& block, const T* weights, const T* biases, const T* scale, const T* grad_mean,
-            const T* grad_variance) {
-    const auto count = static_cast<T>(block.length());
-    for (std::int64_t c = 0; c < block.count; ++c) {
-      const std::int64_t at = block.first + c;
-      const T r = rstd[static_cast<std::size_t>(c)];
-      slope.push_back(scale != nullptr ? r * scale[at] : r);
-      apart.push_back(weights[at] / count);
-      flat.push_back(biases[at] / count);
-      if (grad_mean != nullptr) by_mean.push_back(grad_mean[at] / count);
-      if (grad_variance != nullptr) by_variance.push_back(grad_variance[at] * T(2) / count);
-    }
-  }
-  cpu::NormalizationGradient<T> at(const T* mean, std::int64_t c) const {
-    return {mean + c,
-            rstd.data() + c,
-            flat.data() + c,
-            apart.data() + c,
-            slope.data() + c,
-            by_mean.empty() ? nullptr : by_mean.data() + c,
-            by_variance.empty() ? nullptr : by_variance.data() + c};
-  }
-};
-
-// in: grad, x, weight?, grad_mean?, grad_variance?, mean?, variance?
-template <class T>
-Tensors normalize_backward(Inputs in, double eps) {
-  const DType dtype = in[1].dtype();
-  const DType wide = ops::compute_dtype(dtype);
-  const Tensor g = ops::dense(in[0], wide), x = ops::dense(in[1], wide), weight = affine(in[2], dtype);
-  const Tensor by_mean = affine(in[3], wide), by_variance = affine(in[4], wide);
-  const Tensor dx = Tensor::empty(x.sizes(), wide, x.device());
-  const Tensor dweight = Tensor::empty(Dims{x.size(1)}, wide), dbias = Tensor::empty(Dims{x.size(1)}, wide);
-  const Tensor mean = in[5] ? ops::dense(in[5], wide) : Tensor::empty(Dims{x.size(1)}, wide);
-  const Tensor variance = in[6] ? ops::dense(in[6], wide) : Tensor::empty(Dims{x.size(1)}, wide);
-  const T *grads = g.data<T>(), *from = x.data<T>();
-  T *out = dx.writable<T>(), *weights = dweight.writable<T>(), *biases = dbias.writable<T>();
-  Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    if (!in[5]) find_statistics<T>(x, block, mean, variance);
-    const T* center = mean.data<T>() + block.first;
-    Shares<T> shares;
-    shares.rstd = reciprocal_roots(variance.data<T>() + block.first, block.count, eps);
-    if (block.inner == 1) {
-      ops::column_sums_of(g, x, center, shares.rstd.data(), weights, biases);
-    } else {
-      ops::sums_of_made(
-          block, weights + block.first, [&](const Run& run, std::int64_t at, T* to, std::int64_t c) {
-            channel_kernels<T>().products(run, {center + c, shares.rstd.data() + c, nullptr, nullptr},
-                                          grads + at, from + at, to);
-          });
-      ops::sums_of(g, block, T(1), biases + block.first);
-    }
-    shares.find(block, weights, biases, data_or_null<T>(weight), data_or_null<T>(by_mean),
-                data_or_null<T>(by_variance));
-    cpu::each_run(block, streams(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
-      channel_kernels<T>().gradient(run, shares.at(center, c), grads + at, from + at, out + at);
-    });
-  });
-  return {ops::cast(dx, dtype), dweight, dbias};
 }
 
 // ---- The same over smaller ops ---------------------------------------------------------------------------
@@ -212,11 +75,6 @@ std::vector<TensorType> infer_normalize(std::span<const TensorType> in, const At
   ops::check_per_channel(in[2], in[0], attrs, 2, "bias");
   return {{in[0].dtype, in[0].device, in[0].sizes, false}, statistics_type(in[0]), statistics_type(in[0])};
 }
-Tensors run_normalize(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[0].numel() == 0) return decompose_normalize(op, in, attrs);
-  const double eps = attrs.get<double>("eps");
-  return in[0].dtype() == DType::F64 ? normalize<double>(in, eps) : normalize<float>(in, eps);
-}
 
 std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Attrs& attrs) {
   need_channels(in[1], attrs, 1);
@@ -236,12 +94,6 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
                   {5, 6}, "give both, or neither");
   }
   return {{in[1].dtype, in[1].device, in[1].sizes, false}, statistics_type(in[1]), statistics_type(in[1])};
-}
-Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[1].numel() == 0) return decompose_backward(op, in, attrs);
-  const double eps = attrs.get<double>("eps");
-  return in[1].dtype() == DType::F64 ? normalize_backward<double>(in, eps)
-                                     : normalize_backward<float>(in, eps);
 }
 
 Tensors normalize_vjp(const VjpArgs& args) {
@@ -340,9 +192,8 @@ Tensors batch_norm(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, BodyFn kernel, BodyFn body) {
+              InferFn infer, BodyFn body) {
   Op row = ops::composite_row(signature, documentation, example, infer, body);
-  row.eager = kernel;
   row.outputs = 3;
   return row;
 }
@@ -357,7 +208,7 @@ void add_batch_norm_ops(OpTable& table) {
       "by "
       "the count).",
       ">>> batch_norm_with_statistics(tensor([[1.0], [3.0]]))[1].tolist()\n[2.0]", infer_normalize,
-      run_normalize, decompose_normalize);
+      decompose_normalize);
   forward.vjp = normalize_vjp;
   forward.saves = saves_input(0) | saves_input(1) | saves_output(1) | saves_output(2);
   table.add(std::move(forward));
@@ -367,7 +218,7 @@ void add_batch_norm_ops(OpTable& table) {
       "The gradients of batch_norm_with_statistics to x, weight and bias from those to its results. `mean` "
       "and "
       "`variance`, two of its results, are computed again when they are not given.",
-      ">>> batch_norm_backward(ones(2, 2), ones(2, 2))[2].tolist()\n[2.0, 2.0]", infer_backward, run_backward,
+      ">>> batch_norm_backward(ones(2, 2), ones(2, 2))[2].tolist()\n[2.0, 2.0]", infer_backward,
       decompose_backward));
   table.add(ops::composite_row(
       "sample_variance(variance: tensor, x: tensor)",

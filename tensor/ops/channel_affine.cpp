@@ -7,11 +7,6 @@
 namespace kiln {
 namespace {
 
-using cpu::channel_kernels;
-using cpu::ChannelBlock;
-using cpu::Run;
-using ops::Channels;
-
 // ---- Types -----------------------------------------------------------------------------------------------
 
 void check_channels(const TensorType& v, const TensorType& x, const Attrs& attrs, int operand) {
@@ -53,62 +48,6 @@ Tensors decompose_backward(const Op&, Inputs in, const Attrs&) {
   return {in[0] * ops::per_channel(in[2], in[0]), ops::sum(in[0] * in[1], dims), ops::sum(in[0], dims)};
 }
 
-// ---- Kernels ---------------------------------------------------------------------------------------------
-
-bool streams(const Tensor& x) { return ops::streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
-
-template <class T>
-Tensors affine(Inputs in) {
-  const Tensor x = ops::dense(in[0], in[0].dtype());
-  const Tensor scale = ops::dense(in[1], x.dtype()), shift = ops::dense(in[2], x.dtype());
-  const Tensor y = Tensor::empty(x.sizes(), x.dtype(), x.device());
-  const T *from = x.data<T>(), *factor = scale.data<T>(), *term = shift.data<T>();
-  T* to = y.writable<T>();
-  cpu::each_run(Channels(x.sizes()).all, streams(y),
-                [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
-                  channel_kernels<T>().affine(run, factor + c, term + c, from + at, to + at);
-                });
-  return {y};
-}
-
-template <class T>
-Tensors affine_backward(Inputs in) {
-  const DType dtype = in[1].dtype();
-  const Tensor g = ops::dense(in[0], dtype), x = ops::dense(in[1], dtype), scale = ops::dense(in[2], dtype);
-  const Tensor dx = Tensor::empty(x.sizes(), dtype, x.device());
-  const Tensor dscale = Tensor::empty(Dims{x.size(1)}, dtype), dshift = Tensor::empty(Dims{x.size(1)}, dtype);
-  const T *grads = g.data<T>(), *from = x.data<T>(), *factor = scale.data<T>();
-  T *out = dx.writable<T>(), *scales = dscale.writable<T>(), *shifts = dshift.writable<T>();
-  Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
-    if (block.inner == 1) {
-      const auto channels = static_cast<std::size_t>(block.count);
-      const std::vector<T> means(channels, T(0)), rstds(channels, T(1));  // which change no bit
-      ops::column_sums_of(g, x, means.data(), rstds.data(), scales, shifts);
-    } else {
-      ops::sums_of_made(block, scales + block.first,
-                        [&](const Run& run, std::int64_t at, T* to, std::int64_t) {
-                          channel_kernels<T>().multiply(run.count, grads + at, from + at, to);
-                        });
-      ops::sums_of(g, block, T(1), shifts + block.first);
-    }
-    cpu::each_run(block, streams(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
-      channel_kernels<T>().affine(run, factor + block.first + c, nullptr, grads + at, out + at);
-    });
-  });
-  return {dx, dscale, dshift};
-}
-
-// Halves round after each of the smaller ops.
-Tensors run_affine(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[0].dtype() == DType::F64) return affine<double>(in);
-  return in[0].dtype() == DType::F32 ? affine<float>(in) : decompose_affine(op, in, attrs);
-}
-Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[1].numel() == 0) return decompose_backward(op, in, attrs);
-  if (in[1].dtype() == DType::F64) return affine_backward<double>(in);
-  return in[1].dtype() == DType::F32 ? affine_backward<float>(in) : decompose_backward(op, in, attrs);
-}
-
 Tensors affine_vjp(const VjpArgs& args) {
   static const Op& row = OpTable::get().at("channel_affine_backward");
   const Tensor inputs[] = {args.grads[0], args.inputs[0], args.inputs[1]};
@@ -125,7 +64,6 @@ void add_channel_affine_ops(OpTable& table) {
                          "5.0])).tolist()\n[[[1.0, 1.0], [7.0, "
                          "7.0]]]",
                          infer_affine, decompose_affine);
-  forward.eager = run_affine;
   forward.vjp = affine_vjp;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
@@ -134,7 +72,6 @@ void add_channel_affine_ops(OpTable& table) {
                          "The gradients of channel_affine to x, scale and shift.",
                          ">>> channel_affine_backward(ones(2, 1), ones(2, 1), ones(1))[2].tolist()\n[2.0]",
                          infer_backward, decompose_backward);
-  backward.eager = run_backward;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

@@ -1,5 +1,5 @@
-// Owns losses against classes: nll_loss as a kernel with its derivative's, cross_entropy written over it.
-#include "tensor/cpu/folds/fold.h"
+// Owns losses against classes: nll_loss with its derivative, cross_entropy written over it.
+#include "tensor/ops/class_loss.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -11,8 +11,6 @@ using ops::loss_reduction;
 using ops::LossReduction;
 
 // ---- Shapes: x is [classes], [n, classes] or [n, classes, ...], targets are x without the classes ---------
-
-int class_dim(std::size_t rank) { return rank < 2 ? 0 : 1; }
 
 Dims without_classes(const Dims& sizes) {
   Dims result = sizes;
@@ -56,90 +54,10 @@ void check_classes(const TensorType& x, const TensorType& target, const Attrs& a
 
 // ---- nll_loss --------------------------------------------------------------------------------------------
 
-// Targets as places: each prediction's class and whether it counts.
-struct Targets {
-  Tensor classes;  // i64, contiguous
-  Dim count;
-  std::int64_t ignored;
-
-  Targets(const Tensor& target, Dim count_of_classes, const Attrs& attrs)
-      : classes(ops::dense(target, DType::I64)),
-        count(count_of_classes),
-        ignored(attrs.get<std::int64_t>("ignore_index")) {
-    const auto* data = classes.data<std::int64_t>();
-    for (std::int64_t i = 0; i < classes.numel(); ++i) {
-      if (data[i] == ignored || (data[i] >= 0 && data[i] < count)) continue;
-      // Without the op's name: what was called may be nll_loss or cross_entropy.
-      throw OpError(ErrorKind::Index,
-                    "target " + std::to_string(data[i]) + " is no class: there are " + std::to_string(count) +
-                        " classes, 0 to " + std::to_string(std::max<Dim>(count, 0) - 1),
-                    {1}, "check the targets, or give the value to skip as ignore_index");
-    }
-  }
-};
-
-// Weight of each prediction's class, 0 where ignored; contiguous, in the dtype of computation.
-template <class T>
-Tensor target_weights(const Targets& targets, const Tensor& weight, DType dtype) {
-  const Tensor result = Tensor::empty(targets.classes.sizes(), dtype);
-  const Tensor table = weight ? ops::dense(weight, dtype) : Tensor();
-  const auto* at = targets.classes.data<std::int64_t>();
-  T* to = result.writable<T>();
-  for (std::int64_t i = 0; i < result.numel(); ++i)
-    to[i] = at[i] == targets.ignored ? T(0) : (table ? table.data<T>()[at[i]] : T(1));
-  return result;
-}
-
-Dims all_dims(const Tensor& x) {
-  Dims dims;
-  for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
-  return dims;
-}
-
-// Place i of the targets in a contiguous tensor with classes: [n, classes, inner].
-struct ClassPlaces {
-  Dim classes, inner;
-  ClassPlaces(const Dims& targets, Dim class_count) : classes(class_count), inner(1) {
-    for (std::size_t d = 1; d < targets.size(); ++d) inner *= targets[d];
-  }
-  std::int64_t at(std::int64_t i, std::int64_t target) const {
-    return (i / inner * classes + target) * inner + i % inner;
-  }
-};
-
 std::vector<TensorType> infer_nll(std::span<const TensorType> in, const Attrs& attrs) {
   check_classes(in[0], in[1], attrs);
   check_weight(in[2], in[0].sizes[static_cast<std::size_t>(class_dim(in[0].sizes.size()))], attrs, 2);
   return {{in[0].dtype, in[0].device, ops::reduced_loss_sizes(in[1].sizes, loss_reduction(attrs)), false}};
-}
-
-template <class T>
-Tensor nll(const Tensor& input, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
-  const DType dtype = ops::compute_dtype(input.dtype());
-  const Dim classes = input.size(class_dim(input.sizes().size()));
-  const Targets targets(target, classes, attrs);
-  const Tensor x = ops::dense(input, dtype);
-  const Tensor weights = target_weights<T>(targets, weight, dtype);
-  const Tensor each = Tensor::empty(target.sizes(), dtype);
-  const ClassPlaces places(target.sizes(), classes);
-  const auto* at = targets.classes.data<std::int64_t>();
-  const T* from = x.data<T>();
-  const T* w = weights.data<T>();
-  T* to = each.writable<T>();
-  for (std::int64_t i = 0; i < each.numel(); ++i)
-    to[i] = at[i] == targets.ignored ? T(0) : -from[places.at(i, at[i])] * w[i];
-  const LossReduction reduction = loss_reduction(attrs);
-  if (reduction == LossReduction::None) return each;
-  const Tensor total = cpu::fold(each, all_dims(each), cpu::Combine::Sum);
-  if (reduction == LossReduction::Mean)
-    *total.writable<T>() /= *cpu::fold(weights, all_dims(weights), cpu::Combine::Sum).data<T>();
-  return total;
-}
-
-Tensors nll_loss(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor loss = in[0].dtype() == DType::F64 ? nll<double>(in[0], in[1], in[2], attrs)
-                                                  : nll<float>(in[0], in[1], in[2], attrs);
-  return {ops::cast(loss, in[0].dtype())};
 }
 
 // The same over smaller ops. Ignored targets pick class 0 with weight 0.
@@ -200,36 +118,6 @@ std::vector<TensorType> infer_nll_backward(std::span<const TensorType> in, const
                   {0}, "give the gradient of the loss");
   }
   return {{in[0].dtype, in[0].device, with_classes(in[1].sizes, classes), false}};
-}
-
-template <class T>
-Tensor nll_backward(const Tensor& grad, const Tensor& target, const Tensor& weight, const Attrs& attrs) {
-  const DType dtype = ops::compute_dtype(grad.dtype());
-  const Dim classes = attrs.get<std::int64_t>("classes");
-  const Targets targets(target, classes, attrs);
-  const Tensor weights = target_weights<T>(targets, weight, dtype);
-  const LossReduction reduction = loss_reduction(attrs);
-  const Tensor shares = ops::dense(grad, dtype);
-  const T total = reduction == LossReduction::Mean
-                      ? *cpu::fold(weights, all_dims(weights), cpu::Combine::Sum).data<T>()
-                      : T(1);
-  const Tensor result = Tensor::empty(with_classes(target.sizes(), classes), dtype);
-  const ClassPlaces places(target.sizes(), classes);
-  const auto* at = targets.classes.data<std::int64_t>();
-  const T* w = weights.data<T>();
-  const T* share = shares.data<T>();
-  const std::int64_t step = reduction == LossReduction::None ? 1 : 0;
-  T* to = result.writable<T>();
-  std::fill_n(to, result.numel(), T(0));
-  for (std::int64_t i = 0; i < weights.numel(); ++i)
-    if (at[i] != targets.ignored) to[places.at(i, at[i])] = -(share[i * step] / total * w[i]);
-  return result;
-}
-
-Tensors nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor grad = in[0].dtype() == DType::F64 ? nll_backward<double>(in[0], in[1], in[2], attrs)
-                                                  : nll_backward<float>(in[0], in[1], in[2], attrs);
-  return {ops::cast(grad, in[0].dtype())};
 }
 
 Tensors decompose_nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
@@ -324,7 +212,6 @@ void add_nll_rows(OpTable& table) {
       "The mean is over the weights. Targets equal to `ignore_index` do not count.",
       ">>> nll_loss(tensor([[-1.0, -2.0], [-3.0, -4.0]]), tensor([0, 1])).item()\n2.5", infer_nll,
       decompose_nll_loss, "NegativeLogLikelihoodLoss");
-  loss.eager = nll_loss;
   loss.vjp = nll_loss_vjp;
   loss.effects = kMayFail;
   loss.saves = saves_input(1) | saves_input(2);
@@ -336,7 +223,6 @@ void add_nll_rows(OpTable& table) {
       "The gradient of nll_loss: -weight * grad at each target's place, 0 elsewhere.",
       ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
       infer_nll_backward, decompose_nll_loss_backward);
-  backward.eager = nll_loss_backward;
   backward.effects = kMayFail;
   table.add(std::move(backward));
 }

@@ -1,11 +1,22 @@
 // QR, singular value and eigenvalue decompositions.
 #include <fmt/format.h>
 
+#include "tensor/ops/decompose.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
 
+bool reads_upper(const Attrs& attrs) {
+  const auto& triangle = attrs.get<std::string>("UPLO");
+  if (triangle == "L" || triangle == "l") return false;
+  if (triangle == "U" || triangle == "u") return true;
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: UPLO is \"L\" or \"U\", not \"{}\"", attrs.op()->name(), triangle));
+}
+
 namespace {
+
+enum class QrMode : std::uint8_t { Reduced, Complete, OnlyR };
 
 using namespace linalg;
 using rules::apply;
@@ -27,42 +38,36 @@ TensorType with_last(const TensorType& x, std::initializer_list<Dim> last) {
 Dim rows_of(const TensorType& x) { return x.sizes[x.sizes.size() - 2]; }
 Dim columns_of(const TensorType& x) { return x.sizes.back(); }
 
-void check_converged(const cpu::Factored& result, const Tensor& x, const Attrs& attrs) {
-  check_factored(result, x, attrs,
-                 result.info < 0 ? "holds a value that is not finite" : "did not converge (info {})", "");
-}
-
 // ---- qr ----
 // Differentiated as in S. Walter & L. Lehmann, "Algorithmic differentiation of linear algebra functions"
 // (2010), with a wide matrix taken as [x | y], where x = q u and r = [u | q.t() y] (M. Roberts & D. Roberts,
 // "QR and LQ decomposition matrix backpropagation algorithms", 2020).
 
-cpu::QrMode mode_of(const Attrs& attrs) {
+QrMode mode_of(const Attrs& attrs) {
   const auto& mode = attrs.get<std::string>("mode");
-  if (mode == "reduced") return cpu::QrMode::Reduced;
-  if (mode == "complete") return cpu::QrMode::Complete;
-  if (mode == "r") return cpu::QrMode::OnlyR;
+  if (mode == "reduced") return QrMode::Reduced;
+  if (mode == "complete") return QrMode::Complete;
+  if (mode == "r") return QrMode::OnlyR;
   throw OpError(ErrorKind::Value,
                 fmt::format("qr: mode is \"reduced\", \"complete\" or \"r\", not \"{}\"", mode));
 }
 
 std::vector<TensorType> qr_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
-  const cpu::QrMode mode = mode_of(attrs);
-  const Dim rank = mode == cpu::QrMode::Complete ? rows_of(x) : std::min(rows_of(x), columns_of(x));
-  return {mode == cpu::QrMode::OnlyR ? rules::with_sizes(x, Dims{0}) : with_last(x, {rows_of(x), rank}),
+  const QrMode mode = mode_of(attrs);
+  const Dim rank = mode == QrMode::Complete ? rows_of(x) : std::min(rows_of(x), columns_of(x));
+  return {mode == QrMode::OnlyR ? rules::with_sizes(x, Dims{0}) : with_last(x, {rows_of(x), rank}),
           with_last(x, {rank, columns_of(x)})};
 }
-Tensors qr_eager(const Op&, Inputs inputs, const Attrs& attrs) { return cpu::qr(inputs[0], mode_of(attrs)); }
 
 void need_derivative(const Attrs& attrs, Dim rows, Dim columns) {
-  const cpu::QrMode mode = mode_of(attrs);
+  const QrMode mode = mode_of(attrs);
   const std::string help = "use qr(A, mode=\"reduced\")";
-  if (mode == cpu::QrMode::OnlyR)
+  if (mode == QrMode::OnlyR)
     throw OpError(ErrorKind::Autograd,
                   "qr: with mode=\"r\" there is no derivative: it depends on Q, which is not computed", {0},
                   help);
-  if (mode == cpu::QrMode::Complete && rows > columns)
+  if (mode == QrMode::Complete && rows > columns)
     throw OpError(ErrorKind::Autograd,
                   fmt::format("qr: with mode=\"complete\" and {} rows but {} columns there is no derivative: "
                               "the last {} columns of Q are an arbitrary basis",
@@ -119,8 +124,7 @@ Tensors qr_jvp(const JvpArgs& args) {
 }
 Tensors qr_batch(const BatchArgs& args) {
   Tensors outputs = kiln::bind(args.op, args.inputs, args.attrs);
-  if (mode_of(args.attrs) == cpu::QrMode::OnlyR)
-    outputs[0] = ops::expand(outputs[0], Dims{args.batch_size, 0});
+  if (mode_of(args.attrs) == QrMode::OnlyR) outputs[0] = ops::expand(outputs[0], Dims{args.batch_size, 0});
   return outputs;
 }
 
@@ -131,11 +135,6 @@ std::vector<TensorType> thin_svd_infer(std::span<const TensorType> inputs, const
   const TensorType x = infer_matrices(inputs, attrs)[0];
   const Dim k = std::min(rows_of(x), columns_of(x));
   return {with_last(x, {rows_of(x), k}), with_last(x, {k}), with_last(x, {k, columns_of(x)})};
-}
-Tensors thin_svd_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const cpu::Factored result = cpu::svd(inputs[0], true);
-  check_converged(result, inputs[0], attrs);
-  return result.outputs;
 }
 
 // Row i, column j: x[j] - x[i]; ones on the diagonal, where nothing is divided.
@@ -180,11 +179,6 @@ Tensors thin_svd_jvp(const JvpArgs& args) {
 std::vector<TensorType> svdvals_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {thin_svd_infer(inputs, attrs)[1]};
 }
-Tensors svdvals_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const cpu::Factored result = cpu::svd(inputs[0], false);
-  check_converged(result, inputs[0], attrs);
-  return result.outputs;
-}
 Tensors svdvals_vjp(const VjpArgs& args) {
   const Tensors usv = ops::thin_svd(args.inputs[0]);
   return {ops::matmul(usv[0] * row(args.grads[0]), usv[2])};
@@ -225,7 +219,6 @@ std::vector<TensorType> complement_infer(std::span<const TensorType> inputs, con
   }
   return {with_last(x, {rows_of(x), rows_of(x) - columns_of(x)})};
 }
-Tensors complement_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::complement(inputs[0])}; }
 [[noreturn]] void refuse_complement() {
   throw OpError(
       ErrorKind::Autograd,
@@ -240,13 +233,6 @@ Tensors complement_jvp(const JvpArgs&) { refuse_complement(); }
 // Differentiated as in M. Giles, "Collected matrix derivative results for forward and reverse mode
 // algorithmic differentiation" (2008). A is symmetric, and so is its gradient.
 
-bool reads_upper(const Attrs& attrs) {
-  const auto& triangle = attrs.get<std::string>("UPLO");
-  if (triangle == "L" || triangle == "l") return false;
-  if (triangle == "U" || triangle == "u") return true;
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: UPLO is \"L\" or \"U\", not \"{}\"", attrs.op()->name(), triangle));
-}
 std::vector<TensorType> eigh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_square(inputs, attrs)[0];
   reads_upper(attrs);
@@ -254,12 +240,6 @@ std::vector<TensorType> eigh_infer(std::span<const TensorType> inputs, const Att
 }
 std::vector<TensorType> eigvalsh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {eigh_infer(inputs, attrs)[0]};
-}
-template <bool kVectors>
-Tensors eigh_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const cpu::Factored result = cpu::eigh(inputs[0], reads_upper(attrs), kVectors);
-  check_converged(result, inputs[0], attrs);
-  return result.outputs;
 }
 Tensors eigh_vjp(const VjpArgs& args) {
   const Tensor &values = args.outputs[0], &vectors = args.outputs[1];
@@ -288,13 +268,12 @@ Tensors eigvalsh_jvp(const JvpArgs& args) {
 }
 
 Op decomposition(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn eager) {
+                 InferFn infer) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = eager,
           .batch = rules::batch_through,
           .lowering = Lowering::Library};
 }
@@ -309,7 +288,7 @@ void add_qr(OpTable& table) {
                          ">>> Q, R = qr(tensor([[3.0, 1.0], [4.0, 2.0]]))\n>>> allclose(Q @ R, tensor([[3.0, "
                          "1.0], [4.0, 2.0]]))\n"
                          "true",
-                         qr_infer, qr_eager);
+                         qr_infer);
   row.vjp = qr_vjp;
   row.jvp = qr_jvp;
   row.batch = qr_batch;
@@ -324,7 +303,7 @@ void add_svd(OpTable& table) {
       "`svd(A, full_matrices=false)`: U of m by k, S of k and Vh of k by n, for A of m by n and k = min(m, "
       "n).",
       ">>> U, S, Vh = thin_svd(ones(3, 2))\n>>> allclose((U * S) @ Vh, ones(3, 2), atol=1e-6)\ntrue",
-      thin_svd_infer, thin_svd_eager);
+      thin_svd_infer);
   thin.vjp = thin_svd_vjp;
   thin.jvp = thin_svd_jvp;
   thin.saves = saves_output(0) | saves_output(1) | saves_output(2);
@@ -335,15 +314,14 @@ void add_svd(OpTable& table) {
   Op complement = decomposition(
       "complement(Q: tensor)",
       "Orthonormal columns that complete those of Q, of m by k, to a basis: m by m - k. Any such are given.",
-      ">>> complement(tensor([[1.0], [0.0]])).abs().tolist()\n[[0.0], [1.0]]", complement_infer,
-      complement_eager);
+      ">>> complement(tensor([[1.0], [0.0]])).abs().tolist()\n[[0.0], [1.0]]", complement_infer);
   complement.vjp = complement_vjp;
   complement.jvp = complement_jvp;
   table.add(std::move(complement));
 
-  Op values = decomposition("svdvals(A: tensor)", "The singular values of a matrix, largest first.",
-                            ">>> svdvals(tensor([[0.0, 2.0], [3.0, 0.0]])).tolist()\n[3.0, 2.0]",
-                            svdvals_infer, svdvals_eager);
+  Op values =
+      decomposition("svdvals(A: tensor)", "The singular values of a matrix, largest first.",
+                    ">>> svdvals(tensor([[0.0, 2.0], [3.0, 0.0]])).tolist()\n[3.0, 2.0]", svdvals_infer);
   values.vjp = svdvals_vjp;
   values.jvp = svdvals_jvp;
   values.effects = kMayFail;
@@ -361,10 +339,11 @@ void add_svd(OpTable& table) {
                          ">>> U, S, Vh = svd(tensor([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]]))\n>>> S.tolist(), "
                          "U.shape\n([3.0, 2.0], "
                          "(3, 3))",
-                         svd_infer, svd_body);
+                         svd_infer);
   svd.vjp = Rule<VjpFn>::none(kComposite);
   svd.jvp = Rule<JvpFn>::none(kComposite);
   svd.batch = Rule<BatchFn>::none(kComposite);
+  svd.decompose = svd_body;
   svd.lowering = Lowering::Composite;
   svd.outputs = 3;
   svd.effects = kMayFail;
@@ -379,7 +358,7 @@ void add_eigh(OpTable& table) {
                           "determined up to their "
                           "sign; derivatives through them need distinct eigenvalues.",
                           ">>> L, V = eigh(tensor([[2.0, 0.0], [0.0, 1.0]]))\n>>> L.tolist()\n[1.0, 2.0]",
-                          eigh_infer, eigh_eager<true>);
+                          eigh_infer);
   both.vjp = eigh_vjp;
   both.jvp = eigh_jvp;
   both.saves = saves_output(0) | saves_output(1);
@@ -387,10 +366,10 @@ void add_eigh(OpTable& table) {
   both.effects = kMayFail;
   table.add(std::move(both));
 
-  Op values = decomposition("eigvalsh(A: tensor, UPLO: str = \"L\")",
-                            "The rising eigenvalues of a symmetric matrix, of which one triangle is read.",
-                            ">>> eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]",
-                            eigvalsh_infer, eigh_eager<false>);
+  Op values =
+      decomposition("eigvalsh(A: tensor, UPLO: str = \"L\")",
+                    "The rising eigenvalues of a symmetric matrix, of which one triangle is read.",
+                    ">>> eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", eigvalsh_infer);
   values.vjp = eigvalsh_vjp;
   values.jvp = eigvalsh_jvp;
   values.effects = kMayFail;

@@ -50,7 +50,6 @@ std::vector<TensorType> det_infer(std::span<const TensorType> inputs, const Attr
 
 // ---- det: its derivative is the matrix of cofactors, which singular matrices have too ----
 
-Tensors det_eager(const Op&, Inputs inputs, const Attrs&) { return {cpu::determinant(inputs[0])}; }
 Tensors det_vjp(const VjpArgs& args) {
   return {column(column(args.grads[0])) * ops::cofactor(args.inputs[0])};
 }
@@ -162,9 +161,6 @@ std::vector<TensorType> slogdet_infer(std::span<const TensorType> inputs, const 
   const TensorType type = det_infer(inputs, attrs)[0];
   return {type, type};
 }
-Tensors slogdet_eager(const Op&, Inputs inputs, const Attrs&) {
-  return cpu::sign_and_log_determinant(inputs[0]);
-}
 Tensors slogdet_vjp(const VjpArgs& args) {
   return {column(column(args.grads[1])) * t(ops::inv(args.inputs[0]))};
 }
@@ -187,7 +183,6 @@ void add_determinant_ops(OpTable& table) {
              .documentation = "The determinant of a square matrix, or of each of a batch.",
              .example = ">>> det(tensor([[2.0, 1.0], [0.0, 3.0]])).item()\n6.0",
              .infer = det_infer,
-             .eager = det_eager,
              .vjp = det_vjp,
              .jvp = det_jvp,
              .batch = rules::batch_through,
@@ -227,7 +222,6 @@ void add_determinant_ops(OpTable& table) {
                  "which neither overflows nor underflows. A singular matrix has 0 and -inf.",
              .example = ">>> slogdet(tensor([[-1.0, 0.0], [0.0, 1.0]]))[0].item()\n-1.0",
              .infer = slogdet_infer,
-             .eager = slogdet_eager,
              .vjp = slogdet_vjp,
              .jvp = slogdet_jvp,
              .batch = rules::batch_through,

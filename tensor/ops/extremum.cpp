@@ -2,10 +2,9 @@
 #include <deque>
 #include <utility>
 
-#include "tensor/cpu/folds/extremum.h"
+#include "tensor/fixed_order.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
-#include "tensor/ops/rows.h"
 
 namespace kiln {
 namespace {
@@ -14,19 +13,6 @@ using cpu::Combine;
 using ops::keeps_dims;
 
 // ---- Finding ---------------------------------------------------------------------------------------------
-
-// Sequences that run along memory, and those of too few neighbours for vectors, are laid out as rows; others
-// are searched side by side.
-cpu::Extrema find_along(const Tensor& x, int dim, bool greatest, bool wants_values) {
-  cpu::SequenceShape shape(x, dim);
-  const std::int64_t bytes = shape.inner * static_cast<std::int64_t>(size_of(x.dtype()));
-  const bool along_memory = x.rank() > 0 && x.strides()[static_cast<std::size_t>(dim)] == 1;
-  if (along_memory || bytes < cpu::kNarrowestColumns) {
-    shape.outer *= std::exchange(shape.inner, 1);
-    return cpu::find_extrema(ops::rows_along(x, dim), shape, greatest, wants_values);
-  }
-  return cpu::find_extrema(ops::dense(x, x.dtype()), shape, greatest, wants_values);
-}
 
 // ---- argmax, argmin --------------------------------------------------------------------------------------
 
@@ -39,17 +25,6 @@ std::vector<TensorType> infer_indices(std::span<const TensorType> in, const Attr
   const Dims dims = index_dims(in[0], attrs);
   ops::need_elements(in[0], dims, attrs);
   return {{DType::I64, in[0].device, ops::reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
-}
-
-template <Combine kCombine>
-Tensors indices(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
-  const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
-  const bool along_one = attrs.has("dim") || x.rank() == 0;
-  const Tensor from = along_one ? x : ops::with_sizes(ops::dense(x, x.dtype()), Dims{x.numel()});
-  const int dim = along_one && !dims.empty() ? static_cast<int>(dims[0]) : 0;
-  return {ops::with_sizes(find_along(from, dim, kCombine == Combine::Max, false).places, sizes)};
 }
 
 // The least of the places where the extremum is found.
@@ -76,16 +51,6 @@ std::vector<TensorType> infer_values(std::span<const TensorType> in, const Attrs
   std::vector<TensorType> types = infer_indices(in, attrs);
   types.insert(types.begin(), {in[0].dtype, in[0].device, types[0].sizes, false});
   return types;
-}
-
-template <Combine kCombine>
-Tensors values(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
-  const int dim = dims.empty() ? 0 : static_cast<int>(dims[0]);
-  const cpu::Extrema found = find_along(x, dim, kCombine == Combine::Max, true);
-  const Dims sizes = ops::reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
-  return {ops::with_sizes(found.values, sizes), ops::with_sizes(found.places, sizes)};
 }
 
 // The gradient of the values goes to where they came from.
@@ -186,7 +151,6 @@ void add_along(OpTable& table, const Words& words) {
                       "(tensor([[4, 4], [7, 7]]), dim=1)\n>>> (values.tolist(), "
                       "indices.tolist())\n([4, 7], [0, 0])"),
       .infer = infer_values,
-      .eager = values<kCombine>,
       .vjp = values_vjp,
       .jvp = values_jvp,
       .batch = ops::batch_index,
@@ -202,7 +166,6 @@ void add_along(OpTable& table, const Words& words) {
                             " element along `dim`, or among all in row-major order; nan wins."),
       .example = keep(">>> arg" + name + "(tensor([2, 2, 2])).item()\n0"),
       .infer = infer_indices,
-      .eager = indices<kCombine>,
       .decompose = decompose_indices<kCombine>,
       .vjp = Rule<VjpFn>::none(reason),
       .jvp = Rule<JvpFn>::none(reason),

@@ -1,6 +1,4 @@
-// Owns group_norm and its derivative as kernels: a row, the channels of one group of one example, is read
-// once and stays in cache.
-#include "tensor/cpu/folds/channel_kernels.h"
+// Owns group_norm and its derivative.
 #include "tensor/ops/channel_rows.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
@@ -8,7 +6,6 @@
 namespace kiln {
 namespace {
 
-using cpu::channel_kernels;
 using ops::per_channel;
 
 // ---- Types -----------------------------------------------------------------------------------------------
@@ -41,66 +38,6 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
   ops::check_per_channel(in[2], in[1], attrs, 2, "weight");
   const TensorType column{ops::compute_dtype(in[1].dtype), in[1].device, Dims{in[1].sizes[1]}, false};
   return {{in[1].dtype, in[1].device, in[1].sizes, false}, column, column};
-}
-
-// ---- Kernels ---------------------------------------------------------------------------------------------
-
-// The tensors of a job: dense, in the dtype of computation, and alive while it runs.
-template <class T>
-struct Rows {
-  cpu::GroupNormJob<T> job;
-  Tensor x, weight, out;
-  std::int64_t rows;
-
-  Rows(const Tensor& input, const Tensor& factors, const Attrs& attrs)
-      : x(ops::dense(input, ops::compute_dtype(input.dtype()))),
-        weight(per_channel_numbers(factors, input)),
-        out(Tensor::empty(x.sizes(), x.dtype(), x.device())) {
-    job.groups = attrs.get<std::int64_t>("num_groups");
-    job.channels = x.size(1);
-    job.inner = x.numel() / (x.size(0) * x.size(1));
-    job.epsilon = attrs.get<double>("eps");
-    job.x = x.data<T>();
-    if (weight) job.weight = weight.data<T>();
-    job.out = out.writable<T>();
-    job.streaming = ops::streams(x.numel() * static_cast<Dim>(sizeof(T)));
-    rows = x.size(0) * job.groups;
-  }
-
-  // As the composition has it: first the dtype of x, then that of computation.
-  static Tensor per_channel_numbers(const Tensor& v, const Tensor& x) {
-    return v ? ops::dense(ops::cast(v, x.dtype()), ops::compute_dtype(x.dtype())) : Tensor();
-  }
-  template <class Kernel>
-  void run(Kernel kernel) const {
-    const std::int64_t work = x.numel() / rows;
-    parallel_for(rows, std::max<std::int64_t>(1, 16384 / work),
-                 [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-  }
-};
-
-template <class T>
-Tensors group_norm(Inputs in, const Attrs& attrs) {
-  Rows<T> rows(in[0], in[1], attrs);
-  const Tensor bias = Rows<T>::per_channel_numbers(in[2], in[0]);
-  if (bias) rows.job.bias = bias.data<T>();
-  rows.run(channel_kernels<T>().group_norm);
-  return {ops::cast(rows.out, in[0].dtype())};
-}
-
-template <class T>
-Tensors group_norm_backward(Inputs in, const Attrs& attrs) {
-  Rows<T> rows(in[1], in[2], attrs);
-  const DType wide = rows.x.dtype();
-  const Tensor gradient = ops::dense(in[0], wide);
-  const Dims sizes{rows.x.size(0), rows.x.size(1)};
-  const Tensor products = Tensor::empty(sizes, wide), totals = Tensor::empty(sizes, wide);
-  rows.job.gradient = gradient.data<T>();
-  rows.job.products = products.writable<T>();
-  rows.job.totals = totals.writable<T>();
-  rows.run(channel_kernels<T>().group_norm_backward);
-  return {ops::cast(rows.out, in[1].dtype()), cpu::fold(products, Dims{0}, cpu::Combine::Sum),
-          cpu::fold(totals, Dims{0}, cpu::Combine::Sum)};
 }
 
 // ---- The same over smaller ops ---------------------------------------------------------------------------
@@ -154,16 +91,6 @@ Tensors decompose_backward(const Op&, Inputs in, const Attrs& attrs) {
 
 // ---- Rules -----------------------------------------------------------------------------------------------
 
-Tensors run_forward(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[0].numel() == 0) return decompose_forward(op, in, attrs);
-  return in[0].dtype() == DType::F64 ? group_norm<double>(in, attrs) : group_norm<float>(in, attrs);
-}
-Tensors run_backward(const Op& op, Inputs in, const Attrs& attrs) {
-  if (in[1].numel() == 0) return decompose_backward(op, in, attrs);
-  return in[1].dtype() == DType::F64 ? group_norm_backward<double>(in, attrs)
-                                     : group_norm_backward<float>(in, attrs);
-}
-
 Tensors group_norm_vjp(const VjpArgs& args) {
   static const Op& row = OpTable::get().at("group_norm_backward");
   const Tensor inputs[] = {args.grads[0], args.inputs[0], args.inputs[1]};
@@ -183,7 +110,6 @@ void add_group_norm_ops(OpTable& table) {
       "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
       ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm,
       decompose_forward, "GroupNormalization");
-  forward.eager = run_forward;
   forward.vjp = group_norm_vjp;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
@@ -193,7 +119,6 @@ void add_group_norm_ops(OpTable& table) {
       "The gradients of group_norm to x, weight and bias.",
       ">>> group_norm_backward(ones(1, 2), ones(1, 2), 1)[2].tolist()\n[1.0, 1.0]", infer_backward,
       decompose_backward);
-  backward.eager = run_backward;
   backward.outputs = 3;
   table.add(std::move(backward));
 }

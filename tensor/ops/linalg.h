@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "tensor/cpu/linalg/factor.h"
 #include "tensor/functions.h"
 #include "tensor/ops/rules.h"
 
@@ -41,11 +40,6 @@ Tensor rank_tolerance(const Tensor& values, const Tensor& x, const Attrs& attrs)
 // A row whose body is made of other rows, which it inherits its rules from.
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
                  InferFn infer, BodyFn body, std::uint32_t effects = kNoEffects);
-
-// Throws OpError (Value) when a matrix has no result: "inv: batch element 1 is singular: …".
-// `why` may hold one {} for LAPACK's `info`.
-void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,
-                    std::string help);
 
 // Sizes before the last two.
 Dims batch_sizes(std::span<const Dim> sizes);

@@ -13,14 +13,6 @@ std::string_view name_of(const Attrs& attrs) {
   return name.substr(0, name.find('.'));
 }
 
-// "the matrix", or which of the batch.
-std::string named_element(std::int64_t element, std::span<const Dim> batch) {
-  if (batch.empty()) return "the matrix";
-  Dims index(batch.size(), 0);
-  for (std::size_t d = batch.size(); d-- > 0; element /= batch[d]) index[d] = element % batch[d];
-  return "batch element " + (index.size() == 1 ? std::to_string(index[0]) : to_string(index));
-}
-
 }  // namespace
 
 void need_matrices(const TensorType& x, const Attrs& attrs, int operand) {
@@ -81,15 +73,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
           .effects = effects};
-}
-
-void check_factored(const cpu::Factored& result, const Tensor& x, const Attrs& attrs, std::string_view why,
-                    std::string help) {
-  if (result.failed < 0) return;
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: {} {}", name_of(attrs), named_element(result.failed, batch_sizes(x.sizes())),
-                            fmt::format(fmt::runtime(why), result.info)),
-                {0}, std::move(help));
 }
 
 Dims batch_sizes(std::span<const Dim> sizes) { return Dims(sizes.begin(), sizes.end() - 2); }

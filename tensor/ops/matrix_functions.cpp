@@ -185,7 +185,7 @@ Tensor exponential(const Tensor& a) {
   return result;
 }
 
-Tensors matrix_exp_eager(const Op&, Inputs inputs, const Attrs&) {
+Tensors matrix_exp_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensor& x = inputs[0];
   if (x.numel() == 0) return {ops::zeros_like(x)};
   if (!ops::all(apply_one(op("isfinite"), {x})).item_bool())
@@ -302,7 +302,7 @@ void add_matrix_function_ops(OpTable& table) {
 
   Op exponential = composite_row(
       "matrix_exp(A: tensor)", "The exponential of a square matrix: its power series.",
-      ">>> matrix_exp(zeros(2, 2)).tolist()\n[[1.0, 0.0], [0.0, 1.0]]", infer_square, matrix_exp_eager);
+      ">>> matrix_exp(zeros(2, 2)).tolist()\n[[1.0, 0.0], [0.0, 1.0]]", infer_square, matrix_exp_body);
   exponential.vjp = matrix_exp_vjp;
   exponential.jvp = matrix_exp_jvp;
   exponential.batch = rules::batch_through;

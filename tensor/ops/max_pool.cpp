@@ -1,5 +1,4 @@
 // Owns pooling by maxima: the values of windows together with their places, and the way back of a gradient.
-#include "tensor/cpu/moves/offsets.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/pooling.h"
 #include "tensor/ops/reduce.h"
@@ -9,28 +8,13 @@
 namespace kiln {
 namespace {
 
-using ops::WindowsFn;
-
 // ---- Values and indices ----------------------------------------------------------------------------------
 
-template <WindowsFn kWindows>
 std::vector<TensorType> infer_max(std::span<const TensorType> in, const Attrs& attrs) {
   ops::need_order(in[0], attrs);
   const Dims planes = ops::plane_sizes(in[0], attrs);
-  const TensorType values = ops::with_planes(in[0], ops::count_windows(kWindows, planes, attrs));
+  const TensorType values = ops::with_planes(in[0], ops::count_windows(planes, attrs));
   return {values, rules::with_dtype(values, DType::I64)};
-}
-
-template <WindowsFn kWindows>
-Tensors max_pool(const Op&, Inputs in, const Attrs& attrs) {
-  const TensorType type = in[0].type();
-  const Dims planes = ops::plane_sizes(type, attrs);
-  const Dims sizes = ops::with_planes(type, ops::count_windows(kWindows, planes, attrs)).sizes;
-  const Tensor values = Tensor::empty(sizes, type.dtype, type.device);
-  const Tensor indices = Tensor::empty(sizes, DType::I64, type.device);
-  const cpu::Windows rows = kWindows(planes, 0, attrs), columns = kWindows(planes, 1, attrs);
-  cpu::max_windows(ops::dense(in[0], type.dtype), rows, columns, values, indices);
-  return {values, indices};
 }
 
 // ---- Moving a gradient to the places, and back -----------------------------------------------------------
@@ -60,24 +44,6 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
   }
   rules::check_index_dtype(in[1], "max_pool2d_backward", 1);
   return {ops::with_planes(in[0], sizes)};
-}
-
-Tensors backward(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = ops::compute_dtype(in[0].dtype());
-  const Dims sizes = ops::with_planes(in[0].type(), attrs.get<Dims>("sizes")).sizes;
-  const Dim places = count_elements(Dims{sizes[sizes.size() - 1], sizes[sizes.size() - 2]});
-  const Tensor x = Tensor::empty(sizes, dtype, in[0].device());
-  const Tensor indices = cpu::checked_index(in[1], places, in[1].rank() - 1, false, 1);
-  const auto planes = [&](const Tensor& each, Dim count) {
-    const Dim rows = count == 0 ? 0 : each.numel() / count;
-    return ops::with_sizes(each, Dims{rows, count});
-  };
-  const Dim count = in[0].size(in[0].rank() - 1) * in[0].size(in[0].rank() - 2);
-  if (x.numel() > 0) {
-    cpu::add_at_indices(planes(ops::dense(in[0], dtype), count),
-                        planes(ops::dense(indices, DType::I64), count), planes(x, places));
-  }
-  return {ops::cast(x, in[0].dtype())};
 }
 
 Tensors backward_vjp(const VjpArgs& args) { return {take(args.grads[0], args.inputs[1]), Tensor()}; }
@@ -122,7 +88,7 @@ Tensors adaptive_max_pool2d(const Op&, Inputs in, const Attrs& attrs) {
 
 std::vector<TensorType> infer_max_pool1d(std::span<const TensorType> in, const Attrs& attrs) {
   const TensorType x = ops::as_planes(in[0], attrs);
-  std::vector<TensorType> types = infer_max<ops::pool_windows>({&x, 1}, ops::of_planes(attrs));
+  std::vector<TensorType> types = infer_max({&x, 1}, ops::of_planes(attrs));
   if (!attrs.get<bool>("return_indices")) types.pop_back();
   for (TensorType& type : types) type = ops::from_planes(type);
   return types;
@@ -136,13 +102,12 @@ Tensors max_pool1d(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op primitive(std::string_view signature, std::string_view documentation, std::string_view example,
-             InferFn infer, BodyFn eager) {
+             InferFn infer) {
   return {.signature = Signature::parse(signature),
           .family = "nn",
           .documentation = documentation,
           .example = example,
           .infer = infer,
-          .eager = eager,
           .vjp = max_pool_vjp,
           .jvp = max_pool_jvp,
           .batch = ops::batch_images,
@@ -156,18 +121,17 @@ void add_primitives(OpTable& table) {
       "max_pool2d_with_indices(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, "
       "dilation: dims = 1, ceil_mode: bool = false)",
       "`max_pool2d` together with the place of each maximum in its plane.",
-      ">>> max_pool2d_with_indices(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)[1].tolist()\n[[[1]]]",
-      infer_max<ops::pool_windows>, max_pool<ops::pool_windows>));
+      ">>> max_pool2d_with_indices(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)[1].tolist()\n[[[1]]]", infer_max));
   table.add(primitive("adaptive_max_pool2d_with_indices(x: tensor, output_size: dims[none])",
                       "`adaptive_max_pool2d` together with the place of each maximum in its plane.",
                       ">>> adaptive_max_pool2d_with_indices(tensor([[[1.0, 3.0], [2.0, 0.0]]]), "
                       "1)[1].tolist()\n[[[1]]]",
-                      infer_max<ops::adaptive_windows>, max_pool<ops::adaptive_windows>));
+                      infer_max));
   Op back = primitive("max_pool2d_backward(grad: tensor, indices: tensor, sizes: dims)",
                       "Planes of the given sizes that hold at each index the sum of the gradients with it.",
                       ">>> max_pool2d_backward(ones(1, 1, 2), tensor([[[3, 3]]]), sizes=[2, "
                       "2]).tolist()\n[[[0.0, 0.0], [0.0, 2.0]]]",
-                      infer_backward, backward);
+                      infer_backward);
   back.vjp = backward_vjp;
   back.jvp = backward_jvp;
   back.saves = saves_input(1);
@@ -195,8 +159,8 @@ void add_max_pool_ops(OpTable& table) {
       "wins. `stride` is the kernel's size when none, padding counts as -inf, `ceil_mode` keeps a last "
       "window "
       "that reaches beyond the end. With `return_indices` also their places in the planes.",
-      ">>> max_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[3.0]]]",
-      infer_form<infer_max<ops::pool_windows>>, max_pool2d, "MaxPool"));
+      ">>> max_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[3.0]]]", infer_form<infer_max>,
+      max_pool2d, "MaxPool"));
   table.add(
       form("max_pool1d(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, dilation: "
            "dims = 1, ceil_mode: bool = false, return_indices: bool = false)",
@@ -207,7 +171,7 @@ void add_max_pool_ops(OpTable& table) {
                  "`max_pool2d` with the windows that make planes of `output_size`; none keeps a size.",
                  ">>> adaptive_max_pool2d(arange(9.0).reshape(1, 3, 3), (1, none)).tolist()\n[[[6.0, 7.0, "
                  "8.0]]]",
-                 infer_form<infer_max<ops::adaptive_windows>>, adaptive_max_pool2d, {}));
+                 infer_form<infer_max>, adaptive_max_pool2d, {}));
 }
 
 }  // namespace kiln

@@ -2,15 +2,28 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/cpu/folds/fold.h"
+#include "tensor/ops/moments.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln {
+double degrees(const Tensor& x, const Attrs& attrs) {
+  const std::int64_t count = ops::reduced_count(x.sizes(), ops::reduced_dims(attrs, x.rank()));
+  const double correction = attrs.has("correction") ? ops::number_attr(attrs, "correction")
+                                                    : (attrs.get<bool>("unbiased") ? 1.0 : 0.0);
+  return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction);
+}
+
+Scales scales_of(DType dtype) {
+  if (dtype == DType::F64)
+    return {{0x1p450, 0x1p-700}, {0x1p-200, 0x1p450}, {0x1p-700, 0x1p1000}, 0x1p-600, 0x1p900};
+  return {{0x1p50, 0x1p-80}, {0x1p-30, 0x1p60}, {0x1p-90, 0x1p120}, 0x1p-70, 0x1p100};
+}
+
+DType logsumexp_dtype(DType dtype) { return is_float(dtype) ? dtype : default_float(); }
+
 namespace {
 
-using cpu::Combine;
-using cpu::Map;
 using ops::keeps_dims;
 using ops::reduced_dims;
 using ops::reduced_sizes;
@@ -21,52 +34,12 @@ std::vector<TensorType> infer_float(std::span<const TensorType> in, const Attrs&
   return {{in[0].dtype, in[0].device, reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
 }
 
-Tensor finished(const Tensor& x, const Tensor& input, const Attrs& attrs, DType dtype) {
-  const Dims dims = reduced_dims(attrs, input.rank());
-  return ops::cast(ops::with_sizes(x, reduced_sizes(input.sizes(), dims, keeps_dims(attrs))), dtype);
-}
-
 // ---- var, std --------------------------------------------------------------------------------------------
-
-// What squares are divided by: the count less the correction, never negative, and 0 for no elements.
-double degrees(const Tensor& x, const Attrs& attrs) {
-  const std::int64_t count = ops::reduced_count(x.sizes(), reduced_dims(attrs, x.rank()));
-  const double correction = attrs.has("correction") ? ops::number_attr(attrs, "correction")
-                                                    : (attrs.get<bool>("unbiased") ? 1.0 : 0.0);
-  return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction);
-}
-
-// The means, by distances from the first elements.
-Tensor steady_means(const Tensor& x, const Dims& dims, double count) {
-  if (count == 0) {
-    const Tensor nothing = cpu::fold(x, dims, Combine::Sum);
-    ops::update(nothing, [&]<class T>(T total) { return total / static_cast<T>(count); });
-    return nothing;
-  }
-  const Tensor firsts = ops::first_elements(x, dims);
-  const Tensor means = cpu::fold(x, dims, Combine::Sum, Map::Distance, firsts);
-  ops::update_with(means, firsts,
-                   [&]<class T>(T total, T first) { return first + total / static_cast<T>(count); });
-  return means;
-}
 
 // ---- std of what has squares beyond the dtype ----
 // Where the greatest element is very large or very small, all are scaled by a power of two first, which
 // changes no digit.
 
-struct Scale {
-  double bound, factor;
-};
-struct Scales {
-  Scale large;         // for what is above its bound
-  Scale small, tiny;   // for what is below theirs
-  double least, most;  // means of squares that no scale would change lie between
-};
-constexpr Scales scales_of(DType dtype) {
-  if (dtype == DType::F64)
-    return {{0x1p450, 0x1p-700}, {0x1p-200, 0x1p450}, {0x1p-700, 0x1p1000}, 0x1p-600, 0x1p900};
-  return {{0x1p50, 0x1p-80}, {0x1p-30, 0x1p60}, {0x1p-90, 0x1p120}, 0x1p-70, 0x1p100};
-}
 Tensor scale_of(const Tensor& greatest) {
   const Scales scales = scales_of(greatest.dtype());
   const auto choose = [](const Tensor& mask, const Scale& scale, const Tensor& other) {
@@ -76,20 +49,6 @@ Tensor scale_of(const Tensor& greatest) {
   const Tensor large = ops::gt(greatest, Tensor::number(scales.large.bound));
   const Tensor down = choose(large, scales.large, ops::ones_like(greatest));
   return choose(below(scales.tiny), scales.tiny, choose(below(scales.small), scales.small, down));
-}
-
-// A sum of 0 may be of equal elements, or of squares that are below everything.
-bool are_moderate(const Tensor& squares, double count) {
-  const Scales scales = scales_of(squares.dtype());
-  bool moderate = true;
-  const auto look = [&]<class T>(const T* data) {
-    for (std::int64_t i = 0; i < squares.numel() && moderate; ++i) {
-      const auto mean = static_cast<double>(data[i]) / count;
-      moderate = mean >= scales.least && mean <= scales.most;
-    }
-  };
-  squares.dtype() == DType::F64 ? look(squares.data<double>()) : look(squares.data<float>());
-  return moderate;
 }
 
 Tensor sum_of_squares(const Tensor& x, const Dims& dims) {
@@ -113,22 +72,6 @@ Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
   }
   const Dims sizes = reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
   return {ops::to(value.sizes() == sizes ? value : ops::reshape(value, sizes), in[0].dtype())};
-}
-
-template <bool kRoot>
-Tensors variance(const Op& op, Inputs in, const Attrs& attrs) {
-  const Tensor& x = in[0];
-  const Dims dims = reduced_dims(attrs, x.rank());
-  const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
-  const Tensor means = steady_means(x, dims, count);
-  const Tensor squares = cpu::fold(x, dims, Combine::Sum, Map::CenteredSquare, means);
-  if (kRoot && !are_moderate(squares, count)) return decompose_variance<kRoot>(op, in, attrs);
-  const double divisor = degrees(x, attrs);
-  ops::update(squares, [&]<class T>(T total) {
-    const T value = total / static_cast<T>(divisor);
-    return kRoot ? std::sqrt(value) : value;
-  });
-  return {finished(squares, x, attrs, x.dtype())};
 }
 
 // d var / dx = 2 (x - mean) / degrees, d std / dx = d var / dx / (2 std). The factor goes to what has the
@@ -202,18 +145,6 @@ Tensors decompose_norm(const Op&, Inputs in, const Attrs& attrs) {
   return {ops::to(norm_body(x, ops::number_attr(attrs, "p"), dims, keeps_dims(attrs)), dtype)};
 }
 
-// One pass for the usual norms.
-Tensors norm(const Op& op, Inputs in, const Attrs& attrs) {
-  const double p = ops::number_attr(attrs, "p");
-  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
-  if (p != 2.0 && p != 1.0) return decompose_norm(op, in, attrs);
-  const Tensor x = ops::cast(in[0], dtype);
-  const Tensor result =
-      cpu::fold(x, reduced_dims(attrs, x.rank()), Combine::Sum, p == 2.0 ? Map::Square : Map::Abs);
-  if (p == 2.0) ops::update(result, [](auto total) { return std::sqrt(total); });
-  return {finished(result, x, attrs, dtype)};
-}
-
 // d norm / dx, 0 where the norm is 0 (a subgradient).
 Tensor norm_derivative(const Tensor& input, const Tensor& output, const Attrs& attrs) {
   const double p = ops::number_attr(attrs, "p");
@@ -247,26 +178,14 @@ Tensors norm_jvp(const JvpArgs& args) {
 
 // ---- logsumexp -------------------------------------------------------------------------------------------
 
-DType float_of(DType dtype) { return is_float(dtype) ? dtype : default_float(); }
-
 std::vector<TensorType> infer_logsumexp(std::span<const TensorType> in, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, static_cast<int>(in[0].sizes.size()));
-  return {{float_of(in[0].dtype), in[0].device, reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)), false}};
-}
-
-// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite.
-Tensors logsumexp(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = float_of(in[0].dtype());
-  const Tensor x = ops::cast(in[0], dtype);
-  const Dims dims = reduced_dims(attrs, x.rank());
-  const Tensor m = cpu::fold(x, dims, Combine::Max);
-  ops::update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
-  const Tensor totals = cpu::fold(x, dims, Combine::Sum, Map::CenteredExp, m);
-  return {finished(ops::log(totals) + m, x, attrs, dtype)};
+  return {{logsumexp_dtype(in[0].dtype), in[0].device, reduced_sizes(in[0].sizes, dims, keeps_dims(attrs)),
+           false}};
 }
 
 Tensors decompose_logsumexp(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = float_of(in[0].dtype());
+  const DType dtype = logsumexp_dtype(in[0].dtype());
   const Tensor x = ops::to(in[0], ops::compute_dtype(dtype));
   const Dims dims = reduced_dims(attrs, x.rank());
   if (ops::reduced_count(x.sizes(), dims) == 0)
@@ -299,7 +218,6 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
       .documentation = documentation,
       .example = example,
       .infer = infer_float,
-      .eager = variance<kRoot>,
       .decompose = decompose_variance<kRoot>,
       .vjp = kRoot ? std_vjp : var_vjp,
       .jvp = kRoot ? std_jvp : var_jvp,
@@ -367,7 +285,6 @@ void add_moment_ops(OpTable& table) {
           "largest |x| for p = inf, the smallest for -inf, the number of elements not zero for 0.",
       .example = ">>> norm(tensor([3.0, 4.0])).item()\n5.0",
       .infer = infer_norm,
-      .eager = norm,
       .decompose = decompose_norm,
       .vjp = norm_vjp,
       .jvp = norm_jvp,
@@ -382,7 +299,6 @@ void add_moment_ops(OpTable& table) {
       .documentation = "log(sum(exp(x))) along `dim`, without overflow.",
       .example = ">>> logsumexp(tensor([1000.0, 1000.0]), dim=0).item() > 1000\ntrue",
       .infer = infer_logsumexp,
-      .eager = logsumexp,
       .decompose = decompose_logsumexp,
       .vjp = logsumexp_vjp,
       .jvp = logsumexp_jvp,

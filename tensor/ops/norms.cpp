@@ -1,18 +1,19 @@
 // Owns normalization over the last dimensions: layer_norm and rms_norm as kernels with their derivatives'.
 #include <limits>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/folds/fold.h"
 #include "tensor/ops/loss.h"
+#include "tensor/ops/norms.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
-#include "tensor/ops/rows.h"
-#include "tensor/parallel.h"
 
 namespace kiln {
-namespace {
+double norm_epsilon(const Attrs& attrs, DType dtype) {
+  if (const auto* given = attrs.find<double>("eps")) return *given;
+  // The distance from 1 to the next number, of what it is computed in.
+  return dtype == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+}
 
-using cpu::RowProgram;
+namespace {
 
 // ---- Shapes ----------------------------------------------------------------------------------------------
 
@@ -54,12 +55,6 @@ Dims leading_dims(const Tensor& x, const Attrs& attrs) {
   return dims;
 }
 
-double epsilon_of(const Attrs& attrs, DType dtype) {
-  if (const auto* given = attrs.find<double>("eps")) return *given;
-  // The distance from 1 to the next number, of what it is computed in.
-  return dtype == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-}
-
 // ---- Forward ---------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& attrs) {
@@ -68,37 +63,6 @@ std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& 
   check_affine(in[1], shape, attrs, 1, "weight");
   if (in.size() > 2) check_affine(in[2], shape, attrs, 2, "bias");
   return {{in[0].dtype, in[0].device, in[0].sizes, false}};
-}
-
-// The tensors of a row program: dense, of one dtype, and alive while it runs.
-struct RowInputs {
-  cpu::RowJob job;
-  Tensor kept[4];
-
-  RowInputs(Inputs full, Inputs columns, const Attrs& attrs) {
-    const DType dtype = full[0].dtype();
-    job.size = count_elements(attrs.get<Dims>("normalized_shape"));
-    job.epsilon = epsilon_of(attrs, dtype);
-    job.rows = full[0].numel() / job.size;
-    for (std::size_t i = 0; i < full.size(); ++i) {
-      kept[i] = ops::dense(full[i], dtype);
-      job.in[i] = kept[i].raw();
-    }
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!columns[i]) continue;
-      kept[2 + i] = ops::dense(columns[i], dtype);
-      job.column[i] = kept[2 + i].raw();
-    }
-  }
-};
-
-template <RowProgram kProgram>
-Tensors norm(const Op&, Inputs in, const Attrs& attrs) {
-  RowInputs rows(in.first(1), in.subspan(1), attrs);
-  const Tensor y = Tensor::empty(in[0].sizes(), in[0].dtype(), in[0].device());
-  rows.job.out = y.raw_writable();
-  ops::run_rows(kProgram, y.dtype(), rows.job);
-  return {y};
 }
 
 // x in the dtype of computation, its mean (absent without), and 1 / sqrt(variance + eps).
@@ -110,7 +74,8 @@ struct Standard {
     const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
     if (centered) mean = ops::steady_mean(x, dims);
     const Tensor d = apart();
-    rstd = ops::reciprocal(ops::sqrt(ops::sum(d * d, dims, true) / count + epsilon_of(attrs, input.dtype())));
+    rstd =
+        ops::reciprocal(ops::sqrt(ops::sum(d * d, dims, true) / count + norm_epsilon(attrs, input.dtype())));
   }
   Tensor apart() const { return mean ? x - mean : x; }
   Tensor xhat() const { return apart() * rstd; }
@@ -141,47 +106,6 @@ std::vector<TensorType> infer_norm_backward(std::span<const TensorType> in, cons
   check_affine(in[2], shape, attrs, 2, "weight");
   const TensorType column{in[1].dtype, in[1].device, attrs.get<bool>("affine") ? shape : Dims{0}, false};
   return {{in[1].dtype, in[1].device, in[1].sizes, false}, column, column};
-}
-
-// The gradient by x, and the sums over rows that weight and bias take, [2, size].
-Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
-  cpu::RowJob& job = rows.job;
-  if (ops::sums_by_lanes(job.rows, job.size)) return ops::run_norm_backward(program, dtype, job);
-  const Dim sizes[] = {2, job.rows};
-  const Tensor stats = Tensor::empty(sizes, accumulator_of(dtype));
-  std::byte* memory = stats.raw_writable();
-  if (program == RowProgram::LayerNormBackward) job.row_out[0] = memory;
-  job.row_out[1] = memory + job.rows * static_cast<std::int64_t>(size_of(stats.dtype()));
-  ops::run_rows(program, dtype, job);
-  cpu::NormColumnsJob columns;
-  columns.rows = job.rows;
-  columns.size = job.size;
-  columns.gradient = job.in[0];
-  columns.x = job.in[1];
-  columns.mean = job.row_out[0];
-  columns.rstd = job.row_out[1];
-  return ops::column_sums(columns, dtype);
-}
-
-template <RowProgram kProgram>
-Tensors norm_backward(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = in[1].dtype();
-  RowInputs rows(in.first(2), in.subspan(2, 1), attrs);
-  const Tensor dx = Tensor::empty(in[1].sizes(), dtype, in[1].device());
-  rows.job.out = dx.raw_writable();
-  if (!attrs.get<bool>("affine")) {
-    ops::run_rows(kProgram, dtype, rows.job);
-    const auto none = [&] { return Tensor::empty(Dims{0}, dtype, dx.device()); };
-    return {dx, none(), none()};
-  }
-  const Tensor sums = sums_over_rows(kProgram, dtype, rows);
-  const Dims& shape = attrs.get<Dims>("normalized_shape");
-  Tensors gradients{dx};
-  for (const std::int64_t half : {0, 1}) {
-    const Layout layout{shape, contiguous_strides(shape), sums.offset() + half * rows.job.size};
-    gradients.push_back(cpu::contiguous_copy(Tensor::alias(sums, layout), dtype));  // each its own memory
-  }
-  return gradients;
 }
 
 template <bool kCentered>
@@ -226,9 +150,8 @@ Tensors rms_norm_vjp(const VjpArgs& args) { return backward_of("rms_norm_backwar
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, BodyFn kernel, BodyFn body, std::string_view onnx = {}) {
+              InferFn infer, BodyFn body, std::string_view onnx = {}) {
   Op row = ops::composite_row(signature, documentation, example, infer, body, onnx);
-  row.eager = kernel;
   return row;
 }
 
@@ -239,7 +162,7 @@ void add_backward_rows(OpTable& table) {
       "1e-5, affine: bool = true)",
       "The gradients of layer_norm to x and, when `affine`, to weight and bias.",
       ">>> layer_norm_backward(ones(2, 2), ones(2, 2), normalized_shape=2)[2].tolist()\n[2.0, 2.0]",
-      infer_norm_backward, norm_backward<RowProgram::LayerNormBackward>, decompose_norm_backward<true>);
+      infer_norm_backward, decompose_norm_backward<true>);
   layer.outputs = 3;
   table.add(std::move(layer));
   Op rms = kernel_row(
@@ -248,7 +171,7 @@ void add_backward_rows(OpTable& table) {
       "none, affine: bool = true)",
       "The gradients of rms_norm to x and, when `affine`, to weight; the third result is the sum of `grad`.",
       ">>> rms_norm_backward(ones(2, 2), ones(2, 2), normalized_shape=2)[2].tolist()\n[2.0, 2.0]",
-      infer_norm_backward, norm_backward<RowProgram::RmsNormBackward>, decompose_norm_backward<false>);
+      infer_norm_backward, decompose_norm_backward<false>);
   rms.outputs = 3;
   table.add(std::move(rms));
 }
@@ -263,8 +186,8 @@ void add_norm_ops(OpTable& table) {
       "(x - mean) / sqrt(variance + eps) over the last dimensions, whose sizes are `normalized_shape`, times "
       "weight "
       "plus bias.",
-      ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm,
-      norm<RowProgram::LayerNorm>, decompose_norm<true>, "LayerNormalization");
+      ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm, decompose_norm<true>,
+      "LayerNormalization");
   layer.vjp = layer_norm_vjp;
   layer.saves = saves_input(0) | saves_input(1);
   table.add(std::move(layer));
@@ -274,7 +197,7 @@ void add_norm_ops(OpTable& table) {
                  "`normalized_shape`, times weight. "
                  "`eps` is the precision of f64, or of f32, in which halves are computed too, when none.",
                  ">>> rms_norm(tensor([[1.0, -1.0]]), 2, eps=0.0).tolist()\n[[1.0, -1.0]]", infer_norm,
-                 norm<RowProgram::RmsNorm>, decompose_norm<false>, "RMSNormalization");
+                 decompose_norm<false>, "RMSNormalization");
   rms.vjp = rms_norm_vjp;
   rms.saves = saves_input(0) | saves_input(1);
   table.add(std::move(rms));

@@ -60,12 +60,6 @@ void need_order(const TensorType& x, const Attrs& attrs) {
          "convert first: x.to(u8)");
 }
 
-namespace {
-
-struct Pool {
-  Dim stride, padding, dilation, reach, count;
-};
-
 Pool pool_along(const Dims& planes, std::size_t dim, const Attrs& attrs) {
   const bool dilated = has_attribute(attrs, "dilation");
   const Dim kernel = spatial_list(attrs, "kernel_size", 2, 1)[dim];
@@ -100,48 +94,15 @@ Dim adaptive_count(const Dims& planes, std::size_t dim, const Attrs& attrs) {
   return count == -1 ? planes[dim] : count;
 }
 
-}  // namespace
+bool is_adaptive(const Attrs& attrs) { return has_attribute(attrs, "output_size"); }
 
-Dims count_windows(WindowsFn windows, const Dims& planes, const Attrs& attrs) {
+Dims count_windows(const Dims& planes, const Attrs& attrs) {
   Dims counts;
   for (const std::size_t dim : {0, 1}) {
-    counts.push_back(windows == adaptive_windows ? adaptive_count(planes, dim, attrs)
-                                                 : pool_along(planes, dim, attrs).count);
+    counts.push_back(is_adaptive(attrs) ? adaptive_count(planes, dim, attrs)
+                                        : pool_along(planes, dim, attrs).count);
   }
   return counts;
-}
-
-cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
-  const Pool pool = pool_along(planes, dim, attrs);
-  const Dim size = planes[dim];
-  const bool count_padding =
-      has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad");
-  cpu::Windows windows(pool.count);
-  windows.step = pool.dilation;
-  for (Dim i = 0; i < pool.count; ++i) {
-    const Dim first = i * pool.stride - pool.padding;
-    const Dim skipped = first < 0 ? round_up(-first, pool.dilation) : 0;
-    const Dim end = std::min(first + pool.reach, size);
-    const auto at = static_cast<std::size_t>(i);
-    windows.begin[at] = first + skipped;
-    windows.end[at] = end;
-    windows.weight[at] =
-        count_padding ? std::min(first + pool.reach, size + pool.padding) - first : end - (first + skipped);
-  }
-  return windows;
-}
-
-cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
-  const Dim size = planes[dim];
-  const Dim count = adaptive_count(planes, dim, attrs);
-  cpu::Windows windows(count);
-  for (Dim i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    windows.begin[at] = i * size / count;
-    windows.end[at] = ceil_divide((i + 1) * size, count);
-    windows.weight[at] = windows.end[at] - windows.begin[at];
-  }
-  return windows;
 }
 
 // ---- Batches and lines -----------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 // Owns what the pooling ops share: where their windows lie, their types, and folding a batch into images.
 #pragma once
 
-#include "tensor/cpu/convolution/pooling.h"
 #include "tensor/functions.h"
 
 namespace kiln::ops {
@@ -14,15 +13,21 @@ TensorType with_planes(const TensorType& x, const Dims& planes);
 // Throws OpError (DType) for bool.
 void need_order(const TensorType& x, const Attrs& attrs);
 
-// The windows along one dimension of a pool of the given kernel, from the attributes kernel_size, stride,
-// padding, ceil_mode and, where there are, dilation and count_include_pad.
-cpu::Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs);
-// Those of an adaptive pool, from the attribute output_size: place i of n covers [i * size / n, (i + 1) *
-// size / n), rounded outwards. -1 keeps the size.
-cpu::Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs);
-using WindowsFn = cpu::Windows (*)(const Dims& planes, std::size_t dim, const Attrs& attrs);
-// The planes of the results: how many windows there are, without them.
-Dims count_windows(WindowsFn windows, const Dims& planes, const Attrs& attrs);
+// How the windows of a pool lie along one dimension, from the attributes kernel_size, stride, padding,
+// ceil_mode and, where there is, dilation. Throws OpError (Shape, Value) for kernels that do not fit.
+struct Pool {
+  Dim stride, padding, dilation, reach, count;
+};
+Pool pool_along(const Dims& planes, std::size_t dim, const Attrs& attrs);
+// Does the op have output_size in their place? Place i of n then covers [i * size / n, (i + 1) * size / n),
+// rounded outwards. -1 keeps the size.
+bool is_adaptive(const Attrs& attrs);
+Dim adaptive_count(const Dims& planes, std::size_t dim, const Attrs& attrs);
+// The planes of the results: how many windows there are.
+Dims count_windows(const Dims& planes, const Attrs& attrs);
+
+// What all averages are divided by, from the attribute divisor_override; 0: the places of the window.
+std::int64_t average_divisor(const Attrs& attrs);
 
 // Applies the op to all images of all examples as one batch of images. For ops on planes whose inputs all
 // have as many images.

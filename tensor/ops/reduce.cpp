@@ -1,14 +1,13 @@
 // Owns the plain reductions: one combination of all elements along some dimensions, in the fixed order.
 #include "tensor/ops/reduce.h"
 
-#include "tensor/cpu/folds/fold.h"
+#include "tensor/compute.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln {
 namespace {
 
 using cpu::Combine;
-using cpu::Map;
 using ops::keeps_dims;
 using ops::reduced_dims;
 using ops::reduced_sizes;
@@ -16,13 +15,6 @@ using ops::reduced_sizes;
 TensorType reduced_type(const TensorType& x, const Attrs& attrs, DType dtype) {
   const Dims dims = reduced_dims(attrs, static_cast<int>(x.sizes.size()));
   return {dtype, x.device, reduced_sizes(x.sizes, dims, keeps_dims(attrs)), false};
-}
-
-// Folds and gives the result the application's sizes; its dtype is the accumulator's.
-Tensor fold(const Tensor& x, const Attrs& attrs, Combine combine, Map map = Map::Identity) {
-  const Dims dims = reduced_dims(attrs, x.rank());
-  const Tensor result = cpu::fold(x, dims, combine, map);
-  return ops::with_sizes(result, reduced_sizes(x.sizes(), dims, keeps_dims(attrs)));
 }
 
 // Gradient of a reduced tensor spread over the input's elements, still to be multiplied by the derivative.
@@ -36,24 +28,10 @@ Tensor spread(const VjpArgs& args, const Tensor& reduced) {
 
 Tensor converted(const Tensor& x, DType result) { return ops::to(x, combined_dtype(x.dtype(), result)); }
 
-template <Combine kCombine>
-Tensors total(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = total_dtype(in[0].dtype(), attrs);
-  return {ops::cast(fold(converted(in[0], dtype), attrs, kCombine), dtype)};
-}
-
 std::vector<TensorType> infer_mean(std::span<const TensorType> in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype);
   ops::need_float({dtype, in[0].device, in[0].sizes}, attrs);
   return {reduced_type(in[0], attrs, dtype)};
-}
-
-Tensors mean(const Op&, Inputs in, const Attrs& attrs) {
-  const DType dtype = ops::dtype_or(attrs, in[0].dtype());
-  const Tensor totals = fold(converted(in[0], dtype), attrs, Combine::Sum);
-  const std::int64_t count = ops::reduced_count(in[0].sizes(), reduced_dims(attrs, in[0].rank()));
-  ops::update(totals, [&]<class T>(T total) { return total / static_cast<T>(count); });
-  return {ops::cast(totals, dtype)};
 }
 
 Tensors decompose_mean(const Op&, Inputs in, const Attrs& attrs) {
@@ -133,11 +111,6 @@ std::vector<TensorType> infer_extremum(std::span<const TensorType> in, const Att
   return {reduced_type(in[0], attrs, in[0].dtype)};
 }
 
-template <Combine kCombine>
-Tensors extremum(const Op&, Inputs in, const Attrs& attrs) {
-  return {ops::cast(fold(in[0], attrs, kCombine), in[0].dtype())};
-}
-
 // Where the extremum is reached, divided by how often: the gradient is shared evenly among ties.
 Tensor shares(const Tensor& x, const Tensor& y, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, x.rank());
@@ -164,13 +137,6 @@ std::vector<TensorType> infer_truth(std::span<const TensorType> in, const Attrs&
   return {reduced_type(in[0], attrs, truth_dtype(in[0].dtype))};
 }
 
-// The identities of Max and Min of truth values, what an empty sequence gives, are false and true.
-template <Combine kCombine>
-Tensors truth(const Op&, Inputs in, const Attrs& attrs) {
-  const Tensor found = fold(in[0], attrs, kCombine, Map::Truth);  // bytes that are 0 or 1, as u8 has them
-  return {Tensor::from_storage(found.storage(), found.layout(), truth_dtype(in[0].dtype()))};
-}
-
 // How many elements are not zero, or are, decides.
 Tensors decompose_any(const Op&, Inputs in, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, in[0].rank());
@@ -189,10 +155,6 @@ std::vector<TensorType> infer_count(std::span<const TensorType> in, const Attrs&
   return {reduced_type(in[0], attrs, DType::I64)};
 }
 
-Tensors count_nonzero(const Op&, Inputs in, const Attrs& attrs) {
-  return {fold(in[0], attrs, Combine::Sum, Map::NonZero)};
-}
-
 Tensors decompose_count(const Op&, Inputs in, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, in[0].rank());
   return {ops::sum(ops::ne(in[0], Tensor::number(std::int64_t{0})), dims, keeps_dims(attrs))};
@@ -208,7 +170,6 @@ void add_truth_ops(OpTable& table) {
           "Whether any element along `dim` (all of them when none) is not zero. A bool; 0 or 1 for u8.",
       .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
       .infer = infer_truth,
-      .eager = truth<Combine::Max>,
       .decompose = decompose_any,
       .vjp = Rule<VjpFn>::none(kTruth),
       .jvp = Rule<JvpFn>::none(kTruth),
@@ -222,7 +183,6 @@ void add_truth_ops(OpTable& table) {
                        "elements. A bool; 0 or 1 for u8.",
       .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
       .infer = infer_truth,
-      .eager = truth<Combine::Min>,
       .decompose = decompose_all,
       .vjp = Rule<VjpFn>::none(kTruth),
       .jvp = Rule<JvpFn>::none(kTruth),
@@ -236,7 +196,6 @@ void add_truth_ops(OpTable& table) {
           "The number of elements along `dim` (all of them when none) that are not zero, as i64.",
       .example = ">>> count_nonzero(tensor([0, 3, 0, -1])).item()\n2",
       .infer = infer_count,
-      .eager = count_nonzero,
       .decompose = decompose_count,
       .vjp = Rule<VjpFn>::none("its result is a count"),
       .jvp = Rule<JvpFn>::none("its result is a count"),
@@ -255,7 +214,6 @@ void add_total_ops(OpTable& table) {
           "f32. The order of additions is fixed: the same bits on any layout and number of threads.",
       .example = ">>> sum(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()\n[4.0, 6.0]",
       .infer = infer_total,
-      .eager = total<Combine::Sum>,
       .vjp = sum_vjp,
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
@@ -269,7 +227,6 @@ void add_total_ops(OpTable& table) {
       .documentation = "The mean along `dim` (of all elements when none) of float elements.",
       .example = ">>> mean(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1).tolist()\n[1.5, 3.5]",
       .infer = infer_mean,
-      .eager = mean,
       .decompose = decompose_mean,
       .vjp = mean_vjp,
       .jvp = ops::linear_jvp,
@@ -286,7 +243,6 @@ void add_total_ops(OpTable& table) {
           "The product along `dim` (of all elements when none). Bools and integers multiply as i64.",
       .example = ">>> prod(tensor([1, 2, 3, 4])).item()\n24",
       .infer = infer_total,
-      .eager = total<Combine::Prod>,
       .vjp = prod_vjp,
       .jvp = prod_jvp,
       .batch = ops::batch_reduced_dims,
@@ -305,7 +261,6 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
       .documentation = documentation,
       .example = example,
       .infer = infer_extremum,
-      .eager = extremum<kCombine>,
       .vjp = extremum_vjp,
       .jvp = extremum_jvp,
       .batch = ops::batch_reduced_dims,

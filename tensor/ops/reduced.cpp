@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/elementwise/copy.h"
-#include "tensor/cpu/folds/fold.h"
-
 namespace kiln::ops {
 
 Dims reduced_dims(const Attrs& attrs, int rank) {
@@ -48,34 +45,11 @@ Tensor steady_mean(const Tensor& x, const Dims& dims) {
   return first + sum(x - first, dims, true) / count;
 }
 
-Tensor first_elements(const Tensor& x, const Dims& dims) {
-  Layout layout = x.layout();
-  for (const Dim d : dims) layout.sizes[static_cast<std::size_t>(d)] = 1;
-  const Tensor firsts = cpu::contiguous_copy(Tensor::alias(x, layout), accumulator_of(x.dtype()));
-  return with_sizes(firsts, reduced_sizes(x.sizes(), dims, false));
-}
-
 bool keeps_dims(const Attrs& attrs) { return attrs.get<bool>("keepdim"); }
-
-Tensor with_sizes(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return x;
-  return Tensor::alias(x, {sizes, contiguous_strides(sizes), x.offset()});
-}
 
 Tensor restore_dims(const Tensor& y, const Dims& sizes, const Dims& dims) {
   const Dims kept = reduced_sizes(sizes, dims, true);
   return y.sizes() == kept ? y : reshape(y, kept);
-}
-
-Tensor cast(const Tensor& x, DType dtype) {
-  if (x.dtype() == dtype) return x;
-  Tensor result = Tensor::empty(x.sizes(), dtype, x.device());
-  cpu::copy(result, x);
-  return result;
-}
-
-Tensor dense(const Tensor& x, DType dtype) {
-  return x.is_contiguous() && x.dtype() == dtype ? x : cpu::contiguous_copy(x, dtype);
 }
 
 DType compute_dtype(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? DType::F32 : dtype; }

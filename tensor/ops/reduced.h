@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "tensor/functions.h"
-#include "tensor/parallel.h"
 
 namespace kiln::ops {
 
@@ -21,46 +20,11 @@ bool keeps_dims(const Attrs& attrs);  // attribute `keepdim`
 // is that element, however large. The first elements count as constants: what is measured from them changes
 // no derivative. x is of the dtype of computation.
 Tensor steady_mean(const Tensor& x, const Dims& dims);
-// The first element over `dims` of each result, as fold takes centers: for kernels. None of `dims` is empty.
-Tensor first_elements(const Tensor& x, const Dims& dims);
 
-// A contiguous result read with other sizes of as many elements: plain aliasing, no op.
-Tensor with_sizes(const Tensor& x, const Dims& sizes);
 // Gives a reduced tensor its dimensions of size 1 back, so that it broadcasts against an input of `sizes`.
 Tensor restore_dims(const Tensor& y, const Dims& sizes, const Dims& dims);
-// A copy in another dtype, or `x`. For kernels: plain tensors in and out, no op.
-Tensor cast(const Tensor& x, DType dtype);
-// Contiguous and of a dtype; `x` itself when it is both. For kernels, as `cast`.
-Tensor dense(const Tensor& x, DType dtype);
 // f32 for halves, else `dtype`: what float kernels compute in.
 DType compute_dtype(DType dtype);
-
-// Writes f(element) over a fresh contiguous f32 or f64 tensor.
-template <class F>
-void update(const Tensor& x, const F& f) {
-  constexpr std::int64_t kGrain = 16384;
-  const auto each = [&]<class T>() {
-    T* data = x.writable<T>();
-    parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) data[i] = f(data[i]);
-    });
-  };
-  x.dtype() == DType::F64 ? each.template operator()<double>() : each.template operator()<float>();
-}
-
-// Likewise with the elements of another contiguous tensor of the same dtype and size.
-template <class F>
-void update_with(const Tensor& x, const Tensor& other, const F& f) {
-  constexpr std::int64_t kGrain = 16384;
-  const auto each = [&]<class T>() {
-    T* data = x.writable<T>();
-    const T* with = other.data<T>();
-    parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) data[i] = f(data[i], with[i]);
-    });
-  };
-  x.dtype() == DType::F64 ? each.template operator()<double>() : each.template operator()<float>();
-}
 
 // The dtype named by attribute `dtype`, or `otherwise`.
 DType dtype_or(const Attrs& attrs, DType otherwise);

@@ -10,15 +10,8 @@ namespace {
 using namespace linalg;
 using rules::apply_one;
 
-constexpr std::string_view kSingular = "is singular: pivot {} is zero";
-
 // ---- inv: the derivative of x = inv(a) is -x da x ----
 
-Tensors inv_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const cpu::Factored result = cpu::inverse(inputs[0]);
-  check_factored(result, inputs[0], attrs, kSingular, "`pinv` gives the pseudoinverse");
-  return result.outputs;
-}
 Tensors inv_vjp(const VjpArgs& args) {
   const Tensor x = t(args.outputs[0]);
   return {-mm(x, args.grads[0], x)};
@@ -82,13 +75,6 @@ std::vector<TensorType> solve_infer(std::span<const TensorType> inputs, const At
 Tensor as_sides(const Tensor& b, bool vector) { return vector ? column(b) : b; }
 Tensor from_sides(const Tensor& x, bool vector) { return vector ? ops::squeeze(x, Dims{x.rank() - 1}) : x; }
 
-Tensors solve_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const bool vector = is_vector_side(inputs[0].sizes(), inputs[1].sizes());
-  const cpu::Factored result = cpu::solve(inputs[0], as_sides(inputs[1], vector), attrs.get<bool>("left"));
-  check_factored(result, result.outputs[0], attrs, kSingular, "`lstsq` gives the least-squares solution");
-  return {from_sides(result.outputs[0], vector)};
-}
-
 // With h = solve(a.t(), g): the gradient of b is h, that of a is -h x.t().
 Tensors solve_vjp(const VjpArgs& args) {
   const Dims& a_sizes = args.input_types[0].sizes;
@@ -150,12 +136,6 @@ std::vector<TensorType> solve_triangular_infer(std::span<const TensorType> input
       rules::with_sizes(inputs[1], solution_sizes(inputs, inputs[1].sizes, attrs.get<bool>("left"), attrs))};
 }
 
-Tensors solve_triangular_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  return {cpu::solve_triangular(inputs[0], inputs[1],
-                                {attrs.get<bool>("upper"), attrs.get<bool>("unitriangular")},
-                                attrs.get<bool>("left"))};
-}
-
 // The part of x that the op reads.
 Tensor triangle_read(const Tensor& x, const Attrs& attrs) {
   const Dim offset = attrs.get<bool>("unitriangular") ? 1 : 0;
@@ -196,14 +176,6 @@ Tensors broadcast_batch(const BatchArgs& args) {
 // Differentiated as in I. Murray, "Differentiation of the Cholesky decomposition" (2016). A is symmetric, and
 // so is its gradient.
 
-Tensors cholesky_eager(const Op&, Inputs inputs, const Attrs& attrs) {
-  const cpu::Factored result = cpu::cholesky(inputs[0], attrs.get<bool>("upper"));
-  check_factored(result, inputs[0], attrs,
-                 "is not positive-definite: its leading minor of order {} is not positive",
-                 "add a multiple of the identity, as in `A + 1e-6 * eye(n)`");
-  return result.outputs;
-}
-
 Tensors cholesky_vjp(const VjpArgs& args) {
   const bool upper = args.attrs.get<bool>("upper");
   const Tensor l = upper ? t(args.outputs[0]) : args.outputs[0];
@@ -232,7 +204,6 @@ void add_solve_ops(OpTable& table) {
                  "error; `solve` is faster and more accurate than a product with the inverse.",
              .example = ">>> inv(tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()\n[[0.5, 0.0], [0.0, 0.25]]",
              .infer = infer_square,
-             .eager = inv_eager,
              .vjp = inv_vjp,
              .jvp = inv_jvp,
              .batch = rules::batch_through,
@@ -247,7 +218,6 @@ void add_solve_ops(OpTable& table) {
            "one vector, a vector for each matrix of `A`, or matrices; batches broadcast.",
        .example = ">>> solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([1.0, 2.0])).tolist()\n[0.5, 0.5]",
        .infer = solve_infer,
-       .eager = solve_eager,
        .vjp = solve_vjp,
        .jvp = solve_jvp,
        .batch = solve_batch,
@@ -266,7 +236,6 @@ void add_solve_ops(OpTable& table) {
        .example = ">>> A = tensor([[2.0, 0.0], [1.0, 4.0]])\n>>> solve_triangular(A, tensor([[2.0], "
                   "[9.0]]), upper=false).tolist()\n[[1.0], [2.0]]",
        .infer = solve_triangular_infer,
-       .eager = solve_triangular_eager,
        .vjp = solve_triangular_vjp,
        .jvp = solve_triangular_jvp,
        .batch = broadcast_batch,
@@ -281,7 +250,6 @@ void add_solve_ops(OpTable& table) {
            "which the lower triangle is read; or the upper `U` with `U.t() @ U == A`, from the upper one.",
        .example = ">>> cholesky(tensor([[4.0, 2.0], [2.0, 10.0]])).tolist()\n[[2.0, 0.0], [1.0, 3.0]]",
        .infer = infer_square,
-       .eager = cholesky_eager,
        .vjp = cholesky_vjp,
        .jvp = cholesky_jvp,
        .batch = rules::batch_through,

@@ -2,8 +2,8 @@
 // dtype.
 #pragma once
 
+#include "tensor/backend.h"
 #include "tensor/parallel.h"
-#include "tensor/tensor.h"
 
 namespace kiln::cpu {
 
@@ -20,6 +20,9 @@ Tensor with_sizes(const Tensor& x, const Dims& sizes);
 // `finish` gives what was computed there to the output.
 Tensor computed_in(const Tensor& output, DType dtype);
 void finish(const Tensor& output, const Tensor& computed);
+
+// Computes the body of the op instead: for operands that a kernel finds out it does not take.
+void compute_by_body(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs);
 
 // Is the output the input itself, as of an in-place form?
 bool is_inplace(const Tensor& output, const Tensor& input);

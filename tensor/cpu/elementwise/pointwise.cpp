@@ -7,6 +7,7 @@
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/cpu/elementwise/pointwise.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scalar.h"
 
@@ -117,7 +118,24 @@ void pointwise(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs,
   compute(op, inputs, attrs, output);
 }
 
+// The attributes that a row's op has by default, by the row's number.
+const Attrs& defaults_of(Row row) {
+  static const std::vector<Attrs> all = [] {
+    std::vector<Attrs> made(kRowCount);
+    for (const Op* const op : OpTable::get().ops()) {
+      if (op->pointwise != nullptr) made[static_cast<std::size_t>(op->pointwise->row)] = Attrs(*op);
+    }
+    return made;
+  }();
+  return all[static_cast<std::size_t>(row)];
+}
+
 }  // namespace
+
+void apply_row(Row row, std::initializer_list<Tensor> inputs, const Tensor& output) {
+  const Attrs& attrs = defaults_of(row);
+  compute(*attrs.op(), {inputs.begin(), inputs.size()}, attrs, output);
+}
 
 void add_pointwise_kernels(Column& column) {
   for (const Op* const op : OpTable::get().ops()) {

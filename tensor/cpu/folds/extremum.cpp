@@ -45,11 +45,8 @@ void join_pieces(const ExtremumJob& job, const Order& order, const Extrema& resu
 
 }  // namespace
 
-Extrema find_extrema(const Tensor& x, const SequenceShape& shape, bool greatest, bool wants_values) {
-  const Dim sizes[] = {shape.outer, shape.inner};
-  const Extrema results{.places = Tensor::empty(sizes, DType::I64, x.device()),
-                        .values = wants_values ? Tensor::empty(sizes, x.dtype(), x.device()) : Tensor()};
-  if (x.numel() == 0) return results;
+void find_extrema(const Extrema& results, const Tensor& x, const SequenceShape& shape, bool greatest) {
+  if (x.numel() == 0) return;
   const auto element_size = static_cast<std::int64_t>(size_of(x.dtype()));
   const std::int64_t tiles = shape.inner == 1 ? 1 : extremum_tiles(shape.inner, element_size);
   ExtremumJob job{.input = x.raw(),
@@ -62,7 +59,7 @@ Extrema find_extrema(const Tensor& x, const SequenceShape& shape, bool greatest,
   if (job.pieces > 1) {
     const Dim cut[] = {shape.outer, job.pieces, shape.inner};
     found = Tensor::empty(cut, DType::I64, x.device());
-  } else if (wants_values) {
+  } else if (results.values) {
     job.values = results.values.raw_writable();
   }
   job.places = found.writable<std::int64_t>();
@@ -75,7 +72,6 @@ Extrema find_extrema(const Tensor& x, const SequenceShape& shape, bool greatest,
                });
   if (job.pieces > 1)
     visit_order(x.dtype(), greatest, [&](const auto& order) { join_pieces(job, order, results); });
-  return results;
 }
 
 }  // namespace kiln::cpu

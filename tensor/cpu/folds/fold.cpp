@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tensor/cpu/elementwise/copy.h"
+#include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
@@ -41,8 +42,7 @@ bool goes_by_columns(const FoldJob& job) {
   return job.count <= kShortRow && job.outputs.sizes[job.outputs.rank - 1] >= 8;
 }
 
-Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
-  Tensor result = Tensor::empty(sizes, dtype);
+void fill_with_identity(const Tensor& result, Combine combine) {
   const auto fill = [&]<class T>() {
     using Limits = std::numeric_limits<T>;
     const T lowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
@@ -50,7 +50,7 @@ Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
     const T values[kCombineCount] = {T(0), T(1), lowest, highest};
     std::fill_n(result.writable<T>(), result.numel(), values[static_cast<int>(combine)]);
   };
-  switch (dtype) {
+  switch (result.dtype()) {
     case DType::Bool:
       fill.operator()<bool>();
       break;
@@ -76,7 +76,6 @@ Tensor identity(const Dims& sizes, DType dtype, Combine combine) {
       fill.operator()<float>();
       break;
   }
-  return result;
 }
 
 // Sequences that jump through memory element by element are laid out first.
@@ -106,7 +105,8 @@ Tensor permuted(const Tensor& x, const Dims& order) {
 
 // With dimensions of outputs as they lie in memory. Those that are reduced stay in their order, and sequences
 // what they are.
-Tensor fold_by_memory(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
+void fold_by_memory(const Tensor& result, const Tensor& x, const Dims& dims, Combine combine, Map map,
+                    const Tensor& centers) {
   Dims outputs;  // dimensions of x
   for (Dim d = 0; d < x.rank(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) outputs.push_back(d);
@@ -125,8 +125,7 @@ Tensor fold_by_memory(const Tensor& x, const Dims& dims, Combine combine, Map ma
   std::iota(reduced.begin(), reduced.end(), static_cast<Dim>(all.size()));
   for (const Dim d : dims) all.push_back(d);
   const Tensor moved = centers ? contiguous_copy(permuted(centers, order), centers.dtype()) : centers;
-  const Tensor result = fold(permuted(x, all), reduced, combine, map, moved);
-  return contiguous_copy(permuted(result, back), result.dtype());
+  copy(result, permuted(fold(permuted(x, all), reduced, combine, map, moved), back));
 }
 
 // Integers give the same bits in any order: a block of a row is what is worth a unit of its own.
@@ -207,6 +206,19 @@ DType fold_result(DType dtype, Combine combine, Map map) {
 }
 
 Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
+  Dims sizes;
+  auto next = dims.begin();
+  for (int d = 0; d < x.rank(); ++d) {
+    const bool reduced = next != dims.end() && *next == d;
+    reduced ? static_cast<void>(++next) : sizes.push_back(x.size(d));
+  }
+  const Tensor result = Tensor::empty(sizes, fold_result(x.dtype(), combine, map), x.device());
+  fold_into(result, x, dims, combine, map, centers);
+  return result;
+}
+
+void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine combine, Map map,
+               const Tensor& centers) {
   FoldJob job;
   Dims sizes;
   job.count = 1;
@@ -222,12 +234,12 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
     }
   }
   const DType dtype = fold_result(x.dtype(), combine, map);
-  if (job.count == 0) return identity(sizes, dtype, combine);
-  if (is_out_of_order(job)) return fold_by_memory(x, dims, combine, map, centers);
-  if (is_scattered(job)) return fold(contiguous_copy(x, x.dtype()), dims, combine, map, centers);
-  Tensor result = Tensor::empty(sizes, dtype, x.device());
+  const Tensor result = with_sizes(output, sizes);
+  if (job.count == 0) return fill_with_identity(result, combine);
+  if (is_out_of_order(job)) return fold_by_memory(result, x, dims, combine, map, centers);
+  if (is_scattered(job)) return fold_into(result, contiguous_copy(x, x.dtype()), dims, combine, map, centers);
   const std::int64_t outputs = result.numel();
-  if (outputs == 0) return result;
+  if (outputs == 0) return;
 
   job.input = x.raw();
   job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
@@ -246,7 +258,6 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
     combine_blocks(job, kernel, result);
   }
   if (map == Map::Truth && x.dtype() != DType::Bool) make_truth(result);
-  return result;
 }
 
 Tensor sum_blocks(const Tensor& partials) {

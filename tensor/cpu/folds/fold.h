@@ -18,6 +18,10 @@ DType fold_result(DType dtype, Combine combine, Map map);
 Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map = Map::Identity,
             const Tensor& centers = {});
 
+// Likewise into a contiguous tensor of that dtype, with as many elements.
+void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine combine,
+               Map map = Map::Identity, const Tensor& centers = {});
+
 // Sums the last dimension, the results of blocks, as the fixed order combines them.
 Tensor sum_blocks(const Tensor& partials);
 

@@ -36,15 +36,14 @@ int factorize_small(int n, T* a) {
 
 }  // namespace
 
-Factored first_failure(Tensors outputs, std::span<const int> infos) {
+Factored first_failure(std::span<const int> infos) {
   const auto found = std::find_if(infos.begin(), infos.end(), [](int info) { return info != 0; });
-  if (found == infos.end()) return {std::move(outputs), -1, 0};
-  return {std::move(outputs), found - infos.begin(), *found};
+  if (found == infos.end()) return {};
+  return {found - infos.begin(), *found};
 }
 
-Factored cholesky(const Tensor& a, bool upper) {
+Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
   constexpr int kSmall = 12;  // up to this order plain loops are faster than a call
-  const Tensor result = Tensor::empty(a.sizes(), a.dtype(), a.device());
   return with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int n = matrices.rows();
@@ -65,15 +64,12 @@ Factored cholesky(const Tensor& a, bool upper) {
         }
       };
     });
-    return first_failure({result}, infos);
+    return first_failure(infos);
   });
 }
 
-Tensor solve_triangular(const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
-  Dims sizes = broadcast(batch_of(a), batch_of(b), "solve_triangular");
-  const Dims batch = sizes;
-  sizes.append(b.sizes().end() - 2, b.sizes().end());
-  const Tensor result = Tensor::empty(sizes, b.dtype(), b.device());
+void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
+  const Dims batch = batch_of(result);
   with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);
@@ -100,7 +96,6 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, Triangle triangle, boo
           };
         });
   });
-  return result;
 }
 
 }  // namespace kiln::cpu

@@ -162,15 +162,14 @@ void with_eigen(int n, bool vectors, const F& f) {
 
 }  // namespace
 
-Factored eigh(const Tensor& a, bool upper, bool vectors) {
+Factored eigh(const Tensor& values, const Tensor& columns, const Tensor& a, bool upper) {
+  const bool vectors = static_cast<bool>(columns);
   return with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int n = matrices.rows();
-    const Tensor values = tensor_like(a, {n});
-    const Tensor columns = tensor_like(a, {n, vectors ? n : 0});
     std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
     T* to_values = values.writable<T>();
-    T* to_columns = columns.writable<T>();
+    T* to_columns = vectors ? columns.writable<T>() : nullptr;
     with_eigen<T>(n, vectors, [&]<class Eigen>() {
       each_matrix(matrices.count(), 10.0 * n * n * (n + 1), [&](Scratch& memory) {
         return [&, n, eigen = Eigen(n, vectors, memory)](std::int64_t i) mutable {
@@ -184,7 +183,7 @@ Factored eigh(const Tensor& a, bool upper, bool vectors) {
         };
       });
     });
-    return first_failure(vectors ? Tensors{values, columns} : Tensors{values}, infos);
+    return first_failure(infos);
   });
 }
 

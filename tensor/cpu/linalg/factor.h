@@ -9,44 +9,44 @@
 
 namespace kiln::cpu {
 
-// Results, and the first matrix of the batch that has none. `info` is LAPACK's: which pivot or minor failed.
+// All results are contiguous, of a's dtype, and sized as said.
+
+// The first matrix of the batch that has no result, or -1. `info` is LAPACK's: which pivot or minor failed.
 struct Factored {
-  Tensors outputs;
   std::int64_t failed = -1;
   int info = 0;
 };
-Factored first_failure(Tensors outputs, std::span<const int> infos);
+Factored first_failure(std::span<const int> infos);
 
 // Of a[..., n, n], by LU factorization with partial pivoting. `info`: the pivot that is zero.
-Tensor determinant(const Tensor& a);
-Tensors sign_and_log_determinant(const Tensor& a);
-Factored inverse(const Tensor& a);
+void determinant(const Tensor& result, const Tensor& a);
+void sign_and_log_determinant(const Tensor& sign, const Tensor& log, const Tensor& a);
+Factored inverse(const Tensor& result, const Tensor& a);
 // The x with a x = b for b[..., n, k], or x a = b for b[..., k, n]; batches broadcast.
-Factored solve(const Tensor& a, const Tensor& b, bool left);
+Factored solve(const Tensor& result, const Tensor& a, const Tensor& b, bool left);
 
 // Likewise for a triangular `a`, of which only that triangle is read. A zero on the diagonal divides by zero.
 struct Triangle {
   bool upper;
   bool unit;  // the diagonal counts as ones and is not read
 };
-Tensor solve_triangular(const Tensor& a, const Tensor& b, Triangle triangle, bool left);
+void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Triangle triangle, bool left);
 
 // The lower triangular l with l l.t() == a, from the lower triangle of a; or the upper u with u.t() u == a,
 // from the upper one. `info`: the order of the minor that is not positive.
-Factored cholesky(const Tensor& a, bool upper);
+Factored cholesky(const Tensor& result, const Tensor& a, bool upper);
 
 // q r = a[..., m, n] with orthonormal columns of q and upper triangular r, by Householder reflections, with
-// k = min(m, n): q[m, k] and r[k, n]; or q[m, m] and r[m, n]; or only r[k, n], and q[0].
-enum class QrMode : std::uint8_t { Reduced, Complete, OnlyR };
-Tensors qr(const Tensor& a, QrMode mode);
+// k = min(m, n): q[m, k] and r[k, n]; or q[m, m] and r[m, n]; or only r[k, n], and q absent.
+void qr(const Tensor& q, const Tensor& r, const Tensor& a);
 // Orthonormal columns [..., m, m - k] orthogonal to those of q[..., m, k].
-Tensor complement(const Tensor& q);
+void complement(const Tensor& result, const Tensor& q);
 
-// u[m, k], s[k], vh[k, n] with u diag(s) vh = a[..., m, n], s falling, by divide and conquer; or s alone.
-// `info` < 0: an element is not finite; > 0: no convergence.
-Factored svd(const Tensor& a, bool vectors);
+// u[m, k], s[k], vh[k, n] with u diag(s) vh = a[..., m, n], s falling, by divide and conquer; or s alone, u
+// and vh absent. `info` < 0: an element is not finite; > 0: no convergence.
+Factored svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& a);
 // Rising eigenvalues and orthonormal eigenvectors (columns) of symmetric matrices, of which one triangle is
-// read; or the values alone. `info` as for `svd`.
-Factored eigh(const Tensor& a, bool upper, bool vectors);
+// read; or the values alone, vectors absent. `info` as for `svd`.
+Factored eigh(const Tensor& values, const Tensor& vectors, const Tensor& a, bool upper);
 
 }  // namespace kiln::cpu

@@ -149,8 +149,7 @@ Dims batch_of(const Tensor& x) { return Dims(x.sizes().begin(), x.sizes().end() 
 
 }  // namespace
 
-Tensor determinant(const Tensor& a) {
-  const Tensor result = Tensor::empty(batch_of(a), a.dtype(), a.device());
+void determinant(const Tensor& result, const Tensor& a) {
   with_real(a.dtype(), [&]<class T>() {
     T* out = result.writable<T>();
     each_factorized<T>(a, [&](const auto& lu, int, std::int64_t i) {
@@ -159,12 +158,9 @@ Tensor determinant(const Tensor& a) {
       out[i] = product;
     });
   });
-  return result;
 }
 
-Tensors sign_and_log_determinant(const Tensor& a) {
-  const Tensor sign = Tensor::empty(batch_of(a), a.dtype(), a.device());
-  const Tensor log = Tensor::empty(batch_of(a), a.dtype(), a.device());
+void sign_and_log_determinant(const Tensor& sign, const Tensor& log, const Tensor& a) {
   with_real(a.dtype(), [&]<class T>() {
     T* signs = sign.writable<T>();
     T* logs = log.writable<T>();
@@ -180,11 +176,9 @@ Tensors sign_and_log_determinant(const Tensor& a) {
       logs[i] = sum;
     });
   });
-  return {sign, log};
 }
 
-Factored inverse(const Tensor& a) {
-  const Tensor result = Tensor::empty(a.sizes(), a.dtype(), a.device());
+Factored inverse(const Tensor& result, const Tensor& a) {
   return with_real(a.dtype(), [&]<class T>() {
     const std::int64_t order = a.size(a.rank() - 1);
     std::vector<int> infos(static_cast<std::size_t>(count_elements(batch_of(a))));
@@ -192,15 +186,12 @@ Factored inverse(const Tensor& a) {
     each_factorized<T>(a, [&](const auto& lu, int info, std::int64_t i) {
       if ((infos[static_cast<std::size_t>(i)] = info) == 0) lu.invert(out + i * order * order);
     });
-    return first_failure({result}, infos);
+    return first_failure(infos);
   });
 }
 
-Factored solve(const Tensor& a, const Tensor& b, bool left) {
-  Dims sizes = broadcast(batch_of(a), batch_of(b), "solve");
-  const Dims batch = sizes;
-  sizes.append(b.sizes().end() - 2, b.sizes().end());
-  const Tensor result = Tensor::empty(sizes, b.dtype(), b.device());
+Factored solve(const Tensor& result, const Tensor& a, const Tensor& b, bool left) {
+  const Dims batch = batch_of(result);
   return with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);
@@ -223,7 +214,7 @@ Factored solve(const Tensor& a, const Tensor& b, bool left) {
         };
       });
     });
-    return first_failure({result}, infos);
+    return first_failure(infos);
   });
 }
 

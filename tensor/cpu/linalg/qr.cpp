@@ -102,44 +102,27 @@ double householder_work(int m, int n, int columns) {
 
 }  // namespace
 
-Tensors qr(const Tensor& a, QrMode mode) {
-  const Dims& sizes = a.sizes();
-  const Dims batch(sizes.begin(), sizes.end() - 2);
-  const Dim k = std::min(sizes[batch.size()], sizes.back());
-  const Dim rank = mode == QrMode::Complete ? sizes[batch.size()] : k;
-  const auto with = [&](Dim rows, Dim columns) {
-    Dims result = batch;
-    result.push_back(rows);
-    result.push_back(columns);
-    return Tensor::empty(result, a.dtype(), a.device());
-  };
-  const bool wants_q = mode != QrMode::OnlyR;
-  const Tensor q = wants_q ? with(sizes[batch.size()], rank) : Tensor::empty(Dims{0}, a.dtype(), a.device());
-  const Tensor r = with(rank, sizes.back());
+void qr(const Tensor& q, const Tensor& r, const Tensor& a) {
+  const Dim rank = r.size(r.rank() - 2);
   with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int m = matrices.rows();
     const int n = matrices.columns();
     const int rows = static_cast<int>(rank);
-    T* to_q = q.writable<T>();
+    T* to_q = q ? q.writable<T>() : nullptr;
     T* to_r = r.writable<T>();
     each_matrix(matrices.count(), householder_work(m, n, rows), [&](Scratch& memory) {
       return [&, m, n, rows, to_q, to_r, h = Householder<T>(m, n, rows, memory)](std::int64_t i) mutable {
         h.read(matrices.view(i));
         h.factorize();
         h.write_r(rows, to_r + i * rows * n);
-        if (wants_q) h.write_q(0, to_q + i * m * rows);
+        if (to_q != nullptr) h.write_q(0, to_q + i * m * rows);
       };
     });
   });
-  return {q, r};
 }
 
-Tensor complement(const Tensor& q) {
-  Dims sizes = q.sizes();
-  const Dim rows = sizes[sizes.size() - 2];
-  sizes.back() = rows - sizes.back();
-  const Tensor result = Tensor::empty(sizes, q.dtype(), q.device());
+void complement(const Tensor& result, const Tensor& q) {
   with_real(q.dtype(), [&]<class T>() {
     const Matrices<T> matrices(q);
     const int m = matrices.rows();
@@ -153,7 +136,6 @@ Tensor complement(const Tensor& q) {
       };
     });
   });
-  return result;
 }
 
 }  // namespace kiln::cpu

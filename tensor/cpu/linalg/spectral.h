@@ -41,13 +41,6 @@ void scale_by_power(T* x, std::int64_t count, int exponent) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * first * second;
 }
 
-// An empty tensor with the batch of `a` and these sizes.
-inline Tensor tensor_like(const Tensor& a, std::initializer_list<Dim> last) {
-  Dims sizes(a.sizes().begin(), a.sizes().end() - 2);
-  for (const Dim size : last) sizes.push_back(size);
-  return Tensor::empty(sizes, a.dtype(), a.device());
-}
-
 // to[i, j], row-major, of rows * columns elements = from(i, j), by several threads when it is large.
 template <class T>
 void write_view(const MatrixView<T>& from, int rows, int columns, T* to) {

@@ -149,19 +149,17 @@ MatrixView<T> turned(const MatrixView<T>& x) {
 
 }  // namespace
 
-Factored svd(const Tensor& a, bool vectors) {
+Factored svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& a) {
+  const bool vectors = static_cast<bool>(u);
   return with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int m = matrices.rows();
     const int n = matrices.columns();
     const int k = std::min(m, n);
-    const Tensor u = tensor_like(a, {m, vectors ? k : 0});
-    const Tensor s = tensor_like(a, {k});
-    const Tensor vh = tensor_like(a, {vectors ? k : 0, n});
     std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
-    T* to_u = u.writable<T>();
+    T* to_u = vectors ? u.writable<T>() : nullptr;
     T* to_s = s.writable<T>();
-    T* to_vh = vh.writable<T>();
+    T* to_vh = vectors ? vh.writable<T>() : nullptr;
     with_svd<T>(m, n, vectors, [&]<class Svd>() {
       const bool turn = Svd::kOnlyTall && n > m;
       each_matrix(matrices.count(), 10.0 * m * n * (k + 1), [&](Scratch& memory) {
@@ -176,7 +174,7 @@ Factored svd(const Tensor& a, bool vectors) {
         };
       });
     });
-    return first_failure(vectors ? Tensors{u, s, vh} : Tensors{s}, infos);
+    return first_failure(infos);
   });
 }
 

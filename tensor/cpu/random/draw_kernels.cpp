@@ -44,10 +44,10 @@ void skip_draws(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&)
   *outputs[0].writable<std::int64_t>() = count;
 }
 
-void bernoulli(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+void bernoulli(const Op& op, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor probabilities = contiguous_copy(inputs[0], DType::F64);
   const auto* p = probabilities.data<double>();
-  for (std::int64_t i = 0; i < probabilities.numel(); ++i) check_probability(p[i], "bernoulli");
+  for (std::int64_t i = 0; i < probabilities.numel(); ++i) check_probability(p[i], op.name());
   fill_bernoulli(outputs[0], next_draw(), probabilities);
 }
 

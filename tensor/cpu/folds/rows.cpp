@@ -1,4 +1,4 @@
-#include "tensor/ops/rows.h"
+#include "tensor/cpu/folds/rows.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
 
-namespace kiln::ops {
+namespace kiln::cpu {
 namespace {
 
 Layout moved(const Layout& layout, int from, int to) {
@@ -27,12 +27,16 @@ Layout moved(const Layout& layout, int from, int to) {
 Tensor rows_along(const Tensor& x, int dim) {
   if (x.rank() == 0 || (dim == x.rank() - 1 && x.is_contiguous())) return x;
   const Tensor rows = Tensor::alias(x, moved(x.layout(), dim, x.rank() - 1));
-  return rows.is_contiguous() ? rows : cpu::contiguous_copy(rows, x.dtype());
+  return rows.is_contiguous() ? rows : contiguous_copy(rows, x.dtype());
 }
 
-Tensor rows_back(const Tensor& rows, int dim) {
-  if (rows.rank() == 0 || dim == rows.rank() - 1) return rows;
-  return cpu::contiguous_copy(Tensor::alias(rows, moved(rows.layout(), rows.rank() - 1, dim)), rows.dtype());
+Tensor rows_for(const Tensor& output, int dim) {
+  if (output.rank() == 0 || dim == output.rank() - 1) return output;
+  return Tensor::empty(moved(output.layout(), dim, output.rank() - 1).sizes, output.dtype(), output.device());
+}
+
+void rows_back(const Tensor& output, const Tensor& rows, int dim) {
+  if (!rows.is_same(output)) copy(output, Tensor::alias(rows, moved(rows.layout(), rows.rank() - 1, dim)));
 }
 
 namespace {
@@ -43,50 +47,49 @@ std::int64_t row_grain(std::int64_t size) { return std::max<std::int64_t>(1, 409
 
 }  // namespace
 
-void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job) {
+void run_rows(RowProgram program, DType dtype, const RowJob& job) {
   if (job.rows == 0 || job.size == 0) return;
-  const cpu::RowKernel kernel = cpu::row_kernels().program[static_cast<int>(program)][float_index(dtype)];
+  const RowKernel kernel = row_kernels().program[static_cast<int>(program)][float_index(dtype)];
   parallel_for(job.rows, row_grain(job.size),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
 }
 
 bool streams(std::int64_t bytes) { return bytes > std::int64_t{8} << 20; }
 
-Tensor column_sums(cpu::NormColumnsJob job, DType dtype) {
+Tensor column_sums(NormColumnsJob job, DType dtype) {
   job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
-  job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, cpu::kNormColumnTile);
+  job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, kNormColumnTile);
   const Dim sizes[] = {2, job.size, job.blocks};
   const Tensor partials = Tensor::empty(sizes, accumulator_of(dtype));
   job.results = partials.raw_writable();
   const std::int64_t tiles = ceil_divide(job.size, job.tile);
-  const auto kernel = cpu::row_kernels().norm_columns[float_index(dtype)];
+  const auto kernel = row_kernels().norm_columns[float_index(dtype)];
   parallel_for(tiles * job.blocks, 1, [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-  return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
+  return job.blocks == 1 ? partials : sum_blocks(partials);
 }
 
 std::int64_t softmax_tile(const Tensor& x, std::int64_t count) {
   constexpr std::int64_t kBytes = 1 << 20;  // of a second-level cache
   constexpr std::int64_t kMost = 512;
-  const std::int64_t line = cpu::kSoftmaxLine / static_cast<std::int64_t>(size_of(x.dtype()));
+  const std::int64_t line = kSoftmaxLine / static_cast<std::int64_t>(size_of(x.dtype()));
   const auto item = static_cast<std::int64_t>(size_of(accumulator_of(x.dtype())));
   const std::int64_t share = x.numel() / count / (2 * num_threads());  // so that every thread gets some
   const std::int64_t tile = std::min({kBytes / (count * item), share, kMost});
   return std::max<std::int64_t>(1, tile / line) * line;
 }
 
-Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t columns, bool log) {
-  const Tensor result = Tensor::empty(x.sizes(), x.dtype(), x.device());
-  const cpu::SoftmaxColumnsJob job{.in = x.raw(),
-                                   .out = result.raw_writable(),
-                                   .count = count,
-                                   .columns = columns,
-                                   .tile = softmax_tile(x, count),
-                                   .log = log};
+void run_softmax_columns(const Tensor& result, const Tensor& x, std::int64_t count, std::int64_t columns,
+                         bool log) {
+  const SoftmaxColumnsJob job{.in = x.raw(),
+                              .out = result.raw_writable(),
+                              .count = count,
+                              .columns = columns,
+                              .tile = softmax_tile(x, count),
+                              .log = log};
   const std::int64_t tiles = ceil_divide(columns, job.tile);
-  const auto kernel = cpu::row_kernels().softmax_columns[float_index(x.dtype())];
+  const auto kernel = row_kernels().softmax_columns[float_index(x.dtype())];
   parallel_for(x.numel() / (count * columns) * tiles, std::max<std::int64_t>(1, 8192 / (count * job.tile)),
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-  return result;
 }
 
 // A lane takes every 32nd row: only long ones are worth that. Its sums stay in cache, and all lanes' are
@@ -95,21 +98,21 @@ bool sums_by_lanes(std::int64_t rows, std::int64_t size) {
   return rows >= 8 * kReductionLanes && size >= 256 && size <= 16384;
 }
 
-Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows) {
-  cpu::NormLanesJob job{.rows = rows, .blocks = reduction_blocks(rows.rows)};
+Tensor run_norm_backward(RowProgram program, DType dtype, const RowJob& rows) {
+  NormLanesJob job{.rows = rows, .blocks = reduction_blocks(rows.rows)};
   const DType wide = accumulator_of(dtype);
   const Dim partial[] = {2, rows.size, job.blocks}, whole[] = {job.blocks, kReductionLanes, 2, rows.size};
   const Tensor partials = Tensor::empty(partial, wide), lanes = Tensor::empty(whole, wide);
   job.results = partials.raw_writable();
   job.lanes = lanes.raw_writable();
-  const cpu::RowKernels& kernels = cpu::row_kernels();
-  const int centered = program == cpu::RowProgram::LayerNormBackward ? 0 : 1;
+  const RowKernels& kernels = row_kernels();
+  const int centered = program == RowProgram::LayerNormBackward ? 0 : 1;
   const auto kernel = kernels.norm_lanes[float_index(dtype)][centered];
   parallel_for(job.blocks * kReductionLanes, 1,
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
   const auto fold = kernels.fold_lanes[float_index(dtype)];
   parallel_for(2 * rows.size, 256, [&](std::int64_t begin, std::int64_t end) { fold(job, begin, end); });
-  return job.blocks == 1 ? partials : cpu::sum_blocks(partials);
+  return job.blocks == 1 ? partials : sum_blocks(partials);
 }
 
-}  // namespace kiln::ops
+}  // namespace kiln::cpu

@@ -5,29 +5,32 @@
 #include "tensor/cpu/folds/row_job.h"
 #include "tensor/tensor.h"
 
-namespace kiln::ops {
+namespace kiln::cpu {
 
 // x with `dim` moved last, contiguous: `x` itself when it is so already.
 Tensor rows_along(const Tensor& x, int dim);
-// The way back: a contiguous tensor of x's dimensions, from rows along `dim`.
-Tensor rows_back(const Tensor& rows, int dim);
+// The way back: where rows along `dim` are computed for the contiguous `output`, which is that itself when
+// they lie so; and what brings them there.
+Tensor rows_for(const Tensor& output, int dim);
+void rows_back(const Tensor& output, const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
-void run_rows(cpu::RowProgram program, DType dtype, const cpu::RowJob& job);
+void run_rows(RowProgram program, DType dtype, const RowJob& job);
 // softmax (or its logarithm) along the middle of a contiguous float tensor, as it were [matrices, count,
 // columns].
 // `softmax_tile`: the columns that are computed together.
 std::int64_t softmax_tile(const Tensor& x, std::int64_t count);
-Tensor run_softmax_columns(const Tensor& x, std::int64_t count, std::int64_t columns, bool log);
+void run_softmax_columns(const Tensor& result, const Tensor& x, std::int64_t count, std::int64_t columns,
+                         bool log);
 // Results of so many bytes are written past the caches: they would not stay until they are read.
 bool streams(std::int64_t bytes);
 
 // The sums of a job over its rows, in the fixed order: accumulators [2, size]. Sizes, inputs and statistics
 // of the job are given; `dtype` is that of its elements.
-Tensor column_sums(cpu::NormColumnsJob job, DType dtype);
+Tensor column_sums(NormColumnsJob job, DType dtype);
 
 // The gradient of a norm by x (`program`) and the same sums in one pass, where that is the faster way.
 bool sums_by_lanes(std::int64_t rows, std::int64_t size);
-Tensor run_norm_backward(cpu::RowProgram program, DType dtype, const cpu::RowJob& rows);
+Tensor run_norm_backward(RowProgram program, DType dtype, const RowJob& rows);
 
-}  // namespace kiln::ops
+}  // namespace kiln::cpu
