@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that no room includes a header of a room it must not know, no folder one of a folder above it, and that every
-file stays of one idea."""
+"""Checks that no room includes a header of a room it must not know, no folder one of a folder above it, that the op table
+touches no elements, and that every file stays of one idea."""
 import re
 import subprocess
 import sys
@@ -30,6 +30,10 @@ BELONGS_TO = {
     "jit/pair_backward": "pipeline",
     "interpreter/interpreter.cpp": "host",
 }
+# Folders that may not include another one of their room: rules and bodies of ops stand apart from every device.
+APART = {"tensor/ops/": ("tensor/cpu/", "tensor/cuda/", "tensor/parallel.h")}
+# What reads or writes elements, or splits work over threads: that is for kernels, which stand with the devices.
+TOUCHES_ELEMENTS = r"\b(?:data|writable)<|\braw(?:_writable)?\(\)|\bparallel_for\b|->data\(\)|storage\(\)->"
 # Headers that stay in few files, so that a change elsewhere never compiles them again.
 KEPT_IN = {
     "antlr4-runtime": ("lang/",),
@@ -84,12 +88,17 @@ for name in files.stdout.split():
     if len(lines) > LONGEST_FILE:
         failures.append(f"{name}: {len(lines)} lines; the limit is {LONGEST_FILE}")
     for number, line in enumerate(lines, 1):
+        if name.startswith("tensor/ops/") and re.search(TOUCHES_ELEMENTS, line.split("//")[0]):
+            failures.append(f"{name}:{number}: elements are for the kernels of a device: move this to tensor/cpu")
         found = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
         if not found:
             continue
         target = found[1].split("/")[0]
         if room in MAY_INCLUDE and target in MAY_INCLUDE and target not in MAY_INCLUDE[room]:
             failures.append(f"{name}:{number}: {room} must not include {found[1]}")
+        for folder, others in APART.items():
+            if name.startswith(folder) and found[1].startswith(others):
+                failures.append(f"{name}:{number}: {folder} must not include {found[1]}")
         if climbs(name, found[1]):
             failures.append(f"{name}:{number}: {found[1]} stands in a folder above this one")
         for place, others in KEPT_OUT_OF.items():
