@@ -1,0 +1,143 @@
+// Devices as columns of the op table: what each of them computes, and the reasons where it does not.
+#include <catch2/catch.hpp>
+
+#include "tensor/backend.h"
+#include "tensor/cpu/backend.h"
+#include "tensor/random.h"
+#include "tests/tensor/samples.h"
+#include "tests/tensor/tensors.h"
+
+using namespace kiln;
+using namespace kiln::testing;
+
+namespace {
+
+constexpr Device kElsewhere{Device::Kind::Cuda, 3};
+
+// A device that is there for the time of a test. Nothing can be allocated on it.
+class Empty final : public Backend {
+ public:
+  explicit Empty(const Kernels& kernels) : Backend(kernels) { set_backend(kElsewhere, this); }
+  ~Empty() override { set_backend(kElsewhere, nullptr); }
+  std::byte* allocate(std::size_t, Stream&) override { throw InternalError("it has no memory"); }
+  void free(std::byte*, std::size_t, Stream&) override {}
+  void copy(std::byte*, const std::byte*, std::size_t, Stream&) override {}
+  void copy_from_host(std::byte*, const std::byte*, std::size_t, Stream&) override {}
+  void copy_to_host(std::byte*, const std::byte*, std::size_t, Stream&) override {}
+  void fill(std::byte*, std::byte, std::size_t, Stream&) override {}
+  void synchronize(Stream&) override {}
+  Stream& stream() override { return stream_; }
+
+ private:
+  Stream stream_{kElsewhere};
+};
+
+Tensor elsewhere(const Dims& sizes) { return Tensor::without_elements(sizes, DType::F32, kElsewhere); }
+
+OpError error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const OpError& error) {
+    return error;
+  }
+  throw InternalError("no error");
+}
+
+const Op& op(std::string_view name) { return OpTable::get().at(name); }
+
+}  // namespace
+
+TEST_CASE("each op runs on each device, or the device says why not", "[device]") {
+  for (const Device device : devices()) {
+    int run = 0;
+    const Device before = default_device();
+    const Generator drawn = generator();
+    set_default_device(device);
+    for (const Op* const each : OpTable::get().ops()) {
+      CAPTURE(each->name(), to_string(device));
+      const Kernel& kernel = backend_of(device).kernels().of(*each);
+      if (!kernel.missing.empty()) continue;
+      CHECK((kernel || each->decompose != nullptr || each->view != nullptr));
+      for (Sample sample : samples_of(*each)) {
+        sample.inputs = sample.in_domain(sample.inputs);
+        for (const Tensor& result : run_eager(*each, sample.inputs, attrs_of(*each, sample.attrs)))
+          CHECK(result.device() == device);
+        ++run;
+      }
+    }
+    set_default_device(before);
+    generator() = drawn;
+    CHECK(run > 250);
+  }
+}
+
+TEST_CASE("the CPU reads what lowers to a gather, and hands out what it may in pieces", "[device]") {
+  for (const Op* const each : OpTable::get().ops()) {
+    CAPTURE(each->name());
+    const cpu::Column& column = cpu::column();
+    CHECK((column.reader_of(*each) != nullptr) == (each->lowering.as<lowering::Gather>() != nullptr));
+    CHECK((column.pieces_of(*each) != nullptr) == (each->lowering.as<lowering::Library>() != nullptr));
+  }
+}
+
+TEST_CASE("kernels that compute straight into a target are those of one result", "[device]") {
+  int direct = 0;
+  for (const Op* const each : OpTable::get().ops()) {
+    CAPTURE(each->name());
+    if (!is_direct(*each)) continue;
+    CHECK(each->outputs == 1);
+    ++direct;
+  }
+  CHECK(direct > 80);
+}
+
+TEST_CASE("a device without a kernel says why", "[device]") {
+  Kernels column;
+  column.none("matmul", "it has no library of products");
+  const Empty device(column);
+  CHECK_FALSE(has_kernel(op("matmul"), kElsewhere));
+  CHECK(has_kernel(op("matmul")));
+  const Tensor operands[] = {elsewhere({2, 2}), elsewhere({2, 2})};
+  const OpError error = error_of([&] { run_eager(op("matmul"), operands, Attrs(op("matmul"))); });
+  CHECK(error.kind() == ErrorKind::Device);
+  CHECK(error.message() == "matmul does not run on cuda:3: it has no library of products");
+  CHECK(error.help() == "compute it on the CPU: x.to(\"cpu\")");
+  // Without a kernel, a body and a reason it is a fault of ours.
+  CHECK_THROWS_AS(run_eager(op("sort"), Inputs(operands, 1), Attrs(op("sort"))), InternalError);
+}
+
+TEST_CASE("a row has one kernel on a device, and one that counts where sizes depend on data", "[device]") {
+  const KernelFn nothing = [](const Op&, const Attrs&, Inputs, Outputs, Stream&) {};
+  Kernels column;
+  column.add("exp", nothing);
+  CHECK_THROWS_AS(column.add("exp", nothing), InternalError);
+  CHECK_THROWS_AS(column.add("nonzero", nothing), InternalError);
+  CHECK_THROWS_AS(column.add("no_such_op", nothing), InternalError);
+}
+
+TEST_CASE("operands on different devices are one error for every op", "[device]") {
+  const Tensor here = ops::ones(Dims{2, 2}), there = elsewhere({2, 2});
+  const auto refusal = [](std::string_view name, const Tensors& inputs) {
+    return error_of([&] { bind(op(name), inputs, Attrs(op(name))); });
+  };
+  const OpError pair = refusal("add", {here, there});
+  CHECK(pair.kind() == ErrorKind::Device);
+  CHECK(pair.message() == "add: operands are on different devices: `a` on cpu, `b` on cuda:3");
+  CHECK(pair.help() == "move the others there: x.to(\"cpu\")");
+  CHECK(pair.operands() == std::vector<int>{0, 1});
+  CHECK(refusal("matmul", {there, here}).help() == "move the others there: x.to(\"cuda:3\")");
+  CHECK(refusal("cat", {here, here, there}).message() ==
+        "cat: operands are on different devices: `tensors[0]` on cpu, `tensors[1]` on cpu, `tensors[2]` on "
+        "cuda:3");
+  CHECK(refusal("index_put", {here, there, here}).message() ==
+        "index_put: operands are on different devices: `x` on cpu, `values` on cuda:3, `indices[0]` on cpu");
+  const Op& add = op("add");
+  const Tensor inputs[] = {here, there};
+  CHECK(error_of([&] { bind_inplace(add, inputs, Attrs(add)); }).kind() == ErrorKind::Device);
+}
+
+TEST_CASE("numbers are on every device", "[device]") {
+  const Tensor x = ops::ones(Dims{2});
+  CHECK((x + Tensor::number(1.0)).device() == x.device());
+  CHECK(ops::where(ops::gt(x, Tensor::number(0.0)), Tensor::number(1.0), x).device() == x.device());
+}
