@@ -3,6 +3,9 @@
 #include <array>
 
 #include "tensor/cpu/backend.h"
+#include "tensor/device_memory.h"
+#include "tensor/guarded/backend.h"
+#include "tensor/guarded/guarded.h"
 
 namespace kiln {
 namespace {
@@ -15,6 +18,7 @@ std::array<std::array<Backend*, kMostOfKind>, kKinds>& backends() {
   static std::array<std::array<Backend*, kMostOfKind>, kKinds> all = [] {
     std::array<std::array<Backend*, kMostOfKind>, kKinds> found{};
     found[static_cast<std::size_t>(Device::Kind::Cpu)][0] = &cpu::backend();
+    if (guarded::is_here()) found[static_cast<std::size_t>(Device::Kind::Guarded)][0] = &guarded::backend();
     return found;
   }();
   return all;
@@ -69,10 +73,8 @@ void set_backend(Device device, Backend* backend) { place_of(device) = backend; 
 
 Tensor tensor_of(std::span<const std::int64_t> values, Device device) {
   const Tensor result = Tensor::empty(Dims{static_cast<Dim>(values.size())}, DType::I64, device);
-  Backend& backend = backend_of(device);
-  backend.copy_from_host(result.raw_writable(), reinterpret_cast<const std::byte*>(values.data()),
-                         values.size_bytes(), backend.stream());
-  backend.synchronize(backend.stream());
+  memory_of(device).copy(result.raw_writable(), reinterpret_cast<const std::byte*>(values.data()),
+                         values.size_bytes());
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Owns what a device gives: memory, streams, and for each row of the op table a kernel or the reason why it
-// has none. A device is a folder of the tensor room and one line in backend.cpp.
+// Owns what a device gives beside memory: streams, and for each row of the op table a kernel or the reason
+// why it has none. A device is a folder of the tensor room and one line in backend.cpp.
 #pragma once
 
 #include <cstddef>
@@ -72,28 +72,15 @@ class Kernels {
 
 // ---- Devices ---------------------------------------------------------------------------------------------
 
-// One device. Memory is only named here by its address: whether the host may touch it is the device's own
-// affair.
+// One device that computes. Its memory is a row of its own (tensor/device_memory.h).
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // 64-byte aligned, uninitialized. Throws OpError (OutOfMemory).
-  virtual std::byte* allocate(std::size_t bytes, Stream& stream) = 0;
-  // After all work that the stream was given so far. `bytes` as allocated.
-  virtual void free(std::byte* data, std::size_t bytes, Stream& stream) = 0;
-
-  // Between places of this device, and from and to memory of the host, which must stay until the stream has
-  // done it.
-  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
-  virtual void copy_from_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
-  virtual void copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) = 0;
-  virtual void fill(std::byte* data, std::byte value, std::size_t bytes, Stream& stream) = 0;
-  // Waits until all is done that the stream was given.
-  virtual void synchronize(Stream& stream) = 0;
-
   // The stream that this thread gives its work to.
   virtual Stream& stream() = 0;
+  // Waits until all is done that the stream was given.
+  virtual void synchronize(Stream& stream) = 0;
 
   const Kernels& kernels() const { return *kernels_; }
 

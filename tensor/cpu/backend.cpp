@@ -1,33 +1,13 @@
 #include "tensor/cpu/backend.h"
 
-#include <cstring>
-
-#include "tensor/memory.h"
-
 namespace kiln::cpu {
 namespace {
 
-// Does all within the call: the host reads and writes the same memory.
+// Does all within the call.
 class Cpu final : public Backend {
  public:
   Cpu() : Backend(column()) {}
 
-  std::byte* allocate(std::size_t bytes, Stream&) override {
-    return static_cast<std::byte*>(memory::take_block(bytes));
-  }
-  void free(std::byte* data, std::size_t bytes, Stream&) override { memory::give_block(data, bytes); }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Stream&) override {
-    if (bytes > 0) std::memmove(to, from, bytes);
-  }
-  void copy_from_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) override {
-    copy(to, from, bytes, stream);
-  }
-  void copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes, Stream& stream) override {
-    copy(to, from, bytes, stream);
-  }
-  void fill(std::byte* data, std::byte value, std::size_t bytes, Stream&) override {
-    if (bytes > 0) std::memset(data, static_cast<int>(value), bytes);
-  }
   void synchronize(Stream&) override {}
   Stream& stream() override { return stream_; }
 

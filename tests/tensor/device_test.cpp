@@ -19,12 +19,6 @@ class Empty final : public Backend {
  public:
   explicit Empty(const Kernels& kernels) : Backend(kernels) { set_backend(kElsewhere, this); }
   ~Empty() override { set_backend(kElsewhere, nullptr); }
-  std::byte* allocate(std::size_t, Stream&) override { throw InternalError("it has no memory"); }
-  void free(std::byte*, std::size_t, Stream&) override {}
-  void copy(std::byte*, const std::byte*, std::size_t, Stream&) override {}
-  void copy_from_host(std::byte*, const std::byte*, std::size_t, Stream&) override {}
-  void copy_to_host(std::byte*, const std::byte*, std::size_t, Stream&) override {}
-  void fill(std::byte*, std::byte, std::size_t, Stream&) override {}
   void synchronize(Stream&) override {}
   Stream& stream() override { return stream_; }
 
