@@ -1,14 +1,13 @@
 #include "jit/graph/lifetimes.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+#include <utility>
+
 #include "tensor/backend.h"
 
 namespace kiln::jit {
 namespace {
-
-constexpr int kAfterNodes = std::numeric_limits<int>::max();
 
 // Does whoever runs the graph release the argument?
 bool is_handed_over(const Graph& graph, const Input& input) {
@@ -18,18 +17,23 @@ bool is_handed_over(const Graph& graph, const Input& input) {
 
 }  // namespace
 
-Lifetimes::Lifetimes(const Graph& graph)
+Lifetimes::Lifetimes(const Graph& graph) : Lifetimes(graph, {}) {}
+
+Lifetimes::Lifetimes(const Graph& graph, std::vector<int> when)
     : graph_(graph),
+      when_(std::move(when)),
       shown_(graph.values.size()),
       buffer_(graph.values.size()),
       ours_(graph.values.size(), false),
-      last_read_(graph.values.size(), -1),
-      released_(graph.values.size(), -1) {
+      last_use_(graph.values.size(), kNever),
+      last_read_(graph.values.size(), kNever),
+      readers_(graph.values.size(), 0),
+      released_(graph.values.size(), kNever) {
   std::iota(shown_.begin(), shown_.end(), 0);
   std::iota(buffer_.begin(), buffer_.end(), 0);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) ours_[i] = is_handed_over(graph, graph.inputs[i]);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const Operand& each : graph.nodes[i].operands) read(each.value, static_cast<int>(i));
+    read(graph.nodes[i], this->when(static_cast<int>(i)));
     make(graph.nodes[i]);
   }
   for (const Operand& each : graph.outputs) read(each.value, kAfterNodes);
@@ -40,10 +44,28 @@ Lifetimes::Lifetimes(const Graph& graph)
   }
 }
 
+void Lifetimes::read(const Node& node, int when) {
+  for (auto each = node.operands.begin(); each != node.operands.end(); ++each) {
+    if (!each->is_value()) continue;
+    const ValueId id = shown(each->value);
+    const bool is_first = std::none_of(node.operands.begin(), each, [&](const Operand& before) {
+      return before.is_value() && shown(before.value) == id;
+    });
+    if (is_first && last_read(id) < when) readers_[at(id)] = 0;
+    read(each->value, when);
+    if (is_first && last_read(id) == when) ++readers_[at(id)];
+  }
+}
+
+// Of what runs in another order than that of the graph, the latest counts.
 void Lifetimes::read(ValueId id, int when) {
   if (id < 0) return;
-  last_read_[at(shown(id))] = when;
-  released_[at(buffer_[at(id)])] = when;
+  for (int* const each : {&last_use_[at(id)], &last_read_[at(shown(id))], &released_[at(buffer(id))]})
+    *each = std::max(*each, when);
+}
+
+bool Lifetimes::ends_with(ValueId id, int when) const {
+  return last_read(shown(id)) == when && readers_[at(shown(id))] == 1;
 }
 
 void Lifetimes::make(const Node& node) {
@@ -64,7 +86,7 @@ bool Lifetimes::may_overwrite(int place) const {
   if (node.operands.empty() || !node.operands[0].is_value()) return false;
   const ValueId first = node.operands[0].value;
   const Type &before = graph_.values[at(first)].type, &after = graph_.values[at(node.outputs[0])].type;
-  return ours_[at(first)] && last_read_[at(first)] == place && !before.is_number && before == after &&
+  return ours_[at(first)] && last_read_[at(first)] == when(place) && !before.is_number && before == after &&
          is_alone_in(node, first);
 }
 
