@@ -5,13 +5,9 @@
 #include <vector>
 
 #include "jit/cpu/elementwise_kernel.h"
-#include "jit/cpu/tail_kernels.h"
 #include "tensor/cpu/products/result_pieces.h"
 
 namespace kiln::jit {
-
-// By node: the product that the kernel alone reads, which can wait for it; -1: none.
-std::vector<int> find_epilogues(const Graph& graph, const TailKernels& late);
 
 class Epilogue final : public cpu::ResultPieces {
  public:

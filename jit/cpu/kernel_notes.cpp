@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "jit/cpu/epilogue.h"
 #include "jit/cpu/kernel.h"
 #include "jit/cpu/row_plan.h"
 #include "jit/graph/layouts.h"
@@ -14,44 +13,9 @@ namespace {
 
 using Access = KernelPlan::LoadPlan::Access;
 
-// ---- Which kernels run with others ----
-
 bool is_cpu_kernel(const Op& op) {
   return dynamic_cast<const CpuKernel*>(as_kernel(op)->kernel.get()) != nullptr;
 }
-
-class Runs {
- public:
-  explicit Runs(const Graph& fused)
-      : fused_(fused),
-        tail_(find_tail_kernels(fused, EscapeAnalysis(fused))),
-        products_(find_epilogues(fused, tail_)),
-        tail_count_(std::count_if(tail_.kernels.begin(), tail_.kernels.end(),
-                                  [](const ElementwiseKernel* each) { return each != nullptr; })) {}
-
-  void note(const FusedKernel& kernel, KernelNotes& notes) const {
-    const auto place =
-        static_cast<std::size_t>(std::find_if(fused_.nodes.begin(), fused_.nodes.end(),
-                                              [&kernel](const Node& each) { return each.op == kernel.op; }) -
-                                 fused_.nodes.begin());
-    if (place == fused_.nodes.size()) return;  // nothing reads what it makes
-    if (tail_.kernels[place] != nullptr && tail_count_ > 1) notes.shared = "in one launch";
-    if (products_[place] < 0) return;
-    const Node& product = fused_.nodes[static_cast<std::size_t>(products_[place])];
-    const std::vector<Operand>& operands = fused_.nodes[place].operands;
-    const auto made = std::find(operands.begin(), operands.end(), Operand::of(product.outputs[0]));
-    notes.input_in_pieces = static_cast<int>(made - operands.begin());
-    const ValueId id = kernel.lowered->inputs[static_cast<std::size_t>(notes.input_in_pieces)];
-    notes.product = kernel.source->producers()[static_cast<std::size_t>(id)];
-    notes.shared = fmt::format("in pieces of in{}", notes.input_in_pieces);
-  }
-
- private:
-  const Graph& fused_;
-  TailKernels tail_;
-  std::vector<int> products_;
-  std::ptrdiff_t tail_count_;
-};
 
 // ---- Where elements are read and written ----
 
@@ -107,14 +71,12 @@ void note_rows(const FusedKernel& kernel, KernelNotes& notes) {
 }  // namespace
 
 void note_kernels(const Graph& fused, std::span<KernelNotes> notes) {
-  const Runs runs(fused);
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     if (!is_cpu_kernel(*kernels[k].op)) continue;
     notes[k].shared = "in threads";
     kernels[k].lowered->passes[0].row_rank > 0 ? note_rows(kernels[k], notes[k])
                                                : note_elements(kernels[k], notes[k]);
-    runs.note(kernels[k], notes[k]);
   }
 }
 

@@ -1,5 +1,5 @@
-// Owns notes on how the CPU runs kernels, beside their loop nests: products whose epilogue they are, how
-// threads share them, where elements are copied before they are read.
+// Owns notes on how the CPU runs kernels, beside their loop nests: how threads share them, where elements are
+// copied before they are read.
 #pragma once
 
 #include "jit/loops/kernel_op.h"

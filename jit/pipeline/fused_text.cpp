@@ -11,6 +11,7 @@
 #include "jit/loops/kernel_op.h"
 #include "jit/loops/print_loops.h"
 #include "jit/pipeline/fused.h"
+#include "jit/runtime/kernel_runs.h"
 
 namespace kiln::jit {
 namespace {
@@ -31,7 +32,7 @@ Graph as_fused(const Graph& graph) {
 // With the products that kernels take along: those are no edges between them any more.
 Fusion fusion_of(const Graph& fused) {
   Fusion fusion = find_groups(source_of(fused));
-  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  const std::vector<KernelNotes> notes = notes_on_runs(fused);
   for (std::size_t k = 0; k < notes.size(); ++k) fusion.groups[k].product = notes[k].product;
   std::erase_if(fusion.unfused, [&fusion](const Unfused& each) {
     const int group = fusion.group_of[static_cast<std::size_t>(each.consumer)];
@@ -223,7 +224,7 @@ std::vector<std::string> why_not_fused(const Graph& graph) {
 
 std::string loops_text(const Graph& fused) {
   std::string text;
-  const std::vector<KernelNotes> notes = kernel_notes(fused);
+  const std::vector<KernelNotes> notes = notes_on_runs(fused);
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   for (const FusedKernel& kernel : kernels) {
     const KernelNotes& known = notes[static_cast<std::size_t>(&kernel - kernels.data())];

@@ -1,14 +1,10 @@
-// How it is worked out what a bound does: types and layouts go through the program, no elements do.
+// How addresses are filled in: types and layouts go through the program, no elements do.
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "jit/cpu/elementwise_kernel.h"
-#include "jit/cpu/launch.h"
-#include "jit/graph/evaluate.h"
 #include "jit/runtime/bound_program.h"
 #include "jit/runtime/bound_program_notes.h"
-#include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
 
@@ -18,142 +14,108 @@ namespace {
 constexpr std::ptrdiff_t kMostBytes = 1 << 20;  // of all values that a call makes
 constexpr std::ptrdiff_t kFewBytes = 1 << 14;   // that one thread copies as fast as several
 
+std::uint32_t narrow(std::size_t n) { return static_cast<std::uint32_t>(n); }
+
 }  // namespace
 
+// What may lie where, and for how long, the program says: here it becomes addresses.
 class Binder {
  public:
-  Binder(const Graph& graph, const Program& program, Specialization specialization, Inputs arguments)
+  Binder(const Graph& graph, const Program& program, const Specialization& specialization, Inputs arguments)
       : graph_(graph),
         program_(program),
         specialization_(specialization),
         arguments_(arguments),
-        frame_(program.frame_size, kNone) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const std::size_t id = value_of({Table::Argument, static_cast<std::uint32_t>(i)});
-      if (i < program.taken.size()) frame_[program.taken[i]] = id;
-    }
+        values_(program.frame_size + specialization.prebuilt.size()),
+        is_early_(values_.size(), false),
+        ends_(program.frame_size, 0) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) arrive(i, arguments[i]);
+    for (std::size_t i = 0; i < specialization.prebuilt.size(); ++i)
+      arrive(program.frame_size + i, specialization.prebuilt[i]);
+    bound_->frame_.resize(program.frame_size);
+    bound_->launch_ = program.launch;
   }
 
   std::unique_ptr<BoundProgram> run() {
-    for (const Program::Instruction& instruction : program_.instructions) {
-      if (instruction.product >= 0) note(program_.products[static_cast<std::size_t>(instruction.product)]);
-      note(instruction);
-    }
-    for (const Program::Output& each : program_.outputs) results_.push_back(value_of(each.source));
-    std::size_t together = first_together();
-    if (bytes_ > kMostBytes || !writes_all(together)) return nullptr;
-    if (written_.empty()) together -= share_matrices(notes_, values_, together);
+    for (const Program::Instruction& each : program_.computing()) note(each);
+    const auto last = std::span(notes_).subspan(program_.launch);
+    const auto is_kernel = [](const Note& each) { return each.how == How::Kernel; };
+    bound_->runs_together_ = !last.empty() && std::ranges::all_of(last, is_kernel);
+    // Where not all of the launch are kernels, somebody would have to be told when not to stop.
+    const bool writes_all = written_ == program_.effects.size();
+    if (bytes_ > kMostBytes || !writes_all || (written_ > 0 && !bound_->runs_together_)) return nullptr;
     choose();
-    for (std::size_t n = 0; n < notes_.size(); ++n) {
-      if (n == together) bound_->together_ = bound_->operations_.size();
-      emit(n, n >= together);
-    }
-    return finish(together < notes_.size());
+    find_ends();
+    share_matrices(notes_, values_, is_early_, program_.launch);
+    for (std::size_t n = 0; n < notes_.size(); ++n) emit(n);
+    finish();
+    return std::move(bound_);
   }
 
  private:
   using Place = BoundProgram::Place;
+  using Step = BoundProgram::Step;
+  using Way = BoundProgram::Way;
   static constexpr std::size_t kNone = kNoBoundValue;
   using Home = StoredAt;
   using Value = BoundValue;
   using How = BoundKind;
   using Note = BoundNote;
-  struct Write {
-    const Program::Instruction* instruction;
-    double work;  // in pieces that are worth a thread
-    std::int64_t elements;
-  };
 
-  // ---- The values ----
+  // ---- The values: of the frame by their numbers, then what is prebuilt ----
 
-  std::size_t value_of(Source source) {
-    if (source.table == Table::Frame) return frame_[source.index];
-    if (source.table == Table::Became) {
-      const auto effect =
-          std::find_if(program_.effects.begin(), program_.effects.end(),
-                       [&](const Program::EffectInstruction& each) { return each.became == source.index; });
-      return value_of(effect->target);
-    }
-    const std::pair key{source.table, source.index};
-    const auto [found, is_new] = inputs_.try_emplace(key, values_.size());
-    if (is_new) {
-      Value value;
-      value.tensor =
-          source.table == Table::Argument ? arguments_[source.index] : specialization_.prebuilt[source.index];
-      value.root = values_.size();
-      value.home = Home::InputTensor;
-      value.source = source;
-      values_.push_back(std::move(value));
-    }
-    return found->second;
+  void arrive(std::size_t id, const Tensor& x) {
+    values_[id].tensor = x;
+    values_[id].root = id;
+    values_[id].home = Home::Arriving;
   }
+  std::size_t value_of(Source source) const {
+    return source.index + (source.table == Table::Prebuilt ? program_.frame_size : 0);
+  }
+  // By the program: somebody has it when the call is done.
+  bool leaves(std::size_t id) const { return program_.buffer(static_cast<ValueId>(id)).leaves; }
+  std::size_t buffer_of(std::size_t id) const { return static_cast<std::size_t>(program_.buffer_of[id]); }
 
   void note(const Program::Instruction& instruction) {
+    const bool is_view = instruction.kind == Program::Instruction::Kind::TakeView;
+    const bool is_alias = is_view && !follows_symbols(program_, instruction);
     Note noted{&instruction, {}, {}};
-    for (std::uint32_t i = instruction.operands.begin; i < instruction.operands.end; ++i)
-      noted.operands.push_back(value_of(program_.operands[i]));
+    for (const Source each : program_.sources(instruction.operands)) noted.operands.push_back(value_of(each));
     const Tensors made = results_of(instruction, noted.operands);
-    const bool is_alias = is_view(instruction) && !follows_symbols(program_, instruction);
-    const std::vector<std::size_t> over = overs_of(instruction, noted.operands);
     for (std::uint32_t k = 0; k < made.size(); ++k) {
-      Value value;
+      const std::size_t id = program_.of(instruction.results)[k];
+      Value& value = values_[id];
       value.tensor = made[k];
-      value.root = is_alias ? values_[noted.operands[0]].root : values_.size();
-      if (is_view(instruction)) value.home = Home::Bound;
-      if (k < over.size()) value.over = over[k];
-      noted.results.push_back(values_.size());
-      frame_[program_.slots[instruction.results.begin + k]] = values_.size();
-      values_.push_back(std::move(value));
-      if (!is_view(instruction)) bytes_ += bytes_of(noted.results.back());
+      value.root = is_alias ? values_[noted.operands[0]].root : id;
+      value.home = is_view ? Home::Within : Home::Kept;
+      noted.results.push_back(id);
+      if (!is_view) bytes_ += bytes_of(id);
     }
-    noted.how = is_alias ? How::Alias : is_view(instruction) ? How::View : way_of(noted);
-    for (const std::size_t id : noted.results) write_over(noted, id);
+    if (is_view && !is_alias) find_early(noted);
+    noted.how = is_alias ? How::Alias : is_view ? How::View : way_of(noted);
+    for (std::uint32_t k = 0; k < noted.results.size(); ++k) take_over(noted, k);
     notes_.push_back(std::move(noted));
   }
+  // A view of what arrives is known when the call begins.
+  void find_early(const Note& view) {
+    const std::size_t of = values_[view.operands[0]].root;
+    is_early_[view.results[0]] = values_[of].home == Home::Arriving || is_early_[of];
+  }
 
-  // What becomes the elements of an argument is made there.
-  void write_over(const Note& noted, std::size_t id) {
-    Value& result = values_[id];
-    if (result.over == kNone || values_[result.over].home != Home::InputTensor || !is_target(result.over))
-      return;
-    const auto k = static_cast<std::size_t>(std::find(noted.results.begin(), noted.results.end(), id) -
-                                            noted.results.begin());
+  // What the program would write it over. What becomes the elements of an argument is made there.
+  void take_over(const Note& noted, std::uint32_t k) {
+    const Range over = noted.instruction->over;
+    if (over.empty() || !program_.over[over.begin + k]) return;
+    const Source source = *program_.over[over.begin + k];
+    Value& result = values_[noted.results[k]];
+    result.over = value_of(source);
+    if (source.table != Table::Argument) return;
     if (noted.how != How::Kernel || !may_lie_at(noted, k, result.over)) return;
-    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.instruction->op);
-    const std::int64_t count = unplaced(kernel, noted)->count;
-    if (writes_.empty() || writes_.back().instruction != noted.instruction)
-      writes_.push_back(
-          {noted.instruction, static_cast<double>(count) / static_cast<double>(kernel.grain()), count});
-    bytes_ -= bytes_of(id);
+    bytes_ -= bytes_of(noted.results[k]);
     result.root = result.over;
-    result.home = Home::Bound;
-    written_.push_back(values_[result.over].source.index);
-  }
-  bool is_target(std::size_t argument) const {
-    return std::any_of(program_.effects.begin(), program_.effects.end(),
-                       [&](const Program::EffectInstruction& each) {
-                         const auto found = inputs_.find({each.target.table, each.target.index});
-                         return found != inputs_.end() && found->second == argument;
-                       });
-  }
-  // The first of the kernels that run together; none: as many as there are.
-  std::size_t first_together() const {
-    const bool are_kernels =
-        std::all_of(notes_.begin() + static_cast<std::ptrdiff_t>(program_.launch), notes_.end(),
-                    [](const Note& each) { return each.how == How::Kernel; });
-    return are_kernels ? program_.launch : notes_.size();
-  }
-  // All effects are writes of kernels: of those that run together, or few enough for one thread, since others
-  // would have to be told when to stop.
-  bool writes_all(std::size_t together) const {
-    double work = 0;
-    std::int64_t elements = 0;
-    for (const Write& each : writes_) {
-      if (each.instruction >= program_.instructions.data() + together) continue;
-      work += each.work;
-      elements += each.elements;
-    }
-    return written_.size() == program_.effects.size() && work < kLittleWork && elements < kFewElements;
+    result.home = Home::Within;
+    bound_->written_.push_back({source.index, narrow(noted.results[k])});
+    ++written_;
   }
 
   // May the kernel's result be written where that value lies, which nothing else is read of?
@@ -161,34 +123,20 @@ class Binder {
     const Value& over = values_[id];
     if (over.tensor.type() != values_[noted.results[k]].tensor.type() || !over.tensor.is_contiguous())
       return false;
-    const auto lies_there = [&](std::size_t each) { return values_[each].root == id; };
-    const auto reads = std::count_if(noted.operands.begin(), noted.operands.end(), lies_there);
-    const auto operand = std::find(noted.operands.begin(), noted.operands.end(), id) - noted.operands.begin();
+    const auto operand = std::ranges::find(noted.operands, id) - noted.operands.begin();
     const bool is_operand = operand < static_cast<std::ptrdiff_t>(noted.operands.size());
-    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.instruction->op);
     const std::size_t none = noted.operands.size();
-    return reads == (is_operand ? 1 : 0) &&
-           kernel.may_write_over(*unplaced(kernel, noted), k,
-                                 is_operand ? static_cast<std::size_t>(operand) : none);
+    return reads_of(noted, id) == (is_operand ? 1 : 0) &&
+           noted.instruction->kernel->may_write_over(*unplaced(noted), k,
+                                                     is_operand ? static_cast<std::size_t>(operand) : none);
   }
-  // By result: what the program would write it over.
-  std::vector<std::size_t> overs_of(const Program::Instruction& instruction,
-                                    const std::vector<std::size_t>& operands) {
-    std::vector<std::size_t> values;
-    if (instruction.may_overwrite) values.push_back(operands[0]);
-    for (std::uint32_t i = instruction.over.begin; i < instruction.over.end; ++i) {
-      if (!program_.over[i]) {
-        values.push_back(kNone);
-      } else {
-        values.push_back(program_.over[i]->table == Table::Frame ? frame_[program_.over[i]->index]
-                                                                 : value_of(*program_.over[i]));
-      }
-    }
-    return values;
+  std::ptrdiff_t reads_of(const Note& noted, std::size_t root) const {
+    return std::ranges::count_if(noted.operands,
+                                 [&](std::size_t each) { return values_[each].root == root; });
   }
   Tensors results_of(const Program::Instruction& instruction,
                      const std::vector<std::size_t>& operands) const {
-    if (is_view(instruction))
+    if (instruction.kind == Program::Instruction::Kind::TakeView)
       return kiln::bind(*instruction.op, {&values_[operands[0]].tensor, 1},
                         *specialization_.attrs[instruction.attrs]);
     Tensors made;
@@ -199,13 +147,13 @@ class Binder {
     return made;
   }
 
-  How way_of(const Note& noted) {
+  How way_of(const Note& noted) const {
     const Op& op = *noted.instruction->op;
     const auto tensor = [this](std::size_t id) -> const Tensor& { return values_[id].tensor; };
     const auto is_empty = [&](std::size_t id) { return tensor(id).numel() == 0; };
-    if (std::any_of(noted.results.begin(), noted.results.end(), is_empty)) return How::Bind;
-    if (const ElementwiseKernel* const kernel = elementwise_kernel_of(op))
-      return kernel->is_plain() && unplaced(*kernel, noted) ? How::Kernel : How::Bind;
+    if (std::ranges::any_of(noted.results, is_empty)) return How::ByTensors;
+    if (noted.instruction->kind == Program::Instruction::Kind::RunKernel)
+      return noted.instruction->kernel != nullptr && unplaced(noted) ? How::Kernel : How::ByTensors;
     if (&op == &core_ops().matmul &&
         cpu::PlacedProduct::of(tensor(noted.operands[0]), tensor(noted.operands[1])))
       return How::Product;
@@ -213,7 +161,8 @@ class Binder {
     if (&op == &core_ops().clone && tensor(noted.operands[0]).is_contiguous() &&
         bytes_of(noted.results[0]) <= kFewBytes)
       return How::Copy;
-    return op.pointwise != nullptr && noted.results.size() == 1 ? How::Into : How::Bind;
+    const bool is_into = op.pointwise != nullptr && noted.results.size() == 1;
+    return is_into ? How::Into : How::ByTensors;
   }
 
   // Is one operand after the other a block of the result, so that each could be made there?
@@ -233,87 +182,61 @@ class Binder {
     return fits && bytes == bytes_of(noted.results[0]);
   }
 
-  std::optional<ElementwiseKernel::Unplaced> unplaced(const ElementwiseKernel& kernel,
-                                                      const Note& noted) const {
+  std::optional<ElementwiseKernel::Unplaced> unplaced(const Note& noted) const {
     std::vector<Tensor> inputs;
     for (const std::size_t id : noted.operands) inputs.push_back(values_[id].tensor);
-    return kernel.unplaced(inputs, specialization_.attrs[noted.instruction->attrs]->get<Dims>("symbols"));
+    return noted.instruction->kernel->unplaced(
+        inputs, specialization_.attrs[noted.instruction->attrs]->get<Dims>("symbols"));
   }
 
-  // ---- Where values lie ----
+  // ---- Which values are tensors, and which lie in others ----
 
-  // What leaves the call is made anew each time, and what ops and the caller are specialization are tensors.
   void choose() {
-    for (const std::size_t id : results_) {
-      Value& shown = values_[shown_by(id)];
+    for (const Program::Output& each : program_.outputs) {
+      if (each.source.table != Table::Frame) continue;
+      const std::size_t id = each.source.index;
+      Value& shown = values_[buffer_of(id)];
       if (shown.home == Home::Kept) shown.home = Home::NewResult;
       values_[id].as_tensor = true;
     }
     do {
       find_tensors();
     } while (!join_all());
-    for (std::size_t n = 0; n < notes_.size(); ++n) {
-      for (const std::size_t id : notes_[n].operands) values_[home_of(id)].last_use = n;
-      for (const std::size_t id : notes_[n].results) values_[home_of(id)].last_use = n;
+    for (const Note& each : notes_) {
+      for (std::size_t k = 0; k < each.results.size(); ++k) {
+        Value& result = values_[each.results[k]];
+        if (result.over != kNone && result.root != result.over && !may_go_over(each, k)) result.over = kNone;
+      }
     }
-    // What lies elsewhere in each call lies in the memory of its operand all the same.
-    for (auto each = notes_.rbegin(); each != notes_.rend(); ++each) {
-      if (!is_view(*each->instruction)) continue;
-      std::size_t& last = values_[home_of(each->operands[0])].last_use;
-      for (const std::size_t id : each->results) last = std::max(last, values_[home_of(id)].last_use);
-    }
-    choose_overs();
   }
 
-  // Whose elements a value shows, wherever in each call.
-  std::size_t shown_by(std::size_t id) const {
-    std::size_t root = values_[id].root;
-    for (auto each = notes_.rbegin(); each != notes_.rend(); ++each) {
-      const bool is_made = std::find(each->results.begin(), each->results.end(), root) != each->results.end();
-      if (is_made && is_view(*each->instruction)) root = values_[each->operands[0]].root;
-    }
-    return root;
-  }
   // The last first: a view that is a tensor is of a tensor.
   void find_tensors() {
     for (auto each = notes_.rbegin(); each != notes_.rend(); ++each) {
-      const bool as_tensors = std::any_of(each->results.begin(), each->results.end(),
-                                          [this](std::size_t id) { return values_[id].as_tensor; });
-      if (as_tensors && (each->how == How::Alias || each->how == How::View)) each->how = How::Bind;
-      if (each->how == How::Bind && !is_view(*each->instruction)) {
-        for (const std::size_t id : each->results) values_[id].home = Home::Bound;
+      const bool is_view = each->instruction->kind == Program::Instruction::Kind::TakeView;
+      const bool as_tensors =
+          std::ranges::any_of(each->results, [this](std::size_t id) { return values_[id].as_tensor; });
+      if (as_tensors && is_view) each->how = How::ByTensors;
+      if (each->how == How::ByTensors && !is_view) {
+        for (const std::size_t id : each->results) values_[id].home = Home::Made;
       }
-      if (each->how != How::Into && each->how != How::Bind) continue;
+      if (each->how != How::Into && each->how != How::ByTensors) continue;
       for (const std::size_t id : each->operands) values_[id].as_tensor = true;
       for (const std::size_t id : each->results) values_[id].as_tensor = true;
     }
   }
 
-  // An argument that nobody reads later, and of which nothing else is read where it is written.
-  void choose_overs() {
-    for (std::size_t n = 0; n < notes_.size(); ++n) {
-      const Note& noted = notes_[n];
-      for (std::size_t k = 0; k < noted.results.size(); ++k) {
-        Value& result = values_[noted.results[k]];
-        if (result.over == kNone || result.root == result.over) continue;
-        if (!may_go_over(noted, n, k)) result.over = kNone;
-      }
-    }
-  }
-  bool may_go_over(const Note& noted, std::size_t n, std::size_t k) const {
+  // The program says that nobody reads that argument later. Is nothing else read of it where it is written?
+  bool may_go_over(const Note& noted, std::size_t k) const {
     const Value& result = values_[noted.results[k]];
     const Value& over = values_[result.over];
-    if (over.home != Home::InputTensor || over.root != result.over || over.last_use != n ||
-        result.home != Home::NewResult || result.joined != kNone ||
-        over.tensor.type() != result.tensor.type() || !over.tensor.is_contiguous())
+    if (over.home != Home::Arriving || over.root != result.over || result.home != Home::NewResult ||
+        result.joined != kNone || over.tensor.type() != result.tensor.type() || !over.tensor.is_contiguous())
       return false;
-    const bool is_operand =
-        std::find(noted.operands.begin(), noted.operands.end(), result.over) != noted.operands.end();
-    if (noted.how == How::Into) {
-      const auto lies_there = [&](std::size_t id) { return values_[id].root == result.over; };
-      return is_operand && std::count_if(noted.operands.begin(), noted.operands.end(), lies_there) == 1;
-    }
-    return noted.how == How::Kernel && is_operand && may_lie_at(noted, k, result.over);
+    const bool is_operand = std::ranges::find(noted.operands, result.over) != noted.operands.end();
+    if (!is_operand) return false;
+    return noted.how == How::Into ? reads_of(noted, result.over) == 1
+                                  : noted.how == How::Kernel && may_lie_at(noted, k, result.over);
   }
 
   // False: some operands are tensors of their own, leave the call, or are in another block: these are joined
@@ -323,12 +246,12 @@ class Binder {
     std::set<std::size_t> parts;
     for (Note& each : notes_) {
       if (each.how != How::Join) continue;
-      const bool fits = std::all_of(each.operands.begin(), each.operands.end(), [&](std::size_t id) {
+      const bool fits = std::ranges::all_of(each.operands, [&](std::size_t id) {
         const Value& part = values_[id];
         return part.root == id && part.home == Home::Kept && !part.as_tensor && parts.insert(id).second;
       });
       if (fits) continue;
-      each.how = How::Bind;
+      each.how = How::ByTensors;
       all = false;
     }
     if (!all) return false;
@@ -349,38 +272,29 @@ class Binder {
     const Tensor& x = values_[id].tensor;
     return x.numel() * static_cast<std::ptrdiff_t>(size_of(x.dtype()));
   }
+
+  // ---- Where values lie ----
+
   // Whose memory a value lies in, in the end.
   std::size_t home_of(std::size_t id) const {
     std::size_t home = values_[id].root;
     while (values_[home].joined != kNone) home = values_[home].joined;
     return home;
   }
-
-  std::uint32_t number(std::size_t id) {
-    Value& value = values_[id];
-    if (value.number == kNone) {
-      value.number = bound_->tensors_.size();
-      bound_->tensors_.emplace_back();
-      bound_->is_kept_.push_back(false);
-    }
-    return static_cast<std::uint32_t>(value.number);
-  }
   std::uint32_t memory(std::size_t root) {
     Value& value = values_[root];
     if (value.memory == kNone) {
       value.memory = bound_->bases_.size();
       bound_->bases_.push_back(nullptr);
-      if (value.home == Home::InputTensor)
-        bound_->inputs_.push_back({value.source, number(root), narrow(value.memory)});
-      if (value.home == Home::NewResult) {
-        const std::size_t over = value.over;
-        bound_->new_results_.push_back({value.tensor.type(), number(root), narrow(value.memory)});
-        if (over != kNone) bound_->new_results_.back().over = number(over);
-      }
+      if (value.home == Home::Arriving) bound_->arriving_.push_back({source_of(root), narrow(value.memory)});
     }
     return narrow(value.memory);
   }
-  static std::uint32_t narrow(std::size_t n) { return static_cast<std::uint32_t>(n); }
+  Source source_of(std::size_t arriving) const {
+    const std::size_t frame = program_.frame_size;
+    return arriving < frame ? Source{Table::Argument, narrow(arriving)}
+                            : Source{Table::Prebuilt, narrow(arriving - frame)};
+  }
 
   // Where a tensor's first element lies, or what is so many bytes from where its memory begins.
   Place place_of(std::size_t id) { return place_at(id, first_byte(id)); }
@@ -395,197 +309,202 @@ class Binder {
     return x.offset() * static_cast<std::ptrdiff_t>(size_of(x.dtype()));
   }
 
-  // Memory of the bound's own: what earlier values had, of which all is read, where it is as much.
-  void keep(std::size_t id) {
+  // Memory for a value before it, or the first part of it, is made: in each call for what leaves, else of the
+  // bound program's own, which earlier values had that are dead by now.
+  void provide(std::size_t id) {
     Value& value = values_[id];
-    if (value.home != Home::Kept || value.number != kNone) return;
+    if (value.is_placed || (value.home != Home::Kept && value.home != Home::NewResult)) return;
+    value.is_placed = true;
+    if (value.home == Home::Kept) return keep(id);
+    bound_->new_results_.push_back({value.tensor.type(), narrow(id), memory(id)});
+    if (value.over != kNone) bound_->new_results_.back().over = narrow(value.over);
+  }
+  void keep(std::size_t id) {
     std::vector<Tensor>& free = free_[bytes_of(id)];
-    const TensorType type = value.tensor.type();
-    Tensor kept;
+    const Tensor& like = values_[id].tensor;
+    Tensor& kept = bound_->frame_[id];
     if (free.empty()) {
-      kept = Tensor::empty(type.sizes, type.dtype, type.device);
+      kept = Tensor::empty(like.sizes(), like.dtype(), like.device());
     } else {
-      kept = Tensor::from_storage(free.back().storage(), value.tensor.layout(), type.dtype);
+      kept = Tensor::from_storage(free.back().storage(), like.layout(), like.dtype());
       free.pop_back();
     }
     bound_->bases_[memory(id)] = kept.storage()->data();
-    const std::uint32_t at = number(id);
-    bound_->tensors_[at] = std::move(kept);
-    bound_->is_kept_[at] = true;
   }
-  // What all has been read of: its memory is free for others, or whoever has it may be let go of.
-  void release(std::size_t n, bool is_together) {
+  // Parts are there as long as the whole.
+  void find_ends() {
+    for (std::size_t id = 0; id < program_.frame_size; ++id) {
+      std::size_t& end = ends_[values_[id].joined == kNone ? id : home_of(id)];
+      end = std::max<std::size_t>(end, program_.buffer(static_cast<ValueId>(id)).dies);
+    }
+  }
+  // Of what dies with the instruction, the memory is free for others.
+  void reclaim(std::size_t n) {
+    if (bound_->runs_together_ && n >= program_.launch) return;
     const auto give = [&](std::size_t id) {
-      const std::size_t home = home_of(id);
-      if (values_[home].last_use != n) return;
-      const bool leaves = std::any_of(results_.begin(), results_.end(),
-                                      [&](std::size_t each) { return home_of(each) == home; });
-      if (leaves) return;
-      for (const std::size_t each : {id, home}) {
-        const std::size_t at = values_[each].number;
-        if (at != kNone && !bound_->is_kept_[at]) bound_->released_.push_back(narrow(at));
-      }
+      if (values_[buffer_of(id)].root == kNone) return;  // a constant that is prebuilt
+      const std::size_t home = home_of(buffer_of(id));
       Value& value = values_[home];
-      if (value.home != Home::Kept || value.number == kNone || value.is_given_back || is_together) return;
-      free_[bytes_of(home)].push_back(bound_->tensors_[value.number]);
-      value.is_given_back = true;
+      if (value.home != Home::Kept || !value.is_placed || value.is_free || ends_[home] != n) return;
+      free_[bytes_of(home)].push_back(bound_->frame_[home]);
+      value.is_free = true;
     };
-    for (const std::size_t id : notes_[n].operands) give(id);
+    for (const std::size_t id : notes_[n].operands) {
+      if (id < program_.frame_size) give(id);
+    }
     for (const std::size_t id : notes_[n].results) give(id);
   }
 
-  // ---- What the bound does ----
+  // ---- The steps ----
 
-  void emit(std::size_t n, bool is_together) {
+  void emit(std::size_t n) {
     const Note& noted = notes_[n];
-    const std::size_t fresh = bound_->new_results_.size(), gone = bound_->released_.size();
-    for (const std::size_t id : noted.results) keep(home_of(id));
-    std::optional<BoundProgram::Operation> operation = operation_of(noted);
-    release(n, is_together);
-    // What comes to an end where there is nothing to do does so with the operation before.
-    if (!operation && !bound_->operations_.empty())
-      bound_->operations_.back().releases.end = narrow(bound_->released_.size());
-    if (operation) {
-      bound_->operations_.push_back({std::move(*operation),
-                                     {narrow(fresh), narrow(bound_->new_results_.size())},
-                                     {narrow(gone), narrow(bound_->released_.size())}});
+    Step step;
+    const std::size_t made = bound_->new_results_.size(), found = bound_->found_results_.size();
+    if (!noted.is_shared) {
+      for (const std::size_t id : noted.results) provide(home_of(id));
+      fill(step, noted);
     }
+    reclaim(n);
+    step.makes = {narrow(made), narrow(bound_->new_results_.size())};
+    step.finds = {narrow(found), narrow(bound_->found_results_.size())};
+    bound_->steps_.push_back(step);
   }
 
-  std::optional<BoundProgram::Operation> operation_of(const Note& noted) {
+  void fill(Step& step, const Note& noted) {
     switch (noted.how) {
       case How::Alias:
       case How::Join:
-        return std::nullopt;
+        return;
       case How::Kernel:
-        return kernel(noted);
+        step.kernel = add(bound_->kernels_, kernel(noted));
+        return;
       case How::Product:
-        return product(noted);
+        step.product = add(bound_->products_, product(noted));
+        return;
       case How::Copy:
-        return BoundProgram::CopyOp{place_of(noted.operands[0]), place_of(noted.results[0]),
-                                    static_cast<std::size_t>(bytes_of(noted.results[0]))};
-      case How::Into:
-        return into(noted);
+        step.copy = add(bound_->copies_, {place_of(noted.operands[0]), place_of(noted.results[0]),
+                                          static_cast<std::size_t>(bytes_of(noted.results[0]))});
+        return;
       case How::View:
-        return view(noted);
-      case How::Bind:
-        break;
+        step.view = view(noted, true);
+        if (is_early_[noted.results[0]]) step.view = -1;
+        return;
+      case How::Into:
+        step.way = Way::IntoGiven;
+        return;
+      case How::ByTensors:
+        step.way = Way::ByTensors;
+        by_tensors(noted);
     }
-    return bound(noted);
+  }
+  template <class T>
+  static std::int32_t add(std::vector<T>& steps, T step) {
+    steps.push_back(std::move(step));
+    return static_cast<std::int32_t>(steps.size()) - 1;
   }
 
-  BoundProgram::KernelOp kernel(const Note& noted) {
-    const ElementwiseKernel& kernel = *elementwise_kernel_of(*noted.instruction->op);
-    BoundProgram::KernelOp op{*unplaced(kernel, noted), kernel.grain(), {}, {}};
-    for (const std::size_t id : noted.results) {
-      op.writes_over = op.writes_over || values_[id].over != kNone;
-      op.is_last_word =
-          op.is_last_word || (values_[id].over != kNone && values_[id].root == values_[id].over);
-    }
-    const ElementRun& run = op.kernel.run;
+  BoundProgram::KernelStep kernel(const Note& noted) {
+    const ElementwiseKernel& kernel = *noted.instruction->kernel;
+    BoundProgram::KernelStep step{*unplaced(noted), kernel.grain(), {}, {}};
+    for (const std::size_t id : noted.results)
+      step.writes_over = step.writes_over || values_[id].over != kNone;
+    const ElementRun& run = step.kernel.run;
     const std::vector<Load>& loads = kernel.lowered().passes[0].loads;
     for (std::size_t k = 0; k < loads.size(); ++k)
-      op.loads.push_back(
+      step.loads.push_back(
           place_at(noted.operands[static_cast<std::size_t>(loads[k].input)], run.load_bytes(k)));
     for (std::size_t k = 0; k < noted.results.size(); ++k)
-      op.stores.push_back(place_at(noted.results[k], run.output_bytes(k)));
-    return op;
+      step.stores.push_back(place_at(noted.results[k], run.output_bytes(k)));
+    return step;
   }
-  BoundProgram::ProductOp product(const Note& noted) {
+  BoundProgram::ProductStep product(const Note& noted) {
     const std::size_t a = noted.operands[0], b = noted.operands[1];
-    BoundProgram::ProductOp op{
+    BoundProgram::ProductStep step{
         *cpu::PlacedProduct::of(values_[a].tensor, values_[b].tensor), {place_of(a)}, place_of(b), {}};
     for (auto each = noted.operands.begin() + 2; each != noted.operands.end(); ++each)
-      op.left.push_back(place_of(*each));
-    for (const std::size_t id : noted.results) op.results.push_back(place_of(id));
-    return op;
+      step.left.push_back(place_of(*each));
+    for (const std::size_t id : noted.results) step.results.push_back(place_of(id));
+    return step;
   }
-  BoundProgram::IntoOp into(const Note& noted) {
-    BoundProgram::IntoOp op{noted.instruction->op, noted.instruction->attrs, {}, 0};
-    for (const std::size_t id : noted.operands) op.operands.push_back(tensor_of(id));
-    memory(noted.results[0]);
-    op.result = number(noted.results[0]);
-    return op;
-  }
-  BoundProgram::ViewOp view(const Note& noted) {
-    return {moving(noted), place_of(noted.operands[0]), memory(noted.results[0])};
-  }
-  BoundProgram::BindOp bound(const Note& noted) {
-    BoundProgram::BindOp op{noted.instruction->op, noted.instruction->attrs, {}, {}};
-    for (const std::size_t id : noted.operands) op.operands.push_back(tensor_of(id));
-    for (const std::size_t id : noted.results) {
-      op.results.push_back({number(id)});
-      if (values_[id].root == id) op.results.back().memory = memory(id);
-    }
-    if (is_view(*noted.instruction) && follows_symbols(program_, *noted.instruction)) moving(noted);
-    return op;
-  }
-  // That it lies as it does now is seen to before each call.
-  std::uint32_t moving(const Note& noted) {
+  // That it lies as it does now is seen to before each call. `has_place`: elements are read there.
+  std::int32_t view(const Note& noted, bool has_place) {
     const Tensor& from = values_[noted.operands[0]].tensor;
     const Tensor& to = values_[noted.results[0]].tensor;
-    BoundProgram::SymbolicView made{noted.instruction->op, noted.instruction->attrs, from.layout(),
-                                    to.layout(), static_cast<std::ptrdiff_t>(size_of(to.dtype()))};
-    made.from.offset = 0;
-    bound_->symbolic_views_.push_back(std::move(made));
-    return narrow(bound_->symbolic_views_.size() - 1);
+    BoundProgram::ViewStep step{noted.instruction->op, noted.instruction->attrs, from.layout(), to.layout(),
+                                static_cast<std::ptrdiff_t>(size_of(to.dtype()))};
+    step.from.offset = 0;
+    if (has_place) {
+      step.of = place_of(noted.operands[0]);
+      step.memory = memory(noted.results[0]);
+    }
+    const std::int32_t at = add(bound_->views_, std::move(step));
+    if (has_place && is_early_[noted.results[0]])
+      bound_->early_views_.push_back(static_cast<std::uint32_t>(at));
+    return at;
   }
-  // The tensor of an operand: of what arrives, too.
-  std::uint32_t tensor_of(std::size_t id) {
-    if (values_[id].root == id) memory(id);
-    return number(id);
-  }
-  // What could fail comes before the first write over an argument.
-  void make_before_writes() {
-    auto& operations = bound_->operations_;
-    const auto first =
-        std::find_if(operations.begin(), operations.end(), [](const BoundProgram::Scheduled& each) {
-          const auto* const kernel = std::get_if<BoundProgram::KernelOp>(&each.operation);
-          return kernel != nullptr && kernel->is_last_word;
-        });
-    if (first == operations.end()) return;
-    first->begins.end = operations.back().begins.end;
-    for (auto each = first + 1; each != operations.end(); ++each) each->begins = {};
-  }
-
-  void share_out_together() {
-    for (std::size_t n = bound_->together_; n < bound_->operations_.size(); ++n) {
-      const auto& op = std::get<BoundProgram::KernelOp>(bound_->operations_[n].operation);
-      bound_->pieces_.add(op.kernel.run, op.kernel.count, op.unit(), op.grain, op.writes_over);
+  void by_tensors(const Note& noted) {
+    const bool is_view = noted.instruction->kind == Program::Instruction::Kind::TakeView;
+    const bool is_early = is_view && is_early_[noted.results[0]];
+    if (is_view && follows_symbols(program_, *noted.instruction)) view(noted, is_early);
+    if (is_early) return;
+    for (const std::size_t id : noted.results) {
+      if (values_[id].root == id) bound_->found_results_.push_back({narrow(id), memory(id)});
     }
   }
 
-  std::unique_ptr<BoundProgram> finish(bool some_together) {
-    if (!some_together) bound_->together_ = bound_->operations_.size();
-    share_out_together();
-    for (const std::size_t id : results_) bound_->outputs_.push_back(tensor_of(id));
-    bound_->written_ = written_;
-    make_before_writes();
+  // ---- The end ----
+
+  void finish() {
+    release();
+    for (std::size_t n = program_.launch; n < notes_.size() && bound_->runs_together_; ++n) {
+      const auto& step = bound_->kernels_[static_cast<std::size_t>(bound_->steps_[n].kernel)];
+      bound_->pieces_.add(step.kernel.run, step.kernel.count, step.unit(), step.grain, step.writes_over);
+    }
     for (const Tensor& each : arguments_) {
       bound_->types_.push_back(each.type());
       bound_->strides_.push_back(each.strides());
     }
-    return std::move(bound_);
+  }
+
+  // What is put into the frame by a call is released when it dies, and by the end at the latest.
+  void release() {
+    std::vector<std::vector<std::uint32_t>> dying(notes_.size());
+    for (std::size_t id = 0; id < program_.frame_size; ++id) {
+      const Value& value = values_[id];
+      const bool is_taken = value.home == Home::Arriving && program_.takes_arguments;
+      const bool is_put = is_taken || value.home == Home::NewResult ||
+                          (value.as_tensor && (value.home == Home::Made || value.home == Home::Within));
+      const bool is_written = value.home == Home::Within && value.over != kNone && value.root == value.over;
+      if (!is_put && !is_written) continue;
+      bound_->passing_.push_back(narrow(id));
+      const Program::Buffer& buffer = program_.buffer(static_cast<ValueId>(id));
+      if (!is_written && !buffer.leaves) dying[buffer.dies].push_back(narrow(id));
+    }
+    for (std::size_t n = 0; n < notes_.size(); ++n) {
+      Range& range = bound_->steps_[n].releases;
+      range.begin = narrow(bound_->released_.size());
+      bound_->released_.insert(bound_->released_.end(), dying[n].begin(), dying[n].end());
+      range.end = narrow(bound_->released_.size());
+    }
   }
 
   const Graph& graph_;
   const Program& program_;
-  const Specialization specialization_;
+  const Specialization& specialization_;
   const Inputs arguments_;
-  std::vector<std::size_t> frame_;  // values, by slot
-  std::map<std::pair<Table, std::uint32_t>, std::size_t> inputs_;
   std::vector<Value> values_;
+  std::vector<bool> is_early_;     // by value: a view of what arrives, that follows symbols
+  std::vector<std::size_t> ends_;  // by value: the instruction with which its memory dies
   std::vector<Note> notes_;
-  std::vector<std::size_t> results_;
   std::ptrdiff_t bytes_ = 0;
-  std::vector<std::uint32_t> written_;                  // arguments
-  std::vector<Write> writes_;                           // over some of these
+  std::size_t written_ = 0;                             // arguments
   std::map<std::ptrdiff_t, std::vector<Tensor>> free_;  // by bytes
   std::unique_ptr<BoundProgram> bound_ = std::make_unique<BoundProgram>();
 };
 
 std::unique_ptr<BoundProgram> BoundProgram::make(const Graph& graph, const Program& program,
-                                                 Specialization specialization, Inputs arguments) {
+                                                 const Specialization& specialization, Inputs arguments) {
   return Binder(graph, program, specialization, arguments).run();
 }
 

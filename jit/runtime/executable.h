@@ -1,4 +1,4 @@
-// Owns the executable: a graph prepared once and then run op by op through `bind`, many times.
+// Owns the executable: a graph, its program, and what that is for the values of symbols, run many times.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,10 @@
 
 namespace kiln::jit {
 
-// How far a run came, for whoever catches what it throws.
-struct Progress {
-  const Node* node = nullptr;  // the one that runs, or failed; null: none yet, or all are done
-  int effects = 0;             // how many effects were carried out
-};
-
 // Does what `evaluate` does, at every level, but everything that is the same in all calls is done before.
 // Nothing is checked of the arguments: the caller knows that they have the types of the inputs.
 //
-// Throws what ops throw, after letting go of all values; `Progress` says of which node. All effects come
+// Throws what ops throw, after releasing all values; `Progress` says of which node. All effects come
 // after all nodes, and nodes of a functional graph write to nothing that existed before the call, so a node
 // that fails leaves the caller's tensors as they were. Only the random state moved on: to begin anew, put it
 // back.
@@ -28,7 +22,7 @@ class Executable {
  public:
   // Throws OpError when an attribute cannot be evaluated.
   static std::shared_ptr<const Executable> make(Graph graph);
-  // Likewise, of a graph without effects and bases that lets go of arguments after their last read.
+  // Likewise, of a graph without effects and bases that releases arguments after their last read.
   static std::shared_ptr<const Executable> make_taking(Graph graph);
 
   // Why the graph does not hold when its symbols have these values, in words; empty when it does. Found out
@@ -42,24 +36,15 @@ class Executable {
   Tensors run_taking(Tensors arguments, const SymbolValues& symbols = {}) const;
 
   const Graph& graph() const { return graph_; }
-  // How many calls were replayed (jit/runtime/bound_program.h).
-  std::int64_t replays() const { return bound_.count(); }
-
-  // What depends on nothing but the values of the symbols.
-  struct Prepared {
-    SymbolValues symbols;
-    std::string misfit;
-    std::vector<const Attrs*> attrs;                // by application
-    std::vector<std::unique_ptr<const Attrs>> own;  // of those that follow symbols
-    std::vector<Tensor> prebuilt;
-    std::vector<Dims> bases;
-  };
+  // How many calls ran with addresses filled in (jit/runtime/bound_program.h).
+  std::int64_t bound_calls() const { return bound_.count(); }
 
  private:
-  using Shared = std::shared_ptr<const Prepared>;
+  using Shared = std::shared_ptr<const Specialization>;
   Executable(Graph graph, bool takes_arguments);
-  Prepared prepare(const SymbolValues& symbols) const;
-  Shared prepared(const SymbolValues& symbols) const;
+  Specialization specialize(const SymbolValues& symbols) const;
+  Shared specialized(const SymbolValues& symbols) const;
+  Tensors run(Inputs arguments, Tensors* taken, const SymbolValues& symbols, Progress& progress) const;
 
   Graph graph_;
   Program program_;

@@ -1,19 +1,38 @@
 #include "jit/runtime/program.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
-#include <numeric>
 
 #include "jit/cpu/elementwise_kernel.h"
-#include "jit/cpu/epilogue.h"
+#include "jit/graph/custom.h"
+#include "jit/graph/lifetimes.h"
+#include "jit/runtime/program_order.h"
 
 namespace kiln::jit {
 namespace {
 
+using Instruction = Program::Instruction;
+using Kind = Instruction::Kind;
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+std::uint32_t narrow(std::size_t n) { return static_cast<std::uint32_t>(n); }
+Range range(std::size_t begin, std::size_t end) { return {narrow(begin), narrow(end)}; }
+
+// When a node runs: by its turn in the order, and kInLaunch for all of the launch.
+constexpr int kInLaunch = Lifetimes::kAfterNodes - 1;
+
+std::vector<int> times_of(const ProgramOrder& order) {
+  std::vector<int> when(order.nodes.size());
+  for (std::size_t turn = 0; turn < order.nodes.size(); ++turn) {
+    when[static_cast<std::size_t>(order.nodes[turn])] =
+        turn < order.launch ? static_cast<int>(turn) : kInLaunch;
+  }
+  return when;
+}
+
 // Values that the caller may get hold of, or some node writes to: what is the same in every call must not be
 // among them.
-std::vector<bool> exposed_values(const Graph& graph, const EscapeAnalysis& exposure) {
+std::vector<bool> exposed_values(const Graph& graph, const EscapeAnalysis& escapes) {
   std::vector<ValueId> written;
   for (const Node& node : graph.nodes) {
     if (node.writes() && !graph.is_functional()) written.push_back(node.operands[0].value);
@@ -21,336 +40,297 @@ std::vector<bool> exposed_values(const Graph& graph, const EscapeAnalysis& expos
   std::vector<bool> exposed(graph.values.size());
   for (std::size_t i = 0; i < exposed.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
-    exposed[i] = exposure.is_reachable(id) || std::any_of(written.begin(), written.end(), [&](ValueId each) {
-                   return exposure.may_share_memory(id, each);
+    exposed[i] = escapes.is_reachable(id) || std::any_of(written.begin(), written.end(), [&](ValueId each) {
+                   return escapes.may_share_memory(id, each);
                  });
   }
   return exposed;
 }
 
-constexpr int kAfterSteps = std::numeric_limits<int>::max();
-constexpr int kInLaunch = kAfterSteps - 1;
+// ---- Which programs may be bound ----
 
-class Planner {
-  using Instruction = Program::Instruction;
-  using EffectInstruction = Program::EffectInstruction;
-  using ViewInstruction = Program::ViewInstruction;
+// Results of known sizes; no effects but what kernels may write over arguments; only views follow symbols.
+bool may_be_repeated(const Program& program, const Instruction& each) {
+  if (each.kind == Kind::TakeView) return true;
+  if (each.kind != Kind::RunKernel && each.kind != Kind::CallOp) return false;
+  // What shares an operand's memory here and there may be kept by somebody.
+  const bool is_fresh =
+      each.node->form == Form::Write ? !each.node->writes_metadata() : !may_share_operand(*each.node);
+  return is_fresh && !follows_symbols(program, each);
+}
+bool may_be_bound(const Graph& graph, const Program& program) {
+  // What is filled in are addresses of the host's memory.
+  const auto is_known = [](const Value& each) {
+    return !has_symbols(each.type.sizes) && is_on_host(each.type.device);
+  };
+  const auto is_over = [](const Program::EffectInstruction& each) {
+    return each.kind == Effect::Kind::Write && each.may_be_over && each.target.table == Table::Argument;
+  };
+  return program.finish > 0 && program.views.empty() && std::ranges::all_of(program.effects, is_over) &&
+         std::ranges::all_of(graph.values, is_known) &&
+         std::ranges::none_of(program.outputs, &Program::Output::is_number) &&
+         std::ranges::all_of(program.computing(),
+                             [&](const Instruction& each) { return may_be_repeated(program, each); });
+}
 
+// ---- Instructions ----
+
+class Maker {
  public:
-  explicit Planner(const Graph& graph) : graph_(graph), sources_(graph.values.size()) {
-    const EscapeAnalysis exposure(graph);
-    exposed_ = exposed_values(graph, exposure);
-    late_ = find_tail_kernels(graph, exposure);
-    product_of_ = find_epilogues(graph, late_);
-    when_.resize(graph.nodes.size());
-    std::iota(when_.begin(), when_.end(), 0);
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (late_.kernels[i] != nullptr) when_[i] = kInLaunch;
-      if (product_of_[i] >= 0) when_[static_cast<std::size_t>(product_of_[i])] = static_cast<int>(i);
+  Maker(const Graph& graph, bool takes_arguments)
+      : graph_(graph),
+        escapes_(graph),
+        order_(order_of(graph, escapes_)),
+        lifetimes_(graph, times_of(order_)),
+        exposed_(exposed_values(graph, escapes_)),
+        sources_(graph.values.size()),
+        producers_(graph.producers()) {
+    program_.takes_arguments = takes_arguments;
+    program_.frame_size = narrow(graph.values.size());
+    program_.buffers.resize(graph.values.size());
+    for (ValueId id = 0; at(id) < graph.values.size(); ++id) {
+      sources_[at(id)] = {Table::Frame, narrow(at(id))};
+      program_.buffer_of.push_back(lifetimes_.shown(id));
+      program_.buffers[at(id)].leaves = lifetimes_.last_read(id) == Lifetimes::kAfterNodes;
     }
-    producers_ = graph.producers();
-    find_last_reads();
   }
 
-  Program run(bool takes_arguments) {
-    if (takes_arguments) {
-      take_inputs();
-    } else {
-      inputs();
+  Program run() {
+    inputs();
+    for (std::size_t turn = 0; turn < order_.nodes.size(); ++turn) {
+      if (turn == order_.launch) program_.launch = program_.instructions.size();
+      node(turn);
     }
-    for (const bool late : {false, true}) {
-      if (late) program_.launch = program_.instructions.size();
-      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-        const bool has_own_turn = late_.kernels[i] != nullptr || when_[i] == static_cast<int>(i);
-        if (has_own_turn && (late_.kernels[i] != nullptr) == late) node(static_cast<int>(i));
-      }
-    }
+    program_.finish = program_.instructions.size();
+    if (order_.launch == order_.nodes.size()) program_.launch = program_.finish;
     for (const bool elements : {true, false}) {
       for (const Effect& each : graph_.effects) {
         if ((each.kind == Effect::Kind::Write) == elements) effect(each);
       }
     }
     for (const Operand& each : graph_.outputs) output(each);
-    program_.became_size = static_cast<std::uint32_t>(became_.size());
+    program_.became_size = narrow(became_.size());
+    program_.may_be_bound = may_be_bound(graph_, program_);
     return std::move(program_);
   }
 
  private:
-  bool is_exposed(ValueId id) const { return exposed_[static_cast<std::size_t>(id)]; }
+  bool is_exposed(ValueId id) const { return exposed_[at(id)]; }
+  int when(std::size_t turn) const { return turn < order_.launch ? static_cast<int>(turn) : kInLaunch; }
 
-  // ---- Lifetimes ----
-
-  void find_last_reads() {
-    last_read_.assign(graph_.values.size(), -1);
-    const auto read = [this](const Operand& each, int when) {
-      if (each.is_value()) last_read_[static_cast<std::size_t>(each.value)] = when;
-    };
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      for (const Operand& each : graph_.nodes[i].operands) {
-        if (each.is_value() && last_read_[static_cast<std::size_t>(each.value)] < when_[i])
-          read(each, when_[i]);
+  // Adds it after all others, which it is the last of to read or make its buffers.
+  void add(Instruction instruction) {
+    const std::uint32_t place = narrow(program_.instructions.size());
+    for (const std::uint32_t id : program_.of(instruction.results)) {
+      if (id >= program_.buffer_of.size()) continue;
+      Program::Buffer& buffer = program_.buffers[at(program_.buffer_of[id])];
+      if (program_.buffer_of[id] == static_cast<ValueId>(id)) {
+        buffer.is_ours = true;
+        buffer.made = place;
+      }
+      buffer.dies = place;
+    }
+    if (instruction.node != nullptr) {
+      for (const Operand& each : instruction.node->operands) {
+        if (each.is_value()) program_.buffers[at(program_.buffer_of[at(each.value)])].dies = place;
       }
     }
-    late_readers_.assign(graph_.values.size(), 0);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (late_.kernels[i] == nullptr) continue;
-      const std::vector<Operand>& operands = graph_.nodes[i].operands;
-      for (auto each = operands.begin(); each != operands.end(); ++each) {
-        const bool is_first = std::find(operands.begin(), each, *each) == each;
-        if (each->is_value() && is_first) ++late_readers_[static_cast<std::size_t>(each->value)];
-      }
-    }
-    for (const Effect& each : graph_.effects) {
-      read(Operand::of(each.value), kAfterSteps);
-      read(Operand::of(each.input), kAfterSteps);
-    }
-    for (const Operand& each : graph_.outputs) read(each, kAfterSteps);
+    program_.instructions.push_back(instruction);
   }
-
-  std::uint32_t new_slot() {
-    if (free_.empty()) return program_.frame_size++;
-    const std::uint32_t slot = free_.back();
-    free_.pop_back();
-    return slot;
+  Range operands(const std::vector<Source>& sources) {
+    const std::size_t begin = program_.operands.size();
+    program_.operands.insert(program_.operands.end(), sources.begin(), sources.end());
+    return range(begin, program_.operands.size());
   }
-  Range slots_since(std::size_t begin) const { return range(begin, program_.slots.size()); }
-  static Range range(std::size_t begin, std::size_t end) {
-    return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  Range values(const std::vector<ValueId>& ids) {
+    const std::size_t begin = program_.values.size();
+    for (const ValueId id : ids) program_.values.push_back(narrow(at(id)));
+    return range(begin, program_.values.size());
   }
-  Source& at(ValueId id) { return sources_[static_cast<std::size_t>(id)]; }
-
-  Source result(ValueId id) {
-    const Source source{Table::Frame, new_slot()};
-    program_.slots.push_back(source.index);
-    if (id >= 0) at(id) = source;
-    return source;
+  std::uint32_t application(const Op& op, const std::vector<GraphAttr>& attrs) {
+    program_.applications.push_back({&op, attrs});
+    return narrow(program_.applications.size()) - 1;
   }
-
-  // ---- Steps ----
-
-  void take_inputs() {
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-      at(static_cast<ValueId>(i)) = {Table::Frame, new_slot()};
-      program_.taken.push_back(at(static_cast<ValueId>(i)).index);
-    }
+  Source prebuilt(Program::Prebuilt item) {
+    program_.prebuilt.push_back(std::move(item));
+    return {Table::Prebuilt, narrow(program_.prebuilt.size()) - 1};
   }
 
   void inputs() {
     const std::vector<int> arguments = graph_.arguments();
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-      const auto id = static_cast<ValueId>(i);
+      program_.buffers[i].is_ours = program_.takes_arguments;
+      if (program_.takes_arguments) continue;  // these are moved into the frame
       if (arguments[i] >= 0) {
-        at(id) = {Table::Argument, static_cast<std::uint32_t>(arguments[i])};
+        sources_[i] = {Table::Argument, static_cast<std::uint32_t>(arguments[i])};
         continue;
       }
-      Instruction instruction;
-      instruction.kind = Instruction::Kind::Base;
-      instruction.attrs = static_cast<std::uint32_t>(program_.bases.size());
+      Instruction base;
+      base.kind = Kind::TakeBase;
+      base.attrs = narrow(program_.bases.size());
       program_.bases.push_back(graph_.values[i].type);
-      instruction.operands =
-          operands({{Table::Argument, static_cast<std::uint32_t>(graph_.inputs[i].members[0])}});
-      const std::size_t first = program_.slots.size();
-      result(id);
-      instruction.results = slots_since(first);
-      program_.instructions.push_back(instruction);
+      base.operands = operands({{Table::Argument, static_cast<std::uint32_t>(graph_.inputs[i].members[0])}});
+      base.results = values({static_cast<ValueId>(i)});
+      add(base);
+      program_.buffers[i].is_ours = false;
     }
   }
 
-  Range operands(std::initializer_list<Source> sources) {
-    const std::size_t begin = program_.operands.size();
-    program_.operands.insert(program_.operands.end(), sources);
-    return range(begin, program_.operands.size());
+  Kind kind_of(const Node& node) const {
+    if (node.writes() && !graph_.is_functional()) return Kind::WriteOp;
+    if (node.form == Form::Copy) return Kind::CopyView;
+    if (as_kernel(*node.op) != nullptr) return Kind::RunKernel;
+    if (custom_function(*node.op) != nullptr) return Kind::CallBack;
+    return node.is_view() ? Kind::TakeView : Kind::CallOp;
   }
 
-  std::uint32_t application(const Op& op, const std::vector<GraphAttr>& attrs) {
-    program_.applications.push_back({&op, attrs});
-    return static_cast<std::uint32_t>(program_.applications.size()) - 1;
-  }
-
-  Source prebuilt(Program::Prebuilt item) {
-    program_.prebuilt.push_back(std::move(item));
-    return {Table::Prebuilt, static_cast<std::uint32_t>(program_.prebuilt.size()) - 1};
-  }
-
-  void node(int place) {
-    const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    if (node.is_constant()) return constant(place, node);
-    const int product = product_of_[static_cast<std::size_t>(place)];
-    if (product >= 0) {
-      this->node(product);
-      program_.products.push_back(program_.instructions.back());
-      program_.instructions.pop_back();
-    }
+  void node(std::size_t turn) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(order_.nodes[turn])];
+    if (node.is_constant()) return constant(node);
+    std::vector<ValueId> numbers;  // of this instruction's own
     std::vector<Source> sources;
-    std::vector<std::uint32_t> numbers;  // slots of numbers of this instruction's own
-    for (const Operand& each : node.operands) {
-      if (each.is_value()) {
-        sources.push_back(at(each.value));
-        continue;
-      }
-      Source source = prebuilt({each, {}});
-      if (each.is_number() && may_share_operand(node) && is_exposed(node.outputs[0])) {
-        source = fresh(Instruction::Kind::FreshNumber, place, source, -1);
-        numbers.push_back(source.index);
-      }
-      sources.push_back(source);
-    }
+    for (const Operand& each : node.operands) sources.push_back(operand(node, each, numbers));
     Instruction instruction;
-    const bool writes = node.writes() && !graph_.is_functional();
-    instruction.kind = writes                    ? Instruction::Kind::Write
-                       : node.form == Form::Copy ? Instruction::Kind::Copy
-                                                 : Instruction::Kind::Apply;
-    instruction.may_overwrite = node.writes() && !writes && at(node.operands[0].value).table == Table::Frame;
-    instruction.node = &graph_.nodes[static_cast<std::size_t>(place)];
+    instruction.kind = kind_of(node);
+    instruction.node = &node;
     instruction.op = node.op;
     instruction.attrs = application(*node.op, node.attrs);
-    const std::size_t first_operand = program_.operands.size(), first_result = program_.slots.size();
-    program_.operands.insert(program_.operands.end(), sources.begin(), sources.end());
-    instruction.operands = range(first_operand, program_.operands.size());
-    for (const ValueId id : node.outputs) result(id);
-    instruction.results = slots_since(first_result);
-    instruction.last_read = release(place, node, numbers);
-    as_kernel(instruction, place);
-    program_.instructions.push_back(instruction);
+    instruction.operands = operands(sources);
+    instruction.results = values(node.outputs);
+    instruction.last_read = last_read(node, turn, std::move(numbers));
+    const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
+    if (kernel != nullptr && kernel->is_plain()) instruction.kernel = kernel;
+    instruction.feeds_next = order_.feeds_next[turn];
+    if (turn > 0 && order_.feeds_next[turn - 1]) {
+      const std::vector<std::uint32_t>& all = program_.values;
+      const std::uint32_t made = all[program_.instructions.back().results.begin];
+      const auto found = std::ranges::find(sources, Source{Table::Frame, made});
+      instruction.made = narrow(static_cast<std::size_t>(found - sources.begin()));
+    } else {
+      instruction.over = over(instruction, turn);
+    }
+    add(instruction);
+  }
+  Source operand(const Node& node, const Operand& operand, std::vector<ValueId>& numbers) {
+    if (operand.is_value()) return sources_[at(operand.value)];
+    const Source source = prebuilt({operand, {}});
+    if (!operand.is_number() || !may_share_operand(node) || !is_exposed(node.outputs[0])) return source;
+    numbers.push_back(static_cast<ValueId>(program_.frame_size++));
+    return fresh(Kind::NewNumber, node, source, numbers.back());
   }
 
-  // Where it runs, if not alone: with the product before it, or in the launch.
-  void as_kernel(Instruction& instruction, int place) {
-    const Node& node = *instruction.node;
-    const int product = product_of_[static_cast<std::size_t>(place)];
-    if (product >= 0) {
-      const Operand made = Operand::of(graph_.nodes[static_cast<std::size_t>(product)].outputs[0]);
-      const auto found = std::find(node.operands.begin(), node.operands.end(), made);
-      instruction.product = static_cast<std::int32_t>(program_.products.size()) - 1;
-      instruction.made = static_cast<std::uint32_t>(found - node.operands.begin());
-      instruction.kernel = elementwise_kernel_of(*node.op);
-    } else if (const ElementwiseKernel* const kernel = elementwise_kernel_of(*node.op);
-               kernel != nullptr && kernel->is_plain()) {
-      instruction.kernel = kernel;
-      instruction.over = written_over(place, node);
-    }
-  }
-  // For each output the input that it becomes, or an operand of its type that nothing reads later.
-  Range written_over(int place, const Node& node) {
-    const std::size_t begin = program_.over.size();
-    std::vector<bool> taken(node.operands.size(), false);
-    for (const ValueId id : node.outputs) {
-      const ValueId input = late_.over[static_cast<std::size_t>(id)];
-      std::size_t k = 0;
-      while (k < taken.size() && (taken[k] || !may_go_over(place, node.operands[k], id))) ++k;
-      if (input != Operand::kAbsent) {
-        program_.over.push_back(at(input));
-      } else if (k < taken.size()) {
-        program_.over.push_back(at(node.operands[k].value));
-        taken[k] = true;
-      } else {
-        program_.over.push_back(std::nullopt);
-      }
-    }
-    return range(begin, program_.over.size());
-  }
-  bool may_go_over(int place, const Operand& operand, ValueId output) {
-    if (!operand.is_value() || at(operand.value).table != Table::Frame) return false;
-    const auto id = static_cast<std::size_t>(operand.value);
-    const bool alone = late_.kernels[static_cast<std::size_t>(place)] == nullptr || late_readers_[id] == 1;
-    return alone && last_read_[id] == when_[static_cast<std::size_t>(place)] &&
-           graph_.values[id].type == graph_.values[static_cast<std::size_t>(output)].type;
-  }
-
-  void constant(int place, const Node& node) {
+  void constant(const Node& node) {
     const ValueId id = node.outputs[0];
     const Source source = prebuilt({{}, node.constant});
-    if (is_exposed(id)) {
-      fresh(Instruction::Kind::FreshConstant, place, source, id);
-    } else {
-      at(id) = source;
-    }
+    sources_[at(id)] = is_exposed(id) ? fresh(Kind::NewConstant, node, source, id) : source;
   }
-
-  Source fresh(Instruction::Kind kind, int place, Source of, ValueId id) {
+  Source fresh(Kind kind, const Node& node, Source of, ValueId id) {
     Instruction instruction;
     instruction.kind = kind;
-    instruction.node = &graph_.nodes[static_cast<std::size_t>(place)];
+    instruction.node = &node;
     instruction.operands = operands({of});
-    const std::size_t first = program_.slots.size();
-    const Source made = result(id);
-    instruction.results = slots_since(first);
-    program_.instructions.push_back(instruction);
-    return made;
+    instruction.results = values({id});
+    add(instruction);
+    return {Table::Frame, narrow(at(id))};
   }
 
   // What this node reads for the last time, and those of its results that nobody reads.
-  Range release(int place, const Node& node, const std::vector<std::uint32_t>& numbers) {
-    const std::size_t begin = program_.slots.size();
-    program_.slots.insert(program_.slots.end(), numbers.begin(), numbers.end());
-    const auto end_of = [&](ValueId id, int when) {
-      const Source source = at(id);
-      if (source.table != Table::Frame || last_read_[static_cast<std::size_t>(id)] != when) return;
-      const auto seen = program_.slots.begin() + static_cast<std::ptrdiff_t>(begin);
-      if (std::find(seen, program_.slots.end(), source.index) == program_.slots.end())
-        program_.slots.push_back(source.index);
+  Range last_read(const Node& node, std::size_t turn, std::vector<ValueId> ended) {
+    const auto ends = [&](ValueId id) {
+      if (sources_[at(id)].table == Table::Frame && std::ranges::find(ended, id) == ended.end())
+        ended.push_back(id);
     };
-    const int product = product_of_[static_cast<std::size_t>(place)];
-    for (const Node* each :
-         {&node, product >= 0 ? &graph_.nodes[static_cast<std::size_t>(product)] : nullptr}) {
-      if (each == nullptr) continue;
-      for (const Operand& operand : each->operands) {
-        if (operand.is_value()) end_of(operand.value, place);
-      }
+    for (const Operand& each : node.operands) {
+      if (each.is_value() && when(turn) != kInLaunch && lifetimes_.last_use(each.value) == when(turn))
+        ends(each.value);
     }
-    for (const ValueId id : node.outputs) end_of(id, -1);
-    free_.insert(free_.end(), program_.slots.begin() + static_cast<std::ptrdiff_t>(begin),
-                 program_.slots.end());
-    return slots_since(begin);
+    for (const ValueId id : node.outputs) {
+      if (lifetimes_.last_use(id) == Lifetimes::kNever) ends(id);
+    }
+    return values(ended);
   }
 
-  // ---- After the instructions ----
+  // ---- Over what results are computed ----
 
-  Source target(const Effect& effect) {
-    if (effect.member < 0) return at(effect.input);
-    const Input& input = graph_.inputs[static_cast<std::size_t>(effect.input)];
+  // Of what the graph says is written over its first operand: that one. Of a kernel, for each output the
+  // input that it becomes, or an operand of its type of whose memory nothing is read later.
+  Range over(const Instruction& instruction, std::size_t turn) {
+    const Node& node = *instruction.node;
+    const std::size_t begin = program_.over.size();
+    if (node.writes() && graph_.is_functional()) {
+      const Source first = sources_[at(node.operands[0].value)];
+      if (first.table == Table::Frame) program_.over.push_back(first);
+    } else if (instruction.kernel != nullptr) {
+      std::vector<bool> taken(node.operands.size(), false);
+      for (const ValueId id : node.outputs) program_.over.push_back(over(node, turn, id, taken));
+    }
+    return range(begin, program_.over.size());
+  }
+  std::optional<Source> over(const Node& node, std::size_t turn, ValueId result, std::vector<bool>& taken) {
+    const ValueId input = order_.over[at(result)];
+    std::size_t k = 0;
+    while (k < taken.size() && (taken[k] || !ends_alike(node.operands[k], turn, result))) ++k;
+    if (input != Operand::kAbsent) return sources_[at(input)];
+    if (k == taken.size()) return std::nullopt;
+    taken[k] = true;
+    return sources_[at(node.operands[k].value)];
+  }
+  bool ends_alike(const Operand& operand, std::size_t turn, ValueId result) const {
+    return operand.is_value() && sources_[at(operand.value)].table == Table::Frame &&
+           lifetimes_.ends_with(operand.value, when(turn)) &&
+           graph_.values[at(operand.value)].type == graph_.values[at(result)].type;
+  }
+
+  // ---- After the nodes ----
+
+  Source target(const Effect& effect) const {
+    if (effect.member < 0) return sources_[at(effect.input)];
+    const Input& input = graph_.inputs[at(effect.input)];
     const int argument = input.members[static_cast<std::size_t>(effect.member)];
     return {Table::Argument, static_cast<std::uint32_t>(argument)};
   }
-
-  std::uint32_t became(ValueId id) {
-    return became_.try_emplace(id, static_cast<std::uint32_t>(became_.size())).first->second;
-  }
+  std::uint32_t became(ValueId id) { return became_.try_emplace(id, narrow(became_.size())).first->second; }
 
   void effect(const Effect& effect) {
-    EffectInstruction instruction;
-    instruction.kind = effect.kind;
-    instruction.effect = &effect;
-    instruction.target = target(effect);
-    const std::size_t first_view = program_.views.size();
-    instruction.value = effect.kind == Effect::Kind::Set ? now(effect.value) : at(effect.value);
-    instruction.views = range(first_view, program_.views.size());
+    Program::EffectInstruction made;
+    made.kind = effect.kind;
+    made.effect = &effect;
+    made.target = target(effect);
+    made.value = effect.kind == Effect::Kind::Set ? now(effect.value) : sources_[at(effect.value)];
     // What is put into a part of an argument is not that part: it lies where it was made, too.
     const ValueId part = -2 - static_cast<ValueId>(program_.effects.size());  // stands for no value
-    instruction.became = became(graph_.is_input(effect.input) ? effect.value : part);
-    instruction.may_be_over = late_.over[static_cast<std::size_t>(effect.value)] == effect.input;
+    made.became = became(graph_.is_input(effect.input) ? effect.value : part);
+    made.may_be_over = order_.over[at(effect.value)] == effect.input;
     if (effect.kind == Effect::Kind::Layout) {
-      instruction.layout = effect.layout;
-      instruction.attrs = application(*effect.layout, effect.attrs);
+      made.layout = effect.layout;
+      made.attrs = application(*effect.layout, effect.attrs);
     }
-    program_.effects.push_back(instruction);
+    program_.effects.push_back(made);
+    finish(Kind::DoEffect, program_.effects.size() - 1);
+  }
+  void finish(Kind kind, std::size_t which) {
+    Instruction instruction;
+    instruction.kind = kind;
+    instruction.attrs = narrow(which);
+    program_.instructions.push_back(instruction);
   }
 
   // Where a value is when the effects are done.
   Source now(ValueId id) {
     const auto found = became_.find(id);
     if (found != became_.end()) return {Table::Became, found->second};
-    const int place = producers_[static_cast<std::size_t>(id)];
-    if (place < 0 || became_.empty()) return at(id);
+    const int place = producers_[at(id)];
+    if (place < 0 || became_.empty()) return sources_[at(id)];
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    if (!node.is_view()) return at(id);
+    if (!node.is_view()) return sources_[at(id)];
     const Source source = now(node.operands[0].value);
-    if (source.table != Table::Became) return at(id);
-    ViewInstruction instruction{node.op, application(*node.op, node.attrs), source.index, {}};
+    if (source.table != Table::Became) return sources_[at(id)];
+    Program::ViewInstruction view{node.op, application(*node.op, node.attrs), source.index, {}};
     for (const ValueId each : node.outputs) {
-      instruction.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));
+      view.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));
     }
-    program_.views.push_back(std::move(instruction));
+    program_.views.push_back(std::move(view));
+    finish(Kind::RetakeView, program_.views.size() - 1);
     return {Table::Became, became(id)};
   }
 
@@ -361,21 +341,18 @@ class Planner {
   }
 
   const Graph& graph_;
+  const EscapeAnalysis escapes_;
+  const ProgramOrder order_;
+  const Lifetimes lifetimes_;
+  const std::vector<bool> exposed_;
   Program program_;
-  std::vector<bool> exposed_;
-  TailKernels late_;
-  std::vector<Source> sources_;  // of each value
-  std::vector<int> producers_;
-  std::vector<int> last_read_;     // by node
-  std::vector<int> late_readers_;  // how many of the kernels that run together
-  std::vector<int> when_;          // each node runs: at which place
-  std::vector<int> product_of_;    // by node: what runs right before it, as one with it
-  std::vector<std::uint32_t> free_;
+  std::vector<Source> sources_;  // by value
+  const std::vector<int> producers_;
   std::map<ValueId, std::uint32_t> became_;
 };
 
 }  // namespace
 
-Program make_program(const Graph& graph, bool takes_arguments) { return Planner(graph).run(takes_arguments); }
+Program make_program(const Graph& graph, bool takes_arguments) { return Maker(graph, takes_arguments).run(); }
 
 }  // namespace kiln::jit

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "jit/graph/custom.h"
+#include <algorithm>
+
 #include "jit/graph/lifetimes.h"
 #include "jit/graph/text.h"
-#include "jit/loops/kernel_op.h"
-#include "jit/runtime/bound_program.h"
 #include "jit/runtime/program.h"
 
 namespace kiln::jit {
@@ -17,76 +16,87 @@ class Writer {
   using Kind = Instruction::Kind;
 
  public:
-  explicit Writer(const Graph& graph)
-      : graph_(graph),
-        program_(make_program(graph)),
-        names_(value_names(graph)),
-        lifetimes_(graph),
-        in_slot_(program_.frame_size, Operand::kAbsent),
-        is_alive_(graph.values.size(), false) {}
+  Writer(const Graph& graph, bool takes_arguments)
+      : graph_(graph), program_(make_program(graph, takes_arguments)), names_(value_names(graph)) {}
 
   std::string run() {
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) instruction(i);
-    for (const Program::EffectInstruction& each : program_.effects) effect(each);
+    for (std::size_t place = 0; place < program_.instructions.size(); ++place) instruction(place);
     lines_.push_back({returned(), {}});
-    return fmt::format("program {} {{\n{}}}\n{}", print_signature(graph_), align_comments(lines_), remarks());
+    if (!graph_.saved.empty()) lines_.push_back({saved(), "kept for the backward graph"});
+    return fmt::format("program {} {{\n{}}}\n{}{}", print_signature(graph_), align_comments(lines_),
+                       buffers(), remarks());
   }
 
  private:
+  static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+
   void instruction(std::size_t place) {
     const Instruction& each = program_.instructions[place];
-    if (each.kind == Kind::Base || each.kind == Kind::FreshNumber) return prepared(each);
-    std::string in_pieces;
-    if (each.product >= 0) {
-      const Instruction& product = program_.products[static_cast<std::size_t>(each.product)];
-      keep(product);
-      add(product, "call", fmt::format("in pieces, each as {} takes it", op_text(*each.node)));
-      in_pieces = fmt::format("piece by piece of {}", names(*product.node));
+    switch (each.kind) {
+      case Kind::NewNumber:
+        return line(fmt::format("{:<8} of {}", "number", op_text(*each.node)), "anew for each call");
+      case Kind::TakeBase:
+        return line(fmt::format("{:<8} {}", "base", to_string(program_.bases[each.attrs])),
+                    "the memory that arguments share");
+      case Kind::DoEffect: {
+        const Program::EffectInstruction& effect = program_.effects[each.attrs];
+        return line(print_effect(graph_, *effect.effect),
+                    effect.may_be_over ? "no copy, where the launch computed it there" : "");
+      }
+      case Kind::RetakeView:
+        return;  // said by the graph: a view of what became an argument is one of it
+      default:
+        line(fmt::format("{:<8} {}", name_of(place), print_node(graph_, *each.node, names_)), comment(place));
     }
-    const std::string over = overs(each);
-    keep(each);
-    std::string comment = allocated(each);
-    for (const std::string& part : {in_pieces, over, released(each), place_text(graph_, *each.node)}) {
-      if (!part.empty()) comment += (comment.empty() ? "" : ", ") + part;
-    }
-    add(each, kind(each, place), std::move(comment));
   }
-  void add(const Instruction& each, std::string_view kind, std::string comment) {
-    lines_.push_back(
-        {fmt::format("  {:<8} {}", kind, print_node(graph_, *each.node, names_)), std::move(comment)});
-  }
-
-  // What is there before the first node that reads it runs.
-  void prepared(const Instruction& each) {
-    if (each.kind == Kind::FreshNumber) {
-      lines_.push_back({fmt::format("  {:<8} of {}", "number", op_text(*each.node)), "anew for each call"});
-      return;
-    }
-    const auto base = static_cast<std::size_t>(each.attrs);
-    lines_.push_back({fmt::format("  {:<8} {}", "base", to_string(program_.bases[base])),
-                      "the memory that arguments share"});
+  void line(const std::string& text, std::string comment) {
+    lines_.push_back({"  " + text, std::move(comment)});
   }
 
-  std::string_view kind(const Instruction& each, std::size_t place) const {
-    if (each.kind == Kind::FreshConstant) return "constant";
-    if (each.kind == Kind::Write) return "write";
-    if (each.kind == Kind::Copy) return "copies";
-    if (as_kernel(*each.op) != nullptr) return place >= program_.launch ? "launch" : "kernel";
-    if (custom_function(*each.op) != nullptr) return "callback";
-    return is_view(each) ? "alias" : "call";
+  std::string_view name_of(std::size_t place) const {
+    const Instruction& each = program_.instructions[place];
+    switch (each.kind) {
+      case Kind::RunKernel:
+        return place >= program_.launch ? "launch" : "kernel";
+      case Kind::CallBack:
+        return "callback";
+      case Kind::TakeView:
+        return "alias";
+      case Kind::CopyView:
+        return "copies";
+      case Kind::WriteOp:
+        return "write";
+      case Kind::NewConstant:
+        return "constant";
+      default:
+        return "call";
+    }
+  }
+
+  std::string comment(std::size_t place) const {
+    const Instruction& each = program_.instructions[place];
+    if (each.feeds_next) {
+      const Node& kernel = *program_.instructions[place + 1].node;
+      const std::string ended = released(place);
+      return fmt::format("in pieces, each as {} takes it{}{}", op_text(kernel), ended.empty() ? "" : ", ",
+                         ended);
+    }
+    const bool takes_pieces = place > 0 && program_.instructions[place - 1].feeds_next;
+    const std::string in_pieces =
+        takes_pieces ? fmt::format("piece by piece of {}", names_[at(each.node->operands[each.made].value)])
+                     : "";
+    std::string text = allocated(each);
+    for (const std::string& part :
+         {in_pieces, overs(each), released(place), place_text(graph_, *each.node)}) {
+      if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+    }
+    return text;
   }
 
   // ---- What becomes of memory ----
 
-  void keep(const Instruction& each) {
-    for (std::size_t k = 0; k < each.node->outputs.size(); ++k) {
-      const ValueId id = each.node->outputs[k];
-      in_slot_[program_.slots[each.results.begin + k]] = id;
-      is_alive_[static_cast<std::size_t>(id)] = true;
-    }
-  }
   std::string allocated(const Instruction& each) const {
-    if (is_view(each) || each.kind == Kind::Write || each.may_overwrite) return "";
+    if (each.kind == Kind::TakeView || each.kind == Kind::WriteOp) return "";
     std::int64_t bytes = 0;
     for (std::size_t k = 0; k < each.node->outputs.size(); ++k) {
       if (over(each, k) == nullptr) bytes += bytes_of(each.node->outputs[k]);
@@ -94,78 +104,101 @@ class Writer {
     return bytes == 0 ? "" : fmt::format("{} B", bytes);
   }
   std::int64_t bytes_of(ValueId id) const {
-    const TensorType type = evaluate(graph_.values[static_cast<std::size_t>(id)].type, graph_.hints);
+    const TensorType type = evaluate(graph_.values[at(id)].type, graph_.hints);
     return count_elements(type.sizes) * static_cast<std::int64_t>(size_of(type.dtype));
   }
   const Source* over(const Instruction& each, std::size_t result) const {
-    if (each.over.begin == each.over.end) return nullptr;
+    if (each.over.empty()) return nullptr;
     const std::optional<Source>& source = program_.over[each.over.begin + result];
     return source ? &*source : nullptr;
   }
   std::string overs(const Instruction& each) const {
     std::string text;
-    const auto tell = [&text](const std::string& name) { text += (text.empty() ? "over " : " and ") + name; };
-    if (each.may_overwrite) tell(names_[static_cast<std::size_t>(each.node->operands[0].value)]);
     for (std::size_t k = 0; k < each.node->outputs.size(); ++k) {
-      const Source* const source = over(each, k);
-      if (source != nullptr) tell(name_of(*source));
+      if (const Source* const source = over(each, k))
+        text += (text.empty() ? "over " : " and ") + name_of(*source);
     }
     return text;
   }
-  // The values of which nothing reads the memory any more, as views do.
-  std::string released(const Instruction& each) {
+  // In the launch all are there until the end.
+  std::string released(std::size_t place) const {
     std::string text;
-    for (std::uint32_t i = each.last_read.begin; i < each.last_read.end; ++i) {
-      const ValueId id = in_slot_[program_.slots[i]];
-      if (id < 0) continue;  // a number of its own
-      is_alive_[static_cast<std::size_t>(id)] = false;
-      if (is_needed(lifetimes_.buffer(id))) continue;
-      text += (text.empty() ? "releases " : ", ") + names_[static_cast<std::size_t>(id)];
+    for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
+      if (!is_buffer(id) || place >= program_.launch) continue;
+      const Program::Buffer& each = program_.buffers[id];
+      if (each.is_ours && !each.leaves && each.dies == place)
+        text += (text.empty() ? "releases " : ", ") + names_[id];
     }
     return text;
-  }
-  bool is_needed(ValueId buffer) const {
-    if (graph_.is_input(buffer)) return true;
-    for (std::size_t id = 0; id < is_alive_.size(); ++id) {
-      if (is_alive_[id] && lifetimes_.buffer(static_cast<ValueId>(id)) == buffer) return true;
-    }
-    return false;
   }
   std::string name_of(Source source) const {
-    if (source.table == Table::Frame) return names_[static_cast<std::size_t>(in_slot_[source.index])];
+    if (source.table == Table::Frame) return names_[source.index];
     const std::vector<int> arguments = graph_.arguments();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i] == static_cast<int>(source.index)) return names_[i];
-    }
-    return "an argument";
-  }
-  std::string names(const Node& node) const {
-    std::string text;
-    for (const ValueId id : node.outputs)
-      text += (text.empty() ? "" : ", ") + names_[static_cast<std::size_t>(id)];
-    return text;
+    const auto found = std::ranges::find(arguments, static_cast<int>(source.index));
+    return found == arguments.end() ? "an argument"
+                                    : names_[static_cast<std::size_t>(found - arguments.begin())];
   }
 
   // ---- The end ----
 
-  void effect(const Program::EffectInstruction& each) {
-    lines_.push_back({"  " + print_effect(graph_, *each.effect),
-                      each.may_be_over ? "no copy, where the launch computed it there" : ""});
-  }
   std::string returned() const {
     std::string text = "  return";
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const Operand& each = graph_.outputs[i];
-      text += (i == 0 ? " " : ", ") + (each.is_value()    ? names_[static_cast<std::size_t>(each.value)]
+      text += (i == 0 ? " " : ", ") + (each.is_value()    ? names_[at(each.value)]
                                        : each.is_number() ? "a number"
                                                           : "none");
     }
     return text;
   }
+
+  std::string saved() const {
+    std::string text = "  save";
+    for (const ValueId id : graph_.saved) text += (text == "  save" ? " " : ", ") + names_[at(id)];
+    return text;
+  }
+
+  bool is_buffer(std::size_t id) const { return program_.buffer_of[id] == static_cast<ValueId>(id); }
+  // Of the call's own memory: how much, over what it may be, and until when.
+  std::string buffers() const {
+    std::size_t width = 0;
+    for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
+      if (is_buffer(id) && program_.buffers[id].is_ours) width = std::max(width, names_[id].size());
+    }
+    std::string text;
+    for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
+      if (!is_buffer(id) || !program_.buffers[id].is_ours) continue;
+      text += fmt::format("  {:<{}} {:>8} B  {}{}\n", names_[id], width, bytes_of(static_cast<ValueId>(id)),
+                          over_what(id), end_of(id));
+    }
+    return text.empty() ? "" : "buffers\n" + text;
+  }
+  std::string over_what(std::size_t id) const {
+    if (graph_.is_input(static_cast<ValueId>(id))) return "handed over, ";
+    const Instruction& maker = program_.instructions[program_.buffers[id].made];
+    for (std::size_t k = 0; k < maker.node->outputs.size(); ++k) {
+      const Source* const source = over(maker, k);
+      if (at(maker.node->outputs[k]) == id && source != nullptr)
+        return fmt::format("over {}, ", name_of(*source));
+    }
+    return "";
+  }
+  std::string end_of(std::size_t id) const {
+    const Program::Buffer& buffer = program_.buffers[id];
+    if (buffer.leaves) return "leaves the call";
+    const Instruction* const last =
+        buffer.dies < program_.finish ? &program_.instructions[buffer.dies] : nullptr;
+    const bool is_read =
+        last != nullptr && std::ranges::any_of(last->node->operands, [&](const Operand& each) {
+          return each.is_value() && at(program_.buffer_of[at(each.value)]) == id;
+        });
+    return is_read ? fmt::format("dies with {}", names_[at(last->node->outputs[0])]) : "is not read";
+  }
+
   std::string remarks() const {
     std::string text =
-        fmt::format("at most {} B of tensors at once beside the arguments\n", lifetimes_.peak_bytes());
-    if (BoundProgram::is_possible(graph_, program_))
+        fmt::format("at most {} B of tensors at once beside the arguments\n", Lifetimes(graph_).peak_bytes());
+    if (program_.may_be_bound)
       text += "calls with arguments that are stored alike run it with addresses filled in\n";
     return text;
   }
@@ -173,14 +206,13 @@ class Writer {
   const Graph& graph_;
   const Program program_;
   const std::vector<std::string> names_;
-  const Lifetimes lifetimes_;
-  std::vector<ValueId> in_slot_;  // by slot: the value that is there after the instruction under way
-  std::vector<bool> is_alive_;    // by value: will an instruction or the caller read it?
   std::vector<CommentedLine> lines_;
 };
 
 }  // namespace
 
-std::string program_text(const Graph& graph) { return Writer(graph).run(); }
+std::string program_text(const Graph& graph, bool takes_arguments) {
+  return Writer(graph, takes_arguments).run();
+}
 
 }  // namespace kiln::jit

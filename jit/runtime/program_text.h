@@ -11,7 +11,8 @@ namespace kiln::jit {
 // elements are computed together), `call` of a library, `alias` (a view), `copies` (of one), `callback` into
 // the program, `write`, `base`, `constant`, `number`; then effects and what is returned. Comments say how
 // many bytes an instruction allocates at the hints, over which value it computes if nobody else holds that
-// memory, and which values it is the last to read. Of a graph that could be run.
-std::string program_text(const Graph& graph);
+// memory, and which values it is the last to read. After them the buffers that are the call's: their bytes,
+// and with which instruction they die. Of a graph that could be run; `takes_arguments` as of `make_program`.
+std::string program_text(const Graph& graph, bool takes_arguments = false);
 
 }  // namespace kiln::jit

@@ -1,4 +1,4 @@
-// Calls that are replayed give what other calls give: random programs, every op, operands that lie otherwise,
+// Calls of bound programs give what other calls give: random programs, every op, operands that lie otherwise,
 // memory that is kept from call to call.
 #include "jit/runtime/bound_program.h"
 
@@ -63,7 +63,7 @@ std::int64_t check_calls(const Graph& graph, const std::vector<Tensors>& calls) 
       CHECK((found[c][k].strides() == expected[c][k].strides() || found[c][k].numel() == 0));
     }
   }
-  return executable->replays();
+  return executable->bound_calls();
 }
 
 Tensors filled(std::initializer_list<Dims> sizes, int seed, DType dtype = DType::F32) {
@@ -74,9 +74,9 @@ Tensors filled(std::initializer_list<Dims> sizes, int seed, DType dtype = DType:
 
 }  // namespace
 
-TEST_CASE("random programs replayed", "[jit][replay]") {
+TEST_CASE("random programs, bound", "[jit][bound]") {
   const AtOnce at_once;
-  std::int64_t replays = 0;
+  std::int64_t bound = 0;
   for (unsigned seed = 0; seed < 1500; seed += kEvery) {
     const Graph program = jit::testing::random_program(seed);
     INFO("seed " << seed);
@@ -90,18 +90,18 @@ TEST_CASE("random programs replayed", "[jit][replay]") {
           INFO(difference << " in call " << call << "\n" << print_graph(each));
           REQUIRE(difference.empty());
         }
-        replays += executable->replays();
+        bound += executable->bound_calls();
       }
     } catch (const OpError& error) {
       if (error.kind() != ErrorKind::Capture) throw;
     }
   }
-  CHECK(replays > 300 / kEvery);
+  CHECK(bound > 300 / kEvery);
 }
 
-TEST_CASE("random graphs of all ops replayed as kernels", "[jit][replay]") {
+TEST_CASE("random graphs of all ops as kernels, bound", "[jit][bound]") {
   const AtOnce at_once;
-  std::int64_t replays = 0;
+  std::int64_t bound = 0;
   for (unsigned seed = 0; seed < 200; seed += kEvery) {
     const Graph graph = jit::testing::random_graph(seed, 8);
     const bool is_chance = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& each) {
@@ -128,14 +128,14 @@ TEST_CASE("random graphs of all ops replayed as kernels", "[jit][replay]") {
       for (std::size_t k = 0; k < found.second.size(); ++k)
         CHECK(same_bits(found.second[k], expected.second[k]));
     }
-    replays += executable->replays();
+    bound += executable->bound_calls();
   }
-  CHECK(replays > 100 / kEvery);
+  CHECK(bound > 100 / kEvery);
 }
 
-TEST_CASE("every op replayed, absent operands and all", "[jit][replay]") {
+TEST_CASE("every op bound, absent operands and all", "[jit][bound]") {
   const AtOnce at_once;
-  std::int64_t replays = 0;
+  std::int64_t bound = 0;
   jit::testing::for_each_sample([&](const Op& op, const std::vector<Tensor>& inputs, const Graph& graph) {
     if (op.name().find("empty") != std::string_view::npos) return;
     INFO(print_graph(graph));
@@ -152,12 +152,12 @@ TEST_CASE("every op replayed, absent operands and all", "[jit][replay]") {
         CHECK((found[k].numel() == 0 || found[k].strides() == expected[k].strides()));
       }
     }
-    replays += executable->replays();
+    bound += executable->bound_calls();
   });
-  CHECK(replays > 500);
+  CHECK(bound > 500);
 }
 
-TEST_CASE("what is joined is made in one block, unless somebody else has a part", "[jit][replay]") {
+TEST_CASE("what is joined is made in one block, unless somebody else has a part", "[jit][bound]") {
   const auto graph = [](std::string_view last) {
     return parse_graph(
         "graph functional f(%x: f32[1, 32], %y: f32[1, 32], %w: f32[64, 16]) {\n"
@@ -187,7 +187,7 @@ TEST_CASE("what is joined is made in one block, unless somebody else has a part"
   }
 }
 
-TEST_CASE("operands that lie otherwise are not replayed as if they did not", "[jit][replay]") {
+TEST_CASE("operands that lie otherwise do not run at addresses of others", "[jit][bound]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[8, 16], %y: f32[16, 8]) {\n"
       "  %0 = matmul(%x, %y) : f32[8, 8]\n"
@@ -205,7 +205,7 @@ TEST_CASE("operands that lie otherwise are not replayed as if they did not", "[j
   CHECK(check_calls(graph, calls) >= 4);
 }
 
-TEST_CASE("views that follow symbols move", "[jit][replay]") {
+TEST_CASE("views that follow symbols move", "[jit][bound]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[10, 1, 24], %w: f32[24, 32], %h: f32[1, 32]) "
@@ -233,11 +233,11 @@ TEST_CASE("views that follow symbols move", "[jit][replay]") {
     CHECK(same_bits(found[1], row));
     CHECK(shares_storage(found[1], given[0]));
   }
-  CHECK(executable->replays() == 5);
+  CHECK(executable->bound_calls() == 5);
   CHECK_THROWS_AS(executable->run(given, {{"s0", 9}}), OpError);
 }
 
-TEST_CASE("what a view that follows symbols shows is made anew for each call", "[jit][replay]") {
+TEST_CASE("what a view that follows symbols shows is made anew for each call", "[jit][bound]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[10, 3, 4]) where s0 = 3 {\n"
@@ -256,7 +256,7 @@ TEST_CASE("what a view that follows symbols shows is made anew for each call", "
       for (const Tensor& each : executable->run(given, {{"s0", at}})) kept.push_back(each);
     }
   }
-  CHECK(executable->replays() == 12);
+  CHECK(executable->bound_calls() == 12);
   for (std::size_t k = 0; k < kept.size(); k += 2) {
     const std::int64_t at = std::array{3, 1, 2}[k / 2 % 3];
     CHECK(same_bits(kept[k + 1], ops::select(all, 0, at)));
@@ -294,7 +294,7 @@ Graph cell(const std::string& dtype, int deep, int wide, std::optional<int> star
 
 }  // namespace
 
-TEST_CASE("vectors that meet one matrix give what each alone gives", "[jit][replay]") {
+TEST_CASE("vectors that meet one matrix give what each alone gives", "[jit][bound]") {
   const AtOnce at_once;
   const auto [dtype, deep, wide] = GENERATE(table<DType, int, int>(
       {{DType::F32, 64, 256}, {DType::F32, 7, 100}, {DType::F64, 33, 17}, {DType::F32, 700, 130}}));
@@ -310,10 +310,10 @@ TEST_CASE("vectors that meet one matrix give what each alone gives", "[jit][repl
     const Tensors found = executable->run(given, {{"s0", at}});
     for (std::size_t k = 0; k < found.size(); ++k) CHECK(same_bits(found[k], expected[k]));
   }
-  CHECK(executable->replays() == 4);
+  CHECK(executable->bound_calls() == 4);
 }
 
-TEST_CASE("an error in a replayed call leaves the next one as it should be", "[jit][replay]") {
+TEST_CASE("an error in a call of a bound program leaves the next one as it should be", "[jit][bound]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[2, 2], %y: f32[2, 2]) {\n"
@@ -332,10 +332,10 @@ TEST_CASE("an error in a replayed call leaves the next one as it should be", "[j
     CHECK(same_bits(executable->run(arguments)[0], expected));
     CHECK_THROWS_AS(executable->run(failing), OpError);
   }
-  CHECK(executable->replays() == 6);
+  CHECK(executable->bound_calls() == 6);
 }
 
-TEST_CASE("a replay releases its arguments when all of them are read", "[jit][replay]") {
+TEST_CASE("a bound program releases its arguments when all of them are read", "[jit][bound]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[4096], %y: f32[4096]) {\n"
@@ -353,10 +353,10 @@ TEST_CASE("a replay releases its arguments when all of them are read", "[jit][re
     CHECK(same_bits(found, expected));
     CHECK(x.impl()->ref_count() == 1);
   }
-  CHECK(executable->replays() == 3);
+  CHECK(executable->bound_calls() == 3);
 }
 
-TEST_CASE("what is given last is written over, if nobody else holds it", "[jit][replay]") {
+TEST_CASE("what is given last is written over, if nobody else holds it", "[jit][bound]") {
   const AtOnce at_once;
   for (const int count : {1, 4}) {
     const Threads threads(count);
@@ -383,13 +383,13 @@ TEST_CASE("what is given last is written over, if nobody else holds it", "[jit][
         if (is_held) CHECK(same_bits(held, before));
         if (columns % 16 == 0) CHECK((found.storage()->data() == memory) == !is_held);
       }
-      CHECK(executable->replays() == 4);
+      CHECK(executable->bound_calls() == 4);
     }
   }
 }
 
-TEST_CASE("kernels write over arguments in replayed calls, unless somebody holds their memory",
-          "[jit][replay]") {
+TEST_CASE("kernels of bound programs write over arguments, unless somebody holds their memory",
+          "[jit][bound]") {
   const AtOnce at_once;
   for (const Dim n : {1, 10, 16, 100, 512, 1000, 3000}) {
     const Graph graph =
@@ -423,7 +423,7 @@ TEST_CASE("kernels write over arguments in replayed calls, unless somebody holds
       CHECK(given[0].storage()->version() > version);
       if (held) CHECK(std::memcmp(held->data(), before.raw(), static_cast<std::size_t>(n) * 4) == 0);
     }
-    CHECK(executable->replays() == 5);
+    CHECK(executable->bound_calls() == 5);
     const Tensor leaf = given[0];
     set_requires_grad(leaf, true);
     CHECK_THROWS_AS(executable->run(given), OpError);
@@ -432,8 +432,8 @@ TEST_CASE("kernels write over arguments in replayed calls, unless somebody holds
 }
 
 // As steps of an optimizer: each parameter is replaced by a function of itself and its gradient.
-TEST_CASE("kernels that run together are replayed on all threads, and whole when interrupted",
-          "[jit][replay]") {
+TEST_CASE("kernels that run together do so on all threads when bound, and whole when interrupted",
+          "[jit][bound]") {
   const AtOnce at_once;
   std::string inputs, body, writes;
   Tensors given;
@@ -465,10 +465,10 @@ TEST_CASE("kernels that run together are replayed on all threads, and whole when
     for (std::size_t k = 0; k < given.size(); ++k) CHECK(same_bits(given[k], expected[k]));
     CHECK(given[12].raw() == memory);
   }
-  CHECK(executable->replays() == 4);
+  CHECK(executable->bound_calls() == 4);
 }
 
-TEST_CASE("many threads call one executable", "[jit][replay]") {
+TEST_CASE("many threads call one executable", "[jit][bound]") {
   const AtOnce at_once;
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[64]) {\n"
@@ -492,5 +492,5 @@ TEST_CASE("many threads call one executable", "[jit][replay]") {
   }
   for (std::thread& each : threads) each.join();
   CHECK(wrong == 0);
-  CHECK(executable->replays() > 0);
+  CHECK(executable->bound_calls() > 0);
 }

@@ -1,9 +1,11 @@
 // Kernels that take a product piece by piece and write over it: the bits of the ops one by one.
 #include <catch2/catch.hpp>
 
-#include "jit/cpu/epilogue.h"
+#include <algorithm>
+
 #include "jit/graph/text.h"
 #include "jit/pipeline/fused_text.h"
+#include "jit/runtime/program.h"
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
@@ -16,8 +18,8 @@ namespace {
 
 // How many products of the fused graph a kernel takes along.
 std::int64_t taken(const Graph& fused) {
-  const std::vector<int> products = find_epilogues(fused, find_tail_kernels(fused, EscapeAnalysis(fused)));
-  return std::count_if(products.begin(), products.end(), [](int each) { return each >= 0; });
+  const Program program = make_program(fused);
+  return std::ranges::count(program.instructions, true, &Program::Instruction::feeds_next);
 }
 
 // On one thread and on several.

@@ -178,7 +178,7 @@ TEST_CASE("unrolled vectors are written where their operand lies", "[jit][fused]
     const auto executable = Executable::make(run_recipe(recipes::kFused, graph));
     const Tensor x = values({n}, DType::F32, 5), y = values({n}, DType::F32, 6);
     const Tensor expected_x = ops::clone(x);
-    for (int call = 0; call < 6; ++call) {  // later ones are replayed
+    for (int call = 0; call < 6; ++call) {  // later ones are bound
       CAPTURE(n, call);
       const Tensors wanted = evaluate(graph, Tensors{expected_x, y});
       const Tensors found = executable->run(Tensors{x, y});
