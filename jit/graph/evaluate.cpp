@@ -289,8 +289,5 @@ Tensors evaluate(const Graph& graph, Inputs arguments) { return evaluate(graph, 
 Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch) {
   return Evaluator(graph, arguments, bind_symbols(graph, arguments)).run(watch);
 }
-Tensors evaluate_at(const Graph& graph, Inputs arguments, const SymbolValues& symbols) {
-  return Evaluator(graph, arguments, symbols).run({});
-}
 
 }  // namespace kiln::jit

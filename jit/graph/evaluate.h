@@ -1,5 +1,5 @@
-// Owns what a graph means: running it op by op through `bind`, at every level, as plainly as can be. What is
-// run often is made an Executable, which must do the same.
+// Owns what a graph means: running it op by op through `bind`, at every level, as plainly as can be. Compiled
+// calls run an Executable, which must do the same.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,6 @@ void check_target(const Tensor& target, Effect::Kind kind);
 // Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
 // What is returned aliases arguments as the graph says: see Effect.
 Tensors evaluate(const Graph& graph, Inputs arguments);
-// Likewise, for these values of the symbols, which need not be sizes of arguments.
-Tensors evaluate_at(const Graph& graph, Inputs arguments, const SymbolValues& symbols);
 // Likewise; `watch` sees what each node gives, as it comes.
 using Watch = std::function<void(const Node& node, const Tensors& results)>;
 Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 
-#include "jit/graph/evaluate.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/aot_function.h"
@@ -173,8 +172,8 @@ Runner where_histories_agree(const Graph& captured, const Graph& functional, Run
 Runner as_taped(const Graph& captured) {
   const Graph functional = without_writes(captured);
   if (fails_before_writes(captured, written_inputs(functional))) {
-    return [captured](Inputs arguments, const SymbolValues& symbols) {
-      return evaluate_at(captured, arguments, symbols);
+    return [executable = Executable::make(captured)](Inputs arguments, const SymbolValues& symbols) {
+      return executable->run(arguments, symbols);
     };
   }
   return where_histories_agree(captured, functional, op_by_op(functional));
