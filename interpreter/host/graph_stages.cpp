@@ -79,12 +79,13 @@ Value assembly(const StageInput& input) {
   return text_value(jit::code_text(with_kernels(input), jit::Product::Assembly));
 }
 
-// As the fused backend runs it.
+// As the fused backend runs it; what it keeps for a backward graph is that one's.
 Value program(const StageInput& input) {
-  if (input.captured.graph.stage == jit::Stage::Fused)
-    return text_value(jit::program_text(input.captured.graph));
+  const jit::Graph& graph = input.captured.graph;
+  if (graph.stage == jit::Stage::Fused) return text_value(jit::program_text(graph));
   try {
-    return text_value(jit::program_text(run_recipe(jit::recipes::kFused, without_writes(input))));
+    const jit::Graph fused = run_recipe(jit::recipes::kFused, without_writes(input));
+    return text_value(jit::program_text(fused, graph.stage == jit::Stage::Backward));
   } catch (const jit::NoCompiler& none) {
     raise_no_compiler(none);
   }

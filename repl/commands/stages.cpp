@@ -131,6 +131,14 @@ void fused(Session& session, std::string_view text) {
   });
 }
 
+void program(Session& session, std::string_view text) {
+  const StageRow& row = interp::host::stage_named("program");
+  for_each_part(session, "program", text, [&](const CapturedGraph& each, const CapturedCall& call) {
+    for (const CapturedGraph& part : what_runs(each))
+      session.write(stage_text(session, interp::host::stage_value(row, part, call.remove)));
+  });
+}
+
 void graph(Session& session, std::string_view text) { show_stage(session, "graph", "functional", text); }
 
 // ---- Differences ----
@@ -289,9 +297,10 @@ constexpr std::array<Command, 16> kCommands{{
     {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
      "Instructions in the order in which they run, with the bytes that each allocates, what it computes "
      "over,\n"
-     "and which values it is the last to read.\n\n"
+     "and which values it is the last to read; then each buffer, and with which value it dies. Where an\n"
+     "argument requires a gradient, of the forward and of the backward graph.\n\n"
      "kiln> :program (x => (x @ x).relu() + 1)(ones(3, 3))\n",
-     stage<"program">},
+     program},
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
      "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
     {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",
