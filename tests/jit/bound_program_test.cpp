@@ -187,6 +187,26 @@ TEST_CASE("what is joined is made in one block, unless somebody else has a part"
   }
 }
 
+TEST_CASE("views of constants are read where the constants lie", "[jit][bound]") {
+  const AtOnce at_once;
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[2, 3]) {\n"
+      "  %c = constant([1.0, 2.0, 3.0]) : f32[3]\n"
+      "  %v = view(%c, shape=[3, 1]) : f32[3, 1]\n"
+      "  %a = matmul(%x, %v) : f32[2, 1]\n"
+      "  %b = exp(%a) : f32[2, 1]\n"
+      "  %d = matmul(%x, %v) : f32[2, 1]\n"
+      "  return %b, %d\n"
+      "}\n");
+  const auto executable = Executable::make(graph);
+  for (int call = 0; call < 3; ++call) {
+    const Tensors given = filled({{2, 3}}, call), expected = evaluate(graph, given);
+    const Tensors found = executable->run(given);
+    for (std::size_t k = 0; k < 2; ++k) CHECK(same_bits(found[k], expected[k]));
+  }
+  CHECK(executable->bound_calls() == 3);
+}
+
 TEST_CASE("operands that lie otherwise do not run at addresses of others", "[jit][bound]") {
   const Graph graph = parse_graph(
       "graph functional f(%x: f32[8, 16], %y: f32[16, 8]) {\n"
