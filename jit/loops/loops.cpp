@@ -1,5 +1,7 @@
 #include "jit/loops/loops.h"
 
+#include "tensor/ops/pointwise.h"
+
 namespace kiln::jit {
 
 std::int64_t work_of(const Op& op) {
