@@ -106,5 +106,27 @@ void add_convolution_ops(OpTable& table) {
   table.add(std::move(weight));
 }
 
-namespace ops {}  // namespace ops
+namespace ops {
+
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  static const Op& row = OpTable::get().at("convolution");
+  return rules::apply_one(row, {x, weight, bias},
+                          {options.stride, options.padding, options.dilation, options.groups});
+}
+
+Tensor convolution_input(const Tensor& y, const Tensor& weight, const Dims& sizes,
+                         const ConvOptions& options) {
+  static const Op& row = OpTable::get().at("convolution_input");
+  return rules::apply_one(row, {y, weight},
+                          {sizes, options.stride, options.padding, options.dilation, options.groups});
+}
+
+Tensor convolution_weight(const Tensor& x, const Tensor& y, const Dims& sizes, const ConvOptions& options) {
+  static const Op& row = OpTable::get().at("convolution_weight");
+  return rules::apply_one(row, {x, y},
+                          {sizes, options.stride, options.padding, options.dilation, options.groups});
+}
+
+}  // namespace ops
+
 }  // namespace kiln
