@@ -1,6 +1,6 @@
 // Machine code on disk: found again by what it depends on, never when damaged, bounded, shared by processes.
 #include "jit/pipeline/code_cache.h"
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // Kernels with reductions: the bits of the ops one by one, whose reductions keep the fixed order.
 #include <catch2/catch.hpp>
 
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
 #include "jit/pipeline/fused.h"

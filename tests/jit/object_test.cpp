@@ -1,6 +1,6 @@
 // Machine code from objects: what is no object is refused, whatever its bytes.
 #include "jit/cpu/object.h"
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 
 #include <elf.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"

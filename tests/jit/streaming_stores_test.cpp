@@ -1,6 +1,6 @@
 // Streaming stores of results that outgrow the last cache give the bits of plain stores.
 #include "jit/cpu/streaming_stores.h"
-#include "jit/cpu/kernel_op.h"
+#include "jit/loops/kernel_op.h"
 
 #include <catch2/catch.hpp>
 
