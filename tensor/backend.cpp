@@ -3,7 +3,6 @@
 #include <array>
 
 #include "tensor/cpu/backend.h"
-#include "tensor/device_memory.h"
 #include "tensor/guarded/backend.h"
 #include "tensor/guarded/guarded.h"
 
@@ -70,13 +69,6 @@ std::vector<Device> devices() {
 }
 
 void set_backend(Device device, Backend* backend) { place_of(device) = backend; }
-
-Tensor tensor_of(std::span<const std::int64_t> values, Device device) {
-  const Tensor result = Tensor::empty(Dims{static_cast<Dim>(values.size())}, DType::I64, device);
-  memory_of(device).copy(result.raw_writable(), reinterpret_cast<const std::byte*>(values.data()),
-                         values.size_bytes());
-  return result;
-}
 
 bool has_kernel(const Op& op, Device device) {
   if (!OpTable::get().has(op)) return op.call != nullptr;

@@ -98,9 +98,6 @@ std::vector<Device> devices();
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
 
-// A vector of the host's integers there.
-Tensor tensor_of(std::span<const std::int64_t> values, Device device);
-
 // Is the op computed as one there, beside its body if it has one? A kernel gives new tensors, where a body
 // may give views.
 bool has_kernel(const Op& op, Device device = {});

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tensor/backend.h"
+#include "tensor/host_view.h"
 #include "tensor/ops/pad.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
@@ -104,20 +104,23 @@ const PadMode& mode_of(const Attrs& attrs) {
 }
 
 // Which index of a dimension each index of the padded one takes.
-std::vector<std::int64_t> source_index(const PadMode& mode, Margin margin, Dim size) {
+Tensor source_index(const PadMode& mode, Margin margin, Dim size, Device device) {
   const Dim most = std::max(margin.before, margin.after);
   if (size == 0 || (mode.reach >= 0 && most > size - mode.reach)) {
     throw OpError(
         ErrorKind::Shape,
         fmt::format("pad: mode \"{}\" cannot pad a dimension of size {} by {}", mode.name, size, most), {0});
   }
-  std::vector<std::int64_t> index(static_cast<std::size_t>(size + margin.before + margin.after));
+  const Dim padded = size + margin.before + margin.after;
+  const Tensor index = Tensor::empty(Dims{padded}, DType::I64, device);
+  const WritableHostView view(index);
+  auto* const out = view.as<std::int64_t>();
   // What turns around does so with what negative margins leave.
   const bool turns = mode.source == wrapped;
   const Dim first = turns ? std::max<Dim>(-margin.before, 0) : 0;
   const Dim kept = turns ? size + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0) : size;
   Dim place = -margin.before - first;
-  for (std::int64_t& each : index) each = first + mode.source(place++, std::max<Dim>(kept, 1));
+  for (Dim i = 0; i < padded; ++i) out[i] = first + mode.source(place++, std::max<Dim>(kept, 1));
   return index;
 }
 
@@ -141,8 +144,8 @@ Tensors pad_body(const Op&, Inputs inputs, const Attrs& attrs) {
     const Margin margin =
         margin_of(pads, static_cast<std::size_t>(result.rank()), static_cast<std::size_t>(d));
     if (margin.before == 0 && margin.after == 0) continue;
-    const std::vector<std::int64_t> index = source_index(mode, margin, result.size(d));
-    result = ops::index_select(result, d, tensor_of(index, result.device()));
+    const Tensor index = source_index(mode, margin, result.size(d), result.device());
+    result = ops::index_select(result, d, index);
   }
   return {result.is_same(inputs[0]) ? ops::clone(result) : result};
 }
