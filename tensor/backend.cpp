@@ -17,7 +17,7 @@ std::array<std::array<Backend*, kMostOfKind>, kKinds>& backends() {
   static std::array<std::array<Backend*, kMostOfKind>, kKinds> all = [] {
     std::array<std::array<Backend*, kMostOfKind>, kKinds> found{};
     found[static_cast<std::size_t>(Device::Kind::Cpu)][0] = &cpu::backend();
-    if (guarded::is_here()) found[static_cast<std::size_t>(Device::Kind::Guarded)][0] = &guarded::backend();
+    found[static_cast<std::size_t>(Device::Kind::Guarded)][0] = &guarded::backend();
     return found;
   }();
   return all;
@@ -61,8 +61,9 @@ std::vector<Device> devices() {
   std::vector<Device> found;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     for (std::size_t index = 0; index < kMostOfKind; ++index) {
-      if (backends()[kind][index] != nullptr)
-        found.push_back({static_cast<Device::Kind>(kind), static_cast<std::int8_t>(index)});
+      const Device device{static_cast<Device::Kind>(kind), static_cast<std::int8_t>(index)};
+      const bool is_asked_for = device.kind != Device::Kind::Guarded || guarded::is_here();
+      if (backends()[kind][index] != nullptr && is_asked_for) found.push_back(device);
     }
   }
   return found;

@@ -296,7 +296,7 @@ TEST_CASE("nests that differ in sizes and tensors alone are compiled once", "[ji
       "}\n");
   std::vector<ScheduledKernel> kernels;
   for (const Group& each : find_groups(graph).groups)
-    kernels.push_back(each.target->schedule(lower(graph, each, "kernel"), {{false}, {}}));
+    kernels.push_back(each.target->schedule(lower(graph, each, "kernel"), {{false}, graph.hints}));
   REQUIRE(kernels.size() == 4);
   std::vector<ScheduledNest> nests;
   for (const ScheduledKernel& each : kernels)

@@ -139,7 +139,7 @@ TEST_CASE("elementwise programs give the bits of their ops on every schedule", "
   check_plain(plain);
   CHECK(eager.unrolled > 50 / kEvery);
   CHECK(eager.streaming > 50 / kEvery);
-  CHECK(eager.hoisted > 10 / kEvery);
+  CHECK(eager.hoisted > 3 / kEvery);
 }
 
 TEST_CASE("programs over rows give the bits of their ops on every schedule", "[jit][fused][target]") {
@@ -170,7 +170,7 @@ TEST_CASE("instructions that branch may be unrolled", "[jit][fused][target]") {
       "graph functional f(%x: f32[n], %y: i32[n], %z: i32[n]) where n = 70 {\n"
       "  %a = sin(%x) : f32[n]\n"
       "  %b = lgamma(%a) : f32[n]\n"
-      "  %c = floor_divide(%y, %z) : i32[n]\n"
+      "  %c = floor_div(%y, %z) : i32[n]\n"
       "  %d = add(%b, %c) : f32[n]\n"
       "  return %d\n"
       "}\n");

@@ -116,7 +116,7 @@ TEST_CASE("operands on different devices are one error for every op", "[device]"
   };
   const OpError pair = refusal("add", {here, there});
   CHECK(pair.kind() == ErrorKind::Device);
-  CHECK(pair.message() == "add: operands are on different devices: `a` on cpu, `b` on cuda:3");
+  CHECK(pair.message() == "add: operands are on different devices: `x` on cpu, `other` on cuda:3");
   CHECK(pair.help() == "move the others there: x.to(\"cpu\")");
   CHECK(pair.operands() == std::vector<int>{0, 1});
   CHECK(refusal("matmul", {there, here}).help() == "move the others there: x.to(\"cuda:3\")");
