@@ -126,7 +126,8 @@ Tensors BatchLevel::draw_part(const Op& op, Inputs inputs, const Attrs& attrs) {
     Dims before = x.sizes(), after = x.sizes();
     before[0] = start_;
     after[0] = whole_ - start_ - size_;
-    return ops::cat(Tensors{ops::ones(before, x.dtype()), x, ops::ones(after, x.dtype())}, 0);
+    return ops::cat(
+        Tensors{ops::ones(before, x.dtype(), x.device()), x, ops::ones(after, x.dtype(), x.device())}, 0);
   };
   {
     const Below below(*this);

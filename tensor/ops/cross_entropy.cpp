@@ -1,5 +1,6 @@
 // Owns losses against classes: nll_loss with its derivative, cross_entropy written over it.
 #include "tensor/ops/class_loss.h"
+#include "tensor/ops/counting.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -130,7 +131,7 @@ Tensors decompose_nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor each = ops::unsqueeze(-(share * picked.weights), dim);
   Dims sizes(static_cast<std::size_t>(in[1].rank()) + 1, 1);
   sizes[static_cast<std::size_t>(dim)] = classes;
-  const Tensor numbers = ops::reshape(ops::arange(0, classes), sizes);
+  const Tensor numbers = ops::reshape(rules::counting(classes, in[1].device()), sizes);
   const Tensor here = ops::logical_and(ops::eq(ops::unsqueeze(picked.classes, dim), numbers),
                                        ops::unsqueeze(picked.counts, dim));
   return {ops::to(ops::where(here, each, Tensor::number(0.0)), in[0].dtype())};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/fixed_order.h"
+#include "tensor/ops/counting.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -39,7 +40,7 @@ Tensors decompose_indices(const Op&, Inputs in, const Attrs& attrs) {
   if (is_float(x.dtype())) found = ops::logical_or(found, ops::ne(x, x));
   Dims along(static_cast<std::size_t>(x.rank()), 1);
   along[static_cast<std::size_t>(dims[0])] = count;
-  const Tensor places = ops::reshape(ops::arange(0, count), along);
+  const Tensor places = ops::reshape(rules::counting(count, x.device()), along);
   const Tensor first = ops::amin(ops::where(found, places, Tensor::number(count)), dims);
   return {ops::reshape(
       first, ops::reduced_sizes(in[0].sizes(), ops::reduced_dims(attrs, in[0].rank()), keeps_dims(attrs)))};

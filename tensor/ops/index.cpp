@@ -174,7 +174,7 @@ Tensors scatter_batch(const BatchArgs& args) {
   Tensors inputs(args.inputs.begin(), args.inputs.end());
   const Tensor& index = args.inputs[1];
   const Dims inner(index.sizes().begin() + (args.batched[1] ? 1 : 0), index.sizes().end());
-  inputs[2] = ops::full(inner, args.inputs[2], args.inputs[0].dtype());
+  inputs[2] = ops::full(inner, args.inputs[2], args.inputs[0].dtype(), args.inputs[0].device());
   const bool flags[] = {args.batched[0], args.batched[1], false};
   return scatter_same_rank_batch({args.op, args.attrs, inputs, flags, args.batch_size});
 }

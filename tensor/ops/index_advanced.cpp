@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tensor/ops/advanced_index.h"
+#include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -185,7 +186,7 @@ BatchPlan batch_plan(const BatchArgs& args, std::size_t first) {
   plan.x = ops::permute(x, dims);
   Dims ones(static_cast<std::size_t>(middle) + 1, 1);
   ones[0] = args.batch_size;
-  plan.indices.push_back(ops::reshape(ops::arange(0, args.batch_size), ones));
+  plan.indices.push_back(ops::reshape(rules::counting(args.batch_size, x.device()), ones));
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i]) plan.indices.push_back(batched[i] ? rules::pad_rank(indices[i], middle) : indices[i]);
   }

@@ -52,7 +52,7 @@ Tensor products_without_each(const Tensor& x, int dim) {
   const Tensor last = ops::transpose(x, dim, -1);
   const Dim n = last.size(last.rank() - 1);
   const Dim square[] = {n, n};
-  const Tensor ones = ops::ones(square, x.dtype());
+  const Tensor ones = ops::ones(square, x.dtype(), x.device());
   const Tensor diagonal = ops::to(ops::tril(ops::triu(ones)), DType::Bool);
   const Tensor without = ops::where(diagonal, Tensor::number(1.0), ops::unsqueeze(last, -2));
   return ops::cumprod(without, without.rank() - 1) * ops::triu(ones);

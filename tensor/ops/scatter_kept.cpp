@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "tensor/functions.h"
+#include "tensor/ops/counting.h"
 #include "tensor/ops/scatter.h"
 #include "tensor/shape.h"
 
 namespace kiln {
 
 Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, int dim, const Tensor& index) {
-  const Tensor numbers = ops::reshape(ops::arange(0, index.numel()), index.sizes());
+  const Tensor numbers = ops::reshape(rules::counting(index.numel(), g.device()), index.sizes());
   const Tensor left = ops::scatter(ops::zeros(g.sizes(), DType::I64, g.device()), dim, index, numbers);
   return ops::where(ops::eq(ops::gather(left, dim, index), numbers), picked, Tensor::number(0.0));
 }
@@ -39,7 +40,7 @@ Tensor of_those_that_stay(const Tensor& picked, const Tensor& g, Inputs indices)
     const std::size_t before = together ? last + 1 : compact.size();
     for (std::size_t d = before; d < g.sizes().size(); ++d) sizes.push_back(1);
   }
-  const Tensor numbers = ops::reshape(ops::arange(0, count_elements(numbered)), numbered);
+  const Tensor numbers = ops::reshape(rules::counting(count_elements(numbered), g.device()), numbered);
   const Tensor left = ops::index_put(ops::zeros(table, DType::I64, g.device()), compact, numbers);
   const Tensor stays = ops::reshape(ops::eq(ops::index(left, compact), numbers), sizes);
   return ops::where(stays, picked, Tensor::number(0.0));

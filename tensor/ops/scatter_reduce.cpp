@@ -36,8 +36,10 @@ Put put_of(const Attrs& attrs) {
 bool is_mean(const Attrs& attrs) { return attrs.get<std::string>("reduce") == "mean"; }
 
 Tensor counts_of(const Tensor& x, int dim, const Tensor& index, bool include_self) {
-  const Tensor own = include_self ? ops::ones(x.sizes(), DType::I64) : ops::zeros(x.sizes(), DType::I64);
-  const Tensor all = ops::scatter_add(own, dim, index, ops::ones(index.sizes(), DType::I64));
+  const Device device = x.device();
+  const Tensor own =
+      include_self ? ops::ones(x.sizes(), DType::I64, device) : ops::zeros(x.sizes(), DType::I64, device);
+  const Tensor all = ops::scatter_add(own, dim, index, ops::ones(index.sizes(), DType::I64, device));
   return ops::masked_fill(all, ops::eq(all, zero()), one());
 }
 
@@ -80,7 +82,7 @@ std::vector<TensorType> scatter_reduce_infer(std::span<const TensorType> inputs,
 
 // The part of the source that the index reaches; one number is there for each place.
 Tensor reached(const Tensor& source, const Tensor& index, DType dtype) {
-  if (source.is_number()) return ops::full(index.sizes(), source, dtype);
+  if (source.is_number()) return ops::full(index.sizes(), source, dtype, index.device());
   Tensor part = source;
   for (int d = 0; d < source.rank(); ++d) {
     const Dim length = index.rank() == 0 ? 1 : index.size(d);

@@ -112,7 +112,7 @@ std::vector<TensorType> infer_causal(std::span<const TensorType> in, const Attrs
 Tensors decompose_causal(const Op&, Inputs in, const Attrs&) {
   const int last = in[0].rank() - 1;
   const Dims sizes{in[0].size(last - 1), in[0].size(last)};
-  const Tensor hidden = ops::logical_not(ops::tril(ops::ones(sizes, DType::Bool)));
+  const Tensor hidden = ops::logical_not(ops::tril(ops::ones(sizes, DType::Bool, in[0].device())));
   const Tensor lowest = Tensor::number(-std::numeric_limits<double>::infinity());
   return {ops::softmax(ops::masked_fill(in[0], hidden, lowest), last)};
 }

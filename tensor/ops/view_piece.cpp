@@ -1,6 +1,7 @@
 // Views that pick elements: slices, diagonals, pieces of a split, windows, and any strides.
 #include <fmt/format.h>
 
+#include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -139,8 +140,8 @@ Tensors unbind_vjp(const VjpArgs& args) {
 // ---- as_strided, unfold ----
 
 // Every element's place in the storage, counted from `first` on.
-Tensor places(const Layout& layout, std::int64_t first, std::int64_t count) {
-  const Tensor line = ops::arange(0, count);
+Tensor places(const Layout& layout, std::int64_t first, std::int64_t count, Device device) {
+  const Tensor line = rules::counting(count, device);
   return ops::reshape(ops::as_strided(line, layout.sizes, layout.strides, layout.offset - first), Dims{-1});
 }
 
@@ -156,8 +157,8 @@ Tensors as_strided_vjp(const VjpArgs& args) {
   const TensorType& type = args.input_types[0];
   Tensor storage = ops::zeros(Dims{count}, type.dtype, type.device);
   const Tensor flat = ops::reshape(args.grads[0], Dims{-1});
-  storage = ops::index_add(storage, 0, places(output, begin, count), flat);
-  const Tensor input_places = places(input, begin, count);
+  storage = ops::index_add(storage, 0, places(output, begin, count, storage.device()), flat);
+  const Tensor input_places = places(input, begin, count, storage.device());
   if (has_overlap(input)) {
     const Tensor ones = ops::ones(Dims{input_places.numel()}, type.dtype, type.device);
     const Tensor shared =
@@ -199,7 +200,7 @@ Tensors unfold_vjp(const VjpArgs& args) {
   Dims flat_sizes = sizes;
   flat_sizes[static_cast<std::size_t>(dim)] = args.grads[0].size(dim) * size;
   const Tensor flat = ops::reshape(ops::permute(args.grads[0], order), flat_sizes);
-  const Tensor line = ops::arange(0, type.sizes[static_cast<std::size_t>(dim)]);
+  const Tensor line = rules::counting(type.sizes[static_cast<std::size_t>(dim)], type.device);
   const Tensor index = ops::reshape(ops::unfold(line, 0, size, step), Dims{args.grads[0].size(dim) * size});
   return {ops::index_add(zeros_of(type), dim, index, flat)};
 }

@@ -1,6 +1,7 @@
 // The scatters that undo views: a copy of a tensor with one view of it replaced.
 #include <fmt/format.h>
 
+#include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -85,7 +86,7 @@ Tensors as_strided_scatter_vjp(const VjpArgs& args) {
   const auto [piece_begin, piece_end] = extent(piece);
   const std::int64_t first = std::min(input_begin, piece_begin);
   const std::int64_t count = std::max(input_end, piece_end) - first;
-  const Tensor line = ops::arange(0, count);
+  const Tensor line = rules::counting(count, args.grads[0].device());
   const Tensor places = ops::reshape(ops::as_strided(line, input.sizes, input.strides, input.offset - first),
                                      Dims{count_elements(input.sizes)});
   const Tensor& g = args.grads[0];
