@@ -87,9 +87,18 @@ std::byte* allocate(std::size_t bytes) {
   return block;
 }
 
+// Whole pages go back to the system, since opening and closing takes longer the more of them there are.
+void give_back(std::byte* block, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  const auto begin = round_up(reinterpret_cast<std::size_t>(block), kPage);
+  const auto end = (reinterpret_cast<std::size_t>(block) + bytes) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 void free_data(std::byte* data, std::size_t bytes) {
   Range& all = range();
   const std::lock_guard lock(all.mutex);
+  give_back(data, block_bytes(bytes));
   all.free[block_bytes(bytes)].push_back(data);
   all.use.live_bytes -= bytes;
   --all.use.live_buffers;
