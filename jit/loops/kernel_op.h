@@ -60,7 +60,7 @@ struct FusedKernel {
   const Schedule* schedule;
   const Graph* source;               // the graph that was fused: nodes of loop nests are its nodes
   std::span<const int> nodes;        // of the source that it computes
-  std::span<const ValueId> outputs;  // likewise, that it gives
+  std::span<const ValueId> outputs;  // of the source that it gives
   const Codes* code;                 // of all kernels of the graph together; null where it is not made
 };
 // In order; none for a graph that is not fused. They live as long as the graph's own.

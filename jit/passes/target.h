@@ -15,10 +15,10 @@ namespace kiln::jit {
 
 struct KernelNotes;      // jit/loops/kernel_op.h
 struct KernelParts;      // jit/loops/kernel.h
-class Kernel;            // likewise
-class LoadedCode;        // likewise
-struct KernelUse;        // likewise
-struct ScheduledKernel;  // likewise
+class Kernel;            // jit/loops/kernel.h
+class LoadedCode;        // jit/loops/kernel.h
+struct KernelUse;        // jit/loops/kernel.h
+struct ScheduledKernel;  // jit/loops/kernel.h
 struct Lowered;          // jit/loops/lower.h
 struct ScheduledNest;    // jit/loops/schedule.h
 
