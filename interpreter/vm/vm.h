@@ -107,7 +107,7 @@ class Vm {
   // Leaves a frame and all that it called, without results.
   void leave_frames(Frame* first);
   capture::CaptureBudget& capture_budget() { return capture_budget_; }
-  // Who runs the frames in the place of `execute`; null: nobody.
+  // What watches runs the frames in the place of `execute`. It is null while nothing watches.
   Watcher* watcher() const { return watcher_; }
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
 

@@ -34,7 +34,7 @@ class Lifetimes {
 
   // When the value itself is read for the last time: kNever, kAfterNodes, or when such a node runs.
   int last_use(ValueId id) const { return last_use_[at(id)]; }
-  // Likewise, of a value that is no view, what it or a view of it shows.
+  // When a value that is no view is read for the last time, itself or through a view of it.
   int last_read(ValueId id) const { return last_read_[at(id)]; }
   // Does a node that runs then, no other one beside it, read for the last time what `id` shows?
   bool ends_with(ValueId id, int when) const;
@@ -60,7 +60,7 @@ class Lifetimes {
   std::vector<bool> ours_;       // of each value that is no view: made here, or handed over
   std::vector<int> last_use_;    // of each value
   std::vector<int> last_read_;   // of each value that is no view
-  std::vector<int> readers_;     // likewise: how many nodes read it then
+  std::vector<int> readers_;     // of each value that is no view: how many nodes make its last read
   std::vector<int> released_;    // of each value with a buffer: when what is stored there is last read
 };
 

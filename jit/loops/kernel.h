@@ -37,7 +37,7 @@ using Codes = std::vector<std::shared_ptr<const LoadedCode>>;
 struct KernelParts {
   ScheduledKernel kernel;
   std::vector<void*> functions;       // by pass; null before they are compiled
-  std::shared_ptr<const Codes> code;  // owns their memory; null likewise
+  std::shared_ptr<const Codes> code;  // owns their memory; null before they are compiled
   std::vector<std::string> symbols;   // whose values each call gives
   Device device;
 };

@@ -1,4 +1,4 @@
-// Owns the error of a stage that needs a compiler where there is none.
+// Owns the error that a stage throws when it needs a compiler and the machine has none.
 #pragma once
 
 #include "tensor/error.h"

@@ -40,7 +40,7 @@ enum class Product : std::uint8_t { Object, Source, Assembly };
 inline constexpr char kMark = '@';
 // The function that a nest becomes, by its number in the call.
 inline std::string kernel_symbol(std::size_t nest) { return "kernel" + std::to_string(nest); }
-// By nest and line of its body, the user's name of what is computed there; empty where there is none.
+// The user's name of what each line of each nest's body computes. It is empty where the user gave none.
 using LineNames = std::vector<std::vector<std::string>>;
 
 struct Target {
@@ -56,7 +56,8 @@ struct Target {
   std::string (*why_not)(const Graph& graph, const Node& node);
   // How the nests of a kernel run.
   ScheduledKernel (*schedule)(Lowered kernel, const KernelUse& use);
-  // Code of nests, or its text. Throws NoCompiler when there is none, InternalError with what it says.
+  // Makes the code of nests, or its text. Throws NoCompiler where there is no compiler, and InternalError
+  // with the message of a compiler that fails.
   std::string (*emit)(std::span<const ScheduledNest> nests, Product product, const LineNames& names);
   // Puts an object that `emit` has made, perhaps in another process, where it can run. Throws InternalError
   // for anything else.
@@ -73,7 +74,7 @@ struct Target {
   void (*note)(const Graph& fused, std::span<KernelNotes> notes);
 };
 
-// The compiler of a device; null when there is none: its ops run one by one.
+// The compiler of a device. It is null for a device without one, whose ops run one by one.
 const Target* target_of(Device device);
 
 // While it lives, another target compiles for a kind of device: for tests. Kernels stay with the one that

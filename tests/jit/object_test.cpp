@@ -186,4 +186,5 @@ TEST_CASE("sections of an object may say anything of where they are and how long
       if (i % 50 == 0) bad = object;
     }
   }
+  CHECK(is_loaded(object));  // none of the loads above ended the process, and a whole object still loads
 }

@@ -56,7 +56,6 @@ MAY_STILL = {
 LONGEST_FILE = 800
 
 
-
 def folder_of(name):
     """The room with folders that a file is in, and its folder; None for files of other rooms."""
     for room in FOLDERS:
