@@ -1,9 +1,9 @@
 // Kernels with reductions: the bits of the ops one by one, whose reductions keep the fixed order.
 #include <catch2/catch.hpp>
 
-#include "jit/loops/kernel_op.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/pipeline/fused.h"
 #include "jit/shape_rules.h"
 #include "tests/effort.h"

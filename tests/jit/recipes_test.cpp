@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "jit/loops/kernel_op.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
+#include "jit/loops/kernel_op.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/fused.h"

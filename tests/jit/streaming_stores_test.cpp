@@ -26,7 +26,9 @@ class SmallCache {
   std::int64_t before_;
 };
 
-bool streams(const FusedGraph& fused) { return fused.loops().at(0).find("streamed when") != std::string::npos; }
+bool streams(const FusedGraph& fused) {
+  return fused.loops().at(0).find("streamed when") != std::string::npos;
+}
 
 // On any number of threads, and where rows begin between vectors.
 void check_on_threads(const std::string& text, const std::vector<Tensor>& arguments, bool streaming) {
