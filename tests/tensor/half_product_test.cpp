@@ -9,8 +9,8 @@
 using namespace kiln;
 using namespace kiln::test;
 
-// Products of halves: on tiles or by vectors of pairs where the processor has them, as vectors, by the
-// library's kernels for bf16, or as those of f32.
+// Products of halves: on tiles or by vectors of pairs where the processor has them, as vectors, or as those
+// of f32.
 namespace {
 
 constexpr DType kHalves[] = {DType::BF16, DType::F16};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tensor/cpu/convolution/convolution.h"
-#include "tensor/cpu/products/onednn.h"
+#include "tensor/cpu/convolution/onednn.h"
 
 namespace kiln::cpu::onednn {
 

@@ -1,6 +1,5 @@
 // Owns our own matrix kernels, compiled once per instruction set.
 #include <algorithm>
-#include <cstring>
 
 #include "tensor/cpu/isa/vector_products.h"
 #include "tensor/cpu/products/product_kernels.h"
@@ -99,39 +98,13 @@ void rows(const MatrixView<T>& a, const T* b, std::int64_t ldb, T* c, std::int64
   if (i < m) multiply_rows<1>(of(), n);
 }
 
-// Without their sign, subnormal numbers are those from 1 to the largest fraction.
-bool has_subnormal(const BFloat16* x, std::int64_t count) {
-  constexpr std::uint16_t kFractions = 0x7f;
-  std::uint16_t found = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto before = static_cast<std::uint16_t>((x[i].bits & 0x7fff) - 1);  // 0 comes last
-    found |= before < kFractions ? 1 : 0;
-  }
-  return found != 0;
-}
-
-void pair(const BFloat16* __restrict even, const BFloat16* __restrict odd, BFloat16* __restrict to,
-          std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[2 * i].bits = even[i].bits;
-    to[2 * i + 1].bits = odd[i].bits;
-  }
-}
-
 template <class T>
 constexpr ProductKernels<T> kKernelsOf{rows<T>, vector<T>};
 
-constexpr ProductTable kTable{kKernelsOf<std::uint8_t>,
-                              kKernelsOf<std::int8_t>,
-                              kKernelsOf<std::int16_t>,
-                              kKernelsOf<std::int32_t>,
-                              kKernelsOf<std::int64_t>,
-                              kKernelsOf<float>,
-                              kKernelsOf<double>,
-                              vectors<Half>,
-                              vectors<BFloat16>,
-                              has_subnormal,
-                              pair};
+constexpr ProductTable kTable{
+    kKernelsOf<std::uint8_t>, kKernelsOf<std::int8_t>, kKernelsOf<std::int16_t>, kKernelsOf<std::int32_t>,
+    kKernelsOf<std::int64_t>, kKernelsOf<float>,       kKernelsOf<double>,       vectors<Half>,
+    vectors<BFloat16>};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ void call_sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t
                 const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
                 std::int64_t ldc) {
   const OneThread one;
-  const HeldSignals held;  // as for Primitive::execute
+  const HeldSignals held;  // as for Primitive::run
   sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0F, a, lda, b, ldb, 0.0F, c, ldc);
 }
 

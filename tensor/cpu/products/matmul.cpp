@@ -8,7 +8,6 @@
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/cpu/kernels.h"
 #include "tensor/cpu/products/gemm.h"
-#include "tensor/cpu/products/onednn_product.h"
 #include "tensor/cpu/products/tile_product.h"
 #include "tensor/cpu/products/vector_product.h"
 #include "tensor/ops/scalar.h"
@@ -155,8 +154,7 @@ bool multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std:
 // Rows so few are multiplied as vectors, which takes less time than to convert the other operand.
 constexpr Dim kFewRows = 8;
 
-// On the processor's tiles, as vectors, or by the library's kernels for bf16; false when none of these takes
-// the operands.
+// On the processor's tiles, or as vectors; false when neither takes the operands.
 bool half_product(const Tensor& result, const Tensor& x, const Tensor& y) {
   const bool is_bf16 = x.dtype() == DType::BF16;
   const Dim depth = std::max<Dim>(1, x.size(x.rank() - 1));
@@ -175,10 +173,7 @@ bool half_product(const Tensor& result, const Tensor& x, const Tensor& y) {
                               : product_by<Half>(tiles::multiply<Half>, result, left, right);
     if (done) return true;
   }
-  if (rows <= kFewRows) return by_vectors();
-  if (!is_bf16) return false;
-  return product_by<BFloat16>(onednn::multiply, result,
-                              x.is_contiguous() ? x : contiguous_copy(x, DType::BF16), by_lines(y));
+  return rows <= kFewRows && by_vectors();
 }
 
 // Columns times rows: each element of the result is one product, rounded once in all dtypes.

@@ -49,10 +49,6 @@ struct ProductTable {
   ProductKernels<double> f64;
   HalfVectorsFn<Half> f16_vectors;
   HalfVectorsFn<BFloat16> bf16_vectors;
-  // Whether any of them is neither 0 nor in the range of normal numbers.
-  bool (*has_subnormal)(const BFloat16* x, std::int64_t count);
-  // Two rows into one of pairs: to[2 i] = even[i], to[2 i + 1] = odd[i].
-  void (*pair)(const BFloat16* even, const BFloat16* odd, BFloat16* to, std::int64_t count);
 
   template <class T>
   const ProductKernels<T>& of() const {

@@ -30,7 +30,6 @@ namespace kiln::cpu::onednn {
   X(primitive_destroy)                           \
   X(primitive_execute)                           \
   X(reorder_primitive_desc_create)               \
-  X(matmul_desc_init)                            \
   X(dilated_convolution_forward_desc_init)       \
   X(dilated_convolution_backward_data_desc_init) \
   X(dilated_convolution_backward_weights_desc_init)
@@ -72,8 +71,6 @@ struct Primitive {
   dnnl_memory_desc_t scratch{};  // of what each execution needs beside its arguments
 
   explicit Primitive(const Description& description);
-  // With all arguments, the scratch memory too when it is not empty.
-  void execute(std::span<const dnnl_exec_arg_t> arguments) const;
   // `scratchpad` has at least scratch_bytes().
   void run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const;
   std::size_t scratch_bytes() const { return api()->memory_desc_get_size(&scratch); }

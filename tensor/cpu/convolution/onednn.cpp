@@ -1,4 +1,4 @@
-#include "tensor/cpu/products/onednn.h"
+#include "tensor/cpu/convolution/onednn.h"
 
 #include <vector>
 
@@ -55,15 +55,6 @@ Primitive::Primitive(const Description& description) {
   scratch = *api()->primitive_desc_query_md(description.get(), dnnl_query_scratchpad_md, 0);
 }
 
-void Primitive::execute(std::span<const dnnl_exec_arg_t> arguments) const {
-  const OneThread one;
-  // Version 2.6 keeps values below the stack pointer, where a handler's frame is put, and goes on with what
-  // that left there.
-  const HeldSignals held;
-  check(api()->primitive_execute(handle.get(), api()->stream, static_cast<int>(arguments.size()),
-                                 arguments.data()));
-}
-
 void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scratchpad) const {
   std::vector<dnnl_exec_arg_t> all(arguments.begin(), arguments.end());
   Memory memory;
@@ -71,7 +62,11 @@ void Primitive::run(std::span<const dnnl_exec_arg_t> arguments, std::byte* scrat
     memory = make_memory(scratch, scratchpad);
     all.push_back({DNNL_ARG_SCRATCHPAD, memory.get()});
   }
-  execute(all);
+  const OneThread one;
+  // Version 2.6 keeps values below the stack pointer, where a handler's frame is put, and goes on with what
+  // that left there.
+  const HeldSignals held;
+  check(api()->primitive_execute(handle.get(), api()->stream, static_cast<int>(all.size()), all.data()));
 }
 
 Port::Port(const dnnl_memory_desc_t& user, const dnnl_memory_desc_t& own, bool is_output)
