@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "tensor/cpu/products/blas.h"
+#include "tensor/cpu/shared_library.h"
 #include "tensor/error.h"
 
 namespace kiln::cpu {
@@ -15,6 +15,17 @@ namespace {
 [[noreturn]] void refuse(const std::string& what) {
   throw OpError(ErrorKind::IO, "factorizations of matrices need the library OpenBLAS: " + what, {},
                 "install it: the Debian package is libopenblas0-pthread");
+}
+
+// Opened at the first call and set to one thread: callers split the work themselves, so that how many threads
+// there are changes no result. Null when it is not installed.
+void* openblas() {
+  static void* const library = [] {
+    void* const opened = open_library({"libopenblas.so.0", "libopenblas.so"});
+    if (const auto set_threads = symbol<void (*)(int)>(opened, "openblas_set_num_threads")) set_threads(1);
+    return opened;
+  }();
+  return library;
 }
 
 }  // namespace

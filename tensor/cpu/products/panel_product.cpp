@@ -15,18 +15,6 @@ constexpr std::int64_t kLeastWork = 6144;
 // Sums so short take less time than their results do to be written. Of few rows they are worth it sooner:
 // what is asked for of the right matrix takes longest then.
 constexpr std::int64_t kLeastDepth = 8, kLeastDepthOfFewRows = 4;
-// Rows below which columns that each lie in one piece are read where they are faster than laid out.
-constexpr std::int64_t kLeastRows = 8;
-
-// Between so many multiply-adds OpenBLAS takes 0.7 to 0.95 of the time for f64, measured for 33 to 44 rows,
-// columns and terms.
-constexpr std::int64_t kLibraryLeast = 1 << 15, kLibraryMost = 100'000, kLibraryDepth = 32;
-
-template <class T>
-bool library_is_faster(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const std::int64_t work = m * n * k;
-  return sizeof(T) == 8 && k >= kLibraryDepth && work > kLibraryLeast && work < kLibraryMost;
-}
 
 // ---- Deep products ----------------------------------------------------------------------------------------
 
@@ -69,13 +57,11 @@ void multiply_deep(const Product<T>& product, std::int64_t m, std::int64_t n, st
 }  // namespace
 
 template <class T>
-bool pays(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_t k) {
+bool pays(std::int64_t m, std::int64_t n, std::int64_t k) {
   const PanelKernels<T>& kernels = panel_kernels().of<T>();
   const bool has_few_rows = m <= kFewPanels * kernels.left;
   const bool is_long = k >= (has_few_rows ? kLeastDepthOfFewRows : kLeastDepth);
-  const bool is_worth_laying = m >= kLeastRows || product.b.column == 1;
-  return is_long && is_worth_laying && m * n * k > kLeastWork && !library_is_faster<T>(m, n, k) &&
-         kernels.multiply != nullptr;
+  return is_long && m * n * k > kLeastWork && kernels.multiply != nullptr;
 }
 
 template <class T>
@@ -91,8 +77,8 @@ void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t
   }
 }
 
-template bool pays<float>(const Product<float>&, std::int64_t, std::int64_t, std::int64_t);
-template bool pays<double>(const Product<double>&, std::int64_t, std::int64_t, std::int64_t);
+template bool pays<float>(std::int64_t, std::int64_t, std::int64_t);
+template bool pays<double>(std::int64_t, std::int64_t, std::int64_t);
 template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t, std::int64_t,
                               const RangeFn*);
 template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t, std::int64_t,

@@ -8,10 +8,9 @@
 
 namespace kiln::cpu::panels {
 
-// Has the instruction set kernels for panels, and are products of these sizes, laid out like this one, worth
-// them?
+// Has the instruction set kernels for panels, and are products of these sizes worth them?
 template <class T>
-bool pays(const Product<T>& product, std::int64_t m, std::int64_t n, std::int64_t k);
+bool pays(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // As cpu::multiply, of matrices of any layouts, the same for all products; only where it `pays`. Elements are
 // fused multiply-adds in the order of k, in parts of it that sizes and layouts decide.
@@ -19,8 +18,8 @@ template <class T>
 void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
               const RangeFn* done);
 
-extern template bool pays<float>(const Product<float>&, std::int64_t, std::int64_t, std::int64_t);
-extern template bool pays<double>(const Product<double>&, std::int64_t, std::int64_t, std::int64_t);
+extern template bool pays<float>(std::int64_t, std::int64_t, std::int64_t);
+extern template bool pays<double>(std::int64_t, std::int64_t, std::int64_t);
 extern template void multiply<float>(std::span<const Product<float>>, std::int64_t, std::int64_t,
                                      std::int64_t, const RangeFn*);
 extern template void multiply<double>(std::span<const Product<double>>, std::int64_t, std::int64_t,
