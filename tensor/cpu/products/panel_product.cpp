@@ -8,13 +8,9 @@
 namespace kiln::cpu::panels {
 namespace {
 
-// ---- What pays, on the processor that docs/performance.md tells of ----
-
-// Multiply-adds below which a call costs more than it saves.
+// Multiply-adds below which a call costs more than it saves, on the processor that docs/performance.md tells
+// of.
 constexpr std::int64_t kLeastWork = 6144;
-// Sums so short take less time than their results do to be written. Of few rows they are worth it sooner:
-// what is asked for of the right matrix takes longest then.
-constexpr std::int64_t kLeastDepth = 8, kLeastDepthOfFewRows = 4;
 
 // ---- Deep products ----------------------------------------------------------------------------------------
 
@@ -58,10 +54,7 @@ void multiply_deep(const Product<T>& product, std::int64_t m, std::int64_t n, st
 
 template <class T>
 bool pays(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const PanelKernels<T>& kernels = panel_kernels().of<T>();
-  const bool has_few_rows = m <= kFewPanels * kernels.left;
-  const bool is_long = k >= (has_few_rows ? kLeastDepthOfFewRows : kLeastDepth);
-  return is_long && m * n * k > kLeastWork && kernels.multiply != nullptr;
+  return m * n * k > kLeastWork && panel_kernels().of<T>().multiply != nullptr;
 }
 
 template <class T>
