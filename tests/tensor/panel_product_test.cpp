@@ -136,8 +136,8 @@ TEMPLATE_TEST_CASE("large products are right", "[panel_product]", float, double)
     std::int64_t m, n, k;
     Place left, right;
   };
-  // Right panels that are laid out in two turns; blocks of rows; deep products, with and without a rest; few
-  // rows by strips of columns; short sums.
+  // Right panels that are laid out in two turns; blocks of rows; long sums for few results; few rows by
+  // strips of columns; short sums.
   constexpr Large kLarge[] = {
       {520, 5300, 800, Place::ByRow, Place::ByRow},    {600, 700, 500, Place::ByColumn, Place::ByColumn},
       {700, 800, 400, Place::ByRow, Place::ByColumn},  {600, 500, 100, Place::FarRows, Place::FarRows},
