@@ -7,7 +7,6 @@
 
 #include "tensor/cpu/isa/squares.h"
 #include "tensor/cpu/isa/vectors.h"
-#include "tensor/cpu/prefetch.h"
 #include "tensor/integers.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -162,15 +161,9 @@ template <class T, class Vector, int kColumns>
     store_some(at, accumulate ? load_some(at, last, T{}) + sum[kLast] : sum[kLast], last);
 }
 
-// What differs between tiles side by side.
-template <class T>
-struct TileAt {
-  const T *right, *next;
-  T *c, *soon;
-};
-
+// One of tiles side by side.
 template <class T, class Form>
-[[gnu::always_inline]] inline void multiply_tile(const PanelProduct<T>& of, const TileAt<T>& tile) {
+[[gnu::always_inline]] inline void multiply_tile(const PanelProduct<T>& of, const T* right, T* c) {
   using Vector = VectorOf<T>;
   constexpr int kRows = Form::kRows, kColumns = Form::kColumns;
   Vector sum[kRows][kColumns];
@@ -178,7 +171,6 @@ template <class T, class Form>
     each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] = Vector{}; });
   });
   Left<T, Form> left(of);
-  const T* right = tile.right;
   T* to = of.lay_right;
   const std::int64_t right_step = of.right_step, last = of.columns - (kColumns - 1) * kWidth<T>;
   const auto vector_of = [&](auto v) __attribute__((always_inline)) {
@@ -203,41 +195,21 @@ template <class T, class Form>
     asm volatile("" : "+r"(right));
     if constexpr (Form::kRight == Right::ByTheWay) to += kColumns * kWidth<T>;
   };
-  const T* next = tile.next;
-  const std::int64_t next_step = of.next_step;
-  const int next_steps = of.next_steps;
-  T* soon = tile.soon;
-  const int soon_rows = of.soon_rows;
-  const T* const soon_end = soon + of.rows * of.c_row;
   std::int64_t p = 0;
   for (; p + kPanelRun <= of.depth; p += kPanelRun, left.steps_done(kPanelRun)) {
-    for (int i = 0; i < next_steps; ++i, next += next_step)
-      each<kVectors>([&](auto v) __attribute__((always_inline)) { prefetch(next + v * kWidth<T>); });
-    for (int i = 0; i < soon_rows && soon != soon_end; ++i) {
-      each<kColumns>([&](auto v) __attribute__((always_inline)) { prefetch_to_write(soon + v * kWidth<T>); });
-      prefetch_to_write(soon + kColumns * kWidth<T> - 1);  // rows need not begin with a line
-      soon += of.c_row;
-    }
 #pragma GCC unroll 8
     for (int i = 0; i < kPanelRun; ++i) step(i);
   }
   for (; p < of.depth; ++p, left.steps_done(1)) step(0);
   each<kRows>([&](auto r) __attribute__((always_inline)) {
-    if (r < of.rows) put(sum[r], last, of.accumulate, tile.c + r * of.c_row);
+    if (r < of.rows) put(sum[r], last, of.accumulate, c + r * of.c_row);
   });
 }
 
 template <class T, class Form>
 [[gnu::noinline]] void multiply_tiles(const PanelProduct<T>& of) {
-  TileAt<T> tile{of.right, of.next, of.c, of.soon};
-  for (int more = of.tiles;;) {
-    multiply_tile<T, Form>(of, tile);
-    if (--more == 0) return;
-    tile.right += of.next_panel;
-    tile.next += of.next_panel;
-    tile.c += Form::kColumns * kWidth<T>;
-    tile.soon += Form::kColumns * kWidth<T>;
-  }
+  for (int i = 0; i < of.tiles; ++i)
+    multiply_tile<T, Form>(of, of.right + i * of.next_panel, of.c + i * Form::kColumns * kWidth<T>);
 }
 
 template <class T, int kRows, int kColumns, Right kRightPanel>

@@ -314,10 +314,6 @@ class Job {
       of.right = right;
       of.right_step = right_.step(j);
       of.right_is_filled = true;
-      if (j + 1 < columns.end) {
-        of.next = right + right_panel_;
-        of.next_step = right_.step(j + 1);
-      }
       multiply_panel(block, j, of);
     }
   }
@@ -328,10 +324,6 @@ class Job {
       of.right = source.data;
       of.right_step = source.step;
       of.lay_right = block.rows.size() > 1 ? room : nullptr;
-      if (j + 1 < columns.end) {
-        of.next = source.data + right_.width;
-        of.next_step = source.step;
-      }
       multiply_panel(block, j, of);
     }
   }
@@ -357,21 +349,11 @@ class Job {
     return of;
   }
 
-  // All rows of a block by one right panel. Each asks for a part of the next one, and for the lines of the
-  // result it writes at the end.
+  // All rows of a block by one right panel.
   void multiply_panel(const Block& block, std::int64_t column, PanelProduct<T> of) const {
-    const std::int64_t runs = of.depth / kPanelRun;
-    const std::int64_t asked =
-        of.next == nullptr || runs == 0 ? 0 : ceil_divide(of.depth, runs * block.rows.size());
-    std::int64_t wanted = of.depth;  // steps to ask for
-    of.soon_rows = 1;
     for (std::int64_t i = block.rows.begin; i < block.rows.end; ++i) {
       set_left(block, i, of);
-      of.next_steps = wanted > 0 ? static_cast<int>(asked) : 0;
-      of.soon = of.c;
       kernels_.multiply(of);
-      wanted -= runs * asked;
-      if (wanted > 0 && asked > 0) of.next += runs * asked * of.next_step;
       of.c += left_.width * right_.lines;
       if (of.lay_right == nullptr) continue;
       of.right = of.lay_right;
@@ -387,28 +369,21 @@ class Job {
     std::int64_t next, step;  // elements from one to the next; from a step to the next of those in place
     bool are_laid;
   };
-  // Row by row, as the result lies in memory, which takes longest. Each tile asks for what the one after it
-  // writes, and those of the first rows for the right panel that it reads where that is.
+  // Row by row, as the result lies in memory, which takes longest.
   void multiply_rows(const Block& block, Range columns, const PanelsAt& right) const {
     PanelProduct<T> of = begin(block, columns.begin);
     const std::int64_t whole = right_.end_of_whole(columns);
-    const std::int64_t runs = std::max<std::int64_t>(1, of.depth / kPanelRun);
     T* const first = of.c;
     of.next_panel = right.next;
-    of.next_step = right.step;
     of.right_is_filled = right.are_laid;
     for (std::int64_t i = block.rows.begin; i < block.rows.end; ++i) {
       set_left(block, i, of);
       of.right = right.data;
       of.c = first + (i - block.rows.begin) * left_.width * right_.lines;
-      of.soon_rows = static_cast<int>(ceil_divide(of.rows, runs));
       for (std::int64_t j = columns.begin; j < columns.end; j += of.tiles) {
         of.tiles = static_cast<int>(j < whole ? whole - j : 1);
         of.columns = right_.count(j);
         of.right_step = right.are_laid ? right_.step(j) : right.step;
-        of.soon = j < whole ? of.c + right_.width : of.c;
-        of.next = of.right + right_.width;
-        of.next_steps = right.are_laid || i > block.rows.begin || j >= whole ? 0 : kPanelRun;
         kernels_.multiply(of);
         of.right += of.tiles * right.next;
         of.c += of.tiles * right_.width;

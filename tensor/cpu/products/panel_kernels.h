@@ -36,15 +36,8 @@ struct PanelProduct {
   // So many tiles, of whole panels when there are several, these so far apart.
   int tiles;
   std::int64_t next_panel;
-  // What will be a right panel soon: so many of its steps are asked for at a time.
-  const T* next;
-  std::int64_t next_step;
-  int next_steps;
-  // Likewise rows, `c_row` apart, of what will be written.
-  T* soon;
-  int soon_rows;
 };
-inline constexpr int kPanelRun = 8;  // steps of depth after which some are asked for
+inline constexpr int kPanelRun = 8;  // steps of depth that kernels go by at a time
 
 template <class T>
 struct PanelKernels {
