@@ -102,49 +102,6 @@ void lay(const PanelLines<T>& lines, std::int64_t begin, std::int64_t end, T* to
 // by the way.
 enum class Right { Whole, Some, ByTheWay };
 
-// How a tile is multiplied, with the left lines laid out or not.
-template <int kTileRows, int kTileColumns, bool kLeftIsLaid, Right kRightPanel>
-struct Form {
-  static constexpr int kRows = kTileRows, kColumns = kTileColumns;
-  static constexpr bool kIsLaid = kLeftIsLaid;
-  static constexpr Right kRight = kRightPanel;
-};
-
-// Lines of the left matrix. Those that are not laid out are found from every third of them: all their
-// addresses would not fit the registers.
-template <class T, class Form>
-class Left {
- public:
-  explicit Left(const PanelProduct<T>& of) : line_(of.left_line) {
-    for (int i = 0; i < kAddresses; ++i) at_[i] = of.left + 3 * i * line_;
-  }
-  // Of some step after the one that addresses stand at. Those of lines that are not laid out move on with
-  // each step: GCC would keep the sums of lines and steps, more of them than there are registers.
-  template <int kRow>
-  [[gnu::always_inline]] T at(int step) const {
-    return Form::kIsLaid ? at_[0][step * kLeft + kRow] : at_[kRow / 3][kRow % 3 * line_];
-  }
-  [[gnu::always_inline]] void step_done() {
-    if constexpr (!Form::kIsLaid) advance(1);
-  }
-  [[gnu::always_inline]] void steps_done(int steps) {
-    if constexpr (Form::kIsLaid) advance(steps * kLeft);
-  }
-
- private:
-  static constexpr int kAddresses = Form::kIsLaid ? 1 : (Form::kRows + 2) / 3;
-
-  [[gnu::always_inline]] void advance(int elements) {
-    each<kAddresses>([&](auto i) __attribute__((always_inline)) {
-      at_[i] += elements;
-      asm volatile("" : "+r"(at_[i]));
-    });
-  }
-
-  std::int64_t line_;
-  const T* at_[kAddresses];
-};
-
 // Puts a row of sums where it belongs, of the last vector so many.
 template <class T, class Vector, int kColumns>
 [[gnu::always_inline]] inline void put(const Vector (&sum)[kColumns], std::int64_t last, bool accumulate,
@@ -162,20 +119,19 @@ template <class T, class Vector, int kColumns>
 }
 
 // One of tiles side by side.
-template <class T, class Form>
+template <class T, int kRows, int kColumns, Right kRightPanel>
 [[gnu::always_inline]] inline void multiply_tile(const PanelProduct<T>& of, const T* right, T* c) {
   using Vector = VectorOf<T>;
-  constexpr int kRows = Form::kRows, kColumns = Form::kColumns;
   Vector sum[kRows][kColumns];
   each<kRows>([&](auto r) __attribute__((always_inline)) {
     each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] = Vector{}; });
   });
-  Left<T, Form> left(of);
+  const T* left = of.left;
   T* to = of.lay_right;
   const std::int64_t right_step = of.right_step, last = of.columns - (kColumns - 1) * kWidth<T>;
   const auto vector_of = [&](auto v) __attribute__((always_inline)) {
     const T* const from = right + v * kWidth<T>;
-    if constexpr (Form::kRight != Right::Whole && v + 1 == kColumns)
+    if constexpr (kRightPanel != Right::Whole && v + 1 == kColumns)
       return load_some(from, last, T{});
     else
       return load(from);
@@ -184,45 +140,44 @@ template <class T, class Form>
     Vector factor[kColumns];
     each<kColumns>([&](auto v) __attribute__((always_inline)) {
       factor[v] = vector_of(v);
-      if constexpr (Form::kRight == Right::ByTheWay) store(to + v * kWidth<T>, factor[v]);
+      if constexpr (kRightPanel == Right::ByTheWay) store(to + v * kWidth<T>, factor[v]);
     });
     each<kRows>([&](auto r) __attribute__((always_inline)) {
-      const T value = left.template at<r>(at);
+      const T value = left[at * kLeft + r];
       each<kColumns>([&](auto v) __attribute__((always_inline)) { sum[r][v] += value * factor[v]; });
     });
-    left.step_done();
     right += right_step;
     asm volatile("" : "+r"(right));
-    if constexpr (Form::kRight == Right::ByTheWay) to += kColumns * kWidth<T>;
+    if constexpr (kRightPanel == Right::ByTheWay) to += kColumns * kWidth<T>;
+  };
+  const auto steps_done = [&](int steps) __attribute__((always_inline)) {
+    left += steps * kLeft;
+    asm volatile("" : "+r"(left));
   };
   std::int64_t p = 0;
-  for (; p + kPanelRun <= of.depth; p += kPanelRun, left.steps_done(kPanelRun)) {
+  for (; p + kPanelRun <= of.depth; p += kPanelRun, steps_done(kPanelRun)) {
 #pragma GCC unroll 8
     for (int i = 0; i < kPanelRun; ++i) step(i);
   }
-  for (; p < of.depth; ++p, left.steps_done(1)) step(0);
+  for (; p < of.depth; ++p, steps_done(1)) step(0);
   each<kRows>([&](auto r) __attribute__((always_inline)) {
     if (r < of.rows) put(sum[r], last, of.accumulate, c + r * of.c_row);
   });
 }
 
-template <class T, class Form>
+template <class T, int kRows, int kColumns, Right kRightPanel>
 [[gnu::noinline]] void multiply_tiles(const PanelProduct<T>& of) {
   for (int i = 0; i < of.tiles; ++i)
-    multiply_tile<T, Form>(of, of.right + i * of.next_panel, of.c + i * Form::kColumns * kWidth<T>);
+    multiply_tile<T, kRows, kColumns, kRightPanel>(of, of.right + i * of.next_panel,
+                                                   of.c + i * kColumns * kWidth<T>);
 }
 
-template <class T, int kRows, int kColumns, Right kRightPanel>
-void multiply_left(const PanelProduct<T>& of) {
-  of.left_line == 0 ? multiply_tiles<T, Form<kRows, kColumns, true, kRightPanel>>(of)
-                    : multiply_tiles<T, Form<kRows, kColumns, false, kRightPanel>>(of);
-}
 template <class T, int kRows, int kColumns>
 void multiply_columns(const PanelProduct<T>& of) {
-  if (of.lay_right != nullptr) return multiply_left<T, kRows, kColumns, Right::ByTheWay>(of);
+  if (of.lay_right != nullptr) return multiply_tiles<T, kRows, kColumns, Right::ByTheWay>(of);
   if (of.right_is_filled || of.columns == kColumns * kWidth<T>)
-    return multiply_left<T, kRows, kColumns, Right::Whole>(of);
-  multiply_left<T, kRows, kColumns, Right::Some>(of);
+    return multiply_tiles<T, kRows, kColumns, Right::Whole>(of);
+  multiply_tiles<T, kRows, kColumns, Right::Some>(of);
 }
 template <class T, int kRows>
 void multiply_rows(const PanelProduct<T>& of) {

@@ -20,12 +20,9 @@ inline constexpr std::int64_t kThreadGrain = 1 << 16, kLayGrain = 1 << 15;
 // Steps of depth that are multiplied before the next ones: what is laid out of a block stays in the second
 // cache. Fewer where a panel is read once, from far apart.
 inline constexpr std::int64_t kMostDepth = 384, kMostDepthOnce = 64;
-// Rows of a block, in bytes of one step; twice as many where rows are read in place, since those are few.
+// Rows of a block, in bytes of one step.
 inline constexpr std::int64_t kMostRowBytes = 768;
 inline constexpr std::int64_t kMostColumnPanels = 8;  // that a task lays out before it multiplies them
-// Rows that each lie in one piece are laid out only for so many columns: it takes a twentieth of the time of
-// 512. Not laid out, and a power of two apart, they push each other out of the second cache.
-inline constexpr std::int64_t kManyColumns = 768;
 // So few rows are not worth laying columns out for all of them first; a few more are not where so few bytes
 // are between two steps that columns are read fast in any order.
 inline constexpr std::int64_t kFewRows = 256, kSomeRows = 512, kNearBytes = 2048;
@@ -73,7 +70,6 @@ class Job {
         left_(m, kernels_.left, kernels_.left),
         right_(n, kernels_.right, kernels_.vector),
         laying_(laying(k)),
-        left_is_laid_(products[0].a.column != 1 || products[0].a.row == 0 || n >= kManyColumns),
         depth_(k, left_.panels == 1 && laying_ == Laying::ByTheWay ? kMostDepthOnce : kMostDepth),
         left_panel_(spread(left_.width)),
         right_panel_(spread(right_.width)),
@@ -107,14 +103,13 @@ class Job {
         return 1;
     }
   }
-  std::int64_t row_cost() const { return left_is_laid_ ? 16 : 1; }
+  static constexpr std::int64_t kRowCost = 16;
 
   Grid cut(std::int64_t threads) const {
-    const std::int64_t most_rows =
-        (left_is_laid_ ? 1 : 2) * kMostRowBytes / static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t least = ceil_divide(left_.panels * left_.width, most_rows);
+    constexpr std::int64_t kMostRows = kMostRowBytes / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t least = ceil_divide(left_.panels * left_.width, kMostRows);
     if (threads == 1 || left_.lines * right_.lines * depth_.steps < 2 * kThreadGrain) return {least, 1};
-    return cut_for_threads(left_, right_, row_cost(), column_cost(), least, threads);
+    return cut_for_threads(left_, right_, kRowCost, column_cost(), least, threads);
   }
 
   // How far apart panels lie best: an odd number of cache lines.
@@ -151,7 +146,7 @@ class Job {
 
     explicit Own(const Job& job)
         : most(job.most_own()),
-          left((job.left_is_laid_ ? ceil_divide(job.left_.panels, job.grid_.blocks) : 1) * job.left_panel_),
+          left(ceil_divide(job.left_.panels, job.grid_.blocks) * job.left_panel_),
           right(most > 0 ? Room<T>(most * job.right_panel_) : Room<T>()) {}
   };
   std::int64_t most_own() const {
@@ -232,36 +227,19 @@ class Job {
     }
   }
 
-  // Some rows and some steps of a product, and where those rows are laid out that are.
+  // Some rows and some steps of a product, and where those rows are laid out.
   struct Block {
     const Product<T>& product;
     Range rows, steps;
     T* laid;
   };
-  // Kernels read whole panels, and halves of them, where they are.
-  bool is_read_in_place(std::int64_t panel) const {
-    const int count = left_.count(panel);
-    return !left_is_laid_ && (count == left_.width || 2 * count == left_.width);
-  }
   void lay_left(const Block& block) const {
-    const std::int64_t last = block.rows.end - 1;
-    if (is_read_in_place(last)) return;
-    const Range panels{left_is_laid_ ? block.rows.begin : last, block.rows.end};
-    kernels_.lay_left(left_lines(block.product, panels, block.steps.begin), 0, block.steps.size(), block.laid,
-                      left_panel_);
+    kernels_.lay_left(left_lines(block.product, block.rows, block.steps.begin), 0, block.steps.size(),
+                      block.laid, left_panel_);
   }
   void set_left(const Block& block, std::int64_t panel, PanelProduct<T>& of) const {
     of.rows = left_.count(panel);
-    of.left_line = 0;
-    if (left_is_laid_) {
-      of.left = block.laid + (panel - block.rows.begin) * left_panel_;
-    } else if (!is_read_in_place(panel)) {
-      of.left = block.laid;
-    } else {
-      const PanelLines<T> rows = left_lines(block.product, {panel, panel + 1}, block.steps.begin);
-      of.left = rows.data;
-      of.left_line = rows.line;
-    }
+    of.left = block.laid + (panel - block.rows.begin) * left_panel_;
   }
 
   // ---- Multiplying ----
@@ -395,7 +373,6 @@ class Job {
   const PanelKernels<T>& kernels_ = panel_kernels().of<T>();
   Side left_, right_;
   Laying laying_;
-  bool left_is_laid_;  // by each task; else read where it is, its rows in one piece each
   Depth depth_;
   std::int64_t left_panel_, right_panel_;  // elements from one to the next that are laid out
   Grid grid_;

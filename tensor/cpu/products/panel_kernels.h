@@ -22,9 +22,7 @@ template <class T>
 struct PanelProduct {
   std::int64_t depth;
   int rows, columns;  // of the tile
-  // A panel that is laid out, or, with `left_line` elements between them, lines that each lie in one piece.
-  const T* left;
-  std::int64_t left_line;  // 0: laid out
+  const T* left;      // a panel that is laid out
   // A panel, its steps so far apart: laid out and filled up with zeros, or neighbouring lines where they are.
   const T* right;
   std::int64_t right_step;
