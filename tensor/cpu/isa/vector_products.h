@@ -81,29 +81,9 @@ inline constexpr int kRowsAtOnce = std::max(1, 2 * kGroup / kRowVectors<Sum>);
 template <class Sum>
 inline constexpr int kVectorsAtOnce = kRowsAtOnce<Sum> > 2 ? kRowsAtOnce<Sum> / 2 : kRowsAtOnce<Sum>;
 
-// As many terms as there are lanes. Of bf16, each two vectors hold those at even places and those at odd
-// ones: an element is half of 32 bits, which stay where they are.
+// As many terms as there are lanes.
 template <class Sum>
 using Terms = VectorOf<Sum>[kRowVectors<Sum>];
-template <class T>
-inline constexpr bool kIsSplit = std::is_same_v<T, BFloat16>;
-
-template <class Vector, int... kAt>
-[[gnu::always_inline]] inline void split(Vector& first, Vector& second, std::integer_sequence<int, kAt...>) {
-  const Vector even = __builtin_shufflevector(first, second, (2 * kAt)...);
-  second = __builtin_shufflevector(first, second, (2 * kAt + 1)...);
-  first = even;
-}
-// The lower half of each, with what is in the upper half added: in turn an element of one and of the other.
-template <class Vector, int... kAt>
-[[gnu::always_inline]] inline Vector fold_split(const Vector& even, const Vector& odd,
-                                                std::integer_sequence<int, kAt...>) {
-  constexpr int kAll = sizeof...(kAt);
-  const Vector low = __builtin_shufflevector(even, odd, (kAt / 2 + kAt % 2 * kAll)...);
-  return low + __builtin_shufflevector(even, odd, (kAt / 2 + kAt % 2 * kAll + kAll / 2)...);
-}
-template <class Sum>
-inline constexpr std::make_integer_sequence<int, kWidth<Sum>> kLaneNumbers;
 
 // A vector at `from` of whose elements so many are there, if any; zeros for the others.
 template <bool kWhole, class Sum, class In>
@@ -111,44 +91,19 @@ template <bool kWhole, class Sum, class In>
   if (kWhole || there >= kWidth<Sum>) return load_wide<Sum>(from);
   return there > 0 ? load_some<Sum>(from, there, Sum{}) : VectorOf<Sum>{};
 }
-// Of a row of the matrix, the terms from `from` on, of which so many are there.
-template <bool kWhole, class T>
-[[gnu::always_inline]] inline void read_terms(const T* from, std::int64_t there, Terms<ProductSum<T>>& to) {
-  using Sum = ProductSum<T>;
-  constexpr int kOne = kWidth<Sum>;
-  if constexpr (kIsSplit<T>) {
-    using Word = std::uint32_t;
-    each<kRowVectors<Sum> / 2>([&](auto k) {
-      const auto* const at = reinterpret_cast<const std::uint16_t*>(from) + 2 * k * kOne;
-      const auto pairs =
-          reinterpret_cast<VectorOf<Word>>(read_vector<kWhole, std::uint16_t>(at, there - 2 * k * kOne));
-      to[2 * k] = reinterpret_cast<VectorOf<Sum>>(pairs << Word{16});
-      to[2 * k + 1] = reinterpret_cast<VectorOf<Sum>>(pairs & Word{0xffff0000U});
-    });
-  } else {
-    each<kRowVectors<Sum>>(
-        [&](auto k) { to[k] = read_vector<kWhole, Sum>(factors(from + k * kOne), there - k * kOne); });
-  }
-}
-// Likewise of a vector, in the order of a row's.
-template <bool kWhole, class T>
-[[gnu::always_inline]] inline void read_factors(const VectorElement<T>* from, std::int64_t there,
-                                                Terms<ProductSum<T>>& to) {
-  using Sum = ProductSum<T>;
+// The terms from `from` on, of which so many are there.
+template <bool kWhole, class Sum, class In>
+[[gnu::always_inline]] inline void read_terms(const In* from, std::int64_t there, Terms<Sum>& to) {
   each<kRowVectors<Sum>>([&](auto k) {
     to[k] = read_vector<kWhole, Sum>(factors(from + k * kWidth<Sum>), there - k * kWidth<Sum>);
   });
-  if constexpr (kIsSplit<T>)
-    each<kRowVectors<Sum> / 2>([&](auto k) { split(to[2 * k], to[2 * k + 1], kLaneNumbers<Sum>); });
 }
 // The lanes, folded until one vector is left.
-template <class T>
-[[gnu::always_inline]] inline VectorOf<ProductSum<T>> fold_terms(Terms<ProductSum<T>>& lanes) {
-  using Sum = ProductSum<T>;
+template <class Sum>
+[[gnu::always_inline]] inline VectorOf<Sum> fold_terms(Terms<Sum>& lanes) {
 #pragma GCC unroll 8
-  for (int half = kRowVectors<Sum> / 2; half >= (kIsSplit<T> ? 2 : 1); half /= 2)
+  for (int half = kRowVectors<Sum> / 2; half >= 1; half /= 2)
     for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
-  if constexpr (kIsSplit<T>) return fold_split(lanes[0], lanes[1], kLaneNumbers<Sum>);
   return lanes[0];
 }
 
@@ -178,10 +133,10 @@ inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>*
   const auto add = [&]<bool kWhole>(std::int64_t p,
                                     std::bool_constant<kWhole>) __attribute__((always_inline)) {
     Terms<Sum> right[kCount];
-    each<kCount>([&](auto v) { read_factors<kWhole, T>(x + v * x_step + p, count - p, right[v]); });
+    each<kCount>([&](auto v) { read_terms<kWhole, Sum>(x + v * x_step + p, count - p, right[v]); });
     each<kRows>([&](auto row) {
       Terms<Sum> left;
-      read_terms<kWhole>(first + row * step + p, count - p, left);
+      read_terms<kWhole, Sum>(first + row * step + p, count - p, left);
       each<kCount>([&](auto v) {
         each<kEach>([&](auto k) { sums[row][v][k] = add_product<T>(sums[row][v][k], left[k], right[v][k]); });
       });
@@ -191,7 +146,7 @@ inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>*
   for (; p + kDotLanes <= count; p += kDotLanes) add(p, std::true_type());
   if (p < count) add(p, std::false_type());
   each<kRows>([&](auto row) {
-    each<kCount>([&](auto v) { folded[v][row_at + row] = fold_terms<T>(sums[row][v]); });
+    each<kCount>([&](auto v) { folded[v][row_at + row] = fold_terms<Sum>(sums[row][v]); });
   });
 }
 
