@@ -103,8 +103,8 @@ constexpr ProductKernels<T> kKernelsOf{rows<T>, vector<T>};
 
 constexpr ProductTable kTable{
     kKernelsOf<std::uint8_t>, kKernelsOf<std::int8_t>, kKernelsOf<std::int16_t>, kKernelsOf<std::int32_t>,
-    kKernelsOf<std::int64_t>, kKernelsOf<float>,       kKernelsOf<double>,       vectors<Half>,
-    vectors<BFloat16>};
+    kKernelsOf<std::int64_t>, kKernelsOf<float>,       kKernelsOf<double>,       vector<Half>,
+    vector<BFloat16>};
 
 }  // namespace
 

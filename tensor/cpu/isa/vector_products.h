@@ -77,9 +77,6 @@ inline constexpr int kRowVectors = kDotLanes / kWidth<Sum>;
 // Rows side by side, so that no sum waits for another; half of the registers hold sums.
 template <class Sum>
 inline constexpr int kRowsAtOnce = std::max(1, 2 * kGroup / kRowVectors<Sum>);
-// Vectors of halves that are multiplied by fewer rows at a time, each element of which is widened once.
-template <class Sum>
-inline constexpr int kVectorsAtOnce = kRowsAtOnce<Sum> > 2 ? kRowsAtOnce<Sum> / 2 : kRowsAtOnce<Sum>;
 
 // As many terms as there are lanes.
 template <class Sum>
@@ -107,75 +104,57 @@ template <class Sum>
   return lanes[0];
 }
 
-// Vectors x of f32 or of the matrix's own type, and where their products go: rows of elements so far apart.
-template <class T>
-struct VectorsAt {
-  const VectorElement<T>* x;
-  std::int64_t x_step;
-  VectorElement<T>* y;
-  std::int64_t y_step;
-};
-
 // What as many rows as a vector of sums has come to, each a lane; of rows that are not there, zeros.
 template <class T>
 using RowSums = VectorOf<ProductSum<T>>[kWidth<ProductSum<T>>];
 
-// kRows rows by kCount vectors, at most a block of terms: folded[v][row].
-template <int kRows, int kCount, class T>
-inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t x_step,
-                      std::int64_t count, std::int64_t row_at, RowSums<T>* folded) {
+// kRows rows by at most a block of terms.
+template <int kRows, class T>
+inline void fold_rows(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t count,
+                      std::int64_t row_at, RowSums<T>& folded) {
   using Sum = ProductSum<T>;
   constexpr int kEach = kRowVectors<Sum>;
-  Terms<Sum> sums[kRows][kCount];
-  each<kRows>([&](auto row) {
-    each<kCount>([&](auto v) { each<kEach>([&](auto k) { sums[row][v][k] = VectorOf<Sum>{}; }); });
-  });
+  Terms<Sum> sums[kRows];
+  each<kRows>([&](auto row) { each<kEach>([&](auto k) { sums[row][k] = VectorOf<Sum>{}; }); });
   const auto add = [&]<bool kWhole>(std::int64_t p,
                                     std::bool_constant<kWhole>) __attribute__((always_inline)) {
-    Terms<Sum> right[kCount];
-    each<kCount>([&](auto v) { read_terms<kWhole, Sum>(x + v * x_step + p, count - p, right[v]); });
+    Terms<Sum> right;
+    read_terms<kWhole, Sum>(x + p, count - p, right);
     each<kRows>([&](auto row) {
       Terms<Sum> left;
       read_terms<kWhole, Sum>(first + row * step + p, count - p, left);
-      each<kCount>([&](auto v) {
-        each<kEach>([&](auto k) { sums[row][v][k] = add_product<T>(sums[row][v][k], left[k], right[v][k]); });
-      });
+      each<kEach>([&](auto k) { sums[row][k] = add_product<T>(sums[row][k], left[k], right[k]); });
     });
   };
   std::int64_t p = 0;
   for (; p + kDotLanes <= count; p += kDotLanes) add(p, std::true_type());
   if (p < count) add(p, std::false_type());
-  each<kRows>([&](auto row) {
-    each<kCount>([&](auto v) { folded[v][row_at + row] = fold_terms<Sum>(sums[row][v]); });
-  });
+  each<kRows>([&](auto row) { folded[row_at + row] = fold_terms<Sum>(sums[row]); });
 }
 
-// kCount vectors by up to as many rows as a vector holds.
-template <int kCount, class T>
-void fold_block(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t x_step,
-                std::int64_t rows, std::int64_t count, VectorOf<ProductSum<T>>* sums) {
+// Up to as many rows as a vector holds.
+template <class T>
+void fold_block(const T* first, std::int64_t step, const VectorElement<T>* x, std::int64_t rows,
+                std::int64_t count, VectorOf<ProductSum<T>>& sums) {
   using Sum = ProductSum<T>;
-  constexpr int kRows = std::max(1, std::min(kRowsAtOnce<Sum>, kWidth<Sum>) / kCount);
-  RowSums<T> folded[kCount] = {};
+  constexpr int kRows = std::min(kRowsAtOnce<Sum>, kWidth<Sum>);
+  RowSums<T> folded = {};
   std::int64_t i = 0;
-  for (; i + kRows <= rows; i += kRows)
-    fold_rows<kRows, kCount>(first + i * step, step, x, x_step, count, i, folded);
-  for (; i < rows; ++i) fold_rows<1, kCount>(first + i * step, step, x, x_step, count, i, folded);
-  each<kCount>([&](auto v) { sums[v] += Lanes<SumOf, Sum>::fold_vectors(folded[v]); });
+  for (; i + kRows <= rows; i += kRows) fold_rows<kRows>(first + i * step, step, x, count, i, folded);
+  for (; i < rows; ++i) fold_rows<1>(first + i * step, step, x, count, i, folded);
+  sums += Lanes<SumOf, Sum>::fold_vectors(folded);
 }
 
-template <int kCount, class T>
-void vectors_by_rows(const MatrixView<T>& a, const VectorsAt<T>& of, std::int64_t m, std::int64_t k) {
+template <class T>
+void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
+                    std::int64_t k) {
   using Sum = ProductSum<T>;
   for (std::int64_t i = 0; i < m; i += kWidth<Sum>) {
     const std::int64_t rows = std::min<std::int64_t>(kWidth<Sum>, m - i);
-    VectorOf<Sum> sums[kCount] = {};
+    VectorOf<Sum> sums{};
     for (std::int64_t p = 0; p < k; p += kDotBlock)
-      fold_block<kCount>(a.data + i * a.row + p, a.row, of.x + p, of.x_step, rows, std::min(kDotBlock, k - p),
-                         sums);
-    for (int v = 0; v < kCount; ++v)
-      for (std::int64_t row = 0; row < rows; ++row)
-        of.y[v * of.y_step + i + row] = static_cast<VectorElement<T>>(sums[v][row]);
+      fold_block(a.data + i * a.row + p, a.row, x + p, rows, std::min(kDotBlock, k - p), sums);
+    for (std::int64_t row = 0; row < rows; ++row) y[i + row] = static_cast<VectorElement<T>>(sums[row]);
   }
 }
 
@@ -335,23 +314,11 @@ template <class T>
 void vector(const MatrixView<T>& a, const VectorElement<T>* x, VectorElement<T>* y, std::int64_t m,
             std::int64_t k) {
   if (a.column == 1)
-    vectors_by_rows<1>(a, VectorsAt<T>{x, 0, y, 0}, m, k);
+    vector_by_rows(a, x, y, m, k);
   else if (a.row == 1)
     vector_by_columns(a, x, y, m, k);
   else
     vector_by_elements(a, x, y, m, k);
-}
-
-// Several vectors of halves.
-template <class T>
-void vectors(const MatrixView<T>& a, const float* x, std::int64_t x_step, std::int64_t count, float* y,
-             std::int64_t y_step, std::int64_t m, std::int64_t k) {
-  constexpr int kAtOnce = kVectorsAtOnce<float>;
-  std::int64_t v = 0;
-  if (a.column == 1)
-    for (; v + kAtOnce <= count; v += kAtOnce)
-      vectors_by_rows<kAtOnce>(a, VectorsAt<T>{x + v * x_step, x_step, y + v * y_step, y_step}, m, k);
-  for (; v < count; ++v) vector(a, x + v * x_step, y + v * y_step, m, k);
 }
 
 }  // namespace kiln::cpu::KILN_ISA

@@ -32,12 +32,10 @@ struct ProductKernels {
   void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
 };
 
-// y = a x as above for `count` vectors, `x_step` and `y_step` apart; of halves x and y are f32, as their sums
-// are.
+// y = a x likewise; of halves x and y are f32, as their sums are.
 template <class T>
-using HalfVectorsFn = void (*)(const MatrixView<T>& a, const float* x, std::int64_t x_step,
-                               std::int64_t count, float* y, std::int64_t y_step, std::int64_t m,
-                               std::int64_t k);
+using HalfVectorFn = void (*)(const MatrixView<T>& a, const float* x, float* y, std::int64_t m,
+                              std::int64_t k);
 
 struct ProductTable {
   ProductKernels<std::uint8_t> u8;
@@ -47,8 +45,8 @@ struct ProductTable {
   ProductKernels<std::int64_t> i64;
   ProductKernels<float> f32;
   ProductKernels<double> f64;
-  HalfVectorsFn<Half> f16_vectors;
-  HalfVectorsFn<BFloat16> bf16_vectors;
+  HalfVectorFn<Half> f16_vector;
+  HalfVectorFn<BFloat16> bf16_vector;
 
   template <class T>
   const ProductKernels<T>& of() const {

@@ -86,11 +86,11 @@ template <>
 constexpr DType kHalfDType<BFloat16> = DType::BF16;
 
 template <class T>
-HalfVectorsFn<T> half_vectors_kernel() {
+HalfVectorFn<T> half_vector_kernel() {
   if constexpr (std::is_same_v<T, Half>)
-    return product_kernels().f16_vectors;
+    return product_kernels().f16_vector;
   else
-    return product_kernels().bf16_vectors;
+    return product_kernels().bf16_vector;
 }
 
 // y = a x for the `count` rows of a matrix x. They are converted once.
@@ -105,7 +105,8 @@ void multiply_half_vectors(const MatrixView<T>& a, const MatrixView<T>& x, std::
   multiply_in_tasks(
       a, sums.data(), count, m, k,
       [&](const MatrixView<T>& part, std::int64_t p, float* to, std::int64_t rows, std::int64_t terms) {
-        half_vectors_kernel<T>()(part, factors.data() + p, k, count, to, m, rows, terms);
+        for (std::int64_t v = 0; v < count; ++v)
+          half_vector_kernel<T>()(part, factors.data() + v * k + p, to + v * m, rows, terms);
       });
   convert_table().store[kF32][kHalf](sums.data(), y, 1, count * m);
 }
