@@ -1,7 +1,6 @@
 // Determinants, inverses and solutions by LU factorization with partial pivoting.
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "tensor/cpu/linalg/blocked_lu.h"
 #include "tensor/cpu/linalg/factor.h"
@@ -13,21 +12,6 @@ namespace {
 
 // Up to this order plain loops are faster than blocks.
 constexpr int kSmall = 12;
-
-// Calls f with the order of a small matrix, as a constant for the smallest: their loops unroll.
-template <class F>
-auto with_order(int n, const F& f) {
-  switch (n) {
-    case 2:
-      return f(std::integral_constant<int, 2>());
-    case 3:
-      return f(std::integral_constant<int, 3>());
-    case 4:
-      return f(std::integral_constant<int, 4>());
-    default:
-      return f(n);
-  }
-}
 
 // The factorization of a small matrix, a = p l u, in place and column-major, with `pivots` as LAPACK counts
 // them.
@@ -41,39 +25,7 @@ class SmallLu {
   void read(const MatrixView<T>& from) { copy_matrix(from.data, from.row, from.column, n_, n_, a_); }
   // 0, or the number of the first pivot that is zero.
   int factorize() {
-    return with_order(n_, [this](auto n) { return this->factorize(n); });
-  }
-  bool is_odd() const {
-    bool odd = false;
-    for (int k = 0; k < n_; ++k) odd ^= pivots_[k] != k + 1;
-    return odd;
-  }
-  T pivot(int k) const { return a_[k + k * n_]; }
-
-  // to[n, n], row-major. No pivot may be zero, here and below.
-  void invert(T* to) const {
-    T x[kSmall * kSmall];
-    std::fill_n(x, n_ * n_, T(0));
-    for (int k = 0; k < n_; ++k) x[k + k * n_] = 1;
-    with_order(n_, [&](auto n) { this->substitute(n, x, n); });
-    write_matrix(x, n_, n_, n_, to);
-  }
-  // The x[n, columns] with a x = b: to[i * row + j * column] = x[i, j]. `columns` is always the same.
-  void solve(const MatrixView<T>& b, int columns, T* to, std::int64_t row, std::int64_t column) {
-    if (x_ == nullptr) x_ = memory_->take<T>(std::int64_t{n_} * columns);  // as many each time
-    T* const x = x_;
-    copy_matrix(b.data, b.row, b.column, n_, columns, x);
-    with_order(n_, [&](auto n) { this->substitute(n, x, columns); });
-    if (row == 1) {
-      copy_matrix(x, 1, n_, n_, columns, to, column);
-    } else {
-      copy_matrix(x, n_, 1, columns, n_, to, row);
-    }
-  }
-
- private:
-  template <class N>
-  int factorize(const N n) {
+    const int n = n_;
     T* a = a_;
     int info = 0;
     for (int k = 0; k < n; ++k) {
@@ -95,9 +47,37 @@ class SmallLu {
     }
     return info;
   }
+  bool is_odd() const {
+    bool odd = false;
+    for (int k = 0; k < n_; ++k) odd ^= pivots_[k] != k + 1;
+    return odd;
+  }
+  T pivot(int k) const { return a_[k + k * n_]; }
 
-  template <class N>
-  void substitute(const N n, T* b, int columns) const {
+  // to[n, n], row-major. No pivot may be zero, here and below.
+  void invert(T* to) const {
+    T x[kSmall * kSmall];
+    std::fill_n(x, n_ * n_, T(0));
+    for (int k = 0; k < n_; ++k) x[k + k * n_] = 1;
+    substitute(x, n_);
+    write_matrix(x, n_, n_, n_, to);
+  }
+  // The x[n, columns] with a x = b: to[i * row + j * column] = x[i, j]. `columns` is always the same.
+  void solve(const MatrixView<T>& b, int columns, T* to, std::int64_t row, std::int64_t column) {
+    if (x_ == nullptr) x_ = memory_->take<T>(std::int64_t{n_} * columns);  // as many each time
+    T* const x = x_;
+    copy_matrix(b.data, b.row, b.column, n_, columns, x);
+    substitute(x, columns);
+    if (row == 1) {
+      copy_matrix(x, 1, n_, n_, columns, to, column);
+    } else {
+      copy_matrix(x, n_, 1, columns, n_, to, row);
+    }
+  }
+
+ private:
+  void substitute(T* b, int columns) const {
+    const int n = n_;
     const T* a = a_;
     // Column by column within each step: their divisions do not wait for one another.
     for (int k = 0; k < n; ++k)
