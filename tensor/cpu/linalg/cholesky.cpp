@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "tensor/cpu/linalg/factor.h"
+#include "tensor/cpu/linalg/lapack.h"
 #include "tensor/cpu/linalg/matrices.h"
-#include "tensor/cpu/linalg/triangle.h"
+#include "tensor/integers.h"
+#include "tensor/parallel.h"
 
 namespace kiln::cpu {
 
@@ -32,6 +34,20 @@ int factorize_small(int n, T* a) {
     for (int i = j + 1; i < n; ++i) column[i] /= column[j];
   }
   return 0;
+}
+
+// Runs f(first, count) over the columns of a right-hand side. The cut is fixed, so threads change no bits.
+template <class F>
+void each_block_of_columns(int n, int columns, const F& f) {
+  const int width = columns <= 256 ? 64 : 128;
+  const int blocks = ceil_divide(columns, width);
+  const std::int64_t work = std::int64_t{n} * n * width;
+  parallel_for(blocks, work < (1 << 22) ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const int first = static_cast<int>(block) * width;
+      f(first, std::min(width, columns - first));
+    }
+  });
 }
 
 }  // namespace
@@ -69,6 +85,7 @@ Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
 }
 
 void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
+  if (result.numel() == 0) return;
   const Dims batch = batch_of(result);
   with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
@@ -86,7 +103,7 @@ void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Tr
             left ? matrices.read(i, t) : matrices.read_transposed(i, t);
             left ? sides.read(i, x) : sides.read_transposed(i, x);
             each_block_of_columns(n, columns, [&](int first, int count) {
-              substitute(side, diagonal, n, count, t, n, x + std::int64_t{first} * n, n);
+              Lapack<T>::get().trsm('L', side, 'N', diagonal, n, count, t, n, x + std::int64_t{first} * n, n);
             });
             if (left) {
               write_matrix(x, n, n, columns, out + i * elements);

@@ -38,7 +38,6 @@ Lapack<T>::Lapack(void* library) {
     routine = reinterpret_cast<std::remove_reference_t<decltype(routine)>>(dlsym(library, symbol.c_str()));
     if (routine == nullptr) refuse("the one installed has no " + symbol);
   };
-  find(gemm_, "gemm");
   find(trsm_, "trsm");
   find(potrf_, "potrf");
   find(geqrf_, "geqrf");
@@ -53,14 +52,6 @@ template <class T>
 const Lapack<T>& Lapack<T>::get() {
   static const Lapack routines(openblas());
   return routines;
-}
-
-template <class T>
-void Lapack<T>::subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c,
-                                 int ldc) const {
-  const T minus_one = -1;
-  const T one = 1;
-  gemm_("N", "N", &m, &n, &k, &minus_one, a, &lda, b, &ldb, &one, c, &ldc, 1, 1);
 }
 
 template <class T>

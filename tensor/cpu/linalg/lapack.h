@@ -15,8 +15,6 @@ class Lapack {
   // Throws OpError (IO) when OpenBLAS is not installed.
   static const Lapack& get();
 
-  // c -= a b for c[m, n] and a[m, k].
-  void subtract_product(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
   // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
   void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
             int ldb) const;
@@ -40,8 +38,6 @@ class Lapack {
   using Int = const int*;
   using Letter = const char*;
   using Length = std::size_t;
-  void (*gemm_)(Letter, Letter, Int, Int, Int, const T*, const T*, Int, const T*, Int, const T*, T*, Int,
-                Length, Length);
   void (*trsm_)(Letter, Letter, Letter, Letter, Int, Int, const T*, const T*, Int, T*, Int, Length, Length,
                 Length, Length);
   void (*potrf_)(Letter, Int, T*, Int, int*, Length);
