@@ -62,11 +62,7 @@ class PlacesReader final : public GatherReader {
       const T* const from = elements<T>(x_) + places_.outer[at_place(at / rows_)] + places_.inner[0];
       const std::int64_t* const place = middle_ + first;
       const std::int64_t step = places_.step;
-      if (step == 1) {
-        for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i]];
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step];
-      }
+      for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step];
       at += length, to += length, count -= length;
     }
   }
@@ -107,11 +103,7 @@ class AlongReader final : public GatherReader {
       const T* const from = elements<T>(x_) + bases_[at_place(at / columns_)] + first * along_;
       const std::int64_t* const place = places + at;
       const std::int64_t step = step_, along = along_;
-      if (step == 1 && along == 0) {
-        for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i]];
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step + i * along];
-      }
+      for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step + i * along];
       at += length, to += length, count -= length;
     }
   }

@@ -160,10 +160,6 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
                      const T* from = in + bases[at(row)];
                      const std::int64_t* place = places + row * columns;
                      T* to = out + row * columns;
-                     if (step == 1 && along == 0) {
-                       for (Dim j = 0; j < columns; ++j) to[j] = from[place[j]];
-                       continue;
-                     }
                      for (Dim j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
                    }
                  });
