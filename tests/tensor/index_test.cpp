@@ -1,6 +1,5 @@
 #include "nd.h"
 #include "tensor/parallel.h"
-#include "threads.h"
 
 using namespace kiln;
 using namespace kiln::test;
@@ -124,30 +123,6 @@ TEST_CASE("large index_add is the same on any number of threads", "[index]") {
                 build({23, 1}, [&](const Dims& i) { return expected.at({i[0], 0}); }));
   }
   set_num_threads(threads);
-}
-
-TEST_CASE("a long scatter_add of integers is the same on any number of threads", "[index]") {
-  const Tensor index = indices({100'000}, 23);
-  const Nd places = nd_of(index);
-  for (const DType dtype : {DType::U8, DType::I16, DType::I64}) {
-    const Tensor source = tensor_of(sample({100'000}, 4), dtype);
-    const Nd values = nd_of(source);
-    Nd counts{{23}, std::vector<double>(23, 0)}, sums{{23}, std::vector<double>(23, 0)};
-    for (Dim i = 0; i < 100'000; ++i) {
-      const Dims place{static_cast<Dim>(places.at({i}))};
-      counts.at(place) += 3;
-      sums.at(place) += values.at({i});
-    }
-    const auto wrapped = [&](const Nd& exact) { return ops::to(tensor_of(exact, DType::I64), dtype); };
-    for (const int count : {1, 2, 3}) {
-      const testing::Threads threads(count);
-      const Tensor zeros = ops::zeros(Dims{23}, dtype);
-      check_equal(ops::scatter_add(zeros, 0, index, Tensor::number(3_i)), nd_of(wrapped(counts)));
-      const Tensor apart = laid_out(ops::clone(zeros), Lay::Gaps);
-      call_inplace("scatter_add", {apart, index, source}, {0_i});
-      check_equal(apart, nd_of(wrapped(sums)));
-    }
-  }
 }
 
 TEST_CASE("advanced indexing mixes as NumPy does", "[index]") {

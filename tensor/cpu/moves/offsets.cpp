@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/elementwise/copy.h"
@@ -49,34 +48,15 @@ Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tenso
           step(source)};
 }
 
-bool from_one_or_each(const Lines& lines) { return lines.source_step == 0 || lines.source_step == 1; }
-
-// Along neighbours, from one element or from neighbours.
-template <class T, class Write>
-void scatter_line(T* out, const T* in, std::int64_t step, const std::int64_t* place, std::int64_t length,
-                  const Write& write) {
-  if (step == 1) {
-    for (std::int64_t i = 0; i < length; ++i) write(out[place[i]], in[i]);
-  } else {
-    const T value = *in;
-    for (std::int64_t i = 0; i < length; ++i) write(out[place[i]], value);
-  }
-}
-
 template <class T, class Write>
 void scatter_lines(T* out, const T* in, const std::int64_t* index, const Lines& lines, const Write& write) {
   const auto count = static_cast<std::int64_t>(lines.index.size());
-  const bool neighbours = lines.index_step == 1 && lines.other_step == 1 && from_one_or_each(lines);
   parallel_for(count, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(lines.length, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t line = begin; line < end; ++line) {
                    T* to = out + lines.other[at(line)];
                    const T* from = in + lines.source[at(line)];
                    const std::int64_t* place = index + lines.index[at(line)];
-                   if (neighbours) {
-                     scatter_line(to, from, lines.source_step, place, lines.length, write);
-                     continue;
-                   }
                    for (std::int64_t i = 0; i < lines.length; ++i) {
                      write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
                    }
@@ -168,40 +148,12 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
 
 namespace {
 
-// Is there one long line, of few places? Where its elements may come in any order, threads share it.
-bool is_shared(const Lines& lines, std::int64_t places) {
-  constexpr std::int64_t kMostPlaces = 1 << 14;  // that stay in a thread's caches
-  return num_threads() > 1 && lines.index.size() == 1 && lines.index_step == 1 && from_one_or_each(lines) &&
-         places <= kMostPlaces && lines.length >= num_threads() * std::max(kGrain, 4 * places);
-}
-
-// Sums of integers, which wrap: those of each part of the line first.
-template <class T>
-void add_parts(T* out, const T* in, const std::int64_t* index, const Lines& lines, std::int64_t places) {
-  const std::int64_t parts = num_threads(), length = lines.length;
-  const std::int64_t apart = places + 64;  // no two threads write one line of the cache
-  const std::unique_ptr<T[]> sums(new T[at(parts * apart)]());
-  const auto add = [](T& to, T from) { to = combined<Put::Add>(to, from); };
-  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t part = begin; part < end; ++part) {
-      const std::int64_t first = length * part / parts, last = length * (part + 1) / parts;
-      scatter_line(sums.get() + part * apart, in + first * lines.source_step, lines.source_step,
-                   index + first, last - first, add);
-    }
-  });
-  for (std::int64_t part = 0; part < parts; ++part)
-    for (std::int64_t i = 0; i < places; ++i) add(out[i * lines.other_step], sums[at(part * apart + i)]);
-}
-
 template <Put kPut>
 void scatter_combined(const Tensor& target, const Tensor& source, const std::int64_t* places,
-                      const Lines& lines, std::int64_t size) {
+                      const Lines& lines) {
   visit_dtype(target.dtype(), [&]<class T>() {
     T* const out = target.writable<T>();
     const T* const in = source.data<T>();
-    if constexpr (kPut == Put::Add && std::is_integral_v<T>) {
-      if (is_shared(lines, size)) return add_parts(out, in, places, lines, size);
-    }
     scatter_lines(out, in, places, lines, [](T& to, T from) { to = combined<kPut>(to, from); });
   });
 }
@@ -212,7 +164,6 @@ void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& s
   if (index.numel() == 0) return;
   const Lines lines = lines_along(dim, index, target, source);
   const auto* places = index.data<std::int64_t>();
-  const Dim size = target.rank() == 0 ? 1 : target.size(dim);
   switch (put) {
     case Put::Write:
       return visit_size(target.dtype(), [&]<class T>() {
@@ -220,13 +171,13 @@ void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& s
                       places, lines, [](T& to, T from) { to = from; });
       });
     case Put::Add:
-      return scatter_combined<Put::Add>(target, source, places, lines, size);
+      return scatter_combined<Put::Add>(target, source, places, lines);
     case Put::Multiply:
-      return scatter_combined<Put::Multiply>(target, source, places, lines, size);
+      return scatter_combined<Put::Multiply>(target, source, places, lines);
     case Put::Max:
-      return scatter_combined<Put::Max>(target, source, places, lines, size);
+      return scatter_combined<Put::Max>(target, source, places, lines);
     case Put::Min:
-      return scatter_combined<Put::Min>(target, source, places, lines, size);
+      return scatter_combined<Put::Min>(target, source, places, lines);
   }
 }
 
