@@ -147,7 +147,7 @@ TEST_CASE("many single puts: the last one stays, sums go in order", "[index]") {
 
 TEST_CASE("long rows are added in order, to many places or mostly to one", "[index]") {
   const Dim count = 200;
-  for (const Dim inner : {200, 700, 3000}) {
+  for (const Dim inner : {200, 700}) {
     for (const bool spread : {true, false}) {
       std::vector<std::int64_t> places;
       for (Dim i = 0; i < count; ++i) places.push_back(spread ? i * 37 % 150 : i % 20 == 3 ? i % 150 : 7);

@@ -18,39 +18,23 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // ---- Few places, or many elements at each ----------------------------------------------------------------
 
 // How the places of a write are shared out, so that no two threads write one place: by outer places when
-// there are enough of them, else by ranges of the middle places' values, whose rows are written whole. Where
-// most go to few places, by pieces of the rows, if these are long.
+// there are enough of them, else by ranges of the middle places' values, whose rows are written whole.
 struct Shares {
-  std::int64_t inner_pieces = 1;
   std::int64_t ranges = 1;
   std::int64_t low = 0;
   std::int64_t width = 1;
 
   explicit Shares(const Places& places) {
-    constexpr std::int64_t kLongPiece = 512, kFewest = 1 << 14;
+    constexpr std::int64_t kLongRow = 512, kFewest = 1 << 14;
     const auto inner = static_cast<std::int64_t>(places.inner.size());
     const auto outer = static_cast<std::int64_t>(places.outer.size());
     if (places.count() < kFewest || outer >= num_threads()) return;
     const std::span middle(places.middle.data<std::int64_t>(), at(places.middle.numel()));
-    // Each range looks at all places. That takes little beside long rows: a few more even out the work.
-    share_out(middle, num_threads() * (inner < kLongPiece ? 1 : 4));
-    if (inner < kLongPiece * num_threads() || is_even(middle)) return;
-    ranges = 1;
-    inner_pieces = std::min<std::int64_t>(inner / kLongPiece, num_threads() * 4);
-  }
-
- private:
-  void share_out(std::span<const std::int64_t> middle, std::int64_t into) {
     std::int64_t most = low = middle[0];
     place_kernels().extent(middle.data(), std::ssize(middle), low, most);
-    ranges = into;
+    // Each range looks at all places. That takes little beside long rows: a few more even out the work.
+    ranges = num_threads() * (inner < kLongRow ? 1 : 4);
     width = (most - low) / ranges + 1;
-  }
-  // No range has more than twice its share.
-  bool is_even(std::span<const std::int64_t> middle) const {
-    std::vector<std::int64_t> counts(at(ranges));
-    for (const std::int64_t place : middle) ++counts[at((place - low) / width)];
-    return *std::max_element(counts.begin(), counts.end()) * ranges <= 2 * std::ssize(middle);
   }
 };
 
@@ -62,25 +46,22 @@ void put_places(T* out, const T* in, std::int64_t spread, const Places& places, 
   const auto* all = places.middle.data<std::int64_t>();
   const auto inner = static_cast<std::int64_t>(places.inner.size());
   const auto outer = static_cast<std::int64_t>(places.outer.size());
-  const std::int64_t piece = ceil_divide(inner, shares.inner_pieces);
-  const std::int64_t tasks = outer * shares.inner_pieces * shares.ranges;
+  const std::int64_t tasks = outer * shares.ranges;
   parallel_for(tasks, tasks == 1 ? 2 : 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t range = task % shares.ranges;
-      const std::int64_t first = task / shares.ranges % shares.inner_pieces * piece;
-      const std::int64_t last = std::min(first + piece, inner);
-      const std::int64_t o = task / shares.ranges / shares.inner_pieces;
+      const std::int64_t o = task / shares.ranges;
       const std::int64_t low = shares.low + range * shares.width;
       for (std::int64_t m = 0; m < middle; ++m) {
         if (shares.ranges > 1 && (all[m] < low || all[m] >= low + shares.width)) continue;
         T* to = out + places.outer[at(o)] + all[m] * places.step;
         const T* from = in + (o * middle + m) * inner * spread;
         if (places.dense && spread == 1) {
-          for (std::int64_t i = first; i < last; ++i) write(to[i], from[i]);
+          for (std::int64_t i = 0; i < inner; ++i) write(to[i], from[i]);
         } else if (places.dense) {
-          for (std::int64_t i = first; i < last; ++i) write(to[i], *from);
+          for (std::int64_t i = 0; i < inner; ++i) write(to[i], *from);
         } else {
-          for (std::int64_t i = first; i < last; ++i) write(to[places.inner[at(i)]], from[i * spread]);
+          for (std::int64_t i = 0; i < inner; ++i) write(to[places.inner[at(i)]], from[i * spread]);
         }
       }
     }
