@@ -9,6 +9,7 @@
 #include <set>
 
 #include "jit/graph/filled.h"
+#include "jit/graph/product_before.h"
 #include "jit/graph/text.h"
 #include "jit/loops/lower.h"
 #include "tensor/ops/pointwise.h"
@@ -21,6 +22,7 @@ class Grouper {
   Grouper(const Graph& graph, bool with_reasons)
       : graph_(graph),
         with_reasons_(with_reasons),
+        products_(graph),
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
         values_read_(graph.nodes.size()),
@@ -431,23 +433,12 @@ class Grouper {
              std::count(operands.begin(), operands.end(), Operand::of(each.input)) > 0;
     });
   }
-  // Is the node worth a kernel of its own, as the epilogue of a large product? The conditions are those that
-  // launches have for epilogues.
+  // Is the node worth a kernel of its own, as the epilogue of a large product?
   bool takes_product(int place) const {
     if (!is_lowered(place) || node(place).op->lowering != Lowering::Pointwise || may_fail(place, place))
       return false;
-    int before = place;
-    while (before > 0 && node(before - 1).is_view()) --before;
-    const int product = before - 1;
-    if (product < 0 || node(product).is_constant() || node(product).form != Form::Plain ||
-        node(product).op->lowering.as<lowering::Library>() == nullptr)
-      return false;
-    const ValueId made = node(product).outputs[0];
-    const bool is_float = type_of(made).dtype == DType::F32 || type_of(made).dtype == DType::F64;
-    const auto& operands = node(place).operands;
-    return is_float && bytes_of(made) >= limits(place).epilogue_bytes && sizes(product) == sizes(place) &&
-           !is_kept(made) && values_read_[static_cast<std::size_t>(product)].size() == 1 &&
-           std::count(operands.begin(), operands.end(), Operand::of(made)) == 1;
+    const int product = products_.of(place);
+    return product >= 0 && bytes_of(node(product).outputs[0]) >= limits(place).epilogue_bytes;
   }
 
   void collect() {
@@ -476,6 +467,7 @@ class Grouper {
 
   const Graph& graph_;
   bool with_reasons_;
+  ProductsBefore products_;
   std::string sentence_;            // the latest reason with numbers in it
   std::vector<std::uint8_t> uses_;  // by value: its uses in the kernel at hand; else 0
   std::vector<int> producers_;

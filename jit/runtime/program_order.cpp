@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/cpu/elementwise_kernel.h"
+#include "jit/graph/product_before.h"
 
 namespace kiln::jit {
 namespace {
@@ -135,61 +136,22 @@ class LaunchFinder {
 // ---- Products ----
 
 // By node: the product of which the kernel takes pieces; -1: none.
-class ProductFinder {
- public:
-  ProductFinder(const Graph& graph, const Launched& launched)
-      : graph_(graph), launched_(launched), uses_(graph.values.size(), 0) {
-    for (const Node& node : graph.nodes) use(node.operands);
-    use(graph.outputs);
-    for (const ValueId id : graph.saved) use(id);
-    for (const Effect& each : graph.effects) use(each.value);
+std::vector<int> find_products(const Graph& graph, const Launched& launched) {
+  const ProductsBefore before(graph);
+  std::vector<int> products(graph.nodes.size(), -1);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const ElementwiseKernel* const kernel = plain_kernel(graph.nodes[i]);
+    if (kernel != nullptr && !launched.nodes[i] && kernel->computes_all())
+      products[i] = before.of(static_cast<int>(i));
   }
-
-  std::vector<int> run() const {
-    std::vector<int> products(graph_.nodes.size(), -1);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
-      const ElementwiseKernel* const kernel = plain_kernel(node);
-      if (kernel == nullptr || launched_.nodes[i] || !kernel->computes_all()) continue;
-      // Only views lie between: the product does not keep its operands for long.
-      std::size_t before = i;
-      while (before > 0 && graph_.nodes[before - 1].is_view()) --before;
-      if (before > 0 && is_product_for(graph_.nodes[before - 1], node))
-        products[i] = static_cast<int>(before) - 1;
-    }
-    return products;
-  }
-
- private:
-  void use(ValueId id) { ++uses_[static_cast<std::size_t>(id)]; }
-  void use(const std::vector<Operand>& operands) {
-    for (const Operand& each : operands) {
-      if (each.is_value()) use(each.value);
-    }
-  }
-  const Type& type_of(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
-  bool is_product_for(const Node& node, const Node& kernel) const {
-    if (node.is_constant() || node.form != Form::Plain ||
-        node.op->lowering.as<lowering::Library>() == nullptr)
-      return false;
-    const ValueId made = node.outputs[0];
-    const Type& type = type_of(made);
-    return uses_[static_cast<std::size_t>(made)] == 1 &&
-           (type.dtype == DType::F32 || type.dtype == DType::F64) &&
-           type.sizes == type_of(kernel.outputs[0]).sizes &&
-           std::count(kernel.operands.begin(), kernel.operands.end(), Operand::of(made)) == 1;
-  }
-
-  const Graph& graph_;
-  const Launched& launched_;
-  std::vector<int> uses_;  // by value
-};
+  return products;
+}
 
 }  // namespace
 
 ProgramOrder order_of(const Graph& graph, const EscapeAnalysis& escapes) {
   Launched launched = LaunchFinder(graph, escapes).run();
-  const std::vector<int> products = ProductFinder(graph, launched).run();
+  const std::vector<int> products = find_products(graph, launched);
   std::vector<bool> waits = launched.nodes;
   for (const int each : products) {
     if (each >= 0) waits[static_cast<std::size_t>(each)] = true;
