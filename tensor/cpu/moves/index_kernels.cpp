@@ -32,28 +32,27 @@ Tensor index_along(const Tensor& index, const Tensor& x, int dim) {
 
 // ---- gather, index_select, embedding ---------------------------------------------------------------------
 
-// What a gather of `index` reads: all of it goes along rows where the dimension is the last one.
-Tensor gathered_from(const Tensor& x, int dim, const Tensor& index) {
-  return dim == x.rank() - 1 ? rows_laid_out(x, index.numel()) : x;
-}
 void gather_along(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const int dim = dim_of(inputs[0], attrs);
-  const Tensor index = index_along(inputs[1], inputs[0], dim);
-  gather(outputs[0], gathered_from(inputs[0], dim, index), dim, index);
+  gather(outputs[0], inputs[0], dim, index_along(inputs[1], inputs[0], dim));
 }
 std::unique_ptr<const GatherReader> gathered_reader(Inputs inputs, const Attrs& attrs) {
   const int dim = dim_of(inputs[0], attrs);
-  const Tensor index = index_along(inputs[1], inputs[0], dim);
-  return along_reader(gathered_from(inputs[0], dim, index), dim, index);
+  return along_reader(inputs[0], dim, index_along(inputs[1], inputs[0], dim));
 }
 
+// x and places of it.
+struct PlacesOf {
+  Tensor x;
+  Places places;
+};
 PlacesOf selected(Inputs inputs, const Attrs& attrs) {
   const int dim = dim_of(inputs[0], attrs);
-  return places_to_take(inputs[0], dim, index_along(inputs[1], inputs[0], dim));
+  return {inputs[0], places_along(inputs[0], dim, index_along(inputs[1], inputs[0], dim))};
 }
 PlacesOf named_rows(Inputs inputs, const Attrs&) {
   const Tensor& weight = inputs[1];
-  return places_to_take(weight, 0, checked_index(inputs[0], weight.size(0), 0, false, 0));
+  return {weight, places_along(weight, 0, checked_index(inputs[0], weight.size(0), 0, false, 0))};
 }
 
 template <PlacesOf (*kPlaces)(Inputs, const Attrs&)>

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "tensor/cpu/element_size.h"
-#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/moves/offsets.h"
 #include "tensor/parallel.h"
@@ -76,25 +75,6 @@ Places places_around(const Layout& layout, int first, int last, Tensor middle, s
 Places places_along(const Tensor& x, int dim, const Tensor& index) {
   const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
   return places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
-}
-
-Tensor rows_laid_out(const Tensor& x, std::int64_t picked) {
-  constexpr std::int64_t kLine = 64, kCached = 1 << 21;
-  const std::int64_t item = static_cast<std::int64_t>(size_of(x.dtype()));
-  if (x.rank() < 2 || x.strides().back() * item < kLine) return x;
-  if (x.numel() * item <= kCached || picked < x.numel() / 2) return x;
-  // Another dimension has whole lines.
-  for (int d = 0; d < x.rank() - 1; ++d)
-    if (x.strides()[at(d)] == 1 && x.size(d) * item >= kLine) return contiguous_copy(x, x.dtype());
-  return x;
-}
-
-PlacesOf places_to_take(const Tensor& x, int dim, const Tensor& index) {
-  if (x.rank() == 0 || dim == x.rank() - 1) return {x, places_along(x, dim, index)};
-  const Dim along = std::max<Dim>(x.size(dim), 1);
-  Tensor rows = rows_laid_out(x, x.numel() / along * index.numel());
-  Places places = places_along(rows, dim, index);
-  return {std::move(rows), std::move(places)};
 }
 
 void take(const Tensor& result, const Tensor& x, const Places& places) {

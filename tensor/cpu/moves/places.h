@@ -27,16 +27,6 @@ Places places_around(const Layout& layout, int first, int last, Tensor middle, s
 // The places of the slices along `dim` that an index names. A 0-d tensor counts as one of one dimension.
 Places places_along(const Tensor& x, int dim, const Tensor& index);
 
-// x, or a copy with its rows laid out: where so many elements are picked along rows whose elements lie in a
-// memory line each, waiting for these takes longer than transposing all of x.
-Tensor rows_laid_out(const Tensor& x, std::int64_t picked);
-// x and places along a dimension, of x laid out where that is faster.
-struct PlacesOf {
-  Tensor x;
-  Places places;
-};
-PlacesOf places_to_take(const Tensor& x, int dim, const Tensor& index);
-
 // result[outer][middle][inner] = x at those places. `result` is contiguous, of the same dtype.
 void take(const Tensor& result, const Tensor& x, const Places& places);
 

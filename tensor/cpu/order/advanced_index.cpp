@@ -88,29 +88,12 @@ bool is_mask_of_all(const Tensor& x, Inputs indices) {
 
 // ---- index -----------------------------------------------------------------------------------------------
 
-// What is taken, of x with its rows laid out where they are gone along and that is faster.
-struct PlanToTake {
-  Tensor source;
-  Plan plan;
-};
-PlanToTake laid_out(const Tensor& x, Plan plan, Inputs indices) {
-  if (plan.places.dense || plan.places.inner.size() <= 1) return {x, std::move(plan)};
-  Tensor source = rows_laid_out(x, plan.places.count());
-  if (source.strides() != x.strides()) plan = plan_of(source, indices, 1);
-  return {std::move(source), std::move(plan)};
-}
-PlanToTake plan_to_take(const Tensor& x, Inputs indices) {
-  return laid_out(x, plan_of(x, indices, 1), indices);
-}
-
 void index(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
-  const auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
-  take(outputs[0], source, plan.places);
+  take(outputs[0], inputs[0], plan_of(inputs[0], inputs.subspan(1), 1).places);
 }
 
 std::unique_ptr<const GatherReader> indexed_reader(Inputs inputs, const Attrs&) {
-  auto [source, plan] = plan_to_take(inputs[0], inputs.subspan(1));
-  return places_reader(std::move(source), std::move(plan.places));
+  return places_reader(inputs[0], plan_of(inputs[0], inputs.subspan(1), 1).places);
 }
 
 // Masks: the work is the true elements of the only one, or else the places that all indices make of x.
@@ -133,9 +116,7 @@ void index_counted(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stre
   std::vector<TensorType> types;
   for (const Tensor& each : indices) types.push_back(each ? each.type() : kAbsent);
   const Order order = order_of(items_of(x.type(), types, 1), x.rank());
-  const auto [source, plan] =
-      laid_out(x, {order, {}, places_of(x, order, {first, second.item_int()})}, indices);
-  take(outputs[0], source, plan.places);
+  take(outputs[0], x, places_of(x, order, {first, second.item_int()}));
 }
 
 // ---- index_put -------------------------------------------------------------------------------------------

@@ -111,8 +111,7 @@ void unique(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Strea
   const Tensor &x = inputs[0], &order = inputs[1], &starts = inputs[2], &firsts = inputs[3];
   const Tensor places = first_places(order, firsts);
   const Tensor source = is_by_slice(attrs) ? x : with_sizes(dense(x, x.dtype()), Dims{x.numel()});
-  const PlacesOf taken = places_to_take(source, dim_of(x, attrs), places);
-  take(outputs[0], taken.x, taken.places);
+  take(outputs[0], source, places_along(source, dim_of(x, attrs), places));
   std::size_t next = 1;
   if (attrs.get<bool>("return_inverse")) {
     const Tensor inverse = with_sizes(outputs[next++], Dims{order.numel()});
