@@ -1,9 +1,11 @@
 // Eigenvalues of symmetric matrices: tridiagonal by reflections, then by divide and conquer.
 #include <algorithm>
+#include <cmath>
 
 #include "tensor/cpu/linalg/divide_conquer.h"
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/matrices.h"
 #include "tensor/cpu/linalg/reflectors.h"
 #include "tensor/cpu/linalg/spectral.h"
 #include "tensor/cpu/linalg/tridiagonal_kernels.h"
@@ -12,6 +14,25 @@
 namespace kiln::cpu {
 
 namespace {
+
+// In two steps: the power itself may be beyond the range.
+template <class T>
+void scale_by_power(T* x, std::int64_t count, int exponent) {
+  if (exponent == 0) return;
+  const T first = std::ldexp(T(1), exponent / 2), second = std::ldexp(T(1), exponent - exponent / 2);
+  for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * first * second;
+}
+
+// to[i, j], row-major, of rows * columns elements = from(i, j), by several threads when it is large.
+template <class T>
+void write_view(const MatrixView<T>& from, int rows, int columns, T* to) {
+  constexpr int kRows = 64;
+  each_piece(ceil_divide(rows, kRows), 8.0 * rows * columns, [&](int piece) {
+    const int first = piece * kRows;
+    copy_matrix(from.data + first * from.row, from.column, from.row, columns, std::min(kRows, rows - first),
+                to + std::int64_t{first} * columns, columns);
+  });
+}
 
 // By the library's driver.
 template <class T>
@@ -141,7 +162,7 @@ class BlockedEigen {
   void reflect() {
     for (int k = (n_ - 2) / kPanel * kPanel; k >= 0; k -= kPanel) {
       const int rows = n_ - 1 - k;
-      reflectors_.read(v_ + k * ld_ + k + 1, 1, ld_, tau_ + k, rows, std::min(kPanel, rows));
+      reflectors_.read(v_ + k * ld_ + k + 1, ld_, tau_ + k, rows, std::min(kPanel, rows));
       reflectors_.apply(vectors() + k + 1, ldz_, n_, false);
     }
   }

@@ -43,8 +43,6 @@ Lapack<T>::Lapack(void* library) {
   find(geqrf_, "geqrf");
   find(orgqr_, "orgqr");
   find(gesdd_, "gesdd");
-  find(gebrd_, "gebrd");
-  find(bdsdc_, "bdsdc");
   find(syevd_, "syevd");
 }
 
@@ -87,23 +85,6 @@ int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu,
                      int size, int* integers) const {
   int info = 0;
   gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work,
-                     int size) const {
-  int info = 0;
-  gebrd_(&m, &n, a, &lda, values, beside, left, right, work, &size, &info);
-  return info;
-}
-
-template <class T>
-int Lapack<T>::bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
-                     int* integers) const {
-  int info = 0;
-  bdsdc_(&triangle, "I", &n, values, beside, u, &ldu, vh, &ldvh, nullptr, nullptr, work, integers, &info, 1,
-         1);
   return info;
 }
 

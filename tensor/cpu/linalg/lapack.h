@@ -8,7 +8,7 @@ namespace kiln::cpu {
 // Matrices are column-major, columns `ld…` apart; every call runs in the calling thread. What LAPACK calls
 // `info` is returned: 0, or the order of the minor, pivot or value that failed. Letters are those of the
 // reference (netlib.org/lapack): side 'L' or 'R', triangle 'U' or 'L', transposed 'N' or 'T', diagonal 'N' or
-// unit 'U', job 'N' (values only), 'S' and 'V' (vectors too), or 'I' (those of a tridiagonal matrix).
+// unit 'U', job 'N' (values only), 'S' or 'V' (vectors too).
 template <class T>
 class Lapack {
  public:
@@ -23,10 +23,6 @@ class Lapack {
   int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const;
   int orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int size) const;
   int gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work, int size,
-            int* integers) const;
-  int gebrd(int m, int n, T* a, int lda, T* values, T* beside, T* left, T* right, T* work, int size) const;
-  // With vectors. `work` has 3 n n + 4 n elements, `integers` 8 n.
-  int bdsdc(char triangle, int n, T* values, T* beside, T* u, int ldu, T* vh, int ldvh, T* work,
             int* integers) const;
   int syevd(char job, char triangle, int n, T* a, int lda, T* values, T* work, int size, int* integers,
             int integers_size) const;
@@ -44,8 +40,6 @@ class Lapack {
   void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
   void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);
   void (*gesdd_)(Letter, Int, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, int*, int*, Length);
-  void (*gebrd_)(Int, Int, T*, Int, T*, T*, T*, T*, T*, Int, int*);
-  void (*bdsdc_)(Letter, Letter, Int, T*, T*, T*, Int, T*, Int, T*, int*, T*, int*, int*, Length, Length);
   void (*syevd_)(Letter, Letter, Int, T*, Int, T*, T*, Int, int*, Int, int*, Length, Length);
 };
 

@@ -73,7 +73,7 @@ class Householder {
       const int width = std::min(kPanel, order() - k), rest = n_ - k - width;
       Lapack<T>::get().geqrf(m_ - k, width, at(a_, k, k), leading_, tau_ + k, work_, size_);
       if (rest == 0) continue;
-      reflectors_.read(at(a_, k, k), 1, leading_, tau_ + k, m_ - k, width);
+      reflectors_.read(at(a_, k, k), leading_, tau_ + k, m_ - k, width);
       reflectors_.apply(at(a_, k, k + width), leading_, rest, true);
     }
   }
@@ -82,7 +82,7 @@ class Householder {
     std::fill_n(q_, room(columns_), T(0));
     for (int j = 0; j < columns_; ++j) *at(q_, j, j) = 1;
     for (int k = (order() - 1) / kPanel * kPanel; k >= 0; k -= kPanel) {
-      reflectors_.read(at(a_, k, k), 1, leading_, tau_ + k, m_ - k, std::min(kPanel, order() - k));
+      reflectors_.read(at(a_, k, k), leading_, tau_ + k, m_ - k, std::min(kPanel, order() - k));
       reflectors_.apply(at(q_, k, k), leading_, columns_ - k, false);
     }
   }

@@ -23,8 +23,8 @@ class Reflectors {
         flipped_(memory.take<T>(std::int64_t{kMost} * kMost)) {}
 
   // `width` reflections of `rows` elements. Of reflection j those before j are zero, element j is one, and
-  // element i behind it is panel[i * along + j * across].
-  void read(const T* panel, std::int64_t along, std::int64_t across, const T* tau, int rows, int width) {
+  // element i behind it is panel[i + j * across].
+  void read(const T* panel, std::int64_t across, const T* tau, int rows, int width) {
     rows_ = round_to_block(rows);
     width_ = width;
     leading_ = spread_rows<T>(rows_);
@@ -32,7 +32,7 @@ class Reflectors {
     for (int j = 0; j < width; ++j) {
       T* to = transposed_ + j * leading_;
       to[j] = 1;
-      for (int i = j + 1; i < rows; ++i) to[i] = panel[i * along + j * across];
+      for (int i = j + 1; i < rows; ++i) to[i] = panel[i + j * across];
     }
     kernels().transpose(transposed_, leading_, vectors_, kMost, kMost, rows_);
     find_triangle(tau);
