@@ -1,5 +1,5 @@
-// Eigenvalues and orthonormal bases of matrices that are worked on by blocks, and singular values: sizes
-// around borders of blocks, every instruction set, repeated and extreme values.
+// Eigenvalues, singular values and orthonormal bases: sizes around borders of blocks, every instruction set,
+// repeated and extreme values.
 #include <limits>
 
 #include "every_isa.h"
@@ -87,26 +87,16 @@ TEST_CASE("eigenvectors of sizes around the borders of blocks", "[factor][spectr
   });
 }
 
-TEST_CASE("singular values of square, wide and tall matrices", "[factor][spectral]") {
+TEST_CASE("singular values and bases of square, wide and tall matrices", "[factor][spectral]") {
   for (const DType dtype : kReal) {
     for (const Dim n : {13, 33, 97}) {
       CAPTURE(name(dtype), n);
-      for (const Dims& sizes : {Dims{n, n}, Dims{n + 9, n}, Dims{n, n + 9}, Dims{2 * n, n}, Dims{n, 2 * n}})
+      for (const Dims& sizes : {Dims{n, n}, Dims{n + 9, n}, Dims{n, n + 9}, Dims{2 * n, n}, Dims{n, 2 * n}}) {
         check_svd(noise(sizes, dtype));
-    }
-  }
-}
-
-TEST_CASE("bases of sizes around the borders of panels", "[factor][spectral]") {
-  every_isa([] {
-    for (const DType dtype : kReal) {
-      for (const Dims& sizes : {Dims{63, 64}, Dims{64, 64}, Dims{65, 65}, Dims{70, 90}, Dims{90, 70},
-                                Dims{97, 97}, Dims{130, 64}, Dims{64, 130}}) {
-        CAPTURE(name(dtype), to_string(sizes));
         check_qr(noise(sizes, dtype));
       }
     }
-  });
+  }
 }
 
 TEST_CASE("values that are repeated, graded, zero or extreme", "[factor][spectral]") {

@@ -163,7 +163,7 @@ class BlockedEigen {
     for (int k = (n_ - 2) / kPanel * kPanel; k >= 0; k -= kPanel) {
       const int rows = n_ - 1 - k;
       reflectors_.read(v_ + k * ld_ + k + 1, ld_, tau_ + k, rows, std::min(kPanel, rows));
-      reflectors_.apply(vectors() + k + 1, ldz_, n_, false);
+      reflectors_.apply(vectors() + k + 1, ldz_, n_);
     }
   }
 

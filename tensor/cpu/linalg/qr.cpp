@@ -4,7 +4,6 @@
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
 #include "tensor/cpu/linalg/matrices.h"
-#include "tensor/cpu/linalg/reflectors.h"
 
 namespace kiln::cpu {
 
@@ -15,29 +14,20 @@ template <class T>
 class Householder {
  public:
   Householder(int m, int n, int columns, Scratch& memory)
-      : m_(m),
-        n_(n),
-        columns_(columns),
-        leading_(by_panels() ? static_cast<int>(spread_rows<T>(round_to_block(m))) : std::max(m, 1)),
-        reflectors_(m, memory) {
+      : m_(m), n_(n), columns_(columns), leading_(std::max(m, 1)) {
     const int wide = std::max(n, columns);
-    a_ = memory.take<T>(room(wide));
+    a_ = memory.take<T>(std::int64_t{leading_} * wide);
     tau_ = memory.take<T>(order());
     T best[2] = {};
     Lapack<T>::get().geqrf(m_, n_, a_, leading_, tau_, best, -1);
     Lapack<T>::get().orgqr(m_, columns_, order(), a_, leading_, tau_, best + 1, -1);
     size_ = workspace_size(std::max({best[0], best[1], static_cast<T>(wide)}));
     work_ = memory.take<T>(size_);
-    if (by_panels()) q_ = memory.take<T>(room(columns));
   }
 
   int order() const { return std::min(m_, n_); }
-  void read(const MatrixView<T>& from) {
-    if (by_panels()) std::fill_n(a_, room(n_), T(0));
-    copy_matrix(from.data, from.row, from.column, m_, n_, a_, leading_);
-  }
+  void read(const MatrixView<T>& from) { copy_matrix(from.data, from.row, from.column, m_, n_, a_); }
   void factorize() {
-    if (by_panels()) return factorize_by_panels();
     if (order() > 0) Lapack<T>::get().geqrf(m_, n_, a_, leading_, tau_, work_, size_);
   }
   // After `factorize`: the first `rows` rows of r, row-major.
@@ -48,52 +38,16 @@ class Householder {
   // After that: the columns of q from `first` on, row-major.
   void write_q(int first, T* to) {
     if (m_ == 0 || columns_ == 0) return;
-    if (by_panels()) {
-      find_q();
-    } else {
-      Lapack<T>::get().orgqr(m_, columns_, order(), a_, leading_, tau_, work_, size_);
-    }
-    const T* q = by_panels() ? q_ : a_;
-    write_matrix(q + std::ptrdiff_t{first} * leading_, leading_, m_, columns_ - first, to);
+    Lapack<T>::get().orgqr(m_, columns_, order(), a_, leading_, tau_, work_, size_);
+    write_matrix(a_ + std::ptrdiff_t{first} * leading_, leading_, m_, columns_ - first, to);
   }
 
  private:
-  static constexpr int kPanel = Reflectors<T>::kMost;
-  // The library's own updates are not products; for few columns it matters little.
-  bool by_panels() const { return order() >= 2 * kPanel; }
-  // Elements of so many columns, and of what reflections are applied to behind them.
-  std::int64_t room(int columns) const {
-    return std::int64_t{leading_} * (by_panels() ? round_to_block(columns) + kBlockStep : columns);
-  }
-  T* at(T* matrix, int row, int column) const { return matrix + row + std::ptrdiff_t{column} * leading_; }
-
-  // The library factorizes panels of columns; threads bring the columns right of each up to date.
-  void factorize_by_panels() {
-    for (int k = 0; k < order(); k += kPanel) {
-      const int width = std::min(kPanel, order() - k), rest = n_ - k - width;
-      Lapack<T>::get().geqrf(m_ - k, width, at(a_, k, k), leading_, tau_ + k, work_, size_);
-      if (rest == 0) continue;
-      reflectors_.read(at(a_, k, k), leading_, tau_ + k, m_ - k, width);
-      reflectors_.apply(at(a_, k, k + width), leading_, rest, true);
-    }
-  }
-  // The reflections, last to first, turn columns of the identity into those of q.
-  void find_q() {
-    std::fill_n(q_, room(columns_), T(0));
-    for (int j = 0; j < columns_; ++j) *at(q_, j, j) = 1;
-    for (int k = (order() - 1) / kPanel * kPanel; k >= 0; k -= kPanel) {
-      reflectors_.read(at(a_, k, k), leading_, tau_ + k, m_ - k, std::min(kPanel, order() - k));
-      reflectors_.apply(at(q_, k, k), leading_, columns_ - k, false);
-    }
-  }
-
   int m_, n_, columns_, leading_;
   int size_ = 0;
   T* a_;
   T* tau_;
   T* work_;
-  T* q_ = nullptr;
-  Reflectors<T> reflectors_;
 };
 
 double householder_work(int m, int n, int columns) {

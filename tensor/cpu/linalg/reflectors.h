@@ -19,8 +19,7 @@ class Reflectors {
   Reflectors(int rows, Scratch& memory)
       : vectors_(memory.take<T>(std::int64_t{round_to_block(rows)} * kMost)),
         transposed_(memory.take<T>(spread_rows<T>(round_to_block(rows)) * kMost)),
-        triangle_(memory.take<T>(std::int64_t{kMost} * kMost)),
-        flipped_(memory.take<T>(std::int64_t{kMost} * kMost)) {}
+        triangle_(memory.take<T>(std::int64_t{kMost} * kMost)) {}
 
   // `width` reflections of `rows` elements. Of reflection j those before j are zero, element j is one, and
   // element i behind it is panel[i + j * across].
@@ -38,11 +37,10 @@ class Reflectors {
     find_triangle(tau);
   }
 
-  // The columns of c, `leading` apart, become the product of the reflections, first to last or last to first,
-  // times themselves. There are memory and no nans up to multiples of kBlockStep rows and columns.
-  void apply(T* c, std::int64_t leading, int columns, bool last_first) const {
+  // The columns of c, `leading` apart, become the product of the reflections, first to last, times
+  // themselves. There are memory and no nans up to multiples of kBlockStep rows and columns.
+  void apply(T* c, std::int64_t leading, int columns) const {
     constexpr int kSlab = 64;
-    const T* triangle = last_first ? triangle_ : flipped_;
     const int all = round_to_block(columns);
     each_piece(ceil_divide(all, kSlab), 2.0 * rows_ * kMost * all, [&](int piece) {
       const int count = std::min(kSlab, all - piece * kSlab);
@@ -50,7 +48,7 @@ class Reflectors {
       alignas(64) T sums[kSlab * kMost] = {}, shares[kSlab * kMost] = {};
       T* part = c + std::int64_t{piece} * kSlab * leading;
       kernels().subtract({part, leading, 1}, vectors_, kMost, sums, kMost, count, kMost, rows_);
-      kernels().subtract({sums, kMost, 1}, triangle, kMost, shares, kMost, count, kMost, width_);
+      kernels().subtract({sums, kMost, 1}, triangle_, kMost, shares, kMost, count, kMost, width_);
       kernels().subtract({shares, kMost, 1}, transposed_, leading_, part, leading, count, rows_, width_);
     });
   }
@@ -62,22 +60,21 @@ class Reflectors {
   void find_triangle(const T* tau) {
     alignas(64) T overlaps[kMost * kMost] = {};  // -V' V
     kernels().subtract({transposed_, leading_, 1}, vectors_, kMost, overlaps, kMost, kMost, kMost, rows_);
-    std::fill_n(flipped_, kMost * kMost, T(0));
+    std::fill_n(triangle_, kMost * kMost, T(0));
     for (int j = 0; j < width_; ++j) {
-      T* column = flipped_ + j * kMost;
+      T* column = triangle_ + j * kMost;
       for (int k = 0; k < j; ++k) {
         const T scale = tau[j] * overlaps[k + j * kMost];
-        for (int i = 0; i <= k; ++i) column[i] += flipped_[i + k * kMost] * scale;
+        for (int i = 0; i <= k; ++i) column[i] += triangle_[i + k * kMost] * scale;
       }
       column[j] = tau[j];
     }
-    kernels().transpose(flipped_, kMost, triangle_, kMost, kMost, kMost);
   }
 
   int rows_ = 0, width_ = 0;
   std::ptrdiff_t leading_ = 0;
   T *vectors_, *transposed_;  // V [rows, kMost] and V'
-  T *triangle_, *flipped_;    // T [kMost, kMost] and T', row-major
+  T* triangle_;               // T' [kMost, kMost], row-major
 };
 
 }  // namespace kiln::cpu
