@@ -81,11 +81,6 @@ Plan plan_of(const Tensor& x, Inputs indices, int operand) {
   return plan;
 }
 
-// The only index is a mask of all dimensions.
-bool is_mask_of_all(const Tensor& x, Inputs indices) {
-  return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes();
-}
-
 // ---- index -----------------------------------------------------------------------------------------------
 
 void index(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
@@ -96,35 +91,29 @@ std::unique_ptr<const GatherReader> indexed_reader(Inputs inputs, const Attrs&) 
   return places_reader(inputs[0], plan_of(inputs[0], inputs.subspan(1), 1).places);
 }
 
-// Masks: the work is the true elements of the only one, or else the places that all indices make of x.
+// Masks: the work is the places that the indices make of x, and how far they are apart.
 CountedOutputs count_index(const Op&, const Attrs&, Inputs inputs, Stream&) {
   const Tensor& x = inputs[0];
-  const Inputs indices = inputs.subspan(1);
-  if (is_mask_of_all(x, indices) && x.is_contiguous()) {
-    const TrueElements found(indices[0]);
-    return {{{x.dtype(), x.device(), Dims{found.count()}}}, {found.flags(), found.before()}};
-  }
-  const Plan plan = plan_of(x, indices, 1);
+  const Plan plan = plan_of(x, inputs.subspan(1), 1);
   return {{{x.dtype(), x.device(), plan.sizes}}, {plan.places.middle, Tensor::number(plan.places.step)}};
 }
 
 void index_counted(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& x = inputs[0];
   const Inputs indices = inputs.subspan(1, inputs.size() - 3);
-  const Tensor &first = inputs[inputs.size() - 2], &second = inputs.back();
-  if (!second.is_number()) return take_true(outputs[0], x, TrueElements(first, second));
+  const Tensor &places = inputs[inputs.size() - 2], &step = inputs.back();
   std::vector<TensorType> types;
   for (const Tensor& each : indices) types.push_back(each ? each.type() : kAbsent);
   const Order order = order_of(items_of(x.type(), types, 1), x.rank());
-  take(outputs[0], x, places_of(x, order, {first, second.item_int()}));
+  take(outputs[0], x, places_of(x, order, {places, step.item_int()}));
 }
 
 // ---- index_put -------------------------------------------------------------------------------------------
 
-// One value for all that a mask picks needs no places.
+// One value for all that a mask of all dimensions picks needs no places.
 bool fills_mask(const Tensor& x, Inputs indices, const Attrs& attrs, const Tensor& output) {
-  return is_mask_of_all(x, indices) && !attrs.get<bool>("accumulate") && x.dtype() == output.dtype() &&
-         !shares_storage(indices[0], output);
+  return indices.size() == 1 && is_mask(indices[0]) && indices[0].sizes() == x.sizes() &&
+         !attrs.get<bool>("accumulate") && x.dtype() == output.dtype() && !shares_storage(indices[0], output);
 }
 
 void fill_masked(const Tensor& x, const Tensor& mask, const Tensor& value, const Tensor& output,

@@ -1,6 +1,5 @@
 #include "tensor/cpu/order/nonzero.h"
 
-#include "tensor/cpu/element_size.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/integers.h"
 
@@ -83,17 +82,6 @@ Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides) {
                  });
       });
   return result;
-}
-
-void take_true(const Tensor& result, const Tensor& x, const TrueElements& found) {
-  visit_size(x.dtype(), [&]<class T>() {
-    T* out = reinterpret_cast<T*>(result.raw_writable());
-    const T* in = reinterpret_cast<const T*>(x.raw());
-    found.each_stretch(
-        [=](std::int64_t first, const std::uint32_t* places, std::int64_t count, std::int64_t number) {
-          for (std::int64_t i = 0; i < count; ++i) out[number + i] = in[first + places[i]];
-        });
-  });
 }
 
 }  // namespace kiln::cpu

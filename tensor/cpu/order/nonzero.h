@@ -52,7 +52,5 @@ class TrueElements {
 void nonzero(const Tensor& result, const Dims& sizes, const TrueElements& found);
 // Where the true elements of a mask lie in memory with these strides: i64 [count].
 Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides);
-// Writes the elements of a contiguous x where those of a mask of its shape were found to `result`.
-void take_true(const Tensor& result, const Tensor& x, const TrueElements& found);
 
 }  // namespace kiln::cpu
