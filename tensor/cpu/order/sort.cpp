@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tensor/cpu/moves/offsets.h"
-#include "tensor/cpu/moves/place_kernels.h"
 #include "tensor/cpu/order/radix.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
@@ -212,12 +211,13 @@ void check_length(Dim length) {
   throw OpError(ErrorKind::Value, "lines of more than 2^32 - 1 elements cannot be sorted", {0});
 }
 
-// Groups by `key(i)`; elements whose key is `alone` are alike to none.
-template <class Key, class KeyAt>
-SortedGroups groups_by(std::int64_t count, const KeyAt& key, std::optional<Key> alone) {
+// Elements whose key is `alone` are alike to none.
+template <class T, class Key = KeyOf<T>>
+SortedGroups groups_of(const T* from, std::int64_t count, std::optional<Key> alone) {
   const EntryMemory<Key> memory(count);
   parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) memory.entries[i] = {key(i), static_cast<std::uint32_t>(i)};
+    for (std::int64_t i = begin; i < end; ++i)
+      memory.entries[i] = {key_of(from[i]), static_cast<std::uint32_t>(i)};
   });
   const Entry<Key>* sorted = sort_entries(memory.entries, memory.scratch, count);
   const SortedGroups groups{Tensor::empty(Dims{count}, DType::I64), Tensor::empty(Dims{count}, DType::Bool)};
@@ -230,19 +230,6 @@ SortedGroups groups_by(std::int64_t count, const KeyAt& key, std::optional<Key> 
     }
   });
   return groups;
-}
-
-// Numbers that lie close enough together have keys half as wide.
-SortedGroups groups_of_wide(const std::int64_t* from, std::int64_t count) {
-  std::int64_t least = from[0], greatest = from[0];
-  place_kernels().extent(from, count, least, greatest);
-  const auto low = static_cast<std::uint64_t>(least);
-  if (static_cast<std::uint64_t>(greatest) - low > 0xffffffffU)
-    return groups_by<std::uint64_t>(count, [=](std::int64_t i) { return key_of(from[i]); }, {});
-  const auto distance = [=](std::int64_t i) {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(from[i]) - low);
-  };
-  return groups_by<std::uint32_t>(count, distance, {});
 }
 
 }  // namespace
@@ -276,14 +263,9 @@ SortedGroups sorted_groups(const Tensor& x) {
   check_length(count);
   if (count == 0) return {Tensor::empty(Dims{0}, DType::I64), Tensor::empty(Dims{0}, DType::Bool)};
   return visit_dtype(x.dtype(), [&]<class T>() {
-    const T* from = x.data<T>();
-    if constexpr (std::is_same_v<T, std::int64_t>) {
-      return groups_of_wide(from, count);
-    } else {
-      using Key = KeyOf<T>;
-      const std::optional<Key> nan = is_float(x.dtype()) ? std::optional<Key>(~Key{0}) : std::nullopt;
-      return groups_by<Key>(count, [=](std::int64_t i) { return key_of(from[i]); }, nan);
-    }
+    using Key = KeyOf<T>;
+    const std::optional<Key> nan = is_float(x.dtype()) ? std::optional<Key>(~Key{0}) : std::nullopt;
+    return groups_of(x.data<T>(), count, nan);
   });
 }
 
