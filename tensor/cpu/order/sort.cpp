@@ -124,10 +124,10 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
                });
 }
 
-// The first `count`, in order, of the entries of a line; equal ones come in the order they lie. A span of
-// elements is left out by comparisons with the last of those found before it. Its others are looked at from
-// its end: where elements rise, the best of a span come first and leave the rest behind them, as they do
-// where elements fall.
+// The first `count`, in order, of the entries of a line; equal ones come in the order of the line. An element
+// is left out by a comparison with the last of those found. Spans of elements are looked at from their ends:
+// where elements rise, the best of a span come first and leave the rest behind them, as they do where
+// elements fall.
 template <class T, class Key = KeyOf<T>>
 class BestOfLine {
  public:
@@ -139,10 +139,7 @@ class BestOfLine {
     std::sort(best_, best_ + count_);
     constexpr Dim kSpan = 64;
     for (Dim begin = count_; begin < size; begin += kSpan) {
-      const Dim end = std::min(begin + kSpan, size);
-      const bool any = greatest_ ? any_before<true>(from, begin, end) : any_before<false>(from, begin, end);
-      if (!any) continue;
-      for (Dim i = end; i-- > begin;) {
+      for (Dim i = std::min(begin + kSpan, size); i-- > begin;) {
         if (may_be(from[i * step_], worst(from))) put(entry_of(from, i));
       }
     }
@@ -159,17 +156,7 @@ class BestOfLine {
   }
   T worst(const T* from) const { return from[best_[count_ - 1].index * step_]; }
 
-  // Where one is nan, the keys decide. None of these is before an equal one that was found earlier.
-  template <bool kGreatest>
-  bool any_before(const T* from, Dim begin, Dim end) const {
-    const auto last = comparable(worst(from));
-    unsigned any = 0;
-    for (Dim i = begin; i < end; ++i) {
-      const auto value = comparable(from[i * step_]);
-      any |= (kGreatest ? value <= last : value >= last) ? 0U : 1U;
-    }
-    return any != 0;
-  }
+  // Where one is nan, the keys decide.
   bool may_be(T value, T last) const {
     return greatest_ ? !(comparable(value) < comparable(last)) : !(comparable(value) > comparable(last));
   }
