@@ -45,18 +45,6 @@ void check_total(double total) {
   throw OpError(ErrorKind::Value, "multinomial: all weights of a row are 0", {0});
 }
 
-// How many of ascending numbers, at least one, are not above `value`; there is nothing to predict in it.
-std::int64_t count_up_to(const std::vector<double>& numbers, double value) {
-  const double* from = numbers.data();
-  std::size_t left = numbers.size();
-  while (left > 1) {
-    const std::size_t half = left / 2;
-    from += from[half - 1] <= value ? half : 0;
-    left -= half;
-  }
-  return from - numbers.data() + (*from <= value);
-}
-
 // Draws from the running totals of one row's weights; draws do not depend on each other.
 void draw_with_replacement(const double* weights, std::int64_t classes, std::int64_t* out,
                            std::int64_t samples, std::uint64_t first_word, const Generator& draw) {
@@ -70,7 +58,8 @@ void draw_with_replacement(const double* weights, std::int64_t classes, std::int
     WordStream words(draw, first_word + static_cast<std::uint64_t>(begin));
     for (std::int64_t s = begin; s < end; ++s) {
       const double place = unit_double(words.next()) * totals.back();
-      out[s] = std::min(count_up_to(totals, place), last);
+      const auto above = std::upper_bound(totals.begin(), totals.end(), place);
+      out[s] = std::min<std::int64_t>(above - totals.begin(), last);
     }
   });
 }
