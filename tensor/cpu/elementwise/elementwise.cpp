@@ -18,10 +18,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay in the first cache
-// Elements of f32, into which halves are converted: so few that conversions begin while divisions of the
-// block before are under way.
-constexpr std::int64_t kFloatBlock = 256;
-constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
+constexpr std::int64_t kLine = 64;          // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 
 // Where the elements of one operand, or of the output, come from or go to.
@@ -176,19 +173,13 @@ class Run {
     }
   }
 
-  // Values are spread before the first block: beside what lies in place nothing is left to convert.
   void choose_block() {
     all_direct_ = output_.access == Access::Direct;
-    bool converts = !all_direct_;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Access access = inputs_[i].access;
-      const bool as_it_is = access == Access::Direct || access == Access::Value;
-      all_direct_ = all_direct_ && as_it_is;
-      converts = converts || (!as_it_is && access != Access::Constant);
+      all_direct_ = all_direct_ && (access == Access::Direct || access == Access::Value);
     }
-    block_ = form_.element == DType::F32 && converts
-                 ? kFloatBlock
-                 : kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
+    block_ = kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
   }
 
   // For operands of which the elements of a row lie together in memory, or are one and the same, while some
@@ -249,25 +240,22 @@ class Run {
   // Blocks of long rows end with the row: most of them need no gathering then. Blocks of short ones are
   // longer, and what is spread over them is laid out without a look at each row.
   void choose_rows() {
-    const std::int64_t most = kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
-    by_rows_ = space_.inner() >= (reads_rows(most) ? block_ / 4 : most);
+    by_rows_ = space_.inner() >= (reads_rows() ? block_ / 4 : block_);
     if (by_rows_) return;
     std::int64_t longest = 0;
-    bool any = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       Stream& input = inputs_[i];
       if (input.access != Access::Strided) continue;
       const Dims& strides = space_.strides(static_cast<int>(i) + 1);
-      if (const std::int64_t period = period_of(strides); period <= most / 2) {
+      if (const std::int64_t period = period_of(strides); period <= block_ / 2) {
         input.access = Access::Periodic;
         input.period = period;
         longest = std::max(longest, period);
       } else if (strides.back() == 0) {
         input.access = Access::Spread;
       }
-      any = any || input.access != Access::Strided;
     }
-    if (any) block_ = most - longest;
+    block_ -= longest;
   }
   // After how many elements an operand begins anew.
   std::int64_t period_of(const Dims& strides) const {
@@ -276,11 +264,11 @@ class Run {
     return count_elements(std::span(space_.sizes()).subspan(outer));
   }
   // Is there an operand whose rows can be read where they lie, and only once?
-  bool reads_rows(std::int64_t most) const {
+  bool reads_rows() const {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       const Dims& strides = space_.strides(static_cast<int>(i) + 1);
       if (inputs_[i].access == Access::Strided && inputs_[i].same_type && strides.back() == 1 &&
-          period_of(strides) > most / 2)
+          period_of(strides) > block_ / 2)
         return true;
     }
     return false;
