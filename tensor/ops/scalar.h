@@ -69,7 +69,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");      \
     static constexpr bool kHasRange = has_range(#guard);                              \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");          \
-    static constexpr bool kPlainAtZero = has_flag(#flags, "kPlainAtZero");            \
     static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");              \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \

@@ -54,21 +54,6 @@ class HalfKernel {
   static constexpr int kOperands = kCount;
 
   static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
-    if constexpr (is_plain_at_zero()) {
-      if (params.v[0] == 0.0) return run_all(in, out, n, Params{});  // a loop without a choice in each step
-    }
-    return run_all(in, out, n, params);
-  }
-
- private:
-  static constexpr bool is_plain_at_zero() {
-    if constexpr (kOperands == 1)
-      return Op::kPlainAtZero;
-    else
-      return false;
-  }
-  [[gnu::always_inline]] static unsigned run_all(const void* const* in, void* out, std::int64_t n,
-                                                 const Params& params) {
     const HalfKernel kernel(in, params);
     auto* const results = static_cast<Result*>(out);
     const std::int64_t whole = n / kPair * kPair;
@@ -84,6 +69,7 @@ class HalfKernel {
     return whole < n ? bad | kernel.rest(from(in, whole), n - whole, results + whole) : bad;
   }
 
+ private:
   using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
   using Sources = std::array<const void*, 3>;
   template <int kAt>
