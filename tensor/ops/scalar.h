@@ -66,7 +66,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr TypeSet kTypes = rule;                                           \
     static constexpr bool kPredicate = is_predicate(#rule);                           \
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                  \
-    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");      \
     static constexpr bool kHasRange = has_range(#guard);                              \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");          \
     static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");              \
@@ -85,7 +84,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr TypeSet kTypes = rule;                                                                 \
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
-    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = has_range(#guard);                                                    \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");                                \
     static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");                                    \
@@ -103,7 +101,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr TypeSet kTypes = rule;                                                                 \
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
-    static constexpr bool kKeepsPrecision = has_flag(#flags, "kKeepsPrecision");                            \
     static constexpr bool kHasRange = false;                                                                \
     static constexpr bool kMovesSigns = false;                                                              \
     static constexpr int kMask = mask;                                                                      \

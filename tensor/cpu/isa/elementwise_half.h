@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "tensor/cpu/convert.h"
 #include "tensor/cpu/isa/elementwise.h"
 
 #if defined(__F16C__)
@@ -54,7 +53,7 @@ class HalfKernel {
   static constexpr int kOperands = kCount;
 
   static unsigned run(const void* const* in, void* out, std::int64_t n, const Params& params) {
-    const HalfKernel kernel(in, params);
+    const HalfKernel kernel(params);
     auto* const results = static_cast<Result*>(out);
     const std::int64_t whole = n / kPair * kPair;
     unsigned bad = 0;
@@ -77,20 +76,7 @@ class HalfKernel {
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
   static constexpr std::int64_t kStep = kIsLong<Op> ? 128 : kBlock<S>;
 
-  HalfKernel(const void* const* in, const Params& params)
-      : params_(known<S>(params)), rounds_(has_wide_value(in)) {}
-
-  // Is one of the values no half?
-  static bool has_wide_value(const void* const* in) {
-    bool wide = false;
-    each<kOperands>([&](auto at) {
-      if constexpr (kRead<decltype(at)::value> == Read::Value) {
-        const float value = *static_cast<const float*>(in[decltype(at)::value]);
-        wide = wide || math::to_bits(scalar::widen(scalar::convert<S>(value))) != math::to_bits(value);
-      }
-    });
-    return wide;
-  }
+  explicit HalfKernel(const Params& params) : params_(known<S>(params)) {}
 
   // The operands from an element on.
   static Sources from(const void* const* in, std::int64_t begin) {
@@ -123,10 +109,8 @@ class HalfKernel {
       return word_block(sources, count, out);
     } else if constexpr (kIsLong<Op>) {
       return long_block(sources, count, out);
-    } else if constexpr (Op::kKeepsPrecision) {
-      return rounds_ ? loop<true, true, S>(sources, count, out) : loop<true, false, S>(sources, count, out);
     } else {
-      return loop<true, true, S>(sources, count, out);
+      return loop<true, S>(sources, count, out);
     }
   }
 
@@ -216,7 +200,7 @@ class HalfKernel {
       const auto keep = [&](auto at, const auto& chunk) __attribute__((always_inline)) {
         constexpr int kAt = decltype(at)::value;
         if constexpr (kRead<kAt> == Read::Halves) {
-          store_pair<Known::Exact>(chunk.first, chunk.second, wide[kAt] + i);
+          store_pair<Known::Nothing>(chunk.first, chunk.second, wide[kAt] + i);
           widened[kAt] = wide[kAt];
         }
       };
@@ -229,7 +213,7 @@ class HalfKernel {
       }
     }
     if constexpr (Op::kPredicate) {
-      return loop<true, true, float>(widened, count, out);
+      return loop<true, float>(widened, count, out);
     } else {
       alignas(64) float results[kStep];
       if (Op::kHasRange && any(outside)) {
@@ -257,7 +241,7 @@ class HalfKernel {
       return mixed_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
                                                     params_);
     else
-      return loop<kInRange, true, float>(sources, count, out);
+      return loop<kInRange, float>(sources, count, out);
   }
   template <class A, class B>
   [[gnu::always_inline]] void find_outside(const A& a, [[maybe_unused]] const B& b, Words& outside) const {
@@ -284,7 +268,7 @@ class HalfKernel {
 
   using Results = std::conditional_t<Op::kPredicate, Words, Floats>;
 
-  template <bool kInRange, bool kRounds, class E, class R>
+  template <bool kInRange, class E, class R>
   unsigned loop(const Sources& sources, std::int64_t count, R* out) const {
     const Params p = params_;
     unsigned bad = 0;
@@ -305,16 +289,16 @@ class HalfKernel {
       Results first, second;
       apply(chunks.a.first, chunks.b.first, chunks.c.first, first);
       apply(chunks.a.second, chunks.b.second, chunks.c.second, second);
-      put<kRounds>(first, second, out + i);
+      put(first, second, out + i);
     }
     return bad;
   }
-  template <bool kRounds, class R>
+  template <class R>
   [[gnu::always_inline]] static void put(const Results& first, const Results& second, R* to) {
     if constexpr (Op::kPredicate) {
       store_truth_pair<S>(first, second, to);
     } else {
-      store_pair<kRounds ? Known::Nothing : Known::Exact>(first, second, to);
+      store_pair<Known::Nothing>(first, second, to);
     }
   }
 
@@ -354,7 +338,6 @@ class HalfKernel {
   }
 
   const Params params_;
-  const bool rounds_;
 };
 
 // Not all operands are values, and no mask is.

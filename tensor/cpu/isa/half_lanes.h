@@ -97,19 +97,13 @@ template <class S>
   }
 }
 
-[[gnu::always_inline]] inline math::UInt32 quiet_bits(float x) {
-  return math::isnan(x) ? math::to_bits(x) | 0x400000U : math::to_bits(x);
-}
-
-// What is known of elements that are stored as S: S has them, so that they need not be rounded; all are
-// numbers, so that none is asked whether it is; nothing.
-enum class Known { Exact, Numbers, Nothing };
+// What is known of elements that are stored: all are numbers, so that none is asked whether it is; nothing.
+enum class Known { Numbers, Nothing };
 
 template <Known kKnown, class S>
 [[gnu::always_inline]] inline void store_pair(const Floats& first, const Floats& second, S* to) {
   if constexpr (std::is_same_v<S, BFloat16>) {
     const auto bits = [](float x) __attribute__((always_inline)) {
-      if constexpr (kKnown == Known::Exact) return quiet_bits(x);
       if constexpr (kKnown == Known::Numbers) return math::number_to_bfloat16(x);
       return math::rounded_to_bfloat16(x);
     };
