@@ -7,7 +7,6 @@ namespace kiln {
 inline constexpr unsigned kNoInplace = 1U << 31;  // the op writes none of its operands
 inline constexpr unsigned kFewSteps = 1U << 30;   // though only floats have it, or with branches for integers
 inline constexpr unsigned kBriefInRange = 1U << 28;  // where the guard holds: then memory takes longer
-inline constexpr unsigned kMovesSigns = 1U << 26;    // all else of a float stays as it is
 // Beside integers, numbers must be of their dtype: what others give would wrap.
 inline constexpr unsigned kNumbersFit = 1U << 25;
 // A kernel may report a bad element of floats, too, not of integers alone.
@@ -28,7 +27,7 @@ inline constexpr unsigned kOneIsNeutralRight = 4U << kIdentityShift;   // x / 1
 inline constexpr unsigned kZeroIsNeutral = 5U << kIdentityShift;       // x + -0.0, -0.0 + x; of integers 0
 inline constexpr unsigned kZeroIsNeutralRight = 6U << kIdentityShift;  // x - 0
 inline constexpr unsigned kIdentities = 7U << kIdentityShift;
-inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kBriefInRange | kMovesSigns | kNumbersFit |
-                                      kFailsOfFloats | kWholeNumbers | kBounds | kIdentities;
+inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kBriefInRange | kNumbersFit | kFailsOfFloats |
+                                      kWholeNumbers | kBounds | kIdentities;
 
 }  // namespace kiln

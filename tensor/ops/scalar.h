@@ -68,7 +68,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                  \
     static constexpr bool kHasRange = has_range(#guard);                              \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");          \
-    static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");              \
     template <class T>                                                                \
     KILN_MATH bool in_range([[maybe_unused]] T x, [[maybe_unused]] const Params& p) { \
       return guard;                                                                   \
@@ -86,7 +85,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
     static constexpr bool kHasRange = has_range(#guard);                                                    \
     static constexpr bool kBriefInRange = has_flag(#flags, "kBriefInRange");                                \
-    static constexpr bool kMovesSigns = has_flag(#flags, "kMovesSigns");                                    \
     template <class T>                                                                                      \
     KILN_MATH bool in_range([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] const Params& p) { \
       return guard;                                                                                         \
@@ -102,7 +100,6 @@ KILN_MATH T given(const Params& p, int i) {
     static constexpr bool kPredicate = is_predicate(#rule);                                                 \
     static constexpr bool kFewSteps = has_flag(#flags, "kFewSteps");                                        \
     static constexpr bool kHasRange = false;                                                                \
-    static constexpr bool kMovesSigns = false;                                                              \
     static constexpr int kMask = mask;                                                                      \
     template <class A, class B, class C>                                                                    \
     KILN_MATH auto apply(A a, B b, C c, [[maybe_unused]] const Params& p, [[maybe_unused]] unsigned& bad) { \

@@ -103,9 +103,7 @@ class HalfKernel {
     if constexpr (std::is_same_v<Op, scalar::pow> && kValues == 2) {
       if (simple_powers(sources, count, out)) return 0;
     }
-    if constexpr (kGoesBySigns) {
-      return sign_block(sources, count, out);
-    } else if constexpr (kIsLong<Op> && kGoesByWords) {
+    if constexpr (kIsLong<Op> && kGoesByWords) {
       return word_block(sources, count, out);
     } else if constexpr (kIsLong<Op>) {
       return long_block(sources, count, out);
@@ -158,31 +156,6 @@ class HalfKernel {
       const float low = Op::template apply<kInRange>(low_half(words[i]), p, bad);
       const float high = Op::template apply<kInRange>(high_half(words[i]), p, bad);
       results[i] = bits(low) >> 16 | (bits(high) & 0xffff0000U);
-    }
-    return bad;
-  }
-
-  // What moves signs alone does so in halves as they are: above zeros, one is an f32 of the same sign. As
-  // conversions would, it makes quiet what is no number.
-  static constexpr bool kGoesBySigns = Op::kMovesSigns && std::is_same_v<S, Half> && kValues == 0;
-  unsigned sign_block(const Sources& sources, std::int64_t count, Result* out) const {
-    const Params p = params_;
-    unsigned bad = 0;
-    for (std::int64_t i = 0; i < count; i += kPair) {
-      Words a, b, results;
-      copy_lanes(static_cast<const S*>(sources[0]) + i, a);
-      copy_lanes(static_cast<const S*>(sources[kOperands - 1]) + i, b);
-      const auto apply = [&](float x, float y) __attribute__((always_inline)) {
-        if constexpr (kOperands == 1) return math::to_bits(Op::apply(x, p, bad));
-        if constexpr (kOperands == 2) return math::to_bits(Op::apply(x, y, p, bad));
-      };
-      KILN_LANES
-      for (int k = 0; k < kFloats; ++k)
-        results[k] = apply(low_half(a[k]), low_half(b[k])) >> 16 |
-                     (apply(high_half(a[k]), high_half(b[k])) & 0xffff0000U);
-      auto halves = load_vector<VectorOf<std::uint16_t>>(results);
-      halves |= static_cast<VectorOf<std::uint16_t>>((halves & 0x7fff) > 0x7c00) & 0x200;
-      store(reinterpret_cast<std::uint16_t*>(out + i), halves);
     }
     return bad;
   }
