@@ -294,18 +294,6 @@ template <class Op, class S, unsigned kValues>
     std::int64_t begin = 0;
     for (; begin + kPart <= n; begin += kPart) bad |= part(begin, kPart);  // of a length that is known
     return begin < n ? bad | part(begin, n - begin) : bad;
-  } else if constexpr (Op::kPredicate && sizeof(S) == 8) {
-    // A vector of results takes eight of each operand, read in an order that the processor cannot guess.
-    unsigned bad = 0;
-    for (std::int64_t begin = 0; begin < n; begin += kBlock<S>) {
-      const std::int64_t count = n - begin < kBlock<S> ? n - begin : kBlock<S>;
-      const auto a = first.after(begin);
-      const auto b = second.after(begin);
-      a.prefetch(count);
-      b.prefetch(count);
-      bad |= binary_loop<true, Op, S, R>(a, b, out + begin, count, params);
-    }
-    return bad;
   } else {
     return binary_loop<true, Op, S, R>(first, second, out, n, params);
   }
