@@ -114,26 +114,13 @@ class RawCopy {
     }
   }
 
-  // Each element `inner` times: vectors of at least as many, the rest of which the next row overwrites.
-  template <int kWidth, class T>
-  static void repeat_each(T* to, const T* from, Dim from_stride, Dim inner, Dim rows) {
-    for (; rows * inner >= kWidth; --rows, to += inner, from += from_stride) {
-      const T value = *from;
-      for (int i = 0; i < kWidth; ++i) to[i] = value;
-    }
-    for (; rows > 0; --rows, to += inner, from += from_stride) std::fill_n(to, inner, *from);
-  }
-
   template <class T>
   void copy_rows_of() const {
     const std::size_t last = space_.sizes().size() - 1;
     const Dim inner = space_.sizes()[last];
     const Dim rows = space_.sizes()[last - 1];
     const Dims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
-    const bool repeats = from_strides[last] == 0 && to_strides[last] == 1 && to_strides[last - 1] == inner;
     const auto stretch = [&](T* to, const T* from, Dim count) {
-      if (repeats && inner <= 4) return repeat_each<4>(to, from, from_strides[last - 1], inner, count);
-      if (repeats) return repeat_each<kShortRow>(to, from, from_strides[last - 1], inner, count);
       for (Dim r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
         for (Dim i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
       }
