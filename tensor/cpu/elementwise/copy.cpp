@@ -66,25 +66,12 @@ class RawCopy {
     const std::size_t outer = space_.sizes().size() - 2;
     const std::int64_t to_step = space_.strides(0)[outer] * item_,
                        from_step = space_.strides(1)[outer] * item_;
-    const std::int64_t ahead = prefetch_distance();
     each_plane(space_, begin, end, [&](std::int64_t at, std::int64_t count, std::int64_t length) {
       std::byte* to = to_ + Walker(space_, 0, at).offset() * item_;
       const std::byte* from = from_ + Walker(space_, 1, at).offset() * item_;
-      for (std::int64_t row = 0; row < count; ++row, to += to_step, from += from_step) {
-        for (std::int64_t i = 0; ahead != 0 && i < length * item_; i += kLine)
-          cpu::prefetch(from + ahead + i);
+      for (std::int64_t row = 0; row < count; ++row, to += to_step, from += from_step)
         copy_bytes(to, from, length * item_);
-      }
     });
-  }
-
-  // How many bytes on a row is that is read soon. Rows of a few lines, apart from each other, end before the
-  // processor has guessed how they go on.
-  std::int64_t prefetch_distance() const {
-    constexpr std::int64_t kRows = 4, kShortBytes = 1024;
-    const std::size_t last = space_.sizes().size() - 1;
-    if (last == 0 || space_.strides(1)[last] != 1 || space_.inner() * item_ > kShortBytes) return 0;
-    return kRows * space_.strides(1)[last - 1] * item_;
   }
 
   // Runs of the two are equally long: they share the inner dimension.
