@@ -103,61 +103,11 @@ class HalfKernel {
     if constexpr (std::is_same_v<Op, scalar::pow> && kValues == 2) {
       if (simple_powers(sources, count, out)) return 0;
     }
-    if constexpr (kIsLong<Op> && kGoesByWords) {
-      return word_block(sources, count, out);
-    } else if constexpr (kIsLong<Op>) {
+    if constexpr (kIsLong<Op>) {
       return long_block(sources, count, out);
     } else {
       return loop<true, S>(sources, count, out);
     }
-  }
-
-  // Two bfloat16 are 32 bits: long functions of one operand are applied to both halves of the words of a
-  // block in one loop, from a copy which nobody else writes, so that the steps of several vectors may be
-  // mixed. What is between the copy and memory stays in registers.
-  static constexpr bool kGoesByWords = kOperands == 1 && std::is_same_v<S, BFloat16> && !Op::kPredicate;
-  using Word [[gnu::may_alias, gnu::aligned(2)]] = math::UInt32;  // `auto` would drop the attributes
-  [[gnu::always_inline]] static float low_half(math::UInt32 word) { return math::bfloat16_to_float(word); }
-  [[gnu::always_inline]] static float high_half(math::UInt32 word) {
-    return math::from_bits(word & 0xffff0000U);
-  }
-  unsigned word_block(const Sources& sources, std::int64_t count, Result* out) const {
-    const Word* const words = static_cast<const Word*>(sources[0]);
-    Word* const results = reinterpret_cast<Word*>(out);
-    alignas(64) math::UInt32 copy[kStep / 2];
-    math::UInt32 outside = 0;
-    for (std::int64_t i = 0; i < count / 2; ++i) {
-      const math::UInt32 word = words[i];
-      copy[i] = word;
-      if constexpr (Op::kHasRange) {
-        const bool inside = Op::in_range(low_half(word), params_) & Op::in_range(high_half(word), params_);
-        outside |= inside ? 0U : 1U;
-      }
-    }
-    if (count != kStep || outside != 0) return word_loop<false, Known::Nothing>(copy, count / 2, results);
-    constexpr std::int64_t kPiece = kMixed<float> / 2;
-    static_assert(kStep / 2 % kPiece == 0);
-    unsigned bad = 0;
-#pragma GCC unroll 1
-    for (std::int64_t i = 0; i < kStep / 2; i += kPiece)
-      bad |= word_loop<true, Op::kHasRange ? Known::Numbers : Known::Nothing>(copy + i, kPiece, results + i);
-    return bad;
-  }
-  template <bool kInRange, Known kKnown>
-  [[gnu::always_inline]] unsigned word_loop(const math::UInt32* words, std::int64_t count,
-                                            Word* results) const {
-    const Params p = params_;
-    unsigned bad = 0;
-    const auto bits = [](float x) __attribute__((always_inline)) {
-      return kKnown == Known::Numbers ? math::number_to_bfloat16(x) : math::rounded_to_bfloat16(x);
-    };
-    KILN_VECTORIZE
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float low = Op::template apply<kInRange>(low_half(words[i]), p, bad);
-      const float high = Op::template apply<kInRange>(high_half(words[i]), p, bad);
-      results[i] = bits(low) >> 16 | (bits(high) & 0xffff0000U);
-    }
-    return bad;
   }
 
   // Each step of a long function waits for the one before. Conversions would make that chain longer: they are
