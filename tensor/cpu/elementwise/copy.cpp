@@ -1,7 +1,6 @@
 #include "tensor/cpu/elementwise/copy.h"
 
 #include <bit>
-#include <optional>
 
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/elementwise/elementwise.h"
@@ -235,61 +234,6 @@ void copy(const Tensor& target, const Tensor& source) {
   OpKernels kernels;
   kernels.block[static_cast<int>(element_of(compute))][0] = identity;
   run_elementwise({.kernels = kernels, .compute = compute, .params = &params}, {&operand, 1}, target);
-}
-
-namespace {
-
-// Elements from `dim` on that lie together, `step` bytes from those of the next place before it.
-struct Stretches {
-  const std::byte* from;
-  std::int64_t bytes, step;
-};
-std::optional<Stretches> stretches_of(const Tensor& x, std::size_t dim) {
-  const Layout& layout = x.layout();
-  Dim dense = 1;
-  for (std::size_t d = layout.sizes.size(); d-- > dim; dense *= layout.sizes[d])
-    if (layout.sizes[d] != 1 && layout.strides[d] != dense) return std::nullopt;
-  Dim step = 0;
-  std::optional<Dim> next;
-  for (std::size_t d = dim; d-- > 0;) {
-    if (layout.sizes[d] == 1) continue;
-    if (next && layout.strides[d] != *next) return std::nullopt;
-    if (!next) step = layout.strides[d];
-    next = layout.strides[d] * layout.sizes[d];
-  }
-  const auto item = static_cast<std::int64_t>(size_of(x.dtype()));
-  return Stretches{x.raw(), dense * item, step * item};
-}
-
-}  // namespace
-
-bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size_t dim) {
-  constexpr std::int64_t kFew = 1 << 16, kLongRow = 64;
-  const std::int64_t rows = count_elements(std::span(target.sizes()).first(dim));
-  if (target.numel() == 0) return false;
-  const auto item = static_cast<std::int64_t>(size_of(target.dtype()));
-  const std::int64_t row = target.numel() / rows * item;
-  if (target.numel() > kFew && (rows == 1 || row < kLongRow * std::ssize(sources))) return false;
-  SmallVector<Stretches, 4> parts;
-  for (const Tensor& source : sources) {
-    if (source.dtype() != target.dtype()) return false;
-    if (source.numel() == 0) continue;
-    const std::optional<Stretches> part = stretches_of(source, dim);
-    if (!part) return false;
-    parts.push_back(*part);
-  }
-  std::byte* const to = target.raw_writable();
-  parallel_for(rows, std::max<std::int64_t>(1, kGrain * item / row),
-               [&](std::int64_t begin, std::int64_t end) {
-                 std::byte* at = to + begin * row;
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   for (const Stretches& part : parts) {
-                     copy_bytes(at, part.from + i * part.step, part.bytes);
-                     at += part.bytes;
-                   }
-                 }
-               });
-  return true;
 }
 
 void fill(const Tensor& target, const Tensor& number) {

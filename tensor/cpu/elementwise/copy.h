@@ -9,10 +9,6 @@ namespace kiln::cpu {
 // into `target`. The two may overlap: all of `source` is read first.
 void copy(const Tensor& target, const Tensor& source);
 
-// Writes tensors of one dtype one behind the other along `dim` of the contiguous `target`, row by row. Tells
-// whether it did: where rows are short, or what is joined does not lie together, tensor by tensor is faster.
-bool join_bytes(const Tensor& target, std::span<const Tensor> sources, std::size_t dim);
-
 // Writes one number, cast, into every element.
 void fill(const Tensor& target, const Tensor& number);
 

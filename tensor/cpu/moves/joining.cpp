@@ -16,7 +16,6 @@ std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 void cat(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& result = outputs[0];
   const std::size_t dim = at(rules::dim_attr(attrs, "dim", result.rank()));
-  if (join_bytes(result, inputs, dim)) return;
   Layout piece = result.layout();
   for (const Tensor& input : inputs) {
     if (input.numel() == 0) continue;
@@ -29,7 +28,6 @@ void cat(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&)
 void stack(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& result = outputs[0];
   const int dim = rules::dim_attr(attrs, "dim", result.rank());
-  if (join_bytes(result, inputs, at(dim))) return;
   Layout piece = result.layout();
   const Dim stride = piece.strides[at(dim)];
   piece.sizes.erase(piece.sizes.begin() + dim);
