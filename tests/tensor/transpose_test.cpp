@@ -36,7 +36,6 @@ TEST_CASE("transposed copies have each element in its place, squares and edges",
 }
 
 TEST_CASE("copies of runs in another order have each element in its place", "[copy]") {
-  // Runs of 64 to 512 bytes and of less and more, as many as fill blocks of 4096 bytes or not.
   for (const DType dtype : {DType::U8, DType::BF16, DType::F32, DType::I64}) {
     for (const Dim run : {16, 33, 64, 100, 300}) {
       for (const auto& [rows, columns] : {std::pair<Dim, Dim>{2, 3}, {70, 9}, {65, 64}}) {

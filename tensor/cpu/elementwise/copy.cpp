@@ -40,8 +40,6 @@ class RawCopy {
 
   void operator()() const {
     if (const int dim = crossing_dim(space_); dim >= 0) return copy_across(space_, dim, to_, from_, item_);
-    if (const int dim = crossing_runs_dim(space_, item_); dim >= 0)
-      return copy_runs_across(space_, dim, to_, from_, item_);
     if (space_.sizes().size() > 1 && space_.inner() < kShortRow) return copy_short_rows();
     parallel_for(space_.numel(), kGrain, [this](std::int64_t begin, std::int64_t end) { piece(begin, end); });
   }

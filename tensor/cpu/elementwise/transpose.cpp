@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "tensor/cpu/elementwise/transpose_kernels.h"
 #include "tensor/cpu/tiling.h"
@@ -11,8 +10,6 @@ namespace kiln::cpu {
 namespace {
 
 constexpr Dim kShortest = 8;
-constexpr std::int64_t kShortestRun = 64, kLongestRun = 512;  // bytes
-constexpr std::int64_t kBlockBytes = 4096;  // of runs that follow one another on either side
 constexpr std::int64_t kStreamingBytes = std::int64_t{8} << 20;  // results that do not stay in cache
 
 }  // namespace
@@ -46,35 +43,6 @@ void copy_across(const Space& space, int dim, std::byte* to, const std::byte* fr
   tiling.each(std::max<std::int64_t>(1, kGrain / (rows * columns)), [&](const Tile& tile) {
     kernel(from + tile.place[1] * item, tiling.across(1), to + tile.place[0] * item, tiling.down(0),
            tile.rows, tile.columns, streaming);
-  });
-}
-
-int crossing_runs_dim(const Space& space, std::int64_t item) {
-  const std::size_t dims = space.sizes().size();
-  const Dims& from = space.strides(1);
-  const std::int64_t bytes = space.inner() * item;
-  if (dims < 3 || space.strides(0)[dims - 1] != 1 || from[dims - 1] != 1) return -1;
-  if (bytes < kShortestRun || bytes > kLongestRun) return -1;
-  std::size_t best = dims - 2;
-  for (std::size_t d = 0; d + 2 < dims; ++d)
-    if (from[d] != 0 && from[d] < from[best]) best = d;
-  return best == dims - 2 || from[best] * item >= kBlockBytes ? -1 : static_cast<int>(best);
-}
-
-void copy_runs_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {
-  const std::int64_t bytes = space.inner() * item;
-  const std::int64_t side = kBlockBytes / bytes;
-  const Tiling tiling(space, static_cast<std::size_t>(dim), space.sizes().size() - 2, side, side);
-  tiling.each(1, [&](const Tile& tile) {
-    for (std::int64_t row = 0; row < tile.rows; ++row) {
-      const std::byte* source = from + (tile.place[1] + row * tiling.down(1)) * item;
-      std::byte* target = to + (tile.place[0] + row * tiling.down(0)) * item;
-      for (std::int64_t column = 0; column < tile.columns; ++column) {
-        std::memcpy(target, source, static_cast<std::size_t>(bytes));
-        source += tiling.across(1) * item;
-        target += tiling.across(0) * item;
-      }
-    }
   });
 }
 

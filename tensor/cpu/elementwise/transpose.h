@@ -23,12 +23,4 @@ bool is_streamed(std::int64_t bytes);
 // `crossing_dim`. On all threads.
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item);
 
-// The dimension along which runs of elements that lie together in both operands follow one another in operand
-// 1, while those of operand 0 do so along the last dimension but one; -1 where there is no such, or runs are
-// so short or long that it does not matter.
-int crossing_runs_dim(const Space& space, std::int64_t item);
-
-// As copy_across, by runs, with `dim` from `crossing_runs_dim`.
-void copy_runs_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item);
-
 }  // namespace kiln::cpu
