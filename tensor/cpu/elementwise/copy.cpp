@@ -5,9 +5,7 @@
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/cpu/elementwise/transpose.h"
-#include "tensor/cpu/elementwise/transpose_kernels.h"
 #include "tensor/cpu/prefetch.h"
-#include "tensor/cpu/tiling.h"
 #include "tensor/cpu/walk.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
@@ -174,42 +172,12 @@ void convert_dense(const Tensor& target, const Tensor& source, const Conversion&
   });
 }
 
-// A source that lies in memory along the dimension `dim`: tiles are converted as they lie, then transposed.
-void convert_across(const Space& space, int dim, const Tensor& target, const Tensor& source,
-                    const Conversion& convert) {
-  // So much of each row as the processor fetches ahead.
-  constexpr std::int64_t kFromBytes = 256, kToBytes = 512, kColumns = 64;
-  const auto to_item = static_cast<std::int64_t>(size_of(target.dtype()));
-  const auto from_item = static_cast<std::int64_t>(size_of(source.dtype()));
-  std::byte* const to = target.raw_writable();
-  const std::byte* const from = source.raw();
-  const TransposeKernel transpose = transpose_kernels().of_size[std::countr_zero(size_of(target.dtype()))];
-  const bool streaming = is_streamed(target.numel() * to_item);
-  const std::int64_t rows = std::min(kFromBytes / from_item, kToBytes / to_item);
-  const Tiling tiling(space, static_cast<std::size_t>(dim), space.sizes().size() - 1, rows, kColumns);
-  tiling.each(std::max<std::int64_t>(1, kGrain / (rows * kColumns)), [&](const Tile& tile) {
-    alignas(64) std::byte converted[kColumns * kToBytes];
-    for (std::int64_t column = 0; column < tile.columns; ++column)
-      convert(from + (tile.place[1] + column * tiling.across(1)) * from_item,
-              converted + column * tile.rows * to_item, tile.rows);
-    transpose(converted, tile.rows, to + tile.place[0] * to_item, tiling.down(0), tile.rows, tile.columns,
-              streaming);
-  });
-}
-
-// Block by block or tile by tile; tells whether it did.
-bool convert_whole(const Tensor& target, const Tensor& source, Compute compute) {
+// Are both stored in the same order without gaps?
+bool are_dense(const Tensor& target, const Tensor& source) {
   Space space(target.layout());
   space.add(source.layout());
   space.simplify();
-  const Conversion convert(target.dtype(), source.dtype(), compute);
-  if (space.is_dense(0) && space.is_dense(1)) {
-    convert_dense(target, source, convert);
-    return true;
-  }
-  const int dim = crossing_dim(space);
-  if (dim >= 0) convert_across(space, dim, target, source, convert);
-  return dim >= 0;
+  return space.is_dense(0) && space.is_dense(1);
 }
 
 }  // namespace
@@ -225,7 +193,8 @@ void copy(const Tensor& target, const Tensor& source) {
   }
   if (target.dtype() == source.dtype()) return RawCopy(target, source)();
   const Compute compute = compute_of(source.dtype());
-  if (convert_whole(target, source, compute)) return;
+  if (are_dense(target, source))
+    return convert_dense(target, source, {target.dtype(), source.dtype(), compute});
   Params params;
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};
