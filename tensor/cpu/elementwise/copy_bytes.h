@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tensor/cpu/prefetch.h"
-
 namespace kiln::cpu {
 
 inline constexpr std::int64_t kCopiedLine = 64;
@@ -31,26 +29,6 @@ inline void copy_bytes(void* to, const void* from, std::int64_t bytes) {
   if (bytes >= kLong && apart % kCopiedLine != 0)
     for (; bytes >= kCopiedLine; bytes -= kCopiedLine, target += kCopiedLine, source += kCopiedLine)
       copy_line(target, source);
-  std::memcpy(target, source, static_cast<std::size_t>(bytes));
-}
-
-// ---- Runs from anywhere, one after the other ----
-
-// Bytes ahead that are asked for, from the second cache: the first one has room for fewer requests.
-inline constexpr std::int64_t kAskedAhead = 4096;
-// Runs that are worth it: shorter ones are too many, longer ones the processor sees coming itself.
-inline bool is_asked_for(std::int64_t bytes) { return bytes >= kCopiedLine && bytes < kAskedAhead; }
-inline std::int64_t runs_ahead(std::int64_t bytes) { return kAskedAhead / bytes; }
-// Copies a run that is_asked_for, and asks for the one at `soon`.
-inline void copy_and_ask(void* to, const void* from, std::int64_t bytes, const void* soon) {
-  auto* target = static_cast<std::byte*>(to);
-  const auto* source = static_cast<const std::byte*>(from);
-  const auto* next = static_cast<const std::byte*>(soon);
-  for (; bytes >= kCopiedLine; bytes -= kCopiedLine) {
-    prefetch_to_second(next);
-    copy_line(target, source);
-    target += kCopiedLine, source += kCopiedLine, next += kCopiedLine;
-  }
   std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 

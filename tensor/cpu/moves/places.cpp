@@ -21,11 +21,7 @@ void take_rows(T* to, const T* first, const std::int64_t* place, std::int64_t co
                const Places& places) {
   const auto inner = static_cast<std::int64_t>(places.inner.size());
   const std::int64_t bytes = inner * static_cast<std::int64_t>(sizeof(T));
-  if (places.dense && is_asked_for(bytes)) {
-    const std::int64_t ahead = runs_ahead(bytes);
-    for (std::int64_t i = 0; i < count; ++i, to += inner)
-      copy_and_ask(to, first + place[i] * step, bytes, first + place[std::min(i + ahead, count - 1)] * step);
-  } else if (places.dense) {
+  if (places.dense) {
     for (std::int64_t i = 0; i < count; ++i, to += inner) copy_bytes(to, first + place[i] * step, bytes);
   } else {
     for (std::int64_t i = 0; i < count; ++i, to += inner) {
