@@ -309,7 +309,7 @@ TEST_CASE("rows that lie apart, that are one element and that repeat give what t
 
 TEST_CASE("operands that lie across the result give what they give written out", "[elementwise]") {
   // Each operand as one of: transposed, as the result, a row that repeats, a column, one value. Sides that
-  // fill tiles and vectors, and some that do not; some matrices of a batch; by halves of lines.
+  // fill vectors, and some that do not; some matrices of a batch.
   constexpr unsigned kForms = 5;
   constexpr unsigned kSome = 7 * kEvery;
   const auto formed = [](const Tensor& x, unsigned form) {  // [batch, n, m] of [batch, m, n]

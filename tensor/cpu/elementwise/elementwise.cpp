@@ -8,7 +8,6 @@
 
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/element_form.h"
-#include "tensor/cpu/elementwise/elementwise_tiles.h"
 #include "tensor/cpu/elementwise/transpose.h"
 #include "tensor/cpu/prefetch.h"
 #include "tensor/cpu/walk.h"
@@ -70,24 +69,6 @@ class Run {
     for (int k = 1; k < space_.operands(); ++k)
       if (crossing_dim(space_, k) >= 0) return true;
     return false;
-  }
-
-  // All of the op, where nothing is converted; else nothing is done.
-  std::optional<unsigned> by_tiles() const {
-    if (!output_.same_type) return std::nullopt;
-    TileOperand operands[kMostOperands + 1];
-    operands[0] = {const_cast<std::byte*>(output_.data), output_.item};
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const Stream& input = inputs_[i];
-      const bool is_value = input.access == Access::Value;
-      if (!is_value && (!input.same_type || input.access == Access::Constant)) return std::nullopt;
-      const std::byte* const data = is_value ? value_bytes_[i] : input.data;
-      operands[i + 1] = {const_cast<std::byte*>(data), input.item, is_value};
-    }
-    const std::span all(operands, operands_.size() + 1);
-    const auto tiles = TiledElementwise::plan(space_, all, form_, values_);
-    if (!tiles) return std::nullopt;
-    return (*tiles)(grain(), *job_.params);
   }
 
   unsigned operator()() {
@@ -479,7 +460,7 @@ unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span
   return bad.load();
 }
 
-// Large operands of the output's sizes, that are converted, are laid out first where they run across it.
+// Large operands of the output's sizes are laid out first where they run across it.
 bool is_laid_out(const Operand& operand, const Tensor& output) {
   constexpr std::int64_t kWorthwhile = 1 << 14;
   if (operand.tensor == nullptr || operand.tensor->numel() < kWorthwhile || !output.is_contiguous())
@@ -515,9 +496,7 @@ unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> ope
   const ElementForm form = choose_form(job, operands, output);
   if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
   Run run(job, form, operands, output);
-  if (!run.has_crossing()) return run();
-  if (const std::optional<unsigned> bad = run.by_tiles()) return *bad;
-  return run_laid_out(job, form, operands, output);
+  return run.has_crossing() ? run_laid_out(job, form, operands, output) : run();
 }
 
 }  // namespace kiln::cpu

@@ -31,11 +31,9 @@ bool runs_across(const Tensor& x, const Tensor& result) {
   return crossing_dim(space) >= 0;
 }
 
-bool is_streamed(std::int64_t bytes) { return bytes > kStreamingBytes; }
-
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {
   constexpr std::int64_t kGrain = 32768;
-  const bool streaming = is_streamed(space.numel() * item);
+  const bool streaming = space.numel() * item > kStreamingBytes;
   const std::int64_t rows = streaming ? streamed_rows(item) : transpose_rows(item);
   const std::int64_t columns = transpose_columns(item);
   const auto kernel = transpose_kernels().of_size[std::countr_zero(static_cast<std::uint64_t>(item))];

@@ -16,9 +16,6 @@ int crossing_dim(const Space& space, int operand = 1);
 // element would use a few bytes of each cache line?
 bool runs_across(const Tensor& x, const Tensor& result);
 
-// Is a transposed result of so many bytes written past the caches?
-bool is_streamed(std::int64_t bytes);
-
 // Copies operand 1 of the space, at `from`, to operand 0, at `to`: elements of `item` bytes, with `dim` from
 // `crossing_dim`. On all threads.
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item);
