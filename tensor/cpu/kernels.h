@@ -52,15 +52,12 @@ struct KernelTable {
 using LoadFn = void (*)(const void* from, std::int64_t stride, void* block, std::int64_t n);
 using StoreFn = void (*)(const void* block, void* to, std::int64_t stride, std::int64_t n);
 inline constexpr std::int64_t kWidestVector = 64;  // bytes, of any instruction set
-// Each of so many elements `length` times; may write another vector behind them.
-using RepeatFn = void (*)(const void* values, std::int64_t count, std::int64_t length, void* block);
 struct ConvertTable {
   LoadFn load[kDTypeCount][kComputeCount] = {};
   StoreFn store[kComputeCount][kDTypeCount] = {};
   StoreFn store_bool[kDTypeCount] = {};  // from a block of bytes 0 or 1
   LoadFn load_raw[4] = {};               // of 1 << i bytes, as they are
   StoreFn store_raw[4] = {};
-  RepeatFn repeat[4] = {};  // likewise
 };
 
 }  // namespace kiln::cpu

@@ -70,7 +70,6 @@ class Walker {
   }
   Dim inner_stride() const { return strides_.back(); }
   std::int64_t offset() const { return offset_; }
-  std::int64_t place(std::size_t dim) const { return places_[dim]; }
 
   // Calls f(offset, length) for each run of the next `count` elements along the inner dimension.
   template <class F>

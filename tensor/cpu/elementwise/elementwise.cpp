@@ -28,7 +28,6 @@ enum class Access : std::uint8_t {
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
   Periodic,  // the same short stretch over and over, laid out once
-  Spread,    // one element for each short row
 };
 
 struct Stream {
@@ -232,8 +231,6 @@ class Run {
         input.access = Access::Periodic;
         input.period = period;
         longest = std::max(longest, period);
-      } else if (strides.back() == 0) {
-        input.access = Access::Spread;
       }
     }
     block_ -= longest;
@@ -268,7 +265,7 @@ class Run {
   }
 
   struct Scratch {
-    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes + kWidestVector];
+    alignas(64) std::byte bytes[kMostOperands + 1][kBlockBytes];
   };
 
   unsigned blocks(std::int64_t begin, std::int64_t end) {
@@ -332,32 +329,6 @@ class Run {
     }
   }
 
-  // Elements [at, at + count), which are one for each row.
-  void spread_rows(std::size_t index, std::int64_t at, std::int64_t count, std::byte* to) const {
-    const Stream& input = inputs_[index];
-    const RepeatFn repeat = table_.repeat[std::countr_zero(static_cast<unsigned>(input.width))];
-    const std::int64_t inner = space_.inner();
-    const std::size_t outer = space_.sizes().size() - 2;
-    alignas(64) std::byte values[kBlockBytes];
-    for (const std::int64_t end = at + count; at < end;) {
-      const Walker place(space_, static_cast<int>(index) + 1, at);
-      const std::byte* const from = input.data + place.offset() * input.item;
-      std::int64_t length = std::min(end - at, inner - place.place(outer + 1));
-      if (length < inner) {
-        input.load(from, 0, to, length);
-      } else {
-        const std::int64_t rows = std::min((end - at) / inner, space_.sizes()[outer] - place.place(outer));
-        const Dim stride = space_.strides(static_cast<int>(index) + 1)[outer];
-        const bool as_it_is = input.same_type && stride == 1;
-        if (!as_it_is) input.load(from, stride, values, rows);
-        repeat(as_it_is ? from : values, rows, inner, to);
-        length = rows * inner;
-      }
-      at += length;
-      to += length * input.width;
-    }
-  }
-
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
                     std::byte* block) const {
     const Stream& input = inputs_[index];
@@ -376,9 +347,6 @@ class Run {
         return block;
       case Access::Periodic:
         return block + at % input.period * input.width;
-      case Access::Spread:
-        spread_rows(index, at, count, block);
-        return block;
       case Access::Strided:
         break;
     }

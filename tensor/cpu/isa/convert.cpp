@@ -6,7 +6,6 @@
 #endif
 
 #include "tensor/cpu/convert.h"
-#include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/kernels.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -89,31 +88,6 @@ void store(const void* block, void* target, std::int64_t stride, std::int64_t n)
   }
 }
 
-static_assert(kVectorBytes <= kWidestVector);
-
-// Whole vectors, whose rests the next row writes over.
-template <int kVectorsOfRow, class T>
-void repeat_short(const T* from, std::int64_t rows, std::int64_t length, T* to) {
-  for (std::int64_t row = 0; row < rows; ++row, to += length) {
-    const VectorOf<T> value = VectorOf<T>{} + from[row];
-    each<kVectorsOfRow>([&](auto k) { KILN_ISA::store(to + k * kWidth<T>, value); });
-  }
-}
-template <class T>
-void repeat(const void* values, std::int64_t rows, std::int64_t length, void* block) {
-  const T* const from = static_cast<const T*>(values);
-  T* to = static_cast<T*>(block);
-  const std::int64_t vectors = (length + kWidth<T> - 1) / kWidth<T>;
-  if (vectors == 1) return repeat_short<1>(from, rows, length, to);
-  if (vectors == 2) return repeat_short<2>(from, rows, length, to);
-  if (vectors == 3) return repeat_short<3>(from, rows, length, to);
-  if (vectors == 4) return repeat_short<4>(from, rows, length, to);
-  for (std::int64_t row = 0; row < rows; ++row, to += length) {
-    const VectorOf<T> value = VectorOf<T>{} + from[row];
-    for (std::int64_t i = 0; i < length; i += kWidth<T>) KILN_ISA::store(to + i, value);
-  }
-}
-
 template <DType D>
 void add_dtype(ConvertTable& table) {
   using T = typename ElementOf<D>::type;
@@ -133,7 +107,6 @@ template <class T>
 void add_raw(ConvertTable& table, int log_size) {
   table.load_raw[log_size] = &load<T, T>;
   table.store_raw[log_size] = &store<T, T>;
-  table.repeat[log_size] = &repeat<T>;
 }
 
 }  // namespace
