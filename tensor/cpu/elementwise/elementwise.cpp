@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 #include <optional>
 
 #include "tensor/cpu/elementwise/copy.h"
@@ -27,7 +26,6 @@ enum class Access : std::uint8_t {
   Constant,  // likewise, but spread over a block once
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
-  Periodic,  // the same short stretch over and over, laid out once
 };
 
 struct Stream {
@@ -35,7 +33,6 @@ struct Stream {
   const std::byte* data = nullptr;
   std::int64_t item = 0;   // bytes of an element in memory
   std::int64_t width = 0;  // bytes of an element in a block
-  std::int64_t period = 0;
   bool same_type = false;
   LoadFn load = nullptr;
   StoreFn store = nullptr;
@@ -217,24 +214,8 @@ class Run {
     return bad;
   }
 
-  // Blocks of long rows end with the row: most of them need no gathering then. Blocks of short ones are
-  // longer, and what is spread over them is laid out without a look at each row.
-  void choose_rows() {
-    by_rows_ = space_.inner() >= (reads_rows() ? block_ / 4 : block_);
-    if (by_rows_) return;
-    std::int64_t longest = 0;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      Stream& input = inputs_[i];
-      if (input.access != Access::Strided) continue;
-      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
-      if (const std::int64_t period = period_of(strides); period <= block_ / 2) {
-        input.access = Access::Periodic;
-        input.period = period;
-        longest = std::max(longest, period);
-      }
-    }
-    block_ -= longest;
-  }
+  // Blocks of long rows end with the row: most of them need no gathering then.
+  void choose_rows() { by_rows_ = space_.inner() >= (reads_rows() ? block_ / 4 : block_); }
   // After how many elements an operand begins anew.
   std::int64_t period_of(const Dims& strides) const {
     std::size_t outer = 0;
@@ -275,7 +256,6 @@ class Run {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (inputs_[i].access == Access::Strided) walkers[i].emplace(space_, static_cast<int>(i) + 1, begin);
       if (inputs_[i].access == Access::Constant) spread(i, scratch.bytes[i], widest);
-      if (inputs_[i].access == Access::Periodic) lay_out(i, scratch.bytes[i], widest + inputs_[i].period);
     }
     if (output_.access == Access::Strided) out_walker.emplace(space_, 0, begin);
     unsigned bad = 0;
@@ -311,24 +291,6 @@ class Run {
     table_.load[dtype][static_cast<std::size_t>(Compute::F32)](operand.tensor->raw(), 0, block, kValueFloats);
   }
 
-  // The first elements, from which on a block may begin anywhere in the period.
-  void lay_out(std::size_t index, std::byte* block, std::int64_t count) const {
-    const Stream& input = inputs_[index];
-    Walker walker(space_, static_cast<int>(index) + 1, 0);
-    std::byte* to = block;
-    const Dim stride = walker.inner_stride();
-    walker.advance(std::min(count, input.period), [&](std::int64_t offset, std::int64_t length) {
-      input.load(input.data + offset * input.item, stride, to, length);
-      to += length * input.width;
-    });
-    std::byte* const end = block + count * input.width;
-    while (to < end) {
-      const std::int64_t some = std::min(to - block, end - to);
-      std::memcpy(to, block, static_cast<std::size_t>(some));
-      to += some;
-    }
-  }
-
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
                     std::byte* block) const {
     const Stream& input = inputs_[index];
@@ -345,8 +307,6 @@ class Run {
           cpu::prefetch(input.data + (at + 2 * block_) * input.item + i);
         input.load(input.data + at * input.item, 1, block, count);
         return block;
-      case Access::Periodic:
-        return block + at % input.period * input.width;
       case Access::Strided:
         break;
     }
