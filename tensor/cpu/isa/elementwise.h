@@ -104,21 +104,6 @@ template <bool kInRange, class Op, class S, class R>
   return bad;
 }
 
-// Steps of as many vectors are mixed as there are registers for: those of more would go through memory.
-template <class S>
-constexpr std::int64_t kMixed =
-    (kVectorBytes == 64 ? 8 : 4) * kVectorBytes / static_cast<std::int64_t>(sizeof(S));
-template <bool kInRange, class Op, class S, class R>
-[[gnu::always_inline]] inline unsigned mixed_loop(const Raw<S>* x, Raw<R>* out, std::int64_t n,
-                                                  const Params& params) {
-  unsigned bad = 0;
-  std::int64_t i = 0;
-#pragma GCC unroll 1
-  for (; i + kMixed<S> <= n; i += kMixed<S>)
-    bad |= unary_loop<kInRange, Op, S, R>(x + i, out + i, kMixed<S>, params);
-  return i < n ? bad | unary_loop<kInRange, Op, S, R>(x + i, out + i, n - i, params) : bad;
-}
-
 // A block is read once: what its guard has looked at is computed from a copy, which nobody else writes, so
 // that the steps of several vectors may be mixed. Where these are few, four vectors are enough to keep the
 // processor busy, and their copy stays in registers: stores to memory would queue behind those of results,
@@ -138,8 +123,8 @@ template <class Op, class S>
     copy[i] = x[i];
     outside |= static_cast<Flag<S>>(Op::in_range(x[i], p) ? 0 : 1);
   }
-  return outside == 0 ? mixed_loop<true, Op, S, R>(copy, out, count, params)
-                      : mixed_loop<false, Op, S, R>(copy, out, count, params);
+  return outside == 0 ? unary_loop<true, Op, S, R>(copy, out, count, params)
+                      : unary_loop<false, Op, S, R>(copy, out, count, params);
 }
 
 template <class Op, class S>

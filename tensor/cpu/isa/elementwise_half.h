@@ -157,11 +157,11 @@ class HalfKernel {
       store_pair<kKnown>(first, second, out + i);
     }
   }
-  // Of f32 in two arrays, whose steps may be mixed as those of guarded blocks are.
+  // Of f32 in two arrays.
   template <bool kInRange>
   [[gnu::always_inline]] unsigned long_loop(const Sources& sources, std::int64_t count, float* out) const {
     if constexpr (kOperands == 1)
-      return mixed_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
+      return unary_loop<kInRange, Op, float, float>(static_cast<const float*>(sources[0]), out, count,
                                                     params_);
     else
       return loop<kInRange, float>(sources, count, out);
