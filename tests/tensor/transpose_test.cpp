@@ -53,19 +53,3 @@ TEST_CASE("copies of runs in another order have each element in its place", "[co
     }
   }
 }
-
-TEST_CASE("transposed copies of large matrices, aligned and not", "[copy]") {
-  // More than what is kept in caches: lines of the result are whole, with rows left over, or are not.
-  const std::pair<DType, Dims> cases[] = {{DType::F32, {1, 1536, 1408}}, {DType::F32, {1, 1501, 1408}},
-                                          {DType::F32, {1, 1537, 1409}}, {DType::I64, {3, 491, 776}},
-                                          {DType::I16, {1, 2050, 2080}}, {DType::U8, {1, 2900, 2944}}};
-  test::every_isa([&] {
-    for (const auto& [dtype, shape] : cases) {
-      CAPTURE(name(dtype), shape[0], shape[1], shape[2]);
-      const Tensor x = make({shape[0], shape[2], shape[1]}, dtype, [dtype = dtype](std::int64_t i) {
-        return i % (dtype == DType::U8 ? 251 : 32749);
-      });
-      CHECK(is_transposed(cpu::contiguous_copy(ops::transpose(x, 1, 2), dtype), x));
-    }
-  });
-}

@@ -10,7 +10,6 @@ namespace kiln::cpu {
 namespace {
 
 constexpr Dim kShortest = 8;
-constexpr std::int64_t kStreamingBytes = std::int64_t{8} << 20;  // results that do not stay in cache
 
 }  // namespace
 
@@ -33,14 +32,13 @@ bool runs_across(const Tensor& x, const Tensor& result) {
 
 void copy_across(const Space& space, int dim, std::byte* to, const std::byte* from, std::int64_t item) {
   constexpr std::int64_t kGrain = 32768;
-  const bool streaming = space.numel() * item > kStreamingBytes;
-  const std::int64_t rows = streaming ? streamed_rows(item) : transpose_rows(item);
+  const std::int64_t rows = transpose_rows(item);
   const std::int64_t columns = transpose_columns(item);
   const auto kernel = transpose_kernels().of_size[std::countr_zero(static_cast<std::uint64_t>(item))];
   const Tiling tiling(space, static_cast<std::size_t>(dim), space.sizes().size() - 1, rows, columns);
   tiling.each(std::max<std::int64_t>(1, kGrain / (rows * columns)), [&](const Tile& tile) {
     kernel(from + tile.place[1] * item, tiling.across(1), to + tile.place[0] * item, tiling.down(0),
-           tile.rows, tile.columns, streaming);
+           tile.rows, tile.columns);
   });
 }
 

@@ -13,17 +13,11 @@ namespace kiln::cpu {
 // lines are fetched together; wide elements leave the block in the first cache even so.
 constexpr std::int64_t transpose_rows(std::int64_t item) { return (item < 4 ? 64 : 128) / item; }
 constexpr std::int64_t transpose_columns(std::int64_t item) { return item < 4 ? 256 : 64; }
-// Of wide elements that are streamed, four lines one after the other: those that the processor fetches beside
-// others are read soon.
-constexpr std::int64_t streamed_rows(std::int64_t item) {
-  return item < 4 ? transpose_rows(item) : 256 / item;
-}
 
 // A block of at most `transpose_columns`: to[r * to_stride + c] = from[c * from_stride + r], strides in
-// elements. What is written is not read soon when `streaming`.
+// elements.
 using TransposeKernel = void (*)(const std::byte* from, std::int64_t from_stride, std::byte* to,
-                                 std::int64_t to_stride, std::int64_t rows, std::int64_t columns,
-                                 bool streaming);
+                                 std::int64_t to_stride, std::int64_t rows, std::int64_t columns);
 struct TransposeKernels {
   TransposeKernel of_size[4];  // by log2 of the bytes of an element
 };

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "tensor/cpu/elementwise/transpose_kernels.h"
-#include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/squares.h"
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/cpu/prefetch.h"
@@ -29,15 +32,9 @@ class Block {
       for (std::int64_t r = c < square_columns ? square_rows : 0; r < rows; ++r)
         elements_[r * kColumns + c] = from[c * stride + r];
   }
-  void write(T* to, std::int64_t stride, std::int64_t rows, std::int64_t columns, bool streaming) const {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T* const row = elements_ + r * kColumns;
-      if (streaming) {
-        stream_store(to + r * stride, row, columns);
-      } else {
-        std::memcpy(to + r * stride, row, static_cast<std::size_t>(columns) * sizeof(T));
-      }
-    }
+  void write(T* to, std::int64_t stride, std::int64_t rows, std::int64_t columns) const {
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::memcpy(to + r * stride, elements_ + r * kColumns, static_cast<std::size_t>(columns) * sizeof(T));
   }
 
  private:
@@ -69,37 +66,24 @@ class Lines {
   // Narrower elements are more rows than there are registers.
   static constexpr bool kInRegisters = sizeof(T) >= 4;
 
-  // Whole squares. `kStreaming`: past the caches; lines that are a power of two apart push nothing out of a
-  // cache that never sees them.
-  template <bool kStreaming>
+  // Whole squares.
   [[gnu::noinline]] static void squares(const T* from, std::int64_t from_stride, T* to,
                                         std::int64_t to_stride, std::int64_t rows, std::int64_t columns) {
     for (std::int64_t r = 0; r < rows; r += kSide)
       for (std::int64_t c = 0; c < columns; c += kSide)
-        square<kStreaming>(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
+        square(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
   }
 
  private:
   using Vector = VectorOf<T>;
 
-  template <bool kStreaming>
-  [[gnu::always_inline]] static void store_line(T* to, const Vector& line) {
-#if defined(__AVX512F__)
-    if constexpr (kStreaming)
-      return _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<const __m512i&>(line));
-#endif
-    KILN_ISA::store(to, line);
-  }
-
-  template <bool kStreaming>
   [[gnu::always_inline]] static void square(const T* from, std::int64_t from_stride, T* to,
                                             std::int64_t to_stride) {
     if constexpr (kInRegisters)
-      square_in_registers<kStreaming>(from, from_stride, to, to_stride);
+      square_in_registers(from, from_stride, to, to_stride);
     else
-      square_by_lanes<kStreaming>(from, from_stride, to, to_stride);
+      square_by_lanes(from, from_stride, to, to_stride);
   }
-  template <bool kStreaming>
   [[gnu::always_inline]] static void square_in_registers(const T* from, std::int64_t from_stride, T* to,
                                                          std::int64_t to_stride) {
     Vector rows[kSide];
@@ -110,10 +94,9 @@ class Lines {
     asm volatile("" ::: "memory");
     transpose_square(rows);
 #pragma GCC unroll 16
-    for (int i = 0; i < kSide; ++i) store_line<kStreaming>(to + i * to_stride, rows[i]);
+    for (int i = 0; i < kSide; ++i) KILN_ISA::store(to + i * to_stride, rows[i]);
   }
   // Copied to where they push nothing out of the first cache, rows are read by lanes.
-  template <bool kStreaming>
   [[gnu::always_inline]] static void square_by_lanes(const T* from, std::int64_t from_stride, T* to,
                                                      std::int64_t to_stride) {
     alignas(64) T near[kSide * kSide];
@@ -124,7 +107,7 @@ class Lines {
       for (int i = 0; i < kLane; ++i) rows[i] = load_lanes(near + i * kSide + r);
       transpose_lanes(rows);
 #pragma GCC unroll 16
-      for (int i = 0; i < kLane; ++i) store_line<kStreaming>(to + (r + i) * to_stride, rows[i]);
+      for (int i = 0; i < kLane; ++i) KILN_ISA::store(to + (r + i) * to_stride, rows[i]);
     }
   }
 
@@ -150,44 +133,35 @@ class Lines {
 // At most as many rows as a block has.
 template <class V, class T>
 [[gnu::noinline]] void through_block(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
-                                     std::int64_t rows, std::int64_t columns, bool streaming) {
+                                     std::int64_t rows, std::int64_t columns) {
   Block<V, T> block;
   block.read(from, from_stride, rows, columns);
-  block.write(to, to_stride, rows, columns, streaming);
+  block.write(to, to_stride, rows, columns);
 }
 
 template <class V, class T>
 void transpose(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
-               std::int64_t rows, std::int64_t columns, bool streaming) {
+               std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kRows = transpose_rows(sizeof(T));
   const T* const source = reinterpret_cast<const T*>(from);
   T* const target = reinterpret_cast<T*>(to);
-  // Parts of lines are not streamed: they would be read, joined and written one by one.
-  const auto places =
-      reinterpret_cast<std::uintptr_t>(to) | static_cast<std::uintptr_t>(to_stride) * sizeof(T);
-  streaming = streaming && places % 64 == 0;
   std::int64_t r = 0;
   if constexpr (Lines<T>::kHas) {
     constexpr std::int64_t kSide = Lines<T>::kSide;
     const std::int64_t whole = rows / kSide * kSide, across = columns / kSide * kSide;
-    // Of what is two lines long the second would be gone before its turn, unless it comes from near.
-    const bool pays = across > 0 && !(streaming && Lines<T>::kInRegisters && rows <= kRows);
-    if (pays) {
-      if (streaming)
-        Lines<T>::template squares<true>(source, from_stride, target, to_stride, whole, across);
-      else
-        Lines<T>::template squares<false>(source, from_stride, target, to_stride, whole, across);
+    if (across > 0) {
+      Lines<T>::squares(source, from_stride, target, to_stride, whole, across);
       if (across < columns) {
         for (; r < whole; r += kRows)
           through_block<V>(source + across * from_stride + r, from_stride, target + r * to_stride + across,
-                           to_stride, std::min(kRows, whole - r), columns - across, false);
+                           to_stride, std::min(kRows, whole - r), columns - across);
       }
       r = whole;
     }
   }
   for (; r < rows; r += kRows)
     through_block<V>(source + r, from_stride, target + r * to_stride, to_stride, std::min(kRows, rows - r),
-                     columns, streaming);
+                     columns);
 }
 
 }  // namespace
