@@ -32,7 +32,7 @@ CpuKernel::CpuKernel(KernelParts parts) : Kernel(std::move(parts)) {
       called.push_back(step.kind == Instruction::Kind::Apply
                            ? cpu::kernel_table()
                                  .rows[step.op->pointwise->row]
-                                 .block[static_cast<int>(cpu::element_of(step.compute))][0]
+                                 .block[static_cast<int>(cpu::element_of(step.compute))]
                            : nullptr);
     }
   }

@@ -31,18 +31,17 @@ using RowsKernel = unsigned (*)(const OperandRows& rows, const Params& params);
 inline constexpr int kMaxRows = 128;
 inline constexpr int kNarrowCount = 4;  // Bool, U8, I8 and I16 come first among the dtypes
 static_assert(static_cast<int>(DType::I16) == kNarrowCount - 1);
-inline constexpr int kValueSets = 1 << 3;  // of which operands are one value
-inline constexpr int kValueFloats = 16;    // as often it stands in memory, for kernels of halves
+inline constexpr int kValueSets = 1 << kMostOperands;  // of which operands are one value
 
-// The kernels of one row of ops/elementwise.def, by the dtype of what they read and the bits of the operands
-// that are one value for all of the call:
+// The kernels of one row of ops/elementwise.def, by the dtype of what they read; those of rows also by the
+// bits of the operands that are one value for each row:
 //   F32, F64, I32, I64     where the rule allows arithmetic in that type;
 //   Bool, U8, I8, I16      what I32 gives, without conversions;
-//   F16, BF16              what F32 gives, converting in registers; values are kValueFloats elements of f32.
-// Null where there is none: masks are no values, and an instruction set may convert no halves.
+//   F16, BF16              what F32 gives, converting in registers.
+// Null where there is none: masks and halves are no values, and an instruction set may convert no halves.
 struct OpKernels {
-  BlockKernel block[kDTypeCount][kValueSets] = {};
-  RowsKernel rows[kDTypeCount][kValueSets] = {};  // halves take no values here
+  BlockKernel block[kDTypeCount] = {};
+  RowsKernel rows[kDTypeCount][kValueSets] = {};
 };
 struct KernelTable {
   OpKernels rows[kMaxRows] = {};

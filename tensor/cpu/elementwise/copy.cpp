@@ -199,7 +199,7 @@ void copy(const Tensor& target, const Tensor& source) {
   params.bits = static_cast<int>(size_of(compute)) * 8;
   const Operand operand{.tensor = &source};
   OpKernels kernels;
-  kernels.block[static_cast<int>(element_of(compute))][0] = identity;
+  kernels.block[static_cast<int>(element_of(compute))] = identity;
   run_elementwise({.kernels = kernels, .compute = compute, .params = &params}, {&operand, 1}, target);
 }
 

@@ -57,14 +57,13 @@ std::optional<DType> first_dtype(std::span<const Operand> operands) {
   return std::nullopt;
 }
 
-// Is everything of one dtype but for single values, which kernels of halves take as f32 and those of narrow
-// integers where the dtype has them?
+// Is everything of one dtype? Single values may also be integers that a narrow one has, or be absent.
 bool all_fit(DType dtype, std::span<const Operand> operands) {
   const auto fits = [dtype](const Operand& operand) {
-    if (operand.tensor == nullptr || operand.as_bool || operand.tensor->dtype() == dtype) return true;
+    if (operand.tensor == nullptr) return is_narrow(dtype);
+    if (operand.as_bool || operand.tensor->dtype() == dtype) return true;
     const Tensor& x = *operand.tensor;
-    if (x.numel() != 1) return false;
-    return is_half(dtype) || (!is_float(x.dtype()) && holds(dtype, integer_value(x)));
+    return is_narrow(dtype) && x.numel() == 1 && !is_float(x.dtype()) && holds(dtype, integer_value(x));
   };
   return std::all_of(operands.begin(), operands.end(), fits);
 }
@@ -74,14 +73,14 @@ bool all_fit(DType dtype, std::span<const Operand> operands) {
 bool is_narrow(DType dtype) { return static_cast<int>(dtype) < kNarrowCount; }
 bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 
-ElementForm form_of_compute(const ElementwiseJob& job) { return form_in(job, element_of(job.compute)); }
-
 ElementForm choose_form(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output) {
   const DType dtype = job.predicate ? first_dtype(operands).value_or(output.dtype()) : output.dtype();
   const ElementForm form = form_in(job, dtype);
   const bool stands_for =
       (job.compute == Compute::I32 && is_narrow(dtype)) || (job.compute == Compute::F32 && is_half(dtype));
-  return stands_for && form.block[0] != nullptr && all_fit(dtype, operands) ? form : form_of_compute(job);
+  return stands_for && form.block != nullptr && all_fit(dtype, operands)
+             ? form
+             : form_in(job, element_of(job.compute));
 }
 
 void fill_absent(DType element, double value, std::byte* block, std::int64_t n) {

@@ -7,16 +7,14 @@
 
 namespace kiln::cpu {
 
-// What the elements of blocks are, and the kernels for it, by the operands that are one value.
+// What the elements of blocks are, and the kernels for it.
 struct ElementForm {
   DType element;
-  const BlockKernel* block;
-  const RowsKernel* rows;
+  BlockKernel block;
+  const RowsKernel* rows;  // by the operands that are one element for each row
 };
 
-// That of the job's arithmetic.
-ElementForm form_of_compute(const ElementwiseJob& job);
-// One that needs no conversions before the kernel, where there is such; else that of the arithmetic.
+// One that needs no conversions before the kernel, where there is such; else that of the job's arithmetic.
 ElementForm choose_form(const ElementwiseJob& job, std::span<const Operand> operands, const Tensor& output);
 
 bool is_half(DType dtype);

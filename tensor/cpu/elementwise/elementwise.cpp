@@ -22,8 +22,7 @@ constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 // Where the elements of one operand, or of the output, come from or go to.
 enum class Access : std::uint8_t {
   Direct,    // in place: dense, in the type the kernel works with
-  Value,     // one for all, as the kernel reads it
-  Constant,  // likewise, but spread over a block once
+  Constant,  // one for all, spread over a block once
   Dense,     // dense, converted block by block
   Strided,   // gathered row by row; rows of unit stride in the right type are used in place
 };
@@ -53,7 +52,6 @@ class Run {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
     space_.simplify();
-    choose_kernel();
     prepare_output(output);
     for (std::size_t i = 0; i < operands.size(); ++i) prepare_input(static_cast<int>(i));
     choose_block();
@@ -84,28 +82,6 @@ class Run {
  private:
   std::int64_t grain() const { return job_.costly ? kCostlyGrain : kCheapGrain; }
 
-  // That for the operands which are values, if there is such a kernel.
-  void choose_kernel() {
-    values_ = which_are_values();
-    if (is_half(form_.element) && form_.block[values_] == nullptr) {
-      form_ = form_of_compute(job_);
-      values_ = which_are_values();
-    }
-    if (form_.block[values_] == nullptr) values_ = 0;
-    kernel_ = form_.block[values_];
-  }
-  unsigned which_are_values() const {
-    unsigned values = 0;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const Operand& operand = operands_[i];
-      if (operand.as_bool) continue;
-      const bool is_value = operand.tensor == nullptr || space_.is_constant(static_cast<int>(i) + 1) ||
-                            (is_half(form_.element) && operand.tensor->dtype() != form_.element);
-      if (is_value) values |= 1U << i;
-    }
-    return values;
-  }
-
   void prepare_output(const Tensor& output) {
     output_.same_type = output.dtype() == (job_.predicate ? DType::Bool : form_.element);
     output_.access = access_of(space_, 0, output_.same_type);
@@ -127,7 +103,7 @@ class Run {
     input.width = static_cast<std::int64_t>(operand.as_bool ? 1 : size_of(form_.element));
     if (operand.tensor == nullptr) {
       input.access = Access::Constant;
-      return prepare_value(index);
+      return;
     }
     const DType dtype = operand.tensor->dtype();
     input.same_type = operand.as_bool || dtype == form_.element;
@@ -137,25 +113,12 @@ class Run {
     input.load = input.same_type
                      ? table_.load_raw[std::countr_zero(size_of(dtype))]
                      : table_.load[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(job_.compute)];
-    prepare_value(index);
-  }
-  void prepare_value(int index) {
-    if ((values_ >> index & 1U) == 0) return;
-    const auto at = static_cast<std::size_t>(index);
-    inputs_[at].access = Access::Value;
-    if (is_half(form_.element)) {
-      spread_float(operands_[at], value_bytes_[at]);
-    } else {
-      spread(at, value_bytes_[at], 1);
-    }
   }
 
   void choose_block() {
     all_direct_ = output_.access == Access::Direct;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const Access access = inputs_[i].access;
-      all_direct_ = all_direct_ && (access == Access::Direct || access == Access::Value);
-    }
+    for (std::size_t i = 0; i < operands_.size(); ++i)
+      all_direct_ = all_direct_ && inputs_[i].access == Access::Direct;
     block_ = kBlockBytes / static_cast<std::int64_t>(size_of(form_.element));
   }
 
@@ -167,7 +130,7 @@ class Run {
     unsigned values = 0;
     bool repeats = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (!inputs_[i].same_type && inputs_[i].access != Access::Value) return nullptr;
+      if (!inputs_[i].same_type) return nullptr;
       const Dims& strides = space_.strides(static_cast<int>(i) + 1);
       if (strides.back() != 0 && strides.back() != 1) return nullptr;
       if (strides.back() == 0) values |= 1U << i;
@@ -200,12 +163,8 @@ class Run {
       for (std::size_t i = 0; i < operands_.size(); ++i) {
         const Stream& input = inputs_[i];
         const int operand = static_cast<int>(i) + 1;
-        if (input.access == Access::Value) {
-          rows.in[i] = value_bytes_[i];
-        } else {
-          rows.in[i] = input.data + Walker(space_, operand, at).offset() * input.item;
-          rows.step[i] = space_.strides(operand)[outer] * input.item;
-        }
+        rows.in[i] = input.data + Walker(space_, operand, at).offset() * input.item;
+        rows.step[i] = space_.strides(operand)[outer] * input.item;
       }
       rows.out = const_cast<std::byte*>(output_.data) + Walker(space_, 0, at).offset() * output_.item;
       rows.out_step = space_.strides(0)[outer] * output_.item;
@@ -236,11 +195,9 @@ class Run {
   unsigned piece(std::int64_t begin, std::int64_t end) {
     if (all_direct_) {
       const void* in[kMostOperands];
-      for (std::size_t i = 0; i < operands_.size(); ++i)
-        in[i] =
-            inputs_[i].access == Access::Value ? value_bytes_[i] : inputs_[i].data + begin * inputs_[i].item;
-      return kernel_(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
-                     *job_.params);
+      for (std::size_t i = 0; i < operands_.size(); ++i) in[i] = inputs_[i].data + begin * inputs_[i].item;
+      return form_.block(in, const_cast<std::byte*>(output_.data) + begin * output_.item, end - begin,
+                         *job_.params);
     }
     return blocks(begin, end);
   }
@@ -268,7 +225,7 @@ class Run {
         in[i] = fetch(i, walkers[i], at, count, scratch.bytes[i]);
       std::byte* const target = const_cast<std::byte*>(output_.data);
       const bool direct = output_.access == Access::Direct;
-      bad |= kernel_(in, direct ? target + at * output_.item : out_block, count, *job_.params);
+      bad |= form_.block(in, direct ? target + at * output_.item : out_block, count, *job_.params);
       if (output_.access == Access::Dense) output_.store(out_block, target + at * output_.item, 1, count);
       if (output_.access == Access::Strided) scatter(*out_walker, count, out_block);
       at += count;
@@ -284,21 +241,12 @@ class Run {
     fill_integer(form_.element, *tensor, block, n);
   }
 
-  // For a kernel of halves.
-  void spread_float(const Operand& operand, std::byte* block) const {
-    if (operand.tensor == nullptr) return fill_absent(DType::F32, operand.absent, block, kValueFloats);
-    const auto dtype = static_cast<std::size_t>(operand.tensor->dtype());
-    table_.load[dtype][static_cast<std::size_t>(Compute::F32)](operand.tensor->raw(), 0, block, kValueFloats);
-  }
-
   const void* fetch(std::size_t index, std::optional<Walker>& walker, std::int64_t at, std::int64_t count,
                     std::byte* block) const {
     const Stream& input = inputs_[index];
     switch (input.access) {
       case Access::Direct:
         return input.data + at * input.item;
-      case Access::Value:
-        return value_bytes_[index];
       case Access::Constant:
         return block;
       case Access::Dense:
@@ -335,13 +283,10 @@ class Run {
 
   const ElementwiseJob& job_;
   ElementForm form_;
-  BlockKernel kernel_ = nullptr;
-  unsigned values_ = 0;  // the bits of the operands that are one value
   std::span<const Operand> operands_;
   Space space_;
   const ConvertTable& table_;
   std::array<Stream, kMostOperands> inputs_;
-  alignas(64) std::byte value_bytes_[kMostOperands][kValueFloats * sizeof(float)];
   Stream output_;
   std::int64_t block_ = 0;
   bool all_direct_ = false;
@@ -377,7 +322,7 @@ unsigned run_plain(const ElementwiseJob& job, const ElementForm& form, std::span
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     const void* in[kMostOperands];
     for (std::size_t i = 0; i < operands.size(); ++i) in[i] = places[i].data + begin * places[i].item;
-    return form.block[0](in, out + begin * out_item, end - begin, *job.params);
+    return form.block(in, out + begin * out_item, end - begin, *job.params);
   };
   const std::int64_t grain = job.costly ? kCostlyGrain : kCheapGrain;
   if (output.numel() <= grain) return piece(0, output.numel());

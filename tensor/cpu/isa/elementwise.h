@@ -348,7 +348,7 @@ constexpr DType kDTypeOf = [] {
 template <class Op, int kOperands, class S, unsigned kValues>
 void add_kernels(OpKernels& kernels) {
   constexpr int kDType = static_cast<int>(kDTypeOf<S>);
-  kernels.block[kDType][kValues] = &block_kernel<Row<Op, kOperands, S, kValues>>;
+  if constexpr (kValues == 0) kernels.block[kDType] = &block_kernel<Row<Op, kOperands, S, 0>>;
   kernels.rows[kDType][kValues] = &rows_kernel<Row<Op, kOperands, S, kValues>>;
 }
 

@@ -14,16 +14,16 @@
 namespace kiln::cpu::KILN_ISA {
 namespace {
 
-// How one operand is read: halves; one value of f32, spread over a vector; bytes; or there is none.
-enum class Read { Halves, Value, Mask, None };
+// How one operand is read: halves; bytes; or there is none.
+enum class Read { Halves, Mask, None };
 
 template <class Op, int kOperands>
-constexpr Read read_of(unsigned values, int operand) {
+constexpr Read read_of(int operand) {
   if (operand >= kOperands) return Read::None;
   if constexpr (kOperands == 3) {
     if (operand == Op::kMask) return Read::Mask;
   }
-  return (values >> operand & 1U) != 0 ? Read::Value : Read::Halves;
+  return Read::Halves;
 }
 
 // kPair elements of an operand from place i on, in the order of the type S; `E` is S, or f32 that it was
@@ -32,13 +32,6 @@ template <class S, class E, Read kRead>
 struct Chunk {
   std::conditional_t<kRead == Read::Mask, Words, Floats> first, second;
 
-  // What is the same in all of a loop is loaded before it.
-  [[gnu::always_inline]] void prepare(const void* from) {
-    if constexpr (kRead == Read::Value) {
-      load_floats(static_cast<const float*>(from), first);
-      copy_lanes(first, second);
-    }
-  }
   [[gnu::always_inline]] void load(const void* from, std::int64_t i) {
     if constexpr (kRead == Read::Halves) load_pair(static_cast<const E*>(from) + i, first, second);
     if constexpr (kRead == Read::Mask)
@@ -46,8 +39,7 @@ struct Chunk {
   }
 };
 
-// `kValues` has the bits of the operands that are one value.
-template <class Op, int kCount, class S, unsigned kValues>
+template <class Op, int kCount, class S>
 class HalfKernel {
  public:
   static constexpr int kOperands = kCount;
@@ -72,7 +64,7 @@ class HalfKernel {
   using Result = std::conditional_t<Op::kPredicate, std::uint8_t, S>;
   using Sources = std::array<const void*, 3>;
   template <int kAt>
-  static constexpr Read kRead = read_of<Op, kOperands>(kValues, kAt);
+  static constexpr Read kRead = read_of<Op, kOperands>(kAt);
   // Long ones in blocks so short that conversions of the next begin while this one is computed.
   static constexpr std::int64_t kStep = kIsLong<Op> ? 128 : kBlock<S>;
 
@@ -100,9 +92,6 @@ class HalfKernel {
   }
 
   unsigned block(const Sources& sources, std::int64_t count, Result* out) const {
-    if constexpr (std::is_same_v<Op, scalar::pow> && kValues == 2) {
-      if (simple_powers(sources, count, out)) return 0;
-    }
     if constexpr (kIsLong<Op>) {
       return long_block(sources, count, out);
     } else {
@@ -116,7 +105,7 @@ class HalfKernel {
     alignas(64) float wide[kOperands][kStep];
     Sources widened = sources;
     Words outside = {};
-    Chunks<S> chunks(sources);
+    Chunks<S> chunks;
     for (std::int64_t i = 0; i < count; i += kPair) {
       chunks.load(sources, i);
       const auto& [a, b, c] = chunks;
@@ -181,9 +170,6 @@ class HalfKernel {
     Chunk<S, E, kRead<1>> b;
     Chunk<S, E, kRead<2>> c;
 
-    [[gnu::always_inline]] explicit Chunks(const Sources& sources) {
-      a.prepare(sources[0]), b.prepare(sources[1]), c.prepare(sources[2]);
-    }
     [[gnu::always_inline]] void load(const Sources& sources, std::int64_t i) {
       a.load(sources[0], i), b.load(sources[1], i), c.load(sources[2], i);
     }
@@ -206,7 +192,7 @@ class HalfKernel {
                                if constexpr (kOperands == 3) results[k] = Op::apply(a[k], b[k], c[k], p, bad);
                              }
                            };
-    Chunks<E> chunks(sources);
+    Chunks<E> chunks;
     for (std::int64_t i = 0; i < count; i += kPair) {
       chunks.load(sources, i);
       Results first, second;
@@ -223,21 +209,6 @@ class HalfKernel {
     } else {
       store_pair<Known::Nothing>(first, second, to);
     }
-  }
-
-  static bool simple_powers(const Sources& sources, std::int64_t count, Result* out) {
-    return with_simple_power(*static_cast<const float*>(sources[1]), [&](auto power) {
-      Chunks<S> chunks(sources);
-      for (std::int64_t i = 0; i < count; i += kPair) {
-        chunks.load(sources, i);
-        Floats first, second;
-        KILN_LANES
-        for (int k = 0; k < kFloats; ++k) first[k] = power(chunks.a.first[k]);
-        KILN_LANES
-        for (int k = 0; k < kFloats; ++k) second[k] = power(chunks.a.second[k]);
-        store_pair<Known::Nothing>(first, second, out + i);
-      }
-    });
   }
 
   // Fewer than two vectors, filled up with the first of them.
@@ -263,21 +234,12 @@ class HalfKernel {
   const Params params_;
 };
 
-// Not all operands are values, and no mask is.
 template <class Op, int kOperands, class S>
 void add_half(OpKernels& kernels, DType dtype) {
-  constexpr unsigned kMask = [] {
-    if constexpr (kOperands == 3) return Op::kMask == scalar::kNoMask ? 0U : 1U << Op::kMask;
-    return 0U;
-  }();
-  constexpr unsigned kAll = (1U << kOperands) - 1U;
+  using Kernel = HalfKernel<Op, kOperands, S>;
   const auto of_dtype = static_cast<int>(dtype);
-  each<static_cast<int>(kAll)>([&](auto values) __attribute__((always_inline)) {
-    constexpr auto kValues = static_cast<unsigned>(decltype(values)::value);
-    if constexpr ((kValues & kMask) == 0 && (kValues | kMask) != kAll)
-      kernels.block[of_dtype][kValues] = &HalfKernel<Op, kOperands, S, kValues>::run;
-  });
-  kernels.rows[of_dtype][0] = &rows_kernel<HalfKernel<Op, kOperands, S, 0>>;
+  kernels.block[of_dtype] = &Kernel::run;
+  kernels.rows[of_dtype][0] = &rows_kernel<Kernel>;
 }
 template <class Op, int kOperands>
 void add_halves(KernelTable& table, int row) {

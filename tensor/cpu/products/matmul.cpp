@@ -194,9 +194,7 @@ void products_of_pairs(const Tensor& result, const Tensor& x, const Tensor& y, R
 }
 
 // What adds elements of a dtype; nothing where the instruction set has none, of halves.
-BlockKernel sum_kernel(DType dtype) {
-  return kernel_table().rows[kRow_add].block[static_cast<int>(dtype)][0];
-}
+BlockKernel sum_kernel(DType dtype) { return kernel_table().rows[kRow_add].block[static_cast<int>(dtype)]; }
 
 std::byte* first_element(const Tensor& x) {
   return x.storage()->data() + static_cast<std::size_t>(x.offset()) * size_of(x.dtype());
