@@ -65,22 +65,8 @@ struct NormLanesJob {
 // Units: block * kReductionLanes + lane; and then elements of [2, size].
 using NormLanesKernel = void (*)(const NormLanesJob& job, std::int64_t begin, std::int64_t end);
 
-inline constexpr int kSoftmaxLine = 64;
-// Softmax along the middle of [matrices, count, columns].
-struct SoftmaxColumnsJob {
-  const std::byte* in = nullptr;
-  std::byte* out = nullptr;
-  std::int64_t count = 0;  // at most kReductionBlock
-  std::int64_t columns = 0;
-  std::int64_t tile = 0;  // columns that are computed together: lines of kSoftmaxLine bytes
-  bool log = false;
-};
-// Unit: matrix * tiles + tile.
-using SoftmaxColumnsKernel = void (*)(const SoftmaxColumnsJob& job, std::int64_t begin, std::int64_t end);
-
 struct RowKernels {
   RowKernel program[kRowProgramCount][kFloatDTypeCount];
-  SoftmaxColumnsKernel softmax_columns[kFloatDTypeCount];
   NormColumnsKernel norm_columns[kFloatDTypeCount];
   NormLanesKernel norm_lanes[kFloatDTypeCount][2];  // of layer_norm, of rms_norm
   NormLanesKernel fold_lanes[kFloatDTypeCount];

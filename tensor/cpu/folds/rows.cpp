@@ -68,30 +68,6 @@ Tensor column_sums(NormColumnsJob job, DType dtype) {
   return job.blocks == 1 ? partials : sum_blocks(partials);
 }
 
-std::int64_t softmax_tile(const Tensor& x, std::int64_t count) {
-  constexpr std::int64_t kBytes = 1 << 20;  // of a second-level cache
-  constexpr std::int64_t kMost = 512;
-  const std::int64_t line = kSoftmaxLine / static_cast<std::int64_t>(size_of(x.dtype()));
-  const auto item = static_cast<std::int64_t>(size_of(accumulator_of(x.dtype())));
-  const std::int64_t share = x.numel() / count / (2 * num_threads());  // so that every thread gets some
-  const std::int64_t tile = std::min({kBytes / (count * item), share, kMost});
-  return std::max<std::int64_t>(1, tile / line) * line;
-}
-
-void run_softmax_columns(const Tensor& result, const Tensor& x, std::int64_t count, std::int64_t columns,
-                         bool log) {
-  const SoftmaxColumnsJob job{.in = x.raw(),
-                              .out = result.raw_writable(),
-                              .count = count,
-                              .columns = columns,
-                              .tile = softmax_tile(x, count),
-                              .log = log};
-  const std::int64_t tiles = ceil_divide(columns, job.tile);
-  const auto kernel = row_kernels().softmax_columns[float_index(x.dtype())];
-  parallel_for(x.numel() / (count * columns) * tiles, std::max<std::int64_t>(1, 8192 / (count * job.tile)),
-               [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-}
-
 // A lane takes every 32nd row: only long ones are worth that. Its sums stay in cache, and all lanes' are
 // small beside the tensors.
 bool sums_by_lanes(std::int64_t rows, std::int64_t size) {

@@ -16,12 +16,6 @@ void rows_back(const Tensor& output, const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
 void run_rows(RowProgram program, DType dtype, const RowJob& job);
-// softmax (or its logarithm) along the middle of a contiguous float tensor, as it were [matrices, count,
-// columns].
-// `softmax_tile`: the columns that are computed together.
-std::int64_t softmax_tile(const Tensor& x, std::int64_t count);
-void run_softmax_columns(const Tensor& result, const Tensor& x, std::int64_t count, std::int64_t columns,
-                         bool log);
 // Results of so many bytes are written past the caches: they would not stay until they are read.
 bool streams(std::int64_t bytes);
 

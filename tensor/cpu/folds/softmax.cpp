@@ -5,7 +5,6 @@
 #include "tensor/cpu/elementwise/pointwise.h"
 #include "tensor/cpu/folds/fold.h"
 #include "tensor/cpu/folds/rows.h"
-#include "tensor/fixed_order.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln::cpu {
@@ -35,16 +34,12 @@ void along(RowProgram program, const Tensor& output, Inputs in, int dim, Dim que
 
 // ---- Along columns ---------------------------------------------------------------------------------------
 
-// How many lie side by side, of a contiguous tensor. Its stride along a dimension of size 1 may be any.
-Dim columns_of(const Tensor& x, int dim) {
-  return count_elements(std::span<const Dim>(x.sizes()).subspan(static_cast<std::size_t>(dim) + 1));
-}
-
 // Rows that do not lie in memory as such would be copied there and back. Where neighbouring columns do, whole
 // passes over the tensor are better: the same operations in the same order.
 bool goes_by_columns(const Tensor& x, int dim) {
   constexpr Dim kLeast = 16;
-  return x.rank() > 1 && x.is_contiguous() && x.numel() > 0 && columns_of(x, dim) >= kLeast;
+  if (x.rank() < 2 || !x.is_contiguous() || x.numel() == 0) return false;
+  return count_elements(std::span<const Dim>(x.sizes()).subspan(static_cast<std::size_t>(dim) + 1)) >= kLeast;
 }
 
 void by_columns(RowProgram program, const Tensor& output, const Tensor& x, int dim) {
@@ -70,10 +65,8 @@ void run(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&)
   const Tensor& output = outputs[0];
   const Tensor x = cast(inputs[0], output.dtype());
   const int dim = dim_of(attrs, x.rank());
-  if (!goes_by_columns(x, dim)) return along(kProgram, output, {&x, 1}, dim);
-  const std::int64_t count = x.size(dim), columns = columns_of(x, dim);
-  if (count > kReductionBlock) return by_columns(kProgram, output, x, dim);
-  run_softmax_columns(output, x, count, columns, kProgram == RowProgram::LogSoftmax);
+  if (goes_by_columns(x, dim)) return by_columns(kProgram, output, x, dim);
+  along(kProgram, output, {&x, 1}, dim);
 }
 
 template <RowProgram kProgram>

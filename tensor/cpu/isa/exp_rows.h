@@ -24,18 +24,5 @@ template <class A>
     for (std::int64_t i = 0; i < n; ++i) y[i] = math::exp(x[i] - m);
   }
 }
-// Rows of kWidth elements, each less its column's m.
-template <int kWidth, class A>
-[[gnu::always_inline]] inline void exp_lines(const A* __restrict x, const A* __restrict m, std::int64_t rows,
-                                             A* __restrict y) {
-  bool finite = true;
-  for (int w = 0; w < kWidth; ++w) finite &= is_finite(m[w]);
-  if (finite) {
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (int w = 0; w < kWidth; ++w) y[r * kWidth + w] = math::exp<true>(x[r * kWidth + w] - m[w]);
-  } else {
-    for (std::int64_t i = 0; i < rows * kWidth; ++i) y[i] = math::exp(x[i] - m[i % kWidth]);
-  }
-}
 
 }  // namespace kiln::cpu::KILN_ISA

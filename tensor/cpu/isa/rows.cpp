@@ -8,7 +8,6 @@
 #include "tensor/cpu/isa/row_memory.h"
 #include "tensor/cpu/isa/row_stats.h"
 #include "tensor/cpu/isa/short_rows.h"
-#include "tensor/cpu/isa/softmax_columns.h"
 #include "tensor/math.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -132,7 +131,6 @@ void fill(RowKernels& kernels, int dtype) {
       &norm<E, true>,    &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>,
       &causal_softmax<E>};
   for (int p = 0; p < kRowProgramCount; ++p) kernels.program[p][dtype] = programs[p];
-  kernels.softmax_columns[dtype] = &softmax_columns<E>;
   kernels.norm_columns[dtype] = &norm_columns<E>;
   kernels.norm_lanes[dtype][0] = &norm_backward_lanes<E, true>;
   kernels.norm_lanes[dtype][1] = &norm_backward_lanes<E, false>;
