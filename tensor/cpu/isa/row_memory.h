@@ -15,8 +15,8 @@ namespace kiln::cpu::KILN_ISA {
 // How far ahead norms ask for rows: memory takes longer than one.
 inline constexpr std::int64_t kRowsAhead = 2;
 
-// The rows of a job as accumulators: in place, or, when they are narrow elements or short, in scratch memory.
-// There they are padded to whole vectors, so that loops over `count` elements need no scalar rest.
+// The rows of a job as accumulators: in place, or, when they are narrow elements, in scratch memory. There
+// they are padded to whole vectors, so that loops over `count` elements need no scalar rest.
 template <class E>
 class Rows {
  public:
@@ -24,10 +24,9 @@ class Rows {
 
   explicit Rows(const RowJob& job, A padding = 0)
       : job_(job),
-        copies_(!std::is_same_v<E, A> || job.size <= kShort),
-        count_(copies_ ? round_up(job.size, kPad) : job.size),
+        count_(kCopies ? round_up(job.size, kPad) : job.size),
         asks_(job.size <= kLongest && job.rows * job.size > kNear) {
-    if (!copies_) return;
+    if (!kCopies) return;
     const std::int64_t page = round_up(count_ * kItem, kPage);
     stride_ = (page + kApart) / kItem;
     scratch_.reset(new Line[static_cast<std::size_t>(stride_ * kScratchRows * kItem) / sizeof(Line)]);
@@ -39,7 +38,7 @@ class Rows {
 
   const A* in(int k, std::int64_t row) {
     const std::byte* from = element(k, row);
-    if (!copies_) return reinterpret_cast<const A*>(from);
+    if (!kCopies) return reinterpret_cast<const A*>(from);
     widen_to(from, scratch(k));
     return scratch(k);
   }
@@ -75,35 +74,30 @@ class Rows {
   }
   // What `in` gave for this row last.
   const A* now(int k, std::int64_t row) {
-    return copies_ ? scratch(k) : reinterpret_cast<const A*>(element(k, row));
+    return kCopies ? scratch(k) : reinterpret_cast<const A*>(element(k, row));
   }
   // Null when absent.
   const A* column(int k) {
-    if (!copies_ || job_.column[k] == nullptr) return reinterpret_cast<const A*>(job_.column[k]);
+    if (!kCopies || job_.column[k] == nullptr) return reinterpret_cast<const A*>(job_.column[k]);
     return scratch(3 + k);
   }
   void set_row(int k, std::int64_t r, A value) const {
     if (job_.row_out[k]) reinterpret_cast<A*>(job_.row_out[k])[r] = value;
   }
   // Where the result of a row is computed; `finish` takes it to its place.
-  A* out(std::int64_t row) { return copies_ ? scratch(2) : reinterpret_cast<A*>(job_.out) + row * job_.size; }
-  void finish(std::int64_t row) {
-    if (!copies_) return;
-    E* to = reinterpret_cast<E*>(job_.out) + row * job_.size;
-    const A* from = scratch(2);
-    if constexpr (kIsHalf<E>)
-      narrow_all(from, job_.size, to);
-    else
-      std::copy_n(from, job_.size, to);
+  A* out(std::int64_t row) { return kCopies ? scratch(2) : reinterpret_cast<A*>(job_.out) + row * job_.size; }
+  void finish([[maybe_unused]] std::int64_t row) {
+    if constexpr (kCopies)
+      narrow_all(scratch(2), job_.size, reinterpret_cast<E*>(job_.out) + row * job_.size);
   }
 
  private:
   struct alignas(64) Line {
     std::byte bytes[64];
   };
+  static constexpr bool kCopies = !std::is_same_v<E, A>;
   static constexpr std::int64_t kItem = sizeof(A);
   static constexpr std::int64_t kScratchRows = 5;
-  static constexpr std::int64_t kShort = 64;
   static constexpr std::int64_t kPad = 16;
   // Elements of rows that would push each other out of the cache, and of jobs that are in it.
   static constexpr std::int64_t kLongest = (1 << 16) / sizeof(E), kNear = (1 << 17) / sizeof(E);
@@ -125,15 +119,10 @@ class Rows {
     return job_.in[k] + row * job_.size * static_cast<std::int64_t>(sizeof(E));
   }
   A* scratch(int k) { return reinterpret_cast<A*>(scratch_.get()) + k * stride_; }
-  void widen_to(const std::byte* from, A* to) const {
-    const E* elements = reinterpret_cast<const E*>(from);
-    if constexpr (kIsHalf<E>)
-      widen_all(elements, job_.size, to);
-    else
-      std::copy_n(elements, job_.size, to);
+  void widen_to([[maybe_unused]] const std::byte* from, [[maybe_unused]] A* to) const {
+    if constexpr (kCopies) widen_all(reinterpret_cast<const E*>(from), job_.size, to);
   }
   const RowJob& job_;
-  bool copies_;
   std::int64_t count_;       // elements of a row, with the padding
   bool asks_;                // for rows before their turn
   std::int64_t stride_ = 0;  // between rows in scratch memory
