@@ -16,8 +16,6 @@ namespace {
 
 // Elements that are worth waking a thread for.
 inline constexpr std::int64_t kGrain = 32768;
-// A row this short, of elements that lie apart, is folded across neighbouring rows instead.
-inline constexpr std::int64_t kShortRow = 24;
 
 void append(FoldDims& dims, Dim size, Dim stride) {
   if (size == 1) return;
@@ -36,10 +34,7 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 }
 
 bool goes_by_columns(const FoldJob& job) {
-  if (job.outputs.rank == 0) return false;
-  if (innermost_stride(job.reduced) == 1) return false;
-  if (innermost_stride(job.outputs) == 1) return true;
-  return job.count <= kShortRow && job.outputs.sizes[job.outputs.rank - 1] >= 8;
+  return innermost_stride(job.outputs) == 1 && innermost_stride(job.reduced) != 1;
 }
 
 void fill_with_identity(const Tensor& result, Combine combine) {

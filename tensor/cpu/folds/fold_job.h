@@ -63,7 +63,8 @@ struct FoldJob {
 struct FoldKernel {
   // Unit: one block of one output, output * blocks + block.
   void (*rows)(const FoldJob& job, std::int64_t begin, std::int64_t end);
-  // Unit: one block of up to `tile` outputs next to each other along the last output dimension.
+  // Unit: one block of up to `tile` outputs next to each other along the last output dimension, whose stride
+  // is 1.
   void (*columns)(const FoldJob& job, std::int64_t begin, std::int64_t end);
   // Combines the blocks of outputs [begin, end) into the first `outputs` results, in place or into `to`.
   void (*blocks)(const FoldJob& job, std::byte* to, std::int64_t begin, std::int64_t end);

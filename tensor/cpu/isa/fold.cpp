@@ -238,12 +238,11 @@ struct LoadedTile {
   static constexpr bool kInPlace = false;
   const TilePlaces& places;
   const FoldJob& job;
-  std::int64_t stride;        // between outputs
   std::int64_t width, count;  // outputs, elements of each
   const std::byte* centers;   // the first output's center
   const T* row(std::int64_t r, T* buffer) const {
     prefetch_after(r);
-    job.load(places.row(r), stride, width, centers, centers != nullptr, reinterpret_cast<std::byte*>(buffer));
+    job.load(places.row(r), 1, width, centers, centers != nullptr, reinterpret_cast<std::byte*>(buffer));
     return buffer;
   }
   std::int64_t ahead(std::int64_t, std::int64_t) const { return 0; }
@@ -252,7 +251,7 @@ struct LoadedTile {
   // What will be wanted when the rows that are combined together are done; the lanes jump through memory.
   void prefetch_after(std::int64_t r) const {
     constexpr std::int64_t kRows = 4 * kReductionLanes;
-    if (stride == 1 && r + kRows < count) cpu::prefetch_run(places.row(r + kRows), width * job.element_size);
+    if (r + kRows < count) cpu::prefetch_run(places.row(r + kRows), width * job.element_size);
   }
 };
 
@@ -296,21 +295,20 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   FoldDims outer = job.outputs;
   const int last = --outer.rank;
   const std::int64_t size = outer.sizes[last];
-  const std::int64_t stride = outer.strides[last];
   const std::int64_t tiles = ceil_divide(size, job.tile);
   Out* results = reinterpret_cast<Out*>(job.results);
   using InPlace = ColumnBlock<C, T, TileInPlace<P>>;
   using Loaded = ColumnBlock<C, T, LoadedTile<T>>;
   alignas(64) T memory[std::max(InPlace::memory_of(kMaxColumnTile), kReductionLanes * kFlatWidth)];
   alignas(64) T buffers[Loaded::kBuffers * kMaxColumnTile];
-  const bool in_place = (job.direct || kHasCenters<P>) && stride == 1;
+  const bool in_place = job.direct || kHasCenters<P>;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles % job.blocks;
     const std::int64_t row = unit / tiles / job.blocks;
     const std::int64_t output = row * size + column;
     const std::int64_t width = std::min(job.tile, size - column);
-    const std::byte* input = job.input + (Cursor(outer, row).offset() + column * stride) * job.element_size;
+    const std::byte* input = job.input + (Cursor(outer, row).offset() + column) * job.element_size;
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
     if (in_place && !kHasCenters<P> && is_flat<C, T>(job.reduced, count, width)) {
@@ -323,7 +321,7 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
         const TileInPlace<P> tile{places, centers};
         InPlace(tile, count, width, memory, buffers).fold();
       } else {
-        const LoadedTile<T> tile{places, job, stride, width, count, centers};
+        const LoadedTile<T> tile{places, job, width, count, centers};
         Loaded(tile, count, width, memory, buffers).fold();
       }
     }
