@@ -73,11 +73,6 @@ void fill_with_identity(const Tensor& result, Combine combine) {
   }
 }
 
-// Sequences that jump through memory element by element are laid out first.
-bool is_scattered(const FoldJob& job) {
-  return !goes_by_columns(job) && innermost_stride(job.reduced) >= 8 && job.count >= 1024;
-}
-
 // Outputs that lie next to each other are not neighbours, and neither are elements of a sequence.
 bool is_out_of_order(const FoldJob& job) {
   constexpr std::int64_t kWorthwhile = 4096;
@@ -232,7 +227,6 @@ void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine 
   const Tensor result = with_sizes(output, sizes);
   if (job.count == 0) return fill_with_identity(result, combine);
   if (is_out_of_order(job)) return fold_by_memory(result, x, dims, combine, map, centers);
-  if (is_scattered(job)) return fold_into(result, contiguous_copy(x, x.dtype()), dims, combine, map, centers);
   const std::int64_t outputs = result.numel();
   if (outputs == 0) return;
 
