@@ -118,13 +118,6 @@ void fold_by_memory(const Tensor& result, const Tensor& x, const Dims& dims, Com
   copy(result, permuted(fold(permuted(x, all), reduced, combine, map, moved), back));
 }
 
-// Integers give the same bits in any order: a block of a row is what is worth a unit of its own.
-std::int64_t block_of(const FoldJob& job, DType result) {
-  constexpr std::int64_t kBytes = 32768;
-  if (is_float(result) || goes_by_columns(job)) return kReductionBlock;
-  return std::max(kReductionBlock, kBytes / job.element_size);
-}
-
 // Tiles wide enough to stream along rows, narrow enough that every thread gets some.
 std::int64_t column_tile(const FoldJob& job, std::int64_t outputs, std::int64_t columns) {
   constexpr std::int64_t kLeastBytes = 512;
@@ -134,7 +127,7 @@ std::int64_t column_tile(const FoldJob& job, std::int64_t outputs, std::int64_t 
 }
 
 void run(FoldJob& job, const FoldKernel& kernel, std::int64_t outputs) {
-  const std::int64_t block = std::min(job.count, job.block);
+  const std::int64_t block = std::min(job.count, kReductionBlock);
   if (goes_by_columns(job)) {
     const Dim columns = job.outputs.sizes[job.outputs.rank - 1];
     job.tile = column_tile(job, outputs, columns);
@@ -232,8 +225,7 @@ void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine 
 
   job.input = x.raw();
   job.element_size = static_cast<std::int64_t>(size_of(x.dtype()));
-  job.block = block_of(job, dtype);
-  job.blocks = ceil_divide(job.count, job.block);
+  job.blocks = reduction_blocks(job.count);
   if (centers) job.centers = centers.raw();
   const FoldKernel& kernel = choose(x.dtype(), dtype, combine, map, job);
   if (job.blocks == 1) {

@@ -51,8 +51,6 @@ struct FoldJob {
   FoldDims outputs;        // which output
   FoldDims reduced;        // which element of an output's sequence
   std::int64_t count = 0;  // elements of each sequence, >= 1
-  // Elements that are combined before blocks are: more of what may be combined in any order.
-  std::int64_t block = kReductionBlock;
   std::int64_t blocks = 0;
   std::int64_t tile = kMaxColumnTile;  // outputs per unit of `columns`
   const std::byte* centers = nullptr;  // one accumulator per output, or null

@@ -186,12 +186,12 @@ void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   std::int64_t block = begin % job.blocks;
   Cursor cursor(job.outputs, output);
   for (std::int64_t unit = begin; unit < end; ++unit) {
-    const std::int64_t first = block * job.block;
+    const std::int64_t first = block * kReductionBlock;
     const std::byte* center =
         job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
     Lanes<C, T> lanes;
     add_block<C, T, P>(job, job.input + cursor.offset() * job.element_size, center, first,
-                       std::min(job.block, job.count - first), lanes);
+                       std::min(kReductionBlock, job.count - first), lanes);
     results.add(lanes.folded());
     if (++block == job.blocks) {
       block = 0;
