@@ -1,4 +1,4 @@
-// Owns nansum: the sum without what is nan, in one pass.
+// Owns nansum: the sum without what is nan.
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 

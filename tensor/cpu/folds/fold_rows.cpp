@@ -48,13 +48,6 @@ void count_nonzero(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs
   fold_to(outputs[0], inputs[0], attrs, Combine::Sum, Map::NonZero);
 }
 
-bool takes_floats(const Op&, const Attrs& attrs, Inputs inputs) {
-  return is_float(inputs[0].dtype()) && is_float(total_dtype(inputs[0].dtype(), attrs));
-}
-void nan_sum(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  fold_to(outputs[0], converted(inputs[0], outputs[0].dtype()), attrs, Combine::Sum, Map::NanToZero);
-}
-
 }  // namespace
 
 void add_fold_kernels(Column& column) {
@@ -65,7 +58,6 @@ void add_fold_kernels(Column& column) {
   column.add("any", truth<Combine::Max>);
   column.add("all", truth<Combine::Min>);
   column.add("count_nonzero", count_nonzero);
-  column.add("nansum", {.run = nan_sum, .takes = takes_floats});
 }
 
 }  // namespace kiln::cpu

@@ -444,7 +444,6 @@ FoldKernels build() {
   const auto sums = [&](Map map) -> auto& { return kernels.mapped_sum[static_cast<int>(map)]; };
   add_mapped_sums<Square>(sums(Map::Square));
   add_mapped_sums<Abs>(sums(Map::Abs));
-  add_mapped_sums<NanToZero>(sums(Map::NanToZero));
   const auto centered = [&](Map map) -> auto& { return kernels.centered_sum[static_cast<int>(map)]; };
   add_centered_sums<Distance>(centered(Map::Distance));
   add_centered_sums<CenteredSquare>(centered(Map::CenteredSquare));
@@ -455,7 +454,6 @@ FoldKernels build() {
   add_nonzero_loads<std::uint8_t>(loads(Map::Truth));
   add_float_loads<Square>(loads(Map::Square));
   add_float_loads<Abs>(loads(Map::Abs));
-  add_float_loads<NanToZero>(loads(Map::NanToZero));
   add_float_loads<Distance>(loads(Map::Distance));
   add_float_loads<AbsDistance>(loads(Map::AbsDistance));
   add_float_loads<CenteredSquare>(loads(Map::CenteredSquare));

@@ -26,12 +26,6 @@ struct Abs {
     return x < T{} ? T{} - x : x;
   }
 };
-struct NanToZero {
-  template <class T>
-  static T apply(T x, T) {
-    return x != x ? T{} : x;
-  }
-};
 struct Distance {
   template <class T>
   static T apply(T x, T c) {
