@@ -1,13 +1,10 @@
 // Kernels of running sums and products: one after the other along a dimension, floats below f64 carried in
 // f64.
 #include <algorithm>
-#include <optional>
 
 #include "tensor/cpu/backend.h"
-#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/kernels.h"
-#include "tensor/cpu/moves/offsets.h"
 #include "tensor/cpu/sequence_shape.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
@@ -54,12 +51,11 @@ void run_rows(const T* const (&from)[kRows], T* const (&to)[kRows], Carry (&carr
   }
 }
 
-// Elements as they lie, rows of operands `apart` from the next.
+// Elements as they lie.
 template <class T, class Carry>
 struct Direct {
   const T* from;
   T* to;
-  std::int64_t apart;
 
   template <class C>
   void strip(std::int64_t at, Carry* carry, std::int64_t width) const {
@@ -71,7 +67,7 @@ struct Direct {
     T* out[kRows];
     Carry carry[kRows];
     for (std::int64_t r = 0; r < kRows; ++r) {
-      in[r] = from + (row + r) * apart;
+      in[r] = from + (row + r) * count;
       out[r] = to + (row + r) * count;
       carry[r] = C::template kStart<Carry>;
     }
@@ -86,7 +82,6 @@ struct ByChunks {
   std::byte* to;
   LoadFn load;
   StoreFn store;
-  std::int64_t apart;  // rows of the operand
   static constexpr std::int64_t kChunk = 256;
 
   template <class C>
@@ -108,7 +103,7 @@ struct ByChunks {
     }
     for (std::int64_t i = 0; i < count; i += kChunk) {
       const std::int64_t size = std::min(kChunk, count - i);
-      for (std::int64_t r = 0; r < kRows; ++r) load(from + 2 * ((row + r) * apart + i), 1, chunks[r], size);
+      for (std::int64_t r = 0; r < kRows; ++r) load(from + 2 * ((row + r) * count + i), 1, chunks[r], size);
       run_rows<C>(in, out, carry, size);
       for (std::int64_t r = 0; r < kRows; ++r) store(chunks[r], to + 2 * ((row + r) * count + i), 1, size);
     }
@@ -133,29 +128,10 @@ void scan(const Elements& elements, const SequenceShape& shape, std::int64_t beg
 
 // Rows [begin, end) along memory, several side by side.
 template <class C, class Elements>
-void scan_long_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
+void scan_rows(const Elements& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
   std::int64_t row = begin;
   for (; row + kTogether <= end; row += kTogether) elements.template rows<C, kTogether>(row, count);
   for (; row < end; ++row) elements.template rows<C, 1>(row, count);
-}
-template <class C, class T, class Carry>
-void scan_rows(const Direct<T, Carry>& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
-  scan_long_rows<C>(elements, count, begin, end);
-}
-// Short rows are converted as many at a time as a chunk holds.
-template <class C>
-void scan_rows(const ByChunks& elements, std::int64_t count, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t kChunk = kTogether * ByChunks::kChunk;
-  if (count > ByChunks::kChunk) return scan_long_rows<C>(elements, count, begin, end);
-  float chunk[kChunk];
-  const Direct<float, ByChunks::Carry> converted{chunk, chunk, count};
-  const std::int64_t together = kChunk / count;
-  for (std::int64_t row = begin; row < end; row += together) {
-    const std::int64_t rows = std::min(together, end - row);
-    elements.load(elements.from + 2 * row * count, 1, chunk, rows * count);
-    scan_long_rows<C>(converted, count, 0, rows);
-    elements.store(chunk, elements.to + 2 * row * count, 1, rows * count);
-  }
 }
 
 template <class C, class Carry, class Elements>
@@ -168,28 +144,14 @@ void scan_all(const Elements& elements, const SequenceShape& shape) {
   });
 }
 
-// How far rows of x lie apart that are dense themselves, where one step leads from each to the next. Short
-// rows of halves, which are converted together, are to lie together.
-std::optional<std::int64_t> step_of_rows(const Tensor& x, int dim) {
-  const int last = x.rank() - 1;
-  if (last < 0 || dim != last || x.strides().back() != 1) return std::nullopt;
-  if (size_of(x.dtype()) == 2 && x.size(last) <= ByChunks::kChunk) return std::nullopt;
-  const auto rows = static_cast<std::size_t>(last);
-  const std::span<const Dim> sizes = x.sizes(), strides = x.strides();
-  std::int64_t step = x.size(last);
-  return one_stride(sizes.first(rows), strides.first(rows), step) ? std::optional(step) : std::nullopt;
-}
-
 // Of i64 or of floats.
 template <class C>
 void scan_along(const Tensor& result, const Tensor& x, int dim) {
-  const std::optional<std::int64_t> found = step_of_rows(x, dim);
-  const Tensor rows = found || x.is_contiguous() ? x : contiguous_copy(x, x.dtype());
+  const Tensor rows = dense(x, x.dtype());
   if (x.numel() == 0) return;
   const SequenceShape shape(x, dim);
-  const std::int64_t step = found.value_or(shape.count);
   const auto run = [&]<class T, class Carry>() {
-    scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>(), step}, shape);
+    scan_all<C, Carry>(Direct<T, Carry>{rows.data<T>(), result.writable<T>()}, shape);
   };
   switch (x.dtype()) {
     case DType::I64:
@@ -206,7 +168,7 @@ void scan_along(const Tensor& result, const Tensor& x, int dim) {
       const auto half = static_cast<std::size_t>(x.dtype());
       constexpr auto kF32 = static_cast<std::size_t>(Compute::F32);
       scan_all<C, double>(
-          ByChunks{rows.raw(), result.raw_writable(), table.load[half][kF32], table.store[kF32][half], step},
+          ByChunks{rows.raw(), result.raw_writable(), table.load[half][kF32], table.store[kF32][half]},
           shape);
     }
   }
