@@ -20,7 +20,6 @@ struct RowJob {
   std::byte* out = nullptr;         // full
   std::byte* row_out[2] = {};       // per row: mean, reciprocal standard deviation
   double epsilon = 0;
-  std::int64_t queries = 1;  // causal softmax: row r sees elements 0 to r % queries
 };
 
 using RowKernel = void (*)(const RowJob& job, std::int64_t begin, std::int64_t end);  // rows [begin, end)
@@ -34,9 +33,8 @@ enum class RowProgram : std::uint8_t {
   LayerNormBackward,   // in: gradient, x; column: weight?; row_out: mean?, rstd?
   RmsNorm,             // in: x; column: weight?
   RmsNormBackward,     // in: gradient, x; column: weight?; row_out: null, rstd?
-  CausalSoftmax,       // in: x
 };
-inline constexpr int kRowProgramCount = 9;
+inline constexpr int kRowProgramCount = 8;
 inline constexpr int kFloatDTypeCount = 4;  // F16, BF16, F32, F64 in that order
 
 // Sums over all rows of gradient * (x - mean) * rstd and of gradient, for each column, in the fixed order.

@@ -15,10 +15,9 @@ int dim_of(const Attrs& attrs, int rank) {
 }
 
 // Runs a program along `dim` of one or two tensors of equal sizes.
-void along(RowProgram program, const Tensor& output, Inputs in, int dim, Dim queries = 1) {
+void along(RowProgram program, const Tensor& output, Inputs in, int dim) {
   if (output.numel() == 0) return;
   RowJob job;
-  job.queries = queries;
   job.size = in[0].rank() == 0 ? 1 : in[0].size(dim);
   Tensor rows[2];
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -74,11 +73,6 @@ void run_backward(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs,
   along(kProgram, outputs[0], inputs, dim_of(attrs, inputs[0].rank()));
 }
 
-void run_causal(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
-  const int last = inputs[0].rank() - 1;
-  along(RowProgram::CausalSoftmax, outputs[0], inputs, last, inputs[0].size(last - 1));
-}
-
 }  // namespace
 
 void add_softmax_kernels(Column& column) {
@@ -86,7 +80,6 @@ void add_softmax_kernels(Column& column) {
   column.add("log_softmax", run<RowProgram::LogSoftmax>);
   column.add("softmax_backward", run_backward<RowProgram::SoftmaxBackward>);
   column.add("log_softmax_backward", run_backward<RowProgram::LogSoftmaxBackward>);
-  column.add("causal_softmax", run_causal);
 }
 
 }  // namespace kiln::cpu

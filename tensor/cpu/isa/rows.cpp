@@ -1,7 +1,5 @@
 // Owns the kernels of row programs, compiled once per instruction set. A row stays in cache between its
 // passes. Each program is, to the bit, the composition its op's `decompose` states.
-#include <algorithm>
-
 #include "tensor/cpu/folds/row_job.h"
 #include "tensor/cpu/isa/exp_rows.h"
 #include "tensor/cpu/isa/norm_rows.h"
@@ -52,24 +50,6 @@ void softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
     A* y = rows.out(r);
     const A scale = A(1) / exp_row(rows, r, x, fold_contiguous<MaxOf>(x, n), n, y);
     for (std::int64_t i = 0; i < n; ++i) y[i] *= scale;
-    rows.finish(r);
-  }
-}
-
-// What a row does not see counts as -inf, and is not looked at.
-template <class E>
-void causal_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
-  using A = AccumulatorOf<E>;
-  Rows<E> rows(job);
-  for (std::int64_t r = begin; r < end; ++r) {
-    const std::int64_t seen = std::min(job.size, r % job.queries + 1);
-    const A* x = rows.in(0, r);
-    A* y = rows.out(r);
-    const A m = fold_contiguous<MaxOf>(x, seen);
-    const A scale = A(1) / exp_row(rows, r, x, m, seen, y);
-    for (std::int64_t i = 0; i < seen; ++i) y[i] *= scale;
-    const A hidden = math::exp(MaxOf::identity<A>() - m) * scale;  // 0, or nan as all of the row
-    std::fill(y + seen, y + job.size, hidden);
     rows.finish(r);
   }
 }
@@ -127,9 +107,8 @@ void log_softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t en
 template <class E>
 void fill(RowKernels& kernels, int dtype) {
   const RowKernel programs[kRowProgramCount] = {
-      &softmax<E>,       &log_softmax<E>,         &softmax_backward<E>, &log_softmax_backward<E>,
-      &norm<E, true>,    &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>,
-      &causal_softmax<E>};
+      &softmax<E>,    &log_softmax<E>,         &softmax_backward<E>, &log_softmax_backward<E>,
+      &norm<E, true>, &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>};
   for (int p = 0; p < kRowProgramCount; ++p) kernels.program[p][dtype] = programs[p];
   kernels.norm_columns[dtype] = &norm_columns<E>;
   kernels.norm_lanes[dtype][0] = &norm_backward_lanes<E, true>;
