@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tensor/cpu/isa/numbers.h"
 #include "tensor/cpu/isa/wide_load.h"
 #include "tensor/fixed_order.h"
 
@@ -17,7 +16,6 @@ namespace kiln::cpu::KILN_ISA {
 
 // Each works on scalars and on vectors alike.
 struct SumOf {
-  static constexpr bool kExtremum = false;
   template <class T>
   static constexpr T identity() {
     return T(0);
@@ -28,7 +26,6 @@ struct SumOf {
   }
 };
 struct ProdOf {
-  static constexpr bool kExtremum = false;
   template <class T>
   static constexpr T identity() {
     return T(1);
@@ -50,8 +47,6 @@ inline constexpr bool kIntegral = [] {
 // The last of equals, or the first that is not a number. Integers have none of those: written so, compilers
 // see that there is one instruction for it.
 struct MaxOf {
-  static constexpr bool kExtremum = true;
-  static constexpr bool kGreatest = true;
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -66,8 +61,6 @@ struct MaxOf {
   }
 };
 struct MinOf {
-  static constexpr bool kExtremum = true;
-  static constexpr bool kGreatest = false;
   template <class T>
   static constexpr T identity() {
     using Limits = std::numeric_limits<T>;
@@ -106,7 +99,6 @@ class Lanes {
     Vector acc[kCount];
     assign(acc, acc_);
     std::int64_t i = 0;
-    if constexpr (kOneInstruction) i = add_numbers(acc, from, count);
     for (; i + kLanes <= count; i += kLanes) add_group(acc, from + i);
     add_rest(acc, from + i, count - i);
     assign(acc_, acc);
@@ -244,35 +236,7 @@ class Lanes {
       acc_[k] = C::apply(acc_[k], load_masked<T>(from + k * kWidth, mask, C::template identity<T>()));
     }
   }
-  static constexpr bool kOneInstruction = C::kExtremum && kHasNumbers<T>;
 
-  // Whole groups of lanes up to the first stretch that has a nan. Tells how many elements it took.
-  template <class P>
-  static std::int64_t add_numbers(Vector (&acc)[kCount], P from, std::int64_t count) {
-    constexpr std::int64_t kStretch = 16 * kLanes;
-    std::int64_t i = 0;
-    Vector best[kCount];
-    assign(best, acc);
-    Nans<T> nans;
-    for (int k = 0; k < kCount; k += 2) nans.look(best[k], best[k + 1]);
-    while (i + kLanes <= count) {
-      const std::int64_t end = std::min(i + kStretch, count / kLanes * kLanes);
-      for (std::int64_t at = i; at < end; at += kLanes) {
-#pragma GCC unroll 8
-        for (int k = 0; k < kCount; k += 2) {
-          const Vector x = load_wide<T>(from + (at + k * kWidth));
-          const Vector y = load_wide<T>(from + (at + (k + 1) * kWidth));
-          nans.look(x, y);
-          best[k] = extremum_of_numbers<C::kGreatest, T>(best[k], x);
-          best[k + 1] = extremum_of_numbers<C::kGreatest, T>(best[k + 1], y);
-        }
-      }
-      if (nans.any()) break;
-      assign(acc, best);
-      i = end;
-    }
-    return i;
-  }
   // Fewer elements than lanes: whole vectors, then one filled up with the identity.
   template <class P>
   static void add_rest(Vector (&acc)[kCount], P from, std::int64_t count) {
