@@ -43,7 +43,6 @@ void norm(const Op&, const Attrs& attrs, Inputs in, Outputs outputs, Stream&) {
 // The gradient by x, and the sums over rows that weight and bias take, [2, size].
 Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
   RowJob& job = rows.job;
-  if (sums_by_lanes(job.rows, job.size)) return run_norm_backward(program, dtype, job);
   const Dim sizes[] = {2, job.rows};
   const Tensor stats = Tensor::empty(sizes, accumulator_of(dtype));
   std::byte* memory = stats.raw_writable();

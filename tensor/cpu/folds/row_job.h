@@ -52,22 +52,9 @@ inline constexpr std::int64_t kNormColumnTile = 256;
 // Unit: block * tiles + tile.
 using NormColumnsKernel = void (*)(const NormColumnsJob& job, std::int64_t begin, std::int64_t end);
 
-// The gradient of a norm by x together with those sums, which are then made lane by lane while a row is in
-// cache.
-struct NormLanesJob {
-  RowJob rows;                   // of the gradient's program
-  std::int64_t blocks = 0;       // of rows
-  std::byte* lanes = nullptr;    // accumulators [blocks, kReductionLanes, 2, size]
-  std::byte* results = nullptr;  // accumulators [2, size, blocks]
-};
-// Units: block * kReductionLanes + lane; and then elements of [2, size].
-using NormLanesKernel = void (*)(const NormLanesJob& job, std::int64_t begin, std::int64_t end);
-
 struct RowKernels {
   RowKernel program[kRowProgramCount][kFloatDTypeCount];
   NormColumnsKernel norm_columns[kFloatDTypeCount];
-  NormLanesKernel norm_lanes[kFloatDTypeCount][2];  // of layer_norm, of rms_norm
-  NormLanesKernel fold_lanes[kFloatDTypeCount];
 };
 
 }  // namespace kiln::cpu

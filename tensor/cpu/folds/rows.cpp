@@ -68,27 +68,4 @@ Tensor column_sums(NormColumnsJob job, DType dtype) {
   return job.blocks == 1 ? partials : sum_blocks(partials);
 }
 
-// A lane takes every 32nd row: only long ones are worth that. Its sums stay in cache, and all lanes' are
-// small beside the tensors.
-bool sums_by_lanes(std::int64_t rows, std::int64_t size) {
-  return rows >= 8 * kReductionLanes && size >= 256 && size <= 16384;
-}
-
-Tensor run_norm_backward(RowProgram program, DType dtype, const RowJob& rows) {
-  NormLanesJob job{.rows = rows, .blocks = reduction_blocks(rows.rows)};
-  const DType wide = accumulator_of(dtype);
-  const Dim partial[] = {2, rows.size, job.blocks}, whole[] = {job.blocks, kReductionLanes, 2, rows.size};
-  const Tensor partials = Tensor::empty(partial, wide), lanes = Tensor::empty(whole, wide);
-  job.results = partials.raw_writable();
-  job.lanes = lanes.raw_writable();
-  const RowKernels& kernels = row_kernels();
-  const int centered = program == RowProgram::LayerNormBackward ? 0 : 1;
-  const auto kernel = kernels.norm_lanes[float_index(dtype)][centered];
-  parallel_for(job.blocks * kReductionLanes, 1,
-               [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
-  const auto fold = kernels.fold_lanes[float_index(dtype)];
-  parallel_for(2 * rows.size, 256, [&](std::int64_t begin, std::int64_t end) { fold(job, begin, end); });
-  return job.blocks == 1 ? partials : sum_blocks(partials);
-}
-
 }  // namespace kiln::cpu

@@ -23,8 +23,4 @@ bool streams(std::int64_t bytes);
 // of the job are given; `dtype` is that of its elements.
 Tensor column_sums(NormColumnsJob job, DType dtype);
 
-// The gradient of a norm by x (`program`) and the same sums in one pass, where that is the faster way.
-bool sums_by_lanes(std::int64_t rows, std::int64_t size);
-Tensor run_norm_backward(RowProgram program, DType dtype, const RowJob& rows);
-
 }  // namespace kiln::cpu

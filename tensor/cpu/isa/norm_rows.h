@@ -78,75 +78,26 @@ void norm_gradient(const Rows<E>& rows, const typename Rows<E>::Pass& pass, cons
   });
 }
 
-// The gradient of row r, and the row's statistics; `ahead` is the row to ask for.
-template <bool Centered, class E>
-RowStats<AccumulatorOf<E>> norm_row_backward(Rows<E>& rows, const RowJob& job, std::int64_t r,
-                                             std::int64_t ahead) {
-  using A = AccumulatorOf<E>;
-  const A* __restrict weight = rows.column(0);
-  const A* __restrict g = rows.in(0, r);
-  const A* __restrict x = rows.in(1, r);
-  A* __restrict dx = rows.out(r);
-  const auto stats = row_stats<Centered>(rows, job, x, ahead);
-  const auto pass = last_pass<Centered, E>(ahead);
-  if (weight) {
-    const auto h = [=](const auto& read) { return read(g) * read(weight); };
-    norm_gradient<Centered>(rows, pass, h, x, stats, job.size, dx);
-  } else {
-    norm_gradient<Centered>(rows, pass, [=](const auto& read) { return read(g); }, x, stats, job.size, dx);
-  }
-  rows.finish(r);
-  return stats;
-}
-
 template <class E, bool Centered>
 void norm_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
+  using A = AccumulatorOf<E>;
   Rows<E> rows(job);
   for (std::int64_t r = begin; r < end; ++r) {
-    const auto stats = norm_row_backward<Centered>(rows, job, r, r + kRowsAhead);
+    const A* __restrict weight = rows.column(0);
+    const A* __restrict g = rows.in(0, r);
+    const A* __restrict x = rows.in(1, r);
+    A* __restrict dx = rows.out(r);
+    const auto stats = row_stats<Centered>(rows, job, x, r + kRowsAhead);
+    const auto pass = last_pass<Centered, E>(r + kRowsAhead);
+    if (weight) {
+      const auto h = [=](const auto& read) { return read(g) * read(weight); };
+      norm_gradient<Centered>(rows, pass, h, x, stats, job.size, dx);
+    } else {
+      norm_gradient<Centered>(rows, pass, [=](const auto& read) { return read(g); }, x, stats, job.size, dx);
+    }
+    rows.finish(r);
     rows.set_row(0, r, stats.mean);
     rows.set_row(1, r, stats.rstd);
-  }
-}
-
-// Likewise, lane by lane: the rows that the fixed order gives to one lane also add to its sums over rows.
-template <class E, bool Centered>
-void norm_backward_lanes(const NormLanesJob& job, std::int64_t begin, std::int64_t end) {
-  using A = AccumulatorOf<E>;
-  Rows<E> rows(job.rows);
-  const std::int64_t size = job.rows.size;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    const std::int64_t first = unit / kReductionLanes * kReductionBlock;
-    const std::int64_t last = std::min(job.rows.rows, first + kReductionBlock);
-    A* __restrict products = reinterpret_cast<A*>(job.lanes) + unit * 2 * size;
-    A* __restrict totals = products + size;
-    std::fill_n(products, 2 * size, SumOf::identity<A>());
-    for (std::int64_t r = first + unit % kReductionLanes; r < last; r += kReductionLanes) {
-      const auto stats = norm_row_backward<Centered>(rows, job.rows, r, r + kRowsAhead * kReductionLanes);
-      const A* __restrict g = rows.now(0, r);
-      const A* __restrict x = rows.now(1, r);
-      for (std::int64_t i = 0; i < size; ++i) {
-        products[i] += g[i] * ((x[i] - stats.mean) * stats.rstd);
-        totals[i] += g[i];
-      }
-    }
-  }
-}
-
-// Columns [begin, end) of the 2 * size: the lanes of every block, in halves.
-template <class A>
-void fold_lanes(const NormLanesJob& job, std::int64_t begin, std::int64_t end) {
-  const std::int64_t width = 2 * job.rows.size;
-  A* results = reinterpret_cast<A*>(job.results);
-  for (std::int64_t block = 0; block < job.blocks; ++block) {
-    A* lanes = reinterpret_cast<A*>(job.lanes) + block * kReductionLanes * width;
-    for (int half = kReductionLanes / 2; half >= 1; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        combine<SumOf>(lanes + lane * width + begin,
-                       static_cast<const A*>(lanes + (lane + half) * width + begin), end - begin);
-      }
-    }
-    for (std::int64_t i = begin; i < end; ++i) results[i * job.blocks + block] = lanes[i];
   }
 }
 

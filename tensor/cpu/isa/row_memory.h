@@ -72,10 +72,6 @@ class Rows {
       f(at, count);
     }
   }
-  // What `in` gave for this row last.
-  const A* now(int k, std::int64_t row) {
-    return kCopies ? scratch(k) : reinterpret_cast<const A*>(element(k, row));
-  }
   // Null when absent.
   const A* column(int k) {
     if (!kCopies || job_.column[k] == nullptr) return reinterpret_cast<const A*>(job_.column[k]);

@@ -111,9 +111,6 @@ void fill(RowKernels& kernels, int dtype) {
       &norm<E, true>, &norm_backward<E, true>, &norm<E, false>,      &norm_backward<E, false>};
   for (int p = 0; p < kRowProgramCount; ++p) kernels.program[p][dtype] = programs[p];
   kernels.norm_columns[dtype] = &norm_columns<E>;
-  kernels.norm_lanes[dtype][0] = &norm_backward_lanes<E, true>;
-  kernels.norm_lanes[dtype][1] = &norm_backward_lanes<E, false>;
-  kernels.fold_lanes[dtype] = &fold_lanes<AccumulatorOf<E>>;
 }
 
 RowKernels build() {
