@@ -26,56 +26,35 @@ void normalize(const A* __restrict x, A mean, A rstd, const A* __restrict weight
   }
 }
 
-// The statistics of a row, whose second pass is the first of `passes` that ask for rows ahead. Without a mean
-// there is one pass only.
-template <bool Centered, class E>
-RowStats<AccumulatorOf<E>> row_stats(const Rows<E>& rows, const RowJob& job, const AccumulatorOf<E>* x,
-                                     std::int64_t ahead) {
-  return row_stats<Centered>(x, job.size, job.epsilon, [&](std::int64_t at, std::int64_t count) {
-    if (Centered) rows.ask({ahead, 0, 2}, at, count);
-  });
-}
-template <bool Centered, class E>
-typename Rows<E>::Pass last_pass(std::int64_t ahead) {
-  return Centered ? typename Rows<E>::Pass{ahead, 1, 2} : typename Rows<E>::Pass{ahead, 0, 1};
-}
-
 // Subtracting the mean 0 of rms_norm changes nothing.
 template <class E, bool Centered>
 void norm(const RowJob& job, std::int64_t begin, std::int64_t end) {
   using A = AccumulatorOf<E>;
   Rows<E> rows(job);
-  const auto from = [](const A* column, std::int64_t at) { return column ? column + at : nullptr; };
   for (std::int64_t r = begin; r < end; ++r) {
     const A* x = rows.in(0, r);
     A* const y = rows.out(r);
-    const RowStats<A> stats = row_stats<Centered>(rows, job, x, r + kRowsAhead);
+    const RowStats<A> stats = row_stats<Centered>(x, job.size, job.epsilon);
     const A *weight = rows.column(0), *bias = rows.column(1);
-    rows.each_piece(last_pass<Centered, E>(r + kRowsAhead), rows.count(),
-                    [&](std::int64_t at, std::int64_t n) {
-                      normalize(x + at, stats.mean, stats.rstd, from(weight, at), from(bias, at), n, y + at);
-                    });
+    normalize(x, stats.mean, stats.rstd, weight, bias, rows.count(), y);
     rows.finish(r);
   }
 }
 
 // With xhat = (x - mean) * rstd and h(i) = gradient * weight:
 // dx = (h - mean(h) - xhat * mean(h * xhat)) * rstd, where mean(h) is left out of rms_norm.
-template <bool Centered, class E, class H>
-void norm_gradient(const Rows<E>& rows, const typename Rows<E>::Pass& pass, const H& h,
-                   const AccumulatorOf<E>* __restrict x, const RowStats<AccumulatorOf<E>>& stats,
-                   std::int64_t n, AccumulatorOf<E>* __restrict dx) {
-  using A = AccumulatorOf<E>;
+// `count`: n, or more that may be written.
+template <bool Centered, class A, class H>
+void norm_gradient(const H& h, const A* __restrict x, const RowStats<A>& stats, std::int64_t n,
+                   std::int64_t count, A* __restrict dx) {
   const A mean = stats.mean, rstd = stats.rstd;
   const auto product = [=](const auto& read) { return h(read) * ((read(x) - mean) * rstd); };
   const auto sums = fold_two_made<SumOf, A>(n, h, product);
   const A mean_h = Centered ? sums[0] / static_cast<A>(n) : A(0), mean_hx = sums[1] / static_cast<A>(n);
-  rows.each_piece(pass, rows.count(), [&](std::int64_t at, std::int64_t count) {
-    for (std::int64_t i = at; i < at + count; ++i) {
-      const A each = h([i](const A* row) { return row[i]; });
-      dx[i] = (each - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
-    }
-  });
+  for (std::int64_t i = 0; i < count; ++i) {
+    const A each = h([i](const A* row) { return row[i]; });
+    dx[i] = (each - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
+  }
 }
 
 template <class E, bool Centered>
@@ -87,13 +66,13 @@ void norm_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
     const A* __restrict g = rows.in(0, r);
     const A* __restrict x = rows.in(1, r);
     A* __restrict dx = rows.out(r);
-    const auto stats = row_stats<Centered>(rows, job, x, r + kRowsAhead);
-    const auto pass = last_pass<Centered, E>(r + kRowsAhead);
+    const auto stats = row_stats<Centered>(x, job.size, job.epsilon);
     if (weight) {
       const auto h = [=](const auto& read) { return read(g) * read(weight); };
-      norm_gradient<Centered>(rows, pass, h, x, stats, job.size, dx);
+      norm_gradient<Centered>(h, x, stats, job.size, rows.count(), dx);
     } else {
-      norm_gradient<Centered>(rows, pass, [=](const auto& read) { return read(g); }, x, stats, job.size, dx);
+      norm_gradient<Centered>([=](const auto& read) { return read(g); }, x, stats, job.size, rows.count(),
+                              dx);
     }
     rows.finish(r);
     rows.set_row(0, r, stats.mean);

@@ -47,17 +47,11 @@ A fold_chunks(std::int64_t count, const From& from) {
   return tree.result();
 }
 
-// Likewise, of what is kept for its sum alone, as MadeFrom makes it. Calls along(at, n) for each chunk.
-template <class C, class A, class Make, class Along>
-A fold_made(std::int64_t count, const Make& make, const Along& along) {
-  return fold_chunks<C, A>(count, [&](std::int64_t begin, std::int64_t size) {
-    along(begin, size);
-    return MadeFrom<A, Make>{make, begin};
-  });
-}
+// Likewise, of what is kept for its sum alone, as MadeFrom makes it.
 template <class C, class A, class Make>
 A fold_made(std::int64_t count, const Make& make) {
-  return fold_made<C, A>(count, make, [](std::int64_t, std::int64_t) {});
+  return fold_chunks<C, A>(count,
+                           [&](std::int64_t begin, std::int64_t) { return MadeFrom<A, Make>{make, begin}; });
 }
 
 // Two of them, a chunk of each after the other.
@@ -86,9 +80,8 @@ struct RowStats {
   A rstd = 0;
 };
 
-// Calls along(at, n) for each chunk on the way.
-template <bool Centered, class A, class Along>
-RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon, const Along& along) {
+template <bool Centered, class A>
+RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon) {
   RowStats<A> stats;
   if (Centered) {
     const A first = x[0];
@@ -100,13 +93,9 @@ RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon, const Along& a
     const auto d = Centered ? read(x) - mean : read(x);
     return d * d;
   };
-  const A squares = fold_made<SumOf, A>(n, square, along);
+  const A squares = fold_made<SumOf, A>(n, square);
   stats.rstd = A(1) / std::sqrt(squares / static_cast<A>(n) + static_cast<A>(epsilon));
   return stats;
-}
-template <bool Centered, class A>
-RowStats<A> row_stats(const A* x, std::int64_t n, double epsilon) {
-  return row_stats<Centered>(x, n, epsilon, [](std::int64_t, std::int64_t) {});
 }
 
 }  // namespace kiln::cpu::KILN_ISA

@@ -11,27 +11,12 @@
 namespace kiln::cpu::KILN_ISA {
 namespace {
 
-// y = e^(x - m) for row r, and its sum, while the next row is fetched: a few lines at a time, since memory
-// answers only so many requests at once.
-template <class E, class A>
-A exp_row(const Rows<E>& rows, std::int64_t r, const A* x, A m, std::int64_t n, A* y) {
-  constexpr std::int64_t kStep = 64;
+// y = e^(x - m), and its sum.
+template <class A>
+A exp_row(const A* x, A m, std::int64_t n, A* y) {
   return fold_chunks<SumOf, A>(n, [&](std::int64_t at, std::int64_t count) {
-    const std::int64_t end = at + count;
-    std::int64_t i = at;
-    for (; i + kStep <= end; i += kStep) {
-      rows.ask_near(r + 1, i, kStep);
-      exp_shifted(x + i, m, kStep, y + i);
-    }
-    if (i < end) rows.ask_near(r + 1, i, end - i), exp_shifted(x + i, m, end - i, y + i);
+    exp_shifted(x + at, m, count, y + at);
     return y + at;
-  });
-}
-// Calls f(i) for the elements of a row, in the only pass that asks for rows ahead.
-template <class E, class F>
-void asking_pass(const Rows<E>& rows, std::int64_t r, const F& f) {
-  rows.each_piece({r + kRowsAhead, 0, 1}, rows.count(), [&](std::int64_t at, std::int64_t count) {
-    for (std::int64_t i = at; i < at + count; ++i) f(i);
   });
 }
 
@@ -48,7 +33,7 @@ void softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
   for (std::int64_t r = begin; r < end; ++r) {
     const A* x = rows.in(0, r);
     A* y = rows.out(r);
-    const A scale = A(1) / exp_row(rows, r, x, fold_contiguous<MaxOf>(x, n), n, y);
+    const A scale = A(1) / exp_row(x, fold_contiguous<MaxOf>(x, n), n, y);
     for (std::int64_t i = 0; i < n; ++i) y[i] *= scale;
     rows.finish(r);
   }
@@ -68,7 +53,7 @@ void log_softmax(const RowJob& job, std::int64_t begin, std::int64_t end) {
     const A* __restrict x = rows.in(0, r);
     A* __restrict y = rows.out(r);
     const A m = fold_contiguous<MaxOf>(x, n);
-    const A log_s = math::log(exp_row(rows, r, x, m, n, y));
+    const A log_s = math::log(exp_row(x, m, n, y));
     for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) - log_s;
     rows.finish(r);
   }
@@ -84,7 +69,7 @@ void softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t end) {
     const A* __restrict y = rows.in(1, r);
     A* __restrict dx = rows.out(r);
     const A dot = fold_made<SumOf, A>(n, [=](const auto& read) { return read(g) * read(y); });
-    asking_pass(rows, r, [=](std::int64_t i) { dx[i] = (g[i] - dot) * y[i]; });
+    for (std::int64_t i = 0; i < n; ++i) dx[i] = (g[i] - dot) * y[i];
     rows.finish(r);
   }
 }
@@ -99,7 +84,7 @@ void log_softmax_backward(const RowJob& job, std::int64_t begin, std::int64_t en
     const A* __restrict y = rows.in(1, r);
     A* __restrict dx = rows.out(r);
     const A total = fold_contiguous<SumOf>(g, n);
-    asking_pass(rows, r, [=](std::int64_t i) { dx[i] = g[i] - math::exp(y[i]) * total; });
+    for (std::int64_t i = 0; i < n; ++i) dx[i] = g[i] - math::exp(y[i]) * total;
     rows.finish(r);
   }
 }
