@@ -1,11 +1,7 @@
-// Kernels of softmax, log_softmax and their derivatives: one pass over each row in cache, or whole passes
-// along columns.
+// Kernels of softmax, log_softmax and their derivatives: one pass over each row in cache.
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/operands.h"
-#include "tensor/cpu/elementwise/pointwise.h"
-#include "tensor/cpu/folds/fold.h"
 #include "tensor/cpu/folds/rows.h"
-#include "tensor/ops/reduced.h"
 
 namespace kiln::cpu {
 namespace {
@@ -31,41 +27,11 @@ void along(RowProgram program, const Tensor& output, Inputs in, int dim) {
   rows_back(output, result, dim);
 }
 
-// ---- Along columns ---------------------------------------------------------------------------------------
-
-// Rows that do not lie in memory as such would be copied there and back. Where neighbouring columns do, whole
-// passes over the tensor are better: the same operations in the same order.
-bool goes_by_columns(const Tensor& x, int dim) {
-  constexpr Dim kLeast = 16;
-  if (x.rank() < 2 || !x.is_contiguous() || x.numel() == 0) return false;
-  return count_elements(std::span<const Dim>(x.sizes()).subspan(static_cast<std::size_t>(dim) + 1)) >= kLeast;
-}
-
-void by_columns(RowProgram program, const Tensor& output, const Tensor& x, int dim) {
-  const Dims dims{dim}, kept = ops::reduced_sizes(x.sizes(), dims, true);
-  const Tensor highest = fold(x, dims, Combine::Max);
-  const Tensor shifted = computed_in(output, ops::compute_dtype(x.dtype()));
-  apply_row(kRow_sub, {cast(x, shifted.dtype()), with_sizes(highest, kept)}, shifted);
-  if (program == RowProgram::Softmax) {
-    apply_row(kRow_exp, {shifted}, shifted);
-    const Tensor total = with_sizes(fold(shifted, dims, Combine::Sum), kept);
-    apply_row(kRow_reciprocal, {total}, total);
-    apply_row(kRow_mul, {shifted, total}, shifted);
-  } else {
-    const Tensor total = with_sizes(fold(x, dims, Combine::Sum, Map::CenteredExp, highest), kept);
-    apply_row(kRow_log, {total}, total);
-    apply_row(kRow_sub, {shifted, total}, shifted);
-  }
-  finish(output, shifted);
-}
-
 template <RowProgram kProgram>
 void run(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& output = outputs[0];
   const Tensor x = cast(inputs[0], output.dtype());
-  const int dim = dim_of(attrs, x.rank());
-  if (goes_by_columns(x, dim)) return by_columns(kProgram, output, x, dim);
-  along(kProgram, output, {&x, 1}, dim);
+  along(kProgram, output, {&x, 1}, dim_of(attrs, x.rank()));
 }
 
 template <RowProgram kProgram>
