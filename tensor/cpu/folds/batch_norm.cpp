@@ -42,8 +42,6 @@ void find_statistics(const Tensor& x, const ChannelBlock& block, const Tensor& m
   sums_of(x, block, count, variance.writable<T>() + block.first, Map::CenteredSquare, centers);
 }
 
-bool is_streamed(const Tensor& x) { return streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
-
 template <class T>
 void normalize(Inputs in, Outputs outputs, double eps) {
   const DType dtype = in[0].dtype();
@@ -59,7 +57,7 @@ void normalize(Inputs in, Outputs outputs, double eps) {
   Channels(x.sizes()).each_block([&](const ChannelBlock& block) {
     find_statistics<T>(x, block, mean, variance);
     const auto rstd = reciprocal_roots(variance.data<T>() + block.first, block.count, eps);
-    each_run(block, is_streamed(y), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+    each_run(block, [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
       const std::int64_t channel = block.first + c;
       channel_kernels<T>().normalize(
           run,
@@ -129,7 +127,7 @@ void normalize_backward(Inputs in, Outputs outputs, double eps) {
     }
     shares.find(block, weights, biases, data_or_null<T>(weight), data_or_null<T>(by_mean),
                 data_or_null<T>(by_variance));
-    each_run(block, is_streamed(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+    each_run(block, [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
       channel_kernels<T>().gradient(run, shares.at(center, c), grads + at, from + at, out + at);
     });
   });

@@ -6,8 +6,6 @@
 namespace kiln::cpu {
 namespace {
 
-bool is_streamed(const Tensor& x) { return streams(x.numel() * static_cast<Dim>(size_of(x.dtype()))); }
-
 template <class T>
 void affine(Inputs in, Outputs outputs) {
   const Tensor x = dense(in[0], in[0].dtype());
@@ -15,10 +13,9 @@ void affine(Inputs in, Outputs outputs) {
   const Tensor& y = outputs[0];
   const T *from = x.data<T>(), *factor = scale.data<T>(), *term = shift.data<T>();
   T* to = y.writable<T>();
-  each_run(Channels(x.sizes()).all, is_streamed(y),
-           [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
-             channel_kernels<T>().affine(run, factor + c, term + c, from + at, to + at);
-           });
+  each_run(Channels(x.sizes()).all, [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+    channel_kernels<T>().affine(run, factor + c, term + c, from + at, to + at);
+  });
 }
 
 template <class T>
@@ -39,7 +36,7 @@ void affine_backward(Inputs in, Outputs outputs) {
       });
       sums_of(g, block, T(1), shifts + block.first);
     }
-    each_run(block, is_streamed(dx), [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
+    each_run(block, [&](const Run& run, std::int64_t at, std::int64_t, std::int64_t c) {
       channel_kernels<T>().affine(run, factor + block.first + c, nullptr, grads + at, out + at);
     });
   });

@@ -10,12 +10,11 @@
 namespace kiln::cpu {
 
 // A run of `count` elements, all of one channel or, with `along`, one of each of as many channels in a row,
-// and `rows` of such one behind the other. What is written is not read soon when `streaming`.
+// and `rows` of such one behind the other.
 struct Run {
   std::int64_t count = 0;
   std::int64_t rows = 1;
   bool along = false;
-  bool streaming = false;
 };
 
 // The numbers of the run's first channel.
@@ -42,7 +41,6 @@ struct GroupNormJob {
   // Of the derivative: the gradient, and for each [n, channels] the sums of it times xhat, and of it.
   const T* gradient = nullptr;
   T *products = nullptr, *totals = nullptr;
-  bool streaming = false;
 };
 
 template <class T>

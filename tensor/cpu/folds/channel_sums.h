@@ -54,7 +54,7 @@ void sums_of_made(const ChannelBlock& block, T* to, const Make& make) {
   const Dims sizes{block.count, block.length()};
   const Tensor tile = Tensor::empty(sizes, std::is_same_v<T, double> ? DType::F64 : DType::F32);
   T* made = tile.template writable<T>();
-  each_run(block, false, [&](const Run& run, std::int64_t at, std::int64_t place, std::int64_t c) {
+  each_run(block, [&](const Run& run, std::int64_t at, std::int64_t place, std::int64_t c) {
     make(run, at, made + place, c);
   });
   const Tensor totals = fold(tile, Dims{1}, Combine::Sum);

@@ -19,9 +19,9 @@ struct ChannelBlock {
 // Calls f(run, place in the tensor, place in the tile, channel of the block) for every run of neighbours, on
 // any number of threads. Where `inner` is 1 the block has all channels, and there is no tile.
 template <class F>
-void each_run(const ChannelBlock& block, bool streaming, const F& f) {
+void each_run(const ChannelBlock& block, const F& f) {
   const bool along = block.inner == 1;
-  const Run run{.count = along ? block.count : block.inner, .along = along, .streaming = streaming};
+  const Run run{.count = along ? block.count : block.inner, .along = along};
   const std::int64_t work = std::max<std::int64_t>(block.count * block.inner, 1);
   parallel_for(block.outer, std::max<std::int64_t>(1, 32768 / work),
                [&](std::int64_t begin, std::int64_t end) {

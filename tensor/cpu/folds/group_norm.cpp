@@ -4,7 +4,6 @@
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/folds/channel_kernels.h"
 #include "tensor/cpu/folds/fold.h"
-#include "tensor/cpu/folds/rows.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"
 
@@ -29,7 +28,6 @@ struct Rows {
     job.x = x.data<T>();
     if (weight) job.weight = weight.data<T>();
     job.out = out.writable<T>();
-    job.streaming = streams(x.numel() * static_cast<Dim>(sizeof(T)));
     rows = x.size(0) * job.groups;
   }
 

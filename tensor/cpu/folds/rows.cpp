@@ -54,8 +54,6 @@ void run_rows(RowProgram program, DType dtype, const RowJob& job) {
                [&](std::int64_t begin, std::int64_t end) { kernel(job, begin, end); });
 }
 
-bool streams(std::int64_t bytes) { return bytes > std::int64_t{8} << 20; }
-
 Tensor column_sums(NormColumnsJob job, DType dtype) {
   job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
   job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, kNormColumnTile);

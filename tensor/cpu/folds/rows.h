@@ -16,8 +16,6 @@ void rows_back(const Tensor& output, const Tensor& rows, int dim);
 
 // Runs a program over all rows in parallel; `dtype` is that of the full tensors, a float.
 void run_rows(RowProgram program, DType dtype, const RowJob& job);
-// Results of so many bytes are written past the caches: they would not stay until they are read.
-bool streams(std::int64_t bytes);
 
 // The sums of a job over its rows, in the fixed order: accumulators [2, size]. Sizes, inputs and statistics
 // of the job are given; `dtype` is that of its elements.

@@ -1,12 +1,9 @@
 // Owns the kernels of channels, compiled once per instruction set. Each computes, to the bit, what the
 // composition of the op it serves does.
-#include <algorithm>
 #include <memory>
 
 #include "tensor/cpu/folds/channel_kernels.h"
-#include "tensor/cpu/isa/elements.h"
 #include "tensor/cpu/isa/row_stats.h"
-#include "tensor/cpu/prefetch.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -14,96 +11,71 @@ namespace {
 using One = std::integral_constant<std::int64_t, 1>;
 using None = std::integral_constant<std::int64_t, 0>;
 
-// Elements of a run from `first` on; the channel of that one, counted from the run's first.
-struct Piece {
-  std::int64_t first, channel, count;
-};
-
-// Calls make(piece, to, step) for pieces of a run: into the result itself, or, past the caches, by way of
-// memory that stays in the first one. `step`, 0 or 1 as a type, is how the channel grows along the run. While
-// a chunk is written nothing is read: one stream, `from`, the processor reads ahead by itself; two are asked
-// for, in shorter chunks.
-template <class T, int kCount, class Make>
-void each_piece(const Run& run, const T* const (&from)[kCount], T* to, const Make& make) {
-  constexpr std::int64_t kChunk = (kCount == 1 ? 4096 : 1024) / static_cast<std::int64_t>(sizeof(T));
-  const auto directly = [&](auto step) {
-    for (std::int64_t at = 0; at < run.rows * run.count; at += run.count)
-      make(Piece{at, 0, run.count}, to + at, step);
+// Calls make(first, to, step) for the rows of a run, each from element `first` on. `step`, 0 or 1 as a type,
+// is how the channel grows along the run.
+template <class T, class Make>
+void each_row(const Run& run, T* to, const Make& make) {
+  const auto go = [&](auto step) {
+    for (std::int64_t at = 0; at < run.rows * run.count; at += run.count) make(at, to + at, step);
   };
-  const auto by_chunks = [&](auto step) {
-    alignas(64) T chunk[kChunk];
-    const std::int64_t together = std::max<std::int64_t>(1, kChunk / run.count);  // rows in a chunk
-    for (std::int64_t row = 0; row < run.rows; row += together) {
-      const std::int64_t rows = std::min(together, run.rows - row);
-      for (std::int64_t i = 0; i < run.count; i += kChunk) {
-        const std::int64_t first = row * run.count + i, count = std::min(kChunk, run.count - i);
-        if constexpr (kCount > 1)
-          for (const T* each : from) prefetch_run(each + first + 2 * kChunk, rows * count);
-        for (std::int64_t k = 0; k < rows * count; k += count)
-          make(Piece{first + k, i * step, count}, static_cast<T*>(chunk + k), step);
-        stream_store(to + first, chunk, rows * count);
-      }
-    }
-  };
-  const auto go = [&](auto step) { run.streaming ? by_chunks(step) : directly(step); };
   run.along ? go(One{}) : go(None{});
 }
 
 template <class T>
 void normalize(const Run& run, const Normalization<T>& by, const T* x, T* to) {
-  each_piece(run, {x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
-    const T* __restrict in = x + piece.first;
-    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
-    const T* __restrict f = by.factor + piece.channel;
+  each_row(run, to, [&](std::int64_t first, T* __restrict y, auto step) {
+    const T* __restrict in = x + first;
+    const T* __restrict m = by.mean, * __restrict r = by.rstd;
+    const T* __restrict f = by.factor;
     if (by.term == nullptr) {
-      for (std::int64_t i = 0; i < piece.count; ++i) y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step];
+      for (std::int64_t i = 0; i < run.count; ++i) y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step];
       return;
     }
-    const T* __restrict t = by.term + piece.channel;
-    for (std::int64_t i = 0; i < piece.count; ++i)
+    const T* __restrict t = by.term;
+    for (std::int64_t i = 0; i < run.count; ++i)
       y[i] = (in[i] - m[i * step]) * r[i * step] * f[i * step] + t[i * step];
   });
 }
 
 template <class T>
 void products(const Run& run, const Normalization<T>& by, const T* g, const T* x, T* to) {
-  each_piece(run, {g, x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
-    const T* __restrict up = g + piece.first, * __restrict in = x + piece.first;
-    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
-    for (std::int64_t i = 0; i < piece.count; ++i) y[i] = up[i] * ((in[i] - m[i * step]) * r[i * step]);
+  each_row(run, to, [&](std::int64_t first, T* __restrict y, auto step) {
+    const T* __restrict up = g + first, * __restrict in = x + first;
+    const T* __restrict m = by.mean, * __restrict r = by.rstd;
+    for (std::int64_t i = 0; i < run.count; ++i) y[i] = up[i] * ((in[i] - m[i * step]) * r[i * step]);
   });
 }
 
 template <class T>
 void gradient(const Run& run, const NormalizationGradient<T>& by, const T* g, const T* x, T* to) {
-  each_piece(run, {g, x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
-    const T* __restrict up = g + piece.first, * __restrict in = x + piece.first;
-    const T* __restrict m = by.mean + piece.channel, * __restrict r = by.rstd + piece.channel;
-    const T* __restrict low = by.flat + piece.channel, * __restrict far = by.apart + piece.channel;
-    const T* __restrict s = by.slope + piece.channel;
-    for (std::int64_t i = 0; i < piece.count; ++i)
+  each_row(run, to, [&](std::int64_t first, T* __restrict y, auto step) {
+    const T* __restrict up = g + first, * __restrict in = x + first;
+    const T* __restrict m = by.mean, * __restrict r = by.rstd;
+    const T* __restrict low = by.flat, * __restrict far = by.apart;
+    const T* __restrict s = by.slope;
+    for (std::int64_t i = 0; i < run.count; ++i)
       y[i] = (up[i] - low[i * step] - (in[i] - m[i * step]) * r[i * step] * far[i * step]) * s[i * step];
     if (by.mean_share != nullptr) {
-      const T* __restrict share = by.mean_share + piece.channel;
-      for (std::int64_t i = 0; i < piece.count; ++i) y[i] += share[i * step];
+      const T* __restrict share = by.mean_share;
+      for (std::int64_t i = 0; i < run.count; ++i) y[i] += share[i * step];
     }
     if (by.variance_share != nullptr) {
-      const T* __restrict share = by.variance_share + piece.channel;
-      for (std::int64_t i = 0; i < piece.count; ++i) y[i] += (in[i] - m[i * step]) * share[i * step];
+      const T* __restrict share = by.variance_share;
+      for (std::int64_t i = 0; i < run.count; ++i) y[i] += (in[i] - m[i * step]) * share[i * step];
     }
   });
 }
 
 template <class T>
 void affine(const Run& run, const T* factor, const T* term, const T* x, T* to) {
-  each_piece(run, {x}, to, [&](const Piece& piece, T* __restrict y, auto step) {
-    const T* __restrict in = x + piece.first, * __restrict f = factor + piece.channel;
+  each_row(run, to, [&](std::int64_t first, T* __restrict y, auto step) {
+    const T* __restrict in = x + first, * __restrict f = factor;
     if (term == nullptr) {
-      for (std::int64_t i = 0; i < piece.count; ++i) y[i] = in[i] * f[i * step];
+      for (std::int64_t i = 0; i < run.count; ++i) y[i] = in[i] * f[i * step];
       return;
     }
-    const T* __restrict t = term + piece.channel;
-    for (std::int64_t i = 0; i < piece.count; ++i) y[i] = in[i] * f[i * step] + t[i * step];
+    const T* __restrict t = term;
+    for (std::int64_t i = 0; i < run.count; ++i) y[i] = in[i] * f[i * step] + t[i * step];
   });
 }
 
@@ -137,7 +109,7 @@ void group_norm(const GroupNormJob<T>& job, std::int64_t begin, std::int64_t end
     const GroupRow<T> row(job, r);
     for (std::int64_t c = 0; c < row.width; ++c) {
       const std::int64_t at = row.first + c * job.inner, channel = row.channel + c;
-      normalize<T>({.count = job.inner, .streaming = job.streaming},
+      normalize<T>({.count = job.inner},
                    {&row.stats.mean, &row.stats.rstd, job.weight ? job.weight + channel : &one,
                     job.bias ? job.bias + channel : nullptr},
                    job.x + at, job.out + at);
@@ -173,13 +145,11 @@ void group_norm_backward(const GroupNormJob<T>& job, std::int64_t begin, std::in
     for (std::int64_t c = 0; c < width; ++c) {
       const std::int64_t at = row.first + c * job.inner;
       const T weight = job.weight ? job.weight[row.channel + c] : T(1);
-      each_piece(Run{.count = job.inner, .streaming = job.streaming}, {job.gradient + at, job.x + at},
-                 job.out + at, [&](const Piece& piece, T* __restrict y, auto) {
-                   const T* __restrict g = job.gradient + at + piece.first;
-                   const T* __restrict x = job.x + at + piece.first;
-                   for (std::int64_t i = 0; i < piece.count; ++i)
-                     y[i] = (g[i] * weight - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
-                 });
+      T* __restrict y = job.out + at;
+      const T* __restrict g = job.gradient + at;
+      const T* __restrict x = job.x + at;
+      for (std::int64_t i = 0; i < job.inner; ++i)
+        y[i] = (g[i] * weight - mean_h - (x[i] - mean) * rstd * mean_hx) * rstd;
     }
   }
 }
