@@ -126,7 +126,7 @@ TEST_CASE("the first of the extrema is in every place of a row and of a column",
   });
 }
 
-TEST_CASE("extrema of long rows, of wide and of narrow columns, in pieces", "[extremum]") {
+TEST_CASE("extrema of long rows, of wide and of narrow columns", "[extremum]") {
   for (const int threads : {1, 3}) {
     const Threads set(threads);
     for (const DType dtype : {DType::U8, DType::I16, DType::BF16, DType::F32, DType::I64}) {

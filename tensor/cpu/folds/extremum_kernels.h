@@ -10,19 +10,17 @@
 
 namespace kiln::cpu {
 
-// Elements [outer, count, inner]; the first extremum along the middle dimension is looked for. Sequences are
-// cut into pieces of the length `piece`; the last takes what is left over.
+// Elements [outer, count, inner]; the first extremum along the middle dimension is looked for.
 struct ExtremumJob {
   const std::byte* input = nullptr;
   std::int64_t count = 1, inner = 1;
-  std::int64_t pieces = 1, piece = 1;
   OrderBits order;
-  std::int64_t* places = nullptr;  // [outer, pieces, inner]
-  std::byte* values = nullptr;     // [outer, inner], or none; only where sequences are whole
+  std::int64_t* places = nullptr;  // [outer, inner]
+  std::byte* values = nullptr;     // [outer, inner], or none
 };
 
-// `rows`: inner is 1, a unit is a piece. `columns`: a unit is a piece of the neighbouring outputs of a tile;
-// tiles vary fastest, then pieces. They are nearly equal in width.
+// `rows`: inner is 1, a unit is a sequence. `columns`: a unit is a tile of neighbouring outputs; tiles vary
+// fastest, and are nearly equal in width.
 struct ExtremumKernel {
   void (*rows)(const ExtremumJob& job, std::int64_t begin, std::int64_t end) = nullptr;
   void (*columns)(const ExtremumJob& job, std::int64_t begin, std::int64_t end) = nullptr;

@@ -84,22 +84,17 @@ template <class Key, class Search>
 void each_row(const ExtremumJob& job, std::int64_t begin, std::int64_t end, const Search& search) {
   const Key* input = reinterpret_cast<const Key*>(job.input);
   Key* values = reinterpret_cast<Key*>(job.values);
-  std::int64_t row = begin / job.pieces, piece = begin % job.pieces;
-  for (std::int64_t unit = begin; unit < end; ++unit) {
-    const bool is_last = piece == job.pieces - 1;
-    const std::int64_t first = piece * job.piece;
+  for (std::int64_t row = begin; row < end; ++row) {
     const Key* from = input + row * job.count;
-    const std::int64_t at = first + search(from + first, is_last ? job.count - first : job.piece);
-    job.places[unit] = at;
+    const std::int64_t at = search(from, job.count);
+    job.places[row] = at;
     if (values != nullptr) std::memcpy(values + row, from + at, sizeof(Key));
-    piece = is_last ? 0 : piece + 1;
-    row += is_last ? 1 : 0;
   }
 }
 
 template <class Key, class Order>
 void rows(const ExtremumJob& job, std::int64_t begin, std::int64_t end, const Order& order) {
-  const std::int64_t bytes = job.piece * static_cast<std::int64_t>(sizeof(Key));
+  const std::int64_t bytes = job.count * static_cast<std::int64_t>(sizeof(Key));
   if (bytes < 16)
     return each_row<Key>(job, begin, end, [&](const Key* row, std::int64_t count) {
       return find_one_by_one(row, count, order);
@@ -118,12 +113,12 @@ class ColumnSearch {
   ColumnSearch(const Order& order, std::int64_t stride, std::int64_t width)
       : order_(order), stride_(stride), width_(width) {}
 
-  // Writes the places of the first extrema of rows [begin, end).
-  void operator()(const Key* from, std::int64_t begin, std::int64_t end, std::int64_t* places) {
+  // Writes the places of the first extrema of `count` rows.
+  void operator()(const Key* from, std::int64_t count, std::int64_t* places) {
     std::fill_n(greatest_, width_, kLeast);
-    std::fill_n(places, width_, begin);
-    for (std::int64_t first = begin; first < end; first += kBlock) {
-      search_block(from + first * stride_, std::min(kBlock, end - first));
+    std::fill_n(places, width_, 0);
+    for (std::int64_t first = 0; first < count; first += kBlock) {
+      search_block(from + first * stride_, std::min(kBlock, count - first));
       for (std::int64_t c = 0; c < width_; ++c) {
         const bool better = best_[c] > greatest_[c];
         places[c] = better ? first + static_cast<std::make_unsigned_t<Key>>(at_[c]) : places[c];
@@ -175,13 +170,12 @@ void each_column(const ExtremumJob& job, std::int64_t begin, std::int64_t end, c
   Key* values = reinterpret_cast<Key*>(job.values);
   const std::int64_t tiles = extremum_tiles(job.inner, sizeof(Key));
   for (std::int64_t unit = begin; unit < end; ++unit) {
-    const std::int64_t tile = unit % tiles, sequence = unit / tiles;
-    const std::int64_t outer = sequence / job.pieces, piece = sequence % job.pieces;
+    const std::int64_t tile = unit % tiles, outer = unit / tiles;
     const std::int64_t first = job.inner * tile / tiles, last = job.inner * (tile + 1) / tiles;
     const Key* from = input + outer * job.count * job.inner + first;
-    std::int64_t* places = job.places + sequence * job.inner + first;
+    std::int64_t* places = job.places + outer * job.inner + first;
     ColumnSearch<Key, Order, kBytes> search(order, job.inner, last - first);
-    search(from, piece * job.piece, piece == job.pieces - 1 ? job.count : (piece + 1) * job.piece, places);
+    search(from, job.count, places);
     if (values == nullptr) continue;
     for (std::int64_t c = 0; c < last - first; ++c)
       std::memcpy(values + outer * job.inner + first + c, from + places[c] * job.inner + c, sizeof(Key));
