@@ -126,12 +126,6 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
   }
 }
 
-// Rows of one block each with nothing between them.
-bool is_dense(const FoldJob& job) {
-  return job.blocks == 1 && job.centers == nullptr && job.reduced.rank == 1 && job.reduced.strides[0] == 1 &&
-         job.outputs.rank == 1 && job.outputs.strides[0] == job.count;
-}
-
 // Rows of one block each whose elements lie together, many of them one `step` apart from the next.
 template <class P>
 bool is_stepped(const FoldJob& job) {
@@ -163,24 +157,10 @@ void fold_stepped(const FoldJob& job, std::int64_t begin, std::int64_t end, Out*
   }
 }
 
-// Rows [begin, end), short ones, of elements that are mapped: as many rows at a time as a chunk holds.
-template <class C, class T, class Out>
-void fold_dense_chunks(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
-  alignas(64) T chunk[kChunk];
-  const std::int64_t together = kChunk / job.count;
-  for (std::int64_t row = begin; row < end; row += together) {
-    const std::int64_t rows = std::min(together, end - row);
-    job.load(job.input + row * job.count * job.element_size, 1, rows * job.count, nullptr, 0,
-             reinterpret_cast<std::byte*>(chunk));
-    fold_dense<C, T>(static_cast<const T*>(chunk), job.count, job.count, rows, to + row);
-  }
-}
-
 template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
   if (is_stepped<P>(job)) return fold_stepped<C, T, P>(job, begin, end, to);
-  if (is_dense(job) && job.count <= kChunk / 2) return fold_dense_chunks<C, T>(job, begin, end, to);
   Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;
   std::int64_t block = begin % job.blocks;
