@@ -92,7 +92,7 @@ TEST_CASE("sums follow the documented order", "[reduce][order]") {
   }
 }
 
-// Short rows are folded several at a time, and the first lanes of few rows while they are in registers.
+// Short rows, and the first lanes of few rows, are folded while they are in registers.
 TEST_CASE("sums of few elements follow the documented order", "[reduce][order]") {
   const Settings restore;
   for (const cpu::Isa isa : {cpu::Isa::Baseline, cpu::Isa::V3, cpu::Isa::V4}) {

@@ -161,7 +161,6 @@ template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
   if (is_stepped<P>(job)) return fold_stepped<C, T, P>(job, begin, end, to);
-  Results<C, T, Out> results(to + begin);
   std::int64_t output = begin / job.blocks;
   std::int64_t block = begin % job.blocks;
   Cursor cursor(job.outputs, output);
@@ -172,7 +171,7 @@ void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     Lanes<C, T> lanes;
     add_block<C, T, P>(job, job.input + cursor.offset() * job.element_size, center, first,
                        std::min(kReductionBlock, job.count - first), lanes);
-    results.add(lanes.folded());
+    to[unit] = static_cast<Out>(lanes.result());
     if (++block == job.blocks) {
       block = 0;
       ++output;
