@@ -147,7 +147,7 @@ void combine_blocks(const FoldJob& job, const FoldKernel& kernel, const Tensor& 
                [&](std::int64_t begin, std::int64_t end) { kernel.blocks(job, to, begin, end); });
 }
 
-// The kernel for elements of a dtype and how it gets them: as they are, mapped as it reads, or by `load`.
+// The kernel for elements of a dtype and how it gets them: as they are or by `load`.
 const FoldKernel& choose(DType read, DType result, Combine combine, Map map, FoldJob& job) {
   const FoldKernels& kernels = fold_kernels();
   const auto from = static_cast<std::size_t>(read);
@@ -157,15 +157,9 @@ const FoldKernel& choose(DType read, DType result, Combine combine, Map map, Fol
     job.direct = size_of(read) == 1;  // a byte that is not zero will do for true
     return folds[static_cast<std::size_t>(DType::Bool)];
   }
-  const FoldKernel& centered = kernels.centered_sum[static_cast<std::size_t>(map)][from];
-  if (combine == Combine::Sum && centered.rows != nullptr) return centered;
-  const FoldKernel& mapped = kernels.mapped_sum[static_cast<std::size_t>(map)][from];
   const bool is_half = read == DType::F16 || read == DType::BF16;
-  const bool as_they_are = map == Map::Identity && (read == result || is_half);
-  const bool as_it_reads = combine == Combine::Sum && mapped.rows != nullptr;
-  job.direct = as_they_are || as_it_reads;
-  if (as_it_reads) return mapped;
-  if (!as_they_are) return folds[static_cast<std::size_t>(result)];
+  job.direct = map == Map::Identity && (read == result || is_half);
+  if (!job.direct) return folds[static_cast<std::size_t>(result)];
   if (!is_float(read)) job.load = kernels.kept[from];
   return folds[from];
 }

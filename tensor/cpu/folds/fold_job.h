@@ -71,11 +71,6 @@ struct FoldKernels {
   // By the dtype of what is read: elements where those are combined as they are, else what `load` makes. Sums
   // and products of integers are of I64 alone.
   FoldKernel fold[kCombineCount][kDTypeCount];
-  // Sums of floats by maps of an element alone, which such kernels apply as they read. Null for other maps.
-  FoldKernel mapped_sum[kMapCount][kDTypeCount];
-  // Sums of floats by maps with a center, of rows that lie together and of neighbouring columns as they are
-  // read. Null for other maps.
-  FoldKernel centered_sum[kMapCount][kDTypeCount];
   LoadFn load[kMapCount][kDTypeCount];
   LoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
 };

@@ -25,7 +25,7 @@ void combine_elements(T* __restrict acc, const P (&rows)[kRows], std::int64_t co
     Vector a = kStarts ? Vector{} + C::template identity<T>() : load_vector<Vector>(acc + i);
 #pragma GCC unroll 4
     for (int k = 0; k < kRows; ++k) {
-      cpu::prefetch(address(rows[k] + (i + ahead)));
+      cpu::prefetch(rows[k] + (i + ahead));
       a = C::apply(a, load_wide<T>(rows[k] + i));
     }
     std::memcpy(acc + i, &a, sizeof a);

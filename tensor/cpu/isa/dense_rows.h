@@ -8,12 +8,6 @@
 
 namespace kiln::cpu::KILN_ISA {
 
-// A row of some that lie `step` apart.
-template <class P>
-[[gnu::always_inline]] inline P row_at(P from, std::int64_t row, std::int64_t step) {
-  return from + row * step;
-}
-
 // `rows` rows of `size` elements as they lie, `step` apart: few, which kVectors vectors hold, or any number.
 template <class C, class T, int kVectors, class P, class Out>
 void fold_dense_few(P from, std::int64_t size, std::int64_t step, std::int64_t rows, Out* to) {
@@ -24,7 +18,7 @@ void fold_dense_few(P from, std::int64_t size, std::int64_t step, std::int64_t r
   const std::int64_t last = size - (kVectors - 1) * kWidth;
   const auto fold_all = [&](auto some) __attribute__((always_inline)) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      const auto lanes = Lanes<C, T>::template fold_few<kVectors>(row_at(from, row, step), some);
+      const auto lanes = Lanes<C, T>::template fold_few<kVectors>(from + row * step, some);
       to[row] = static_cast<Out>(Lanes<C, T>::fold_vector(lanes));
     }
   };
@@ -46,7 +40,7 @@ void fold_dense(P from, std::int64_t size, std::int64_t step, std::int64_t rows,
   }
   for (std::int64_t row = 0; row < rows; ++row) {
     Lanes<C, T> lanes;
-    lanes.add(row_at(from, row, step), size);
+    lanes.add(from + row * step, size);
     to[row] = static_cast<Out>(lanes.result());
   }
 }

@@ -64,14 +64,7 @@ std::int64_t innermost_stride(const FoldDims& dims) {
 inline constexpr std::int64_t kChunk = 8 * kReductionLanes;
 inline constexpr std::int64_t kShortRun = 4 * kReductionLanes;
 
-template <class P>
-P from_center(const std::byte* base, const std::byte* center) {
-  return {reinterpret_cast<const typename P::Element*>(base),
-          *reinterpret_cast<const typename P::T*>(center)};
-}
-
-// Elements that a kernel reads as they are, or maps as it reads, run by run: `from` is the first of the
-// sequence.
+// Elements that a kernel reads as they are, run by run: `from` is the first of the sequence.
 template <class C, class T, class P>
 void add_in_place(const FoldJob& job, P from, std::int64_t first, std::int64_t count, Lanes<C, T>& lanes) {
   if (job.reduced.rank <= 1) return lanes.add(from + first * innermost_stride(job.reduced), count);
@@ -100,12 +93,8 @@ template <class C, class T, class P>
 void add_block(const FoldJob& job, const std::byte* base, const std::byte* center, std::int64_t first,
                std::int64_t count, Lanes<C, T>& lanes) {
   const std::int64_t stride = innermost_stride(job.reduced);
-  if ((job.direct || kIsFromCenter<P>) && (stride == 1 || count == 1)) {
-    if constexpr (kIsFromCenter<P>)
-      return add_in_place<C, T>(job, from_center<P>(base, center), first, count, lanes);
-    else
-      return add_in_place<C, T>(job, pointer_at<P>(base), first, count, lanes);
-  }
+  if (job.direct && (stride == 1 || count == 1))
+    return add_in_place<C, T>(job, reinterpret_cast<P>(base), first, count, lanes);
   Cursor cursor(job.reduced, first);
   // Wide elements take as long to be read as to be combined, in which time nothing is read.
   const bool asks = stride == 1 && job.element_size == 8;
@@ -127,31 +116,19 @@ void add_block(const FoldJob& job, const std::byte* base, const std::byte* cente
 }
 
 // Rows of one block each whose elements lie together, many of them one `step` apart from the next.
-template <class P>
 bool is_stepped(const FoldJob& job) {
   constexpr std::int64_t kMany = 8;
-  return job.blocks == 1 && (job.direct || kIsFromCenter<P>) && job.outputs.rank >= 1 &&
+  return job.blocks == 1 && job.direct && job.outputs.rank >= 1 &&
          job.outputs.sizes[job.outputs.rank - 1] >= kMany && job.reduced.rank <= 1 &&
          (job.count == 1 || innermost_stride(job.reduced) == 1);
-}
-// The rows from an output on.
-template <class P>
-auto rows_from(const FoldJob& job, std::int64_t offset, [[maybe_unused]] std::int64_t output) {
-  if constexpr (kIsFromCenter<P>) {
-    using Rows = RowsFromCenters<typename P::Map, typename P::Element>;
-    return Rows{reinterpret_cast<const typename P::Element*>(job.input) + offset,
-                reinterpret_cast<const typename P::T*>(job.centers) + output};
-  } else {
-    return pointer_at<P>(job.input) + offset;
-  }
 }
 template <class C, class T, class P, class Out>
 void fold_stepped(const FoldJob& job, std::int64_t begin, std::int64_t end, Out* to) {
   Cursor cursor(job.outputs, begin);
   for (std::int64_t output = begin; output < end;) {
     const std::int64_t rows = std::min(cursor.run(), end - output);
-    fold_dense<C, T>(rows_from<P>(job, cursor.offset(), output), job.count, innermost_stride(job.outputs),
-                     rows, to + output);
+    fold_dense<C, T>(reinterpret_cast<P>(job.input) + cursor.offset(), job.count,
+                     innermost_stride(job.outputs), rows, to + output);
     cursor.advance(rows);
     output += rows;
   }
@@ -160,7 +137,7 @@ void fold_stepped(const FoldJob& job, std::int64_t begin, std::int64_t end, Out*
 template <class C, class T, class P, class Out>
 void fold_rows(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   Out* to = reinterpret_cast<Out*>(job.results);
-  if (is_stepped<P>(job)) return fold_stepped<C, T, P>(job, begin, end, to);
+  if (is_stepped(job)) return fold_stepped<C, T, P>(job, begin, end, to);
   std::int64_t output = begin / job.blocks;
   std::int64_t block = begin % job.blocks;
   Cursor cursor(job.outputs, output);
@@ -207,8 +184,7 @@ template <class P>
 struct TileInPlace {
   static constexpr bool kInPlace = true;
   const TilePlaces& places;
-  const std::byte* centers;  // the first output's center, where there are any
-  P row(std::int64_t r, void*) const { return pointer_at<P>(places.row(r), centers); }
+  P row(std::int64_t r, void*) const { return reinterpret_cast<P>(places.row(r)); }
   std::int64_t ahead(std::int64_t r, std::int64_t s) const { return places.offset(s) - places.offset(r); }
 };
 
@@ -280,7 +256,6 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
   using Loaded = ColumnBlock<C, T, LoadedTile<T>>;
   alignas(64) T memory[std::max(InPlace::memory_of(kMaxColumnTile), kReductionLanes * kFlatWidth)];
   alignas(64) T buffers[Loaded::kBuffers * kMaxColumnTile];
-  const bool in_place = job.direct || kHasCenters<P>;
   for (std::int64_t unit = begin; unit < end; ++unit) {
     const std::int64_t column = unit % tiles * job.tile;
     const std::int64_t block = unit / tiles % job.blocks;
@@ -290,16 +265,16 @@ void fold_columns(const FoldJob& job, std::int64_t begin, std::int64_t end) {
     const std::byte* input = job.input + (Cursor(outer, row).offset() + column) * job.element_size;
     const std::int64_t first = block * kReductionBlock;
     const std::int64_t count = std::min(kReductionBlock, job.count - first);
-    if (in_place && !kHasCenters<P> && is_flat<C, T>(job.reduced, count, width)) {
-      fold_flat<C>(pointer_at<P>(input) + first * width, count, width, memory);
+    if (job.direct && is_flat<C, T>(job.reduced, count, width)) {
+      fold_flat<C>(reinterpret_cast<P>(input) + first * width, count, width, memory);
     } else {
       const TilePlaces places(job, input, first, count);
-      const std::byte* centers =
-          job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
-      if (in_place) {
-        const TileInPlace<P> tile{places, centers};
+      if (job.direct) {
+        const TileInPlace<P> tile{places};
         InPlace(tile, count, width, memory, buffers).fold();
       } else {
+        const std::byte* centers =
+            job.centers ? job.centers + output * static_cast<std::int64_t>(sizeof(T)) : nullptr;
         const LoadedTile<T> tile{places, job, width, count, centers};
         Loaded(tile, count, width, memory, buffers).fold();
       }
@@ -391,28 +366,6 @@ void add_nonzero_loads(LoadFn (&loads)[kDTypeCount]) {
   std::copy(all, all + kDTypeCount, loads);
 }
 
-template <class M>
-void add_mapped_sums(FoldKernel (&kernels)[kDTypeCount]) {
-  kernels[static_cast<int>(DType::F16)] = kernel<SumOf, float, Mapped<M, Half>>();
-  kernels[static_cast<int>(DType::BF16)] = kernel<SumOf, float, Mapped<M, BFloat16>>();
-  kernels[static_cast<int>(DType::F32)] = kernel<SumOf, float, Mapped<M, float>>();
-  kernels[static_cast<int>(DType::F64)] = kernel<SumOf, double, Mapped<M, double>>();
-}
-
-// Of rows all elements have one center, of columns each its own.
-template <class M>
-void add_centered_sums(FoldKernel (&kernels)[kDTypeCount]) {
-  const auto add = [&]<class In>(DType dtype, In) {
-    using T = AccumulatorOf<In>;
-    kernels[static_cast<int>(dtype)] = {&fold_rows<SumOf, T, FromCenter<M, In>, T>,
-                                        &fold_columns<SumOf, T, Centered<M, In>, T>, &fold_blocks<SumOf, T>};
-  };
-  add(DType::F16, Half());
-  add(DType::BF16, BFloat16());
-  add(DType::F32, float());
-  add(DType::F64, double());
-}
-
 FoldKernels build() {
   FoldKernels kernels{};
   const auto of = [&](Combine combine) -> auto& { return kernels.fold[static_cast<int>(combine)]; };
@@ -420,12 +373,6 @@ FoldKernels build() {
   add_total_kernels<ProdOf>(of(Combine::Prod));
   add_extremum_kernels<MaxOf>(of(Combine::Max));
   add_extremum_kernels<MinOf>(of(Combine::Min));
-  const auto sums = [&](Map map) -> auto& { return kernels.mapped_sum[static_cast<int>(map)]; };
-  add_mapped_sums<Square>(sums(Map::Square));
-  add_mapped_sums<Abs>(sums(Map::Abs));
-  const auto centered = [&](Map map) -> auto& { return kernels.centered_sum[static_cast<int>(map)]; };
-  add_centered_sums<Distance>(centered(Map::Distance));
-  add_centered_sums<CenteredSquare>(centered(Map::CenteredSquare));
   const auto loads = [&](Map map) -> auto& { return kernels.load[static_cast<int>(map)]; };
   add_identity_loads(loads(Map::Identity));
   add_kept_loads(kernels.kept);

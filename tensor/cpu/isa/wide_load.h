@@ -25,11 +25,6 @@ inline constexpr int kVectorBytes = 16;
 template <class T>
 using WideVector [[gnu::vector_size(kVectorBytes)]] = T;
 
-template <class T>
-const void* address(const T* p) {
-  return p;
-}
-
 template <class Vector, class T>
 inline Vector load_vector(const T* from) {
   Vector v;
@@ -153,16 +148,6 @@ template <class T, class In>
 template <class T, class In>
 [[gnu::always_inline]] inline WideVector<T> load_some(const In* from, std::int64_t count, T fill) {
   return load_masked<T>(from, (std::uint64_t{1} << count) - 1, fill);
-}
-
-// The elements of a vector of floats whose bits are set, and `fill` in place of the others.
-template <class T>
-[[gnu::always_inline]] inline WideVector<T> keep_masked(WideVector<T> v, std::uint64_t mask, T fill) {
-  using Bits = std::conditional_t<sizeof(T) == 4, int, long long>;
-  WideVector<Bits> bits;
-  for (int j = 0; j < kVectorBytes / static_cast<int>(sizeof(T)); ++j) bits[j] = Bits{1} << j;
-  const auto wanted = (bits & static_cast<Bits>(mask)) != 0;
-  return wanted ? v : WideVector<T>{} + fill;
 }
 
 template <class In>
