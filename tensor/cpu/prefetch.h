@@ -17,11 +17,6 @@ template <class T>
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t i = 0; i < count; i += kLine) prefetch(from + i);
 }
-// Likewise into the second cache, which answers more requests at once.
-[[gnu::always_inline]] inline void prefetch_to_second(const void* place) {
-  __builtin_prefetch(place, 0, 2);
-  asm volatile("");
-}
 // Likewise, to write there.
 [[gnu::always_inline]] inline void prefetch_to_write(const void* place) {
   __builtin_prefetch(place, 1);

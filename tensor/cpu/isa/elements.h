@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 #include "tensor/dtype.h"
 
 namespace kiln::cpu::KILN_ISA {
@@ -73,31 +69,6 @@ inline Half narrow<Half>(float x) {
   const std::uint32_t large = magnitude > 0x7f800000U ? 0x7e00U | ((magnitude >> 13) & 0x3ffU) : 0x7c00U;
   const std::uint32_t half = magnitude >= 0x477ff000U ? large : finite;
   return {static_cast<std::uint16_t>(half | ((bits >> 16) & 0x8000U))};
-}
-
-// Writes past the caches what is not read soon. Both sides any alignment.
-template <class T>
-inline void stream_store(T* to, const T* from, std::int64_t count) {
-  std::int64_t i = 0;
-#if defined(__AVX512F__)
-  for (; i < count && (reinterpret_cast<std::uintptr_t>(to + i) & 63U) != 0; ++i) to[i] = from[i];
-  constexpr std::int64_t kStep = 64 / static_cast<std::int64_t>(sizeof(T));
-  for (; i + kStep <= count; i += kStep)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
-#elif defined(__AVX__)
-  for (; i < count && (reinterpret_cast<std::uintptr_t>(to + i) & 31U) != 0; ++i) to[i] = from[i];
-  constexpr std::int64_t kStep = 32 / static_cast<std::int64_t>(sizeof(T));
-  for (; i + kStep <= count; i += kStep)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
-#elif defined(__SSE2__)
-  for (; i < count && (reinterpret_cast<std::uintptr_t>(to + i) & 15U) != 0; ++i) to[i] = from[i];
-  constexpr std::int64_t kStep = 16 / static_cast<std::int64_t>(sizeof(T));
-  for (; i + kStep <= count; i += kStep)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-#endif
-  for (; i < count; ++i) to[i] = from[i];
 }
 
 }  // namespace kiln::cpu::KILN_ISA

@@ -6,6 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#if defined(__AVX512F__) || defined(__FMA__)
+#include <immintrin.h>
+#endif
+
 #include "tensor/cpu/isa/lanes.h"
 
 namespace kiln::cpu::KILN_ISA {
