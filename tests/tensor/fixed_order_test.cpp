@@ -179,7 +179,7 @@ TEST_CASE("sums follow the documented order whichever way outputs lie", "[reduce
   CHECK(same_bits(cpu::fold(x, {2}, cpu::Combine::Sum), reference<float>(x, {2})));
 }
 
-// Maps read elements in chunks, halves in registers: what the composition gives, to the bit.
+// Whatever way memory is walked, the terms of one sum are added in the one documented order.
 TEST_CASE("sums across memory follow the documented order", "[reduce][order]") {
   const Settings restore;
   for (const Dims& shape : {Dims{700, 3, 1000}, Dims{2, 9000, 100}, Dims{300, 2, 4096}}) {
