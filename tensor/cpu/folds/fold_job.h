@@ -20,11 +20,10 @@ enum class Map : std::uint8_t {
   NonZero,         // 0 or 1, to be counted
   Truth,           // false or true, of which the extrema tell about any and all
   Distance,        // x-c
-  AbsDistance,     // |x-c|
   CenteredSquare,  // (x-c)^2
   CenteredExp,     // exp(x-c)
 };
-inline constexpr int kMapCount = 9;
+inline constexpr int kMapCount = 8;
 
 inline constexpr int kFoldMaxRank = 64;
 

@@ -234,10 +234,10 @@ void fold_flat(P from, std::int64_t count, std::int64_t width, T* acc) {
     combine<C, 1, true>(acc, {from}, used * width);
     r = kReductionLanes;
   }
-  from = from + r * width;
-  for (; r + 4 * kReductionLanes <= count; r += 4 * kReductionLanes, from = from + 4 * group)
+  from += r * width;
+  for (; r + 4 * kReductionLanes <= count; r += 4 * kReductionLanes, from += 4 * group)
     combine<C, 4>(acc, {from, from + group, from + 2 * group, from + 3 * group}, group);
-  for (; r < count; r += kReductionLanes, from = from + group)
+  for (; r < count; r += kReductionLanes, from += group)
     combine<C>(acc, from, std::min<std::int64_t>(kReductionLanes, count - r) * width);
   for (std::int64_t half = kReductionLanes / 2, left = used; half >= 1;
        left = std::min(left, half), half /= 2) {
@@ -381,7 +381,6 @@ FoldKernels build() {
   add_float_loads<Square>(loads(Map::Square));
   add_float_loads<Abs>(loads(Map::Abs));
   add_float_loads<Distance>(loads(Map::Distance));
-  add_float_loads<AbsDistance>(loads(Map::AbsDistance));
   add_float_loads<CenteredSquare>(loads(Map::CenteredSquare));
   add_float_loads<CenteredExp>(loads(Map::CenteredExp));
   return kernels;

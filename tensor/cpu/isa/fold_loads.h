@@ -32,12 +32,6 @@ struct Distance {
     return x - c;
   }
 };
-struct AbsDistance {
-  template <class T>
-  static T apply(T x, T c) {
-    return Abs::apply(x - c, c);
-  }
-};
 struct CenteredSquare {
   template <class T>
   static T apply(T x, T c) {

@@ -115,7 +115,7 @@ class Lanes {
       std::int64_t taken = 0;
       if (lane != 0) {
         taken = std::min<std::int64_t>(kLanes - lane, count);
-        add_part(from + -lane, lane, lane + taken);
+        add_part(from - lane, lane, lane + taken);
       }
       if (taken < count) add(from + taken, count - taken);
       return (lane + count) % kLanes;
@@ -133,7 +133,7 @@ class Lanes {
     const std::int64_t groups = (count + 2 * kLanes - 2) / kLanes;  // at most, wherever a run begins
     Vector acc[kCount];
     assign(acc, acc_);
-    for (; runs > 0; --runs, from = from + stride, lane = (lane + count) % kLanes) {
+    for (; runs > 0; --runs, from += stride, lane = (lane + count) % kLanes) {
       for (std::int64_t group = 0; group < groups; ++group) {
         const std::int64_t begin = group * kLanes - lane;  // of the group, within the run
         const std::uint64_t lanes = bits_below(count - begin) & ~bits_below(-begin);
