@@ -163,6 +163,11 @@ bool has_keys(const Dict& dict, const std::vector<Value>& keys) {
   return true;
 }
 
+bool has_extras(const Instance& instance, const std::vector<Value>& names) {
+  return std::equal(instance.extra.begin(), instance.extra.end(), names.begin(), names.end(),
+                    [](const auto& extra, const Value& name) { return extra.first == name.as<Str>().text; });
+}
+
 bool share_memory_as(const std::vector<SourceId>& tensors, const std::vector<int>& groups,
                      SourceValues& found) {
   std::vector<const TensorImpl*> now;
@@ -223,6 +228,7 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
       break;
   }
   const Value* v = found[source];
+  if (kind == Kind::Present) return (v != nullptr && !v->is_unset()) == value.as_bool();
   if (v == nullptr) return false;
   switch (kind) {
     case Kind::Equal:
@@ -244,8 +250,8 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
       return length_of(*v) == number;
     case Kind::Keys:
       return v->is(interp::Tag::Dict) && has_keys(v->as<Dict>(), value.as<Tuple>().items);
-    case Kind::NoExtra:
-      return v->is(interp::Tag::Instance) && v->as<Instance>().extra.empty();
+    case Kind::Extras:
+      return v->is(interp::Tag::Instance) && has_extras(v->as<Instance>(), value.as<Tuple>().items);
     case Kind::Tensor:
       return v->is(interp::Tag::Tensor) && tensor.holds(v->tensor(), numbers);
     default:
@@ -285,8 +291,12 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       return fmt::format("len({}) == {}", at(source), number);
     case Kind::Keys:
       return at(source) + " has the keys " + keys_text(value.as<Tuple>().items);
-    case Kind::NoExtra:
-      return at(source) + " has no further fields";
+    case Kind::Present:
+      return at(source) + (value.as_bool() ? " is assigned" : " is not assigned");
+    case Kind::Extras:
+      return at(source) + (value.as<Tuple>().items.empty()
+                               ? " has no further fields"
+                               : " has the further fields " + keys_text(value.as<Tuple>().items));
     case Kind::Tensor: {
       std::string text = fmt::format("{} is {}[", at(source), name(tensor.dtype));
       for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
@@ -314,6 +324,9 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
     return {"what changes or is told apart is nothing else that is read", "true", "false"};
   const std::string& where = sources[source].text;
   const Value* v = found[source];
+  if (kind == Kind::Present)
+    return {where, value.as_bool() ? "assigned" : "not assigned",
+            value.as_bool() ? "not assigned" : "assigned"};
   if (v == nullptr) return {where, kind == Kind::Equal ? short_text(value) : "present", "absent"};
   switch (kind) {
     case Kind::Same:
@@ -330,8 +343,12 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
       }
       return {"list(" + where + ")", keys_text(value.as<Tuple>().items), keys_text(now)};
     }
-    case Kind::NoExtra:
-      return {where, "without further fields", "with further fields"};
+    case Kind::Extras: {
+      std::vector<Value> now;
+      if (!v->is(interp::Tag::Instance)) return {where, "a struct", short_text(*v)};
+      for (const auto& [name, each] : v->as<Instance>().extra) now.emplace_back(name);
+      return {"further fields of " + where, keys_text(value.as<Tuple>().items), keys_text(now)};
+    }
     case Kind::Tensor: {
       if (!v->is(interp::Tag::Tensor))
         return {where, std::string(name(tensor.dtype)) + to_string(tensor.sizes), short_text(*v)};

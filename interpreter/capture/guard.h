@@ -51,7 +51,8 @@ struct Guard {
     Code,       // a function with the body of the function `value`
     Length,     // `number` items
     Keys,       // a dict with the keys of the tuple `value`, in this order
-    NoExtra,    // a struct without fields that were not declared
+    Present,    // `value`: whether there is such a field
+    Extras,     // a struct whose fields beside the declared ones have the names `value`, in this order
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
     Computed,    // the expression `number` gives `value`

@@ -2,6 +2,8 @@
 // whether it can be captured at all.
 #pragma once
 
+#include <array>
+
 #include "interpreter/capture/rules.h"
 #include "interpreter/capture/tracer.h"
 
@@ -68,8 +70,6 @@ class Observer {
   void unpack();
   void get_index();
   void set_index(const Value& object, const Value& index);
-  void get_attribute();
-  void set_attribute();
   void format();
   void iterable(const Value& v);
 
@@ -87,6 +87,23 @@ class Observer {
   void may_call(const Value& f, bool tensors);
   void key(const Value& v);
   void scope_function(const Site& site, std::span<const Value> arguments);
+
+  // Attributes (observe_attributes.cpp).
+  struct AttributeCall {
+    std::string_view function;  // getattr, hasattr or setattr
+    const Value* object;
+    std::string_view name;
+    const Value* value;  // that is set, or the default; null: none is given
+  };
+  void get_attribute();
+  void set_attribute();
+  void attribute(const Value& object, std::string_view name);
+  void assign(const Value& object, std::string_view name, const Value& value);
+  void ask_attribute(const Value& object, std::string_view name);
+  std::optional<AttributeCall> attribute_call(const Native& native, std::span<const Value> arguments);
+  void attribute_by_name(const Native& native, std::span<const Value> arguments);
+  void numbers_of_attribute(const Value& object, std::string_view name);
+  void numbers_by_name();
   // `number`: gets the expression of a varying number; null: the number is fixed.
   bool field_of(const Value& instance, std::string_view name, const Value*& found, ExprId* number = nullptr);
 
@@ -95,6 +112,7 @@ class Observer {
   const Instruction& i_;
   Opcode op_;
   Value* r_;
+  std::optional<AttributeCall> by_name_;  // what the instruction is, if it is such a call
 };
 
 }  // namespace kiln::interp::capture

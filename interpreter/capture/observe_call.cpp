@@ -108,6 +108,7 @@ void Observer::op_call(std::span<const Value> arguments) {
 
 void Observer::host(HostRule rule, const std::string& name, std::span<const Value> arguments,
                     const Value* function) {
+  if (rule == HostRule::Attributes) return attribute_by_name(function->as<Native>(), arguments);
   const auto read_arguments = [&] {
     for (const Value& each : arguments) {
       tracer_.read_all(each);
@@ -193,6 +194,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::Hooks:
       read_arguments();
       return hook(arguments[0]);
+    case HostRule::Attributes:
+      return;
     case HostRule::Prints: {
       if (tracer_.is_apart_) return tracer_.stop("something is printed");
       Tracer::HostCall call;

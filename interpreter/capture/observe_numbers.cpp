@@ -256,6 +256,7 @@ bool decides_kind(const Value& f, std::span<const Value> arguments, bool exponen
 }  // namespace
 
 void Observer::numbers_of_call() {
+  if (by_name_) return numbers_by_name();
   const bool method = op_ == Opcode::CallMethod;
   const std::span<const Value> arguments(r_ + i_.a + 1, i_.b);
   if (op_ == Opcode::Call) {
@@ -389,11 +390,7 @@ void Observer::follow_numbers() {
     case Opcode::CallMethodSpread:
       return numbers_of_call();
     case Opcode::GetAttribute:
-      if (b->is(Tag::Tensor) && frame_.code->sites[i_.c].name == "shape")
-        return size_query(b->tensor(), std::nullopt, false);
-      if (frame_.code->sites[i_.c].name == "nbytes") tracer_.fix_sizes_of(*b);
-      if (b->is(Tag::Instance)) recalled(*b, place_of(b->as<Instance>(), frame_.code->sites[i_.c].name));
-      return;
+      return numbers_of_attribute(*b, frame_.code->sites[i_.c].name);
     default:
       break;
   }

@@ -38,6 +38,7 @@ HostRule rule_of_function(std::string_view name) {
                          "vjp",       "vmap",     "jacrev",      "jacfwd", "hessian",
                          "linearize", "pullback", "within",      "jvp_fn", "checkpoint"}},
       {HostRule::Differentiates, {"grads"}},
+      {HostRule::Attributes, {"getattr", "hasattr", "setattr"}},
       {HostRule::Prints, {"print"}},
   });
   return look_up(kTable, name);

@@ -27,6 +27,7 @@ enum class HostRule : std::uint8_t {
   Differentiates,  // runs backward
   Hooks,           // has a function called when a gradient comes to its receiver
   Resizes,         // its receiver, a tensor
+  Attributes,      // reads, asks for or sets a field by its name
   Prints,
 };
 HostRule rule_of_function(std::string_view name);

@@ -131,6 +131,9 @@ class Tracer final : public Watcher {
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
   bool has_tensor(const Value& v) const;
+  void read_fields(const Value& instance);  // all of them, and which there are
+  // Guards whether a struct from outside has the field, which capture has not changed.
+  void guard_presence(const Value& instance, std::string_view name);
   void read_defaults(const Value& f);  // of a function from outside
   // Makes the methods of an instance or a struct known, so that their captures and defaults have sources.
   void know_methods(const Value& v);
@@ -147,6 +150,7 @@ class Tracer final : public Watcher {
     SourceId source = -1;
     std::vector<std::int64_t> fields;  // of a struct, slots of a module
     std::vector<std::string> extras;
+    std::vector<std::string> added;  // those of `extras` that were not there before
     bool cell = false;
     bool contents = false;
     std::int64_t appended = 0;
@@ -159,6 +163,7 @@ class Tracer final : public Watcher {
   bool writes_slot(const Module& module, std::int64_t slot) const;
   void change_slot(Module& module, std::int64_t slot);
   void change_cell(const Value& cell, SourceId source);
+  bool changes_field(const Value& instance, std::string_view name) const;
   void change_field(const Value& instance, std::string_view name);
   void change_append(const Value& list, std::int64_t count);
   // `in_place`: one item is set, and varying numbers stay at their places. Otherwise the host may move items,

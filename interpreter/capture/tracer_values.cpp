@@ -259,22 +259,7 @@ void Tracer::read_all(const Value& v, int depth) {
     case Tag::Instance: {
       const Instance& instance = v.as<Instance>();
       fix_kept(v);
-      if (const OutsideValue* outside = known(v)) {
-        const SourceId source = outside->source;
-        const StructType& type = instance.struct_type();
-        for (std::size_t k = 0; k < instance.fields.size(); ++k) {
-          if (const Change* c = changed(v);
-              c && std::count(c->fields.begin(), c->fields.end(), static_cast<std::int64_t>(k)) > 0)
-            continue;
-          arrive_part(instance.fields[k], source, Source::Kind::Field, static_cast<std::int64_t>(k), {},
-                      item_name(v, "." + (k < type.fields.size() ? type.fields[k] : std::string("?"))));
-        }
-        if (!instance.extra.empty()) return stop("a struct with undeclared fields is read as a whole");
-        Guard guard;
-        guard.kind = Guard::Kind::NoExtra;
-        guard.source = source;
-        add_guard(std::move(guard));
-      }
+      if (is_outside(v)) read_fields(v);
       for (const Value& each : instance.fields) read_all(each, depth + 1);
       for (const auto& [name, each] : instance.extra) read_all(each, depth + 1);
       return;
@@ -291,6 +276,49 @@ void Tracer::read_all(const Value& v, int depth) {
     default:
       return;
   }
+}
+
+void Tracer::read_fields(const Value& v) {
+  const SourceId source = known(v)->source;
+  const Instance& instance = v.as<Instance>();
+  const std::vector<std::string>& names = instance.struct_type().fields;
+  for (std::size_t k = 0; k < instance.fields.size(); ++k) {
+    const std::string name = k < names.size() ? names[k] : "?";
+    if (changes_field(v, name)) continue;
+    arrive_part(instance.fields[k], source, Source::Kind::Field, static_cast<std::int64_t>(k), {},
+                item_name(v, "." + name));
+  }
+  const Change* const change = changed(v);
+  Guard extras;
+  extras.kind = Guard::Kind::Extras;
+  extras.source = source;
+  extras.value = make<Tuple>(std::vector<Value>());
+  for (const auto& [name, value] : instance.extra) {
+    if (change && std::count(change->added.begin(), change->added.end(), name) > 0) continue;
+    extras.value.as<Tuple>().items.emplace_back(name);
+    if (!changes_field(v, name))
+      arrive_part(value, source, Source::Kind::Extra, 0, Value(name), item_name(v, "." + name));
+  }
+  add_guard(std::move(extras));
+}
+
+void Tracer::guard_presence(const Value& v, std::string_view name) {
+  const Instance& instance = v.as<Instance>();
+  Source place;
+  place.parent = known(v)->source;
+  place.text = item_name(v, "." + std::string(name));
+  if (const int field = instance.struct_type().field(name); field >= 0) {
+    place.kind = Source::Kind::Field;
+    place.number = field;
+  } else {
+    place.kind = Source::Kind::Extra;
+    place.key = Value(name);
+  }
+  Guard guard;
+  guard.kind = Guard::Kind::Present;
+  guard.source = sources_.add(std::move(place));
+  guard.value = Value(v.as<Instance>().find(name) != nullptr);
+  add_guard(std::move(guard));
 }
 
 void Tracer::read_defaults(const Value& f) {
@@ -344,8 +372,10 @@ bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
     });
   }
   if (!fields || !v.is(Tag::Instance)) return false;
-  const auto& held = v.as<Instance>().fields;
-  return std::any_of(held.begin(), held.end(), within);
+  const Instance& instance = v.as<Instance>();
+  return std::any_of(instance.fields.begin(), instance.fields.end(), within) ||
+         std::any_of(instance.extra.begin(), instance.extra.end(),
+                     [&](const auto& each) { return within(each.second); });
 }
 
 }  // namespace
@@ -478,6 +508,14 @@ void Tracer::change_cell(const Value& cell, SourceId source) {
   if (source >= 0) change(cell, source).cell = true;
 }
 
+bool Tracer::changes_field(const Value& object, std::string_view name) const {
+  const Change* const change = changed(object);
+  if (change == nullptr) return false;
+  const int field = object.as<Instance>().struct_type().field(name);
+  if (field >= 0) return std::count(change->fields.begin(), change->fields.end(), field) > 0;
+  return std::count(change->extras.begin(), change->extras.end(), name) > 0;
+}
+
 void Tracer::change_field(const Value& object, std::string_view name) {
   const OutsideValue* outside = known(object);
   if (!outside) return;
@@ -487,6 +525,7 @@ void Tracer::change_field(const Value& object, std::string_view name) {
     if (std::count(made.fields.begin(), made.fields.end(), field) == 0) made.fields.push_back(field);
   } else if (std::count(made.extras.begin(), made.extras.end(), name) == 0) {
     made.extras.emplace_back(name);
+    if (object.as<Instance>().find(name) == nullptr) made.added.emplace_back(name);
   }
 }
 

@@ -19,7 +19,8 @@ MAY_NAME = ("tensor/ops/", "tensor/core_ops.cpp", "tensor/operators.cpp", "tenso
 OTHER_WORDS = {
     "interpreter/capture/guard.cpp": "contiguous",
     "interpreter/capture/observe_call.cpp": "index",
-    "interpreter/capture/observe_numbers.cpp": "max min pow shape",
+    "interpreter/capture/observe_attributes.cpp": "shape",
+    "interpreter/capture/observe_numbers.cpp": "max min pow",
     "interpreter/capture/rules.cpp": "abs all any copy index max min pow round shape slice sum",
     "interpreter/text/describe.cpp": "slice",
     "interpreter/files/npy.cpp": "shape",
