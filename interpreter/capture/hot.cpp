@@ -24,7 +24,8 @@ Value with_code(const Value& f, const std::function<void(Code&)>& change) {
 }
 
 // f itself if it is a function of the program, else such a function that calls f.
-Value as_function(Interpreter& interpreter, const Value& f) {
+Value as_function(Interpreter& interpreter, const Value& given) {
+  const Value& f = called_by(given);
   if (f.is(Tag::Function)) return f;
   const Value* forward = interpreter.impl().modules.prelude_value("forwarding_function");
   return interpreter.call(*forward, {f});

@@ -76,7 +76,7 @@ class Observer {
   void call();
   void method_call(std::uint32_t count, const Site& site);
   void spread_call(bool method);
-  void callee(const Value& callee, std::span<const Value> arguments, bool positional);
+  void callee(const Value& given, std::span<const Value> arguments, bool positional);
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
   void identity(const Value& v);
@@ -84,7 +84,7 @@ class Observer {
   void differentiate(const std::string& name, std::span<const Value> arguments);
   void set_gradient(const Value& x, const Value& gradient);
   void hook(const Value& x);
-  void may_call(const Value& f, bool tensors);
+  void may_call(const Value& given, bool tensors);
   void key(const Value& v);
   void scope_function(const Site& site, std::span<const Value> arguments);
 

@@ -29,7 +29,10 @@ void Observer::spread_call(bool method) {
   callee(r_[i_.a], arguments, false);
 }
 
-void Observer::callee(const Value& f, std::span<const Value> arguments, bool positional) {
+void Observer::callee(const Value& given, std::span<const Value> arguments, bool positional) {
+  // One that stands for another function is known by identity, and so is that one.
+  const Value& f = called_by(given);
+  if (&f != &given && tracer_.is_outside(given)) tracer_.know_constant(f);
   switch (f.tag()) {
     case Tag::Function: {
       const auto& function = f.as<Function>();
@@ -217,7 +220,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
 
 // A host function may call f. Functions of the program are watched when they run; of host functions only the
 // rules tell what they do.
-void Observer::may_call(const Value& f, bool tensors) {
+void Observer::may_call(const Value& given, bool tensors) {
+  const Value& f = called_by(given);
   tracer_.know_methods(f);
   const Value& called = f.is(Tag::Method) ? f.as<Method>().function : f;
   if (!called.is(Tag::Native)) return;

@@ -260,7 +260,7 @@ void Observer::numbers_of_call() {
   const bool method = op_ == Opcode::CallMethod;
   const std::span<const Value> arguments(r_ + i_.a + 1, i_.b);
   if (op_ == Opcode::Call) {
-    const Value& f = r_[i_.a];
+    const Value& f = called_by(r_[i_.a]);
     if (f.is(Tag::Function)) {
       const Function& function = f.as<Function>();
       if (function.code->plain_arity >= static_cast<std::int32_t>(arguments.size())) return;
@@ -293,7 +293,7 @@ void Observer::numbers_of_call() {
     const bool on_tensor = op_ == Opcode::CallMethodSpread && arguments[0].is(Tag::Tensor) &&
                            !host_member(Tag::Tensor, frame_.code->sites[shape.site].name) &&
                            find_op(frame_.code->sites[shape.site].name) != nullptr;
-    const Value& f = r_[i_.a];
+    const Value& f = called_by(r_[i_.a]);
     const bool op = op_ == Opcode::CallSpread && f.is(Tag::Native) && f.as<Native>().unbound != nullptr &&
                     is_op(f.as<Native>().name);
     if (plain && (on_tensor || op)) return tracer_.expect(arguments, arguments.data());

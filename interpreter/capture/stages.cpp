@@ -22,7 +22,7 @@ using capture::Entry;
 using capture::Place;
 
 const Code* code_of(const Value& function) {
-  const Value* f = &function;
+  const Value* f = &called_by(function);
   if (f->is(Tag::Method)) f = &f->as<Method>().function;
   if (f->is(Tag::Instance)) {
     const Value* call = f->as<Instance>().struct_type().method("call");

@@ -174,7 +174,8 @@ Value stack_module_state(Interpreter& interpreter, Args a) {
   return tuple_value({params, buffers});
 }
 
-// Eager code needs no rewriting: the function has these results and effects as it is.
+// Eager code needs no rewriting: a call is one of the function itself, which has these results and effects as
+// it is. Only `graph` makes a difference.
 Value functionalize(Interpreter&, Args a) {
   const std::string& remove = text_argument(a[1], "remove");
   if (remove != "mutations" && remove != "mutations_and_views") {
@@ -190,6 +191,7 @@ Value functionalize(Interpreter&, Args a) {
                              const Call& call) { return call_with(interpreter, held->function, call); },
                           made));
   result.as<Native>().data = made.get();
+  result.as<Native>().stands_for = a[0];
   return result;
 }
 

@@ -59,6 +59,7 @@ void visit_children(Function& function, F& f) {
 template <class F>
 void visit_children(Native& native, F& f) {
   native.call.visit_references(f);
+  f(native.stands_for);
 }
 template <class F>
 void visit_children(Method& method, F& f) {

@@ -76,9 +76,19 @@ struct Native : Container {
                             std::span<const std::pair<std::string_view, Value>> named);
   Unbound unbound = nullptr;
   const void* data = nullptr;
+  // A function that is called in the place of this one, with the same arguments; none: this one runs.
+  Value stands_for;
   Native() : Container(Tag::Native) {}
 };
 Value make_native(const NativeDef& def);
+
+// What a call of `f` calls: another function, where `f` is a native that stands for it.
+inline const Value& called_by(const Value& f) {
+  const Value* called = &f;
+  while (called->is(Tag::Native) && !called->as<Native>().stands_for.is_none())
+    called = &called->as<Native>().stands_for;
+  return *called;
+}
 
 // `receiver.function`, not called yet.
 struct Method : Container {

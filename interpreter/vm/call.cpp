@@ -84,9 +84,16 @@ bool Vm::begin_call(Value* callee, std::uint32_t count) {
     switch (callee->tag()) {
       case Tag::Function:
         return begin_function(callee, count);
-      case Tag::Native:
-        call_native(callee->as<Native>(), callee, count);
+      case Tag::Native: {
+        const Native& native = callee->as<Native>();
+        if (!native.stands_for.is_none()) [[unlikely]] {
+          const Value function = called_by(*callee);
+          callee->assign(function);
+          continue;
+        }
+        call_native(native, callee, count);
         return false;
+      }
       case Tag::Type:
         if (!callee->as<Type>().constructor.is(Tag::Native)) not_callable(*callee);
         call_native(callee->as<Type>().constructor.as<Native>(), callee, count);
@@ -147,6 +154,11 @@ bool Vm::begin_call(Value* result, Value callee, Arguments& arguments) {
         result->assign(callee);
         return begin_bound(result, result->as<Function>(), arguments);
       case Tag::Native: {
+        if (!callee.as<Native>().stands_for.is_none()) {
+          const Value function = called_by(callee);
+          callee = function;
+          continue;
+        }
         Value value = call_native_with(interpreter_, callee.as<Native>(), arguments);
         result->take(value);
         Collector::collect_if_due();

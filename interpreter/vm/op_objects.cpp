@@ -208,7 +208,7 @@ void clear(Value* first, std::uint32_t count) {
 bool begin_spread_call(Vm& vm, Value* r, const Instruction& i) {
   const CallShape& shape = vm.code().shapes[i.c];
   Arguments arguments = spread(vm, r + i.a + 1, shape.items);
-  const Value callee = r[i.a];
+  const Value callee = called_by(r[i.a]);
   if (callee.is(Tag::Native)) {  // an error's labels want them in place
     Value result = call_native_with(vm.interpreter(), callee.as<Native>(), arguments);
     clear(r + i.a + 1, i.b);
@@ -223,10 +223,11 @@ bool begin_spread_method_call(Vm& vm, Value* r, const Instruction& i) {
   const CallShape& shape = vm.code().shapes[i.c];
   Arguments arguments = spread(vm, r + i.a + 2, shape.items);
   Site& site = vm.code().sites[shape.site];
-  Value callee;
-  if (vm.find_method(r[i.a + 1], site, callee)) {
+  Value member;
+  if (vm.find_method(r[i.a + 1], site, member)) {
     arguments.positional.insert(arguments.positional.begin(), r[i.a + 1]);
   }
+  const Value callee = called_by(member);
   if (callee.is(Tag::Native)) {
     Value result = call_native_with(vm.interpreter(), callee.as<Native>(), arguments);
     clear(r + i.a + 1, i.b);
