@@ -89,6 +89,9 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
       all.insert(all.end(), arguments.begin(), arguments.end());
       return host(rule_of_method(method.receiver.tag(), native.name), native.name, all, &method.function);
     }
+    case Tag::Graph:
+      op_call(arguments);
+      return fix_sizes_in(arguments);
     case Tag::Instance: {
       const StructType& type = f.as<Instance>().struct_type();
       const Value* method = type.method("call");
@@ -98,6 +101,15 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
     }
     default:
       return tracer_.stop(describe(f) + " is called");
+  }
+}
+
+// The nodes of a graph are noted as they run, with the sizes of this call.
+void Observer::fix_sizes_in(std::span<const Value> arguments) {
+  for (const Value& each : arguments) {
+    tracer_.fix_sizes_of(each);
+    if (each.is(Tag::List)) fix_sizes_in(each.as<List>().items);
+    if (each.is(Tag::Tuple)) fix_sizes_in(each.as<Tuple>().items);
   }
 }
 
@@ -123,7 +135,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
   const bool tensors = std::any_of(arguments.begin(), arguments.end(),
                                    [&](const Value& each) { return tracer_.has_tensor(each); });
   const bool calls_back = std::any_of(arguments.begin(), arguments.end(), [](const Value& each) {
-    return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Iterator);
+    return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Graph) ||
+           each.is(Tag::Iterator);
   });
   if (rule != HostRule::ReadsNoSizes && rule != HostRule::Hooks) {
     for (const Value& each : arguments) tracer_.fix_sizes_of(each);
@@ -326,7 +339,7 @@ void Observer::scope_function(const Site& site, std::span<const Value> arguments
     const Value& local = r_[site.local];
     if (site.local_is_cell && local.is(Tag::Cell)) tracer_.read_cell(local);
     const Value& value = site.local_is_cell && local.is(Tag::Cell) ? local.as<Cell>().value : local;
-    if (value.is(Tag::Function)) return callee(value, arguments, false);
+    if (value.is(Tag::Function) || value.is(Tag::Graph)) return callee(value, arguments, false);
     if (value.is_counted() && !value.is(Tag::Tensor) && !value.is(Tag::Str))
       return tracer_.stop("a variable is called as a method");
   }

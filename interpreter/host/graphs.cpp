@@ -6,11 +6,13 @@
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "jit/graph/custom.h"
 #include "jit/graph/dot.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
 #include "jit/pipeline/fused_text.h"
+#include "tensor/levels/level.h"
 
 namespace kiln::interp {
 namespace {
@@ -300,6 +302,21 @@ Value output_value(const jit::Graph& graph, const jit::Operand& operand, const T
   return number ? item_of(x) : Value(x);
 }
 
+// Tells those who note the ops of this call what they cannot note.
+void announce_what_is_no_op(const jit::Graph& graph) {
+  if (kiln::levels::top == nullptr) return;
+  if (graph.stage == jit::Stage::Fused) return kiln::levels::announce("a graph of kernels is called");
+  for (const jit::Input& each : graph.inputs) {
+    if (!each.members.empty())
+      return kiln::levels::announce("a graph is called whose arguments share memory");
+  }
+  for (const Op* each : jit::custom_ops(graph)) {
+    const jit::CustomFunction& function = *jit::custom_function(*each);
+    if (jit::is_interpreted(function) || !function.backward)
+      kiln::levels::announce("a graph is called of which the interpreter does a part");
+  }
+}
+
 }  // namespace
 
 Value call_graph(Interpreter&, const Value& value, std::span<const Value> given) {
@@ -308,6 +325,7 @@ Value call_graph(Interpreter&, const Value& value, std::span<const Value> given)
   for (std::size_t i = 0; i < given.size(); ++i) {
     arguments.push_back(argument_tensor(graph, given[i], i));
   }
+  announce_what_is_no_op(graph);
   jit::bind_symbols(graph, arguments);  // what it throws speaks of the arguments
   Tensors results;
   try {

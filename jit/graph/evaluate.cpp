@@ -10,7 +10,7 @@
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
-#include "tensor/levels/wrapper.h"
+#include "tensor/levels/level.h"
 #include "tensor/storage.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
@@ -59,6 +59,20 @@ void check_members(const Graph& graph, const Input& input, const Type& base, Inp
                               graph.name, elements),
                   {member});
   }
+}
+
+// Does a level note the ops of this run, as those of the program that called the graph?
+bool is_noted() {
+  for (const levels::Level* level = levels::top; level != nullptr; level = level->below()) {
+    if (level->notes_plain()) return true;
+    if (level->kind() == LevelKind::Trace) return false;
+  }
+  return false;
+}
+
+// A constant in memory of its own; for what notes the run, a tensor that was made by it.
+Tensor fresh(const Tensor& constant) {
+  return is_noted() ? levels::adopt(tape::share_value(constant)) : ops::clone(constant);
 }
 
 class Evaluator {
@@ -112,7 +126,7 @@ class Evaluator {
   }
 
   Tensors apply(const Node& node) {
-    if (node.is_constant()) return {ops::clone(node.constant)};
+    if (node.is_constant()) return {fresh(node.constant)};
     SmallVector<Tensor, 4> operands;
     for (const Operand& each : node.operands) operands.push_back(tensor(each));
     const Attrs attrs = evaluate(*node.op, node.attrs, symbols_);
