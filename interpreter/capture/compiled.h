@@ -19,6 +19,10 @@ namespace kiln::interp::capture {
 // The backend of calls that are only inspected: it refuses no graph.
 inline constexpr std::string_view kAsCaptured = "captured";
 
+// Calls that a function which the program asked to compile runs by its own entries, before hot callers have
+// its ops in their graphs.
+inline constexpr std::int64_t kSettled = 100;
+
 struct CompileOptions {
   std::string backend = "fused";
   Value own_backend;  // or a function of the user's: graph => callable
@@ -29,9 +33,11 @@ struct CompileOptions {
   bool asked_for = false;  // the program asked for compilation, and is warned when it is in vain
   bool may_wait = false;   // kernels are compiled only when they are worth it
   bool timed = false;      // what is compiled may depend on measured times
-  // A function that the program asked to compile keeps its own options and counts within a hot caller.
-  bool inlines(const CompileOptions& callee) const {
-    return asked_for || backend == kAsCaptured || !callee.asked_for;
+  // Would `callee`, which the program asked to compile, be compiled in the same way within a caller that was
+  // not asked for? A break of one with fullgraph is an error, so that must be one of its own.
+  bool compiles_like(const CompileOptions& callee) const {
+    return backend == callee.backend && own_backend.is_none() && callee.own_backend.is_none() &&
+           dynamic == callee.dynamic && memory_budget == callee.memory_budget && !callee.fullgraph;
   }
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(own_backend, visitor); }
 };
@@ -76,6 +82,20 @@ struct Compiled {
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once
   bool told_beside = false;                             // a difference to the interpreter was reported once
+  bool has_joined = false;                              // the graphs of a hot caller
+  bool stays_apart = false;                             // it broke there
+  // Was it compiled without being asked for?
+  bool is_hot() const { return !options.asked_for && options.backend != kAsCaptured; }
+  // May a hot caller have its ops within its own graphs, now or later? Otherwise it runs by its own entries.
+  bool may_join(const Compiled& caller) const {
+    return !stays_apart && (has_joined || breaks.empty()) && caller.options.compiles_like(options);
+  }
+  // Are the ops of a call of `callee` part of the caller's graphs? Of a function that the program asked to
+  // compile they are when it has run by itself for a while: then its counts tell what became of it.
+  bool inlines(const Compiled& callee) const {
+    if (!is_hot() || !callee.options.asked_for) return true;
+    return callee.may_join(*this) && (callee.has_joined || callee.hits >= kSettled);
+  }
   void visit_references(ReferenceVisitor& visitor) const;
 };
 

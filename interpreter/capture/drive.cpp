@@ -58,6 +58,7 @@ class Drive {
     const std::shared_ptr<Place> place = known;
     if (place->trial && is_interpreters_turn(*place)) return Next::Interpret;
     if (!place->given_up.empty()) return leave_to_interpreter(*place, *frame);
+    drop_outdated(*place);
     if (const auto next = entered_unrolled(*place)) return *next;
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
@@ -89,6 +90,30 @@ class Drive {
   static bool is_closed(const Place& place) {
     if (place.is_full || place.failures > kMostTries) return true;
     return place.empty_entries > kMostTries && !any_computes(place);
+  }
+
+  // Drops entries that end before the call of a function which is inlined by now, or have one inlined that
+  // is no longer.
+  void drop_outdated(Place& place) {
+    for (auto* entries : {&place.unrolled, &place.entries}) {
+      for (std::size_t k = entries->size(); k-- > 0;) {
+        if (is_outdated(*(*entries)[k])) drop(place, *(*entries)[k]);
+      }
+    }
+  }
+  bool is_outdated(const Entry& entry) const {
+    if (entry.runs > 0) return false;
+    const std::shared_ptr<Compiled> awaited = entry.awaits.lock();
+    if (awaited && compiled_.inlines(*awaited)) return true;
+    return std::any_of(entry.inlined.begin(), entry.inlined.end(), [](const std::weak_ptr<Compiled>& each) {
+      const std::shared_ptr<Compiled> callee = each.lock();
+      return callee && callee->stays_apart;
+    });
+  }
+  // Does the entry end before a function that may be inlined later?
+  bool may_grow(const Entry& entry) const {
+    const std::shared_ptr<Compiled> callee = entry.awaits.lock();
+    return callee && callee->may_join(compiled_);
   }
 
   // As `entered`, by an entry of several unrolled iterations. One that hardly ever holds is dropped.
@@ -169,6 +194,7 @@ class Drive {
   // A loop that may be unrolled is tried only when it has its unrolled entry.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
     if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
+    if (may_grow(entry)) return false;
     return !place.unrolled.empty() || !may_be_unrolled(entry, *vm_.frame());
   }
 
@@ -241,6 +267,10 @@ class Drive {
     ++place.hits;
     if (place.trial) place.trial->done_by_entry(entry.varying.iterations);
     ++compiled_.hits;
+    for (const std::weak_ptr<Compiled>& each : entry.inlined) {
+      const std::shared_ptr<Compiled> callee = each.lock();
+      if (callee) ++callee->calls, ++callee->hits;
+    }
     place.reached += entry.varying.iterations - 1;
   }
 
@@ -265,6 +295,13 @@ class Drive {
 
   // False: the graph met an error.
   bool apply(const Entry& entry, SourceValues& found, Numbers& numbers) {
+    struct Run {
+      const Entry& entry;
+      explicit Run(const Entry& which) : entry(which) { ++entry.runs; }
+      ~Run() { --entry.runs; }
+      Run(const Run&) = delete;
+      Run& operator=(const Run&) = delete;
+    } const under_way(entry);
     try {
       return entry.apply(vm_, found, numbers);
     } catch (const BackendError& error) {
@@ -320,6 +357,7 @@ class Drive {
     }
     const Stop& stop = outcome.stop;
     if (stop.is_break()) {
+      if (const std::shared_ptr<Compiled> callee = stop.within.lock()) callee->stays_apart = true;
       note_break(stop);
       if (compiled_.options.fullgraph) refuse(stop);
     }
@@ -333,6 +371,7 @@ class Drive {
       ++place.failures;
       return next;
     }
+    if (outcome.whole) outcome.entry->awaits = stop.awaits;
     outcome.entry->varying = place.varying;
     keeping_result(next, [&] { add_entry(place, std::move(outcome)); });
     return next;
@@ -398,7 +437,7 @@ class Drive {
 
   void add_entry(Place& place, Tracer::Outcome outcome) {
     Entry& entry = *outcome.entry;
-    if (!computes(entry)) {
+    if (!computes(entry) && !entry.awaits.lock()) {
       ++place.empty_entries;
       // The entry saves nothing. It is kept where others are tried, so as not to be captured each time.
       if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
@@ -406,7 +445,9 @@ class Drive {
     if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     if (waits(entry) && place.entries.empty()) {
       const std::size_t ops = entry.captured.nodes.size();
-      place.due = ops <= kFewOps ? kNever : place.reached + kWorthKernels / static_cast<std::int64_t>(ops);
+      place.due = may_grow(entry)  ? place.reached + kSettled
+                  : ops <= kFewOps ? kNever
+                                   : place.reached + kWorthKernels / static_cast<std::int64_t>(ops);
     } else if (computes(entry) && !compile(place, entry)) {
       return;
     }

@@ -22,6 +22,8 @@ class Vm;
 
 namespace kiln::interp::capture {
 
+struct Compiled;
+
 // A change of a host value that is older than the call, made when the graph has run.
 struct HostEffect {
   enum class Kind : std::uint8_t {
@@ -118,7 +120,11 @@ struct Entry {
   const Code* last_code = nullptr;  // the code of the innermost frame at the end
   bool told = false;                // a difference to the interpreter was reported
   bool steps_over = false;          // the interpreter runs the instruction it ends at
-  std::vector<int> unrolled;        // of a loop: the iterations of unrolled entries that were tried beside it
+  // The function of the program that is called there, and runs by its own entries so far.
+  std::weak_ptr<Compiled> awaits;
+  std::vector<std::weak_ptr<Compiled>> inlined;  // such functions whose ops it has, one for each call
+  std::vector<int> unrolled;  // of a loop: the iterations of unrolled entries that were tried beside it
+  mutable int runs = 0;       // under way: a function of the program that it calls may come here again
   std::int64_t hits = 0;
   std::int64_t misses = 0;      // of an unrolled entry
   std::int64_t refused = 0;     // calls in which guards held, but the graph did not run

@@ -85,6 +85,8 @@ void reset(Compiled& compiled) {
   fresh.options = compiled.options;
   fresh.from_start = compiled.from_start;
   fresh.loops = compiled.loops;
+  fresh.has_joined = compiled.has_joined;
+  fresh.stays_apart = compiled.stays_apart;
   std::swap(compiled, fresh);
 }
 

@@ -38,9 +38,17 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
       const auto& function = f.as<Function>();
       if (function.code->never_compiled)
         return tracer_.stop("`" + function.code->name + "` is marked @eager");
-      if (const Compiled* own = function.code->compiled.get();
-          own != nullptr && !tracer_.base_->code->compiled->options.inlines(own->options))
-        return tracer_.stop("`" + function.code->name + "` is compiled by itself", End::Yield);
+      if (const auto& own = function.code->compiled; own && own->options.asked_for) {
+        const Compiled& caller = *tracer_.base_->code->compiled;
+        if (!caller.inlines(*own)) {
+          tracer_.awaits_ = own;
+          return tracer_.stop("`" + function.code->name + "` is compiled by itself", End::Yield);
+        }
+        if (caller.is_hot()) {
+          own->has_joined = true;
+          tracer_.inlined_.push_back(own);
+        }
+      }
       const Tracer::OutsideValue* outside = tracer_.known(f);
       const bool uses_defaults =
           !positional || static_cast<std::int32_t>(arguments.size()) != function.code->plain_arity;

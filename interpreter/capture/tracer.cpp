@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/vm/registers.h"
@@ -298,6 +299,7 @@ Tracer::Outcome Tracer::run() {
     outcome.code = vm_.frame()->code;
     outcome.place = vm_.frame()->place();
     guards_before_ = guards_.size();
+    inlined_before_ = inlined_.size();
     called_back_since_ = false;
     before_.reset();
     if (may_stop()) before_ = take_snapshot();
@@ -344,6 +346,7 @@ Tracer::Outcome Tracer::returned(Outcome outcome) {
   snapshot.result_number = shadow(base_->base - 1);
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_.size();
+  snapshot.inlined = inlined_.size();
   snapshot.differentiated = differentiated_;
   snapshot.hooked = hooked_;
   auto finished = finish(std::move(snapshot));
@@ -364,6 +367,8 @@ Stop Tracer::stop_here() const {
   Stop stop;
   stop.end = stop_.empty() ? End::Break : end_;
   stop.reason = reason();
+  if (stop.end == End::Yield) stop.awaits = awaits_;
+  if (!inlined_.empty()) stop.within = inlined_function();
   const lang::Span span = before_ ? before_->span : lang::Span{};
   const lang::Span here = stop_span_.file != nullptr ? stop_span_ : span;
   if (here.file != nullptr) {
@@ -371,6 +376,14 @@ Stop Tracer::stop_here() const {
     stop.line = static_cast<int>(here.file->locate(here.begin).line);
   }
   return stop;
+}
+
+// The function under way, compiled by itself, whose ops are part of a hot one's graph.
+std::weak_ptr<Compiled> Tracer::inlined_function() const {
+  for (const Frame* frame = base_ + 1; frame <= vm_.frame(); ++frame) {
+    if (frame->code->compiled && frame->code->compiled->options.asked_for) return frame->code->compiled;
+  }
+  return {};
 }
 
 std::optional<Value> Tracer::run_apart() {

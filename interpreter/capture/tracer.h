@@ -37,6 +37,8 @@ struct Stop {
   std::string reason;  // empty: the outermost frame returned
   std::string file;
   int line = 0;
+  std::weak_ptr<Compiled> awaits{};  // the function that is called, which the program has compiled by itself
+  std::weak_ptr<Compiled> within{};  // such a function, inlined in a hot one, in which capture ended
   bool is_break() const { return end == End::Break; }
   // Does the interpreter run the instruction at which capture ended?
   bool steps_over() const { return end == End::Break || end == End::Yield; }
@@ -240,6 +242,7 @@ class Tracer final : public Watcher {
     ExprId result_number = -1;
     jit::Recorder::Mark mark;
     std::size_t guards = 0;
+    std::size_t inlined = 0;
     bool differentiated = false;  // the graph has derivatives
     bool hooked = false;          // there are hooks on tensors made during capture
     lang::Span span;
@@ -284,6 +287,7 @@ class Tracer final : public Watcher {
   void stop_reading(std::string reason);
   void leave_alone(const Source& source, const Value& v);
   Stop stop_here() const;
+  std::weak_ptr<Compiled> inlined_function() const;
   std::string reason() const { return stop_.empty() ? recorder_.trouble() : stop_; }
   std::size_t slot_of(const Value* r) const { return static_cast<std::size_t>(r - first_slot_); }
   bool is_untouched(const Value* r) const;
@@ -376,6 +380,9 @@ class Tracer final : public Watcher {
   bool called_back_since_ = false;      // did the instruction that runs call functions of the program?
   std::size_t instructions_ = 0;
   std::size_t guards_before_ = 0;  // how many guards there were before the instruction that runs
+  std::weak_ptr<Compiled> awaits_;
+  std::vector<std::weak_ptr<Compiled>> inlined_;  // functions that the program has compiled by themselves
+  std::size_t inlined_before_ = 0;
   bool given_up_ = false;
   bool is_apart_ = false;  // nothing outside may be read or changed
   bool asks_layout_ = false;

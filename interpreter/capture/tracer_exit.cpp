@@ -33,6 +33,7 @@ Tracer::Snapshot Tracer::take_snapshot() {
   snapshot.depth = static_cast<int>(innermost_ - lowest_) + 1;
   snapshot.mark = recorder_.mark();
   snapshot.guards = guards_before_;
+  snapshot.inlined = inlined_before_;
   snapshot.differentiated = differentiated_;
   snapshot.hooked = hooked_;
   snapshot.span = vm_.frame()->code->span(vm_.frame()->place());
@@ -409,6 +410,8 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   if (!finished.snapshot.frames.empty())
     entry->last_code = finished.snapshot.frames.back().function.as<Function>().code;
   guards_.resize(finished.snapshot.guards);
+  inlined_.resize(finished.snapshot.inlined);
+  entry->inlined = std::move(inlined_);
   if (!symbolic) fix_sizes();
   for (Guard& each : guards_) {
     if (each.kind == Guard::Kind::Tensor)
