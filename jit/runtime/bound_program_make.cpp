@@ -41,7 +41,8 @@ class Binder {
     const auto last = std::span(notes_).subspan(program_.launch);
     const auto is_kernel = [](const Note& each) { return each.how == How::Kernel; };
     bound_->runs_together_ = !last.empty() && std::ranges::all_of(last, is_kernel);
-    // Where not all of the launch are kernels, somebody would have to be told when not to stop.
+    // A launch that writes to arguments must not be interrupted halfway. Only kernels, which run together,
+    // promise that.
     const bool writes_all = written_ == program_.effects.size();
     if (bytes_ > kMostBytes || !writes_all || (written_ > 0 && !bound_->runs_together_)) return nullptr;
     choose();
@@ -72,7 +73,7 @@ class Binder {
   std::size_t value_of(Source source) const {
     return source.index + (source.table == Table::Prebuilt ? program_.frame_size : 0);
   }
-  // By the program: somebody has it when the call is done.
+  // The program says that the value is still in use after the call: its memory cannot be used again.
   bool leaves(std::size_t id) const { return program_.buffer(static_cast<ValueId>(id)).leaves; }
   std::size_t buffer_of(std::size_t id) const { return static_cast<std::size_t>(program_.buffer_of[id]); }
 
@@ -226,7 +227,8 @@ class Binder {
     }
   }
 
-  // The program says that nobody reads that argument later. Is nothing else read of it where it is written?
+  // The program says that no later instruction reads the argument. This asks whether the instruction that
+  // writes over it reads each element only where it is written.
   bool may_go_over(const Note& noted, std::size_t k) const {
     const Value& result = values_[noted.results[k]];
     const Value& over = values_[result.over];

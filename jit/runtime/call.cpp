@@ -50,8 +50,8 @@ Tensor number_like(const Tensor& x) {
   return Tensor::number(x.item_int());
 }
 
-// Gives `x` the elements of `value`: where both fill their memory, by giving its storage that memory. Whoever
-// else holds it gets a copy when he writes (tensor/storage.h).
+// Gives `x` the elements of `value`: where both fill their memory, its storage takes that memory. Another
+// holder of the memory gets a copy when it writes (tensor/storage.h).
 void write(const Tensor& x, const Tensor& value) {
   const bool gives_memory = x.dtype() == value.dtype() && x.sizes() == value.sizes() &&
                             x.device() == value.device() && fills_memory(value) && is_plain_write(x, value);
@@ -208,7 +208,7 @@ void Call::apply(const Instruction& instruction, Inputs operands) {
   keep(instruction, kiln::bind(*instruction.op, operands, attrs(instruction.attrs)));
 }
 
-// False: somebody else holds the memory.
+// Gives false when another tensor holds the memory of the operand, which then may not be written over.
 bool Call::apply_over(const Instruction& instruction, Inputs operands) {
   if (instruction.kernel != nullptr) return run_over(instruction, operands);
   if (!holds_alone(operands)) return false;
@@ -259,7 +259,8 @@ void Call::release(const Instruction& instruction) {
 
 // ---- The launch ----
 
-// Are these calls of kernels and of products, with nobody who looks on?
+// Do these instructions only compute? That is so when no transform is active, no operand is wrapped by one,
+// and the tape records none.
 bool Call::computes_only(std::span<const Instruction> instructions) const {
   if (levels::top != nullptr) return false;
   const Range read{instructions.front().operands.begin, instructions.back().operands.end};
@@ -290,7 +291,8 @@ void Call::launch() {
   }
   together.run();
 }
-// Of what the caller has, too, nobody else holds the memory, as what is saved for backward does.
+// May a result be computed over the value? No other tensor may hold its memory. An argument of the caller may
+// have been saved for backward, for example.
 bool Call::may_lie_over(Source source) const {
   const Tensor& x = at(source);
   return source.table == Table::Frame ? holds_alone({&x, 1}) : may_be_written_over(x);

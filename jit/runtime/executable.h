@@ -22,7 +22,8 @@ class Executable {
  public:
   // Throws OpError when an attribute cannot be evaluated.
   static std::shared_ptr<const Executable> make(Graph graph);
-  // Likewise, of a graph without effects and bases that releases arguments after their last read.
+  // The same for a graph that has no effects and no bases. The code releases each argument after its last
+  // read.
   static std::shared_ptr<const Executable> make_taking(Graph graph);
 
   // Why the graph does not hold when its symbols have these values, in words; empty when it does. Found out
