@@ -11,10 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/graph/symbol_values.h"
 #include "tensor/shape.h"
+#include "tensor/symbol_values.h"
 
 namespace kiln::jit {
+using kiln::SymbolValues;
 
 // A sum of products of atoms with integer coefficients. An atom is a symbol, or a floor division, remainder,
 // minimum or maximum that no rule could take apart. Arithmetic throws OpError (Overflow), also where an

@@ -8,7 +8,7 @@
 
 #include "tensor/small_vector.h"
 
-namespace kiln::jit {
+namespace kiln {
 
 // A map from names to values, each kept where the calls of a loop copy it without the heap.
 class SymbolValues {
@@ -66,4 +66,4 @@ class SymbolValues {
   SmallVector<value_type, 2> items_;
 };
 
-}  // namespace kiln::jit
+}  // namespace kiln
