@@ -91,12 +91,12 @@ void BackwardWalk::give(const Edge& edge, Operand grad) {
   const Type given = operand_type(joint_.graph, grad);
   const SymbolValues& hints = joint_.graph.hints;
   if (given.dtype != type.dtype || evaluate(given.sizes, hints) != evaluate(type.sizes, hints)) {
-    const Body fit = [&type](Inputs operands, const SymbolValues& symbols) {
-      const Dims sizes = evaluate(type.sizes, symbols);
-      const Tensor sum = operands[0].sizes() == sizes ? operands[0] : ops::sum_to(operands[0], sizes);
+    const Body fit = [&type](Inputs operands) {
+      const bool fits = operands[0].sizes() == type.sizes;
+      const Tensor sum = fits ? operands[0] : ops::sum_to(operands[0], type.sizes);
       return Tensors{ops::to(sum, type.dtype)};
     };
-    grad = apply(fit, {operand(grad)}, edge.node, has_symbols(type.sizes))[0];
+    grad = apply(fit, {operand(grad)}, edge.node)[0];
   }
   std::vector<Operand>& grads = stop(edge.node).grads;
   grads.resize(node_at(edge.node).output_types.size());
@@ -104,8 +104,8 @@ void BackwardWalk::give(const Edge& edge, Operand grad) {
   if (is_absent(sum)) {
     sum = grad;
   } else {
-    const Body add = [](Inputs operands, const SymbolValues&) { return Tensors{operands[0] + operands[1]}; };
-    sum = apply(add, {operand(sum), operand(grad)}, edge.node, false)[0];
+    const Body add = [](Inputs operands) { return Tensors{operands[0] + operands[1]}; };
+    sum = apply(add, {operand(sum), operand(grad)}, edge.node)[0];
   }
 }
 
@@ -138,7 +138,7 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
       const Type& type = node.input_types[i];
       const bool known = !is_absent(node.inputs[i]);
       hand({known ? joint_.at(node.inputs[i]) : Operand::of(kLayoutOnly), type.dtype, type.device,
-            node.source, source_follows(node)},
+            node.source},
            i);
     } else if (!is_absent(node.inputs[i])) {
       hand(operand(joint_.at(node.inputs[i])), i);
@@ -150,39 +150,18 @@ std::vector<Operand> BackwardWalk::differentiate_op(int n) {
   }
   RuleCall call{node.op, node.attrs, node.input_types, node.output_types, {}, std::move(places)};
   for (const Edge& each : node.edges) call.needs.push_back(leads(each));
-  const auto has_symbolic = [](const std::vector<Type>& types) {
-    return std::any_of(types.begin(), types.end(), [](const Type& each) { return has_symbols(each.sizes); });
-  };
-  const bool follows =
-      has_symbols(node.attrs) || has_symbolic(node.input_types) || has_symbolic(node.output_types);
-  return apply(rule_of(std::move(call)), operands, n, follows);
-}
-
-// What a view is of lies as the program has it: seen by looking.
-bool BackwardWalk::source_follows(const TapeNode& node) const {
-  const SymbolValues& hints = joint_.graph.hints;
-  if (hints.empty()) return false;
-  const Layout here = node.source(hints);
-  for (const SymbolValues& each : other_assignments(hints)) {
-    try {
-      const Layout there = node.source(each);
-      if (there.sizes != here.sizes || there.strides != here.strides) return true;
-    } catch (const OpError&) {  // nor does it hold there
-      return true;
-    }
-  }
-  return false;
+  return apply(rule_of(std::move(call)), operands, n);
 }
 
 namespace {
 
 // How the view that was written is taken of its base.
-ViewPath path_of(const TapeNode& node, const SymbolValues& symbols) {
-  const Layout base = node.source(symbols);
+ViewPath path_of(const TapeNode& node) {
+  const Layout base = node.source();
   Layout view = base;
   ViewSteps steps;
   for (const ViewApplication& each : node.path) {
-    Attrs attrs = evaluate(*each.op, each.attrs, symbols);
+    Attrs attrs = to_attrs(*each.op, each.attrs);
     view = layout_of_view(*each.op, view, attrs, static_cast<std::size_t>(each.output));
     steps = steps.then({each.op, std::move(attrs), each.output});
   }
@@ -195,13 +174,11 @@ ViewPath path_of(const TapeNode& node, const SymbolValues& symbols) {
 std::vector<Operand> BackwardWalk::differentiate_write(int n) {
   const TapeNode& node = node_at(n);
   const bool base = leads(node.edges[0]), written = leads(node.edges[1]);
-  const Body rule = [&](Inputs given, const SymbolValues& symbols) {
+  const Body rule = [&](Inputs given) {
     const std::array<bool, 2> needs{base, written};
-    return tape::write_gradients(path_of(node, symbols), given[0], needs);
+    return tape::write_gradients(path_of(node), given[0], needs);
   };
-  const bool counts = std::any_of(node.path.begin(), node.path.end(),
-                                  [](const ViewApplication& step) { return step.op->has(kCountsPlaces); });
-  return apply(rule, {operand(stop(n).grads[0])}, n, counts && source_follows(node));
+  return apply(rule, {operand(stop(n).grads[0])}, n);
 }
 
 // ---- Steps ----
@@ -223,18 +200,12 @@ Node BackwardWalk::like(int n) const {
 
 TraceOperand BackwardWalk::operand(const Operand& value) {
   const Type type = operand_type(joint_.graph, value);
-  const bool follows =
-      value.is_value() && follows_symbols(joint_.graph, producers_.of(joint_.graph), value.value);
   return {value, type.dtype, type.device,
-          [this, id = value.value](const SymbolValues& symbols) {
-            return layout_of(joint_.graph, producers_.of(joint_.graph), id, symbols);
-          },
-          follows};
+          [this, id = value.value] { return layout_of(joint_.graph, producers_.of(joint_.graph), id); }};
 }
 
-std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n,
-                                         bool follows) {
-  const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel, follows);
+std::vector<Operand> BackwardWalk::apply(const Body& rule, const std::vector<TraceOperand>& operands, int n) {
+  const auto fragment = trace(rule, operands, joint_.graph.hints, has_no_kernel);
   if (!fragment) {
     throw OpError(ErrorKind::Capture, no_graph_of(name_of(node_at(n)), joint_.graph.hints));
   }

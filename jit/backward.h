@@ -44,10 +44,7 @@ class BackwardWalk {
 
   Node like(int n) const;
   TraceOperand operand(const Operand& value);
-  bool source_follows(const TapeNode& node) const;
-  // `follows`: the rule may look at symbols.
-  std::vector<Operand> apply(const Body& rule, const std::vector<TraceOperand>& operands, int n,
-                             bool follows = true);
+  std::vector<Operand> apply(const Body& rule, const std::vector<TraceOperand>& operands, int n);
 
   const Tape& tape_;
   WalkBounds bounds_;

@@ -16,7 +16,7 @@
 namespace kiln::jit {
 namespace {
 
-using LayoutOf = std::function<Layout(const SymbolValues&)>;
+using LayoutOf = std::function<Layout()>;  // over symbols
 
 // The steps that lead from the tensor `base` to a view, and the base's version when the view last took its
 // history from it.
@@ -40,7 +40,7 @@ struct Tracked {
 // An application as the tape meets it.
 struct Call {
   const Op* op;
-  const std::vector<GraphAttr>* attrs;
+  const std::vector<Attr>* attrs;
   std::vector<int> tensors;      // kNone for numbers and absent operands
   std::vector<Operand> inputs;   // in the functional graph
   std::vector<ValueId> outputs;  // likewise
@@ -97,16 +97,15 @@ class TapeRecorder {
   }
 
   LayoutOf layout_of_input(ValueId id) {
-    return [&input = program_.inputs[static_cast<std::size_t>(id)],
-            &type = program_type(id)](const SymbolValues& symbols) {
-      Layout layout = layout_of_type(type, symbols);
-      layout.offset += input.offset.evaluate(symbols);
+    return [&input = program_.inputs[static_cast<std::size_t>(id)], &type = program_type(id)] {
+      Layout layout = layout_of_type(type);
+      layout.offset += input.offset;
       return layout;
     };
   }
   LayoutOf layout_in_functional(ValueId id) {
-    return [&functional = functional_, producers = producers_, id](const SymbolValues& symbols) {
-      return layout_of(functional, *producers, id, symbols);
+    return [&functional = functional_, producers = producers_, id] {
+      return layout_of(functional, *producers, id);
     };
   }
 
@@ -155,8 +154,8 @@ class TapeRecorder {
   }
 
   LayoutOf view_layout(const LayoutOf& source, const ViewApplication& step) {
-    return [source, step](const SymbolValues& symbols) {
-      return layout_of_view(*step.op, source(symbols), evaluate(*step.op, step.attrs, symbols),
+    return [source, step] {
+      return layout_of_view(*step.op, source(), to_attrs(*step.op, step.attrs),
                             static_cast<std::size_t>(step.output));
     };
   }
@@ -327,7 +326,7 @@ class TapeRecorder {
   // The elements of a view in memory of their own.
   int copy(int view, ValueId id) {
     static const Op& clone = core_ops().clone;
-    static const std::vector<GraphAttr> attrs = to_graph_attrs(Attrs(clone));
+    static const std::vector<Attr> attrs = attr_list(Attrs(clone));
     return apply({&clone, &attrs, {view}, {Operand::of(id)}, {id}, nullptr})[0];
   }
 

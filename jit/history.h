@@ -22,7 +22,7 @@ struct Edge {
 // One view on the way from a base.
 struct ViewApplication {
   const Op* op = nullptr;
-  std::vector<GraphAttr> attrs;
+  std::vector<Attr> attrs;
   int output = 0;
 };
 
@@ -38,7 +38,7 @@ struct TapeNode {
   std::vector<Type> output_types;
   std::vector<ViewApplication> path;
   const Op* op = nullptr;
-  std::vector<GraphAttr> attrs;
+  std::vector<Attr> attrs;
   std::vector<Type> input_types;
   // In the functional graph. Nothing for the input of a view that the tape takes anew: only its layout can be
   // asked for.
@@ -46,7 +46,7 @@ struct TapeNode {
   std::vector<ValueId> outputs;
   // Of views, and of what counts places in a storage: the layout of input 0 in the program, of a write that
   // of the base. A functional graph does not know where in its storage an argument begins.
-  std::function<Layout(const SymbolValues&)> source;
+  std::function<Layout()> source;    // over symbols
   ValueId value = Operand::kAbsent;  // of the functional graph, that it stands for
 };
 

@@ -11,14 +11,14 @@
 #include "tensor/tape/op_node.h"
 
 namespace kiln::jit {
-std::optional<Sizes> strides_like(const Layout& now, const Sizes& sizes) {
+std::optional<Dims> strides_like(const Layout& now, const Dims& sizes) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&now](std::size_t a, std::size_t b) {
     return std::pair(now.strides[a], now.sizes[a]) < std::pair(now.strides[b], now.sizes[b]);
   });
-  Sizes strides(sizes.size(), Size(0));
-  Size stride = 1;
+  Dims strides(sizes.size(), Dim(0));
+  Dim stride = 1;
   Dim expected = 1;
   for (const std::size_t d : order) {
     if (now.sizes[d] == 1) strides[d] = stride;
@@ -39,21 +39,21 @@ bool is_id(const Operand& x) { return x.value != Operand::kAbsent && x.value != 
 
 bool is_symbolic(const Type& type) { return has_symbols(type.sizes); }
 
-GraphAttr at_hints(GraphAttr attr, const SymbolValues& hints) {
-  if (auto* size = std::get_if<Size>(&attr)) *size = size->evaluate(hints);
-  if (auto* sizes = std::get_if<Sizes>(&attr)) {
-    for (Size& each : *sizes) each = each.evaluate(hints);
+Attr at_hints(Attr attr, const SymbolValues& hints) {
+  if (auto* size = std::get_if<Dim>(&attr)) *size = evaluate(*size, hints);
+  if (auto* sizes = std::get_if<Dims>(&attr)) {
+    for (Dim& each : *sizes) each = evaluate(each, hints);
   }
   return attr;
 }
 
 // A number that follows sizes may have been noted as a float.
 bool same_at_hints(const Number& traced, const Number& noted, const SymbolValues& hints) {
-  const auto* size = std::get_if<Size>(&traced);
+  const auto* size = std::get_if<Dim>(&traced);
   if (size == nullptr) return same_number(traced, noted);
   const auto* real = std::get_if<double>(&noted);
-  const std::int64_t value = size->evaluate(hints);
-  return real != nullptr ? static_cast<double>(value) == *real : same_number(Size(value), noted);
+  const std::int64_t value = evaluate(*size, hints);
+  return real != nullptr ? static_cast<double>(value) == *real : same_number(Dim(value), noted);
 }
 
 // An operand of a trace that has this type, and lies in memory as `now` does in this call. Nothing where it
@@ -61,9 +61,8 @@ bool same_at_hints(const Number& traced, const Number& noted, const SymbolValues
 std::optional<TraceOperand> traced(const Type& type, const Layout& now) {
   if (type.is_number) return std::nullopt;
   auto strides = strides_like(now, type.sizes);
-  const auto layout = [now, sizes = type.sizes, strides](const SymbolValues& symbols) {
-    return strides ? Layout{evaluate(sizes, symbols), evaluate(*strides, symbols), 0}
-                   : Layout{now.sizes, now.strides, 0};
+  const auto layout = [now, sizes = type.sizes, strides] {
+    return strides ? Layout{sizes, *strides, 0} : Layout{now.sizes, now.strides, 0};
   };
   if (!strides && is_symbolic(type)) return std::nullopt;
   return TraceOperand{Operand::of(0), type.dtype, type.device, layout};
@@ -85,20 +84,20 @@ std::optional<TraceOperand> Recorder::traced_operand(const Operand& operand) con
 
 // Has the value these sizes? What the tape makes between two rules, zeros and sums, it makes for what takes
 // it.
-bool Recorder::has_sizes(int id, const Sizes& sizes) {
-  if (symbolic_type({id, false}).sizes == sizes) return true;
+bool Recorder::has_sizes(int id, const Dims& sizes) {
+  if (same(symbolic_type({id, false}).sizes, sizes)) return true;
   const auto made = std::find_if(nodes_.begin() + static_cast<std::ptrdiff_t>(backward_begin_), nodes_.end(),
                                  [id](const Node& node) { return node.outputs[0] == id; });
   const auto at = static_cast<std::size_t>(made - nodes_.begin());
   if (made == nodes_.end() || made->is_constant() || symbolic_attrs_.contains(at)) return false;
-  const GraphAttr now = to_sizes(evaluate(sizes, hints_));
-  std::vector<GraphAttr> attrs = made->attrs;
+  const Attr now = evaluate(sizes, hints_);
+  std::vector<Attr> attrs = made->attrs;
   const auto found = std::find(attrs.begin(), attrs.end(), now);
   if (found == attrs.end()) return false;
   *found = sizes;
   symbolic_attrs_[at] = std::move(attrs);
   infer_symbolic(*made, at);
-  return symbolic_type({id, false}).sizes == sizes;
+  return same(symbolic_type({id, false}).sizes, sizes);
 }
 
 // Do the nodes of the range do what the steps do? Then they have the sizes of these.
@@ -119,6 +118,7 @@ bool Recorder::take_sizes(const Fragment& fragment, std::span<const TraceOperand
     if (slots[k] == kUnknown && has_sizes(noted.value, types[k].sizes)) slots[k] = known(noted.value);
     return slots[k] == known(noted.value);
   };
+  add_size_guards(size_guards_, fragment.guards);
   std::size_t at = begin;
   const auto pass_cuts = [&] {
     for (; at < end && std::binary_search(cuts_.begin(), cuts_.end(), at); ++at) {
@@ -130,12 +130,11 @@ bool Recorder::take_sizes(const Fragment& fragment, std::span<const TraceOperand
     pass_cuts();
     if (at == end) return false;
     const Node& node = nodes_[at];
-    const bool same =
-        node.op == step.op && node.form == Form::Plain && node.outputs.size() == step.results &&
-        std::equal(step.attrs.begin(), step.attrs.end(), node.attrs.begin(), node.attrs.end(),
-                   [this](const GraphAttr& a, const GraphAttr& b) { return at_hints(a, hints_) == b; }) &&
-        std::equal(step.operands.begin(), step.operands.end(), node.operands.begin(), node.operands.end(),
-                   agrees);
+    const bool same = node.op == step.op && node.form == Form::Plain && node.outputs.size() == step.results &&
+                      std::equal(step.attrs.begin(), step.attrs.end(), node.attrs.begin(), node.attrs.end(),
+                                 [this](const Attr& a, const Attr& b) { return at_hints(a, hints_) == b; }) &&
+                      std::equal(step.operands.begin(), step.operands.end(), node.operands.begin(),
+                                 node.operands.end(), agrees);
     if (!same) return false;
     symbolic_attrs_[at] = step.attrs;
     symbolic_numbers_[at] = step.operands;
@@ -147,7 +146,7 @@ bool Recorder::take_sizes(const Fragment& fragment, std::span<const TraceOperand
   return at == end;
 }
 
-std::vector<GraphAttr> Recorder::attrs_of(std::size_t at) const {
+std::vector<Attr> Recorder::attrs_of(std::size_t at) const {
   const auto found = symbolic_attrs_.find(at);
   return found == symbolic_attrs_.end() ? nodes_[at].attrs : found->second;
 }
@@ -169,9 +168,8 @@ void Recorder::follow_bodies() {
       if (operand) operands.push_back(std::move(*operand));
     }
     if (!any) continue;
-    const jit::Body run = [&op = *whole.op, attrs = attrs_of(body.whole)](Inputs inputs,
-                                                                          const SymbolValues& symbols) {
-      return run_body(op, inputs, evaluate(op, attrs, symbols));
+    const jit::Body run = [&op = *whole.op, attrs = attrs_of(body.whole)](Inputs inputs) {
+      return run_body(op, inputs, to_attrs(op, attrs));
     };
     const auto fragment = known ? trace(run, operands, hints_, differentiates_by_body) : std::nullopt;
     if (!fragment || !take_sizes(*fragment, operands, types, body.begin, body.whole))

@@ -11,7 +11,7 @@
 namespace kiln::repl {
 namespace {
 
-Dim sliced(Dim size, const IndexItem& item) {
+std::int64_t sliced(std::int64_t size, const IndexItem& item) {
   const auto place = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };

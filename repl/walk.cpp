@@ -48,7 +48,7 @@ void Walk::run_pair(const interp::CapturedGraph& captured) {
   const std::vector<Tensor> made = run(std::move(forward), captured.given, {});
   parts_.back().graph = pair.forward;
   std::vector<Tensor> given;
-  const jit::SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given, pair.forward.hints);
+  const SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given, pair.forward.hints);
   for (const std::string& each : pair.report.sizes) given.push_back(Tensor::number(symbols.at(each)));
   given.insert(given.end(), made.begin() + static_cast<std::ptrdiff_t>(pair.forward.outputs.size()),
                made.end());

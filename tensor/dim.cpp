@@ -404,6 +404,25 @@ Dim Dim::remainder_slowly(Dim a, Dim b) {
   return a_negative ? -rest : rest;
 }
 
+namespace {
+template <class F>
+std::optional<Dim> if_fits(const F& compute) {
+  try {
+    return compute();
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Overflow) throw;
+    return std::nullopt;
+  }
+}
+}  // namespace
+
+std::optional<Dim> add_if_fits(Dim a, Dim b) {
+  return if_fits([=] { return a + b; });
+}
+std::optional<Dim> multiply_if_fits(Dim a, Dim b) {
+  return if_fits([=] { return a * b; });
+}
+
 // ---- Readings ----
 
 std::string Dim::text() const {
@@ -424,6 +443,18 @@ void collect_symbols(Dim size, std::set<std::string>& into) {
       collect_symbols(atom->b, into);
     }
   }
+}
+
+void collect_symbols(std::span<const Dim> sizes, std::set<std::string>& into) {
+  for (const Dim each : sizes) collect_symbols(each, into);
+}
+
+bool has_symbols(std::span<const Dim> sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](Dim each) { return !each.is_known(); });
+}
+
+bool same(std::span<const Dim> a, std::span<const Dim> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Dim x, Dim y) { return same(x, y); });
 }
 
 namespace {
@@ -458,12 +489,7 @@ std::int64_t evaluate(Dim size, const SymbolValues& values) {
   return total;
 }
 
-std::span<const std::int64_t> ints(std::span<const Dim> sizes) {
-  bool all = true;
-  for (const Dim each : sizes) all = all && each.is_int();
-  if (!all) throw InternalError("a kernel is given sizes that are symbols");
-  static_assert(std::is_standard_layout_v<Dim>);
-  return {reinterpret_cast<const std::int64_t*>(sizes.data()), sizes.size()};
-}
+void refuse_symbolic() { throw InternalError("a kernel is given sizes that are symbols"); }
+void refuse_low() { throw InternalError("a kernel gives a size that is lower than any"); }
 
 }  // namespace kiln

@@ -39,7 +39,9 @@ class Dim {
   static std::optional<Dim> parse(std::string_view text);
 
   // Is it kept as an int? False for symbols, and for ints that are lower than any size: see `is_known`.
-  constexpr bool is_int() const { return bits_ >= kLowest; }
+  constexpr bool is_int() const { return is_kept(bits_); }
+  // Is the int kept as one?
+  static constexpr bool is_kept(std::int64_t value) { return value >= kLowest; }
   // Is it one number for all values of the symbols?
   constexpr bool is_known() const { return is_int() || wide(); }
   // The number of a size that is_known(); throws InternalError for others.
@@ -244,18 +246,60 @@ constexpr bool operator>=(A a, B b) {
   return Dim::at_most(b, a);
 }
 
-// ---- Readings
-// -----------------------------------------------------------------------------------------------
+// Where ints and addresses are counted on, a size is the int that it is.
+template <std::same_as<std::int64_t> T>
+constexpr T& operator+=(T& total, Dim size) {
+  return total += size.fixed();
+}
+template <std::same_as<std::int64_t> T>
+constexpr T& operator*=(T& total, Dim size) {
+  return total *= size.fixed();
+}
+template <std::same_as<std::int64_t> T>
+constexpr T& operator/=(T& total, Dim size) {
+  return total /= size.fixed();
+}
+template <class T>
+constexpr T* operator+(T* place, Dim count) {
+  return place + count.fixed();
+}
+
+// ---- Readings --------------------------------------------------------------------------------------------
+
+// Nothing where the int would leave 64 bits, or the expression would be too large.
+std::optional<Dim> add_if_fits(Dim a, Dim b);
+std::optional<Dim> multiply_if_fits(Dim a, Dim b);
 
 // The value at these values of the symbols; throws InternalError for a symbol without one, OpError as above.
 std::int64_t evaluate(Dim size, const SymbolValues& values);
 void collect_symbols(Dim size, std::set<std::string>& into);
+void collect_symbols(std::span<const Dim> sizes, std::set<std::string>& into);
+bool has_symbols(std::span<const Dim> sizes);
+// As `same` of each.
+bool same(std::span<const Dim> a, std::span<const Dim> b);
 // The number of this call where a call is recorded, so that messages read as those of eager code, else the
 // expression.
 std::string to_string(Dim size);
 
 // The sizes as ints, for kernels: no copy, one comparison each. Throws InternalError for a symbolic one.
-std::span<const std::int64_t> ints(std::span<const Dim> sizes);
+[[noreturn]] void refuse_symbolic();
+inline std::span<const std::int64_t> ints(std::span<const Dim> sizes) {
+  static_assert(std::is_standard_layout_v<Dim>);
+  bool all = true;
+  for (const Dim each : sizes) all &= each.is_int();
+  if (!all) [[unlikely]]
+    refuse_symbolic();
+  return {reinterpret_cast<const std::int64_t*>(sizes.data()), sizes.size()};
+}
+// Ints as sizes, likewise. Throws InternalError for one that is too low to be kept as an int.
+[[noreturn]] void refuse_low();
+inline std::span<const Dim> dims(std::span<const std::int64_t> sizes) {
+  bool all = true;
+  for (const std::int64_t each : sizes) all &= Dim::is_kept(each);
+  if (!all) [[unlikely]]
+    refuse_low();
+  return {reinterpret_cast<const Dim*>(sizes.data()), sizes.size()};
+}
 
 }  // namespace kiln
 

@@ -21,7 +21,7 @@ struct Pointwise;  // tensor/ops/pointwise.h: what an elementwise row says besid
 // ---- Arguments -------------------------------------------------------------------------------------------
 
 // A non-tensor argument. Absent optional arguments are monostate.
-using Attr = std::variant<std::monostate, bool, std::int64_t, double, std::string, Dims, DType, Device>;
+using Attr = std::variant<std::monostate, bool, Dim, double, std::string, Dims, DType, Device>;
 
 // What a parameter accepts. Scalars that stand for tensors (`x + 2`) are parameters of kind Tensor.
 #pragma GCC diagnostic push
@@ -78,10 +78,13 @@ class Attrs {
   Attrs() = default;
   explicit Attrs(const Op& op);  // all defaults
 
+  // Of `std::int64_t` a number, which is guarded where it is symbolic.
   template <class T>
-  const T& get(std::string_view name) const {
+  std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, const T&> get(
+      std::string_view name) const {
+    using Kept = std::conditional_t<std::is_same_v<T, std::int64_t>, Dim, T>;
     const Attr& attr = at(name);
-    if (const T* value = std::get_if<T>(&attr)) return *value;
+    if (const Kept* value = std::get_if<Kept>(&attr)) return *value;
     throw InternalError("attribute '" + std::string(name) + "' has another type");
   }
   template <class T>
@@ -203,7 +206,6 @@ enum Trait : std::uint32_t {
   kStopsGradient = 1U << 6,  // the results are constants, not values whose derivative is missing: detach
   kStorageWrite = 1U << 7,   // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 8,   // sees places of the storage, wherever in it the first input begins: as_strided
-  kOnlyBegins = 1U << 9,     // attributes say where a view of given sizes begins, and nothing else: select
   kShowsAll = 1U << 10,      // views that show each element, so that a write through one leaves none: view
   kFixesNumbers = 1U << 11,  // a number among its attributes is part of how it decomposes: no symbol
 };

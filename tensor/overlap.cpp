@@ -115,7 +115,7 @@ bool has_overlap(const Layout& layout) {
   if (nested) return false;
   for (std::size_t d = 0; d < dims.size(); ++d) {
     Equation equation;
-    std::int64_t target = -dims[d].first;
+    Dim target = -dims[d].first;
     equation.add(dims[d].first, dims[d].second - 2);
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (i == d) continue;

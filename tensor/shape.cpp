@@ -8,28 +8,32 @@
 namespace kiln {
 namespace {
 
-constexpr Dim kMaxElements = std::numeric_limits<Dim>::max() / 16;
+constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 16;
 
 std::string listed(std::span<const Dim> items) {
   std::string text = "[";
-  for (std::size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + std::to_string(items[i]);
+  for (std::size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + to_string(items[i]);
   return text + "]";
 }
 
 }  // namespace
 
-std::int64_t count_elements(std::span<const Dim> sizes) {
+Dim count_elements(std::span<const Dim> sizes) {
   if (sizes.size() > kMaxRank) {
     throw OpError(ErrorKind::Shape, "a tensor has at most " + std::to_string(kMaxRank) + " dimensions, got " +
                                         std::to_string(sizes.size()));
   }
-  std::int64_t count = 1;
+  std::int64_t count = 1;  // of the sizes that are ints
+  Dim symbolic = 1;
   bool too_many = false;
   bool empty = false;
   for (const Dim size : sizes) {
     if (size < 0) throw OpError(ErrorKind::Value, "sizes cannot be negative, got " + listed(sizes));
     if (size == 0) empty = true;
-    if (!empty && (__builtin_mul_overflow(count, size, &count) || count > kMaxElements)) {
+    if (empty) continue;
+    if (!size.is_int()) [[unlikely]] {
+      symbolic *= size;
+    } else if (__builtin_mul_overflow(count, size.known(), &count) || count > kMaxElements) {
       too_many = true;
       count = 1;
     }
@@ -37,7 +41,7 @@ std::int64_t count_elements(std::span<const Dim> sizes) {
   if (empty) return 0;
   if (too_many)
     throw OpError(ErrorKind::Overflow, "a tensor of sizes " + listed(sizes) + " has too many elements");
-  return count;
+  return symbolic.is_int() ? Dim(count) : symbolic * count;
 }
 
 Dims contiguous_strides(std::span<const Dim> sizes) {
@@ -45,8 +49,15 @@ Dims contiguous_strides(std::span<const Dim> sizes) {
   Dim stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
+    if (!sizes[i].is_int() || !stride.is_int()) [[unlikely]] {
+      stride *= max(sizes[i], 1);
+      continue;
+    }
+    std::int64_t product = 0;
     // Of a tensor without elements the others may be any sizes.
-    if (__builtin_mul_overflow(stride, std::max<Dim>(sizes[i], 1), &stride)) stride = 1;
+    if (__builtin_mul_overflow(stride.known(), std::max<std::int64_t>(sizes[i].known(), 1), &product))
+      product = 1;
+    stride = product;
   }
   return strides;
 }
@@ -64,8 +75,8 @@ bool is_contiguous(const Layout& layout) {
   return gapless;
 }
 
-std::pair<std::int64_t, std::int64_t> extent(const Layout& layout) {
-  std::int64_t last = layout.offset;
+std::pair<Dim, Dim> extent(const Layout& layout) {
+  Dim last = layout.offset;
   for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
     if (layout.sizes[i] == 0) return {layout.offset, layout.offset};
     last += (layout.sizes[i] - 1) * layout.strides[i];
@@ -109,11 +120,12 @@ Dims broadcast(std::span<const Dim> a, std::span<const Dim> b, std::string_view 
     if (from_a != from_b && from_a != 1 && from_b != 1) {
       throw OpError(ErrorKind::Shape,
                     std::string(op) + ": shapes " + listed(a) + " and " + listed(b) +
-                        " do not broadcast: dim -" + std::to_string(back) + " is " + std::to_string(from_a) +
-                        " and " + std::to_string(from_b),
+                        " do not broadcast: dim -" + std::to_string(back) + " is " + to_string(from_a) +
+                        " and " + to_string(from_b),
                     {0, 1}, "sizes must be equal, or one of them 1, counted from the last dim");
     }
-    result[rank - back] = from_a == 1 ? from_b : from_a;
+    // Of a symbol and the number that it is, the number.
+    result[rank - back] = from_a == 1 || (from_b.is_known() && from_b != 1) ? from_b : from_a;
   }
   return result;
 }
@@ -136,7 +148,30 @@ Layout broadcast_layout(const Layout& layout, std::span<const Dim> to) {
   return result;
 }
 
+Layout at_hints(const Layout& layout) {
+  Layout result = layout;
+  for (Dim& each : result.sizes) each = each.hint();
+  for (Dim& each : result.strides) each = each.hint();
+  result.offset = result.offset.hint();
+  return result;
+}
+
+Layout evaluate(const Layout& layout, const SymbolValues& values) {
+  return {evaluate(layout.sizes, values), evaluate(layout.strides, values), evaluate(layout.offset, values)};
+}
+
+Dims evaluate(std::span<const Dim> sizes, const SymbolValues& values) {
+  Dims result;
+  for (const Dim each : sizes) result.push_back(evaluate(each, values));
+  return result;
+}
+
 std::string to_string(std::span<const Dim> sizes) { return listed(sizes); }
+std::string text_of(std::span<const Dim> sizes) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + sizes[i].text();
+  return text + "]";
+}
 
 std::string type_string(DType dtype, std::span<const Dim> sizes) {
   return std::string(name(dtype)) + listed(sizes);

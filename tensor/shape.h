@@ -5,15 +5,27 @@
 #include <span>
 #include <string>
 
+#include "tensor/dim.h"
 #include "tensor/dtype.h"
 #include "tensor/small_vector.h"
 
 namespace kiln {
 
-// A size of a dimension. Shape rules are written over this type alone, so that a symbolic size can take its
-// place.
-using Dim = std::int64_t;
 using Dims = SmallVector<Dim, 5>;
+// The sizes at these values of the symbols; throws as for one.
+Dims evaluate(std::span<const Dim> sizes, const SymbolValues& values);
+
+// Sizes or strides as kernels read them: ints, so that loops ask nothing. Made of `Dims` at a kernel's door;
+// throws InternalError for a symbolic one.
+class IntDims : public SmallVector<std::int64_t, 5> {
+ public:
+  using SmallVector::SmallVector;
+  IntDims(std::span<const Dim> sizes) : IntDims(ints(sizes)) {}
+  IntDims(std::span<const std::int64_t> sizes) : SmallVector(sizes.begin(), sizes.end()) {}
+  IntDims(const Dims& sizes) : IntDims(std::span<const Dim>(sizes)) {}
+  operator std::span<const Dim>() const { return dims(*this); }
+  operator Dims() const { return Dims(begin(), end()); }
+};
 
 inline constexpr int kMaxRank = 64;
 
@@ -22,20 +34,41 @@ inline constexpr int kMaxRank = 64;
 struct Layout {
   Dims sizes;
   Dims strides;
-  std::int64_t offset = 0;
+  Dim offset = 0;
 
   int rank() const { return static_cast<int>(sizes.size()); }
   friend bool operator==(const Layout&, const Layout&) = default;
+  // As `same` of each size and stride, and of the offset.
+  friend bool same(const Layout& a, const Layout& b) {
+    return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
+  }
+};
+
+// A layout as kernels read it, likewise.
+struct IntLayout {
+  IntDims sizes;
+  IntDims strides;
+  std::int64_t offset = 0;
+
+  IntLayout(const Layout& layout) : sizes(layout.sizes), strides(layout.strides), offset(layout.offset) {}
+  int rank() const { return static_cast<int>(sizes.size()); }
 };
 
 // Number of elements; throws OpError (Overflow) when it does not fit, (Value) for a negative size.
-std::int64_t count_elements(std::span<const Dim> sizes);
+Dim count_elements(std::span<const Dim> sizes);
+template <std::same_as<IntDims> Sizes>
+std::int64_t count_elements(const Sizes& sizes) {
+  return count_elements(dims(sizes));
+}
 Dims contiguous_strides(std::span<const Dim> sizes);
 bool is_contiguous(const Layout& layout);
 // Two different indices reach the same element (stride 0 with size > 1, overlapping windows).
 bool has_overlap(const Layout& layout);
+// The layout in this call, as ints, without a guard; at these values of the symbols.
+Layout at_hints(const Layout& layout);
+Layout evaluate(const Layout& layout, const SymbolValues& values);
 // Smallest and largest element offset + 1 that the layout touches; {offset, offset} when empty.
-std::pair<std::int64_t, std::int64_t> extent(const Layout& layout);
+std::pair<Dim, Dim> extent(const Layout& layout);
 
 // A dimension counted from the end becomes one from the front; throws OpError (Index) naming op, dim and
 // rank. A 0-d tensor accepts 0 and -1.
@@ -50,6 +83,7 @@ bool broadcastable_to(std::span<const Dim> from, std::span<const Dim> to);
 Layout broadcast_layout(const Layout& layout, std::span<const Dim> to);
 
 std::string to_string(std::span<const Dim> sizes);                 // "[3, 4]"
+std::string text_of(std::span<const Dim> sizes);                   // "[s0, 4]", also where a call is recorded
 std::string type_string(DType dtype, std::span<const Dim> sizes);  // "f32[3, 4]"
 
 }  // namespace kiln

@@ -87,8 +87,8 @@ Attr read_list(Reader& reader, std::string_view close) {
   Dims items;
   while (!reader.take(close)) {
     const Attr item = reader.number();
-    if (!std::holds_alternative<std::int64_t>(item)) reader.fail("expected an int");
-    items.push_back(std::get<std::int64_t>(item));
+    if (!std::holds_alternative<Dim>(item)) reader.fail("expected an int");
+    items.push_back(std::get<Dim>(item));
     reader.take(",");
   }
   return items;
@@ -101,7 +101,7 @@ Attr read_value(Reader& reader, ArgKind kind) {
   if (reader.take("'")) return reader.quoted("'");
   if (reader.at_number()) {
     Attr value = reader.number();
-    const auto* whole = std::get_if<std::int64_t>(&value);
+    const auto* whole = std::get_if<Dim>(&value);
     if (kind == ArgKind::Float && whole != nullptr) return static_cast<double>(*whole);
     if ((kind == ArgKind::Ints || kind == ArgKind::Dims) && whole != nullptr) return Dims{*whole};
     return value;

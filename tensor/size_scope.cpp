@@ -236,6 +236,60 @@ std::int64_t SizeScope::hint(Dim size) const {
   return size.is_known() ? size.known() : evaluate(size, hints_);
 }
 
+namespace {
+
+// Expressions that a guard says are not negative.
+SmallVector<Dim, 2> not_negative_by(const SizeGuard& guard) {
+  const Dim difference = guard.b - guard.a;
+  switch (guard.relation) {
+    case SizeRelation::Equal:
+      return {difference, -difference};
+    case SizeRelation::Less:
+      return {difference - 1};
+    case SizeRelation::AtMost:
+      return {difference};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+// What guards say of two sizes that differ so: what is a number more than something that is not negative is
+// not negative either.
+std::optional<bool> SizeScope::implied(SizeRelation relation, Dim difference) const {
+  const auto not_negative = [this](Dim size) {
+    return std::any_of(guards_.begin(), guards_.end(), [size](const SizeGuard& guard) {
+      const SmallVector<Dim, 2> known = not_negative_by(guard);
+      return std::any_of(known.begin(), known.end(), [size](Dim each) {
+        const Dim more = size - each;
+        return more.is_known() && more.known() >= 0;
+      });
+    });
+  };
+  switch (relation) {
+    case SizeRelation::Less:
+      if (not_negative(difference - 1)) return true;
+      if (not_negative(-difference)) return false;
+      return std::nullopt;
+    case SizeRelation::AtMost:
+      if (not_negative(difference)) return true;
+      if (not_negative(-difference - 1)) return false;
+      return std::nullopt;
+    default:
+      break;
+  }
+  const bool asks_equal = relation == SizeRelation::Equal;
+  if (not_negative(difference - 1) || not_negative(-difference - 1)) return !asks_equal;
+  const bool apart = std::any_of(guards_.begin(), guards_.end(), [difference](const SizeGuard& guard) {
+    const Dim known = guard.b - guard.a;
+    return guard.relation == SizeRelation::NotEqual && (same(known, difference) || same(known, -difference));
+  });
+  if (apart) return !asks_equal;
+  if (not_negative(difference) && not_negative(-difference)) return asks_equal;
+  return std::nullopt;
+}
+
 std::optional<bool> SizeScope::decide(SizeRelation relation, Dim a, Dim b) const {
   if (a.is_known() && b.is_known()) return related(relation, a.known(), b.known());
   const bool negated = relation == SizeRelation::NotEqual;
@@ -251,15 +305,15 @@ std::optional<bool> SizeScope::decide(SizeRelation relation, Dim a, Dim b) const
       case SizeRelation::Less:
         if (is_positive(bounds, difference)) return true;
         if (is_not_negative(bounds, -difference)) return false;
-        return std::nullopt;
+        return implied(relation, difference);
       case SizeRelation::AtMost:
         if (is_not_negative(bounds, difference)) return true;
         if (is_positive(bounds, -difference)) return false;
-        return std::nullopt;
+        return implied(relation, difference);
       default:
         if (is_never_zero(difference) || is_positive(bounds, difference) || is_positive(bounds, -difference))
           return negated;
-        return std::nullopt;
+        return implied(relation, difference);
     }
   } catch (const OpError&) {  // it leaves 64 bits, or has too many parts: nothing is known
     return std::nullopt;
@@ -281,11 +335,15 @@ bool SizeScope::relate(SizeRelation relation, Dim a, Dim b) {
   return answer;
 }
 
-void SizeScope::record(SizeRelation relation, Dim a, Dim b) {
+void SizeScope::assume(const SizeGuard& guard) {
   const bool known = std::any_of(guards_.begin(), guards_.end(), [&](const SizeGuard& each) {
-    return each.relation == relation && same(each.a, a) && same(each.b, b);
+    return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
   });
-  if (!known) guards_.push_back({relation, a, b, std::string(op_), place_});
+  if (!known) guards_.push_back(guard);
+}
+
+void SizeScope::record(SizeRelation relation, Dim a, Dim b) {
+  assume({relation, a, b, std::string(op_), place_});
 }
 
 SizeScope::Reason::Reason(std::string_view op) : scope_(top) {

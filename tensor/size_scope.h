@@ -41,11 +41,14 @@ class SizeScope {
   std::int64_t hint(Dim size) const;  // throws InternalError for a symbol without a value
   const SymbolValues& hints() const { return hints_; }
 
-  // Does the relation hold for all values that the symbols may have, or for none? nullopt: it depends.
+  // Does the relation hold for all values that the symbols may have under the guards so far, or for none?
+  // nullopt: it depends.
   std::optional<bool> decide(SizeRelation relation, Dim a, Dim b) const;
   // Likewise, answered from the hints and recorded where it depends.
   bool relate(SizeRelation relation, Dim a, Dim b);
   const std::vector<SizeGuard>& guards() const { return guards_; }
+  // A guard that is known to hold: asking for it again records nothing.
+  void assume(const SizeGuard& guard);
   // Forgets the guards beyond the first `count`: what asked for them is undone.
   void forget_guards(std::size_t count) {
     guards_.erase(guards_.begin() + static_cast<std::ptrdiff_t>(count), guards_.end());
@@ -66,6 +69,7 @@ class SizeScope {
   };
 
  private:
+  std::optional<bool> implied(SizeRelation relation, Dim difference) const;
   void record(SizeRelation relation, Dim a, Dim b);
 
   SizeScope* outer_;

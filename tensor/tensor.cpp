@@ -17,9 +17,9 @@ Ref<TensorImpl> new_impl() {
 
 template <class MakeBuffer>
 Tensor make_contiguous(std::span<const Dim> sizes, DType dtype, const MakeBuffer& make_buffer) {
-  const std::int64_t numel = count_elements(sizes);
+  const Dim numel = count_elements(sizes);
   Ref<TensorImpl> impl = new_impl();
-  impl->storage = Storage::create(make_buffer(static_cast<std::size_t>(numel) * size_of(dtype)));
+  impl->storage = Storage::create(make_buffer(static_cast<std::size_t>(numel.hint()) * size_of(dtype)));
   impl->layout.sizes.append(sizes.begin(), sizes.end());
   impl->layout.strides = contiguous_strides(sizes);
   impl->numel = numel;
@@ -41,7 +41,7 @@ Tensor new_number(T value, DType dtype) {
 void check_one_element(const Tensor& x) {
   if (x.numel() == 1) return;
   throw OpError(ErrorKind::Value,
-                "item: a " + to_string(x.type()) + " has " + std::to_string(x.numel()) + " elements, not one",
+                "item: a " + to_string(x.type()) + " has " + to_string(x.numel()) + " elements, not one",
                 {0});
 }
 
@@ -88,6 +88,15 @@ Tensor Tensor::from_storage(Ref<Storage> storage, Layout layout, DType dtype) {
 Tensor Tensor::number(bool value) { return new_number(value, DType::Bool); }
 Tensor Tensor::number(std::int64_t value) { return new_number(value, DType::I64); }
 Tensor Tensor::number(double value) { return new_number(value, DType::F64); }
+Tensor Tensor::symbol(Dim symbol) {
+  Tensor made = without_elements({}, DType::I64, Device{});
+  made.impl()->is_number = true;
+  made.impl()->symbol = symbol;
+  return made;
+}
+Tensor Tensor::count(Dim count) {
+  return count.is_known() ? number(static_cast<double>(count.known())) : symbol(count);
+}
 
 double Tensor::item_float() const {
   levels::announce_read(*this);
@@ -97,6 +106,7 @@ double Tensor::item_float() const {
 
 std::int64_t Tensor::item_int() const {
   levels::announce_read(*this);
+  if (is_symbol()) return impl_->symbol.fixed();
   check_one_element(*this);
   if (dtype() == DType::I64)
     return *HostView(*this).as<std::int64_t>();  // the only integers a double may not hold

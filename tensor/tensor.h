@@ -29,11 +29,12 @@ class TensorImpl final : public RefCounted {
  public:
   Ref<Storage> storage;
   Layout layout;
-  std::int64_t numel = 0;
+  Dim numel = 0;
   DType dtype = DType::F32;
   bool contiguous = true;  // row-major without gaps; kept in step with `layout`
   // A number of the host program as an operand: never raises the dtype within its own category.
   bool is_number = false;
+  Dim symbol = 0;  // of a number that follows sizes and has no elements: which; 0: no such number
   std::unique_ptr<AutogradMeta, MetaDeleter> autograd;  // null until it matters
   std::unique_ptr<ViewOrigin, MetaDeleter> origin;      // null unless made by a view op
   std::unique_ptr<Wrapper, MetaDeleter> wrapper;        // null unless it belongs to a transform
@@ -72,6 +73,10 @@ class Tensor {
   static Tensor number(bool value);
   static Tensor number(std::int64_t value);
   static Tensor number(double value);
+  // An i64 number without elements, whose value is asked of the scope.
+  static Tensor symbol(Dim symbol);
+  // A count of elements that a derivative or a mean divides by: f64 where it is an int, else its symbol.
+  static Tensor count(Dim count);
 
   explicit operator bool() const { return static_cast<bool>(impl_); }
   TensorImpl* impl() const { return impl_.get(); }
@@ -83,12 +88,13 @@ class Tensor {
   const Dims& sizes() const { return impl_->layout.sizes; }
   const Dims& strides() const { return impl_->layout.strides; }
   const Layout& layout() const { return impl_->layout; }
-  std::int64_t offset() const { return impl_->layout.offset; }
+  Dim offset() const { return impl_->layout.offset; }
   Dim size(int dim) const { return impl_->layout.sizes[static_cast<std::size_t>(dim)]; }
   int rank() const { return impl_->layout.rank(); }
-  std::int64_t numel() const { return impl_->numel; }
+  Dim numel() const { return impl_->numel; }
   bool is_contiguous() const { return impl_->contiguous; }
   bool is_number() const { return impl_->is_number; }
+  bool is_symbol() const { return !impl_->symbol.is_known(); }
   const Ref<Storage>& storage() const { return impl_->storage; }
   TensorType type() const { return {dtype(), device(), sizes(), is_number()}; }
 
@@ -97,14 +103,14 @@ class Tensor {
   template <class T>
   const T* data() const {
     check_readable();
-    return reinterpret_cast<const T*>(impl_->storage->data()) + impl_->layout.offset;
+    return reinterpret_cast<const T*>(impl_->storage->data()) + impl_->layout.offset.fixed();
   }
   // First element, for writing; sees to saved values first (Storage::writable_data).
   template <class T>
   T* writable() const {
     if (impl_->wrapper) [[unlikely]]
       check_writable_memory(*impl_);
-    return reinterpret_cast<T*>(impl_->storage->writable_data()) + impl_->layout.offset;
+    return reinterpret_cast<T*>(impl_->storage->writable_data()) + impl_->layout.offset.fixed();
   }
   const std::byte* raw() const {
     check_readable();
@@ -130,7 +136,7 @@ class Tensor {
 
  private:
   std::ptrdiff_t byte_offset() const {
-    return impl_->layout.offset * static_cast<std::ptrdiff_t>(size_of(impl_->dtype));
+    return impl_->layout.offset.fixed() * static_cast<std::ptrdiff_t>(size_of(impl_->dtype));
   }
   Ref<TensorImpl> impl_;
 };

@@ -50,9 +50,7 @@ bool is_backend(std::string_view name) { return find_backend(name) != nullptr; }
 CompiledRunner make_runner(Interpreter& interpreter, const CompileOptions& options,
                            const jit::Graph& captured, const std::vector<bool>& wanted) {
   if (options.backend == kAsCaptured) {
-    return {[captured](Inputs arguments, const jit::SymbolValues&) {
-      return jit::evaluate(captured, arguments);
-    }};
+    return {[captured](Inputs arguments, const SymbolValues&) { return jit::evaluate(captured, arguments); }};
   }
   if (!options.own_backend.is_none())
     return made_by_program(interpreter, options.own_backend, captured, wanted);

@@ -34,7 +34,7 @@ namespace kiln::interp::capture {
 namespace {
 
 // An error of the program's backend is taken as a refusal of the call. It is reported elsewhere.
-Tensors run_or_refuse(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols) {
+Tensors run_or_refuse(const Runner& run, Inputs arguments, const SymbolValues& symbols) {
   try {
     return run(arguments, symbols);
   } catch (const BackendError& error) {

@@ -26,7 +26,7 @@ class Check {
  private:
   Entry::Arguments given_;      // the arguments of the call
   std::vector<Tensor> before_;  // copies from before the call
-  jit::SymbolValues symbols_;
+  SymbolValues symbols_;
   jit::Outcome compiled_;
   std::optional<jit::Requiring> requiring_;  // the tensors that require gradients after the compiled call
   // How the gradients of the entry differ from those of its graph op by op; empty: they do not.

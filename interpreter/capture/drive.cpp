@@ -549,7 +549,7 @@ class Drive {
 
   // Does the graph hold for the sizes of earlier entries, too, as values of its symbols?
   static bool is_general(const Place& place, const Entry& entry) {
-    jit::SymbolValues before;
+    SymbolValues before;
     for (const Symbol& each : entry.exprs.symbols) {
       if (each.expr < 0) before.emplace(each.name, each.before);
     }

@@ -125,7 +125,7 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Valu
 }
 
 // Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again.
-Tensors run_or_restore(const Runner& run, Inputs arguments, const jit::SymbolValues& symbols, bool& done) {
+Tensors run_or_restore(const Runner& run, Inputs arguments, const SymbolValues& symbols, bool& done) {
   const Generator before = generator();
   try {
     return run(arguments, symbols);
@@ -146,8 +146,7 @@ Tensor number_tensor(const Value& v) {
 
 }  // namespace
 
-bool Entry::gather(SourceValues& found, Numbers& numbers, Arguments& tensors,
-                   jit::SymbolValues& symbols) const {
+bool Entry::gather(SourceValues& found, Numbers& numbers, Arguments& tensors, SymbolValues& symbols) const {
   for (const Argument& each : arguments)
     tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
   return captured.hints.empty() || numbers.symbols(captured.hints, symbols);
@@ -157,7 +156,7 @@ bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
   Tensors outputs;
   if (run) {
     Arguments tensors;
-    jit::SymbolValues symbols;
+    SymbolValues symbols;
     bool done = gather(found, numbers, tensors, symbols);
     const GradMode mode(grad_enabled() && taped);
     const std::uint64_t began = names.empty() ? 0 : tape::next_sequence();

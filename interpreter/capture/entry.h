@@ -144,7 +144,7 @@ struct Entry {
   const Guard* failing(SourceValues& found, Numbers& numbers) const;
   // Finds the graph's arguments and the values of its symbols; false when a symbol has no value.
   using Arguments = SmallVector<Tensor, 8>;
-  bool gather(SourceValues& found, Numbers& numbers, Arguments& tensors, jit::SymbolValues& symbols) const;
+  bool gather(SourceValues& found, Numbers& numbers, Arguments& tensors, SymbolValues& symbols) const;
   // Runs the graph, then changes host values and frames. False, with nothing changed, when the graph failed.
   bool apply(Vm& vm, SourceValues& found, Numbers& numbers) const;
 };

@@ -54,7 +54,7 @@ std::optional<std::int64_t> Numbers::symbol(std::size_t k) {
   return tensor->tensor().size(symbol.dim);
 }
 
-bool Numbers::symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values) {
+bool Numbers::symbols(const SymbolValues& wanted, SymbolValues& values) {
   for (std::size_t k = 0; k < exprs_.symbols.size(); ++k) {
     if (!wanted.contains(exprs_.symbols[k].name)) continue;
     const std::optional<std::int64_t> value = symbol(k);
@@ -64,17 +64,17 @@ bool Numbers::symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values
   return true;
 }
 
-Value Numbers::evaluate_size(const jit::Size& size) {
+Value Numbers::evaluate_size(Dim size) {
   std::set<std::string> names;
-  size.collect_symbols(names);
-  jit::SymbolValues values;
+  collect_symbols(size, names);
+  SymbolValues values;
   for (std::size_t k = 0; k < exprs_.symbols.size(); ++k) {
     if (!names.contains(exprs_.symbols[k].name)) continue;
     const std::optional<std::int64_t> value = symbol(k);
     if (!value) return Value::unset();
     values.emplace(exprs_.symbols[k].name, *value);
   }
-  return size.evaluate(values);
+  return kiln::evaluate(size, values);
 }
 
 Value Numbers::call(const Expr& expr) {

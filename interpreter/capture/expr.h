@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "interpreter/capture/source.h"
-#include "jit/graph/size.h"
 #include "lang/ast.h"
+#include "tensor/shape.h"
 
 namespace kiln::interp {
 class Interpreter;
@@ -28,7 +28,7 @@ struct Expr {
   Kind kind = Kind::Constant;
   SourceId source = -1;
   Value constant;
-  jit::Size size;
+  Dim size;
   lang::BinaryOp binary = lang::BinaryOp::Add;
   lang::CompareOp compare = lang::CompareOp::Eq;
   ExprId a = -1;
@@ -63,11 +63,11 @@ class Numbers {
   const Value& operator[](ExprId id);
   std::optional<std::int64_t> symbol(std::size_t k);
   // The values of the symbols in `wanted`; false when one has no value.
-  bool symbols(const jit::SymbolValues& wanted, jit::SymbolValues& values);
+  bool symbols(const SymbolValues& wanted, SymbolValues& values);
 
  private:
   Value evaluate(const Expr& expr);
-  Value evaluate_size(const jit::Size& size);
+  Value evaluate_size(Dim size);
   Value call(const Expr& expr);
 
   Interpreter& interpreter_;

@@ -7,10 +7,6 @@ namespace kiln::interp::capture {
 namespace {
 
 using jit::Graph;
-using jit::GraphAttr;
-using jit::Size;
-using jit::Sizes;
-using jit::SymbolValues;
 
 bool same_steps(const Graph& a, const Graph& b) {
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
@@ -20,27 +16,26 @@ bool same_steps(const Graph& a, const Graph& b) {
                     });
 }
 
-bool is_known(const Size& size, const SymbolValues& values) {
+bool is_known(Dim size, const SymbolValues& values) {
   std::set<std::string> symbols;
-  size.collect_symbols(symbols);
+  collect_symbols(size, symbols);
   return std::all_of(symbols.begin(), symbols.end(),
                      [&](const std::string& s) { return values.contains(s); });
 }
 
-bool agrees(const Size& symbolic, const SymbolValues& values, const Size& earlier,
-            const SymbolValues& hints) {
-  return !is_known(symbolic, values) || symbolic.evaluate(values) == earlier.evaluate(hints);
+bool agrees(Dim symbolic, const SymbolValues& values, Dim earlier, const SymbolValues& hints) {
+  return !is_known(symbolic, values) || evaluate(symbolic, values) == evaluate(earlier, hints);
 }
 
-bool agrees(const GraphAttr& symbolic, const SymbolValues& values, const GraphAttr& earlier,
+bool agrees(const Attr& symbolic, const SymbolValues& values, const Attr& earlier,
             const SymbolValues& hints) {
   if (symbolic.index() != earlier.index()) return false;
-  if (const auto* size = std::get_if<Size>(&symbolic))
-    return agrees(*size, values, std::get<Size>(earlier), hints);
-  if (const auto* sizes = std::get_if<Sizes>(&symbolic)) {
-    const Sizes& others = std::get<Sizes>(earlier);
+  if (const auto* size = std::get_if<Dim>(&symbolic))
+    return agrees(*size, values, std::get<Dim>(earlier), hints);
+  if (const auto* sizes = std::get_if<Dims>(&symbolic)) {
+    const Dims& others = std::get<Dims>(earlier);
     return std::equal(sizes->begin(), sizes->end(), others.begin(), others.end(),
-                      [&](const Size& a, const Size& b) { return agrees(a, values, b, hints); });
+                      [&](Dim a, Dim b) { return agrees(a, values, b, hints); });
   }
   return symbolic == earlier;
 }
@@ -48,11 +43,11 @@ bool agrees(const GraphAttr& symbolic, const SymbolValues& values, const GraphAt
 // As operands, sizes may have been noted as floats.
 bool agrees(const jit::Number& symbolic, const SymbolValues& values, const jit::Number& earlier,
             const SymbolValues& hints) {
-  const auto* size = std::get_if<Size>(&symbolic);
-  if (size == nullptr || size->is_constant()) return jit::same_number(symbolic, earlier);
+  const auto* size = std::get_if<Dim>(&symbolic);
+  if (size == nullptr || size->is_known()) return jit::same_number(symbolic, earlier);
   if (const auto* real = std::get_if<double>(&earlier))
-    return !is_known(*size, values) || static_cast<double>(size->evaluate(values)) == *real;
-  const auto* other = std::get_if<Size>(&earlier);
+    return !is_known(*size, values) || static_cast<double>(evaluate(*size, values)) == *real;
+  const auto* other = std::get_if<Dim>(&earlier);
   return other != nullptr && agrees(*size, values, *other, hints);
 }
 
@@ -63,11 +58,11 @@ bool same_inputs(const Graph& symbolic, const SymbolValues& values, const Graph&
       symbolic.values.begin(), symbolic.values.begin() + static_cast<std::ptrdiff_t>(symbolic.inputs.size()),
       earlier.values.begin(), [&](const jit::Value& a, const jit::Value& b) {
         return std::equal(a.type.sizes.begin(), a.type.sizes.end(), b.type.sizes.begin(), b.type.sizes.end(),
-                          [&](const Size& x, const Size& y) { return agrees(x, values, y, earlier.hints); });
+                          [&](Dim x, Dim y) { return agrees(x, values, y, earlier.hints); });
       });
 }
 
-void fix(Size& size, const SymbolValues& hints) { size = size.evaluate(hints); }
+void fix(Dim& size, const SymbolValues& hints) { size = evaluate(size, hints); }
 
 }  // namespace
 
@@ -84,11 +79,10 @@ bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earl
       if (numbers && !agrees(a.operands[k].number, values, b.operands[k].number, earlier.hints)) return false;
     }
     for (std::size_t k = 0; k < a.outputs.size(); ++k) {
-      const Sizes& sizes = symbolic.values[static_cast<std::size_t>(a.outputs[k])].type.sizes;
-      const Sizes& others = earlier.values[static_cast<std::size_t>(b.outputs[k])].type.sizes;
-      const bool same =
-          std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(),
-                     [&](const Size& x, const Size& y) { return agrees(x, values, y, earlier.hints); });
+      const Dims& sizes = symbolic.values[static_cast<std::size_t>(a.outputs[k])].type.sizes;
+      const Dims& others = earlier.values[static_cast<std::size_t>(b.outputs[k])].type.sizes;
+      const bool same = std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(),
+                                   [&](Dim x, Dim y) { return agrees(x, values, y, earlier.hints); });
       if (!same) return false;
     }
   }
@@ -97,23 +91,24 @@ bool agrees(const Graph& symbolic, const SymbolValues& values, const Graph& earl
 
 Graph at_hints(Graph graph) {
   for (jit::Value& each : graph.values) {
-    for (Size& size : each.type.sizes) fix(size, graph.hints);
+    for (Dim& size : each.type.sizes) fix(size, graph.hints);
     if (!each.type.strides) continue;
-    for (Size& stride : *each.type.strides) fix(stride, graph.hints);
+    for (Dim& stride : *each.type.strides) fix(stride, graph.hints);
   }
   for (jit::Node& node : graph.nodes) {
-    for (GraphAttr& attr : node.attrs) {
-      if (auto* size = std::get_if<Size>(&attr)) fix(*size, graph.hints);
-      if (auto* sizes = std::get_if<Sizes>(&attr)) {
-        for (Size& each : *sizes) fix(each, graph.hints);
+    for (Attr& attr : node.attrs) {
+      if (auto* size = std::get_if<Dim>(&attr)) fix(*size, graph.hints);
+      if (auto* sizes = std::get_if<Dims>(&attr)) {
+        for (Dim& each : *sizes) fix(each, graph.hints);
       }
     }
     for (jit::Operand& each : node.operands) {
-      auto* size = std::get_if<Size>(&each.number);
+      auto* size = std::get_if<Dim>(&each.number);
       if (each.is_number() && size != nullptr) fix(*size, graph.hints);
     }
   }
   graph.hints.clear();
+  graph.size_guards.clear();
   return graph;
 }
 

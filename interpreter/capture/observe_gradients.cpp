@@ -126,7 +126,7 @@ bool Tracer::derivatives_follow_sizes(const Finished& finished) const {
   if (!recorder_.size_trouble().empty()) return false;
   std::vector<bool> varies;
   for (const Tensor& each : finished.outputs) {
-    varies.push_back(jit::has_symbols(recorder_.sizes_of(each)));
+    varies.push_back(has_symbols(recorder_.sizes_of(each)));
   }
   return !finished.histories.keep_sizes(varies);
 }

@@ -111,7 +111,7 @@ void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional
   expr.binary = op;
   expr.a = x;
   expr.b = y;
-  const std::optional<jit::Size> size = sizes ? tracer_.size_from(op, x, y) : std::nullopt;
+  const std::optional<Dim> size = sizes ? tracer_.size_from(op, x, y) : std::nullopt;
   if (size) {
     expr = {};
     expr.kind = Expr::Kind::Size;
@@ -147,10 +147,10 @@ void Observer::number_truth(const Value* r) {
 void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count) {
   if (!tracer_.has_numbers() || x.impl()->wrapper) return;
   if (!tracer_.recorder_.knows(x) && tracer_.known(Value(x)) != nullptr) tracer_.recorder_.meet(x);
-  const jit::Sizes sizes = tracer_.recorder_.sizes_of(x);
+  const Dims sizes = tracer_.recorder_.sizes_of(x);
   if (count) {
-    jit::Size product = 1;
-    for (const jit::Size& each : sizes) product = product * each;
+    Dim product = 1;
+    for (const Dim each : sizes) product = product * each;
     return tracer_.set_later(r_ + i_.a, tracer_.size_expr(product));
   }
   if (dim) {
@@ -160,7 +160,7 @@ void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool
     return;
   }
   std::vector<ExprId> parts;
-  for (const jit::Size& each : sizes) parts.push_back(tracer_.size_expr(each));
+  for (const Dim each : sizes) parts.push_back(tracer_.size_expr(each));
   if (std::any_of(parts.begin(), parts.end(), [](ExprId id) { return id >= 0; }))
     tracer_.pending_parts_.emplace_back(r_ + i_.a, std::move(parts));
 }
@@ -339,8 +339,8 @@ void Observer::signature() {
     for (std::size_t k = 0; k < parameters.size(); ++k) tracer_.fix_sizes_of(r_[k]);
     return;
   }
-  std::map<std::string_view, jit::Size> names;
-  const auto bind = [&](std::string_view name, const jit::Size& size) {
+  std::map<std::string_view, Dim> names;
+  const auto bind = [&](std::string_view name, Dim size) {
     if (!names.emplace(name, size).second) return false;
     for (const lang::NamedSize& each : frame_.code->function->named_sizes) {
       if (each.name != name) continue;
@@ -356,7 +356,7 @@ void Observer::signature() {
     if (annotation == nullptr || !annotation->has_dims || !v.is(Tag::Tensor)) continue;
     const Tensor& x = v.tensor();
     if (!tracer_.recorder_.knows(x) && tracer_.known(v) != nullptr) tracer_.recorder_.meet(x);
-    const jit::Sizes sizes = tracer_.recorder_.sizes_of(x);
+    const Dims sizes = tracer_.recorder_.sizes_of(x);
     const bool plain = annotation->dims.size() == sizes.size() &&
                        std::all_of(annotation->dims.begin(), annotation->dims.end(),
                                    [](const auto& d) { return d.kind != lang::DimAnnotation::Kind::Rest; });
@@ -366,11 +366,11 @@ void Observer::signature() {
     }
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       const lang::DimAnnotation& dim = annotation->dims[d];
-      if (dim.kind == lang::DimAnnotation::Kind::Any || sizes[d].is_constant()) continue;
+      if (dim.kind == lang::DimAnnotation::Kind::Any || sizes[d].is_known()) continue;
       if (dim.expr->kind == lang::ExprKind::Name) {
         const std::string_view name = lang::as<lang::NameExpr>(*dim.expr).name;
         const auto bound = names.find(name);
-        if (bound == names.end() ? bind(name, sizes[d]) : bound->second == sizes[d]) continue;
+        if (bound == names.end() ? bind(name, sizes[d]) : same(bound->second, sizes[d])) continue;
       }
       tracer_.fix(tracer_.size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
     }

@@ -44,7 +44,7 @@ jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const jit::Value& value = graph.values[i];
     if (value.type.is_number) told.insert(value.name);
-    for (const jit::Size& size : value.type.sizes) told.insert(size.text());
+    for (const Dim size : value.type.sizes) told.insert(size.text());
   }
   const std::set<std::string> read = jit::symbols_of(graph);
   graph.hints.erase_if([&](const auto& each) { return !read.contains(each.first); });
@@ -79,7 +79,7 @@ class OwnBackend {
     return callable;
   }
 
-  Tensors run(Inputs given, const jit::SymbolValues& symbols) const {
+  Tensors run(Inputs given, const SymbolValues& symbols) const {
     std::vector<Value> arguments;
     for (const Tensor& x : given) arguments.push_back(x.is_number() ? item_of(x) : Value(x));
     for (const std::string& each : symbols_) arguments.emplace_back(symbols.at(each));
@@ -101,7 +101,7 @@ class OwnBackend {
   }
 
  private:
-  Tensors results(const Value& returned, const jit::SymbolValues& symbols) const {
+  Tensors results(const Value& returned, const SymbolValues& symbols) const {
     const std::size_t wanted = graph_.outputs.size();
     const std::vector<Value>* items = host::items_of(returned);
     const std::vector<Value> alone = returned.is_none() ? std::vector<Value>{} : std::vector<Value>{returned};
@@ -118,7 +118,7 @@ class OwnBackend {
     return tensors;
   }
 
-  Tensor result(std::size_t k, const Value& value, const jit::SymbolValues& symbols) const {
+  Tensor result(std::size_t k, const Value& value, const SymbolValues& symbols) const {
     const jit::Type& type = graph_.values[static_cast<std::size_t>(graph_.outputs[k].value)].type;
     const TensorType wanted = jit::evaluate(type, symbols);
     const Tensor x = value.is(Tag::Tensor) || value.is_number() ? to_operand(value) : Tensor();
@@ -142,9 +142,7 @@ OwnRunner run_own(Interpreter& interpreter, const Value& backend, const jit::Gra
   const auto own = std::make_shared<OwnBackend>(interpreter, backend, functional);
   OwnRunner made;
   made.callable = own->make_callable(backend);
-  made.run = [own](Inputs arguments, const jit::SymbolValues& symbols) {
-    return own->run(arguments, symbols);
-  };
+  made.run = [own](Inputs arguments, const SymbolValues& symbols) { return own->run(arguments, symbols); };
   return made;
 }
 

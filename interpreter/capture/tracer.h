@@ -198,14 +198,14 @@ class Tracer final : public Watcher {
   void fix_kept(const Value& object);
   void fix_all_kept();
   void fix_all_in(const Value& v, int depth = 0);  // in lists, tuples, dicts and slices, at any depth
-  std::optional<jit::Size> size_of(ExprId id, std::int64_t hint);
-  std::optional<jit::Size> size_beside(const Expr& sum, std::int64_t value);
-  ExprId size_expr(const jit::Size& size);  // -1: a constant
-  std::optional<jit::Size> size_from(lang::BinaryOp op, ExprId a, ExprId b);
+  std::optional<Dim> size_of(ExprId id, std::int64_t hint);
+  std::optional<Dim> size_beside(const Expr& sum, std::int64_t value);
+  ExprId size_expr(Dim size);  // -1: a constant
+  std::optional<Dim> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
   bool is_called_back(const Frame& frame) const { return &frame == called_back_; }
   bool has_parts(const Value& v) const;  // are varying numbers in v, or in a tuple or slice within it?
-  std::optional<jit::Sizes> symbolic_sizes(const Tensor& x, SourceId source);
+  std::optional<Dims> symbolic_sizes(const Tensor& x, SourceId source);
   int add_symbol(Symbol symbol);
   void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
   void expect(std::span<const Value> arguments, const Value* first);

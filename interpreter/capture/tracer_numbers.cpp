@@ -93,9 +93,9 @@ void Tracer::fix_sizes_of(const Value& v) {
   if (!has_numbers() || !v.is(Tag::Tensor) || v.tensor().impl()->wrapper) return;
   const Tensor& x = v.tensor();
   if (!recorder_.knows(x) && known(v) != nullptr) recorder_.meet(x);
-  const jit::Sizes sizes = recorder_.sizes_of(x);
+  const Dims sizes = recorder_.sizes_of(x);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (!sizes[d].is_constant()) fix(size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
+    if (!sizes[d].is_known()) fix(size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
   }
 }
 
@@ -227,18 +227,18 @@ bool Tracer::has_parts(const Value& v) const {
 
 int Tracer::add_symbol(Symbol symbol) {
   if (symbol.name.empty()) symbol.name = "s" + std::to_string(unnamed_symbols_++);
-  recorder_.add_symbol(symbol.name, symbol.hint);
+  recorder_.add_symbol(symbol.name, symbol.hint, symbol.tensor >= 0);
   exprs_.symbols.push_back(std::move(symbol));
   return static_cast<int>(exprs_.symbols.size()) - 1;
 }
 
 // The sizes of an input, with symbols for varying ones. Dimensions that were equal, and still are, share a
 // symbol.
-std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
+std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
   if (!x.is_contiguous() || varying_.fixed_sizes) return std::nullopt;
   if (!varying_.all_sizes && varying_.sizes.empty()) return std::nullopt;
   const std::string path = sources_.path(source);
-  jit::Sizes sizes = jit::to_sizes(x.sizes());
+  Dims sizes = x.sizes();
   std::vector<int> symbols(sizes.size(), -1);
   bool any = false;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -263,7 +263,7 @@ std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId sourc
       shared_symbols_[{now, before, name}] = symbol;
     }
     symbols[d] = symbol;
-    sizes[d] = jit::Size::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name);
+    sizes[d] = Dim::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name);
     any = true;
   }
   if (!any) return std::nullopt;
@@ -273,8 +273,8 @@ std::optional<jit::Sizes> Tracer::symbolic_sizes(const Tensor& x, SourceId sourc
   return sizes;
 }
 
-ExprId Tracer::size_expr(const jit::Size& size) {
-  if (size.is_constant()) return -1;
+ExprId Tracer::size_expr(Dim size) {
+  if (size.is_known()) return -1;
   Expr expr;
   expr.kind = Expr::Kind::Size;
   expr.size = size;
@@ -282,17 +282,17 @@ ExprId Tracer::size_expr(const jit::Size& size) {
 }
 
 // nullopt where the numbers are no sizes, or sizes have no such operator.
-std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b) {
-  const auto size = [this](ExprId id) -> std::optional<jit::Size> {
+std::optional<Dim> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b) {
+  const auto size = [this](ExprId id) -> std::optional<Dim> {
     if (exprs_[id].kind == Expr::Kind::Size) return exprs_[id].size;
     if (exprs_[id].kind == Expr::Kind::Constant && exprs_[id].constant.is(Tag::Int))
-      return jit::Size(exprs_[id].constant.as_int());
+      return Dim(exprs_[id].constant.as_int());
     return std::nullopt;
   };
   const auto x = size(a);
   const auto y = size(b);
   if (!x || !y) return std::nullopt;
-  const bool divides = y->is_constant() && y->constant() > 0;
+  const bool divides = y->is_known() && y->known() > 0;
   switch (op) {
     case lang::BinaryOp::Add:
       return *x + *y;
@@ -303,7 +303,7 @@ std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b
     case lang::BinaryOp::FloorDiv:
       return divides ? std::optional(floor_div(*x, *y)) : std::nullopt;
     case lang::BinaryOp::Mod:
-      return divides ? std::optional(mod(*x, *y)) : std::nullopt;
+      return divides ? std::optional(floor_mod(*x, *y)) : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -311,7 +311,7 @@ std::optional<jit::Size> Tracer::size_from(lang::BinaryOp op, ExprId a, ExprId b
 
 // The size of n + c or n - c for a constant c is expressed by the symbol of n, so that such numbers share a
 // symbol.
-std::optional<jit::Size> Tracer::size_beside(const Expr& sum, std::int64_t value) {
+std::optional<Dim> Tracer::size_beside(const Expr& sum, std::int64_t value) {
   const bool adds = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Add;
   const bool takes = sum.kind == Expr::Kind::Binary && sum.binary == lang::BinaryOp::Sub;
   if (!adds && !takes) return std::nullopt;
@@ -322,24 +322,23 @@ std::optional<jit::Size> Tracer::size_beside(const Expr& sum, std::int64_t value
   const bool overflows =
       adds ? __builtin_sub_overflow(value, by, &before) : __builtin_add_overflow(value, by, &before);
   if (overflows) return std::nullopt;
-  const jit::Size of = *size_of(sum.a, before);
-  return adds ? of + jit::Size(by) : of - jit::Size(by);
+  const Dim of = *size_of(sum.a, before);
+  return adds ? of + Dim(by) : of - Dim(by);
 }
 
 // A whole number as an expression of sizes. A number that no rule can express becomes a symbol of its own.
-std::optional<jit::Size> Tracer::size_of(ExprId id, std::int64_t hint) {
+std::optional<Dim> Tracer::size_of(ExprId id, std::int64_t hint) {
   const Expr expr = exprs_[id];
   if (expr.kind == Expr::Kind::Size) return expr.size;
-  if (expr.kind == Expr::Kind::Constant && expr.constant.is(Tag::Int))
-    return jit::Size(expr.constant.as_int());
+  if (expr.kind == Expr::Kind::Constant && expr.constant.is(Tag::Int)) return Dim(expr.constant.as_int());
   if (const auto size = size_beside(expr, hint)) return size;
   for (const Symbol& each : exprs_.symbols) {
-    if (each.expr == id) return jit::Size::symbol(each.name);
+    if (each.expr == id) return Dim::symbol(each.name);
   }
   Symbol made;
   made.hint = hint;
   made.expr = id;
-  return jit::Size::symbol(exprs_.symbols[static_cast<std::size_t>(add_symbol(std::move(made)))].name);
+  return Dim::symbol(exprs_.symbols[static_cast<std::size_t>(add_symbol(std::move(made)))].name);
 }
 
 namespace {

@@ -44,7 +44,7 @@ void write_idx(Sink& sink, const kiln::Tensor& tensor) {
     if (type.dtype != x.dtype()) continue;
     const std::array<std::uint8_t, 4> start{0, 0, type.code, static_cast<std::uint8_t>(x.rank())};
     sink.write(start.data(), start.size());
-    for (const kiln::Dim size : x.sizes()) {
+    for (const std::int64_t size : kiln::ints(x.sizes())) {
       if (size > 0xffffffffLL)
         raise("ValueError", fmt::format("the idx format has no room for a size of {}", size));
       std::array<std::uint8_t, 4> bytes{};

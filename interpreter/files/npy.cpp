@@ -113,7 +113,7 @@ class HeaderReader {
     expect('(');
     while (!take(')')) {
       space();
-      kiln::Dim size = 0;
+      std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
       if (error != std::errc() || dims.size() >= static_cast<std::size_t>(kiln::kMaxRank)) fail();
       at_ = static_cast<std::size_t>(end - text_.data());

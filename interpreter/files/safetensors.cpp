@@ -64,7 +64,7 @@ Entry entry_of(const std::string& name, const Json& item) {
     if (!size.is_number_integer() || entry.sizes.size() == static_cast<std::size_t>(kiln::kMaxRank)) {
       throw DamagedFile(fmt::format("tensor '{}' has no valid shape", name));
     }
-    entry.sizes.push_back(size.get<kiln::Dim>());
+    entry.sizes.push_back(size.get<std::int64_t>());
   }
   const Json& place = item.at("data_offsets");
   if (!place.is_array() || place.size() != 2 || !place[0].is_number_unsigned() ||

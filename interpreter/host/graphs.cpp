@@ -31,28 +31,28 @@ Names bare_names(const jit::Graph& graph) {
 // ---- Sizes, attributes, operands ----
 
 // A size that is a symbol stays one: its text, and what it was when the graph was made.
-Value size_value(const jit::Size& size, const jit::SymbolValues& hints) {
-  if (size.is_constant()) return size.constant();
+Value size_value(Dim size, const SymbolValues& hints) {
+  if (size.is_known()) return size.known();
   static const Value* const type = new Value(
       record_type("Size", "A size of a graph that is a symbol, and what it was.", {"text", "hint"}));
-  return make_record(*type, {Value(size.text()), Value(size.evaluate(hints))});
+  return make_record(*type, {Value(size.text()), Value(evaluate(size, hints))});
 }
 
-Value sizes_value(const jit::Sizes& sizes, const jit::SymbolValues& hints) {
+Value sizes_value(const Dims& sizes, const SymbolValues& hints) {
   std::vector<Value> items;
-  for (const jit::Size& size : sizes) items.push_back(size_value(size, hints));
+  for (const Dim size : sizes) items.push_back(size_value(size, hints));
   return list_value(std::move(items));
 }
 
-Value attr_value(const jit::GraphAttr& attr, const jit::SymbolValues& hints) {
+Value attr_value(const Attr& attr, const SymbolValues& hints) {
   return std::visit(
       [&hints](const auto& value) -> Value {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return {};
-        } else if constexpr (std::is_same_v<T, jit::Size>) {
+        } else if constexpr (std::is_same_v<T, Dim>) {
           return size_value(value, hints);
-        } else if constexpr (std::is_same_v<T, jit::Sizes>) {
+        } else if constexpr (std::is_same_v<T, Dims>) {
           return sizes_value(value, hints);
         } else {
           return Value(value);
@@ -66,7 +66,7 @@ Value operand_value(const jit::Operand& operand, const jit::Graph& graph, const 
   if (!operand.is_number()) return {};
   return std::visit(
       [&graph](const auto& number) -> Value {
-        if constexpr (std::is_same_v<std::decay_t<decltype(number)>, jit::Size>) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(number)>, Dim>) {
           return size_value(number, graph.hints);
         } else {
           return Value(number);
@@ -91,7 +91,7 @@ Names names_of(const std::vector<jit::ValueId>& ids, const Names& names) {
 
 // ---- Nodes ----
 
-Value attrs_value(const jit::Node& node, const jit::SymbolValues& hints) {
+Value attrs_value(const jit::Node& node, const SymbolValues& hints) {
   Value attrs = make<Dict>();
   if (node.is_constant()) {
     attrs.as<Dict>().set("value", Value(node.constant));

@@ -43,7 +43,7 @@ Value length(Interpreter& interpreter, std::span<Value> arguments) {
       return count(x.as<Range>().size());
     case Tag::Tensor:
       if (x.as_tensor().rank() == 0) raise("TypeError", "len: a 0-d tensor has no length");
-      return x.as_tensor().size(0);
+      return x.as_tensor().size(0).fixed();
     case Tag::Instance:
       if (const Value* method = x.as<Instance>().struct_type().method("len"))
         return interpreter.call(*method, {x});

@@ -85,7 +85,8 @@ Table table_from(const Value& value) {
       const Column& column = table.columns.back();
       const auto* x = std::get_if<kiln::Tensor>(&column);
       const std::int64_t size =
-          x ? x->size(0) : static_cast<std::int64_t>(std::get<std::vector<std::string>>(column).size());
+          x ? x->size(0).fixed()
+            : static_cast<std::int64_t>(std::get<std::vector<std::string>>(column).size());
       if (rows >= 0 && size != rows) {
         raise("ShapeError",
               fmt::format("save: column '{}' has {} rows, others have {}", table.names.back(), size, rows));

@@ -46,7 +46,7 @@ Value transposed(Interpreter&, Args a) {
 Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(self(a))); }
 
 std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(self(a).dtype())); }
-Value nbytes(Interpreter&, Args a) { return self(a).numel() * element_bytes(a); }
+Value nbytes(Interpreter&, Args a) { return self(a).numel().fixed() * element_bytes(a); }
 
 // ---- Layout ----
 
@@ -61,16 +61,16 @@ int own_dim(const kiln::Tensor& x, const Value& dim, const char* of) {
 
 Value size(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
-  return a[1].is_none() ? dims_value(x.sizes()) : Value(x.size(own_dim(x, a[1], "size")));
+  return a[1].is_none() ? dims_value(x.sizes()) : Value(x.size(own_dim(x, a[1], "size")).fixed());
 }
 Value stride(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
   if (a[1].is_none()) return dims_value(x.strides());
-  return x.strides()[static_cast<std::size_t>(own_dim(x, a[1], "stride"))];
+  return x.strides()[static_cast<std::size_t>(own_dim(x, a[1], "stride"))].fixed();
 }
-Value numel(Interpreter&, Args a) { return self(a).numel(); }
+Value numel(Interpreter&, Args a) { return self(a).numel().fixed(); }
 Value element_size(Interpreter&, Args a) { return element_bytes(a); }
-Value storage_offset(Interpreter&, Args a) { return self(a).offset(); }
+Value storage_offset(Interpreter&, Args a) { return self(a).offset().fixed(); }
 Value storage_id(Interpreter&, Args a) { return static_cast<std::int64_t>(self(a).storage()->id()); }
 Value data_ptr(Interpreter&, Args a) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(self(a).raw()));

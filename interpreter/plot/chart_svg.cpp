@@ -137,17 +137,17 @@ std::string draw_svg(const Chart& chart, int width, int height) {
 }
 
 std::string picture_svg(const kiln::Tensor& image) {
-  const kiln::Dim rows = image.size(0);
-  const kiln::Dim columns = image.size(1);
-  const kiln::Dim channels = image.size(2);
+  const std::int64_t rows = image.size(0);
+  const std::int64_t columns = image.size(1);
+  const std::int64_t channels = image.size(2);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" "
       "shape-rendering=\"crispEdges\">\n",
       columns * 8, rows * 8, columns, rows);
   const kiln::HostView elements(image);
   const auto* p = elements.as<std::uint8_t>();
-  for (kiln::Dim y = 0; y < rows; ++y) {
-    for (kiln::Dim x = 0; x < columns; ++x, p += channels) {
+  for (std::int64_t y = 0; y < rows; ++y) {
+    for (std::int64_t x = 0; x < columns; ++x, p += channels) {
       const Color c = channels == 1 ? Color{p[0], p[0], p[0]} : Color{p[0], p[1], p[2]};
       out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"1\" height=\"1\" fill=\"{}\"/>\n", x, y, css(c));
     }

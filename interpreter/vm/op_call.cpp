@@ -123,7 +123,7 @@ bool read_number(const Value& v, kiln::Attr& out) {
 
 bool read_float(const Value& v, kiln::Attr& out) {
   if (!read_number(v, out)) return false;
-  if (const auto* i = std::get_if<std::int64_t>(&out)) out = static_cast<double>(*i);
+  if (const auto* i = std::get_if<Dim>(&out)) out = static_cast<double>(*i);
   if (const auto* b = std::get_if<bool>(&out)) out = *b ? 1.0 : 0.0;
   return true;
 }

@@ -217,7 +217,7 @@ class Writer {
       kiln::levels::announce_read(x);
       const kiln::HostView elements(x);
       std::memcpy(out_, elements.bytes(), elements.byte_count());
-      out_ += x.numel();
+      out_ += x.numel().fixed();
     } else {
       *out_++ = convert<T>(v, dtype_);
     }

@@ -306,7 +306,7 @@ double work(const JointFacts& facts, int n) {
   each_value(node, [&](ValueId id) {
     const Type& type = facts.graph.values[at(id)].type;
     read = std::max(read, elements(type, facts.graph.hints));
-    if (row == 1 && !type.sizes.empty()) row = type.sizes.back().evaluate(facts.graph.hints);
+    if (row == 1 && !type.sizes.empty()) row = evaluate(type.sizes.back(), facts.graph.hints);
   });
   const bool is_library = facts.recompute[static_cast<std::size_t>(n)] == RecomputeCost::Library;
   return std::max(is_library ? most * static_cast<double>(row) : most, static_cast<double>(read));

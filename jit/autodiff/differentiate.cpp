@@ -39,8 +39,8 @@ Forward with_bodies(const Graph& program, Functionalized functional) {
     const bool by_body = !node.is_constant() && differentiates_by_body(*node.op) && found != node_of.end() &&
                          program.nodes[found->second].writes();
     const Node here = rewriter.mapped(node);
-    const Body body = [&here](Inputs given, const SymbolValues& symbols) {
-      return run_body(*here.op, given, evaluate(*here.op, here.attrs, symbols));
+    const Body body = [&here](Inputs given) {
+      return run_body(*here.op, given, to_attrs(*here.op, here.attrs));
     };
     auto fragment = by_body ? trace(body, trace_operands(rewriter.graph, producers.of(rewriter.graph), here),
                                     functional.graph.hints, differentiates_by_body)
@@ -162,9 +162,8 @@ const std::string& Derivation::name_at(const Edge& edge) const {
 
 Derivation::Incoming Derivation::at(const Edge& edge) const {
   const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
-  Type type = node.output_types[static_cast<std::size_t>(edge.output)];
-  type.strides.reset();
-  return {edge, std::move(type), name_at(edge)};
+  const Type& type = node.output_types[static_cast<std::size_t>(edge.output)];
+  return {edge, {type.dtype, type.device, type.sizes, type.is_number, std::nullopt}, name_at(edge)};
 }
 
 Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> also) const {
@@ -192,8 +191,8 @@ Joint Derivation::joint(std::span<const Incoming> incoming, WalkBounds bounds) c
     roots.push_back(each.edge);
     Input input;
     input.role = Role::Grad;
-    Type type = each.type;
-    type.is_number = false;  // a gradient is a tensor, also of a number
+    // A gradient is a tensor, also of a number.
+    const Type type{each.type.dtype, each.type.device, each.type.sizes, false, each.type.strides};
     root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, type, input)));
   }
   joint.incoming = incoming.size();

@@ -56,6 +56,7 @@ Graph make_forward(const JointFacts& facts, const Choice& choice) {
   SubgraphBuilder builder(joint, Stage::Forward);
   builder.graph.hints = joint.hints;
   builder.graph.guards = joint.guards;
+  builder.graph.size_guards = joint.size_guards;
   for (std::size_t i = 0; i + facts.given < joint.inputs.size(); ++i) {
     builder.take_input(static_cast<ValueId>(i), joint.inputs[i], joint.values[i].type);
   }

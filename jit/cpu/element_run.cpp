@@ -257,7 +257,8 @@ class ElementRun::Piece {
     return !run_.gathers_.empty() || (by_rows_ && plan_.axes.back() % kVector != 0);
   }
   std::int64_t length_of_block(std::int64_t at, std::int64_t rest) const {
-    if (by_rows_) rest = std::min(rest, plan_.axes.back() - at % plan_.axes.back());
+    const std::int64_t row = plan_.axes.back();
+    if (by_rows_) rest = std::min(rest, row - at % row);
     for (const auto& each : run_.gathers_) {  // what lies together need not be copied
       const std::int64_t together = each == nullptr ? 0 : each->together(at);
       if (together >= kLongRow) rest = std::min(rest, together);
@@ -331,7 +332,7 @@ class ElementRun::Piece {
   void walk(std::size_t w, std::int64_t count) {
     auto& [k, walk] = walks_[w];
     const Place& load = run_.loads_[k];
-    const Dim stride = plan_.loads[k].strides.back();
+    const std::int64_t stride = plan_.loads[k].strides.back();
     if (by_rows_ && stride <= 1) {
       const std::byte* const row = load.data + walk.offset() * load.item;
       walk.advance(count, [](std::int64_t, std::int64_t) {});

@@ -35,8 +35,8 @@ struct KernelPlan {
   Dims symbols;
   std::vector<Layout> inputs;
 
-  Dims sizes;  // of the nest
-  Dims axes;   // the same with as few dimensions as can be; at least one
+  Dims sizes;    // of the nest
+  IntDims axes;  // the same with as few dimensions as can be; at least one
   struct LoadPlan {
     enum class Access : std::uint8_t {
       Direct,    // one element after the other, as the outputs
@@ -52,7 +52,7 @@ struct KernelPlan {
     Layout layout;            // before broadcasting
     bool copied = false;      // to contiguous memory first: it runs across the outputs
     std::int64_t offset = 0;  // in elements, of the storage or the copy
-    Dims strides;             // along `axes`
+    IntDims strides;          // along `axes`
   };
   std::vector<LoadPlan> loads;
   // Elements of an output that are copied from an input before the kernel runs.
@@ -65,7 +65,7 @@ struct KernelPlan {
     bool is_direct = true;  // else strided
     Dims sizes;             // of the output
     std::int64_t offset = 0;
-    Dims strides;  // along `axes`
+    IntDims strides;  // along `axes`
     std::vector<Copy> around;
   };
   std::vector<StorePlan> stores;

@@ -34,7 +34,8 @@ std::int64_t item_of(const Reduction& reduction) {
 Units units_of(const RowRun& run) {
   const RowPlan& plan = run.plan;
   Units units{};
-  units.batches = plan.sequence > 0 ? plan.rows / plan.sequence : count_elements(plan.columns) / plan.length;
+  units.batches =
+      plan.sequence > 0 ? plan.rows / plan.sequence : count_elements(plan.columns).fixed() / plan.length;
   units.blocks = std::max<std::int64_t>(1, reduction_blocks(plan.sequence));
   const bool in_tiles = run.lowered.slots.empty() && plan.rows_at_once == 1;
   units.tile = in_tiles ? std::min(kColumnTile, plan.length) : plan.length;

@@ -30,13 +30,13 @@ bool goes_by_steps(const NestSchedule& schedule, const KernelPlan& plan) {
 
 // Merges axes that all loads and stores step through as one.
 void simplify(KernelPlan& plan) {
-  std::vector<Dims*> all;
+  std::vector<IntDims*> all;
   for (KernelPlan::LoadPlan& each : plan.loads) all.push_back(&each.strides);
   for (KernelPlan::StorePlan& each : plan.stores) all.push_back(&each.strides);
-  Dims axes;
-  std::vector<Dims> merged(all.size());
+  IntDims axes;
+  std::vector<IntDims> merged(all.size());
   for (std::size_t d = 0; d < plan.sizes.size(); ++d) {
-    const Dim size = plan.sizes[d];
+    const std::int64_t size = plan.sizes[d];
     if (size == 1) continue;
     bool merges = !axes.empty();
     for (std::size_t k = 0; merges && k < all.size(); ++k) merges = merged[k].back() == (*all[k])[d] * size;
@@ -50,7 +50,7 @@ void simplify(KernelPlan& plan) {
   }
   if (axes.empty()) {
     axes.push_back(1);
-    for (Dims& each : merged) each.push_back(1);
+    for (IntDims& each : merged) each.push_back(1);
   }
   plan.axes = std::move(axes);
   for (std::size_t k = 0; k < all.size(); ++k) *all[k] = std::move(merged[k]);
@@ -198,7 +198,7 @@ KernelPlan make_plan(const ScheduledNest& scheduled, std::vector<Layout> inputs,
   plan.symbols = symbols;
   plan.inputs = std::move(inputs);
   plan.sizes = evaluate(nest.axes, values);
-  for (const Size& each : nest.numbers) plan.numbers.push_back(each.evaluate(values));
+  for (const Dim each : nest.numbers) plan.numbers.push_back(evaluate(each, values));
   const std::int64_t numel = count_elements(plan.sizes);
   for (const Load& load : nest.loads) {
     KernelPlan::LoadPlan made;
@@ -245,7 +245,7 @@ KernelPlan make_plan(const ScheduledNest& scheduled, std::vector<Layout> inputs,
     plan.all_direct = plan.all_direct && (load.access == Access::Direct || load.access == Access::Constant);
   }
   plan.by_steps = goes_by_steps(*scheduled.schedule, plan);
-  plan.by_rows = plan.axes.back() >= (plan.by_steps ? kShortestRow : kLongRow);
+  plan.by_rows = plan.axes.back() >= (plan.by_steps ? kShortestRow : Dim(kLongRow));
   return plan;
 }
 

@@ -142,7 +142,7 @@ RowPlan plan_rows(const Lowered& lowered, std::vector<Layout> inputs, const Dims
   }
   for (const LoopNest& nest : lowered.row_passes()) {
     PassPlan& pass = plan.passes.emplace_back();
-    for (const Size& each : nest.numbers) pass.numbers.push_back(each.evaluate(values));
+    for (const Dim each : nest.numbers) pass.numbers.push_back(evaluate(each, values));
     for (const Load& load : nest.loads) {
       if (load.input < 0) {
         RowLoadPlan& made = pass.loads.emplace_back();

@@ -15,8 +15,8 @@ struct RowLoadPlan {
   std::vector<Layout> laid_out;  // see ShownLayout
   Layout layout;                 // over all axes; of one element a row, over the rows
   bool copied = false;           // to contiguous memory first
-  Dims outer;                    // sizes along the rows, merged where possible, and their strides
-  Dims strides;
+  IntDims outer;                 // sizes along the rows, merged where possible, and their strides
+  IntDims strides;
   std::int64_t offset = 0;
   bool constant = false;  // one element for the whole row
 

@@ -22,7 +22,7 @@ namespace {
 // What the symbols of a type are, as far as the arguments before have told: " with s0 = 3".
 std::string known_symbols(const Type& type, const SymbolValues& symbols) {
   std::set<std::string> found;
-  for (const Size& size : type.sizes) size.collect_symbols(found);
+  for (const Dim size : type.sizes) collect_symbols(size, found);
   std::string text;
   for (const std::string& symbol : found) {
     const auto value = symbols.find(symbol);
@@ -47,7 +47,7 @@ std::string known_symbols(const Type& type, const SymbolValues& symbols) {
 // Members of a base must lie in one memory that holds all of it: running the graph reads and writes there.
 void check_members(const Graph& graph, const Input& input, const Type& base, Inputs arguments) {
   const Tensor& first = arguments[static_cast<std::size_t>(input.members[0])];
-  const std::int64_t elements = base.sizes[0].constant();
+  const std::int64_t elements = base.sizes[0].known();
   for (const int member : input.members) {
     const Tensor& x = arguments[static_cast<std::size_t>(member)];
     const bool fits = x.dtype() == base.dtype && x.storage() == first.storage() && x.storage() &&
@@ -238,7 +238,7 @@ class Evaluator {
 Tensor number_tensor(const Number& number, const SymbolValues& symbols) {
   if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
   if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Size>(number).evaluate(symbols));
+  return Tensor::number(evaluate(std::get<Dim>(number), symbols));
 }
 
 Tensor flat_alias(const Tensor& member, const Dims& sizes) {
@@ -278,7 +278,7 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValu
     const std::string& name = graph.values[i].name;
     if (x.is_number() && graph.hints.contains(name)) symbols.emplace(name, x.item_int());
     for (int d = 0; d < x.rank(); ++d) {
-      const Size& size = type.sizes[static_cast<std::size_t>(d)];
+      const Dim size = type.sizes[static_cast<std::size_t>(d)];
       const std::string text = size.text();
       if (graph.hints.contains(text)) symbols.emplace(text, x.size(d));
     }

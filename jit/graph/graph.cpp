@@ -14,62 +14,37 @@ namespace kiln::jit {
 // ---- Types and attributes ----
 
 std::string to_string(const Type& type) {
-  std::string text = std::string(name(type.dtype)) + to_string(type.sizes);
+  std::string text = std::string(name(type.dtype)) + text_of(type.sizes);
   if (type.device != Device{}) text += " " + kiln::to_string(type.device);
   if (type.is_number) text += " number";
-  if (type.strides) text += " strides " + to_string(*type.strides);
+  if (type.strides) text += " strides " + text_of(*type.strides);
   return text;
 }
 
 Type to_type(const TensorType& type) {
-  return {type.dtype, type.device, to_sizes(type.sizes), type.is_number, std::nullopt};
+  return {type.dtype, type.device, type.sizes, type.is_number, std::nullopt};
 }
 TensorType evaluate(const Type& type, const SymbolValues& values) {
   return {type.dtype, type.device, evaluate(type.sizes, values), type.is_number};
 }
 Type absent_type() { return {DType::Bool, Device{}, {}, true, std::nullopt}; }
 
-GraphAttr to_graph_attr(const Attr& attr) {
-  return std::visit(
-      [](const auto& value) -> GraphAttr {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::int64_t>) {
-          return Size(value);
-        } else if constexpr (std::is_same_v<T, Dims>) {
-          return to_sizes(value);
-        } else {
-          return value;
-        }
-      },
-      attr);
+Attrs evaluate(const Op& op, const std::vector<Attr>& attrs, const SymbolValues& values) {
+  Attrs result = to_attrs(op, attrs);
+  for (Attr& attr : result.values()) {
+    if (auto* size = std::get_if<Dim>(&attr)) *size = evaluate(*size, values);
+    if (auto* sizes = std::get_if<Dims>(&attr)) *sizes = evaluate(*sizes, values);
+  }
+  return result;
 }
 
-Attr evaluate(const GraphAttr& attr, const SymbolValues& values) {
-  return std::visit(
-      [&values](const auto& value) -> Attr {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, Size>) {
-          return value.evaluate(values);
-        } else if constexpr (std::is_same_v<T, Sizes>) {
-          return evaluate(value, values);
-        } else {
-          return value;
-        }
-      },
-      attr);
-}
-
-Attrs evaluate(const Op& op, const std::vector<GraphAttr>& attrs, const SymbolValues& values) {
+Attrs to_attrs(const Op& op, const std::vector<Attr>& attrs) {
   Attrs result(op);
-  for (std::size_t i = 0; i < attrs.size(); ++i) result.values()[i] = evaluate(attrs[i], values);
+  result.values() = attrs;
   return result;
 }
 
-std::vector<GraphAttr> to_graph_attrs(const Attrs& attrs) {
-  std::vector<GraphAttr> result;
-  for (const Attr& attr : attrs.values()) result.push_back(to_graph_attr(attr));
-  return result;
-}
+std::vector<Attr> attr_list(const Attrs& attrs) { return {attrs.values().begin(), attrs.values().end()}; }
 
 // ---- Equality ----
 
@@ -89,22 +64,52 @@ bool same_constant(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-bool same_attr(const GraphAttr& a, const GraphAttr& b) {
-  const auto* x = std::get_if<double>(&a);
-  const auto* y = std::get_if<double>(&b);
-  return x != nullptr && y != nullptr ? same_bits(*x, *y) : a == b;
+bool operator==(const Type& a, const Type& b) {
+  const bool same_strides = a.strides && b.strides ? same(*a.strides, *b.strides) : !a.strides == !b.strides;
+  return a.dtype == b.dtype && a.device == b.device && a.is_number == b.is_number && same(a.sizes, b.sizes) &&
+         same_strides;
 }
 
-bool same_number(const Number& a, const Number& b) {
-  const auto* x = std::get_if<double>(&a);
-  const auto* y = std::get_if<double>(&b);
-  return x != nullptr && y != nullptr ? same_bits(*x, *y) : a == b;
+namespace {
+
+// Of what attributes and numbers are: doubles to the bit, sizes by expression.
+struct Same {
+  template <class T>
+  bool operator()(const T& a, const T& b) const {
+    if constexpr (std::is_same_v<T, double>) {
+      return same_bits(a, b);
+    } else if constexpr (std::is_same_v<T, Dim> || std::is_same_v<T, Dims>) {
+      return same(a, b);
+    } else {
+      return a == b;
+    }
+  }
+  template <class A, class B>
+  bool operator()(const A&, const B&) const {
+    return false;
+  }
+};
+
+}  // namespace
+
+bool same_attr(const Attr& a, const Attr& b) { return std::visit(Same{}, a, b); }
+bool same_attrs(std::span<const Attr> a, std::span<const Attr> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_attr);
 }
+bool same_number(const Number& a, const Number& b) { return std::visit(Same{}, a, b); }
 
 bool operator==(const Node& a, const Node& b) {
   return same_op(a.op, b.op) && a.form == b.form && a.operands == b.operands && a.outputs == b.outputs &&
-         std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same_attr) &&
-         same_constant(a.constant, b.constant) && a.place == b.place && a.origin == b.origin;
+         same_attrs(a.attrs, b.attrs) && same_constant(a.constant, b.constant) && a.place == b.place &&
+         a.origin == b.origin;
+}
+
+bool operator==(const Input& a, const Input& b) {
+  return a.role == b.role && a.members == b.members && a.storage == b.storage && same(a.offset, b.offset);
+}
+bool operator==(const Effect& a, const Effect& b) {
+  return a.kind == b.kind && a.input == b.input && a.member == b.member && a.value == b.value &&
+         a.layout == b.layout && same_attrs(a.attrs, b.attrs);
 }
 
 bool operator==(const Graph& a, const Graph& b) {
@@ -115,10 +120,10 @@ bool operator==(const Graph& a, const Graph& b) {
 
 // ---- Nodes ----
 
-const GraphAttr& Node::attr(std::string_view name) const {
+const Attr& Node::attr(std::string_view name) const {
   return attrs[static_cast<std::size_t>(op->signature.attr_index(name))];
 }
-GraphAttr& Node::attr(std::string_view name) {
+Attr& Node::attr(std::string_view name) {
   return attrs[static_cast<std::size_t>(op->signature.attr_index(name))];
 }
 
@@ -184,8 +189,8 @@ bool is_narrow_integer(DType dtype) { return is_integer(dtype) && dtype != DType
 bool takes_open_number(const Graph& graph, const Node& node) {
   return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
     if (each.is_value()) return graph.values[static_cast<std::size_t>(each.value)].type.is_number;
-    const Size* size = each.is_number() ? std::get_if<Size>(&each.number) : nullptr;
-    return size != nullptr && !size->is_constant();
+    const Dim* size = each.is_number() ? std::get_if<Dim>(&each.number) : nullptr;
+    return size != nullptr && !size->is_known();
   });
 }
 
@@ -206,6 +211,15 @@ std::uint32_t effects_of(const Graph& graph, const Node& node) {
 }
 
 bool must_run(const Graph& graph, const Node& node) { return effects_of(graph, node) != kNoEffects; }
+
+void add_size_guards(std::vector<SizeGuard>& to, std::span<const SizeGuard> guards) {
+  for (const SizeGuard& guard : guards) {
+    const bool known = std::any_of(to.begin(), to.end(), [&guard](const SizeGuard& each) {
+      return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
+    });
+    if (!known) to.push_back(guard);
+  }
+}
 
 std::vector<std::string> value_names(const Graph& graph) {
   std::vector<std::string> names;

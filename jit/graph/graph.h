@@ -11,8 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "jit/graph/size.h"
 #include "tensor/op.h"
+#include "tensor/shape.h"
+#include "tensor/size_scope.h"
 
 namespace kiln::jit {
 
@@ -21,12 +22,12 @@ namespace kiln::jit {
 struct Type {
   DType dtype = DType::F32;
   Device device;
-  Sizes sizes;
+  Dims sizes;
   bool is_number = false;
   // Stated where they are not the strides that the op implies: those of the view for view ops, row-major for
   // all others. Only captured graphs need them.
-  std::optional<Sizes> strides;
-  friend bool operator==(const Type&, const Type&) = default;
+  std::optional<Dims> strides;
+  friend bool operator==(const Type& a, const Type& b);  // sizes by expression, as in `same`
 };
 std::string to_string(const Type& type);  // "f32[s0, 4]"
 Type to_type(const TensorType& type);
@@ -34,18 +35,17 @@ TensorType evaluate(const Type& type, const SymbolValues& values);
 // What stands for an absent operand in shape rules: it promotes nothing.
 Type absent_type();
 
-// An attribute of a node: as `Attr`, with sizes that may be symbolic.
-using GraphAttr = std::variant<std::monostate, bool, Size, double, std::string, Sizes, DType, Device>;
-GraphAttr to_graph_attr(const Attr& attr);
-Attr evaluate(const GraphAttr& attr, const SymbolValues& values);
-Attrs evaluate(const Op& op, const std::vector<GraphAttr>& attrs, const SymbolValues& values);
-bool same_attr(const GraphAttr& a, const GraphAttr& b);  // to the bit, as same_number
-std::vector<GraphAttr> to_graph_attrs(const Attrs& attrs);
+// The attributes of a node, whose sizes may be symbolic.
+Attrs evaluate(const Op& op, const std::vector<Attr>& attrs, const SymbolValues& values);
+Attrs to_attrs(const Op& op, const std::vector<Attr>& attrs);
+bool same_attr(const Attr& a, const Attr& b);  // to the bit, sizes by expression
+bool same_attrs(std::span<const Attr> a, std::span<const Attr> b);
+std::vector<Attr> attr_list(const Attrs& attrs);
 
 // ---- Nodes -----------------------------------------------------------------------------------------------
 
 using ValueId = int;  // position in Graph::values
-using Number = std::variant<bool, Size, double>;
+using Number = std::variant<bool, Dim, double>;
 bool same_number(const Number& a, const Number& b);  // to the bit: nan is itself, 0.0 is not -0.0
 
 // What an op is applied to: nothing (an optional operand left out), a value, or a number of the host program.
@@ -103,7 +103,7 @@ enum class Form : std::uint8_t {
 struct Node {
   const Op* op = nullptr;  // null: `constant`, with the tensor in `constant`
   Form form = Form::Plain;
-  std::vector<GraphAttr> attrs;   // in the order of the signature
+  std::vector<Attr> attrs;        // in the order of the signature
   std::vector<Operand> operands;  // in the order of bind: tensor parameters, then the list's
   std::vector<ValueId> outputs;
   Tensor constant;
@@ -113,8 +113,8 @@ struct Node {
   // the operand's base. Not in the text.
   bool is_unrecorded = false;
 
-  const GraphAttr& attr(std::string_view name) const;
-  GraphAttr& attr(std::string_view name);
+  const Attr& attr(std::string_view name) const;
+  Attr& attr(std::string_view name);
   bool is_constant() const { return op == nullptr; }
   // Does the result have the layout that a view rule gives? A view of a number has memory of its own, and so
   // `is_view` is false.
@@ -162,8 +162,8 @@ struct Input {
   Role role = Role::Argument;
   std::vector<int> members;    // the arguments that a base stands for
   std::optional<int> storage;  // inputs with the same number share memory, from `offset` elements on
-  Size offset = 0;
-  friend bool operator==(const Input&, const Input&) = default;
+  Dim offset = 0;
+  friend bool operator==(const Input& a, const Input& b);
 };
 
 // A change that a call makes to one of its arguments at its end; effects are in order. Afterwards `value` is
@@ -180,8 +180,8 @@ struct Effect {
   int member = -1;    // of an input of role Base: which of its members; -1: the memory itself
   ValueId value = Operand::kAbsent;
   const Op* layout = nullptr;
-  std::vector<GraphAttr> attrs;
-  friend bool operator==(const Effect&, const Effect&) = default;
+  std::vector<Attr> attrs;
+  friend bool operator==(const Effect& a, const Effect& b);
 };
 
 struct Graph {
@@ -195,6 +195,8 @@ struct Graph {
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
+  // What was asked of the symbols while the graph was made: it is right where these hold. Likewise.
+  std::vector<SizeGuard> size_guards;
   // Ops of its nodes that are in no table: kernels, functions with derivatives of their own. Likewise no part
   // of the text.
   std::vector<std::shared_ptr<const Op>> own_ops;
@@ -216,6 +218,9 @@ std::uint32_t effects_of(const Graph& graph, const Node& node);
 // Must the node run though nothing reads its results? It has an effect: draws that all others follow, or an
 // error, as in eager.
 bool must_run(const Graph& graph, const Node& node);
+
+// Adds the guards that are not there.
+void add_size_guards(std::vector<SizeGuard>& to, std::span<const SizeGuard> guards);
 
 // "%a", or "%3" for the fourth value without a name.
 std::vector<std::string> value_names(const Graph& graph);

@@ -4,38 +4,28 @@
 
 namespace kiln::jit {
 
-Layout layout_of_type(const Type& type, const SymbolValues& symbols) {
-  Layout layout{evaluate(type.sizes, symbols), {}, 0};
-  layout.strides = type.strides ? evaluate(*type.strides, symbols) : contiguous_strides(layout.sizes);
-  return layout;
+Layout layout_of_type(const Type& type) {
+  return {type.sizes, type.strides ? *type.strides : contiguous_strides(type.sizes), 0};
+}
+
+Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id) {
+  const Type& type = graph.values[static_cast<std::size_t>(id)].type;
+  const int place = producers[static_cast<std::size_t>(id)];
+  if (place < 0 || type.strides) return layout_of_type(type);
+  const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+  const bool views = node.applies_view() || node.writes_layout();
+  if (!views && !node.writes()) return layout_of_type(type);
+  const Operand& viewed = node.viewed();  // which may be a number of the program
+  const Layout source = viewed.is_value() ? layout_of(graph, producers, viewed.value) : Layout{};
+  if (!views) return source;
+  return layout_of_view(*node.op, source, to_attrs(*node.op, node.attrs),
+                        static_cast<std::size_t>(id - node.outputs[0]));
 }
 
 Layout layout_of(const Graph& graph, std::span<const int> producers, ValueId id,
                  const SymbolValues& symbols) {
-  const Type& type = graph.values[static_cast<std::size_t>(id)].type;
-  const int place = producers[static_cast<std::size_t>(id)];
-  if (place < 0 || type.strides) return layout_of_type(type, symbols);
-  const Node& node = graph.nodes[static_cast<std::size_t>(place)];
-  const bool views = node.applies_view() || node.writes_layout();
-  if (!views && !node.writes()) return layout_of_type(type, symbols);
-  const Operand& viewed = node.viewed();  // which may be a number of the program
-  const Layout source = viewed.is_value() ? layout_of(graph, producers, viewed.value, symbols) : Layout{};
-  if (!views) return source;
-  return layout_of_view(*node.op, source, evaluate(*node.op, node.attrs, symbols),
-                        static_cast<std::size_t>(id - node.outputs[0]));
-}
-
-bool follows_symbols(const Graph& graph, std::span<const int> producers, ValueId id) {
-  const Type& type = graph.values[static_cast<std::size_t>(id)].type;
-  if (has_symbols(type.sizes) || (type.strides && has_symbols(*type.strides))) return true;
-  const int place = producers[static_cast<std::size_t>(id)];
-  if (place < 0 || type.strides) return false;
-  const Node& node = graph.nodes[static_cast<std::size_t>(place)];
-  const bool views = node.applies_view() || node.writes_layout();
-  if (!views && !node.writes()) return false;
-  if (views && has_symbols(node.attrs) && !node.op->has(kOnlyBegins)) return true;
-  const Operand& viewed = node.viewed();
-  return viewed.is_value() && follows_symbols(graph, producers, viewed.value);
+  const SizeScope scope(symbols);
+  return at_hints(layout_of(graph, producers, id));
 }
 
 Layout layout_of_view(const Op& op, const Layout& source, const Attrs& attrs, std::size_t output) {
@@ -64,11 +54,8 @@ std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int
   std::vector<TraceOperand> result;
   for (const Operand& each : node.operands) {
     const Type type = operand_type(graph, each);
-    result.push_back(
-        {each, type.dtype, type.device, [&graph, producers, id = each.value](const SymbolValues& symbols) {
-           return layout_of(graph, producers, id, symbols);
-         }});
-    result.back().follows = each.is_value() && follows_symbols(graph, producers, each.value);
+    result.push_back({each, type.dtype, type.device,
+                      [&graph, producers, id = each.value] { return layout_of(graph, producers, id); }});
   }
   return result;
 }

@@ -10,20 +10,20 @@
 
 namespace kiln::jit {
 
-Sizes Space::kept_rows() const {
-  Sizes kept = axes;
-  std::fill(kept.end() - row_rank, kept.end(), Size(1));
+Dims Space::kept_rows() const {
+  Dims kept = axes;
+  std::fill(kept.end() - row_rank, kept.end(), Dim(1));
   return kept;
 }
-Sizes Space::row_sizes() const { return {axes.begin(), axes.end() - row_rank}; }
-Sizes Space::kept_columns() const {
-  Sizes kept = axes;
-  std::fill(kept.end() - row_rank - column_rank, kept.end() - row_rank, Size(1));
+Dims Space::row_sizes() const { return {axes.begin(), axes.end() - row_rank}; }
+Dims Space::kept_columns() const {
+  Dims kept = axes;
+  std::fill(kept.end() - row_rank - column_rank, kept.end() - row_rank, Dim(1));
   return kept;
 }
-Sizes Space::column_sizes() const {
-  Sizes left = axes;
-  left.erase(left.end() - row_rank - column_rank, left.end() - row_rank);
+Dims Space::column_sizes() const {
+  Dims left(axes.begin(), axes.end() - row_rank - column_rank);
+  left.append(axes.end() - row_rank, axes.end());
   return left;
 }
 
@@ -64,7 +64,7 @@ class Finder {
       why = reduction(node, level);
     } else if (!node.op->lowering.as<lowering::Gather>() && !node.op->lowering.as<lowering::Draw>()) {
       why = elementwise(node, level);
-    } else if (sizes(node.outputs[0]) != space_.axes) {
+    } else if (!same(sizes(node.outputs[0]), space_.axes)) {
       why = fmt::format("{} gives other elements", node.op->name());
     }
     levels_[static_cast<std::size_t>(node.outputs[0])] = level;
@@ -76,7 +76,7 @@ class Finder {
   }
 
  private:
-  const Sizes& sizes(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type.sizes; }
+  const Dims& sizes(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type.sizes; }
 
   std::string reduction(const Node& node, Level& level) const {
     Space own;
@@ -84,22 +84,22 @@ class Finder {
     level = own.column_rank > 0 ? Level::Column : Level::Row;
     const std::optional<Level> reduced = at(node.operands[0].value);
     if (!reduced || *reduced == Level::Element) return "";
-    return fmt::format("{} of a reduction is reduced again", to_string(sizes(node.operands[0].value)));
+    return fmt::format("{} of a reduction is reduced again", text_of(sizes(node.operands[0].value)));
   }
 
   std::string elementwise(const Node& node, Level& level) const {
-    const Sizes& made = sizes(node.outputs[0]);
+    const Dims& made = sizes(node.outputs[0]);
     level = level_of(node);
     for (const Operand& each : node.operands) {
       const std::optional<Level> read = at(each.value);
       if (!read) continue;
       if (*read == Level::Column && level != Level::Column) return kWhenDone;
       if (!is_read_in_place(each.value, *read, level, made))
-        return fmt::format("{} is read across rows", to_string(sizes(each.value)));
+        return fmt::format("{} is read across rows", text_of(sizes(each.value)));
     }
     if (level != Level::Column) return "";
     // Beside other tensors it would have to be read with dimensions of size 1.
-    const bool fits = made == kept_columns_ || (made == column_sizes_ && !has_batches_);
+    const bool fits = same(made, kept_columns_) || (same(made, column_sizes_) && !has_batches_);
     return fits ? "" : kWhenDone;
   }
   static constexpr const char* kWhenDone = "it is known when all rows are done, and read for each of them";
@@ -108,26 +108,26 @@ class Finder {
     const bool reads_columns =
         std::any_of(node.operands.begin(), node.operands.end(),
                     [this](const Operand& each) { return at(each.value) == Level::Column; });
-    const Sizes& made = sizes(node.outputs[0]);
-    if (reads_columns && (made != space_.axes || made == kept_columns_)) return Level::Column;
-    return made == space_.axes ? Level::Element : Level::Row;
+    const Dims& made = sizes(node.outputs[0]);
+    if (reads_columns && (!same(made, space_.axes) || same(made, kept_columns_))) return Level::Column;
+    return same(made, space_.axes) ? Level::Element : Level::Row;
   }
 
   // A number of the row is read for that row, that of a column for the column: not as tensors that broadcast
   // otherwise.
-  bool is_read_in_place(ValueId id, Level from, Level to, const Sizes& made) const {
-    const Sizes& read = sizes(id);
+  bool is_read_in_place(ValueId id, Level from, Level to, const Dims& made) const {
+    const Dims& read = sizes(id);
     if (from == Level::Element) return to == Level::Element;
     if (read.empty()) return true;
     if (from == Level::Row)
-      return to != Level::Column && (read == kept_rows_ || (to == Level::Row && read == made));
-    return read == kept_columns_ || read == made || (read == column_sizes_ && !has_batches_);
+      return to != Level::Column && (same(read, kept_rows_) || (to == Level::Row && same(read, made)));
+    return same(read, kept_columns_) || same(read, made) || (same(read, column_sizes_) && !has_batches_);
   }
 
   const Graph& graph_;
   const Space& space_;
   bool has_batches_;
-  Sizes kept_rows_, kept_columns_, column_sizes_;
+  Dims kept_rows_, kept_columns_, column_sizes_;
   std::vector<std::optional<Level>> levels_;  // of what the kernel makes
 };
 
@@ -145,12 +145,12 @@ Levels find_levels(const Graph& graph, std::span<const int> nodes, const Space& 
 
 bool has_short_rows(const Space& space, const SymbolValues& hints, std::int64_t short_row) {
   if (!space.reduces() || space.column_rank > 0) return false;
-  const Sizes row(space.axes.end() - space.row_rank, space.axes.end());
+  const Dims row(space.axes.end() - space.row_rank, space.axes.end());
   return count_elements(evaluate(row, hints)) < short_row;
 }
 bool has_row_of_fixed_size(const Space& space) {
   return std::all_of(space.axes.end() - space.row_rank, space.axes.end(),
-                     [](const Size& each) { return each.is_constant(); });
+                     [](Dim each) { return each.is_known(); });
 }
 
 }  // namespace kiln::jit

@@ -13,16 +13,16 @@ namespace kiln::jit {
 // The axes of a kernel. With reductions they are, from the outside: batches, the rows that reductions down
 // the columns combine, and the row.
 struct Space {
-  Sizes axes;
+  Dims axes;
   int row_rank = 0;     // how many axes are the row; 0: no reductions
   int column_rank = 0;  // how many axes before the row reductions down the columns go through; 0: none do
 
   bool reduces() const { return row_rank > 0; }
   // What reductions leave of the axes, with and without dimensions of size 1.
-  Sizes kept_rows() const;
-  Sizes row_sizes() const;
-  Sizes kept_columns() const;
-  Sizes column_sizes() const;
+  Dims kept_rows() const;
+  Dims row_sizes() const;
+  Dims kept_columns() const;
+  Dims column_sizes() const;
 };
 
 enum class Level : std::uint8_t {

@@ -72,11 +72,11 @@ class Parser {
 
   // ---- Pieces ----
 
-  Size size(std::string_view stops) {
+  Dim size(std::string_view stops) {
     const TextReader before = reader_.mark();
     const std::string_view text = reader_.until(stops);
     try {
-      if (auto size = Size::parse(text)) return *size;
+      if (auto size = Dim::parse(text)) return *size;
     } catch (const OpError& error) {
       reader_ = before;
       reader_.fail(error.what());
@@ -84,8 +84,8 @@ class Parser {
     reader_ = before;
     reader_.fail_expected("a size");
   }
-  Sizes sizes() {
-    Sizes result;
+  Dims sizes() {
+    Dims result;
     reader_.expect("[");
     while (!reader_.take("]")) {
       result.push_back(size(",]"));
@@ -305,8 +305,8 @@ class Parser {
     node.attrs = attrs(op, first);
   }
 
-  std::vector<GraphAttr> attrs(const Op& op, bool first) {
-    std::vector<GraphAttr> result = to_graph_attrs(Attrs(op));
+  std::vector<Attr> attrs(const Op& op, bool first) {
+    std::vector<Attr> result = attr_list(Attrs(op));
     // What the text leaves out is absent or has its default.
     while (!reader_.at(")")) {
       if (!first) reader_.expect(",");
@@ -333,7 +333,7 @@ class Parser {
     return result;
   }
 
-  GraphAttr attr(const Parameter& parameter) {
+  Attr attr(const Parameter& parameter) {
     if (reader_.take("none")) return std::monostate{};
     if (reader_.take("true")) return true;
     if (reader_.take("false")) return false;
@@ -385,7 +385,7 @@ class Parser {
   static Tensor number_tensor(const Number& number) {
     if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
     if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-    return Tensor::number(std::get<Size>(number).constant());
+    return Tensor::number(std::get<Dim>(number).known());
   }
 
   // "# grad of %b, demo.kiln:2:8, checkpoint", "# recomputes %a"

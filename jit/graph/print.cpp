@@ -24,7 +24,7 @@ std::string real_text(double value) {
 std::string number_text(const Number& number) {
   if (const auto* flag = std::get_if<bool>(&number)) return *flag ? "true" : "false";
   if (const auto* real = std::get_if<double>(&number)) return real_text(*real);
-  return std::get<Size>(number).text();
+  return std::get<Dim>(number).text();
 }
 
 std::string quoted(std::string_view text) {
@@ -40,27 +40,28 @@ std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
-std::string attr_text(const GraphAttr& attr) {
+std::string attr_text(const Attr& attr) {
   return std::visit(
       [](const auto& value) -> std::string {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::monostate>) return "none";
         if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
         if constexpr (std::is_same_v<T, double>) return real_text(value);
-        if constexpr (std::is_same_v<T, Size>) return value.text();
+        if constexpr (std::is_same_v<T, Dim>) return value.text();
         if constexpr (std::is_same_v<T, std::string>) return quoted(value);
         if constexpr (std::is_same_v<T, DType>) return std::string(name(value));
-        if constexpr (std::is_same_v<T, Sizes> || std::is_same_v<T, Device>) return to_string(value);
+        if constexpr (std::is_same_v<T, Dims>) return text_of(value);
+        if constexpr (std::is_same_v<T, Device>) return to_string(value);
       },
       attr);
 }
 
-std::string attrs_text(const Op& op, const std::vector<GraphAttr>& attrs, bool first) {
+std::string attrs_text(const Op& op, const std::vector<Attr>& attrs, bool first) {
   std::string text;
   std::size_t index = 0;
   for (const Parameter& parameter : op.signature.parameters) {
     if (parameter.kind <= ArgKind::OptionalTensorList) continue;
-    const GraphAttr& attr = attrs[index++];
+    const Attr& attr = attrs[index++];
     const bool left_out = std::holds_alternative<std::monostate>(attr) &&
                           std::holds_alternative<std::monostate>(parameter.default_value);
     if (left_out) continue;
@@ -229,7 +230,7 @@ std::string place_text(const Graph& graph, const Node& node) {
   return text;
 }
 
-std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs, std::string operands) {
+std::string application_text(const Op& op, const std::vector<Attr>& attrs, std::string operands) {
   return fmt::format("{}({}{})", op.name(), operands, attrs_text(op, attrs, operands.empty()));
 }
 

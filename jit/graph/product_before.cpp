@@ -32,7 +32,7 @@ int ProductsBefore::of(int place) const {
   const std::vector<Operand>& operands = node(place).operands;
   const bool fits = uses_[static_cast<std::size_t>(made)] == 1 &&
                     (type.dtype == DType::F32 || type.dtype == DType::F64) &&
-                    type.sizes == type_of(node(place).outputs[0]).sizes &&
+                    same(type.sizes, type_of(node(place).outputs[0]).sizes) &&
                     std::count(operands.begin(), operands.end(), Operand::of(made)) == 1;
   return fits ? before : -1;
 }

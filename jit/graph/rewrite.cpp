@@ -82,8 +82,9 @@ ValueId Builder::input(std::string name, Type type, Input input) {
 }
 
 std::vector<ValueId> Builder::append(Node node, std::span<const std::string> names) {
-  std::vector<Type> types = infer_types(graph, node).types;
-  return append(std::move(node), std::move(types), names);
+  Inferred inferred = infer_types(graph, node);
+  add_size_guards(graph.size_guards, inferred.guards);
+  return append(std::move(node), std::move(inferred.types), names);
 }
 
 std::vector<ValueId> Builder::append(Node node, std::vector<Type> types, std::span<const std::string> names) {
@@ -103,7 +104,7 @@ ValueId Builder::constant(Tensor tensor, std::string name) {
   return append(std::move(node), std::span(&name, 1))[0];
 }
 
-std::vector<ValueId> Builder::apply(const Op& op, std::vector<Operand> operands, std::vector<GraphAttr> attrs,
+std::vector<ValueId> Builder::apply(const Op& op, std::vector<Operand> operands, std::vector<Attr> attrs,
                                     const Node& like, std::string name) {
   Node node;
   node.op = &op;
@@ -123,6 +124,7 @@ Graph header_of(const Graph& source) {
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;
+  header.size_guards = source.size_guards;
   header.own_ops = source.own_ops;
   header.values.assign(source.values.begin(),
                        source.values.begin() + static_cast<std::ptrdiff_t>(source.inputs.size()));

@@ -39,7 +39,7 @@ class Builder {
   std::vector<ValueId> append(Node node, std::vector<Type> types, std::span<const std::string> names = {});
   ValueId constant(Tensor tensor, std::string name = {});
   // A node of `op` with the place and origin of `like`.
-  std::vector<ValueId> apply(const Op& op, std::vector<Operand> operands, std::vector<GraphAttr> attrs,
+  std::vector<ValueId> apply(const Op& op, std::vector<Operand> operands, std::vector<Attr> attrs,
                              const Node& like, std::string name = {});
 
   // The name, with a number when there is one like it.

@@ -10,7 +10,7 @@ namespace kiln::jit {
 // A step of the tape whose rule is run.
 struct RuleCall {
   const Op* op = nullptr;
-  std::vector<GraphAttr> attrs;
+  std::vector<Attr> attrs;
   std::vector<Type> input_types, output_types;
   std::vector<bool> needs;          // the inputs whose gradients are asked for
   std::vector<std::size_t> places;  // of what is given, among the inputs, the outputs and their gradients

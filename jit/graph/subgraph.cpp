@@ -117,7 +117,7 @@ Subgraph take_subgraph(const Graph& source, Stage stage, std::span<const Subgrap
   std::set<std::string> all, shown;
   for (const SubgraphInput& each : inputs) {
     collect_symbols(each.type.sizes, all);
-    for (const Size& size : each.type.sizes) shown.insert(size.text());
+    for (const Dim size : each.type.sizes) shown.insert(size.text());
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (nodes[n]) all.merge(symbols_of(source, source.nodes[n]));

@@ -19,7 +19,7 @@ std::string print_effect(const Graph& graph, const Effect& effect);
 // The graph's name and inputs: "f(%x: f32[n]) where n = 3".
 std::string print_signature(const Graph& graph);
 // An op with its attributes: "slice(dim=0, start=1)"; behind `operands`, if there are any.
-std::string application_text(const Op& op, const std::vector<GraphAttr>& attrs, std::string operands = "");
+std::string application_text(const Op& op, const std::vector<Attr>& attrs, std::string operands = "");
 // "demo.kiln:2:12", with "grad of %b, " before it for a backward node, "recomputes %a, " for one that is its
 // own origin; empty when nothing is known.
 std::string place_text(const Graph& graph, const Node& node);

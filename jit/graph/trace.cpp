@@ -1,13 +1,10 @@
 #include "jit/graph/trace.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
-#include "jit/fit.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
-#include "jit/shape_rules.h"
 #include "tensor/backend.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
@@ -22,9 +19,8 @@ struct Unreadable {};  // the body does something that steps cannot express
 // layouts they will have, other results have new memory.
 class TraceLevel final : public levels::Level {
  public:
-  // `solves`: numbers of several traces are compared.
-  TraceLevel(bool (*expands)(const Op&), bool solves)
-      : Level(LevelKind::Trace, levels::new_level(Transform::Trace)), expands_(expands), solves_(solves) {}
+  explicit TraceLevel(bool (*expands)(const Op&))
+      : Level(LevelKind::Trace, levels::new_level(Transform::Trace)), expands_(expands) {}
 
   // The operands as tensors of this level; numbers are themselves.
   std::vector<Tensor> enter(std::vector<Tensor> operands) {
@@ -38,12 +34,12 @@ class TraceLevel final : public levels::Level {
 
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override {
     if (expands_(op)) return run_body(op, inputs, attrs);
-    Fragment::Step step{&op, to_graph_attrs(attrs), {}, 0, {}};
+    const SizeScope::Reason reason(op.name());
+    Fragment::Step step{&op, attr_list(attrs), {}, 0, {}};
     for (const Tensor& each : inputs) step.operands.push_back(operand_of(each));
     Tensors results = op.view != nullptr ? apply_view(op, levels::value_below(*this, inputs[0]), attrs)
                                          : fresh(op, inputs, attrs);
     step.results = results.size();
-    step.takes_integers = solves_ && takes_integers(op, inputs, attrs);
     fragment.steps.push_back(std::move(step));
     for (Tensor& each : results) {
       each = wrap(std::move(each));
@@ -63,9 +59,10 @@ class TraceLevel final : public levels::Level {
     const auto found = slots_.find(x.impl());
     if (found != slots_.end()) return Operand::of(found->second);
     if (x.is_number() && !owns(x)) {
+      if (x.is_symbol()) return Operand::of_number(x.impl()->symbol);
       if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
       if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-      return Operand::of_number(Size(x.item_int()));
+      return Operand::of_number(Dim(x.item_int()));
     }
     if (!x.has_elements()) throw Unreadable{};  // a tensor below one of this level has no elements to read
     fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
@@ -87,23 +84,15 @@ class TraceLevel final : public levels::Level {
   }
   static std::vector<TensorType> types_of(Inputs inputs) {
     std::vector<TensorType> types;
-    for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
+    for (const Tensor& each : inputs)
+      types.push_back(each ? each.type() : evaluate(absent_type(), SymbolValues()));
     return types;
-  }
-  // Elementwise, numbers are brought to the dtype that is computed in; which that is must not change.
-  static bool takes_integers(const Op& op, Inputs inputs, const Attrs& attrs) {
-    if (op.lowering != Lowering::Pointwise) return false;
-    std::vector<TensorType> types = types_of(inputs);
-    const std::vector<TensorType> results = op.infer(types, attrs);
-    for (TensorType& each : types) {
-      if (each.is_number && is_float(each.dtype)) each.dtype = DType::I64;
-    }
-    return op.infer(types, attrs) == results;
   }
   static Tensors fresh(const Op& op, Inputs inputs, const Attrs& attrs) {
     Tensors results;
     for (const TensorType& type : op.infer(types_of(inputs), attrs)) {
-      if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) throw Unreadable{};
+      const auto depends_on_data = [](Dim size) { return same(size, -1); };
+      if (std::any_of(type.sizes.begin(), type.sizes.end(), depends_on_data)) throw Unreadable{};
       results.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
       results.back().impl()->is_number = type.is_number;
     }
@@ -111,128 +100,24 @@ class TraceLevel final : public levels::Level {
   }
 
   bool (*expands_)(const Op&);
-  bool solves_;
   std::unordered_map<const TensorImpl*, int> slots_;
   std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
 };
 
-Tensor operand_tensor(const TraceOperand& operand, const SymbolValues& symbols) {
+// Memory is as long as the layout reaches in this call.
+Tensor operand_tensor(const TraceOperand& operand) {
   if (operand.operand.is_value()) {
-    const Layout layout = operand.layout(symbols);
-    const auto [begin, end] = extent(layout);
+    const Layout layout = operand.layout();
+    const std::int64_t end = extent(at_hints(layout)).second;
     const Tensor memory =
-        Tensor::without_elements(Dims{std::max<Dim>(end, 1)}, operand.dtype, operand.device);
+        Tensor::without_elements(Dims{std::max<std::int64_t>(end, 1)}, operand.dtype, operand.device);
     return Tensor::alias(memory, layout);
   }
   if (!operand.operand.is_number()) return {};
-  return number_tensor(operand.operand.number, symbols);
+  const auto* size = std::get_if<Dim>(&operand.operand.number);
+  if (size != nullptr && !size->is_known()) return Tensor::symbol(*size);
+  return number_tensor(operand.operand.number, {});
 }
-
-Fragment trace_at(const Body& body, std::span<const TraceOperand> operands, const SymbolValues& symbols,
-                  bool (*expands)(const Op&)) {
-  std::vector<Tensor> tensors;
-  for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each, symbols));
-  TraceLevel level(expands, !symbols.empty());
-  const Tensors results = body(level.enter(std::move(tensors)), symbols);
-  for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
-  return std::move(level.fragment);
-}
-
-// ---- Attributes as expressions ----
-
-struct At {
-  SymbolValues symbols;
-  Fragment fragment;
-};
-
-bool same_steps(const Fragment& a, const Fragment& b) {
-  const auto same_operands = [](const std::vector<Operand>& x, const std::vector<Operand>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Operand& p, const Operand& q) {
-      return p.value == q.value && p.number.index() == q.number.index();
-    });
-  };
-  const auto same_attrs = [](const std::vector<GraphAttr>& x, const std::vector<GraphAttr>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const GraphAttr& p, const GraphAttr& q) {
-      const auto* sizes = std::get_if<Sizes>(&p);
-      if (p.index() != q.index()) return false;
-      return sizes == nullptr || sizes->size() == std::get<Sizes>(q).size();
-    });
-  };
-  return same_operands(a.outputs, b.outputs) &&
-         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(),
-                    [&](const Fragment::Step& x, const Fragment::Step& y) {
-                      return x.op == y.op && x.results == y.results &&
-                             same_operands(x.operands, y.operands) && same_attrs(x.attrs, y.attrs);
-                    });
-}
-
-class Generalizer {
- public:
-  Generalizer(const std::vector<At>& runs, std::vector<Size> candidates)
-      : runs_(runs), candidates_(std::move(candidates)) {}
-
-  Fragment run() {
-    Fragment result = runs_[0].fragment;
-    for (std::size_t s = 0; s < result.steps.size(); ++s) {
-      Fragment::Step& step = result.steps[s];
-      if (step.op == nullptr) throw Unreadable{};  // elements that may follow the sizes
-      for (std::size_t i = 0; i < step.attrs.size(); ++i) {
-        generalize(step.attrs[i],
-                   [&](const Fragment& each) -> const GraphAttr& { return each.steps[s].attrs[i]; });
-      }
-      for (std::size_t i = 0; i < step.operands.size(); ++i) {
-        generalize(step.operands[i], step.takes_integers,
-                   [&](const Fragment& each) -> const Operand& { return each.steps[s].operands[i]; });
-      }
-    }
-    return result;
-  }
-
- private:
-  template <class F>
-  Size solved(const F& value_in) const {
-    std::vector<Observation> observations;
-    for (const At& each : runs_) observations.push_back({each.symbols, value_in(each.fragment).constant()});
-    const auto found = fit(observations, candidates_);
-    if (!found) throw Unreadable{};
-    return *found;
-  }
-  template <class F>
-  void generalize(GraphAttr& attr, const F& in) const {
-    if (auto* size = std::get_if<Size>(&attr)) {
-      *size = solved([&](const Fragment& each) { return std::get<Size>(in(each)); });
-    } else if (auto* sizes = std::get_if<Sizes>(&attr)) {
-      for (std::size_t k = 0; k < sizes->size(); ++k) {
-        (*sizes)[k] = solved([&](const Fragment& each) { return std::get<Sizes>(in(each))[k]; });
-      }
-    } else {
-      for (const At& each : runs_) {
-        if (!(in(each.fragment) == attr)) throw Unreadable{};
-      }
-    }
-  }
-  template <class F>
-  void generalize(Operand& operand, bool takes_integers, const F& in) const {
-    if (!operand.is_number()) return;
-    if (auto* size = std::get_if<Size>(&operand.number)) {
-      *size = solved([&](const Fragment& each) { return std::get<Size>(in(each).number); });
-      return;
-    }
-    const auto same = [&](const At& each) { return same_number(in(each.fragment).number, operand.number); };
-    if (std::all_of(runs_.begin(), runs_.end(), same)) return;
-    const auto* real = std::get_if<double>(&operand.number);
-    if (real == nullptr || !takes_integers) throw Unreadable{};
-    // A count of elements, as a mean divides by.
-    operand.number = solved([&](const Fragment& each) { return whole(std::get<double>(in(each).number)); });
-  }
-  static Size whole(double real) {
-    if (std::trunc(real) != real || std::abs(real) > 0x1p53) throw Unreadable{};
-    return static_cast<std::int64_t>(real);
-  }
-
-  const std::vector<At>& runs_;
-  std::vector<Size> candidates_;
-};
 
 }  // namespace
 
@@ -255,40 +140,17 @@ bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite 
 bool expands_nothing(const Op&) { return false; }
 bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && !has_kernel(op); }
 
-namespace {
-
-bool any_follows(std::span<const TraceOperand> operands) {
-  return std::any_of(operands.begin(), operands.end(), [](const TraceOperand& each) {
-    if (each.operand.is_value()) return each.follows;
-    const Size* const size = each.operand.is_number() ? std::get_if<Size>(&each.operand.number) : nullptr;
-    return size != nullptr && !size->is_constant();
-  });
-}
-bool counts_places(const Fragment& fragment) {
-  return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& each) {
-    return each.op != nullptr && each.op->has(kCountsPlaces);
-  });
-}
-
-}  // namespace
-
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
-                              const SymbolValues& hints, bool (*expands)(const Op&), bool follows) {
+                              const SymbolValues& hints, bool (*expands)(const Op&)) {
+  SizeScope scope(hints);
   try {
-    std::vector<At> runs{{hints, trace_at(body, operands, hints, expands)}};
-    const bool is_same_for_all = !follows && !any_follows(operands) && !counts_places(runs[0].fragment);
-    if (hints.empty() || is_same_for_all) return std::move(runs[0].fragment);
-    for (const SymbolValues& symbols : other_assignments(hints)) {
-      try {
-        Fragment fragment = trace_at(body, operands, symbols, expands);
-        if (!same_steps(fragment, runs[0].fragment)) return std::nullopt;  // it does other things there
-        runs.push_back({symbols, std::move(fragment)});
-      } catch (const OpError&) {  // the rule does not hold there: nothing to learn
-      }
-    }
-    std::vector<Size> candidates;
-    for (const auto& [symbol, hint] : hints) candidates.push_back(Size::symbol(symbol));
-    return Generalizer(runs, std::move(candidates)).run();
+    std::vector<Tensor> tensors;
+    for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each));
+    TraceLevel level(expands);
+    const Tensors results = body(level.enter(std::move(tensors)));
+    for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
+    level.fragment.guards = scope.guards();
+    return std::move(level.fragment);
   } catch (const Unreadable&) {
     return std::nullopt;
   } catch (const OpError& error) {  // it asks for elements
@@ -306,6 +168,7 @@ Operand in_slots(const std::vector<Operand>& slots, const Operand& operand) {
 std::vector<Operand> inline_steps(Builder& builder, const Fragment& fragment, std::vector<Operand> operands,
                                   const Node& like, std::string name) {
   std::vector<Operand> slots = std::move(operands);
+  add_size_guards(builder.graph.size_guards, fragment.guards);
   for (std::size_t s = 0; s < fragment.steps.size(); ++s) {
     const Fragment::Step& step = fragment.steps[s];
     const bool last = s + 1 == fragment.steps.size();

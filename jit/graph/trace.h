@@ -13,37 +13,34 @@ namespace kiln::jit {
 struct Fragment {
   struct Step {
     const Op* op = nullptr;  // null: a constant
-    std::vector<GraphAttr> attrs;
+    std::vector<Attr> attrs;
     std::vector<Operand> operands;  // values are slots
     std::size_t results = 1;
     Tensor constant;
-    // A real number may be given as an integer of the same value; known where there are symbols.
-    bool takes_integers = false;
   };
   std::size_t inputs = 0;
   std::vector<Step> steps;
   std::vector<Operand> outputs;
+  std::vector<SizeGuard> guards;  // under which the steps are those of the body
 
   // The slot that an output is a view of, by views alone: an operand or a result of another kind of step.
   int view_root(std::size_t output) const;
 };
 
-// What a rule is given: tensors with the layouts that the operands have when the symbols have some values.
+// What a rule is given: a tensor that lies in memory as an operand does. The layout of a value, which may be
+// symbolic, is asked for in the scope of the trace.
 struct TraceOperand {
   Operand operand;
   DType dtype = DType::F32;
   Device device;
-  std::function<Layout(const SymbolValues&)> layout;  // of a value
-  bool follows = true;                                // may symbols change its sizes or strides?
+  std::function<Layout()> layout;
 };
-using Body = std::function<Tensors(Inputs operands, const SymbolValues& symbols)>;
+using Body = std::function<Tensors(Inputs operands)>;
 
-// Runs `body` at the hints and, when there are symbols, at other assignments; attributes that differ become
-// expressions of the symbols. Nothing when there are no such expressions, the steps differ, or the body asks
-// for elements. `expands` says which ops are replaced by their bodies. `follows`: the body itself may look at
-// symbols. Where neither it nor an operand follows any, the steps at the hints are those at all values.
+// Runs `body` once, on tensors whose sizes may be symbols with these values. Nothing when it asks for
+// elements. `expands` says which ops are replaced by their bodies.
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
-                              const SymbolValues& hints, bool (*expands)(const Op&), bool follows = true);
+                              const SymbolValues& hints, bool (*expands)(const Op&));
 
 bool is_composite(const Op& op);            // has a body over smaller ops
 bool differentiates_by_body(const Op& op);  // is recorded by the tape as the smaller ops of its body

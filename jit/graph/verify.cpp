@@ -54,8 +54,8 @@ class Checker {
       const Input& input = graph_.inputs[i];
       if ((input.role == Role::Base) == input.members.empty())
         fail("a base stands for arguments, others do not");
-      const Sizes& sizes = graph_.values[i].type.sizes;
-      if (input.role == Role::Base && (sizes.size() != 1 || !sizes[0].is_constant()))
+      const Dims& sizes = graph_.values[i].type.sizes;
+      if (input.role == Role::Base && (sizes.size() != 1 || !sizes[0].is_known()))
         fail("a base is flat and of known size");
       for (const int member : input.members) {
         if (member < 0 || member >= graph_.argument_count() || !members.insert(member).second)
@@ -63,9 +63,9 @@ class Checker {
       }
     }
   }
-  void symbols(const Sizes& sizes) const {
+  void symbols(const Dims& sizes) const {
     std::set<std::string> found;
-    for (const Size& size : sizes) size.collect_symbols(found);
+    for (const Dim size : sizes) collect_symbols(size, found);
     for (const std::string& symbol : found) {
       if (!graph_.hints.contains(symbol)) fail("the symbol " + symbol + " has no value after 'where'");
     }

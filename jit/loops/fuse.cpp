@@ -67,7 +67,7 @@ class Grouper {
   std::int64_t work(int place) const { return work_[static_cast<std::size_t>(leader(place))]; }
   const Space& space(int place) const { return spaces_[static_cast<std::size_t>(leader(place))]; }
   const Type& type_of(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
-  const Sizes& sizes(int place) const { return type_of(node(place).outputs[0]).sizes; }
+  const Dims& sizes(int place) const { return type_of(node(place).outputs[0]).sizes; }
   Device device(int place) const { return type_of(node(place).outputs[0]).device; }
   // Of the device of a node that can be in a kernel.
   const KernelLimits& limits(int place) const { return targets_[static_cast<std::size_t>(place)]->limits; }
@@ -96,12 +96,12 @@ class Grouper {
     return is_read_back(place, space.axes) ? "" : "its rows are short, and are not gone through again";
   }
   // Does a node that depends on the reduction read the reduced elements again, as in softmax?
-  bool is_read_back(int place, const Sizes& axes) const {
+  bool is_read_back(int place, const Dims& axes) const {
     const auto& readers = values_read_[static_cast<std::size_t>(place)];
     return std::any_of(readers.begin(), readers.end(), [&](int reader) {
       const bool is_pointwise =
           !node(reader).is_constant() && node(reader).op->lowering == Lowering::Pointwise;
-      return is_pointwise && (sizes(reader) == axes || is_read_back(reader, axes));
+      return is_pointwise && (same(sizes(reader), axes) || is_read_back(reader, axes));
     });
   }
   bool is_lowered(int place) const { return why_not_[static_cast<std::size_t>(place)].empty(); }
@@ -157,16 +157,16 @@ class Grouper {
   }
   std::string_view why_not_one_space(int from, int to) {
     const Space &a = space(from), &b = space(to);
-    if (a.axes == b.axes && !agree(a, b)) return "they reduce other dimensions";
-    const bool for_each_row = a.reduces() && (b.axes == a.kept_rows() || b.axes == a.row_sizes());
+    if (same(a.axes, b.axes) && !agree(a, b)) return "they reduce other dimensions";
+    const bool for_each_row = a.reduces() && (same(b.axes, a.kept_rows()) || same(b.axes, a.row_sizes()));
     const bool for_each_column =
-        a.column_rank > 0 && (b.axes == a.kept_columns() || b.axes == a.column_sizes());
+        a.column_rank > 0 && (same(b.axes, a.kept_columns()) || same(b.axes, a.column_sizes()));
     const bool on_results = for_each_row || for_each_column;
-    if (a.axes != b.axes && on_results && b.reduces()) return "what a reduction gives is reduced again";
-    if (a.axes != b.axes && !on_results) {
+    if (!same(a.axes, b.axes) && on_results && b.reduces()) return "what a reduction gives is reduced again";
+    if (!same(a.axes, b.axes) && !on_results) {
       if (!with_reasons_) return "it would be computed again";
       return sentence_ = fmt::format("{} is read over {}: it would be computed again for each of those",
-                                     to_string(sizes(from)), to_string(b.axes));
+                                     text_of(sizes(from)), text_of(b.axes));
     }
     const Space both = joined(a, b);
     const std::int64_t short_row = limits(from).short_row;
@@ -254,7 +254,8 @@ class Grouper {
       for (const Operand& each : node(place).operands) {
         const bool in_memory =
             each.is_value() && (producer(each.value) < 0 || !is_lowered(producer(each.value)));
-        if (in_memory && type_of(each.value).sizes == space(place).axes) readers[each.value].push_back(place);
+        if (in_memory && same(type_of(each.value).sizes, space(place).axes))
+          readers[each.value].push_back(place);
       }
     }
     for (const auto& [id, places] : readers) {
@@ -262,7 +263,7 @@ class Grouper {
         const int first = places.front();
         const Space &a = space(first), &b = space(each);
         const bool may_gain =
-            leader(first) != leader(each) && a.axes == b.axes && (a.reduces() || b.reduces());
+            leader(first) != leader(each) && same(a.axes, b.axes) && (a.reduces() || b.reduces());
         if (may_gain && why_apart(first, each).empty() && !lies_between(each, first))
           merge(first, each, joined(a, b));
       }
@@ -497,7 +498,7 @@ std::string print_fusion(const Graph& graph, const Fusion& fusion) {
   std::string text;
   for (std::size_t g = 0; g < fusion.groups.size(); ++g) {
     const Group& group = fusion.groups[g];
-    text += fmt::format("kernel {} over {}{}{}\n", g, to_string(group.space.axes),
+    text += fmt::format("kernel {} over {}{}{}\n", g, text_of(group.space.axes),
                         group.space.reduces() ? ", row by row" : "",
                         group.space.column_rank > 0 ? " and down the columns" : "");
     if (group.product >= 0) text += "  in pieces of " + line(group.product) + "\n";

@@ -16,20 +16,20 @@ namespace kiln::jit {
 // the result of the steps before. Index maps compose as layouts do: strides are known when the kernel runs.
 struct IndexStep {
   const Op* view = nullptr;  // null: a broadcast
-  Sizes sizes;               // of the broadcast
-  std::vector<GraphAttr> attrs;
+  Dims sizes;                // of the broadcast
+  std::vector<Attr> attrs;
   int output = 0;  // which of the views of a split
   friend bool operator==(const IndexStep&, const IndexStep&) = default;
 };
 
 struct Load {
-  int input = -1;                // among the tensors that the kernel is given,
-  int buffer = -1;               // or among the values that an earlier pass kept of the row,
-  int column = -1;               // or among the results of reductions down the columns,
-  const Op* drawn = nullptr;     // or random numbers, made where they are read,
-  const Op* gather = nullptr;    // or what this op selects from `operands`, read a stretch at a time
-  std::vector<GraphAttr> attrs;  // of `drawn` or `gather`
-  std::vector<Load> operands;    // of `gather`: its operands in memory; no input: the operand is left out
+  int input = -1;              // among the tensors that the kernel is given,
+  int buffer = -1;             // or among the values that an earlier pass kept of the row,
+  int column = -1;             // or among the results of reductions down the columns,
+  const Op* drawn = nullptr;   // or random numbers, made where they are read,
+  const Op* gather = nullptr;  // or what this op selects from `operands`, read a stretch at a time
+  std::vector<Attr> attrs;     // of `drawn` or `gather`
+  std::vector<Load> operands;  // of `gather`: its operands in memory; no input: the operand is left out
   DType dtype = DType::F32;
   std::vector<IndexStep> steps;
   bool invariant = false;       // one element for the whole nest, or for each row
@@ -102,10 +102,10 @@ inline constexpr int kMostFailures = 64;
 // over those results, after all rows.
 struct LoopNest {
   std::string name;
-  Sizes axes;  // row-major
+  Dims axes;  // row-major
   int row_rank = 0;
   std::vector<Load> loads;
-  std::vector<Size> numbers;
+  std::vector<Dim> numbers;
   std::vector<Instruction> body;  // in order
   std::vector<Store> stores;
   std::vector<Reduction> reductions;

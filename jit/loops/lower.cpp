@@ -40,7 +40,7 @@ namespace {
 
 void collect_symbols(const std::vector<IndexStep>& steps, std::set<std::string>& into) {
   for (const IndexStep& each : steps) {
-    jit::collect_symbols(each.sizes, into);
+    collect_symbols(each.sizes, into);
     jit::collect_symbols(each.attrs, into);
   }
 }
@@ -58,7 +58,7 @@ std::set<std::string> symbols_of(const Lowered& kernel) {
   for (const KernelOutput& each : kernel.outputs) collect_symbols(each.sizes, found);
   for (const LoopNest& pass : kernel.passes) {
     collect_symbols(pass.axes, found);
-    for (const Size& each : pass.numbers) each.collect_symbols(found);
+    for (const Dim each : pass.numbers) collect_symbols(each, found);
     for (const Load& each : pass.loads) collect_symbols(each, found);
     for (const Store& store : pass.stores) {
       for (const ReplacedView& each : store.around) {

@@ -12,7 +12,7 @@ namespace kiln::jit {
 
 struct KernelOutput {
   DType dtype = DType::F32;
-  Sizes sizes;
+  Dims sizes;
 };
 struct Lowered {
   std::vector<LoopNest> passes;       // one; or those over each row, then one over columns, if any

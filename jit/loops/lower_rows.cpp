@@ -114,8 +114,8 @@ class RowLowerer {
     Values(RowLowerer& all, int pass, NestBuilder& builder) : all_(all), pass_(pass), builder_(builder) {}
 
     // The operand `id` of a node whose results have the sizes `made`.
-    Register at(ValueId id, const Sizes& made) {
-      const Sizes* const of_rows = all_.member(id) < 0 ? all_.read_for_rows(id, made) : nullptr;
+    Register at(ValueId id, const Dims& made) {
+      const Dims* const of_rows = all_.member(id) < 0 ? all_.read_for_rows(id, made) : nullptr;
       const auto [found, fresh] = registers_.try_emplace({id, of_rows}, -1);
       if (fresh) {
         const Register read = make(id, of_rows);
@@ -126,7 +126,7 @@ class RowLowerer {
     }
 
    private:
-    Register make(ValueId id, const Sizes* of_rows) {
+    Register make(ValueId id, const Dims* of_rows) {
       const int place = all_.member(id);
       if (place < 0) return builder_.load(id, of_rows);
       if (all_.reduces(place)) {
@@ -135,25 +135,25 @@ class RowLowerer {
       const bool full = all_.is_full(id);
       if (full && all_.pass(id) < pass_ && all_.steps_to(id) > kMostRecomputed)
         return builder_.kept(all_.buffer(id), all_.type(id).dtype);
-      const Sizes& made = all_.type(id).sizes;
+      const Dims& made = all_.type(id).sizes;
       return builder_.node(place, [this, &made](ValueId operand) { return at(operand, made); });
     }
 
     RowLowerer& all_;
     int pass_;
     NestBuilder& builder_;
-    std::map<std::pair<ValueId, const Sizes*>, Register> registers_;
+    std::map<std::pair<ValueId, const Dims*>, Register> registers_;
   };
 
   // The sizes of the rows (with dimensions of size 1 or without) of which a value from memory has one element
   // each, or broadcasts to for its reader. Null: it is read for each element, as also where no row is
   // reduced, since rows are then gone through as one.
-  const Sizes* read_for_rows(ValueId id, const Sizes& made) const {
+  const Dims* read_for_rows(ValueId id, const Dims& made) const {
     if (slots_.empty()) return nullptr;
-    const Sizes& sizes = type(id).sizes;
-    if (sizes == kept_rows_) return &kept_rows_;
-    if (made == group_.space.axes || sizes.empty()) return nullptr;
-    return made == kept_rows_ ? &kept_rows_ : &row_sizes_;
+    const Dims& sizes = type(id).sizes;
+    if (same(sizes, kept_rows_)) return &kept_rows_;
+    if (same(made, group_.space.axes) || sizes.empty()) return nullptr;
+    return same(made, kept_rows_) ? &kept_rows_ : &row_sizes_;
   }
 
   void build(int p) {
@@ -258,7 +258,7 @@ class RowLowerer {
   const Group& group_;
   std::string name_;
   std::vector<int> producers_;
-  Sizes kept_rows_, row_sizes_;
+  Dims kept_rows_, row_sizes_;
   std::map<int, Level> levels_;  // of the nodes
   std::map<ValueId, int> passes_;
   std::map<int, int> slots_;  // of reductions, by node

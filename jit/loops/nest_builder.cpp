@@ -26,16 +26,16 @@ Register NestBuilder::operand(const Operand& each, const Resolve& resolve) {
   return each.is_number() ? number(each.number) : resolve(each.value);
 }
 
-Register NestBuilder::load(ValueId id, const Sizes* of_rows) {
+Register NestBuilder::load(ValueId id, const Dims* of_rows) {
   static const Op& expand = core_ops().expand;
   if (const std::optional<Number> fill = filling(id)) return converted(number(*fill), type(id).dtype);
   Load made = location(id);
-  const Sizes& sizes = type(id).sizes;
+  const Dims& sizes = type(id).sizes;
   made.per_row = of_rows != nullptr;
   made.invariant = made.per_row || sizes.empty();
-  if (made.per_row && sizes != *of_rows) made.steps.push_back({&expand, {}, {*of_rows}, 0});
-  if (!made.per_row && sizes != nest_.axes) made.steps.push_back({nullptr, nest_.axes, {}, 0});
-  made.loop_invariant = !made.invariant && sizes.back() == Size(1) && nest_.axes.back() != Size(1);
+  if (made.per_row && !same(sizes, *of_rows)) made.steps.push_back({&expand, {}, {*of_rows}, 0});
+  if (!made.per_row && !same(sizes, nest_.axes)) made.steps.push_back({nullptr, nest_.axes, {}, 0});
+  made.loop_invariant = !made.invariant && same(sizes.back(), 1) && !same(nest_.axes.back(), 1);
   return read(std::move(made));
 }
 
@@ -156,13 +156,15 @@ Register NestBuilder::number(const Number& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return constant(DType::Bool, *flag ? 1 : 0);
   if (const auto* real = std::get_if<double>(&value))
     return constant(DType::F64, std::bit_cast<std::int64_t>(*real));
-  const Size& size = std::get<Size>(value);
-  if (size.is_constant()) return constant(DType::I64, size.constant());
-  std::vector<Size>& numbers = nest_.numbers;
+  const Dim size = std::get<Dim>(value);
+  if (size.is_known()) return constant(DType::I64, size.known());
+  std::vector<Dim>& numbers = nest_.numbers;
   Instruction step;
   step.kind = Instruction::Kind::Symbol;
   step.dtype = DType::I64;
-  step.index = static_cast<int>(std::find(numbers.begin(), numbers.end(), size) - numbers.begin());
+  step.index = static_cast<int>(
+      std::find_if(numbers.begin(), numbers.end(), [size](Dim each) { return same(each, size); }) -
+      numbers.begin());
   step.invariant = true;
   if (step.index == static_cast<int>(numbers.size())) numbers.push_back(size);
   return add(step);

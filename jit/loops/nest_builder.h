@@ -23,7 +23,7 @@ class NestBuilder {
   Register node(int place, const Resolve& resolve);
   // Loads a value from memory, through the views that lead to it. `of_rows`: the sizes of the rows, for each
   // of which the value has, or broadcasts to, one element.
-  Register load(ValueId id, const Sizes* of_rows = nullptr);
+  Register load(ValueId id, const Dims* of_rows = nullptr);
   // The kernel input that has the value in memory, and the views that lead from it to the value.
   Load location(ValueId id);
   // The result of a reduction in an earlier pass, rounded to `dtype`.

@@ -90,8 +90,8 @@ class Placer {
     const GroupNode& given = nodes_[index];
     Node node;
     node.op = given.op.get();
-    Sizes symbols;
-    for (const std::string& each : given.symbols) symbols.push_back(Size::symbol(each));
+    Dims symbols;
+    for (const std::string& each : given.symbols) symbols.push_back(Dim::symbol(each));
     node.attrs = {symbols};
     for (const ValueId id : given.inputs) node.operands.push_back(Operand::of(rewriter_.at(id)));
     node.place = graph_.nodes[static_cast<std::size_t>(group.nodes.back())].place;

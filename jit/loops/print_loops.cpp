@@ -69,7 +69,7 @@ class Lines {
                                           : fmt::format("in{}", load.input);
     for (const IndexStep& step : load.steps) {
       if (step.view != nullptr) text += view_text(step);
-      if (step.view == nullptr && step.sizes != nest_.axes) text += ".broadcast" + to_string(step.sizes);
+      if (step.view == nullptr && !same(step.sizes, nest_.axes)) text += ".broadcast" + text_of(step.sizes);
     }
     return text;
   }
@@ -123,13 +123,13 @@ class Printer {
     std::size_t pass = 0;
     if (first.row_rank > 0) {
       const auto rows = first.axes.end() - first.row_rank;
-      const Sizes row(rows, first.axes.end());
+      const Dims row(rows, first.axes.end());
       text += kept(row);
       text +=
-          fmt::format("  for rows of {} {}{} {{\n", to_string(Sizes(first.axes.begin(), rows)), shared,
+          fmt::format("  for rows of {} {}{} {{\n", text_of(Dims(first.axes.begin(), rows)), shared,
                       schedule_.interleaves_rows ? fmt::format(", {} interleaved", schedule_.vector) : "");
       const std::string over =
-          to_string(row) +
+          text_of(row) +
           (schedule_.interleaves_rows ? "" : fmt::format(" in vectors of {}", schedule_.vector));
       for (; pass < kernel_.passes.size() && kernel_.passes[pass].row_rank > 0; ++pass)
         text += lines(pass, over, "    ");
@@ -139,7 +139,7 @@ class Printer {
     for (; pass < kernel_.passes.size(); ++pass) {
       const int unroll = schedule_.nests[pass].unroll;
       text += lines(pass,
-                    fmt::format("{} {}, vectors of {}{}", to_string(kernel_.passes[pass].axes), shared,
+                    fmt::format("{} {}, vectors of {}{}", text_of(kernel_.passes[pass].axes), shared,
                                 schedule_.vector, unroll > 1 ? fmt::format(", unrolled by {}", unroll) : ""),
                     "  ");
     }
@@ -148,12 +148,12 @@ class Printer {
 
  private:
   // What passes keep of a row for later ones, in memory of each thread.
-  std::string kept(const Sizes& row) const {
+  std::string kept(const Dims& row) const {
     std::map<int, std::string> buffers;
     for (std::size_t pass = 0; pass < kernel_.passes.size(); ++pass) {
       for (const Store& store : kernel_.passes[pass].stores) {
         const std::string type =
-            std::string(name(store.dtype)) + (schedule_.nests[pass].of_rows ? "" : to_string(row));
+            std::string(name(store.dtype)) + (schedule_.nests[pass].of_rows ? "" : text_of(row));
         if (store.buffer >= 0) buffers.emplace(store.buffer, type);
       }
     }

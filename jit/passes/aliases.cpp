@@ -22,25 +22,25 @@ bool same_places(const Layout& a, const Layout& b) {
 Layout row_major(const Dims& sizes) { return {sizes, contiguous_strides(sizes), 0}; }
 
 // Dimensions from the outermost in memory to the innermost.
-Sizes memory_order(const Layout& layout) {
+Dims memory_order(const Layout& layout) {
   std::vector<std::size_t> order(layout.sizes.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&layout](std::size_t a, std::size_t b) {
     return layout.sizes[a] > 1 && layout.sizes[b] > 1 && layout.strides[a] > layout.strides[b];
   });
-  Sizes result;
+  Dims result;
   for (const std::size_t each : order) result.push_back(static_cast<std::int64_t>(each));
   return result;
 }
-Sizes inverse(const Sizes& order) {
-  Sizes result(order.size());
+Dims inverse(const Dims& order) {
+  Dims result(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    result[static_cast<std::size_t>(order[i].constant())] = static_cast<std::int64_t>(i);
+    result[static_cast<std::size_t>(order[i].known())] = static_cast<std::int64_t>(i);
   }
   return result;
 }
 
-bool is_less(const Size& a, const Size& b) { return a.constant() < b.constant(); }
+bool is_less(Dim a, Dim b) { return a.known() < b.known(); }
 
 bool counts_places(const Fragment& fragment) {
   return std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const Fragment::Step& step) {
@@ -60,7 +60,7 @@ int Aliases::add_memory(ValueId value, int input, LayoutAt layout, bool is_place
   memories_.push_back({value, 0, 0, input, std::move(layout), is_placed, nullptr});
   Alias base;
   base.memory = static_cast<int>(memories_.size()) - 1;
-  base.layout = memories_.back().layout(hints_);
+  base.layout = layout_of_base(memories_.back());
   aliases_.push_back(std::move(base));
   return static_cast<int>(aliases_.size()) - 1;
 }
@@ -102,23 +102,20 @@ int Aliases::same_before(int alias) const {
   return -1;
 }
 
-// Whatever the symbols are: sizes and strides that agree for three values of each are the same function of
-// them.
+// Whatever the symbols are.
 bool Aliases::lies_always_as(int alias, int other) const {
   if (at(alias).layout != at(other).layout) return false;
   if (hints_.empty()) return true;
-  for (const std::int64_t step : {std::int64_t{101}, std::int64_t{10007}}) {
-    SymbolValues values = hints_;
-    std::int64_t more = step;
-    for (auto& [symbol, value] : values) value += more += step;
-    try {
-      const Layout base = memories_[static_cast<std::size_t>(at(alias).memory)].layout(values);
-      if (layout_over(alias, base, values) != layout_over(other, base, values)) return false;
-    } catch (const OpError&) {  // not all go together
-      return false;
-    }
-  }
-  return true;
+  const Memory& memory = memories_[static_cast<std::size_t>(at(alias).memory)];
+  return same_layouts(
+      out_.graph, [&] { return layout_over(alias, memory.layout()); },
+      [&] { return layout_over(other, memory.layout()); });
+}
+
+// In this call.
+Layout Aliases::layout_of_base(const Memory& memory) const {
+  const SizeScope scope(hints_);
+  return at_hints(memory.layout());
 }
 
 int Aliases::source(int alias) const { return at(alias).application < 0 ? -1 : application(alias).source; }
@@ -126,12 +123,11 @@ int Aliases::source(int alias) const { return at(alias).application < 0 ? -1 : a
 Layout Aliases::layout(int alias) const { return at(alias).layout; }
 
 // The layout of the alias over a base with this layout.
-Layout Aliases::layout_over(int alias, const Layout& base, const SymbolValues& symbols) const {
+Layout Aliases::layout_over(int alias, const Layout& base) const {
   if (at(alias).application < 0) return base;
   const Application& from = application(alias);
-  const Attrs attrs = evaluate(*from.node.op, from.node.attrs, symbols);
-  return layout_of_view(*from.node.op, layout_over(nearest(from.source), base, symbols), attrs,
-                        at(alias).output);
+  return layout_of_view(*from.node.op, layout_over(nearest(from.source), base),
+                        to_attrs(*from.node.op, from.node.attrs), at(alias).output);
 }
 
 // Nodes that were appended do not change.
@@ -152,9 +148,7 @@ Layout Aliases::layout_now(ValueId id) {
 }
 
 LayoutAt Aliases::layout_at(ValueId id) {
-  return [this, id](const SymbolValues& symbols) {
-    return layout_of(out_.graph, producers_.of(out_.graph), id, symbols);
-  };
+  return [this, id] { return layout_of(out_.graph, producers_.of(out_.graph), id); };
 }
 
 bool Aliases::is_argument(ValueId id) {
@@ -189,7 +183,7 @@ bool Aliases::fits(const Application& from, ValueId source) {
 // only the elements of its base.
 void Aliases::check_places(int alias, const Layout& places) const {
   const Memory& here = memories_[static_cast<std::size_t>(at(alias).memory)];
-  const Layout base = here.layout(hints_);
+  const Layout base = layout_of_base(here);
   const std::int64_t end = extent(base).second;
   const bool has_all = extent(places).second <= end && end == count_elements(base.sizes);
   if (!here.is_placed || (here.version > 0 && !has_all)) refuse(kNoElements);
@@ -237,7 +231,7 @@ bool Aliases::lies_alike(ValueId value, int alias) {
 // ---- Laying out ----
 
 bool Aliases::lies_as_captured(const Memory& memory) {
-  return same_places(layout_now(memory.value), memory.layout(hints_));
+  return same_places(layout_now(memory.value), layout_of_base(memory));
 }
 
 void Aliases::set_base(Memory& memory, ValueId value) {
@@ -248,7 +242,7 @@ void Aliases::set_base(Memory& memory, ValueId value) {
 // Without gaps, its dimensions in the order that they have in memory as captured.
 void Aliases::copy_base(Memory& memory) {
   const Node like = memory.writer != nullptr ? *memory.writer : Node();
-  const Sizes order = memory_order(memory.layout(hints_));
+  const Dims order = memory_order(layout_of_base(memory));
   const bool in_order = std::is_sorted(order.begin(), order.end(), is_less);
   ValueId value = memory.value;
   if (!in_order) value = out_.apply(core_ops().permute, {Operand::of(value)}, {order}, like)[0];
@@ -259,7 +253,7 @@ void Aliases::copy_base(Memory& memory) {
 
 void Aliases::lay_out(int alias) {
   Memory& here = memory_of(alias);
-  if (layout_now(here.value) == here.layout(hints_)) return;
+  if (layout_now(here.value) == layout_of_base(here)) return;
   copy_base(here);
   if (!lies_as_captured(here))
     refuse("a tensor in an unusual layout is written, and then its places are counted");
@@ -311,14 +305,13 @@ ValueId Aliases::scatter(int alias, ValueId elements, const Node& like) {
   // An argument may begin anywhere in its storage.
   if (is_argument(here.value) || !is_contiguous(layout_now(here.value))) copy_base(here);
   if (is_made_by_places(alias)) lay_out(alias);
-  const Layout base = layout_now(here.value), places = layout_over(alias, base, hints_);
+  const Layout base = layout_now(here.value), places = layout_over(alias, base);
   if (extent(places).second > count_elements(base.sizes)) refuse(kNoElements);
   const ValueId made =
       out_.apply(core_ops().as_strided_scatter, {Operand::of(here.value), Operand::of(elements)},
-                 {to_sizes(places.sizes), to_sizes(places.strides), Size(places.offset)}, like)[0];
+                 {places.sizes, places.strides, Dim(places.offset)}, like)[0];
   Type& type = out_.graph.values[static_cast<std::size_t>(made)].type;
-  if (!is_contiguous(base))
-    type.strides = to_sizes(base.strides);  // a scatter keeps the layout of its operand
+  if (!is_contiguous(base)) type.strides = base.strides;  // a scatter keeps the layout of its operand
   return made;
 }
 
@@ -329,9 +322,8 @@ Fragment Aliases::undo_steps(int alias, ValueId base, ValueId updated) {
   const Type base_type = out_.type(base), type = out_.type(updated);
   const TraceOperand operands[] = {{Operand::of(0), base_type.dtype, base_type.device, layout_at(base)},
                                    {Operand::of(1), type.dtype, type.device, layout_at(updated)}};
-  const Body body = [&step, output = static_cast<int>(at(alias).output)](Inputs given,
-                                                                         const SymbolValues& symbols) {
-    return Tensors{step.op->undo.fn(given[0], given[1], evaluate(*step.op, step.attrs, symbols), output)};
+  const Body body = [&step, output = static_cast<int>(at(alias).output)](Inputs given) {
+    return Tensors{step.op->undo.fn(given[0], given[1], to_attrs(*step.op, step.attrs), output)};
   };
   std::optional<Fragment> fragment;
   try {

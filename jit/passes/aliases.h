@@ -12,7 +12,7 @@
 
 namespace kiln::jit {
 
-using LayoutAt = std::function<Layout(const SymbolValues&)>;
+using LayoutAt = std::function<Layout()>;  // over symbols
 
 class Aliases {
  public:
@@ -94,7 +94,8 @@ class Aliases {
   int nearest(int alias) const { return at(alias).same < 0 ? alias : at(alias).same; }
   int same_before(int alias) const;
   bool lies_always_as(int alias, int other) const;
-  Layout layout_over(int alias, const Layout& base, const SymbolValues& symbols) const;
+  Layout layout_of_base(const Memory& memory) const;
+  Layout layout_over(int alias, const Layout& base) const;
   Layout layout_now(ValueId id);
   LayoutAt layout_at(ValueId id);
   bool is_argument(ValueId id);

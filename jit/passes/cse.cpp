@@ -80,20 +80,17 @@ class Met {
     hash = (hash ^ item) * 0x9e3779b97f4a7c15U;
     return hash ^ (hash >> 29);
   }
-  static std::size_t hash(const Size& size) {
-    return size.is_constant() ? static_cast<std::size_t>(size.constant()) : 0;
-  }
   static std::size_t hash(const Number& number) {
-    const auto* size = std::get_if<Size>(&number);
+    const auto* size = std::get_if<Dim>(&number);
     const auto* real = std::get_if<double>(&number);
-    return size != nullptr ? hash(*size) : real != nullptr ? std::bit_cast<std::size_t>(*real) : 0;
+    return size != nullptr ? size->hash() : real != nullptr ? std::bit_cast<std::size_t>(*real) : 0;
   }
-  static std::size_t hash(const GraphAttr& attr) {
-    const auto* size = std::get_if<Size>(&attr);
-    if (size != nullptr) return hash(*size);
+  static std::size_t hash(const Attr& attr) {
+    const auto* size = std::get_if<Dim>(&attr);
+    if (size != nullptr) return size->hash();
     std::size_t all = attr.index();
-    if (const auto* sizes = std::get_if<Sizes>(&attr)) {
-      for (const Size& each : *sizes) all = mixed(all, hash(each));
+    if (const auto* sizes = std::get_if<Dims>(&attr)) {
+      for (const Dim each : *sizes) all = mixed(all, each.hash());
     }
     return all;
   }
@@ -104,7 +101,7 @@ class Met {
       if (each.is_number()) one = mixed(one, hash(each.number));
       operands = commutes(node) ? operands + one : mixed(operands, one);
     }
-    for (const GraphAttr& each : node.attrs) all = mixed(all, hash(each));
+    for (const Attr& each : node.attrs) all = mixed(all, hash(each));
     return mixed(all, operands);
   }
   bool same_operand(const Operand& a, const Operand& b) const {
@@ -118,8 +115,7 @@ class Met {
         std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(), same) ||
         (commutes(a) && commutes(b) && same(a.operands[0], b.operands[1]) &&
          same(a.operands[1], b.operands[0]));
-    return same_operands &&
-           std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same_attr) &&
+    return same_operands && same_attrs(a.attrs, b.attrs) &&
            std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(),
                       [this](ValueId x, ValueId y) { return type(x) == type(y); });
   }

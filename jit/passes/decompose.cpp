@@ -21,10 +21,10 @@ using Operands = std::vector<TraceOperand>;
 
 std::optional<Fragment> body_of(const Node& node, const Operands& operands, const SymbolValues& hints,
                                 bool (*expands)(const Op&)) {
-  const Body body = [&node](Inputs given, const SymbolValues& symbols) {
-    return run_body(*node.op, given, evaluate(*node.op, node.attrs, symbols));
+  const Body body = [&node](Inputs given) {
+    return run_body(*node.op, given, to_attrs(*node.op, node.attrs));
   };
-  return trace(body, operands, hints, expands, has_symbols(node.attrs));
+  return trace(body, operands, hints, expands);
 }
 
 bool gives_values(const Fragment& fragment) {
@@ -40,15 +40,20 @@ bool gives_views(const Fragment& fragment) {
   return false;
 }
 
+Layout layout_at(const TraceOperand& operand, const SymbolValues& hints) {
+  const SizeScope scope(hints);
+  return at_hints(operand.layout());
+}
+
 // The operands at the hints, as numbers; `row_major`: as if each were row-major in memory.
 Operands at_hints(const Operands& operands, const SymbolValues& hints, bool row_major) {
   Operands result = operands;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (auto* size = std::get_if<Size>(&result[i].operand.number)) *size = size->evaluate(hints);
+    if (auto* size = std::get_if<Dim>(&result[i].operand.number)) *size = evaluate(*size, hints);
     if (!operands[i].operand.is_value()) continue;
-    Layout layout = operands[i].layout(hints);
+    Layout layout = layout_at(operands[i], hints);
     if (row_major) layout = {layout.sizes, contiguous_strides(layout.sizes), 0};
-    result[i].layout = [layout](const SymbolValues&) { return layout; };
+    result[i].layout = [layout] { return layout; };
   }
   return result;
 }
@@ -56,7 +61,7 @@ Operands at_hints(const Operands& operands, const SymbolValues& hints, bool row_
 bool lie_row_by_row(const Operands& operands, const SymbolValues& hints) {
   return std::all_of(operands.begin(), operands.end(), [&hints](const TraceOperand& each) {
     if (!each.operand.is_value()) return true;
-    const Layout layout = each.layout(hints);
+    const Layout layout = layout_at(each, hints);
     return layout.offset == 0 && layout.strides == contiguous_strides(layout.sizes);
   });
 }
@@ -69,16 +74,9 @@ bool may_give_views(const Node& node, const Operands& operands, const SymbolValu
   if (here && gives_views(*here)) return true;
   if (lie_row_by_row(operands, hints)) return false;
   Node at = node;
-  at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
+  at.attrs = attr_list(evaluate(*node.op, node.attrs, hints));
   const auto body = body_of(at, at_hints(operands, hints, true), {}, differentiates_by_body);
   return body && gives_views(*body);
-}
-
-// Without symbols there is nothing to solve for, and this is the body as it is traced.
-std::optional<Fragment> body_at_hints(const Node& node, const Operands& operands, const SymbolValues& hints) {
-  Node at = node;
-  at.attrs = to_graph_attrs(evaluate(*node.op, node.attrs, hints));
-  return body_of(at, at_hints(operands, hints, false), {}, differentiates_by_body);
 }
 
 void replace(Rewriter& rewriter, const Node& node, const Fragment& fragment) {
@@ -95,7 +93,7 @@ bool keeps_its_errors(const Op& op) { return op.decompose != nullptr && has_kern
 bool is_plain(const Node& node) {
   return !node.is_constant() && node.form == Form::Plain && !node.outputs.empty();
 }
-bool is_one(const Size& size) { return size.is_constant() && size.constant() == 1; }
+bool is_one(Dim size) { return size.is_known() && size.known() == 1; }
 
 // A call that may be elementwise at such sizes, as its body says: a matrix product without sums.
 bool may_be_elementwise(const Graph& graph, const Node& node) {
@@ -104,7 +102,7 @@ bool may_be_elementwise(const Graph& graph, const Node& node) {
     return false;
   return std::any_of(node.operands.begin(), node.operands.end(), [&graph](const Operand& each) {
     if (!each.is_value()) return false;
-    const Sizes& sizes = graph.values[static_cast<std::size_t>(each.value)].type.sizes;
+    const Dims& sizes = graph.values[static_cast<std::size_t>(each.value)].type.sizes;
     return std::any_of(sizes.begin(), sizes.end(), is_one);
   });
 }
@@ -159,7 +157,7 @@ bool may_join_rows(const Graph& graph, std::span<const int> producers, const Nod
 // Tensors made from nothing are as long as a row: as much again where there are few.
 bool makes_long_tensors(const Graph& graph, const Node& node, const Fragment& body) {
   constexpr std::int64_t kFewRows = 8;
-  const Sizes& sizes = graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes;
+  const Dims& sizes = graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes;
   const bool makes = std::any_of(body.steps.begin(), body.steps.end(), [](const Fragment::Step& step) {
     return step.op != nullptr && step.op->lowering == Lowering::Create;
   });
@@ -206,13 +204,11 @@ Graph expand_views(Graph graph) {
   const auto choose = [](const Node& node, const Operands& operands,
                          const SymbolValues& hints) -> std::optional<Fragment> {
     // No further than the tape does: what derivatives sum up, and in which order, stays as it is.
-    auto body = body_at_hints(node, operands, hints);
+    auto body = body_of(node, operands, hints, differentiates_by_body);
     if (!may_give_views(node, operands, hints, body)) return std::nullopt;
-    if (!hints.empty()) body = body_of(node, operands, hints, differentiates_by_body);
     if (body && gives_values(*body)) return body;
-    throw OpError(
-        ErrorKind::Capture,
-        fmt::format("{} gives a view or a copy, as sizes that are symbols decide", node.op->name()));
+    throw OpError(ErrorKind::Capture,
+                  fmt::format("{} gives a view or a copy, as its elements decide", node.op->name()));
   };
   return expand(std::move(graph), has_composite_op, choose);
 }

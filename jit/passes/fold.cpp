@@ -33,22 +33,22 @@ class NoLevels {
 
 bool is_small(const Type& type) {
   std::int64_t elements = 1;
-  for (const Size& size : type.sizes) {
-    if (!size.is_constant()) return false;
-    if (size.constant() > kMostElements) return false;
-    elements *= size.constant();
+  for (const Dim size : type.sizes) {
+    if (!size.is_known()) return false;
+    if (size.known() > kMostElements) return false;
+    elements *= size.known();
   }
   return elements <= kMostElements && !type.is_number && type.device == Device{};
 }
 
-bool is_symbolic(const GraphAttr& attr) {
-  if (const auto* size = std::get_if<Size>(&attr)) return !size->is_constant();
-  const auto* sizes = std::get_if<Sizes>(&attr);
+bool is_symbolic(const Attr& attr) {
+  if (const auto* size = std::get_if<Dim>(&attr)) return !size->is_known();
+  const auto* sizes = std::get_if<Dims>(&attr);
   return sizes != nullptr && has_symbols(*sizes);
 }
 bool is_symbolic(const Operand& operand) {
-  const Size* size = operand.is_number() ? std::get_if<Size>(&operand.number) : nullptr;
-  return size != nullptr && !size->is_constant();
+  const Dim* size = operand.is_number() ? std::get_if<Dim>(&operand.number) : nullptr;
+  return size != nullptr && !size->is_known();
 }
 
 // The number that all elements are, to the bit; nothing for nan, of which there are many.
@@ -61,7 +61,7 @@ std::optional<Number> uniform(const Tensor& x) {
   if (x.numel() == 0) return std::nullopt;
   const Tensor first = ops::as_strided(x, {}, {}, 0);
   if (x.dtype() == DType::Bool) return first.item_bool();
-  if (is_integer(x.dtype())) return Size(first.item_int());
+  if (is_integer(x.dtype())) return Dim(first.item_int());
   const double value = first.item_float();
   return value == value ? std::optional<Number>(value) : std::nullopt;
 }
@@ -151,7 +151,7 @@ class Folder {
       if (const auto number = uniform(elements)) {
         made.op = &core_ops().full;
         made.operands = {Operand::of_number(*number)};
-        made.attrs = to_graph_attrs(Attrs(*made.op));
+        made.attrs = attr_list(Attrs(*made.op));
         made.attr("size") = old.type.sizes;
         made.attr("dtype") = old.type.dtype;
       } else {

@@ -35,6 +35,7 @@ class Functionalizer {
     out_.graph.name = source.name;
     out_.graph.hints = source.hints;
     out_.graph.guards = source.guards;
+    out_.graph.size_guards = source.size_guards;
     out_.graph.values.reserve(source.values.size());
     out_.graph.nodes.reserve(source.nodes.size());
   }
@@ -65,7 +66,7 @@ class Functionalizer {
   int alias_of(ValueId id) const { return alias_of_[static_cast<std::size_t>(id)]; }
   void name(ValueId captured, int alias) { alias_of_[static_cast<std::size_t>(captured)] = alias; }
   static LayoutAt as_typed(const Type& type) {
-    return [type](const SymbolValues& symbols) { return layout_of_type(type, symbols); };
+    return [type] { return layout_of_type(type); };
   }
 
   // ---- Inputs ----

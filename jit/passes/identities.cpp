@@ -14,9 +14,9 @@ namespace {
 std::optional<double> as_double(const Number& number) {
   if (const auto* flag = std::get_if<bool>(&number)) return *flag ? 1.0 : 0.0;
   if (const auto* real = std::get_if<double>(&number)) return *real;
-  const Size& size = std::get<Size>(number);
-  if (!size.is_constant()) return std::nullopt;
-  return static_cast<double>(size.constant());
+  const Dim size = std::get<Dim>(number);
+  if (!size.is_known()) return std::nullopt;
+  return static_cast<double>(size.known());
 }
 
 // The number that the operand is everywhere: one of the host program, or what a tensor was filled with.
@@ -129,7 +129,7 @@ const Node* Site::maker(const Operand& operand) const {
 bool is_scatter_of(const Node& scatter, const Node& view) {
   if (scatter.is_constant() || !view.is_view()) return false;
   const auto* facts = scatter.op->lowering.as<lowering::Scatter>();
-  return facts != nullptr && facts->view == view.op && scatter.attrs == view.attrs;
+  return facts != nullptr && facts->view == view.op && same_attrs(scatter.attrs, view.attrs);
 }
 
 ValueId same_elements(const Site& site) {

@@ -21,8 +21,8 @@ namespace {
 // From the sizes of what is computed to those of the view: broadcasts and views, in order.
 struct Step {
   const Op* op = nullptr;  // null: a broadcast
-  std::vector<GraphAttr> attrs;
-  Sizes sizes;  // that it gives
+  std::vector<Attr> attrs;
+  Dims sizes;  // that it gives
 };
 using Chain = std::vector<Step>;
 
@@ -36,8 +36,6 @@ class Lifter {
     for (const Operand& each : graph.outputs) read(each.value, kOutside);
     for (const Effect& each : graph.effects) read(each.value, kOutside);
     for (const ValueId id : graph.saved) read(id, kOutside);
-    assignments_ = other_assignments(graph.hints);
-    assignments_.push_back(graph.hints);
   }
 
   // Nothing where no view moves.
@@ -135,9 +133,9 @@ class Lifter {
 
   // The chain behind a broadcast to what is computed from the operand; a 0-d tensor stays what it is.
   Chain chain_of(ValueId operand, ValueId computed, const Chain& chain) const {
-    const Sizes& sizes = type(computed).sizes;
+    const Dims& sizes = type(computed).sizes;
     Chain whole;
-    if (type(operand).sizes != sizes) whole.push_back({nullptr, {sizes}, sizes});
+    if (!same(type(operand).sizes, sizes)) whole.push_back({nullptr, {sizes}, sizes});
     whole.insert(whole.end(), chain.begin(), chain.end());
     return whole;
   }
@@ -146,13 +144,12 @@ class Lifter {
   bool may_lift(ValueId base, const Chain& chain, bool again) const {
     std::vector<std::pair<ValueId, Chain>> leaves;
     if (!collect(base, chain, again, leaves)) return false;
+    const AssumedScope scope(graph_);
     std::int64_t across = 0;
     for (const auto& [id, whole] : leaves) {
-      for (const SymbolValues& symbols : assignments_) {
-        const auto layout = layout_through(id, whole, symbols);
-        if (!layout && (symbols == graph_.hints || check_shapes(graph_, symbols).empty())) return false;
-        if (symbols == graph_.hints && layout->strides.back() > 1) ++across;
-      }
+      const auto layout = layout_through(id, whole);
+      if (!layout || !scope.asked_nothing()) return false;
+      if (layout->strides.back().hint() > 1) ++across;
     }
     return across <= 1;
   }
@@ -181,18 +178,18 @@ class Lifter {
   };
   Shown origin_of(ValueId operand, ValueId computed, const Chain& chain, bool again) const {
     Chain whole = chain_of(operand, computed, chain), views;
-    const bool may_move = (again || is_alone(operand)) && type(operand).sizes == type(computed).sizes;
+    const bool may_move = (again || is_alone(operand)) && same(type(operand).sizes, type(computed).sizes);
     const ValueId base = may_move ? base_of(operand, views, again) : -1;
     if (base < 0 || !moves(base, again)) return {operand, std::move(whole), false};
     views.insert(views.end(), whole.begin(), whole.end());
     return {base, std::move(views), true};
   }
-  std::optional<Layout> layout_through(ValueId id, const Chain& chain, const SymbolValues& symbols) const {
+  std::optional<Layout> layout_through(ValueId id, const Chain& chain) const {
     try {
-      Layout layout = layout_of(graph_, producers_, id, symbols);
+      Layout layout = layout_of(graph_, producers_, id);
       for (const Step& each : chain) {
-        layout = each.op == nullptr ? broadcast_layout(layout, evaluate(each.sizes, symbols))
-                                    : each.op->view(layout, evaluate(*each.op, each.attrs, symbols)).front();
+        layout = each.op == nullptr ? broadcast_layout(layout, each.sizes)
+                                    : each.op->view(layout, to_attrs(*each.op, each.attrs)).front();
       }
       return layout;
     } catch (const OpError&) {
@@ -234,7 +231,7 @@ class Lifter {
     }
     return now;
   }
-  Type shown_type(ValueId id, const Sizes& sizes) const {
+  Type shown_type(ValueId id, const Dims& sizes) const {
     Type made = type(id);
     made.sizes = sizes;
     made.strides.reset();
@@ -245,7 +242,6 @@ class Lifter {
   std::vector<int> producers_;
   std::vector<std::vector<int>> readers_;  // nodes, and the graph's caller
   std::map<ValueId, ValueId> lifted_;  // of one lift: each has one reader, which sees it through one chain
-  std::vector<SymbolValues> assignments_;
   Rewriter rewriter_;
 };
 

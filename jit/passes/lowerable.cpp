@@ -14,15 +14,15 @@
 namespace kiln::jit {
 namespace {
 
-bool is_symbolic(const GraphAttr& attr) {
-  const auto* size = std::get_if<Size>(&attr);
-  return size != nullptr && !size->is_constant();
+bool is_symbolic(const Attr& attr) {
+  const auto* size = std::get_if<Dim>(&attr);
+  return size != nullptr && !size->is_known();
 }
 
 Tensor number_tensor(const Number& number) {
   if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
   if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Size>(number).constant());
+  return Tensor::number(std::get<Dim>(number).known());
 }
 
 // Is the number sure to fit the dtype? Otherwise the eager op does it, which refuses numbers that do not fit.
@@ -31,8 +31,8 @@ bool fits(const Graph& graph, const Node& node, int index, DType dtype) {
   if (!operand.is_value() && !operand.is_number()) return true;
   if (dtype == DType::I64 && !is_float(operand_type(graph, operand).dtype)) return true;
   if (operand.is_value()) return !operand_type(graph, operand).is_number;
-  const auto* size = std::get_if<Size>(&operand.number);
-  if (size != nullptr && !size->is_constant()) return false;
+  const auto* size = std::get_if<Dim>(&operand.number);
+  if (size != nullptr && !size->is_known()) return false;
   const Tensor number = number_tensor(operand.number);
   if (!must_fit(*node.op->pointwise, index, number)) return true;
   try {

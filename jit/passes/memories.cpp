@@ -15,9 +15,9 @@ Layout places_of(const Node& node, const Layout& operand, const SymbolValues& hi
   return core_ops().as_strided.view(operand, evaluate(*node.op, node.attrs, hints)).front();
 }
 
-Sizes strides_of(const Type& type) {
+Dims strides_of(const Type& type) {
   if (type.strides) return *type.strides;
-  Sizes strides(type.sizes.size(), 1);
+  Dims strides(type.sizes.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * type.sizes[d];
   return strides;
 }
@@ -26,8 +26,8 @@ namespace {
 
 Layout input_layout(const Graph& graph, int input) {
   const auto at = static_cast<std::size_t>(input);
-  Layout layout = layout_of_type(graph.values[at].type, graph.hints);
-  layout.offset = graph.inputs[at].offset.evaluate(graph.hints);
+  Layout layout = evaluate(layout_of_type(graph.values[at].type), graph.hints);
+  layout.offset = evaluate(graph.inputs[at].offset, graph.hints);
   return layout;
 }
 
@@ -60,7 +60,8 @@ Memories memories_of(const Graph& graph) {
     const auto at = static_cast<std::size_t>(root);
     if (counts && at < graph.inputs.size()) {
       const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
-      result.reach[at] = std::max(result.reach[at], extent(places_of(node, source, graph.hints)).second);
+      result.reach[at] =
+          std::max<std::int64_t>(result.reach[at], extent(places_of(node, source, graph.hints)).second);
     }
     if (!node.is_view() && !node.writes()) continue;
     for (const ValueId id : node.outputs) result.root[static_cast<std::size_t>(id)] = root;
@@ -201,7 +202,7 @@ class Grouping {
       if (count_elements(layout.sizes) == 0) layout = {{0}, {1}, 0};
       // What counts places may see all of the storage up to there.
       const std::int64_t reach = memories_.reach[static_cast<std::size_t>(i)];
-      if (reach > 0) layout = {{std::max(reach, extent(layout).second)}, {1}, 0};
+      if (reach > 0) layout = {{std::max<Dim>(reach, extent(layout).second)}, {1}, 0};
       const auto [begin, end] = extent(layout);
       members.push_back({i, std::move(layout), begin, end});
     }
@@ -226,7 +227,7 @@ class Grouping {
     std::pair<std::int64_t, std::int64_t> all{INT64_MAX, reach_of(inputs)};
     for (const int i : inputs) {
       const auto [begin, end] = extent(input_layout(graph_, i));
-      all = {std::min(all.first, begin), std::max(all.second, end)};
+      all = {std::min<std::int64_t>(all.first, begin), std::max<std::int64_t>(all.second, end)};
     }
     return all;
   }

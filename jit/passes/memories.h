@@ -35,6 +35,6 @@ struct BaseGroup {
 std::vector<BaseGroup> base_groups(const Graph& graph, const Memories& memories);
 
 // Row-major where the type does not say them.
-Sizes strides_of(const Type& type);
+Dims strides_of(const Type& type);
 
 }  // namespace kiln::jit

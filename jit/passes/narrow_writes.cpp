@@ -7,7 +7,6 @@
 #include "jit/graph/rewrite.h"
 #include "jit/passes/lowerable.h"
 #include "jit/passes/passes.h"
-#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 namespace {
@@ -29,8 +28,6 @@ class Narrower {
     for (const Operand& each : graph.outputs) read(each.value);
     for (const Effect& each : graph.effects) read(each.value);
     std::for_each(graph.saved.begin(), graph.saved.end(), read);
-    assignments_ = other_assignments(graph.hints);
-    assignments_.push_back(graph.hints);
   }
 
   // Nothing where all writes stay what they are.
@@ -71,9 +68,9 @@ class Narrower {
     return placed_view(graph_, node) != nullptr ? &node : nullptr;
   }
 
-  static Layout view_of(const Node& scatter, const Layout& around, const SymbolValues& symbols) {
+  static Layout view_of(const Node& scatter, const Layout& around) {
     const Op& view = *view_undone_by(*scatter.op);
-    return view.view(around, evaluate(view, scatter.attrs, symbols)).front();
+    return view.view(around, to_attrs(view, scatter.attrs)).front();
   }
 
   Part part_of(const Effect& effect) const {
@@ -92,15 +89,12 @@ class Narrower {
   }
   // Is `around` the part of the argument that the scatters so far replace?
   bool is_view_by(const std::vector<const Node*>& scatters, ValueId argument, ValueId around) const {
-    return std::all_of(assignments_.begin(), assignments_.end(), [&](const SymbolValues& symbols) {
-      try {
-        Layout layout = layout_of(graph_, producers_, argument, symbols);
-        for (const Node* each : scatters) layout = view_of(*each, layout, symbols);
-        return layout == layout_of(graph_, producers_, around, symbols);
-      } catch (const OpError&) {  // a rule does not hold there, nor does the graph
-        return symbols != graph_.hints;
-      }
-    });
+    const auto replaced = [&] {
+      Layout layout = layout_of(graph_, producers_, argument);
+      for (const Node* each : scatters) layout = view_of(*each, layout);
+      return layout;
+    };
+    return same_layouts(graph_, replaced, [&] { return layout_of(graph_, producers_, around); });
   }
   ValueId memory_of(ValueId id) const {
     const int place = producers_[static_cast<std::size_t>(id)];
@@ -121,7 +115,6 @@ class Narrower {
   const Graph& graph_;
   std::vector<int> producers_;
   std::vector<int> reads_;  // of each value
-  std::vector<SymbolValues> assignments_;
 };
 
 }  // namespace

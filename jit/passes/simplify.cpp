@@ -1,43 +1,14 @@
 // Before cse, which finds more that is equal once the detours are gone.
 #include <algorithm>
-#include <set>
 
 #include "jit/graph/escape_analysis.h"
 #include "jit/graph/layouts.h"
 #include "jit/graph/rewrite.h"
 #include "jit/passes/identities.h"
 #include "jit/passes/passes.h"
-#include "jit/shape_rules.h"
 
 namespace kiln::jit {
 namespace {
-
-// Values of the symbols at which layouts are compared. A view rule branches where a size meets a number among
-// its attributes, so beside the usual ones there are those on both sides of each such number.
-std::vector<SymbolValues> assignments_for(const Graph& graph) {
-  std::vector<SymbolValues> result{graph.hints};
-  if (graph.hints.empty()) return result;
-  for (SymbolValues& each : other_assignments(graph.hints)) result.push_back(std::move(each));
-  std::set<std::int64_t> numbers;
-  const auto collect = [&numbers](const Size& size) {
-    if (size.is_constant() && size.constant() > 1) numbers.insert(size.constant());
-  };
-  for (const Node& node : graph.nodes) {
-    if (!node.is_view()) continue;
-    for (const GraphAttr& attr : node.attrs) {
-      if (const auto* size = std::get_if<Size>(&attr)) collect(*size);
-      if (const auto* sizes = std::get_if<Sizes>(&attr)) std::for_each(sizes->begin(), sizes->end(), collect);
-    }
-  }
-  for (const std::int64_t number : numbers) {
-    for (const std::int64_t value : {number - 1, number, number + 1, 12 * number}) {
-      SymbolValues all;
-      for (const auto& [symbol, hint] : graph.hints) all[symbol] = value;
-      result.push_back(std::move(all));
-    }
-  }
-  return result;
-}
 
 // Walks the nodes in order; works on the graph itself, whose values keep their numbers.
 class Simplifier {
@@ -46,7 +17,6 @@ class Simplifier {
       : graph_(std::move(graph)),
         producers_(graph_.producers()),
         escapes_(graph_),
-        assignments_(assignments_for(graph_)),
         layout_matters_(graph_.values.size(), false),
         storage_matters_(graph_.values.size(), false),
         instead_(graph_.values.size(), Operand::kAbsent) {
@@ -83,7 +53,7 @@ class Simplifier {
   }
 
   static bool same_type(const Type& a, const Type& b) {
-    return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes && a.is_number == b.is_number;
+    return a.dtype == b.dtype && a.device == b.device && a.is_number == b.is_number && same(a.sizes, b.sizes);
   }
 
   // The layout of a value matters to its views, and to the caller who gets it. A value that is written to an
@@ -122,23 +92,9 @@ class Simplifier {
     }
   }
 
-  template <class A, class B>
-  bool same_at_all(A&& a, B&& b) const {
-    for (std::size_t i = 0; i < assignments_.size(); ++i) {
-      try {
-        if (!(a(assignments_[i]) == b(assignments_[i]))) return false;
-      } catch (const OpError&) {  // the rule does not hold there
-        if (i == 0) return false;
-      }
-    }
-    return true;
-  }
-  Layout layout(ValueId id, const SymbolValues& symbols) const {
-    return layout_of(graph_, producers_, id, symbols);
-  }
+  Layout layout(ValueId id) const { return layout_of(graph_, producers_, id); }
   bool same_layout(ValueId a, ValueId b) const {
-    return same_at_all([&](const SymbolValues& symbols) { return layout(a, symbols); },
-                       [&](const SymbolValues& symbols) { return layout(b, symbols); });
+    return same_layouts(graph_, [&] { return layout(a); }, [&] { return layout(b); });
   }
 
   // Replaces uses of `id` by uses of `other`, which has the same elements, if no difference can be seen.
@@ -169,19 +125,19 @@ class Simplifier {
            !node->op->has(kCountsPlaces);
   }
   // The layout at the end of the chain, from a tensor with this layout.
-  Layout along(const Chain& chain, Layout layout, ValueId result, const SymbolValues& symbols) const {
+  Layout along(const Chain& chain, Layout layout, ValueId result) const {
     for (std::size_t i = chain.size(); i-- > 0;) {
       const ValueId id = i == 0 ? result : chain[i - 1]->operands[0].value;
       const std::vector<Layout> layouts =
-          chain[i]->op->view(layout, evaluate(*chain[i]->op, chain[i]->attrs, symbols));
+          chain[i]->op->view(layout, to_attrs(*chain[i]->op, chain[i]->attrs));
       layout = layouts[static_cast<std::size_t>(id - chain[i]->outputs[0])];
     }
     return layout;
   }
   // The layout that the value has, spread: what leads to the same place from there does so from everywhere,
   // unless it counts places.
-  Layout spread(ValueId id, const SymbolValues& symbols) const {
-    Layout spread = layout(id, symbols);
+  Layout spread(ValueId id) const {
+    Layout spread = layout(id);
     for (Dim& stride : spread.strides) stride *= 2;
     spread.offset = 2 * spread.offset + 3;
     return spread;
@@ -203,11 +159,9 @@ class Simplifier {
       if (view != &node && becomes_argument(view->outputs)) break;
       chain.push_back(view);
       const ValueId source = view->operands[0].value;
-      const auto there = [&](const SymbolValues& symbols) { return spread(source, symbols); };
-      const auto and_back = [&](const SymbolValues& symbols) {
-        return along(chain, spread(source, symbols), result, symbols);
-      };
-      if (type(source).sizes == type(result).sizes && same_at_all(there, and_back) &&
+      const auto there = [&] { return spread(source); };
+      const auto and_back = [&] { return along(chain, spread(source), result); };
+      if (same(type(source).sizes, type(result).sizes) && same_layouts(graph_, there, and_back) &&
           replace(result, source, true))
         return;
     }
@@ -221,20 +175,18 @@ class Simplifier {
 
   void skip_same_view(Node& node, const Chain& both) {
     const ValueId source = both[1]->operands[0].value;
-    const auto through = [&](const SymbolValues& symbols) {
-      return along(both, spread(source, symbols), node.outputs[0], symbols);
+    const auto through = [&] { return along(both, spread(source), node.outputs[0]); };
+    const auto directly = [&] {
+      return node.op->view(spread(source), to_attrs(*node.op, node.attrs)).front();
     };
-    const auto directly = [&](const SymbolValues& symbols) {
-      return node.op->view(spread(source, symbols), evaluate(*node.op, node.attrs, symbols)).front();
-    };
-    if (same_at_all(through, directly)) node.operands[0] = both[1]->operands[0];
+    if (same_layouts(graph_, through, directly)) node.operands[0] = both[1]->operands[0];
   }
 
   // What one scatter put there, the next one overwrites.
   void skip_overwritten(Node& node) {
     if (node.op->lowering != Lowering::Scatter || !node.operands[0].is_value()) return;
     const Node* before = maker(node.operands[0].value);
-    if (before == nullptr || before->op != node.op || before->attrs != node.attrs) return;
+    if (before == nullptr || before->op != node.op || !same_attrs(before->attrs, node.attrs)) return;
     if (view_undone_by(*node.op) != nullptr) node.operands[0] = before->operands[0];
   }
   Graph rebuilt() {
@@ -256,7 +208,6 @@ class Simplifier {
   Graph graph_;
   std::vector<int> producers_;
   EscapeAnalysis escapes_;
-  std::vector<SymbolValues> assignments_;
   std::vector<bool> layout_matters_, storage_matters_;
   std::vector<ValueId> instead_;
 };

@@ -95,7 +95,7 @@ std::string element_text(const Tensor& x, const HostView& elements, std::int64_t
 }
 
 // "[1, 2]" of an element by its number.
-std::string index_text(const Dims& sizes, std::int64_t at) {
+std::string index_text(const IntDims& sizes, std::int64_t at) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; at /= sizes[d]) index[d] = at % sizes[d];
   return fmt::format("[{}]", fmt::join(index, ", "));

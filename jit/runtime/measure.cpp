@@ -45,10 +45,11 @@ std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, cons
     for (const Load& load : pass.loads) {
       for (const Load& each : load.operands) {  // at most one for each element
         if (each.input == input)
-          most = std::max(most, std::min(x.numel(), count_elements(evaluate(pass.axes, symbols))));
+          most =
+              std::max<std::int64_t>(most, std::min(x.numel(), count_elements(evaluate(pass.axes, symbols))));
       }
       if (load.input != input) continue;
-      most = std::max(most, count_elements(layout_of(load, x.layout(), symbols).layout.sizes));
+      most = std::max<std::int64_t>(most, count_elements(layout_of(load, x.layout(), symbols).layout.sizes));
     }
   }
   return std::min(most * static_cast<std::int64_t>(size_of(x.dtype())), bytes_of(x));
@@ -67,7 +68,7 @@ std::int64_t kernel_flops(const Lowered& lowered, const Schedule& schedule, cons
       const bool counts = each.kind == Instruction::Kind::Apply && !each.invariant;
       if (counts && counted.insert(each.node).second) ++steps;
     }
-    flops += steps * count_elements(evaluate(pass.axes, symbols));
+    flops += steps * count_elements(evaluate(pass.axes, symbols)).fixed();
   }
   return flops;
 }

@@ -147,7 +147,7 @@ class Maker {
     for (const ValueId id : ids) program_.values.push_back(narrow(at(id)));
     return range(begin, program_.values.size());
   }
-  std::uint32_t application(const Op& op, const std::vector<GraphAttr>& attrs) {
+  std::uint32_t application(const Op& op, const std::vector<Attr>& attrs) {
     program_.applications.push_back({&op, attrs});
     return narrow(program_.applications.size()) - 1;
   }

@@ -102,7 +102,7 @@ struct Program {
   // What an op is applied with: evaluated once per tuple of symbol values.
   struct Application {
     const Op* op = nullptr;
-    std::vector<GraphAttr> attrs;
+    std::vector<Attr> attrs;
   };
 
   // Numbers and absent operands as such; constants beside.

@@ -22,7 +22,7 @@ namespace {
 // imply them.
 Type type_of(const Tensor& x, bool strides_follow) {
   Type type = to_type(x.type());
-  if (!strides_follow && !x.is_contiguous()) type.strides = to_sizes(x.strides());
+  if (!strides_follow && !x.is_contiguous()) type.strides = x.strides();
   return type;
 }
 
@@ -90,14 +90,14 @@ Operand Recorder::operand_of(const Tensor& x) {
   }
   if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
   if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-  return Operand::of_number(Size(x.item_int()));
+  return Operand::of_number(Dim(x.item_int()));
 }
 
 Node Recorder::node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs) {
   Node node;
   node.op = &op;
   node.form = form;
-  node.attrs = to_graph_attrs(attrs);
+  node.attrs = attr_list(attrs);
   node.place = place_;
   node.place.in_checkpoint = in_checkpoint_;
   for (const Tensor& each : inputs) node.operands.push_back(operand_of(each));
@@ -135,10 +135,9 @@ void Recorder::append(Node node) {
 int Recorder::add_value_like(int other) {
   const int id = static_cast<int>(results_.size());
   kept_.emplace_back();
-  Type type = other < 0 ? input_values_[static_cast<std::size_t>(-other - 10)].type
-                        : results_[static_cast<std::size_t>(other)].type;
-  type.strides.reset();
-  results_.push_back({"", std::move(type)});
+  const Type& type = other < 0 ? input_values_[static_cast<std::size_t>(-other - 10)].type
+                               : results_[static_cast<std::size_t>(other)].type;
+  results_.push_back({"", {type.dtype, type.device, type.sizes, type.is_number, std::nullopt}});
   if (const auto found = symbolic_types_.find(other); found != symbolic_types_.end()) {
     Type symbolic = found->second;
     symbolic_types_.emplace(id, std::move(symbolic));
@@ -222,7 +221,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
 void Recorder::cut_history(const Tensor& x) {
   Node node;
   node.op = &core_ops().detach;
-  node.attrs = to_graph_attrs(Attrs(*node.op));
+  node.attrs = attr_list(Attrs(*node.op));
   node.place = place_;
   node.is_unrecorded = true;
   if (x.impl()->origin) unrecorded_views_.insert(x.storage().get());
@@ -340,7 +339,7 @@ void Recorder::note_overwritten(std::uint64_t memory, std::uint64_t now) {
   for (ValueInMemory& each : found->second) {
     Node copy;
     copy.op = &kClone;
-    copy.attrs = to_graph_attrs(Attrs(kClone));
+    copy.attrs = attr_list(Attrs(kClone));
     copy.place = place_;
     copy.operands.push_back({each.id, false});
     each.id = add_value_like(each.id);

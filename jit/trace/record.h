@@ -25,7 +25,7 @@ class Recorder final : public levels::Level {
   struct InputInfo {
     Role role = Role::Argument;
     std::string name;
-    std::optional<Sizes> sizes;
+    std::optional<Dims> sizes;
   };
   using FindInput = std::function<std::optional<InputInfo>(const Tensor&)>;
   Recorder(std::string graph_name, FindInput find_input);
@@ -39,10 +39,15 @@ class Recorder final : public levels::Level {
   void set_name(const Tensor& x, const std::string& name);
 
   // ---- Sizes and numbers that are symbols ----
-  // A symbol, with its value in the recorded call.
-  void add_symbol(const std::string& name, std::int64_t hint) { hints_.emplace(name, hint); }
+  // A symbol, with its value in the recorded call. Scopes take it for a size where it may be one: other
+  // numbers of the program are guarded to be as large.
+  void add_symbol(const std::string& name, std::int64_t hint, bool is_size) {
+    hints_.emplace(name, hint);
+    if (is_size || hint < SizeScope::kLowestSize) return;
+    size_guards_.push_back({SizeRelation::AtMost, SizeScope::kLowestSize, Dim::symbol(name), {}, {}});
+  }
   // The sizes of a tensor as expressions.
-  Sizes sizes_of(const Tensor& x) const;
+  Dims sizes_of(const Tensor& x) const;
   // Adds an input whose sizes are asked for before any op reads it.
   void meet(const Tensor& x) {
     if (!knows(x)) add_input(x);
@@ -50,7 +55,7 @@ class Recorder final : public levels::Level {
   // A number of the program that varies, and that ops of the next instruction may get as an argument.
   struct ExpectedNumber {
     std::int64_t value = 0;  // of a whole number, which may be an attribute
-    Size size;               // the attribute in the graph
+    Dim size;                // the attribute in the graph
     Tensor number;           // of an operand: an equal number stands for this input
     bool used = false;
     bool is_fixed = false;  // arithmetic of the recorded call used the value, so it must not vary
@@ -167,12 +172,12 @@ class Recorder final : public levels::Level {
   int add_result(const Tensor& x, Type type);
   void find_symbolic(const Node& node);
   void infer_symbolic(const Node& node, std::size_t at);
-  std::vector<GraphAttr> symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs);
+  std::vector<Attr> symbolic_attrs(const Op& op, const std::vector<Attr>& attrs);
   Type symbolic_type(const Operand& operand) const;
   // Sizes in derivatives and bodies (record_sizes.cpp).
-  std::vector<GraphAttr> attrs_of(std::size_t at) const;
+  std::vector<Attr> attrs_of(std::size_t at) const;
   std::optional<TraceOperand> traced_operand(const Operand& operand) const;
-  bool has_sizes(int id, const Sizes& sizes);
+  bool has_sizes(int id, const Dims& sizes);
   bool take_sizes(const Fragment& fragment, std::span<const TraceOperand> operands,
                   std::span<const Type> types, std::size_t begin, std::size_t end);
   void draws(Inputs results);
@@ -266,8 +271,9 @@ class Recorder final : public levels::Level {
   std::vector<OpenApplication> open_;  // the innermost last
   std::vector<std::shared_ptr<const Op>> own_ops_;
   SymbolValues hints_;
-  std::unordered_map<int, Type> symbolic_types_;                            // by value
-  std::unordered_map<std::size_t, std::vector<GraphAttr>> symbolic_attrs_;  // by node
+  std::vector<SizeGuard> size_guards_;            // what finding the sizes below asked of the symbols
+  std::unordered_map<int, Type> symbolic_types_;  // by value
+  std::unordered_map<std::size_t, std::vector<Attr>> symbolic_attrs_;       // by node
   std::unordered_map<std::size_t, std::vector<Operand>> symbolic_numbers_;  // likewise: operands that are
   std::size_t followed_bodies_ = 0;
   std::size_t backward_begin_ = 0;
@@ -293,7 +299,7 @@ class Recorder final : public levels::Level {
 
 // The strides of a tensor of these sizes with its dimensions in the order of `now`, without gaps, or
 // repeated. nullopt for other layouts.
-std::optional<Sizes> strides_like(const Layout& now, const Sizes& sizes);
+std::optional<Dims> strides_like(const Layout& now, const Dims& sizes);
 
 // Tells inputs that share a storage so, with the offset at which each begins.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);

@@ -33,12 +33,12 @@ void Recorder::add_number(const Tensor& number, std::string name) {
   input_values_.push_back({std::move(name), to_type(number.type())});
 }
 
-Sizes Recorder::sizes_of(const Tensor& x) const {
+Dims Recorder::sizes_of(const Tensor& x) const {
   if (const auto id = ids_.find(x.impl()); id != ids_.end()) {
     const auto found = symbolic_types_.find(id->second);
     if (found != symbolic_types_.end()) return found->second.sizes;
   }
-  return to_sizes(x.sizes());
+  return (x.sizes());
 }
 
 // Replaces numbers that are inputs in this instruction by these inputs. So the tape saves the inputs, too.
@@ -101,12 +101,12 @@ void Recorder::fix_expected(const Attrs& attrs) {
   }
 }
 
-std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<GraphAttr>& attrs) {
-  std::vector<GraphAttr> result = attrs;
-  const auto replace = [&](Size& size) {
-    if (!size.is_constant()) return false;
+std::vector<Attr> Recorder::symbolic_attrs(const Op& op, const std::vector<Attr>& attrs) {
+  std::vector<Attr> result = attrs;
+  const auto replace = [&](Dim& size) {
+    if (!size.is_known()) return false;
     for (ExpectedNumber& each : expected) {
-      if (each.size.is_constant() || each.value != size.constant()) continue;
+      if (each.size.is_known() || each.value != size.known()) continue;
       size = each.size;
       each.used = true;
       return true;
@@ -120,22 +120,22 @@ std::vector<GraphAttr> Recorder::symbolic_attrs(const Op& op, const std::vector<
     if (parameter.kind == K::Tensor || parameter.kind == K::OptionalTensor ||
         parameter.kind == K::TensorList || parameter.kind == K::OptionalTensorList)
       continue;
-    GraphAttr& attr = result[at++];
+    Attr& attr = result[at++];
     if (parameter.kind == K::Int || (parameter.kind == K::Number && !op.has(kFixesNumbers))) {
-      if (auto* size = std::get_if<Size>(&attr)) any = replace(*size) || any;
+      if (auto* size = std::get_if<Dim>(&attr)) any = replace(*size) || any;
     } else if (parameter.kind == K::Ints) {
-      if (auto* sizes = std::get_if<Sizes>(&attr)) {
-        for (Size& each : *sizes) any = replace(each) || any;
+      if (auto* sizes = std::get_if<Dims>(&attr)) {
+        for (Dim& each : *sizes) any = replace(each) || any;
       }
     }
   }
-  return any ? result : std::vector<GraphAttr>();
+  return any ? result : std::vector<Attr>();
 }
 
 Type Recorder::symbolic_type(const Operand& operand) const {
   if (operand.is_number()) {
     Type type = absent_type();
-    if (std::holds_alternative<Size>(operand.number)) type.dtype = DType::I64;
+    if (std::holds_alternative<Dim>(operand.number)) type.dtype = DType::I64;
     if (std::holds_alternative<double>(operand.number)) type.dtype = DType::F64;
     return type;
   }
@@ -147,11 +147,10 @@ Type Recorder::symbolic_type(const Operand& operand) const {
                 : results_[static_cast<std::size_t>(id)].type;
 }
 
-// Finds the types of a node's results where sizes are symbols. A size that no expression gives is that of
-// this call; running the graph with other values detects it (Executable::misfit).
+// Finds the types of a node's results where sizes are symbols, and what its rule asks of them.
 void Recorder::find_symbolic(const Node& node) {
   if (node.is_constant()) return;
-  std::vector<GraphAttr> attrs = symbolic_attrs(*node.op, node.attrs);
+  std::vector<Attr> attrs = symbolic_attrs(*node.op, node.attrs);
   if (!attrs.empty()) symbolic_attrs_[nodes_.size()] = std::move(attrs);
   infer_symbolic(node, nodes_.size());
 }
@@ -170,11 +169,12 @@ void Recorder::infer_symbolic(const Node& node, std::size_t at) {
     symbolic_types_[node.outputs[0]] = operands[0];
     return;
   }
-  const std::vector<Type> types =
-      infer_types(*node.op, operands, in_attrs ? symbolic_attrs_.at(at) : node.attrs, hints_).types;
-  for (std::size_t k = 0; k < node.outputs.size() && k < types.size(); ++k) {
-    if (!has_symbols(types[k].sizes)) continue;
-    symbolic_types_[node.outputs[k]] = types[k];
+  const Inferred inferred =
+      infer_types(*node.op, operands, in_attrs ? symbolic_attrs_.at(at) : node.attrs, hints_);
+  add_size_guards(size_guards_, inferred.guards);
+  for (std::size_t k = 0; k < node.outputs.size() && k < inferred.types.size(); ++k) {
+    if (!has_symbols(inferred.types[k].sizes)) continue;
+    symbolic_types_[node.outputs[k]] = inferred.types[k];
   }
 }
 

@@ -178,12 +178,12 @@ std::set<std::string> symbols_in(const Graph& graph) {
     if (each.type.strides) collect_symbols(*each.type.strides, found);
   }
   for (const Node& node : graph.nodes) {
-    for (const GraphAttr& attr : node.attrs) {
-      if (const auto* size = std::get_if<Size>(&attr)) size->collect_symbols(found);
-      if (const auto* sizes = std::get_if<Sizes>(&attr)) collect_symbols(*sizes, found);
+    for (const Attr& attr : node.attrs) {
+      if (const auto* size = std::get_if<Dim>(&attr)) collect_symbols(*size, found);
+      if (const auto* sizes = std::get_if<Dims>(&attr)) collect_symbols(*sizes, found);
     }
     for (const Operand& each : node.operands) {
-      if (const auto* size = std::get_if<Size>(&each.number)) size->collect_symbols(found);
+      if (const auto* size = std::get_if<Dim>(&each.number)) collect_symbols(*size, found);
     }
   }
   return found;
@@ -264,6 +264,13 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
     for (const auto& [symbol, hint] : hints_) {
       if (used.contains(symbol)) graph.hints.emplace(symbol, hint);
     }
+    std::copy_if(size_guards_.begin(), size_guards_.end(), std::back_inserter(graph.size_guards),
+                 [&used](const SizeGuard& guard) {
+                   std::set<std::string> symbols;
+                   collect_symbols(guard.a, symbols);
+                   collect_symbols(guard.b, symbols);
+                   return std::includes(used.begin(), used.end(), symbols.begin(), symbols.end());
+                 });
   }
   return graph;
 }

@@ -29,7 +29,7 @@ class ViewOrigins {
 
   struct Step {
     const Op* op;
-    std::vector<GraphAttr> attrs;
+    std::vector<Attr> attrs;
     int output;
   };
   struct View {
@@ -40,7 +40,7 @@ class ViewOrigins {
   };
   // What is no result, and views are of.
   struct Hidden {
-    Sizes sizes;
+    Dims sizes;
     std::vector<std::size_t> views;
   };
   static void link(const Tensor& x, const Tensor& base, const std::vector<Step>& steps,

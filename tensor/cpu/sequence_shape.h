@@ -10,7 +10,7 @@ struct SequenceShape {
   std::int64_t outer = 1, count = 1, inner = 1;
 
   SequenceShape(const Tensor& x, int dim) {
-    for (int d = 0; d < x.rank(); ++d) (d < dim ? outer : d == dim ? count : inner) *= x.size(d);
+    for (int d = 0; d < x.rank(); ++d) (d < dim ? outer : d == dim ? count : inner) *= x.size(d).fixed();
   }
 };
 

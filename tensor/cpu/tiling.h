@@ -54,13 +54,13 @@ class Tiling {
   }
 
   // In elements, from row to row and from column to column.
-  Dim down(int operand) const { return steps_[static_cast<std::size_t>(operand)].down; }
-  Dim across(int operand) const { return steps_[static_cast<std::size_t>(operand)].across; }
+  std::int64_t down(int operand) const { return steps_[static_cast<std::size_t>(operand)].down; }
+  std::int64_t across(int operand) const { return steps_[static_cast<std::size_t>(operand)].across; }
 
  private:
   struct Steps {
-    Dims around;  // of the dimensions around the matrices
-    Dim down = 0, across = 0;
+    IntDims around;  // of the dimensions around the matrices
+    std::int64_t down = 0, across = 0;
   };
 
   Tile tile(std::int64_t matrix, std::int64_t row, std::int64_t column) const {
@@ -80,7 +80,7 @@ class Tiling {
   int operands_;
   std::int64_t tile_rows_, tile_columns_;
   std::int64_t rows_, columns_, matrices_ = 1;
-  Dims sizes_;
+  IntDims sizes_;
   std::array<Steps, Space::kMost> steps_;
 };
 

@@ -3,17 +3,18 @@
 namespace kiln::cpu {
 
 void Space::simplify() {
-  Dims order(sizes_.size());
+  IntDims order(sizes_.size());
   std::iota(order.begin(), order.end(), 0);
-  const Dims& first = strides_[0];
-  std::sort(order.begin(), order.end(), [&](Dim a, Dim b) {
-    const Dim stride_a = first[static_cast<std::size_t>(a)], stride_b = first[static_cast<std::size_t>(b)];
+  const IntDims& first = strides_[0];
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    const std::int64_t stride_a = first[static_cast<std::size_t>(a)],
+                       stride_b = first[static_cast<std::size_t>(b)];
     return stride_a != stride_b ? stride_a > stride_b : a < b;
   });
-  Dims sizes;
-  std::array<Dims, kMost> strides;
+  IntDims sizes;
+  std::array<IntDims, kMost> strides;
   const auto operands = static_cast<std::size_t>(count_);
-  for (const Dim ordered : order) {
+  for (const std::int64_t ordered : order) {
     const auto dim = static_cast<std::size_t>(ordered);
     if (sizes_[dim] == 1) continue;
     bool merges = !sizes.empty();
@@ -37,7 +38,7 @@ void Space::simplify() {
 }
 
 bool Space::is_dense(int operand) const {
-  Dim expected = 1;
+  std::int64_t expected = 1;
   for (std::size_t i = sizes_.size(); i-- > 0;) {
     if (strides(operand)[i] != expected) return false;
     expected *= sizes_[i];

@@ -18,7 +18,7 @@ class Space {
   explicit Space(const Layout& first) : sizes_(first.sizes), count_(1) { strides_[0] = first.strides; }
   // `layout` broadcasts to the sizes of the first.
   void add(const Layout& layout) {
-    Dims& strides = strides_[static_cast<std::size_t>(count_++)];
+    IntDims& strides = strides_[static_cast<std::size_t>(count_++)];
     strides.resize(sizes_.size(), 0);
     const std::size_t extra = sizes_.size() - layout.sizes.size();
     for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -34,19 +34,20 @@ class Space {
     return std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies<>());
   }
   int operands() const { return count_; }
-  const Dims& sizes() const { return sizes_; }
-  const Dims& strides(int operand) const { return strides_[static_cast<std::size_t>(operand)]; }
-  Dim inner() const { return sizes_.back(); }
+  const IntDims& sizes() const { return sizes_; }
+  const IntDims& strides(int operand) const { return strides_[static_cast<std::size_t>(operand)]; }
+  std::int64_t inner() const { return sizes_.back(); }
 
   // The operand's elements are one and the same; or follow one another in this order.
   bool is_constant(int operand) const {
-    return std::all_of(strides(operand).begin(), strides(operand).end(), [](Dim s) { return s == 0; });
+    return std::all_of(strides(operand).begin(), strides(operand).end(),
+                       [](std::int64_t s) { return s == 0; });
   }
   bool is_dense(int operand) const;
 
  private:
-  Dims sizes_;
-  std::array<Dims, kMost> strides_;
+  IntDims sizes_;
+  std::array<IntDims, kMost> strides_;
   int count_;
 };
 
@@ -54,10 +55,12 @@ class Space {
 // by reference.
 class Walker {
  public:
-  Walker(const Dims& sizes, const Dims& strides, std::int64_t index)
+  Walker(const IntDims& sizes, const IntDims& strides, std::int64_t index)
       : sizes_(sizes), strides_(strides), places_(sizes.size(), 0) {
     move_to(index);
   }
+  // Keeps both, so they must not be made for the call.
+  Walker(const Dims& sizes, const Dims& strides, std::int64_t index) = delete;
   Walker(const Space& space, int operand, std::int64_t index)
       : Walker(space.sizes(), space.strides(operand), index) {}
   void move_to(std::int64_t index) {
@@ -68,7 +71,7 @@ class Walker {
       offset_ += places_[i] * strides_[i];
     }
   }
-  Dim inner_stride() const { return strides_.back(); }
+  std::int64_t inner_stride() const { return strides_.back(); }
   std::int64_t offset() const { return offset_; }
 
   // Calls f(offset, length) for each run of the next `count` elements along the inner dimension.
@@ -98,9 +101,9 @@ class Walker {
     }
   }
 
-  const Dims& sizes_;
-  const Dims& strides_;
-  Dims places_;
+  const IntDims& sizes_;
+  const IntDims& strides_;
+  IntDims places_;
   std::int64_t offset_ = 0;
 };
 

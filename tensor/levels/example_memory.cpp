@@ -62,7 +62,7 @@ void check_own_places(const Op& op, const Tensor& x, const Attrs& attrs, Dim who
 
 Attrs places_below(const Attrs& attrs, const Layout& memory) {
   Attrs below = attrs;
-  if (const auto* offset = attrs.find<std::int64_t>(kOffset)) below.set(kOffset, *offset + memory.offset);
+  if (const auto* offset = attrs.find<Dim>(kOffset)) below.set(kOffset, *offset + memory.offset);
   return below;
 }
 

@@ -23,12 +23,12 @@ TensorType statistics_type(const TensorType& x) {
 struct Standard {
   Tensor x, mean, variance, rstd;  // in the dtype of computation
   Dims dims;
-  double count;
+  Dim count;
   // The statistics may be known.
   Standard(const Tensor& input, double eps, const Tensor& means = {}, const Tensor& variances = {})
       : x(ops::to(input, ops::compute_dtype(input.dtype()))),
         dims(all_but_channels(input.rank())),
-        count(static_cast<double>(ops::reduced_count(input.sizes(), dims))) {
+        count(ops::reduced_count(input.sizes(), dims)) {
     mean = means ? per_channel(means, x) : ops::steady_mean(x, dims);
     if (variances) {
       variance = per_channel(variances, x);
@@ -54,7 +54,7 @@ Tensors decompose_normalize(const Op&, Inputs in, const Attrs& attrs) {
 Tensors decompose_backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = in[1].dtype();
   const Standard standard(in[1], attrs.get<double>("eps"), in[5], in[6]);
-  const double count = standard.count;
+  const Dim count = standard.count;
   const Tensor g = ops::to(in[0], standard.x.dtype());
   const Tensor xhat = standard.apart() * standard.rstd;
   const Tensor dweight = ops::sum(g * xhat, standard.dims), dbias = ops::sum(g, standard.dims);

@@ -155,7 +155,7 @@ Tensor part_channels(const Tensor& x, int dim, std::int64_t groups, Dim batch) {
 }
 
 ConvOptions more_groups(ConvOptions options, Dim batch) {
-  options.groups *= batch;
+  options.groups = options.groups * batch;
   return options;
 }
 

@@ -50,12 +50,12 @@ void check_groups(const TensorType& weight, const ConvOptions& options, const At
 Dims window_places(const Dims& sizes, const Dims& kernel, const ConvOptions& options) {
   Dims places;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    // Sizes may be attributes, of any value.
-    __extension__ using Wide = __int128;
-    const Wide reach = (static_cast<Wide>(kernel[d]) - 1) * options.dilation[d] + 1;
-    const Wide room = static_cast<Wide>(sizes[d]) + 2 * options.padding[d] - reach;
-    const Wide count = room < 0 ? 0 : room / options.stride[d] + 1;
-    places.push_back(static_cast<Dim>(std::min<Wide>(count, std::numeric_limits<Dim>::max())));
+    // Sizes may be attributes, of any value. What leaves 64 bits is as large as can be.
+    constexpr Dim kLargest = std::numeric_limits<std::int64_t>::max();
+    const Dim span = multiply_if_fits(kernel[d] - 1, options.dilation[d]).value_or(kLargest);
+    const Dim room = add_if_fits(sizes[d], 2 * options.padding[d]).value_or(kLargest) - 1 - span;
+    const Dim count = room < 0 ? Dim() : floor_div(room, options.stride[d]);
+    places.push_back(room < 0 ? count : add_if_fits(count, 1).value_or(kLargest));
   }
   return places;
 }
@@ -76,7 +76,7 @@ Dims spatial_list(const Attrs& attrs, std::string_view name, std::size_t count, 
                std::to_string(count) + " spatial dimensions",
            {}, "give an int, or one for each dimension", ErrorKind::Value);
   }
-  constexpr Dim kMost = Dim{1} << 31;  // with which sizes can be computed
+  constexpr Dim kMost = std::int64_t{1} << 31;  // with which sizes can be computed
   for (const Dim each : list) {
     if (each > kMost) {
       refuse(

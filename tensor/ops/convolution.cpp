@@ -72,7 +72,9 @@ void add_convolution_ops(OpTable& table) {
       "plus bias: what `conv1d` and `conv2d` are written over.",
       ">>> convolution(ones(1, 1, 4), tensor([[[1.0, 2.0]]])).tolist()\n[[[3.0, 3.0, 3.0]]]");
   forward.infer = infer_convolution;
-  forward.products = [](Inputs in) { return in[1].numel() / std::max<Dim>(in[1].size(0), 1); };
+  forward.products = [](Inputs in) -> std::int64_t {
+    return in[1].numel() / std::max<Dim>(in[1].size(0), 1);
+  };
   forward.lowering = lowering::Library{};
   forward.vjp = rules::convolution_vjp;
   forward.jvp = rules::convolution_jvp;

@@ -21,7 +21,7 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 std::vector<TensorType> eye_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Dim rows = attrs.get<std::int64_t>("n");
-  const auto* columns = attrs.find<std::int64_t>("m");
+  const auto* columns = attrs.find<Dim>("m");
   Dims sizes{rows, columns ? *columns : rows};
   count_elements(sizes);
   return {{rules::dtype_attr(attrs, default_float()), rules::device_attr(attrs), sizes}};

@@ -55,7 +55,7 @@ QrMode mode_of(const Attrs& attrs) {
 std::vector<TensorType> qr_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
   const QrMode mode = mode_of(attrs);
-  const Dim rank = mode == QrMode::Complete ? rows_of(x) : std::min(rows_of(x), columns_of(x));
+  const Dim rank = mode == QrMode::Complete ? rows_of(x) : min(rows_of(x), columns_of(x));
   return {mode == QrMode::OnlyR ? rules::with_sizes(x, Dims{0}) : with_last(x, {rows_of(x), rank}),
           with_last(x, {rank, columns_of(x)})};
 }
@@ -133,7 +133,7 @@ Tensors qr_batch(const BatchArgs& args) {
 
 std::vector<TensorType> thin_svd_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
-  const Dim k = std::min(rows_of(x), columns_of(x));
+  const Dim k = min(rows_of(x), columns_of(x));
   return {with_last(x, {rows_of(x), k}), with_last(x, {k}), with_last(x, {k, columns_of(x)})};
 }
 

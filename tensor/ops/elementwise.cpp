@@ -349,6 +349,7 @@ Tensor operator+(const Tensor& a, double b) { return ops::add(a, Tensor::number(
 Tensor operator-(const Tensor& a, double b) { return ops::sub(a, Tensor::number(b)); }
 Tensor operator*(const Tensor& a, double b) { return ops::mul(a, Tensor::number(b)); }
 Tensor operator/(const Tensor& a, double b) { return ops::div(a, Tensor::number(b)); }
+Tensor operator/(const Tensor& a, Dim count) { return ops::div(a, Tensor::count(count)); }
 Tensor operator+(double a, const Tensor& b) { return ops::add(Tensor::number(a), b); }
 Tensor operator-(double a, const Tensor& b) { return ops::sub(Tensor::number(a), b); }
 Tensor operator*(double a, const Tensor& b) { return ops::mul(Tensor::number(a), b); }

@@ -17,7 +17,7 @@ std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, cons
                   fmt::format("embedding: the weight must be a matrix, it is {}", to_string(inputs[1])), {1});
   }
   const Dim rows = inputs[1].sizes[0];
-  if (const auto* padding = attrs.find<std::int64_t>("padding_idx");
+  if (const auto* padding = attrs.find<Dim>("padding_idx");
       padding && (*padding < -rows || *padding >= rows)) {
     throw OpError(ErrorKind::Index,
                   fmt::format("embedding: padding_idx {} is none of {} rows", *padding, rows), {1});
@@ -30,7 +30,7 @@ std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, cons
 // `values` of rows, with `instead` where the index names the padding of a weight of so many rows.
 Tensor but_padding(const Tensor& values, const Tensor& index, Dim rows, const Attrs& attrs,
                    const Tensor& instead) {
-  const auto* padding = attrs.find<std::int64_t>("padding_idx");
+  const auto* padding = attrs.find<Dim>("padding_idx");
   if (padding == nullptr) return values;
   const Tensor row = Tensor::number(*padding < 0 ? *padding + rows : *padding);
   const Tensor is_padding = ops::unsqueeze(apply_one(op("eq"), {index, row}), index.rank());

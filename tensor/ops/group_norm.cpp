@@ -44,14 +44,14 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
 
 struct Standard {
   Dims sizes, rows;  // of x; of its groups as rows
-  double count;
+  Dim count;
   Tensor rstd, xhat;  // [rows, 1] and as rows
 
   Standard(const Tensor& input, const Attrs& attrs) : sizes(input.sizes()) {
     const Dim groups = sizes[0] * attrs.get<std::int64_t>("num_groups");
     const Dim size = groups == 0 ? 0 : input.numel() / groups;
     rows = Dims{groups, size};
-    count = static_cast<double>(size);
+    count = size;
     const Tensor x = ops::reshape(ops::to(input, ops::compute_dtype(input.dtype())), rows);
     const Tensor d = x - ops::steady_mean(x, Dims{1});
     rstd = ops::reciprocal(ops::sqrt(ops::sum(d * d, Dims{1}, true) / count + attrs.get<double>("eps")));

@@ -25,8 +25,7 @@ Dims reduced_loss_sizes(const Dims& sizes, LossReduction reduction) {
 
 Tensor spread_loss_grad(const Tensor& grad, const Dims& sizes, LossReduction reduction) {
   if (reduction == LossReduction::None) return grad;
-  const Tensor share =
-      reduction == LossReduction::Mean ? grad / static_cast<double>(count_elements(sizes)) : grad;
+  const Tensor share = reduction == LossReduction::Mean ? grad / count_elements(sizes) : grad;
   return expand(share, sizes);
 }
 

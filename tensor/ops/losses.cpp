@@ -195,7 +195,7 @@ Tensors kl_div(const Op&, Inputs in, const Attrs& attrs) {
     each = target * (ops::log(safe) - x);
   }
   if (attrs.get<std::string>("reduction") != "batchmean") return {reduce_loss(each, loss_reduction(attrs))};
-  const double batch = each.rank() == 0 ? 1.0 : static_cast<double>(each.size(0));
+  const Dim batch = each.rank() == 0 ? Dim(1) : each.size(0);
   return {ops::sum(each) / batch};
 }
 

@@ -94,7 +94,7 @@ std::vector<TensorType> lstsq_infer(std::span<const TensorType> inputs, const At
   }
   Dims values = batch_sizes(a.sizes);
   const TensorType rank{DType::I64, a.device, values};
-  values.push_back(std::min(m, n));
+  values.push_back(min(m, n));
   return {rules::with_sizes(a, solution), rules::with_sizes(a, m > n ? residuals : Dims{0}), rank,
           rules::with_sizes(a, values)};
 }

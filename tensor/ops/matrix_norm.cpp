@@ -78,7 +78,7 @@ std::vector<TensorType> matrix_norm_infer(std::span<const TensorType> inputs, co
   x.dtype = norm_dtype(x, attrs);
   if (order.by_singular_values()) need_real(x, attrs);
   const auto rows = static_cast<std::size_t>(plane.rows), columns = static_cast<std::size_t>(plane.columns);
-  const Dim compared = order.by_singular_values() ? std::min(x.sizes[rows], x.sizes[columns])
+  const Dim compared = order.by_singular_values() ? min(x.sizes[rows], x.sizes[columns])
                                                   : x.sizes[order.by_columns() ? columns : rows];
   if (order.number < 0 && compared == 0) {
     throw OpError(

@@ -7,11 +7,19 @@
 #include "tensor/ops/reduced.h"
 
 namespace kiln {
+namespace {
+double correction_of(const Attrs& attrs) {
+  if (attrs.has("correction")) return ops::number_attr(attrs, "correction");
+  return attrs.get<bool>("unbiased") ? 1.0 : 0.0;
+}
+Dim count_of(const Tensor& x, const Attrs& attrs) {
+  return ops::reduced_count(x.sizes(), ops::reduced_dims(attrs, x.rank()));
+}
+}  // namespace
+
 double degrees(const Tensor& x, const Attrs& attrs) {
-  const std::int64_t count = ops::reduced_count(x.sizes(), ops::reduced_dims(attrs, x.rank()));
-  const double correction = attrs.has("correction") ? ops::number_attr(attrs, "correction")
-                                                    : (attrs.get<bool>("unbiased") ? 1.0 : 0.0);
-  return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction);
+  const Dim count = count_of(x, attrs);
+  return count == 0 ? 0.0 : std::max(0.0, static_cast<double>(count) - correction_of(attrs));
 }
 
 Scales scales_of(DType dtype) {
@@ -19,6 +27,17 @@ Scales scales_of(DType dtype) {
     return {{0x1p450, 0x1p-700}, {0x1p-200, 0x1p450}, {0x1p-700, 0x1p1000}, 0x1p-600, 0x1p900};
   return {{0x1p50, 0x1p-80}, {0x1p-30, 0x1p60}, {0x1p-90, 0x1p120}, 0x1p-70, 0x1p100};
 }
+
+namespace {
+// v over the degrees of freedom, which stay an expression where the count is one.
+Tensor over_degrees(const Tensor& v, const Tensor& x, const Attrs& attrs) {
+  const Dim count = count_of(x, attrs);
+  const double correction = correction_of(attrs);
+  const bool is_whole = std::trunc(correction) == correction && std::abs(correction) < 0x1p53;
+  if (count.is_known() || !is_whole) return v / degrees(x, attrs);
+  return v / max(count - Dim(static_cast<std::int64_t>(correction)), Dim(0));
+}
+}  // namespace
 
 DType logsumexp_dtype(DType dtype) { return is_float(dtype) ? dtype : default_float(); }
 
@@ -60,15 +79,14 @@ template <bool kRoot>
 Tensors decompose_variance(const Op&, Inputs in, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, in[0].rank());
   const Tensor x = ops::to(in[0], ops::compute_dtype(in[0].dtype()));
-  const double divisor = degrees(in[0], attrs);
   Tensor value;
   if (!kRoot) {
-    value = sum_of_squares(x, dims) / divisor;
+    value = over_degrees(sum_of_squares(x, dims), in[0], attrs);
   } else if (ops::reduced_count(x.sizes(), dims) == 0) {
-    value = ops::sqrt(sum_of_squares(x, dims) / divisor);
+    value = ops::sqrt(over_degrees(sum_of_squares(x, dims), in[0], attrs));
   } else {
     const Tensor scale = scale_of(ops::amax(ops::abs(x), dims, true));
-    value = ops::sqrt(sum_of_squares(x * scale, dims) / divisor) / scale;
+    value = ops::sqrt(over_degrees(sum_of_squares(x * scale, dims), in[0], attrs)) / scale;
   }
   const Dims sizes = reduced_sizes(x.sizes(), dims, keeps_dims(attrs));
   return {ops::to(value.sizes() == sizes ? value : ops::reshape(value, sizes), in[0].dtype())};
@@ -81,13 +99,13 @@ Tensor apart(const Tensor& x, const Attrs& attrs) {
   return ops::to(wide - ops::steady_mean(wide, reduced_dims(attrs, x.rank())), x.dtype());
 }
 Tensor var_factor(const Tensor& v, const Tensor& x, const Attrs& attrs) {
-  return v * 2.0 / degrees(x, attrs);
+  return over_degrees(v * 2.0, x, attrs);
 }
 // 0 where all elements are equal.
 Tensor std_factor(const Tensor& v, const Tensor& x, const Tensor& y, const Attrs& attrs) {
   const Tensor zero = ops::eq(y, Tensor::number(0.0));
   const Tensor safe = ops::masked_fill(y, zero, Tensor::number(1.0));
-  return ops::masked_fill(v / safe / degrees(x, attrs), zero, Tensor::number(0.0));
+  return ops::masked_fill(over_degrees(v / safe, x, attrs), zero, Tensor::number(0.0));
 }
 
 // The two ways a derivative of the input's sizes is used.

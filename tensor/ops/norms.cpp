@@ -71,7 +71,7 @@ struct Standard {
   Standard(const Tensor& input, const Attrs& attrs, bool centered)
       : x(ops::to(input, ops::compute_dtype(input.dtype()))) {
     const Dims dims = normalized_dims(x, attrs);
-    const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+    const Dim count = ops::reduced_count(x.sizes(), dims);
     if (centered) mean = ops::steady_mean(x, dims);
     const Tensor d = apart();
     rstd =
@@ -113,7 +113,7 @@ Tensors decompose_norm_backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = in[1].dtype();
   const Standard standard(in[1], attrs, kCentered);
   const Dims dims = normalized_dims(in[1], attrs);
-  const auto count = static_cast<double>(ops::reduced_count(in[1].sizes(), dims));
+  const Dim count = ops::reduced_count(in[1].sizes(), dims);
   const Tensor g = ops::to(in[0], standard.x.dtype());
   const Tensor h = in[2] ? g * ops::to(ops::to(in[2], dtype), g.dtype()) : g;
   const Tensor xhat = standard.xhat();

@@ -29,23 +29,25 @@ Dims padded_sizes(const TensorType& x, const Dims& pads) {
   Dims sizes = x.sizes;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const Margin margin = margin_of(pads, sizes.size(), d);
-    __extension__ using Wide = __int128;
-    const Wide size = static_cast<Wide>(x.sizes[d]) + margin.before + margin.after;
-    const Wide left =
-        static_cast<Wide>(x.sizes[d]) + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0);
-    if (size > std::numeric_limits<Dim>::max()) {
+    // What is cut away first: neither sum leaves 64 bits before it is known that something is left.
+    Dim left = x.sizes[d] + min(margin.before, 0);
+    if (left >= 0) left += min(margin.after, 0);
+    std::optional<Dim> size = left;
+    for (const Dim added : {max(margin.before, 0), max(margin.after, 0)})
+      size = size ? add_if_fits(*size, added) : size;
+    if (left >= 0 && !size) {
       throw OpError(ErrorKind::Overflow,
                     fmt::format("pad: {} makes dimension {} of {} longer than 64 bits can say",
                                 to_string(pads), d, to_string(x)),
                     {0});
     }
-    sizes[d] = static_cast<Dim>(size);
-    if (std::min(size, left) < 0) {
+    if (left < 0) {
       throw OpError(ErrorKind::Shape,
                     fmt::format("pad: {} leaves dimension {} of {} with a negative size", to_string(pads), d,
                                 to_string(x)),
                     {0});
     }
+    sizes[d] = *size;
   }
   return sizes;
 }
@@ -111,7 +113,7 @@ Tensor source_index(const PadMode& mode, Margin margin, Dim size, Device device)
         ErrorKind::Shape,
         fmt::format("pad: mode \"{}\" cannot pad a dimension of size {} by {}", mode.name, size, most), {0});
   }
-  const Dim padded = size + margin.before + margin.after;
+  const std::int64_t padded = size + margin.before + margin.after;
   const Tensor index = Tensor::empty(Dims{padded}, DType::I64, device);
   const WritableHostView view(index);
   auto* const out = view.as<std::int64_t>();
@@ -120,7 +122,7 @@ Tensor source_index(const PadMode& mode, Margin margin, Dim size, Device device)
   const Dim first = turns ? std::max<Dim>(-margin.before, 0) : 0;
   const Dim kept = turns ? size + std::min<Dim>(margin.before, 0) + std::min<Dim>(margin.after, 0) : size;
   Dim place = -margin.before - first;
-  for (Dim i = 0; i < padded; ++i) out[i] = first + mode.source(place++, std::max<Dim>(kept, 1));
+  for (std::int64_t i = 0; i < padded; ++i) out[i] = first + mode.source(place++, std::max<Dim>(kept, 1));
   return index;
 }
 
@@ -154,14 +156,15 @@ Tensors pad_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 // Of a square matrix with a diagonal of `length`, `offset` away from the main one.
 Dim side_of(std::string_view op, Dim length, Dim offset) {
-  __extension__ using Wide = __int128;
-  const Wide side = static_cast<Wide>(length) + (offset < 0 ? -static_cast<Wide>(offset) : offset);
-  if (side > std::numeric_limits<Dim>::max()) {
+  // The lowest int has no opposite.
+  const auto side = offset < 0 ? add_if_fits(length - 1, -(offset + 1)) : add_if_fits(length, offset);
+  const auto whole = side && offset < 0 ? add_if_fits(*side, 2) : side;
+  if (!whole) {
     throw OpError(ErrorKind::Overflow,
                   fmt::format("{}: a diagonal at {} makes a matrix with longer sides than 64 bits can say",
                               op, offset));
   }
-  return static_cast<Dim>(side);
+  return *whole;
 }
 
 struct Embedding {
@@ -202,7 +205,7 @@ std::vector<TensorType> diag_infer(std::span<const TensorType> inputs, const Att
     return {rules::with_sizes(inputs[0], Dims{side, side})};
   }
   if (sizes.size() == 2) {
-    const Dim length = std::min(sizes[0] + std::min<Dim>(offset, 0), sizes[1] - std::max<Dim>(offset, 0));
+    const Dim length = min(sizes[0] + std::min<Dim>(offset, 0), sizes[1] - std::max<Dim>(offset, 0));
     return {rules::with_sizes(inputs[0], Dims{std::max<Dim>(length, 0)})};
   }
   throw OpError(ErrorKind::Shape,

@@ -36,7 +36,7 @@ const Pointwise& row_of(const Op& op) { return *op.pointwise; }
 Dims broadcast_all(const Op& op, std::span<const std::span<const Dim>> shapes) {
   Dims sizes(shapes[0].begin(), shapes[0].end());
   for (std::size_t i = 1; i < shapes.size(); ++i) {
-    if (std::equal(sizes.begin(), sizes.end(), shapes[i].begin(), shapes[i].end())) continue;
+    if (same(sizes, shapes[i])) continue;
     sizes = broadcast(sizes, shapes[i], spoken_name(op));
   }
   return sizes;
@@ -76,7 +76,7 @@ void set_param(Params& params, std::size_t i, const Op& op, const Parameter& par
     params.integers |= 1U << i;
   };
   params.v[i] = std::numeric_limits<double>::quiet_NaN();
-  if (const auto* whole = std::get_if<std::int64_t>(&attr)) set_integer(*whole);
+  if (const auto* whole = std::get_if<Dim>(&attr)) set_integer(*whole);
   if (const auto* flag = std::get_if<bool>(&attr)) set_integer(*flag ? 1 : 0);
   const auto* word = std::get_if<std::string>(&attr);
   if (word != nullptr && !parameter.words.empty()) params.v[i] = word_value(op, parameter, *word);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "tensor/integers.h"
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/rules.h"
 
@@ -18,13 +17,14 @@ namespace {
 
 // How many windows fit; with `ceil_mode` one more that reaches beyond the end, if it begins before it.
 Dim window_count(Dim size, Dim reach, Dim stride, Dim padding, bool ceil_mode) {
-  // Sizes may be attributes, of any value.
-  __extension__ using Wide = __int128;
-  const Wide room = static_cast<Wide>(size) + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
+  // Sizes may be attributes, of any value. What leaves 64 bits is as large as can be.
+  constexpr Dim kLargest = std::numeric_limits<std::int64_t>::max();
+  const Dim beyond = 2 * padding - reach + (ceil_mode ? stride - 1 : Dim());
+  const Dim room = add_if_fits(size, beyond).value_or(kLargest);
   if (room < 0) return 0;
-  Wide count = room / stride + 1;
-  if (ceil_mode && (count - 1) * stride >= static_cast<Wide>(size) + padding) --count;
-  return static_cast<Dim>(std::min<Wide>(count, std::numeric_limits<Dim>::max()));
+  const Dim last = floor_div(room, stride);
+  if (ceil_mode && last * stride >= add_if_fits(size, padding).value_or(kLargest)) return last;
+  return add_if_fits(last, 1).value_or(kLargest);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Pool pool_along(const Dims& planes, std::size_t dim, const Attrs& attrs) {
   }
   for (Dim i = 0; i < count && i * stride < padding; ++i) {
     const Dim first = i * stride - padding;
-    if (first + round_up(-first, dilation) < std::min(first + reach, size)) continue;
+    if (first + ceil_div(-first, dilation) * dilation < std::min(first + reach, size)) continue;
     refuse(attrs, ErrorKind::Value, "a window that begins in the padding steps over the whole input",
            "use a smaller dilation or padding");
   }

@@ -38,7 +38,7 @@ Tensors decompose_mean(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype());
   const Dims dims = reduced_dims(attrs, in[0].rank());
   const Tensor x = ops::to(converted(in[0], dtype), ops::compute_dtype(dtype));
-  const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
+  const Dim count = ops::reduced_count(x.sizes(), dims);
   return {ops::to(ops::sum(x, dims, keeps_dims(attrs)) / count, dtype)};
 }
 
@@ -50,7 +50,7 @@ Tensors sum_vjp(const VjpArgs& args) {
 Tensors mean_vjp(const VjpArgs& args) {
   const TensorType& x = args.input_types[0];
   const Dims dims = reduced_dims(args.attrs, static_cast<int>(x.sizes.size()));
-  const auto count = static_cast<double>(ops::reduced_count(x.sizes, dims));
+  const Dim count = ops::reduced_count(x.sizes, dims);
   return {ops::to(ops::expand(spread(args, args.grads[0] / count), x.sizes), x.dtype)};
 }
 

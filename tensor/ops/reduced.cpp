@@ -6,7 +6,7 @@ namespace kiln::ops {
 
 Dims reduced_dims(const Attrs& attrs, int rank) {
   const std::string_view name = attrs.op()->name();
-  if (const auto* index = attrs.find<std::int64_t>("dim")) return {wrap_dim(*index, rank, name)};
+  if (const auto* index = attrs.find<Dim>("dim")) return {wrap_dim(*index, rank, name)};
   const auto* dims = attrs.find<Dims>("dim");
   if (rank == 0 && dims != nullptr) {  // a 0-d tensor has no dimension to list
     for (const Dim d : *dims) wrap_dim(d, rank, name);
@@ -29,8 +29,8 @@ Dims reduced_sizes(const Dims& sizes, const Dims& dims, bool keepdim) {
   return result;
 }
 
-std::int64_t reduced_count(const Dims& sizes, const Dims& dims) {
-  std::int64_t count = 1;
+Dim reduced_count(const Dims& sizes, const Dims& dims) {
+  Dim count = 1;
   for (const Dim d : dims) {
     if (!sizes.empty()) count *= sizes[static_cast<std::size_t>(d)];
   }
@@ -38,7 +38,7 @@ std::int64_t reduced_count(const Dims& sizes, const Dims& dims) {
 }
 
 Tensor steady_mean(const Tensor& x, const Dims& dims) {
-  const auto count = static_cast<double>(reduced_count(x.sizes(), dims));
+  const Dim count = reduced_count(x.sizes(), dims);
   if (count == 0) return sum(x, dims, true) / count;
   Tensor first = detach(x);
   for (const Dim d : dims) first = narrow(first, static_cast<int>(d), 0, 1);
@@ -61,7 +61,7 @@ DType dtype_or(const Attrs& attrs, DType otherwise) {
 
 double number_attr(const Attrs& attrs, std::string_view name) {
   const Attr& value = attrs.at(name);
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* whole = std::get_if<Dim>(&value)) return static_cast<double>(*whole);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
   if (const auto* real = std::get_if<double>(&value)) return *real;
   throw InternalError("attribute '" + std::string(name) + "' is no number");

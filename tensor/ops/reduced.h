@@ -13,7 +13,7 @@ Dims reduced_dims(const Attrs& attrs, int rank);
 // Sizes with `dims` taken out, or set to 1.
 Dims reduced_sizes(const Dims& sizes, const Dims& dims, bool keepdim);
 // Product of the sizes along `dims`.
-std::int64_t reduced_count(const Dims& sizes, const Dims& dims);
+Dim reduced_count(const Dims& sizes, const Dims& dims);
 bool keeps_dims(const Attrs& attrs);  // attribute `keepdim`
 
 // The means over `dims`, which stay with size 1, by distances from the first elements: of equal elements it

@@ -63,7 +63,7 @@ Device device_attr(const Attrs& attrs, Device otherwise) {
 
 Tensor number_attr(const Attr& attr) {
   if (const auto* flag = std::get_if<bool>(&attr)) return Tensor::number(*flag);
-  if (const auto* integer = std::get_if<std::int64_t>(&attr)) return Tensor::number(*integer);
+  if (const auto* integer = std::get_if<Dim>(&attr)) return Tensor::number(integer->fixed());
   if (const auto* real = std::get_if<double>(&attr)) return Tensor::number(*real);
   throw InternalError("a number attribute holds something else");
 }

@@ -13,10 +13,10 @@ namespace {
 
 using rules::dim_attr;
 
-std::int64_t int_attr(const Attrs& attrs, std::string_view name) { return attrs.get<std::int64_t>(name); }
+Dim int_attr(const Attrs& attrs, std::string_view name) { return attrs.get<Dim>(name); }
 
 std::optional<Dim> optional_int(const Attrs& attrs, std::string_view name) {
-  const auto* value = attrs.find<std::int64_t>(name);
+  const auto* value = attrs.find<Dim>(name);
   return value ? std::optional<Dim>(*value) : std::nullopt;
 }
 
@@ -45,7 +45,7 @@ void need_rank(const Layout& input, std::string_view op) {
 
 Dims resolve_sizes(std::span<const Dim> sizes, std::span<const Dim> from, std::string_view op) {
   Dims result = rules::to_dims(sizes);
-  const std::int64_t count = count_elements(from);
+  const Dim count = count_elements(from);
   Dim* unknown = nullptr;
   Dims known;
   for (Dim& size : result) {
@@ -58,7 +58,7 @@ Dims resolve_sizes(std::span<const Dim> sizes, std::span<const Dim> from, std::s
                                                   size == -1 ? "more than one -1" : "a negative size"));
     }
   }
-  const std::int64_t filled = count_elements(known);
+  const Dim filled = count_elements(known);
   const bool fits = unknown ? filled != 0 && count % filled == 0 : filled == count;
   if (!fits) {
     throw OpError(
@@ -142,7 +142,7 @@ namespace {
 // Every piece is a tensor, however few elements there are: as many as an argument says may be more than there
 // is memory for.
 void check_piece_count(Dim count, std::string_view op) {
-  constexpr Dim kMost = Dim{1} << 24;
+  constexpr Dim kMost = std::int64_t{1} << 24;
   if (count <= kMost) return;
   throw OpError(ErrorKind::Value,
                 fmt::format("{}: {} pieces are too many, at most there are {}", op, count, kMost));
@@ -167,12 +167,14 @@ Dims split_lengths(std::span<const Dim> sizes, Dim size) {
   for (const Dim length : sizes) {
     if (length < 0)
       throw OpError(ErrorKind::Value, fmt::format("split: {} has a negative size", to_string(sizes)));
-    if (__builtin_add_overflow(total, length, &total)) {
+    const auto sum = add_if_fits(total, length);
+    if (!sum) {
       throw OpError(ErrorKind::Shape,
                     fmt::format("split: the pieces {} add up to more than the {} of the dimension",
                                 to_string(sizes), size),
                     {0});
     }
+    total = *sum;
   }
   if (total != size) {
     throw OpError(
@@ -316,7 +318,7 @@ std::vector<Layout> diagonal_layout(const Layout& input, const Attrs& attrs) {
   const Dim shift = int_attr(attrs, "offset");
   const Dim rows = input.sizes[at(a)] + std::min<Dim>(shift, 0);
   const Dim columns = input.sizes[at(b)] - std::max<Dim>(shift, 0);
-  const Dim length = std::max<Dim>(std::min(rows, columns), 0);
+  const Dim length = std::max<Dim>(min(rows, columns), 0);
   Layout result{{}, {}, input.offset};
   if (length > 0) result.offset += shift >= 0 ? shift * input.strides[at(b)] : -shift * input.strides[at(a)];
   for (int i = 0; i < input.rank(); ++i) {
@@ -370,14 +372,13 @@ std::vector<Layout> as_strided_layout(const Layout& input, const Attrs& attrs) {
                                                 to_string(strides), offset));
   }
   count_elements(sizes);
-  Dim reach = 0;  // behind the last element
-  bool fits = !__builtin_add_overflow(offset, 1, &reach);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    Dim along = 0;
-    fits = fits && (sizes[i] <= 1 || (!__builtin_mul_overflow(sizes[i] - 1, strides[i], &along) &&
-                                      !__builtin_add_overflow(reach, along, &reach)));
+  std::optional<Dim> reach = add_if_fits(offset, 1);  // behind the last element
+  for (std::size_t i = 0; i < sizes.size() && reach; ++i) {
+    if (sizes[i] <= 1) continue;
+    const auto along = multiply_if_fits(sizes[i] - 1, strides[i]);
+    reach = along ? add_if_fits(*reach, *along) : std::nullopt;
   }
-  if (!fits) {
+  if (!reach) {
     throw OpError(ErrorKind::Overflow,
                   fmt::format("as_strided: sizes {} with strides {} from {} on reach further than memory can",
                               to_string(sizes), to_string(strides), offset));

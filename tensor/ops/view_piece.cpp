@@ -32,7 +32,7 @@ Tensors batch_along_dim(const BatchArgs& args) {
 
 Range slice_range(const Attrs& attrs, std::size_t dim, std::span<const Dim> sizes) {
   const auto get = [&](std::string_view name) {
-    const auto* value = attrs.find<std::int64_t>(name);
+    const auto* value = attrs.find<Dim>(name);
     return value ? std::optional<Dim>(*value) : std::nullopt;
   };
   return clip_range(get("start"), get("end"), attrs.get<std::int64_t>("step"), sizes[dim]);
@@ -252,7 +252,7 @@ void add_slicing(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = batch_along_dim,
              .lowering = Lowering::View,
-             .traits = kViewTraits | kOnlyBegins,
+             .traits = kViewTraits,
              .onnx = "Gather"});
   table.add({.signature =
                  Signature::parse("diagonal(x: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)"),

@@ -30,7 +30,7 @@ double nanoseconds(F&& f) {
 constexpr int kNodes = 50;
 
 // y = x + y, again and again, with sizes that are a symbol when there is one.
-std::shared_ptr<const Executable> chain(int nodes, const Size& size, const SymbolValues& hints) {
+std::shared_ptr<const Executable> chain(int nodes, Dim size, const SymbolValues& hints) {
   Builder builder;
   builder.graph.stage = Stage::Functional;
   builder.graph.hints = hints;
@@ -59,7 +59,7 @@ TEST_CASE("the cost of an executable", "[.bench]") {
   };
   const double ops = nanoseconds(run_ops);
   const SymbolValues symbols{{"s0", 8}};
-  const auto report = [&](const char* name, const Size& size, const SymbolValues& values) {
+  const auto report = [&](const char* name, Dim size, const SymbolValues& values) {
     const auto empty = chain(0, size, values), full = chain(kNodes, size, values);
     CHECK(kiln::testing::same_bits(full->run(arguments, values)[0], run_ops()));
     const double call = nanoseconds([&] { empty->run(arguments, values); });
@@ -68,5 +68,5 @@ TEST_CASE("the cost of an executable", "[.bench]") {
               << " ns a node, of which the op " << ops / kNodes);
   };
   report("static", 8, {});
-  report("symbolic", Size::symbol("s0"), symbols);
+  report("symbolic", Dim::symbol("s0"), symbols);
 }

@@ -14,8 +14,8 @@ namespace kiln::testing {
 
 using namespace kiln::jit;
 
-std::vector<GraphAttr> some_attrs(const Op& op, std::int64_t number) {
-  std::vector<GraphAttr> attrs = to_graph_attrs(Attrs(op));
+std::vector<Attr> some_attrs(const Op& op, std::int64_t number) {
+  std::vector<Attr> attrs = attr_list(Attrs(op));
   std::size_t index = 0;
   for (const Parameter& parameter : op.signature.parameters) {
     if (parameter.kind <= ArgKind::OptionalTensorList) continue;
@@ -24,7 +24,7 @@ std::vector<GraphAttr> some_attrs(const Op& op, std::int64_t number) {
     } else if (!parameter.has_default && parameter.kind == ArgKind::String) {
       attrs[index] = std::string("an element is wrong");
     } else if (!parameter.has_default) {
-      attrs[index] = Size(number);
+      attrs[index] = Dim(number);
     }
     ++index;
   }
@@ -43,8 +43,8 @@ class Program {
   }
 
   Graph run() {
-    const Size m = Size::symbol("m"), n = Size::symbol("n");
-    const std::vector<Sizes> shapes = {{m, n}, {m, n}, {m, n}, {n}, {m, 1}, {}, {1, n}, {n, m}};
+    const Dim m = Dim::symbol("m"), n = Dim::symbol("n");
+    const std::vector<Dims> shapes = {{m, n}, {m, n}, {m, n}, {n}, {m, 1}, {}, {1, n}, {n, m}};
     for (int i = 0; i < 5; ++i) {
       builder_.input("", {kDTypes[draw(std::size(kDTypes))], {}, shapes[draw(shapes.size())], false, {}});
     }
@@ -66,7 +66,7 @@ class Program {
       case 0:
         return Operand::of_number(static_cast<double>(draw(9)) * 0.25 - 1.0);
       case 1:
-        return Operand::of_number(draw(2) == 0 ? Number(Size(3)) : Number(Size::symbol("n") * 2));
+        return Operand::of_number(draw(2) == 0 ? Number(Dim(3)) : Number(Dim::symbol("n") * 2));
       default:
         return Operand::of(any());
     }
@@ -76,13 +76,13 @@ class Program {
   void reshaped() {
     const Node& node = builder_.graph.nodes[draw(builder_.graph.nodes.size())];
     if (node.is_constant() || node.op->pointwise == nullptr) return;
-    Size count(1);
-    for (const Size& each : builder_.graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes)
+    Dim count(1);
+    for (const Dim each : builder_.graph.values[static_cast<std::size_t>(node.outputs[0])].type.sizes)
       count = count * each;
-    append("view", {Operand::of(node.outputs[0])}, {draw(2) == 0 ? Sizes{count} : Sizes{count, Size(1)}});
+    append("view", {Operand::of(node.outputs[0])}, {draw(2) == 0 ? Dims{count} : Dims{count, Dim(1)}});
   }
 
-  ValueId append(const char* op, std::vector<Operand> operands, std::vector<GraphAttr> attrs) {
+  ValueId append(const char* op, std::vector<Operand> operands, std::vector<Attr> attrs) {
     Node node;
     node.op = &OpTable::get().at(op);
     node.operands = std::move(operands);
@@ -94,10 +94,10 @@ class Program {
   ValueId replaced(ValueId base, int depth) {
     static const char* const kViews[] = {"slice", "select", "diagonal"};
     const std::string view = kViews[draw(std::size(kViews))];
-    std::vector<GraphAttr> attrs = some_attrs(OpTable::get().at(view), static_cast<std::int64_t>(draw(2)));
+    std::vector<Attr> attrs = some_attrs(OpTable::get().at(view), static_cast<std::int64_t>(draw(2)));
     if (view == "slice") {
       const auto step = static_cast<std::int64_t>(draw(3) / 2 + 1);
-      attrs = {Size(static_cast<std::int64_t>(draw(2))), Size(1), Size(draw(2) == 0 ? -1 : 40), Size(step)};
+      attrs = {Dim(static_cast<std::int64_t>(draw(2))), Dim(1), Dim(draw(2) == 0 ? -1 : 40), Dim(step)};
     }
     const ValueId part = append(view.c_str(), {Operand::of(base)}, attrs);
     const ValueId made = depth > 0 && draw(2) == 0
@@ -141,7 +141,7 @@ class Program {
       node.operands.push_back(operand());
     try {
       const Inferred inferred = infer_types(builder_.graph, node);
-      if (inferred.types[0].is_number || !inferred.conditions.empty()) return;
+      if (inferred.types[0].is_number || !inferred.guards.empty()) return;
       builder_.append(node);
     } catch (const OpError&) {  // dtypes or shapes that do not go together
     }
@@ -181,15 +181,15 @@ class RowProgram {
  public:
   // With rows of any length, or of that one.
   explicit RowProgram(unsigned seed, std::optional<Dim> length = std::nullopt)
-      : engine_(seed), m_(length ? Size(*length) : Size::symbol("m")) {
+      : engine_(seed), m_(length ? Dim(*length) : Dim::symbol("m")) {
     builder_.graph.stage = Stage::Functional;
     builder_.graph.name = "program";
     builder_.graph.hints = {{"m", 70}, {"n", 20000}};
   }
 
   Graph run() {
-    const Size m = m_, n = Size::symbol("n");
-    const std::vector<Sizes> shapes = {{n, m}, {n, m}, {n, 1}, {m}, {n}, {}};
+    const Dim m = m_, n = Dim::symbol("n");
+    const std::vector<Dims> shapes = {{n, m}, {n, m}, {n, 1}, {m}, {n}, {}};
     static constexpr DType kOfRows[] = {DType::F32, DType::F32, DType::F16, DType::F64,
                                         DType::I32, DType::U8,  DType::Bool};
     for (int i = 0; i < 5; ++i)
@@ -211,10 +211,10 @@ class RowProgram {
                                        "sum", "sum", "amax", "amin", "prod", "cast", "where"};
     Node node;
     node.op = &OpTable::get().at(kOps[draw(std::size(kOps))]);
-    node.attrs = to_graph_attrs(Attrs(*node.op));
+    node.attrs = attr_list(Attrs(*node.op));
     if (node.op->lowering == Lowering::Reduce) {
       const std::size_t kind = draw(4);
-      if (kind > 0) node.attr("dim") = Sizes{kind > 1 ? 0 : -1};
+      if (kind > 0) node.attr("dim") = Dims{kind > 1 ? 0 : -1};
       node.attr("keepdim") = draw(3) > 0;
       if (node.op->name() == "sum" && draw(3) == 0)
         node.attr("dtype") = draw(2) == 0 ? DType::F64 : DType::I32;
@@ -222,13 +222,13 @@ class RowProgram {
     if (node.op->name() == "cast") node.attrs = {draw(2) == 0 ? DType::BF16 : DType::F32};
     for (int i = 0; i < node.op->signature.inputs; ++i) node.operands.push_back(Operand::of(any()));
     try {
-      if (infer_types(builder_.graph, node).conditions.empty()) builder_.append(node);
+      if (infer_types(builder_.graph, node).guards.empty()) builder_.append(node);
     } catch (const OpError&) {  // dtypes or shapes that do not go together
     }
   }
 
   std::mt19937 engine_;
-  Size m_;
+  Dim m_;
   Builder builder_;
 };
 

@@ -34,9 +34,9 @@ Graph graph_of_rows(DType dtype, int operands, bool failing) {
   builder.graph.hints = {{"n", 33}};
   std::vector<ValueId> inputs, masks;
   for (int i = 0; i < operands; ++i)
-    inputs.push_back(builder.input("", {dtype, {}, {Size::symbol("n")}, false, {}}));
+    inputs.push_back(builder.input("", {dtype, {}, {Dim::symbol("n")}, false, {}}));
   for (int i = 0; i < operands; ++i)
-    masks.push_back(builder.input("", {DType::Bool, {}, {Size::symbol("n")}, false, {}}));
+    masks.push_back(builder.input("", {DType::Bool, {}, {Dim::symbol("n")}, false, {}}));
   for (const Op* op : OpTable::get().ops()) {
     if (op->pointwise == nullptr || op->pointwise->operands != operands) continue;
     if (!op->pointwise->failure.empty() != failing) continue;
@@ -143,9 +143,9 @@ TEST_CASE("every f16 is read and rounded as by the ops", "[jit][fused]") {
       "  %d = add(%c, %h) : f16[n]\n"
       "  return %a, %b, %c, %d\n"
       "}\n");
-  constexpr Dim kAll = 65536;
+  constexpr std::int64_t kAll = 65536;
   Tensor halves = Tensor::empty(Dims{kAll}, DType::F16), floats = Tensor::empty(Dims{kAll}, DType::F32);
-  for (Dim i = 0; i < kAll; ++i) {
+  for (std::int64_t i = 0; i < kAll; ++i) {
     const auto bits = static_cast<std::uint32_t>(i);
     halves.writable<Half>()[i] = {static_cast<std::uint16_t>(bits)};
     // Beside each half and halfway to the next one; all exponents; what is no number, of either kind.

@@ -28,7 +28,7 @@ const std::vector<OpSample>& all_samples() {
 Node node_of(const OpSample& sample) {
   Node node;
   node.op = sample.op;
-  node.attrs = to_graph_attrs(sample.attrs);
+  node.attrs = attr_list(sample.attrs);
   return node;
 }
 

@@ -20,7 +20,7 @@ struct Window {
 Graph graph_of(const std::vector<Window>& windows) {
   Builder builder;
   for (const Window& each : windows) {
-    Type type{DType::F32, Device{}, {each.size}, false, Sizes{each.stride}};
+    Type type{DType::F32, Device{}, {each.size}, false, Dims{each.stride}};
     Input input;
     input.storage = 0;
     input.offset = each.offset;

@@ -19,7 +19,7 @@ Operand operand_of(Builder& builder, const Tensor& x) {
   if (!x.is_number()) return Operand::of(builder.input("", to_type(x.type())));
   if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
   if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-  return Operand::of_number(Size(x.item_int()));
+  return Operand::of_number(Dim(x.item_int()));
 }
 
 // The op applied once; nothing where it has no graph.
@@ -29,7 +29,7 @@ std::optional<Graph> graph_of(const Operands& operands) {
   builder.graph.stage = Stage::Functional;
   Node node;
   node.op = &operands.op;
-  node.attrs = to_graph_attrs(operands.attrs);
+  node.attrs = attr_list(operands.attrs);
   for (const Tensor& x : operands.inputs) node.operands.push_back(operand_of(builder, x));
   try {
     for (const ValueId id : builder.append(std::move(node))) builder.graph.outputs.push_back(Operand::of(id));

@@ -44,12 +44,12 @@ class Writer {
     for (int i = 0; i < count; ++i) {
       Type type{dtype(), Device{}, {2 + draw(2), 2 + draw(3)}, false, std::nullopt};
       Input input;
-      if (draw(3) == 0) type.strides = Sizes{1, type.sizes[0]};
+      if (draw(3) == 0) type.strides = Dims{1, type.sizes[0]};
       if (draw(2) == 0) {  // part of a memory that others may reach into
         input.storage = 0;
         input.offset = draw(10);
         type.dtype = shared;
-        if (draw(3) == 0) type.strides = Sizes{2 * type.sizes[1].constant(), 2};
+        if (draw(3) == 0) type.strides = Dims{2 * type.sizes[1].known(), 2};
       }
       builder_.input("x", type, input);
     }
@@ -116,7 +116,7 @@ class Writer {
   std::string_view pick(std::initializer_list<std::string_view> names) {
     return *(names.begin() + draw(static_cast<int>(names.size())));
   }
-  Operand other() { return draw(2) == 0 ? Operand::of(value()) : Operand::of_number(Size(draw(5))); }
+  Operand other() { return draw(2) == 0 ? Operand::of(value()) : Operand::of_number(Dim(draw(5))); }
 
   DType pick_dtype() {
     return std::array{DType::F32, DType::F64, DType::I64}[static_cast<std::size_t>(draw(3))];
@@ -125,7 +125,7 @@ class Writer {
   void create(const Tensor& like) {
     const auto none = std::monostate{};
     if (draw(2) == 0) return apply("zeros", Form::Plain, {}, {like.sizes(), like.dtype()});
-    apply("full", Form::Plain, {Operand::of_number(Size(draw(3)))}, {like.sizes(), like.dtype(), none});
+    apply("full", Form::Plain, {Operand::of_number(Dim(draw(3)))}, {like.sizes(), like.dtype(), none});
   }
 
   void write(ValueId x) {
@@ -241,11 +241,11 @@ class Writer {
     node.operands = operands;
     Attrs values(*node.op);
     std::copy(attrs.begin(), attrs.end(), values.values().begin());
-    node.attrs = to_graph_attrs(values);
+    node.attrs = attr_list(values);
     std::vector<Tensor> given;
     for (const Operand& each : operands) {
       given.push_back(each.is_value() ? tensor(each.value)
-                                      : Tensor::number(std::get<Size>(each.number).constant()));
+                                      : Tensor::number(std::get<Dim>(each.number).known()));
     }
     Tensors results;
     try {
@@ -259,7 +259,7 @@ class Writer {
     for (const Tensor& each : results) {
       types.push_back(to_type(each.type()));
       const bool follows = node.is_view() || node.writes();
-      if (!follows && !each.is_contiguous()) types.back().strides = to_sizes(each.strides());
+      if (!follows && !each.is_contiguous()) types.back().strides = (each.strides());
     }
     for (const ValueId made : builder_.append(node, types)) {
       if (node.writes_layout()) rename(tensor(operands[0].value), made);
@@ -291,8 +291,8 @@ std::vector<Tensor> arguments_of(const Graph& graph) {
   std::vector<Tensor> result;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const Type& type = graph.values[i].type;
-    Layout layout = layout_of_type(type, graph.hints);
-    layout.offset = graph.inputs[i].offset.evaluate(graph.hints);
+    Layout layout = evaluate(layout_of_type(type), graph.hints);
+    layout.offset = evaluate(graph.inputs[i].offset, graph.hints);
     Tensor whole = memory(std::max<std::int64_t>(64, extent(layout).second), type.dtype, static_cast<int>(i));
     if (graph.inputs[i].storage) whole = storages.try_emplace(*graph.inputs[i].storage, whole).first->second;
     result.push_back(Tensor::alias(whole, layout));

@@ -39,7 +39,8 @@ MakeRun broken_at(std::string op) {
       if (!has_op) return results;
       for (Tensor& each : results) {
         each = ops::clone(each);
-        if (each.dtype() == DType::F32 && each.numel() > 0) each.writable<float>()[each.numel() - 1] += 1;
+        if (each.dtype() == DType::F32 && each.numel() > 0)
+          each.writable<float>()[(each.numel() - 1).fixed()] += 1;
       }
       return results;
     };

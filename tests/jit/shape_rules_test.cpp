@@ -12,36 +12,36 @@ using namespace kiln::jit;
 
 namespace {
 
-const Size s0 = Size::symbol("s0"), b = Size::symbol("b");
+const Dim s0 = Dim::symbol("s0"), b = Dim::symbol("b");
 
-Inferred infer(std::string_view op, std::vector<Sizes> operands,
-               std::vector<std::pair<const char*, GraphAttr>> attrs,
+Inferred infer(std::string_view op, std::vector<Dims> operands,
+               std::vector<std::pair<const char*, Attr>> attrs,
                const SymbolValues& hints = {{"b", 6}, {"s0", 8}}) {
   Node node;
   node.op = &OpTable::get().at(op);
-  node.attrs = to_graph_attrs(Attrs(*node.op));
+  node.attrs = attr_list(Attrs(*node.op));
   for (const auto& [name, value] : attrs) node.attr(name) = value;
   std::vector<Type> types;
-  for (const Sizes& sizes : operands) types.push_back({DType::F32, Device{}, sizes, false, std::nullopt});
+  for (const Dims& sizes : operands) types.push_back({DType::F32, Device{}, sizes, false, std::nullopt});
   return infer_types(*node.op, types, node.attrs, hints);
 }
 std::string sizes_of(const Inferred& inferred) {
-  CHECK(inferred.conditions.empty());
-  return to_string(inferred.types[0].sizes);
+  CHECK(inferred.guards.empty());
+  return text_of(inferred.types[0].sizes);
 }
 
 // The graph of a sample in which the sizes equal to the first size of the first input are a symbol.
 std::optional<Graph> with_symbol(const Graph& graph) {
   if (graph.inputs.empty() || graph.values[0].type.sizes.empty()) return std::nullopt;
-  const Size first = graph.values[0].type.sizes[0];
-  if (first.constant() < 2) return std::nullopt;
+  const Dim first = graph.values[0].type.sizes[0];
+  if (first.known() < 2) return std::nullopt;
   Builder builder;
   builder.graph.name = graph.name;
-  builder.graph.hints = {{"s0", first.constant()}};
+  builder.graph.hints = {{"s0", first.known()}};
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     Type type = graph.values[i].type;
-    for (Size& size : type.sizes) {
-      if (size == first) size = s0;
+    for (Dim& size : type.sizes) {
+      if (same(size, first)) size = s0;
     }
     builder.input("", type);
   }
@@ -60,20 +60,26 @@ TEST_CASE("shape rules give expressions", "[jit][shape_rules]") {
   CHECK(sizes_of(infer("matmul", {{b, s0}, {s0, 10}}, {})) == "[b, 10]");
   CHECK(sizes_of(infer("cat", {{s0, 2}, {b, 2}, {3, 2}}, {})) == "[b + s0 + 3, 2]");
   CHECK(sizes_of(infer("flatten", {{s0, b, 2}}, {})) == "[2*b*s0]");
-  CHECK(sizes_of(infer("view", {{s0, b}}, {{"shape", Sizes{b, -1}}})) == "[b, s0]");
-  CHECK(sizes_of(infer("view", {{s0, 6}}, {{"shape", Sizes{-1, 3}}})) == "[2*s0, 3]");
-  CHECK(sizes_of(infer("slice", {{s0}}, {{"start", Size(1)}, {"end", s0}})) == "[s0 - 1]");
-  CHECK(sizes_of(infer("slice", {{s0}}, {{"step", Size(2)}})) == "[((s0 + 1)//2)]");
-  CHECK(sizes_of(infer("unfold", {{s0}}, {{"dimension", Size(0)}, {"size", Size(3)}, {"step", Size(2)}})) ==
-        "[((s0 + 1)//2) - 1, 3]");
-  CHECK(sizes_of(infer("sum", {{s0, b}}, {{"dim", Sizes{1}}})) == "[s0]");
-  CHECK(sizes_of(infer("zeros", {}, {{"size", Sizes{s0, 2}}})) == "[s0, 2]");
+  CHECK(sizes_of(infer("view", {{s0, b}}, {{"shape", Dims{b, -1}}})) == "[b, s0]");
+  CHECK(sizes_of(infer("view", {{s0, 6}}, {{"shape", Dims{-1, 3}}})) == "[2*s0, 3]");
+  CHECK(sizes_of(infer("slice", {{s0}}, {{"start", Dim(1)}, {"end", s0}})) == "[s0 - 1]");
+  CHECK(sizes_of(infer("slice", {{s0}}, {{"step", Dim(2)}})) == "[((s0 + 1)//2)]");
+  CHECK(sizes_of(infer("unfold", {{s0}}, {{"dimension", Dim(0)}, {"size", Dim(2)}, {"step", Dim(2)}})) ==
+        "[(s0//2), 2]");
+  CHECK(sizes_of(infer("sum", {{s0, b}}, {{"dim", Dims{1}}})) == "[s0]");
+  CHECK(sizes_of(infer("zeros", {}, {{"size", Dims{s0, 2}}})) == "[s0, 2]");
 }
 
-TEST_CASE("what no expression gives is a condition", "[jit][shape_rules]") {
+TEST_CASE("what a rule asks of symbols is a guard", "[jit][shape_rules]") {
   const Inferred inferred = infer("add", {{s0}, {8}}, {});
-  CHECK(to_string(inferred.types[0].sizes) == "[8]");
-  CHECK(inferred.conditions.size() == 1);
+  CHECK(text_of(inferred.types[0].sizes) == "[8]");
+  REQUIRE(inferred.guards.size() == 1);
+  CHECK(to_string(inferred.guards[0]) == "s0 == 8 (add)");
+  const Inferred windows =
+      infer("unfold", {{s0}}, {{"dimension", Dim(0)}, {"size", Dim(3)}, {"step", Dim(2)}});
+  CHECK(text_of(windows.types[0].sizes) == "[((s0 + 1)//2) - 1, 3]");
+  REQUIRE(windows.guards.size() == 1);
+  CHECK(to_string(windows.guards[0]) == "3 <= s0 (unfold)");
 }
 
 TEST_CASE("a shape that depends on data is refused", "[jit][shape_rules]") {
@@ -90,8 +96,8 @@ TEST_CASE("every op infers with a symbol, and check_shapes agrees with it", "[ji
     CHECK(check_shapes(*made, made->hints).empty());
     for (const Operand& output : made->outputs) {
       const Type& type = made->values[static_cast<std::size_t>(output.value)].type;
-      symbolic += std::count_if(type.sizes.begin(), type.sizes.end(),
-                                [](const Size& each) { return !each.is_constant(); });
+      symbolic +=
+          std::count_if(type.sizes.begin(), type.sizes.end(), [](Dim each) { return !each.is_known(); });
     }
   });
   CHECK(symbolic > 200);

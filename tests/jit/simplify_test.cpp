@@ -43,7 +43,7 @@ void check_all_dtypes(const std::function<ValueId(Builder&, ValueId x)>& write, 
       // A copy that the caller cannot take for x, whatever y becomes.
       const Node none;
       builder.graph.outputs = {
-          Operand::of(builder.apply(OpTable::get().at("stack"), {Operand::of(y)}, {Size(0)}, none)[0])};
+          Operand::of(builder.apply(OpTable::get().at("stack"), {Operand::of(y)}, {Dim(0)}, none)[0])};
       expected = evaluate(builder.graph, {&numbers, 1});
     } catch (const OpError&) {  // not of this dtype
       continue;
@@ -66,7 +66,7 @@ const std::vector<DType> kNumbers = both(kFloats, kIntegers);
 const std::vector<DType> kAll = both(kNumbers, {DType::Bool});
 
 ValueId apply(Builder& builder, std::string_view op, std::vector<Operand> operands,
-              std::vector<GraphAttr> attrs = {}) {
+              std::vector<Attr> attrs = {}) {
   const Node none;
   return builder.apply(OpTable::get().at(op), std::move(operands), std::move(attrs), none)[0];
 }
@@ -92,27 +92,27 @@ auto cast_twice(DType first, DType second) {
 
 TEST_CASE("a neutral number leaves the elements", "[jit][simplify]") {
   for (const bool first : {false, true}) {
-    check_all_dtypes(with_number("mul", Size(1), first), kNumbers);
+    check_all_dtypes(with_number("mul", Dim(1), first), kNumbers);
     check_all_dtypes(with_number("mul", 1.0, first), kFloats);
     check_all_dtypes(with_number("mul", true, first), kAll);
-    check_all_dtypes(with_number("add", Size(0), first), kIntegers);
+    check_all_dtypes(with_number("add", Dim(0), first), kIntegers);
     check_all_dtypes(with_number("add", 0.0, first), {});
     check_all_dtypes(with_number("add", -0.0, first), kFloats);
   }
-  check_all_dtypes(with_number("sub", Size(0)), kNumbers);
+  check_all_dtypes(with_number("sub", Dim(0)), kNumbers);
   check_all_dtypes(with_number("sub", 0.0), kFloats);
   check_all_dtypes(with_number("sub", -0.0), {});
-  check_all_dtypes(with_number("sub", Size(0), true), {});
-  check_all_dtypes(with_number("div", Size(1)), kFloats);
-  check_all_dtypes(with_number("div", Size(1), true), {});
-  check_all_dtypes(with_number("mul", Size(2)), {});
+  check_all_dtypes(with_number("sub", Dim(0), true), {});
+  check_all_dtypes(with_number("div", Dim(1)), kFloats);
+  check_all_dtypes(with_number("div", Dim(1), true), {});
+  check_all_dtypes(with_number("mul", Dim(2)), {});
 }
 
 TEST_CASE("a tensor filled with a neutral number is one", "[jit][simplify]") {
   const auto filled = [](Number number, std::int64_t size) {
     return [=](Builder& builder, ValueId x) {
       const ValueId full = apply(builder, "full", {Operand::of_number(number)},
-                                 {Sizes{size}, builder.type(x).dtype, std::monostate{}});
+                                 {Dims{size}, builder.type(x).dtype, std::monostate{}});
       return apply(builder, "mul", {Operand::of(full), Operand::of(x)});
     };
   };
@@ -148,7 +148,7 @@ TEST_CASE("casts back from a wider type are left out, others stay", "[jit][simpl
       builder.graph.stage = Stage::Functional;
       const ValueId x = builder.input("x", Type{dtype, Device{}, {12}, false, std::nullopt});
       const ValueId y = back(builder, x);
-      builder.graph.outputs = {Operand::of(apply(builder, "stack", {Operand::of(y)}, {Size(0)}))};
+      builder.graph.outputs = {Operand::of(apply(builder, "stack", {Operand::of(y)}, {Dim(0)}))};
       const Graph simple = dce(simplify(builder.graph));
       const Tensor numbers = numbers_of(dtype);
       const Tensor expected = evaluate(builder.graph, {&numbers, 1})[0];

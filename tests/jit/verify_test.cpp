@@ -89,7 +89,7 @@ TEST_CASE("each fault is found", "[jit][verify]") {
     CHECK(mentions(find_fault(graph), "a base is flat and of known size"));
   }
   SECTION("symbols") {
-    graph.values[0].type.sizes[0] = Size::symbol("s0");
+    graph.values[0].type.sizes[0] = Dim::symbol("s0");
     CHECK(mentions(find_fault(graph), "the symbol s0 has no value"));
   }
 }

@@ -39,13 +39,13 @@ OTHER_WORDS = {
     "jit/llvm/emit.cpp": "any",
     "jit/loops/print_loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
     "jit/graph/parse.cpp": "where",
-    "jit/graph/size_parse.cpp": "max min",
     "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
+    "tensor/dim_parse.cpp": "max min",
     "tensor/cpu/moves/triangle.cpp": "diagonal",
     "tensor/cpu/products/matmul.cpp": "matmul",
     "tensor/signature.cpp": "dims index ints",

@@ -12,7 +12,7 @@ namespace {
 // More than two blocks of every size, and a rest; what each dtype holds, nan and infinities where it has
 // such.
 Tensor values_of(DType dtype) {
-  const Nd numbers = build({1337}, [&](const Dims& i) {
+  const Nd numbers = build({1337}, [&](const IntDims& i) {
     const double value = static_cast<double>(i[0] * 7919 % 1009) / 8 - 60;
     if (!is_float(dtype)) return dtype == DType::Bool || dtype == DType::U8 ? std::abs(value) : value;
     if (i[0] % 100 == 17) return i[0] % 200 == 17 ? std::nan("") : HUGE_VAL;
@@ -64,7 +64,7 @@ TEST_CASE("transposed tensors are converted as they are laid out first", "[conve
 
 TEST_CASE("conversions keep what both dtypes hold", "[conversion]") {
   for (const DType through : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16}) {
-    const Nd numbers = build({2000}, [](const Dims& i) { return static_cast<double>(i[0] % 200) - 100; });
+    const Nd numbers = build({2000}, [](const IntDims& i) { return static_cast<double>(i[0] % 200) - 100; });
     for (const DType from : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I32, DType::I64}) {
       CAPTURE(name(from), name(through));
       const Tensor back = cpu::contiguous_copy(cpu::contiguous_copy(tensor_of(numbers, from), through), from);

@@ -84,7 +84,7 @@ TEST_CASE("identities and triangles, of every dtype and layout", "[create]") {
   for (const std::int64_t diagonal : {-9, -1, 0, 1, 2, 9}) {
     for_each_tensor({2, 3, 4}, [&](const Tensor& x, const Nd& array) {
       const auto keep = [&](bool lower) {
-        return build({2, 3, 4}, [&](const Dims& i) {
+        return build({2, 3, 4}, [&](const IntDims& i) {
           return (lower ? i[2] - i[1] <= diagonal : i[2] - i[1] >= diagonal) ? array.at(i) : 0;
         });
       };

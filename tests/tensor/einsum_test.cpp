@@ -22,18 +22,18 @@ Nd reference(const std::string& equation, const std::vector<Nd>& operands) {
     if (c != ',') part += c;
   }
   const std::string result = equation.substr(arrow + 2);
-  std::map<char, Dim> sizes;
+  std::map<char, std::int64_t> sizes;
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t d = 0; d < parts[i].size(); ++d)
-      sizes[parts[i][d]] = std::max(sizes[parts[i][d]], operands[i].sizes[d]);
+      sizes[parts[i][d]] = std::max<std::int64_t>(sizes[parts[i][d]], operands[i].sizes[d]);
   std::string letters = result;
   for (const auto& [letter, size] : sizes)
     if (result.find(letter) == std::string::npos) letters += letter;
   Dims all, kept;
   for (const char letter : letters) all.push_back(sizes[letter]);
   for (const char letter : result) kept.push_back(sizes[letter]);
-  Nd sum = build(kept, [](const Dims&) { return 0.0; });
-  for_each_index(all, [&](const Dims& index) {
+  Nd sum = build(kept, [](const IntDims&) { return 0.0; });
+  for_each_index(all, [&](const IntDims& index) {
     double product = 1;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Dims at;

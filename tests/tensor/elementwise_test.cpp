@@ -142,10 +142,10 @@ void check_layouts(const Op& op, const std::vector<Tensor>& plain, const Tensor&
 }
 
 // Halves of any bits, also those that are no numbers and quiet or not.
-Tensor raw_halves(DType dtype, Dim count, std::uint32_t first, std::uint32_t step) {
+Tensor raw_halves(DType dtype, std::int64_t count, std::uint32_t first, std::uint32_t step) {
   const Tensor x = Tensor::empty(Dims{count}, dtype);
   auto* const bits = reinterpret_cast<std::uint16_t*>(x.raw_writable());
-  for (Dim i = 0; i < count; ++i)
+  for (std::int64_t i = 0; i < count; ++i)
     bits[i] = static_cast<std::uint16_t>(first + static_cast<std::uint32_t>(i) * step);
   return x;
 }
@@ -214,7 +214,7 @@ TEST_CASE("elementwise ops give the same bits on any number of threads and every
 }
 
 TEST_CASE("every half gives the same whether blocks are converted or registers", "[elementwise][halves]") {
-  constexpr Dim kAll = 65536;
+  constexpr std::int64_t kAll = 65536;
   for (const Op* op : pointwise_ops()) {
     if ((op->pointwise->flags & kFailsOfFloats) != 0) continue;  // every half is one of them
     for (const DType dtype : {DType::F16, DType::BF16}) {
@@ -240,7 +240,7 @@ TEST_CASE("operands that are one value give what they give written out", "[eleme
   // Whichever they are; sizes that fill no vector, and more than a block.
   for (const Op* op : pointwise_ops()) {
     for (const DType dtype : kDTypes) {
-      for (const Dim n : {Dim{1}, Dim{61}, Dim{5000}}) {
+      for (const std::int64_t n : {std::int64_t{1}, std::int64_t{61}, std::int64_t{5000}}) {
         const std::vector<Tensor> inputs = operands(*op, dtype, Dims{n});
         if (!run(*op, inputs)) continue;
         for (unsigned values = 1; values < 1U << inputs.size(); ++values) {
@@ -275,7 +275,7 @@ TEST_CASE("rows that lie apart, that are one element and that repeat give what t
   unsigned drawn = 0;
   for (const Op* op : pointwise_ops()) {
     for (const DType dtype : kDTypes) {
-      for (const Dim n : {20, 64, 97, 544}) {
+      for (const std::int64_t n : {20, 64, 97, 544}) {
         const std::vector<Tensor> inputs = operands(*op, dtype, Dims{3, 5, 2 * n});
         if (!run(*op, inputs)) continue;
         for (unsigned forms = 0; forms < 1U << 2 * inputs.size(); ++forms) {
@@ -297,7 +297,7 @@ TEST_CASE("rows that lie apart, that are one element and that repeat give what t
             const Attrs attrs = attrs_of(*op, some_attrs(*op));
             run_eager_inplace(*op, into, attrs);
             CHECK(same_bits(into[0], expected));
-            for (const auto& [first, length] : {std::pair<Dim, Dim>{0, 1}, {n + 1, n - 1}})
+            for (const auto& [first, length] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {n + 1, n - 1}})
               CHECK(
                   same_bits(ops::narrow(whole, 2, first, length), ops::narrow(inputs[0], 2, first, length)));
           });
@@ -356,14 +356,14 @@ TEST_CASE("operands that lie across the result give what they give written out",
 
 TEST_CASE("values beside halves stay f32", "[elementwise][halves]") {
   // No half is 0.1; one operand or more is a value: a number, a tensor of one element, one that is expanded.
-  const auto value = [](int kind, DType dtype, Dim n) {
+  const auto value = [](int kind, DType dtype, std::int64_t n) {
     const Tensor tenth = make({1}, dtype, [](auto) { return 0.1; });
     return kind == 0 ? Tensor::number(0.1) : kind == 1 ? tenth : ops::expand(tenth, Dims{n});
   };
   for (const Op* op : pointwise_ops()) {
     const int count = op->pointwise->operands;
     for (const DType dtype : {DType::F16, DType::BF16}) {
-      for (const Dim n : {1, 15, 16, 17, 129, 2049}) {
+      for (const std::int64_t n : {1, 15, 16, 17, 129, 2049}) {
         for (int values = 0; values < 1 << count; ++values) {
           for (int kind = 0; kind < 3; ++kind) {
             std::vector<Tensor> inputs = operands(*op, dtype, {n});
@@ -416,14 +416,14 @@ TEST_CASE("floats are written over themselves", "[elementwise][halves]") {
 }
 
 TEST_CASE("sizes around those of blocks and vectors", "[elementwise]") {
-  for (const Dim n :
+  for (const std::int64_t n :
        {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 255, 257, 511, 1023, 1024, 1025, 4097, 32769, 70001}) {
     const Tensor a = noise({n}, DType::F32, 1), b = noise({n}, DType::F32, 2);
     const Tensor wide = ops::exp(ops::to(a, DType::F64));
     const Tensor sum = ops::add(a, b), scaled = ops::mul(a, Tensor::number(3.0)), grown = ops::exp(a);
     const Tensor mixed = ops::add(ops::to(a, DType::F16), b);
     bool right = true;
-    for (Dim i = 0; i < n; ++i) {
+    for (std::int64_t i = 0; i < n; ++i) {
       const float x = a.data<float>()[i], y = b.data<float>()[i];
       right = right && sum.data<float>()[i] == x + y && scaled.data<float>()[i] == x * 3.0F;
       right = right && mixed.data<float>()[i] == to_float(to_half(x)) + y;
@@ -441,15 +441,15 @@ TEST_CASE("a part of a tensor gives that part of the result", "[elementwise]") {
     if (op->pointwise->operands != 1) continue;
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
       Tensor x = operands(*op, dtype, Dims{70'001})[0];
-      for (const Dim at : {5, 400}) set_element(x, at, NAN);
-      for (const Dim at : {6, 130, 700}) set_element(x, at, -0.0);
-      for (const Dim at : {7, 300, 69'999}) set_element(x, at, -INFINITY);
+      for (const std::int64_t at : {5, 400}) set_element(x, at, NAN);
+      for (const std::int64_t at : {6, 130, 700}) set_element(x, at, -0.0);
+      for (const std::int64_t at : {7, 300, 69'999}) set_element(x, at, -INFINITY);
       const Tensor whole = run(*op, {x});
       if (!whole) continue;
       INFO(op->signature.name << " " << name(dtype));
       for (const int threads : {1, 4}) {
         const Threads scope(threads);
-        for (const Dim n : {1, 31, 127, 128, 129, 255, 256, 257, 300, 1000, 70'001}) {
+        for (const std::int64_t n : {1, 31, 127, 128, 129, 255, 256, 257, 300, 1000, 70'001}) {
           const Tensor part = ops::slice(x, 0, 0, n), expected = ops::slice(whole, 0, 0, n);
           CHECK(same_bits(run(*op, {part}), expected));
           CHECK(same_bits(run(*op, {strided(part)}), expected));
@@ -460,14 +460,15 @@ TEST_CASE("a part of a tensor gives that part of the result", "[elementwise]") {
 }
 
 TEST_CASE("a column or a row meets a matrix as broadcasting says", "[elementwise]") {
-  for (const auto& [rows, columns] : {std::pair<Dim, Dim>{3, 5}, {1000, 3}, {3, 3000}, {257, 300}}) {
+  for (const auto& [rows, columns] :
+       {std::pair<std::int64_t, std::int64_t>{3, 5}, {1000, 3}, {3, 3000}, {257, 300}}) {
     const Tensor m = noise({rows, columns}, DType::F32, 1);
     const Tensor row = noise({columns}, DType::F32, 2), column = noise({rows, 1}, DType::F32, 3);
     const Tensor with_row = ops::mul(m, row), with_column = ops::mul(m, column),
                  outer = ops::mul(column, row);
     bool right = true;
-    for (Dim i = 0; i < rows; ++i) {
-      for (Dim j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
         const float x = m.data<float>()[i * columns + j], r = row.data<float>()[j],
                     c = column.data<float>()[i];
         right = right && with_row.data<float>()[i * columns + j] == x * r;

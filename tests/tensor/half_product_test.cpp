@@ -17,7 +17,7 @@ constexpr DType kHalves[] = {DType::BF16, DType::F16};
 
 Tensor noise(DType dtype, const Dims& sizes, unsigned seed) {
   std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
                    dtype);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("products of halves have the same bits on any number of threads", "[ha
 }
 
 TEST_CASE("products of halves keep numbers below the normal range, infinities and nan", "[half_product]") {
-  const Nd zeros = build({128, 128}, [](const Dims&) { return 0.0; });
+  const Nd zeros = build({128, 128}, [](const IntDims&) { return 0.0; });
   for (const DType dtype : kHalves) {
     // The smallest number there is, and one whose product with it is 2^-3.
     const int least = dtype == DType::BF16 ? -130 : -18;
@@ -174,12 +174,12 @@ TEST_CASE("products of halves keep numbers below the normal range, infinities an
 
 TEST_CASE("every f16 is multiplied exactly", "[half_product]") {
   // All finite numbers by powers of two, as a product with a diagonal matrix.
-  Nd numbers = build({2 * 0x7c00 / 64, 64}, [](const Dims& at) {
+  Nd numbers = build({2 * 0x7c00 / 64, 64}, [](const IntDims& at) {
     const auto i = static_cast<std::uint16_t>(at[0] * 64 + at[1]);
     return static_cast<double>(
         to_float(Half{static_cast<std::uint16_t>(i < 0x7c00 ? i : 0x8000 + i - 0x7c00)}));
   });
-  const Nd one = build({64, 64}, [](const Dims& at) { return at[0] == at[1] ? 1.0 : 0.0; });
+  const Nd one = build({64, 64}, [](const IntDims& at) { return at[0] == at[1] ? 1.0 : 0.0; });
   const Tensor x = tensor_of(numbers, DType::F16), y = tensor_of(one, DType::F16);
   const Nd product = nd_of(ops::matmul(x, y));
   CHECK(product.values == numbers.values);
@@ -247,7 +247,7 @@ void check_rounded(DType dtype) {
   for (float& sum : sums) sum = static_cast<float>(engine()) * 0x1p-25f - 64;
   const Tensor expected =
       as(tensor_of(build({kPanel, kPanel},
-                         [&](const Dims& at) {
+                         [&](const IntDims& at) {
                            return static_cast<double>(sums[static_cast<std::size_t>(at[0] * kPanel + at[1])]);
                          }),
                    DType::F32),

@@ -9,14 +9,15 @@ using namespace kiln::testing;
 
 namespace {
 
-constexpr Dim kMany = (Dim{1} << 31) + 24;  // neither a multiple of a block nor of a vector
+constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 24;  // neither a multiple of a block nor of a vector
 
 }  // namespace
 
 TEST_CASE("places beyond 2^31 are counted right", "[.][huge]") {
   const Tensor x = ops::zeros(Dims{kMany}, DType::U8);
-  const Dim wanted[] = {0, (Dim{1} << 31) - 1, Dim{1} << 31, kMany - 1};
-  for (const Dim place : wanted) ops::fill_(ops::select(x, 0, place), Tensor::number(std::int64_t{7}));
+  const Dim wanted[] = {0, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, kMany - 1};
+  for (const std::int64_t place : wanted)
+    ops::fill_(ops::select(x, 0, place), Tensor::number(std::int64_t{7}));
 
   CHECK(ops::sum(x).item_int() == 28);
   CHECK(call("argmax", {ops::slice(x, 0, 1, kMany)})[0].item_int() == wanted[1] - 1);
@@ -37,7 +38,7 @@ TEST_CASE("places beyond 2^31 are counted right", "[.][huge]") {
 TEST_CASE("views of more than 2^31 elements cost no memory", "[.][huge]") {
   const Tensor row = make({3}, DType::Bool, [](std::int64_t i) { return i == 1 ? 1.0 : 0.0; });
   const Tensor wide = ops::expand(row, Dims{kMany / 3 + 1, 3});
-  CHECK(wide.numel() > Dim{1} << 31);
+  CHECK(wide.numel() > std::int64_t{1} << 31);
   CHECK(ops::sum(wide).item_int() == kMany / 3 + 1);
   CHECK(element(ops::select(ops::select(wide, 0, kMany / 3), 0, 1), 0) == 1);
   CHECK_FALSE(ops::all(wide).item_bool());

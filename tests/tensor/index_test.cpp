@@ -28,12 +28,12 @@ TEST_CASE("gather, of every dtype and layout", "[index]") {
     const Tensor columns = indices({3, 5}, 4, index_dtype);
     for_each_tensor({3, 4}, [&](const Tensor& x, const Nd& array) {
       for (const Lay lay : kLays) {
-        check_equal(ops::gather(x, 0, laid_out(rows, lay)), build({2, 4}, [&](const Dims& i) {
-                      return array.at({static_cast<Dim>(nd_of(rows).at(i)), i[1]});
+        check_equal(ops::gather(x, 0, laid_out(rows, lay)), build({2, 4}, [&](const IntDims& i) {
+                      return array.at({static_cast<std::int64_t>(nd_of(rows).at(i)), i[1]});
                     }));
       }
-      check_equal(ops::gather(x, -1, columns), build({3, 5}, [&](const Dims& i) {
-                    return array.at({i[0], static_cast<Dim>(nd_of(columns).at(i))});
+      check_equal(ops::gather(x, -1, columns), build({3, 5}, [&](const IntDims& i) {
+                    return array.at({i[0], static_cast<std::int64_t>(nd_of(columns).at(i))});
                   }));
     });
   }
@@ -47,8 +47,8 @@ TEST_CASE("scatter and scatter_add write in order, of every dtype and layout", "
     const Tensor source = laid_out(tensor_of(sample({2, 4}, 9, is_bool(x)), x.dtype()), Lay::Reversed);
     Nd written = array;
     Nd summed = array;
-    for_each_index({2, 3}, [&](const Dims& i) {
-      const Dims to{static_cast<Dim>(places.at(i)), i[1]};
+    for_each_index({2, 3}, [&](const IntDims& i) {
+      const IntDims to{static_cast<std::int64_t>(places.at(i)), i[1]};
       written.at(to) = nd_of(source).at(i);
       summed.at(to) = added(summed.at(to), nd_of(source).at(i), is_bool(x));
     });
@@ -56,7 +56,8 @@ TEST_CASE("scatter and scatter_add write in order, of every dtype and layout", "
     check_equal(ops::scatter_add(x, 0, index, source), summed);
     check_equal(ops::scatter(x, 0, index, Tensor::number(1_i)), [&] {
       Nd ones = array;
-      for_each_index({2, 3}, [&](const Dims& i) { ones.at({static_cast<Dim>(places.at(i)), i[1]}) = 1; });
+      for_each_index({2, 3},
+                     [&](const IntDims& i) { ones.at({static_cast<std::int64_t>(places.at(i)), i[1]}) = 1; });
       return ones;
     }());
     const Tensor target = laid_out(ops::clone(x), Lay::Gaps);
@@ -68,13 +69,14 @@ TEST_CASE("scatter and scatter_add write in order, of every dtype and layout", "
 TEST_CASE("rows of every length are picked, whatever is asked for ahead of them", "[index]") {
   for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::F64}) {
     for (const Dim length : {7, 8, 15, 16, 17, 63, 64, 65, 250, 500, 1023, 1024, 1025}) {
-      const Nd rows =
-          build({40, length}, [](const Dims& at) { return static_cast<double>((at[0] * 31 + at[1]) % 200); });
+      const Nd rows = build(
+          {40, length}, [](const IntDims& at) { return static_cast<double>((at[0] * 31 + at[1]) % 200); });
       for (const Dim count : {1, 2, 70, 700}) {
         CAPTURE(name(dtype), length, count);
-        const Nd index = build({count}, [](const Dims& at) { return static_cast<double>(at[0] * 17 % 40); });
-        const Nd expected = build({count, length}, [&](const Dims& at) {
-          return rows.at({static_cast<Dim>(at[0] * 17 % 40), at[1]});
+        const Nd index =
+            build({count}, [](const IntDims& at) { return static_cast<double>(at[0] * 17 % 40); });
+        const Nd expected = build({count, length}, [&](const IntDims& at) {
+          return rows.at({static_cast<std::int64_t>(at[0] * 17 % 40), at[1]});
         });
         check_equal(ops::index_select(tensor_of(rows, dtype), 0, tensor_of(index, DType::I64)), expected);
       }
@@ -84,15 +86,15 @@ TEST_CASE("rows of every length are picked, whatever is asked for ahead of them"
 
 TEST_CASE("index_select and index_add, of every dtype and layout", "[index]") {
   const Tensor index = vector_of({2, 0, 2}, DType::I32);
-  const Dim places[] = {2, 0, 2};
+  const std::int64_t places[] = {2, 0, 2};
   for_each_tensor({3, 4}, [&](const Tensor& x, const Nd& array) {
     check_equal(ops::index_select(x, 0, index),
-                build({3, 4}, [&](const Dims& i) { return array.at({places[i[0]], i[1]}); }));
+                build({3, 4}, [&](const IntDims& i) { return array.at({places[i[0]], i[1]}); }));
     check_equal(ops::index_select(x, 1, index),
-                build({3, 3}, [&](const Dims& i) { return array.at({i[0], places[i[1]]}); }));
+                build({3, 3}, [&](const IntDims& i) { return array.at({i[0], places[i[1]]}); }));
     const Tensor source = tensor_of(sample({3, 3}, 11, is_bool(x)), x.dtype());
     Nd summed = array;
-    for_each_index({3, 3}, [&](const Dims& i) {
+    for_each_index({3, 3}, [&](const IntDims& i) {
       double& to = summed.at({i[0], places[i[1]]});
       to = added(to, nd_of(source).at(i), is_bool(x));
     });
@@ -101,7 +103,7 @@ TEST_CASE("index_select and index_add, of every dtype and layout", "[index]") {
     call_inplace("index_add", {target, index, source}, {1_i});
     check_equal(target, summed);
     check_equal(call("index_fill", {x, index, Tensor::number(1_i)}, {0_i}),
-                build({3, 4}, [&](const Dims& i) { return i[0] == 1 ? array.at(i) : 1; }));
+                build({3, 4}, [&](const IntDims& i) { return i[0] == 1 ? array.at(i) : 1; }));
   });
 }
 
@@ -113,14 +115,14 @@ TEST_CASE("large index_add is the same on any number of threads", "[index]") {
   Nd expected{{23, 3}, std::vector<double>(69, 0)};
   const Nd places = nd_of(index);
   const Nd values = nd_of(source);
-  for_each_index({50'000, 3}, [&](const Dims& i) {
-    expected.at({static_cast<Dim>(places.at({i[0]})), i[1]}) += values.at(i);
+  for_each_index({50'000, 3}, [&](const IntDims& i) {
+    expected.at({static_cast<std::int64_t>(places.at({i[0]})), i[1]}) += values.at(i);
   });
   for (const int count : {1, 2, 3}) {
     set_num_threads(count);
     check_equal(ops::index_add(ops::zeros(Dims{23, 3}), 0, index, source), expected);
     check_equal(ops::index_add(ops::zeros(Dims{23, 1}), 0, index, flat),
-                build({23, 1}, [&](const Dims& i) { return expected.at({i[0], 0}); }));
+                build({23, 1}, [&](const IntDims& i) { return expected.at({i[0], 0}); }));
   }
   set_num_threads(threads);
 }
@@ -133,33 +135,33 @@ TEST_CASE("advanced indexing mixes as NumPy does", "[index]") {
   for_each_tensor({3, 4, 5}, [&](const Tensor& x, const Nd& given) {
     // adjacent: in their place
     check_equal(ops::index(x, Tensors{{}, rows}),
-                build({3, 2, 5}, [&](const Dims& i) { return given.at({i[0], i[1] ? 3 : 0, i[2]}); }));
+                build({3, 2, 5}, [&](const IntDims& i) { return given.at({i[0], i[1] ? 3 : 0, i[2]}); }));
     check_equal(ops::index(x, Tensors{first_three, rows}),
-                build({3, 2, 5}, [&](const Dims& i) { return given.at({i[0], i[1] ? 3 : 0, i[2]}); }));
+                build({3, 2, 5}, [&](const IntDims& i) { return given.at({i[0], i[1] ? 3 : 0, i[2]}); }));
     // apart: in front
     check_equal(ops::index(x, Tensors{rows, {}, columns}),
-                build({3, 2, 4}, [&](const Dims& i) { return given.at({i[1] ? 2 : 0, i[2], i[0] + 1}); }));
+                build({3, 2, 4}, [&](const IntDims& i) { return given.at({i[1] ? 2 : 0, i[2], i[0] + 1}); }));
   });
   const Tensor mask = tensor_of(Nd{{3, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1}}, DType::Bool);
-  check_equal(ops::index(tensor_of(array), Tensors{mask}), build({3, 5}, [&](const Dims& i) {
-                const Dim places[3][2] = {{0, 0}, {1, 1}, {2, 3}};
+  check_equal(ops::index(tensor_of(array), Tensors{mask}), build({3, 5}, [&](const IntDims& i) {
+                const std::int64_t places[3][2] = {{0, 0}, {1, 1}, {2, 3}};
                 return array.at({places[i[0]][0], places[i[0]][1], i[1]});
               }));
   check_equal(
       ops::index(tensor_of(array), Tensors{rows, {}, tensor_of(Nd{{5}, {0, 1, 0, 0, 1}}, DType::Bool)}),
-      build({2, 4}, [&](const Dims& i) { return array.at({i[0] ? 2 : 0, i[1], i[0] ? 4 : 1}); }));
+      build({2, 4}, [&](const IntDims& i) { return array.at({i[0] ? 2 : 0, i[1], i[0] ? 4 : 1}); }));
   const Tensor nothing = vector_of({});
   CHECK(ops::index(tensor_of(array), Tensors{nothing}).sizes() == Dims{0, 4, 5});
 }
 
 TEST_CASE("index_put writes in order, adds when asked, of every dtype and layout", "[index]") {
   const Tensor rows = vector_of({0, 2, 0});
-  const Dim places[] = {0, 2, 0};
+  const std::int64_t places[] = {0, 2, 0};
   for_each_tensor({3, 4}, [&](const Tensor& x, const Nd& array) {
     const Nd values = sample({3, 4}, 13, is_bool(x));
     Nd written = array;
     Nd summed = array;
-    for_each_index({3, 4}, [&](const Dims& i) {
+    for_each_index({3, 4}, [&](const IntDims& i) {
       double& to = summed.at({places[i[0]], i[1]});
       written.at({places[i[0]], i[1]}) = values.at(i);
       to = added(to, values.at(i), is_bool(x));
@@ -167,7 +169,7 @@ TEST_CASE("index_put writes in order, adds when asked, of every dtype and layout
     check_equal(ops::index_put(x, Tensors{rows}, tensor_of(values, x.dtype())), written);
     check_equal(ops::index_put(x, Tensors{rows}, tensor_of(values, DType::F64), true), summed);
     check_equal(ops::index_put(x, Tensors{{}, rows}, Tensor::number(1_i)),
-                build({3, 4}, [&](const Dims& i) { return i[1] == 0 || i[1] == 2 ? 1 : array.at(i); }));
+                build({3, 4}, [&](const IntDims& i) { return i[1] == 0 || i[1] == 2 ? 1 : array.at(i); }));
     const Tensor target = laid_out(ops::clone(x), Lay::Gaps);
     CHECK(call_inplace("index_put", {target, tensor_of(values, x.dtype()), rows}, {false}).is_same(target));
     check_equal(target, written);
@@ -178,7 +180,7 @@ TEST_CASE("take_along_dim, masked_select, nonzero, embedding", "[index]") {
   const Nd array = sample({2, 3});
   const Tensor x = tensor_of(array);
   check_equal(call("take_along_dim", {x, tensor_of(Nd{{1, 2}, {2, 0}}, DType::I64)}, {1_i}),
-              build({2, 2}, [&](const Dims& i) { return array.at({i[0], i[1] ? 0 : 2}); }));
+              build({2, 2}, [&](const IntDims& i) { return array.at({i[0], i[1] ? 0 : 2}); }));
   check_equal(call("take_along_dim", {x, vector_of({5, 0})}), Nd{{2}, {array.values[5], array.values[0]}});
   const Tensor mask = tensor_of(Nd{{3}, {0, 1, 1}}, DType::Bool);
   check_equal(call("masked_select", {x, mask}),
@@ -188,8 +190,8 @@ TEST_CASE("take_along_dim, masked_select, nonzero, embedding", "[index]") {
   CHECK(ops::nonzero(tensor_of(Nd{{0, 3}, {}})).sizes() == Dims{0, 2});
   for_each_tensor({4, 3}, [](const Tensor& weight, const Nd& rows) {
     check_equal(ops::embedding(tensor_of(Nd{{2, 2}, {3, 0, 1, 3}}, DType::I64), weight),
-                build({2, 2, 3}, [&](const Dims& i) {
-                  const Dim places[2][2] = {{3, 0}, {1, 3}};
+                build({2, 2, 3}, [&](const IntDims& i) {
+                  const std::int64_t places[2][2] = {{3, 0}, {1, 3}};
                   return rows.at({places[i[0]][i[1]], i[2]});
                 }));
   });

@@ -29,13 +29,15 @@ TEST_CASE("basic items give views", "[indexing]") {
     CHECK(view.impl()->origin != nullptr);
     return view;
   };
-  check_equal(get({at(-1)}), build({4, 5}, [&](const Dims& i) { return array.at({2, i[0], i[1]}); }));
-  check_equal(get({all(), at(1)}), build({3, 5}, [&](const Dims& i) { return array.at({i[0], 1, i[1]}); }));
-  check_equal(get({dots(), at(0)}), build({3, 4}, [&](const Dims& i) { return array.at({i[0], i[1], 0}); }));
+  check_equal(get({at(-1)}), build({4, 5}, [&](const IntDims& i) { return array.at({2, i[0], i[1]}); }));
+  check_equal(get({all(), at(1)}),
+              build({3, 5}, [&](const IntDims& i) { return array.at({i[0], 1, i[1]}); }));
+  check_equal(get({dots(), at(0)}),
+              build({3, 4}, [&](const IntDims& i) { return array.at({i[0], i[1], 0}); }));
   check_equal(get({range(1, 3), dots(), range(0, 5, 2)}),
-              build({2, 4, 3}, [&](const Dims& i) { return array.at({i[0] + 1, i[1], 2 * i[2]}); }));
+              build({2, 4, 3}, [&](const IntDims& i) { return array.at({i[0] + 1, i[1], 2 * i[2]}); }));
   check_equal(get({fresh(), at(0), fresh()}),
-              build({1, 1, 4, 5}, [&](const Dims& i) { return array.at({0, i[2], i[3]}); }));
+              build({1, 1, 4, 5}, [&](const IntDims& i) { return array.at({0, i[2], i[3]}); }));
   check_equal(get({dots()}), array);
   check_equal(get({at(0), at(1), at(2)}), Nd{{}, {array.at({0, 1, 2})}});
   check_equal(get({range(2, 1)}), Nd{{0, 4, 5}, {}});
@@ -48,22 +50,24 @@ TEST_CASE("tensors among the items give copies, mixed as NumPy does", "[indexing
   const Tensor two = vector_of({2, 0});
   const auto get = [&](Items items) { return get_index(x, items); };
   check_equal(get({pick(two)}),
-              build({2, 4, 5}, [&](const Dims& i) { return array.at({i[0] ? 0 : 2, i[1], i[2]}); }));
+              build({2, 4, 5}, [&](const IntDims& i) { return array.at({i[0] ? 0 : 2, i[1], i[2]}); }));
   check_equal(get({all(), pick(two)}),
-              build({3, 2, 5}, [&](const Dims& i) { return array.at({i[0], i[1] ? 0 : 2, i[2]}); }));
+              build({3, 2, 5}, [&](const IntDims& i) { return array.at({i[0], i[1] ? 0 : 2, i[2]}); }));
   check_equal(get({at(1), pick(two)}),
-              build({2, 5}, [&](const Dims& i) { return array.at({1, i[0] ? 0 : 2, i[1]}); }));
+              build({2, 5}, [&](const IntDims& i) { return array.at({1, i[0] ? 0 : 2, i[1]}); }));
   // An int beside a tensor is an index as well: apart, they go first.
   check_equal(get({at(1), all(), pick(two)}),
-              build({2, 4}, [&](const Dims& i) { return array.at({1, i[1], i[0] ? 0 : 2}); }));
+              build({2, 4}, [&](const IntDims& i) { return array.at({1, i[1], i[0] ? 0 : 2}); }));
   check_equal(get({dots(), pick(two), range(0, 2)}),
-              build({3, 2, 2}, [&](const Dims& i) { return array.at({i[0], i[1] ? 0 : 2, i[2]}); }));
-  check_equal(get({pick(two), fresh(), pick(two)}),
-              build({2, 1, 5}, [&](const Dims& i) { return array.at({i[0] ? 0 : 2, i[0] ? 0 : 2, i[2]}); }));
-  const Tensor mask = tensor_of(build({3, 4}, [](const Dims& i) { return i[0] == i[1]; }), DType::Bool);
-  check_equal(get({pick(mask), at(3)}), build({3}, [&](const Dims& i) { return array.at({i[0], i[0], 3}); }));
+              build({3, 2, 2}, [&](const IntDims& i) { return array.at({i[0], i[1] ? 0 : 2, i[2]}); }));
+  check_equal(get({pick(two), fresh(), pick(two)}), build({2, 1, 5}, [&](const IntDims& i) {
+                return array.at({i[0] ? 0 : 2, i[0] ? 0 : 2, i[2]});
+              }));
+  const Tensor mask = tensor_of(build({3, 4}, [](const IntDims& i) { return i[0] == i[1]; }), DType::Bool);
+  check_equal(get({pick(mask), at(3)}),
+              build({3}, [&](const IntDims& i) { return array.at({i[0], i[0], 3}); }));
   check_equal(get({pick(mask), pick(vector_of({1, 2, 3}))}),
-              build({3}, [&](const Dims& i) { return array.at({i[0], i[0], i[0] + 1}); }));
+              build({3}, [&](const IntDims& i) { return array.at({i[0], i[0], i[0] + 1}); }));
   CHECK(get({pick(tensor_of(Nd{{}, {1}}, DType::Bool))}).sizes() == Dims{1, 3, 4, 5});
   CHECK(get({pick(tensor_of(Nd{{}, {0}}, DType::Bool))}).sizes() == Dims{0, 3, 4, 5});
   CHECK_FALSE(shares_storage(get({pick(two)}), x));
@@ -73,9 +77,9 @@ TEST_CASE("assignment writes in place, with broadcasting and casts", "[indexing]
   for_each_tensor({3, 4}, [](const Tensor& given, const Nd& array) {
     const Tensor x = laid_out(ops::clone(given), Lay::Gaps);
     set_index(x, Items{all(), at(1)}, Tensor::number(1_i));
-    check_equal(x, build({3, 4}, [&](const Dims& i) { return i[1] == 1 ? 1 : array.at(i); }));
+    check_equal(x, build({3, 4}, [&](const IntDims& i) { return i[1] == 1 ? 1 : array.at(i); }));
     set_index(x, Items{pick(vector_of({0, 2})), range(2, 4)}, tensor_of(Nd{{1, 1, 2}, {0, 1}}, DType::I64));
-    check_equal(x, build({3, 4}, [&](const Dims& i) {
+    check_equal(x, build({3, 4}, [&](const IntDims& i) {
                   if (i[1] == 1) return 1.0;
                   return i[0] != 1 && i[1] >= 2 ? static_cast<double>(i[1] - 2) : array.at(i);
                 }));

@@ -48,7 +48,7 @@ void check_call(const Op& op, const std::vector<Tensor>& inputs, const Attrs& at
 
 // The attribute with this number in place of one of its own.
 std::vector<Attr> with_number(const Attr& attr, std::int64_t number) {
-  if (std::holds_alternative<std::int64_t>(attr)) return {number};
+  if (std::holds_alternative<Dim>(attr)) return {number};
   if (std::holds_alternative<double>(attr)) return {static_cast<double>(number)};
   const Dims* dims = std::get_if<Dims>(&attr);
   if (dims == nullptr) return {};

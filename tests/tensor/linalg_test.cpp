@@ -13,8 +13,8 @@ namespace {
 
 // The product of the last two dimensions, batches broadcast; vectors as rows and columns.
 Nd product(const Nd& a, const Nd& b) {
-  const Dims rows = a.sizes.size() == 1 ? Dims{1, a.sizes[0]} : a.sizes;
-  const Dims columns = b.sizes.size() == 1 ? Dims{b.sizes[0], 1} : b.sizes;
+  const IntDims rows = a.sizes.size() == 1 ? IntDims{1, a.sizes[0]} : a.sizes;
+  const IntDims columns = b.sizes.size() == 1 ? IntDims{b.sizes[0], 1} : b.sizes;
   const Nd left{rows, a.values};
   const Nd right{columns, b.values};
   const std::size_t ra = rows.size();
@@ -23,7 +23,7 @@ Nd product(const Nd& a, const Nd& b) {
   const std::size_t batch = wide.size();
   wide.push_back(rows[ra - 2]);
   wide.push_back(columns[rb - 1]);
-  Nd result = build(wide, [&](const Dims& i) {
+  Nd result = build(wide, [&](const IntDims& i) {
     long double sum = 0;
     for (Dim k = 0; k < rows[ra - 1]; ++k) {
       Dims x(ra, 0);
@@ -51,7 +51,7 @@ Nd small(const Dims& sizes, unsigned seed) {
 
 Tensor noise(const Dims& sizes, DType dtype, unsigned seed) {
   std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
                    dtype);
 }
 
@@ -317,9 +317,9 @@ TEST_CASE("linear adds its bias", "[linalg]") {
     const Nd x = small({2, 3, 4}, 1);
     const Nd weight = small({5, 4}, 2);
     const Nd bias = small({5}, 3);
-    Nd expected = product(x, build({4, 5}, [&](const Dims& i) { return weight.at({i[1], i[0]}); }));
+    Nd expected = product(x, build({4, 5}, [&](const IntDims& i) { return weight.at({i[1], i[0]}); }));
     check_equal(ops::linear(tensor_of(x, dtype), tensor_of(weight, dtype), {}), expected);
-    for_each_index(expected.sizes, [&](const Dims& i) { expected.at(i) += bias.at({i[2]}); });
+    for_each_index(expected.sizes, [&](const IntDims& i) { expected.at(i) += bias.at({i[2]}); });
     const Tensor inputs[] = {tensor_of(x, dtype), tensor_of(weight, dtype), tensor_of(bias, dtype)};
     check_equal(ops::linear(inputs[0], inputs[1], inputs[2]), expected);
     const Op& op = OpTable::get().at("linear");
@@ -343,8 +343,8 @@ TEST_CASE("einsum", "[linalg]") {
   const Tensor y = tensor_of(b);
   check_equal(einsum("ij,jk->ik", {x, y}), product(a, b));
   check_equal(einsum("ij,jk", {x, y}), product(a, b));
-  check_equal(einsum("ij->ji", {x}), build({4, 3}, [&](const Dims& i) { return a.at({i[1], i[0]}); }));
-  check_equal(einsum("ij,ij->i", {x, x}), build({3}, [&](const Dims& i) {
+  check_equal(einsum("ij->ji", {x}), build({4, 3}, [&](const IntDims& i) { return a.at({i[1], i[0]}); }));
+  check_equal(einsum("ij,ij->i", {x, x}), build({3}, [&](const IntDims& i) {
                 double sum = 0;
                 for (Dim j = 0; j < 4; ++j) sum += a.at({i[0], j}) * a.at({i[0], j});
                 return sum;
@@ -358,7 +358,7 @@ TEST_CASE("einsum", "[linalg]") {
               product(product(a, b), small({5, 2}, 3)));
   check_equal(
       einsum("bhqd,bhkd->bhqk", {tensor_of(small({2, 2, 3, 4}, 1)), tensor_of(small({2, 2, 5, 4}, 2))}),
-      build({2, 2, 3, 5}, [&](const Dims& i) {
+      build({2, 2, 3, 5}, [&](const IntDims& i) {
         double sum = 0;
         for (Dim d = 0; d < 4; ++d) {
           sum += small({2, 2, 3, 4}, 1).at({i[0], i[1], i[2], d}) *

@@ -11,7 +11,7 @@ namespace kiln::test {
 
 inline Tensor noise(const Dims& sizes, DType dtype, unsigned seed = 1) {
   std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
                    dtype);
 }
 

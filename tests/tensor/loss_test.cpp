@@ -30,7 +30,7 @@ long double tolerance_of(DType dtype) {
 }
 
 Tensor classes(const std::vector<int>& values) {
-  return make({static_cast<Dim>(values.size())}, DType::I64,
+  return make({static_cast<std::int64_t>(values.size())}, DType::I64,
               [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("kl_div is zero between equals and counts zeros as nothing", "[nn]") {
 
 TEST_CASE("layer_norm and rms_norm agree with long double arithmetic", "[nn]") {
   for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16}) {
-    for (const Dim n : {Dim{7}, Dim{64}, Dim{5000}}) {
+    for (const std::int64_t n : {std::int64_t{7}, std::int64_t{64}, std::int64_t{5000}}) {
       const Tensor x = noise({3, n}, dtype, 8);
       const Tensor w = noise({n}, dtype, 9, 0.5, 1.5), b = noise({n}, dtype, 10);
       Numbers layered, rooted;

@@ -91,12 +91,12 @@ TEST_CASE("determinants are those of elimination in long double", "[factor][lu]"
 
 TEST_CASE("matrices close to singular ones are solved as well as can be", "[factor][lu]") {
   for (const DType dtype : kReal) {
-    for (const Dim n : {30, 100}) {
+    for (const std::int64_t n : {30, 100}) {
       // Columns that shrink by twenty decades (ten in f32), hidden by rotations of noise.
       const double decades = dtype == DType::F32 ? 10 : 20;
       const Tensor scales = tensor_of(
           build({n},
-                [&](const Dims& at) { return std::pow(10.0, -decades * static_cast<double>(at[0]) / n); }),
+                [&](const IntDims& at) { return std::pow(10.0, -decades * static_cast<double>(at[0]) / n); }),
           dtype);
       const Tensor a = ops::matmul(noise({n, n}, dtype, 3) * linalg::row(scales), noise({n, n}, dtype, 4));
       const Tensor b = noise({n, 20}, dtype, 5);

@@ -12,7 +12,7 @@ namespace {
 
 Tensor noise(const Dims& sizes, DType dtype, unsigned seed = 1) {
   std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const Dims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
                    dtype);
 }
 double unit(DType dtype) { return dtype == DType::F32 ? 0x1p-23 : 0x1p-52; }
@@ -267,7 +267,7 @@ TEST_CASE("Kronecker products are made of blocks", "[factor]") {
        std::vector<std::pair<Dims, Dims>>{{{2, 3}, {3, 2}}, {{2}, {3, 2}}, {{2, 1, 2}, {2}}, {{}, {2}}}) {
     const Nd a = sample(a_sizes, 1), b = sample(b_sizes, 2);
     const std::size_t rank = std::max(a_sizes.size(), b_sizes.size());
-    const auto padded = [rank](const Dims& sizes) {
+    const auto padded = [rank](const IntDims& sizes) {
       Dims result(rank - sizes.size(), 1);
       result.append(sizes.begin(), sizes.end());
       return result;
@@ -275,7 +275,7 @@ TEST_CASE("Kronecker products are made of blocks", "[factor]") {
     const Nd left{padded(a_sizes), a.values}, right{padded(b_sizes), b.values};
     Dims sizes;
     for (std::size_t d = 0; d < rank; ++d) sizes.push_back(left.sizes[d] * right.sizes[d]);
-    const Nd expected = build(sizes, [&](const Dims& index) {
+    const Nd expected = build(sizes, [&](const IntDims& index) {
       Dims i, j;
       for (std::size_t d = 0; d < rank; ++d) {
         i.push_back(index[d] / right.sizes[d]);

@@ -15,19 +15,19 @@
 namespace kiln::test {
 
 struct Nd {
-  Dims sizes;
+  IntDims sizes;
   std::vector<double> values;
 
   std::int64_t count() const {
     std::int64_t result = 1;
-    for (const Dim size : sizes) result *= size;
+    for (const std::int64_t size : sizes) result *= size;
     return result;
   }
-  double& at(const Dims& index) { return values[place(index)]; }
-  double at(const Dims& index) const { return values[place(index)]; }
+  double& at(const IntDims& index) { return values[place(index)]; }
+  double at(const IntDims& index) const { return values[place(index)]; }
 
  private:
-  std::size_t place(const Dims& index) const {
+  std::size_t place(const IntDims& index) const {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < sizes.size(); ++d) at = at * sizes[d] + index[d];
     return static_cast<std::size_t>(at);
@@ -35,11 +35,11 @@ struct Nd {
 };
 
 // Calls f(index) for every index of a shape, in row-major order.
-inline void for_each_index(const Dims& sizes, const std::function<void(const Dims&)>& f) {
-  for (const Dim size : sizes) {
+inline void for_each_index(const IntDims& sizes, const std::function<void(const IntDims&)>& f) {
+  for (const std::int64_t size : sizes) {
     if (size == 0) return;
   }
-  Dims index(sizes.size(), 0);
+  IntDims index(sizes.size(), 0);
   while (true) {
     f(index);
     std::size_t d = sizes.size();
@@ -53,16 +53,16 @@ inline void for_each_index(const Dims& sizes, const std::function<void(const Dim
 }
 
 // An array whose elements are given by their index.
-inline Nd build(const Dims& sizes, const std::function<double(const Dims&)>& value) {
+inline Nd build(const IntDims& sizes, const std::function<double(const IntDims&)>& value) {
   Nd result{sizes, {}};
-  for_each_index(sizes, [&](const Dims& index) { result.values.push_back(value(index)); });
+  for_each_index(sizes, [&](const IntDims& index) { result.values.push_back(value(index)); });
   return result;
 }
 
 // Small integers, exact in every dtype; bool gets zeros and ones.
-inline Nd sample(const Dims& sizes, unsigned seed = 1, bool binary = false) {
+inline Nd sample(const IntDims& sizes, unsigned seed = 1, bool binary = false) {
   std::mt19937 engine(seed);
-  return build(sizes, [&](const Dims&) {
+  return build(sizes, [&](const IntDims&) {
     const auto word = engine();
     return binary ? word % 2 : static_cast<double>(word % 23);
   });
@@ -75,7 +75,7 @@ inline Tensor tensor_of(const Nd& array, DType dtype = DType::F64) {
 }
 
 inline Tensor vector_of(std::initializer_list<double> values, DType dtype = DType::I64) {
-  return tensor_of(Nd{{static_cast<Dim>(values.size())}, values}, dtype);
+  return tensor_of(Nd{{static_cast<std::int64_t>(values.size())}, values}, dtype);
 }
 
 inline Nd nd_of(const Tensor& x) {
@@ -100,10 +100,10 @@ inline Tensor laid_out(const Tensor& x, Lay lay) {
   for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
     const std::size_t d = lay == Lay::Reversed ? i : layout.sizes.size() - 1 - i;
     layout.strides[d] = reach * step;
-    reach *= std::max<Dim>(layout.sizes[d], 1) * step;
+    reach *= std::max<std::int64_t>(layout.sizes[d], 1) * step;
   }
   layout.offset = lay == Lay::Gaps ? 3 : 0;
-  const Tensor memory = Tensor::empty(Dims{reach + 8}, x.dtype());
+  const Tensor memory = Tensor::empty(IntDims{reach + 8}, x.dtype());
   cpu::fill(memory, Tensor::number(true));
   const Tensor result = Tensor::alias(memory, layout);
   cpu::copy(result, x);
@@ -114,7 +114,7 @@ inline constexpr DType kAllDtypes[] = {DType::Bool, DType::U8,  DType::I8,   DTy
                                        DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
 
 // Calls f(tensor, array) with the sample of a shape in every dtype and layout.
-inline void for_each_tensor(const Dims& sizes, const std::function<void(const Tensor&, const Nd&)>& f) {
+inline void for_each_tensor(const IntDims& sizes, const std::function<void(const Tensor&, const Nd&)>& f) {
   for (const DType dtype : kAllDtypes) {
     const Nd array = sample(sizes, 7, dtype == DType::Bool);
     for (const Lay lay : kLays) {

@@ -11,10 +11,10 @@ using namespace kiln::test;
 
 namespace {
 
-constexpr Dim kMany = 100'003;  // beyond every grain, and no multiple of a block
+constexpr std::int64_t kMany = 100'003;  // beyond every grain, and no multiple of a block
 
 // Numbers that look random, the same each time.
-std::vector<std::int64_t> scrambled(Dim count, std::int64_t below) {
+std::vector<std::int64_t> scrambled(std::int64_t count, std::int64_t below) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
   std::uint64_t state = 1;
   for (std::int64_t& value : values) {
@@ -31,7 +31,7 @@ Tensor tensor_from(const std::vector<T>& values, const Dims& sizes, DType dtype)
   return result;
 }
 
-Tensor mask_of(const std::vector<std::int64_t>& numbers, std::int64_t below, const Dims& sizes) {
+Tensor mask_of(const std::vector<std::int64_t>& numbers, std::int64_t below, const IntDims& sizes) {
   const Tensor mask = Tensor::empty(sizes, DType::Bool);
   std::transform(numbers.begin(), numbers.end(), mask.writable<bool>(), [=](auto v) { return v < below; });
   return mask;
@@ -40,7 +40,7 @@ Tensor mask_of(const std::vector<std::int64_t>& numbers, std::int64_t below, con
 bool same(const Tensor& a, const Tensor& b) {
   if (a.sizes() != b.sizes() || a.dtype() != b.dtype()) return false;
   const Tensor left = cpu::contiguous_copy(a, a.dtype()), right = cpu::contiguous_copy(b, b.dtype());
-  return std::equal(left.raw(), left.raw() + left.numel() * static_cast<Dim>(size_of(a.dtype())),
+  return std::equal(left.raw(), left.raw() + left.numel() * static_cast<std::int64_t>(size_of(a.dtype())),
                     right.raw());
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("true places of flags at every length", "[index]") {
 
 TEST_CASE("nonzero and masks of many elements", "[index]") {
   for (const Dims& sizes : {Dims{kMany}, Dims{kMany / 101, 101}, Dims{kMany / 21, 7, 3}}) {
-    const Dim count = count_elements(sizes);
+    const std::int64_t count = count_elements(sizes);
     for (const std::int64_t share : {1, 50, 100}) {
       const Tensor mask = mask_of(scrambled(count, 100), share, sizes);
       const Tensor x = ops::reshape(ops::arange(0, count), sizes);
@@ -92,11 +92,13 @@ TEST_CASE("nonzero and masks of many elements", "[index]") {
         chosen.push_back(i);
         std::vector<std::int64_t> index;
         std::int64_t rest = i;
-        for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) index.push_back(rest % sizes[d]);
+        for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d].fixed())
+          index.push_back(rest % sizes[d]);
         places.insert(places.end(), index.rbegin(), index.rend());
       }
-      const auto found = static_cast<Dim>(chosen.size());
-      const Tensor expected = tensor_from(places, Dims{found, static_cast<Dim>(sizes.size())}, DType::I64);
+      const auto found = static_cast<std::int64_t>(chosen.size());
+      const Tensor expected =
+          tensor_from(places, Dims{found, static_cast<std::int64_t>(sizes.size())}, DType::I64);
       const Tensor picked = tensor_from(chosen, Dims{found}, DType::I64);
       every_way([&] {
         CHECK(same(ops::nonzero(mask), expected));
@@ -146,16 +148,17 @@ TEST_CASE("many single puts: the last one stays, sums go in order", "[index]") {
 }
 
 TEST_CASE("long rows are added in order, to many places or mostly to one", "[index]") {
-  const Dim count = 200;
-  for (const Dim inner : {200, 700}) {
+  const std::int64_t count = 200;
+  for (const std::int64_t inner : {200, 700}) {
     for (const bool spread : {true, false}) {
       std::vector<std::int64_t> places;
-      for (Dim i = 0; i < count; ++i) places.push_back(spread ? i * 37 % 150 : i % 20 == 3 ? i % 150 : 7);
+      for (std::int64_t i = 0; i < count; ++i)
+        places.push_back(spread ? i * 37 % 150 : i % 20 == 3 ? i % 150 : 7);
       const Tensor source = tensor_of(sample({count, inner}, 3), DType::F32);
       const Tensor target = tensor_of(sample({150, inner}, 4), DType::F32);
       const Tensor want = ops::clone(target);
-      for (Dim i = 0; i < count; ++i)
-        for (Dim k = 0; k < inner; ++k)
+      for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t k = 0; k < inner; ++k)
           want.writable<float>()[places[static_cast<std::size_t>(i)] * inner + k] +=
               source.data<float>()[i * inner + k];
       every_way([&] {
@@ -170,7 +173,7 @@ TEST_CASE("sorting and finding the distinct ones of a long line", "[sort]") {
   std::vector<std::int64_t> wide = scrambled(300'001, 5'000);
   for (std::size_t i = 0; i < wide.size(); ++i)
     wide[i] = (i % 3 == 0 ? wide[i] : -wide[i]) * (i % 7 == 0 ? std::int64_t{1} << 50 : 1);
-  const auto count = static_cast<Dim>(wide.size());
+  const auto count = static_cast<std::int64_t>(wide.size());
   const Tensor x = tensor_from(wide, Dims{count}, DType::I64);
   for (const Tensor& each :
        {x, ops::to(x, DType::F32), ops::remainder(x, Tensor::number(std::int64_t{100}))}) {
@@ -188,7 +191,7 @@ TEST_CASE("sorting and finding the distinct ones of a long line", "[sort]") {
           ++counts.back();
           inverse[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(counts.size()) - 1;
         }
-        const auto groups = static_cast<Dim>(distinct.size());
+        const auto groups = static_cast<std::int64_t>(distinct.size());
         for (const int threads : {1, 3}) {
           const int before = num_threads();
           set_num_threads(threads);
@@ -212,15 +215,15 @@ TEST_CASE("transposing large matrices moves every element", "[shape]") {
     for (const DType dtype : {DType::I16, DType::I32, DType::F64}) {
       const Tensor x = ops::to(ops::reshape(ops::arange(0, count_elements(sizes)), sizes), dtype);
       const int last = x.rank() - 1;
-      const Dim rows = sizes[sizes.size() - 2], columns = sizes.back();
+      const std::int64_t rows = sizes[sizes.size() - 2], columns = sizes.back();
       every_way([&] {
         const Tensor y = ops::contiguous(ops::transpose(x, last - 1, last));
         bool equal = true;
         visit_dtype(dtype, [&]<class T>() {
           if constexpr (std::is_arithmetic_v<T>) {
             const T *from = x.data<T>(), *to = y.data<T>();
-            for (Dim i = 0; i < x.numel(); ++i) {
-              const Dim matrix = i / (rows * columns), r = i / columns % rows, c = i % columns;
+            for (std::int64_t i = 0; i < x.numel(); ++i) {
+              const std::int64_t matrix = i / (rows * columns), r = i / columns % rows, c = i % columns;
               equal = equal && to[(matrix * columns + c) * rows + r] == from[i];
             }
           }

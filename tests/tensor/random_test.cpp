@@ -187,8 +187,8 @@ TEST_CASE("randperm holds every integer once and moves them", "[random]") {
 
 TEST_CASE("bernoulli follows its probabilities", "[random]") {
   seed(3);
-  const Tensor p =
-      tensor_of(build({4, 10'000}, [](const Dims& i) { return static_cast<double>(i[0]) / 3; }), DType::F32);
+  const Tensor p = tensor_of(
+      build({4, 10'000}, [](const IntDims& i) { return static_cast<double>(i[0]) / 3; }), DType::F32);
   const Nd array = nd_of(call("bernoulli", {p}));
   for (Dim row = 0; row < 4; ++row) {
     double sum = 0;

@@ -28,7 +28,7 @@ std::vector<Sequence> sequences(const Tensor& x, const Dims& dims) {
     std::int64_t rest = i, output = 0;
     for (int d = x.rank() - 1; d >= 0; --d) {
       output += rest % x.size(d) * weight[static_cast<std::size_t>(d)];
-      rest /= x.size(d);
+      rest /= x.size(d).fixed();
     }
     result[static_cast<std::size_t>(output)].push_back(element(x, i));
   }

@@ -247,7 +247,7 @@ TEST_CASE("jvp rules agree with central differences", "[rules]") {
 TEST_CASE("batching rules agree with loop and stack", "[rules]") {
   each_sample([](const Op& op) { return static_cast<bool>(op.batch); },
               [](const Op& op, const Sample& sample, const Attrs& attrs) {
-                constexpr Dim kBatch = 3;
+                constexpr std::int64_t kBatch = 3;
                 const std::size_t count = sample.inputs.size();
                 for (std::uint32_t subset = 1; subset < (1U << std::min<std::size_t>(count, 4)); ++subset) {
                   // Example b has the elements of the sample, b places further on.

@@ -33,11 +33,14 @@ TEST_CASE("casts drop fractions", "[shape]") {
 TEST_CASE("cat and stack, of every dtype and layout", "[shape]") {
   for_each_tensor({2, 3}, [](const Tensor& x, const Nd& array) {
     const Tensor pair[] = {x, x};
-    check_equal(ops::cat(pair, 0), build({4, 3}, [&](const Dims& i) { return array.at({i[0] % 2, i[1]}); }));
-    check_equal(ops::cat(pair, -1), build({2, 6}, [&](const Dims& i) { return array.at({i[0], i[1] % 3}); }));
-    check_equal(ops::stack(pair, 0), build({2, 2, 3}, [&](const Dims& i) { return array.at({i[1], i[2]}); }));
+    check_equal(ops::cat(pair, 0),
+                build({4, 3}, [&](const IntDims& i) { return array.at({i[0] % 2, i[1]}); }));
+    check_equal(ops::cat(pair, -1),
+                build({2, 6}, [&](const IntDims& i) { return array.at({i[0], i[1] % 3}); }));
+    check_equal(ops::stack(pair, 0),
+                build({2, 2, 3}, [&](const IntDims& i) { return array.at({i[1], i[2]}); }));
     check_equal(ops::stack(pair, -1),
-                build({2, 3, 2}, [&](const Dims& i) { return array.at({i[0], i[1]}); }));
+                build({2, 3, 2}, [&](const IntDims& i) { return array.at({i[0], i[1]}); }));
   });
 }
 
@@ -45,11 +48,11 @@ TEST_CASE("cat and stack of long tensors, row by row and one by one", "[shape]")
   const Nd array = sample({70, 130}, 5);
   const Tensor parts[] = {tensor_of(array), laid_out(tensor_of(array), Lay::Reversed)};
   check_equal(ops::cat(parts, 0),
-              build({140, 130}, [&](const Dims& i) { return array.at({i[0] % 70, i[1]}); }));
+              build({140, 130}, [&](const IntDims& i) { return array.at({i[0] % 70, i[1]}); }));
   check_equal(ops::cat(parts, 1),
-              build({70, 260}, [&](const Dims& i) { return array.at({i[0], i[1] % 130}); }));
+              build({70, 260}, [&](const IntDims& i) { return array.at({i[0], i[1] % 130}); }));
   check_equal(ops::stack(parts, 1),
-              build({70, 2, 130}, [&](const Dims& i) { return array.at({i[0], i[2]}); }));
+              build({70, 2, 130}, [&](const IntDims& i) { return array.at({i[0], i[2]}); }));
 }
 
 TEST_CASE("views of long tensors are joined", "[shape]") {
@@ -97,14 +100,14 @@ TEST_CASE("cat promotes, skips empty vectors and says what differs", "[shape]") 
 TEST_CASE("flip and roll, of every dtype and layout", "[shape]") {
   for_each_tensor({3, 4}, [](const Tensor& x, const Nd& array) {
     check_equal(ops::flip(x, Dims{0}),
-                build({3, 4}, [&](const Dims& i) { return array.at({2 - i[0], i[1]}); }));
+                build({3, 4}, [&](const IntDims& i) { return array.at({2 - i[0], i[1]}); }));
     check_equal(ops::flip(x, Dims{0, -1}),
-                build({3, 4}, [&](const Dims& i) { return array.at({2 - i[0], 3 - i[1]}); }));
+                build({3, 4}, [&](const IntDims& i) { return array.at({2 - i[0], 3 - i[1]}); }));
     check_equal(call("roll", {x}, {Dims{1}, Dims{1}}),
-                build({3, 4}, [&](const Dims& i) { return array.at({i[0], (i[1] + 3) % 4}); }));
+                build({3, 4}, [&](const IntDims& i) { return array.at({i[0], (i[1] + 3) % 4}); }));
     check_equal(call("roll", {x}, {Dims{-4, 5}, Dims{0, 1}}),
-                build({3, 4}, [&](const Dims& i) { return array.at({(i[0] + 1) % 3, (i[1] + 3) % 4}); }));
-    check_equal(call("roll", {x}, {Dims{5}, Attr()}), build({3, 4}, [&](const Dims& i) {
+                build({3, 4}, [&](const IntDims& i) { return array.at({(i[0] + 1) % 3, (i[1] + 3) % 4}); }));
+    check_equal(call("roll", {x}, {Dims{5}, Attr()}), build({3, 4}, [&](const IntDims& i) {
                   return array.values[static_cast<std::size_t>((i[0] * 4 + i[1] + 7) % 12)];
                 }));
   });
@@ -116,15 +119,16 @@ TEST_CASE("flip and roll, of every dtype and layout", "[shape]") {
 TEST_CASE("repeating, of every dtype and layout", "[shape]") {
   for_each_tensor({2, 3}, [](const Tensor& x, const Nd& array) {
     check_equal(call("repeat", {x}, {Dims{2, 1, 2}}),
-                build({2, 2, 6}, [&](const Dims& i) { return array.at({i[1], i[2] % 3}); }));
+                build({2, 2, 6}, [&](const IntDims& i) { return array.at({i[1], i[2] % 3}); }));
     check_equal(call("tile", {x}, {Dims{2}}),
-                build({2, 6}, [&](const Dims& i) { return array.at({i[0], i[1] % 3}); }));
+                build({2, 6}, [&](const IntDims& i) { return array.at({i[0], i[1] % 3}); }));
     check_equal(call("repeat_interleave", {x}, {2_i, 0_i}),
-                build({4, 3}, [&](const Dims& i) { return array.at({i[0] / 2, i[1]}); }));
-    check_equal(call("repeat_interleave", {x}, {2_i, Attr()}),
-                build({12}, [&](const Dims& i) { return array.values[static_cast<std::size_t>(i[0] / 2)]; }));
+                build({4, 3}, [&](const IntDims& i) { return array.at({i[0] / 2, i[1]}); }));
+    check_equal(call("repeat_interleave", {x}, {2_i, Attr()}), build({12}, [&](const IntDims& i) {
+                  return array.values[static_cast<std::size_t>(i[0] / 2)];
+                }));
     check_equal(call("repeat_interleave.tensor", {x, vector_of({2, 0, 1})}, {1_i}),
-                build({2, 3}, [&](const Dims& i) { return array.at({i[0], i[1] < 2 ? 0 : 2}); }));
+                build({2, 3}, [&](const IntDims& i) { return array.at({i[0], i[1] < 2 ? 0 : 2}); }));
   });
   const Tensor x = vector_of({1, 2});
   CHECK_FALSE(shares_storage(call("repeat", {x}, {Dims{1}}), x));
@@ -147,7 +151,7 @@ TEST_CASE("pad in every mode", "[shape]") {
   check_equal(pad({1, 2}, "replicate"), Nd{{6}, {1, 1, 2, 3, 3, 3}});
   check_equal(pad({2, 3}, "circular"), Nd{{8}, {2, 3, 1, 2, 3, 1, 2, 3}});
   for_each_tensor({2, 3}, [](const Tensor& y, const Nd& array) {
-    check_equal(call("pad", {y}, {Dims{1, 0, 0, 1}}), build({3, 4}, [&](const Dims& i) {
+    check_equal(call("pad", {y}, {Dims{1, 0, 0, 1}}), build({3, 4}, [&](const IntDims& i) {
                   return i[0] < 2 && i[1] > 0 ? array.at({i[0], i[1] - 1}) : 0;
                 }));
   });
@@ -167,7 +171,7 @@ TEST_CASE("diagonals", "[shape]") {
   check_equal(call("diag_embed", {tensor_of(Nd{{2, 2}, {1, 2, 3, 4}})}),
               Nd{{2, 2, 2}, {1, 0, 0, 2, 3, 0, 0, 4}});
   check_equal(call("diag_embed", {tensor_of(Nd{{2, 2}, {1, 2, 3, 4}})}, {Attr(std::int64_t{-1}), 0_i, 2_i}),
-              build({3, 2, 3}, [](const Dims& i) {
+              build({3, 2, 3}, [](const IntDims& i) {
                 return i[0] == i[2] + 1 ? static_cast<double>(2 * i[1] + i[2] + 1) : 0;
               }));
 }
@@ -176,14 +180,14 @@ TEST_CASE("scatters into views, of every dtype and layout", "[shape]") {
   for_each_tensor({3, 4}, [](const Tensor& x, const Nd& array) {
     const auto ones = [&](Dims sizes) { return ops::ones(sizes, x.dtype()); };
     check_equal(ops::slice_scatter(x, ones({3, 2}), 1, 0, 4, 2),
-                build({3, 4}, [&](const Dims& i) { return i[1] % 2 == 0 ? 1 : array.at(i); }));
+                build({3, 4}, [&](const IntDims& i) { return i[1] % 2 == 0 ? 1 : array.at(i); }));
     check_equal(ops::select_scatter(x, ones({4}), 0, -1),
-                build({3, 4}, [&](const Dims& i) { return i[0] == 2 ? 1 : array.at(i); }));
+                build({3, 4}, [&](const IntDims& i) { return i[0] == 2 ? 1 : array.at(i); }));
     check_equal(ops::diagonal_scatter(x, ones({3}), 1),
-                build({3, 4}, [&](const Dims& i) { return i[1] == i[0] + 1 ? 1 : array.at(i); }));
+                build({3, 4}, [&](const IntDims& i) { return i[1] == i[0] + 1 ? 1 : array.at(i); }));
     const Tensor strided = ops::as_strided_scatter(x, ones({2}), Dims{2}, Dims{x.strides()[0]}, x.offset());
     check_equal(strided,
-                build({3, 4}, [&](const Dims& i) { return i[0] < 2 && i[1] == 0 ? 1 : array.at(i); }));
+                build({3, 4}, [&](const IntDims& i) { return i[0] < 2 && i[1] == 0 ? 1 : array.at(i); }));
     CHECK(strided.strides() == x.strides());
   });
   const Tensor x = tensor_of(sample({3}));

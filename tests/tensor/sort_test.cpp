@@ -33,7 +33,7 @@ TEST_CASE("sort is stable, of every dtype and layout", "[sort]") {
       for (const bool descending : {false, true}) {
         const Tensors sorted = call_all("sort", {x}, {1_i, descending});
         const Nd order =
-            build({3, length}, [&, lines = std::vector<std::vector<Dim>>()](const Dims& i) mutable {
+            build({3, length}, [&, lines = std::vector<std::vector<Dim>>()](const IntDims& i) mutable {
               if (i[1] == 0) {
                 const auto first = array.values.begin() + i[0] * length;
                 lines.push_back(stable_order({first, first + length}, descending));
@@ -41,8 +41,8 @@ TEST_CASE("sort is stable, of every dtype and layout", "[sort]") {
               return static_cast<double>(lines.back()[static_cast<std::size_t>(i[1])]);
             });
         check_equal(sorted[1], order);
-        check_equal(sorted[0], build({3, length}, [&](const Dims& i) {
-                      return array.at({i[0], static_cast<Dim>(order.at(i))});
+        check_equal(sorted[0], build({3, length}, [&](const IntDims& i) {
+                      return array.at({i[0], static_cast<std::int64_t>(order.at(i))});
                     }));
         check_equal(call("argsort", {x}, {1_i, descending}), order);
       }
@@ -72,7 +72,7 @@ TEST_CASE("topk takes the first of equal ones, of every dtype and layout", "[sor
   for_each_tensor({3, 9}, [](const Tensor& x, const Nd& array) {
     for (const bool largest : {true, false}) {
       const Tensors top = call_all("topk", {x}, {4_i, 1_i, largest});
-      check_equal(top[1], build({3, 4}, [&](const Dims& i) {
+      check_equal(top[1], build({3, 4}, [&](const IntDims& i) {
                     const auto first = array.values.begin() + i[0] * 9;
                     return static_cast<double>(
                         stable_order({first, first + 9}, largest)[static_cast<std::size_t>(i[1])]);
@@ -99,7 +99,7 @@ TEST_CASE("topk of lines that rise, fall, repeat themselves or have nans", "[sor
         const std::vector<Dim> order = stable_order(line, largest);
         INFO(n << " of kind " << kind);
         for (const Dim k : {1, 10, 32, 33}) {
-          check_equal(call_all("topk", {x}, {k, 0_i, largest})[1], build({k}, [&](const Dims& i) {
+          check_equal(call_all("topk", {x}, {k, 0_i, largest})[1], build({k}, [&](const IntDims& i) {
                         return static_cast<double>(order[static_cast<std::size_t>(i[0])]);
                       }));
         }
@@ -114,11 +114,11 @@ TEST_CASE("unique elements and slices", "[sort]") {
     std::vector<double> sorted = array.values;
     std::sort(sorted.begin(), sorted.end());
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-    const Nd unique{{static_cast<Dim>(sorted.size())}, sorted};
+    const Nd unique{{static_cast<std::int64_t>(sorted.size())}, sorted};
     check_equal(outputs[0], unique);
     check_equal(ops::index_select(outputs[0], 0, ops::reshape(outputs[1], Dims{12})), Nd{{12}, array.values});
     check_equal(
-        outputs[2], build(unique.sizes, [&](const Dims& i) {
+        outputs[2], build(unique.sizes, [&](const IntDims& i) {
           return static_cast<double>(std::count(array.values.begin(), array.values.end(), unique.at(i)));
         }));
   });

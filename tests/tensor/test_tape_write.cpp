@@ -95,7 +95,7 @@ const std::vector<Program>& programs() {
          const Tensor y = clone(x);
          const Tensor view = ops::slice(ops::transpose(y, 0, 1), 0, 1, 3);
          mul_(select(view, 1, 0), ops::slice(w, 0, 0, 2));
-         return y * view.size(0) + y;
+         return y * static_cast<double>(view.size(0)) + y;
        }},
       {"another view of the same elements sees the write",
        [](auto& x, auto& w) {

@@ -13,12 +13,12 @@ struct Case {
   std::vector<Attr> attrs;
   Dims input;
   Dims output;
-  std::function<Dims(const Dims&)> source;
+  std::function<Dims(const IntDims&)> source;
   int piece = 0;
   bool overlaps = false;
 };
 
-Dims flat_source(const Dims& index, const Dims& from, const Dims& to) {
+Dims flat_source(const Dims& index, const Dims& from, const IntDims& to) {
   std::int64_t at = 0;
   for (std::size_t d = 0; d < to.size(); ++d) at = at * to[d] + index[d];
   Dims result(from.size(), 0);
@@ -31,66 +31,76 @@ Dims flat_source(const Dims& index, const Dims& from, const Dims& to) {
 
 std::vector<Case> cases() {
   const auto reshaped = [](Dims from, Dims to) {
-    return [=](const Dims& i) { return flat_source(i, from, to); };
+    return [=](const IntDims& i) { return flat_source(i, from, to); };
   };
   return {
       {"view", {Dims{3, -1}}, {3, 2, 2}, {3, 4}, reshaped({3, 2, 2}, {3, 4})},
-      {"view", {Dims{}}, {1, 1}, {}, [](const Dims&) { return Dims{0, 0}; }},
+      {"view", {Dims{}}, {1, 1}, {}, [](const IntDims&) { return Dims{0, 0}; }},
       {"permute",
        {Dims{2, 0, -2}},
        {2, 3, 4},
        {4, 2, 3},
-       [](const Dims& i) { return Dims{i[1], i[2], i[0]}; }},
+       [](const IntDims& i) { return Dims{i[1], i[2], i[0]}; }},
       {"transpose",
        {0_i, Attr(std::int64_t{-1})},
        {2, 3, 4},
        {4, 3, 2},
-       [](const Dims& i) { return Dims{i[2], i[1], i[0]}; }},
-      {"transpose", {0_i, 0_i}, {}, {}, [](const Dims&) { return Dims{}; }},
-      {"t", {}, {2, 3}, {3, 2}, [](const Dims& i) { return Dims{i[1], i[0]}; }},
-      {"t", {}, {3}, {3}, [](const Dims& i) { return i; }},
-      {"expand", {Dims{2, -1, 3}}, {2, 1}, {2, 2, 3}, [](const Dims& i) { return Dims{i[1], 0}; }, 0, true},
+       [](const IntDims& i) { return Dims{i[2], i[1], i[0]}; }},
+      {"transpose", {0_i, 0_i}, {}, {}, [](const IntDims&) { return Dims{}; }},
+      {"t", {}, {2, 3}, {3, 2}, [](const IntDims& i) { return Dims{i[1], i[0]}; }},
+      {"t", {}, {3}, {3}, [](const IntDims& i) { return i; }},
+      {"expand",
+       {Dims{2, -1, 3}},
+       {2, 1},
+       {2, 2, 3},
+       [](const IntDims& i) { return Dims{i[1], 0}; },
+       0,
+       true},
       {"squeeze",
        {std::monostate{}},
        {1, 3, 1, 2},
        {3, 2},
-       [](const Dims& i) { return Dims{0, i[0], 0, i[1]}; }},
+       [](const IntDims& i) { return Dims{0, i[0], 0, i[1]}; }},
       {"squeeze",
        {Dims{-2}},
        {1, 3, 1, 2},
        {1, 3, 2},
-       [](const Dims& i) { return Dims{i[0], i[1], 0, i[2]}; }},
+       [](const IntDims& i) { return Dims{i[0], i[1], 0, i[2]}; }},
       {"unsqueeze",
        {Attr(std::int64_t{-1})},
        {2, 3},
        {2, 3, 1},
-       [](const Dims& i) { return Dims{i[0], i[1]}; }},
-      {"detach", {}, {2, 3}, {2, 3}, [](const Dims& i) { return i; }},
-      {"slice", {1_i, 1_i, 5_i, 2_i}, {2, 6}, {2, 2}, [](const Dims& i) { return Dims{i[0], 1 + 2 * i[1]}; }},
+       [](const IntDims& i) { return Dims{i[0], i[1]}; }},
+      {"detach", {}, {2, 3}, {2, 3}, [](const IntDims& i) { return i; }},
+      {"slice",
+       {1_i, 1_i, 5_i, 2_i},
+       {2, 6},
+       {2, 2},
+       [](const IntDims& i) { return Dims{i[0], 1 + 2 * i[1]}; }},
       {"slice",
        {0_i, Attr(std::int64_t{-2}), 100_i, 1_i},
        {5},
        {2},
-       [](const Dims& i) { return Dims{3 + i[0]}; }},
-      {"slice", {0_i, 4_i, 2_i, 1_i}, {5}, {0}, [](const Dims& i) { return i; }},
-      {"select", {1_i, Attr(std::int64_t{-1})}, {2, 3}, {2}, [](const Dims& i) { return Dims{i[0], 2}; }},
-      {"diagonal", {0_i}, {3, 4}, {3}, [](const Dims& i) { return Dims{i[0], i[0]}; }},
+       [](const IntDims& i) { return Dims{3 + i[0]}; }},
+      {"slice", {0_i, 4_i, 2_i, 1_i}, {5}, {0}, [](const IntDims& i) { return i; }},
+      {"select", {1_i, Attr(std::int64_t{-1})}, {2, 3}, {2}, [](const IntDims& i) { return Dims{i[0], 2}; }},
+      {"diagonal", {0_i}, {3, 4}, {3}, [](const IntDims& i) { return Dims{i[0], i[0]}; }},
       {"diagonal",
        {Attr(std::int64_t{-1}), 2_i, 0_i},
        {3, 2, 4},
        {2, 3},
-       [](const Dims& i) { return Dims{i[1], i[0], i[1] + 1}; }},
-      {"diagonal", {9_i}, {3, 4}, {0}, [](const Dims& i) { return i; }},
-      {"split", {Dims{2}, 0_i}, {5}, {1}, [](const Dims& i) { return Dims{4 + i[0]}; }, 2},
-      {"split", {Dims{1, 3}, 1_i}, {2, 4}, {2, 3}, [](const Dims& i) { return Dims{i[0], i[1] + 1}; }, 1},
-      {"chunk", {2_i, 0_i}, {5}, {2}, [](const Dims& i) { return Dims{3 + i[0]}; }, 1},
-      {"unbind", {1_i}, {2, 3}, {2}, [](const Dims& i) { return Dims{i[0], 1}; }, 1},
-      {"unfold", {0_i, 2_i, 2_i}, {5}, {2, 2}, [](const Dims& i) { return Dims{2 * i[0] + i[1]}; }},
+       [](const IntDims& i) { return Dims{i[1], i[0], i[1] + 1}; }},
+      {"diagonal", {9_i}, {3, 4}, {0}, [](const IntDims& i) { return i; }},
+      {"split", {Dims{2}, 0_i}, {5}, {1}, [](const IntDims& i) { return Dims{4 + i[0]}; }, 2},
+      {"split", {Dims{1, 3}, 1_i}, {2, 4}, {2, 3}, [](const IntDims& i) { return Dims{i[0], i[1] + 1}; }, 1},
+      {"chunk", {2_i, 0_i}, {5}, {2}, [](const IntDims& i) { return Dims{3 + i[0]}; }, 1},
+      {"unbind", {1_i}, {2, 3}, {2}, [](const IntDims& i) { return Dims{i[0], 1}; }, 1},
+      {"unfold", {0_i, 2_i, 2_i}, {5}, {2, 2}, [](const IntDims& i) { return Dims{2 * i[0] + i[1]}; }},
       {"unfold",
        {0_i, 3_i, 1_i},
        {5, 2},
        {3, 2, 3},
-       [](const Dims& i) { return Dims{i[0] + i[2], i[1]}; },
+       [](const IntDims& i) { return Dims{i[0] + i[2], i[1]}; },
        0,
        true},
   };
@@ -121,7 +131,7 @@ TEST_CASE("views read the elements they should, of every dtype and layout", "[vi
       CAPTURE(std::string(c.op), to_string(c.input));
       const Op& op = OpTable::get().at(c.op);
       const Tensor view = kiln::bind(op, Inputs(&x, 1), attrs_of(c))[static_cast<std::size_t>(c.piece)];
-      check_equal(view, build(c.output, [&](const Dims& i) { return array.at(c.source(i)); }));
+      check_equal(view, build(c.output, [&](const IntDims& i) { return array.at(c.source(i)); }));
       CHECK(shares_storage(view, x));
       if (op.has(kStopsGradient)) {  // what is detached has no history to remember
         CHECK_FALSE(view.impl()->origin);
@@ -191,7 +201,7 @@ TEST_CASE("reshape is a view where strides allow it, else a copy", "[view]") {
   CHECK(shares_storage(ops::reshape(turned, Dims{3, 2, 2, 2}), x));
   const Tensor joined = ops::reshape(turned, Dims{6, -1});
   CHECK_FALSE(shares_storage(joined, x));
-  check_equal(joined, build({6, 4}, [&](const Dims& i) { return array.at({i[0] % 2, i[0] / 2, i[1]}); }));
+  check_equal(joined, build({6, 4}, [&](const IntDims& i) { return array.at({i[0] % 2, i[0] / 2, i[1]}); }));
   CHECK(shares_storage(ops::reshape(call("expand", {tensor_of(sample({3, 1}))}, {Dims{3, 4}}), Dims{3, 2, 2}),
                        x) == false);
   check_equal(ops::reshape(tensor_of(Nd{{0, 3}, {}}), Dims{3, 0}), Nd{{3, 0}, {}});
@@ -204,11 +214,11 @@ TEST_CASE("movedim, narrow, broadcast_to, expand_as, view_as", "[view]") {
   const Nd array = sample({2, 3, 4});
   const Tensor x = tensor_of(array);
   check_equal(call("movedim", {x}, {Dims{0}, Dims{-1}}),
-              build({3, 4, 2}, [&](const Dims& i) { return array.at({i[2], i[0], i[1]}); }));
+              build({3, 4, 2}, [&](const IntDims& i) { return array.at({i[2], i[0], i[1]}); }));
   check_equal(call("movedim", {x}, {Dims{0, 1}, Dims{1, 2}}),
-              build({4, 2, 3}, [&](const Dims& i) { return array.at({i[1], i[2], i[0]}); }));
+              build({4, 2, 3}, [&](const IntDims& i) { return array.at({i[1], i[2], i[0]}); }));
   check_equal(ops::narrow(x, 2, -3, 2),
-              build({2, 3, 2}, [&](const Dims& i) { return array.at({i[0], i[1], i[2] + 1}); }));
+              build({2, 3, 2}, [&](const IntDims& i) { return array.at({i[0], i[1], i[2] + 1}); }));
   const Tensor v = vector_of({1, 2});
   check_equal(call("broadcast_to", {v}, {Dims{2, 2}}), Nd{{2, 2}, {1, 2, 1, 2}});
   check_equal(call("expand_as", {v, tensor_of(sample({2, 2}))}), Nd{{2, 2}, {1, 2, 1, 2}});

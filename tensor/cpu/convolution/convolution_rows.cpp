@@ -9,11 +9,12 @@ namespace kiln::cpu {
 namespace {
 
 // Both spatial dimensions, the height 1 when there is only one.
-ConvShape::Pair pair_of(const Dims& values, Dim otherwise) {
+ConvShape::Pair pair_of(const IntDims& values, std::int64_t otherwise) {
   return values.size() == 1 ? ConvShape::Pair{otherwise, values[0]} : ConvShape::Pair{values[0], values[1]};
 }
 
-ConvShape shape_of(const Dims& x, const Dims& weight, const Dims& y, const ops::ConvOptions& options) {
+ConvShape shape_of(const IntDims& x, const IntDims& weight, const IntDims& y,
+                   const ops::ConvOptions& options) {
   ConvShape shape;
   shape.batch = x[0];
   shape.groups = options.groups;

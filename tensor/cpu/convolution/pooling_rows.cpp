@@ -13,31 +13,33 @@
 namespace kiln::cpu {
 namespace {
 
-Windows pool_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+Windows pool_windows(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
   const ops::Pool pool = ops::pool_along(planes, dim, attrs);
-  const Dim size = planes[dim];
+  const std::int64_t size = planes[dim];
   const bool count_padding =
       ops::has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad");
-  Windows windows(pool.count);
-  windows.step = pool.dilation;
-  for (Dim i = 0; i < pool.count; ++i) {
-    const Dim first = i * pool.stride - pool.padding;
-    const Dim skipped = first < 0 ? round_up(-first, pool.dilation) : 0;
-    const Dim end = std::min(first + pool.reach, size);
+  const std::int64_t stride = pool.stride, padding = pool.padding, dilation = pool.dilation;
+  const std::int64_t reach = pool.reach, count = pool.count;
+  Windows windows(count);
+  windows.step = dilation;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t first = i * stride - padding;
+    const std::int64_t skipped = first < 0 ? round_up(-first, dilation) : 0;
+    const std::int64_t end = std::min(first + reach, size);
     const auto at = static_cast<std::size_t>(i);
     windows.begin[at] = first + skipped;
     windows.end[at] = end;
     windows.weight[at] =
-        count_padding ? std::min(first + pool.reach, size + pool.padding) - first : end - (first + skipped);
+        count_padding ? std::min(first + reach, size + padding) - first : end - (first + skipped);
   }
   return windows;
 }
 
-Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs) {
-  const Dim size = planes[dim];
-  const Dim count = ops::adaptive_count(planes, dim, attrs);
+Windows adaptive_windows(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
+  const std::int64_t size = planes[dim];
+  const std::int64_t count = ops::adaptive_count(planes, dim, attrs);
   Windows windows(count);
-  for (Dim i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     windows.begin[at] = i * size / count;
     windows.end[at] = ceil_divide((i + 1) * size, count);
@@ -47,12 +49,12 @@ Windows adaptive_windows(const Dims& planes, std::size_t dim, const Attrs& attrs
 }
 
 // The windows along one dimension of planes.
-Windows windows_along(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+Windows windows_along(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
   return ops::is_adaptive(attrs) ? adaptive_windows(planes, dim, attrs) : pool_windows(planes, dim, attrs);
 }
 struct PlaneWindows {
   Windows rows, columns;
-  PlaneWindows(const Dims& planes, const Attrs& attrs)
+  PlaneWindows(const IntDims& planes, const Attrs& attrs)
       : rows(windows_along(planes, 0, attrs)), columns(windows_along(planes, 1, attrs)) {}
 };
 
@@ -85,11 +87,11 @@ void add_at_places(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&)
     return each.size(each.rank() - 1) * each.size(each.rank() - 2);
   };
   const Tensor indices = checked_index(in[1], plane(x), in[1].rank() - 1, false, 1);
-  const auto planes = [&](const Tensor& each, Dim count) {
-    return with_sizes(each, Dims{count == 0 ? 0 : each.numel() / count, count});
+  const auto planes = [&](const Tensor& each, std::int64_t count) {
+    return with_sizes(each, IntDims{count == 0 ? 0 : each.numel() / count, count});
   };
   if (x.numel() > 0) {
-    const Dim count = plane(in[0]);
+    const std::int64_t count = plane(in[0]);
     add_at_indices(planes(dense(in[0], x.dtype()), count), planes(dense(indices, DType::I64), count),
                    planes(x, plane(x)));
   }

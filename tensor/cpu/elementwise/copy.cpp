@@ -14,7 +14,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr std::int64_t kGrain = 32768;
-constexpr Dim kShortRow = 16;
+constexpr std::int64_t kShortRow = 16;
 constexpr std::int64_t kLine = 64;  // bytes that memory moves at once
 
 unsigned identity(const void* const* in, void* out, std::int64_t n, const Params& params) {
@@ -70,7 +70,8 @@ class RawCopy {
   }
 
   // Runs of the two are equally long: they share the inner dimension.
-  void row(std::byte* to, Dim to_stride, const std::byte* from, Dim from_stride, std::int64_t count) const {
+  void row(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
+           std::int64_t count) const {
     if (to_stride == 1) return load_(from, from_stride, to, count);
     if (from_stride == 1) return store_(from, to, to_stride, count);
     alignas(64) std::byte block[4096];
@@ -99,18 +100,18 @@ class RawCopy {
   template <class T>
   void copy_rows_of() const {
     const std::size_t last = space_.sizes().size() - 1;
-    const Dim inner = space_.sizes()[last];
-    const Dim rows = space_.sizes()[last - 1];
-    const Dims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
-    const auto stretch = [&](T* to, const T* from, Dim count) {
-      for (Dim r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
-        for (Dim i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
+    const std::int64_t inner = space_.sizes()[last];
+    const std::int64_t rows = space_.sizes()[last - 1];
+    const IntDims &to_strides = space_.strides(0), &from_strides = space_.strides(1);
+    const auto stretch = [&](T* to, const T* from, std::int64_t count) {
+      for (std::int64_t r = 0; r < count; ++r, to += to_strides[last - 1], from += from_strides[last - 1]) {
+        for (std::int64_t i = 0; i < inner; ++i) to[i * to_strides[last]] = from[i * from_strides[last]];
       }
     };
     parallel_for(space_.numel() / inner, kGrain / inner, [&](std::int64_t begin, std::int64_t end) {
       // Rows that follow one another along the last dimension but one.
       for (std::int64_t row = begin; row < end;) {
-        const Dim count = std::min(rows - row % rows, end - row);
+        const std::int64_t count = std::min(rows - row % rows, end - row);
         std::int64_t to = 0, from = 0, rest = row;
         for (std::size_t d = last; d-- > 0; rest /= space_.sizes()[d]) {
           to += rest % space_.sizes()[d] * to_strides[d];

@@ -78,12 +78,12 @@ void linspace(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   const auto value = [=](std::int64_t i) {
     return i <= last / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(last - i);
   };
-  const auto* first = std::get_if<std::int64_t>(&attrs.at("start"));
-  const auto* final = std::get_if<std::int64_t>(&attrs.at("end"));
+  const auto* first = std::get_if<Dim>(&attrs.at("start"));
+  const auto* final = std::get_if<Dim>(&attrs.at("end"));
   if (result.dtype() != DType::I64 || first == nullptr || final == nullptr)
     return line<double>(result, value);
   // A double need not hold integers that are ends.
-  line<std::int64_t>(result, [=, first = *first, final = *final](std::int64_t i) {
+  line<std::int64_t>(result, [=, first = first->fixed(), final = final->fixed()](std::int64_t i) {
     return i == 0 ? first : i == last ? final : static_cast<std::int64_t>(value(i));
   });
 }

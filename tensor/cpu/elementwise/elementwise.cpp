@@ -131,7 +131,7 @@ class Run {
     bool repeats = false;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (!inputs_[i].same_type) return nullptr;
-      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      const IntDims& strides = space_.strides(static_cast<int>(i) + 1);
       if (strides.back() != 0 && strides.back() != 1) return nullptr;
       if (strides.back() == 0) values |= 1U << i;
       repeats = repeats || (strides.back() == 1 && strides[strides.size() - 2] == 0);
@@ -176,15 +176,15 @@ class Run {
   // Blocks of long rows end with the row: most of them need no gathering then.
   void choose_rows() { by_rows_ = space_.inner() >= (reads_rows() ? block_ / 4 : block_); }
   // After how many elements an operand begins anew.
-  std::int64_t period_of(const Dims& strides) const {
+  std::int64_t period_of(const IntDims& strides) const {
     std::size_t outer = 0;
     while (outer < strides.size() && strides[outer] == 0) ++outer;
-    return count_elements(std::span(space_.sizes()).subspan(outer));
+    return count_elements(dims(space_.sizes()).subspan(outer));
   }
   // Is there an operand whose rows can be read where they lie, and only once?
   bool reads_rows() const {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const Dims& strides = space_.strides(static_cast<int>(i) + 1);
+      const IntDims& strides = space_.strides(static_cast<int>(i) + 1);
       if (inputs_[i].access == Access::Strided && inputs_[i].same_type && strides.back() == 1 &&
           period_of(strides) > block_ / 2)
         return true;
@@ -258,7 +258,7 @@ class Run {
       case Access::Strided:
         break;
     }
-    const Dim stride = walker->inner_stride();
+    const std::int64_t stride = walker->inner_stride();
     if (by_rows_ && stride == 1 && input.same_type) {
       const std::byte* row = nullptr;
       walker->advance(count,

@@ -15,7 +15,7 @@ Tensor dense(const Tensor& x, DType dtype) {
   return x.is_contiguous() && x.dtype() == dtype ? x : contiguous_copy(x, dtype);
 }
 
-Tensor with_sizes(const Tensor& x, const Dims& sizes) {
+Tensor with_sizes(const Tensor& x, const IntDims& sizes) {
   if (x.sizes() == sizes) return x;
   return Tensor::alias(x, {sizes, contiguous_strides(sizes), x.offset()});
 }

@@ -14,7 +14,7 @@ Tensor cast(const Tensor& x, DType dtype);
 // Contiguous and of a dtype; `x` itself when it is both.
 Tensor dense(const Tensor& x, DType dtype);
 // A contiguous tensor read with other sizes of as many elements.
-Tensor with_sizes(const Tensor& x, const Dims& sizes);
+Tensor with_sizes(const Tensor& x, const IntDims& sizes);
 
 // Where a kernel computes a result in `dtype`: the contiguous `output` itself when it has that dtype.
 // `finish` gives what was computed there to the output.

@@ -9,13 +9,13 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr Dim kShortest = 8;
+constexpr std::int64_t kShortest = 8;
 
 }  // namespace
 
 int crossing_dim(const Space& space, int operand) {
-  const Dims& to = space.strides(0);
-  const Dims& from = space.strides(operand);
+  const IntDims& to = space.strides(0);
+  const IntDims& from = space.strides(operand);
   if (to.back() != 1 || from.back() == 1 || from.back() == 0 || space.inner() < kShortest) return -1;
   for (std::size_t d = 0; d + 1 < from.size(); ++d) {
     if (from[d] == 1 && space.sizes()[d] >= kShortest) return static_cast<int>(d);

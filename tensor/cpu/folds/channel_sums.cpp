@@ -2,7 +2,7 @@
 
 namespace kiln::cpu {
 
-Channels::Channels(const Dims& sizes) {
+Channels::Channels(const IntDims& sizes) {
   all.outer = sizes[0];
   all.channels = sizes[1];
   all.inner = 1;
@@ -14,8 +14,8 @@ Channels::Channels(const Dims& sizes) {
 }
 
 Tensor channels_of(const Tensor& x, const ChannelBlock& block) {
-  const Dims sizes{block.outer, block.count, block.inner};
-  const Dims strides{block.channels * block.inner, block.inner, 1};
+  const IntDims sizes{block.outer, block.count, block.inner};
+  const IntDims strides{block.channels * block.inner, block.inner, 1};
   return Tensor::alias(x, {sizes, strides, x.offset() + block.first * block.inner});
 }
 

@@ -19,7 +19,7 @@ struct Channels {
   ChannelBlock all;
   std::int64_t per_block;
 
-  explicit Channels(const Dims& sizes);
+  explicit Channels(const IntDims& sizes);
   template <class F>
   void each_block(F&& f) const {
     if (per_block >= all.channels) return f(all);
@@ -43,7 +43,7 @@ Tensor channels_of(const Tensor& x, const ChannelBlock& block);
 template <class T>
 void sums_of(const Tensor& x, const ChannelBlock& block, T divisor, T* to, Map map = Map::Identity,
              const Tensor& centers = {}) {
-  const Tensor totals = fold(channels_of(x, block), Dims{0, 2}, Combine::Sum, map, centers);
+  const Tensor totals = fold(channels_of(x, block), IntDims{0, 2}, Combine::Sum, map, centers);
   for (std::int64_t c = 0; c < totals.numel(); ++c) to[c] = totals.data<T>()[c] / divisor;
 }
 
@@ -51,13 +51,13 @@ void sums_of(const Tensor& x, const ChannelBlock& block, T divisor, T* to, Map m
 // computes, in the fixed order. The channels are made of runs longer than 1.
 template <class T, class Make>
 void sums_of_made(const ChannelBlock& block, T* to, const Make& make) {
-  const Dims sizes{block.count, block.length()};
+  const IntDims sizes{block.count, block.length()};
   const Tensor tile = Tensor::empty(sizes, std::is_same_v<T, double> ? DType::F64 : DType::F32);
   T* made = tile.template writable<T>();
   each_run(block, [&](const Run& run, std::int64_t at, std::int64_t place, std::int64_t c) {
     make(run, at, made + place, c);
   });
-  const Tensor totals = fold(tile, Dims{1}, Combine::Sum);
+  const Tensor totals = fold(tile, IntDims{1}, Combine::Sum);
   std::copy_n(totals.template data<T>(), block.count, to);
 }
 

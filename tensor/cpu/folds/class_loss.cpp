@@ -18,10 +18,10 @@ using ops::LossReduction;
 // Targets as places: each prediction's class and whether it counts.
 struct Targets {
   Tensor classes;  // i64, contiguous
-  Dim count;
+  std::int64_t count;
   std::int64_t ignored;
 
-  Targets(const Tensor& target, Dim count_of_classes, const Attrs& attrs)
+  Targets(const Tensor& target, std::int64_t count_of_classes, const Attrs& attrs)
       : classes(dense(target, DType::I64)),
         count(count_of_classes),
         ignored(attrs.get<std::int64_t>("ignore_index")) {
@@ -31,7 +31,7 @@ struct Targets {
       // Without the op's name: what was called may be nll_loss or cross_entropy.
       throw OpError(ErrorKind::Index,
                     "target " + std::to_string(data[i]) + " is no class: there are " + std::to_string(count) +
-                        " classes, 0 to " + std::to_string(std::max<Dim>(count, 0) - 1),
+                        " classes, 0 to " + std::to_string(std::max<std::int64_t>(count, 0) - 1),
                     {1}, "check the targets, or give the value to skip as ignore_index");
     }
   }
@@ -49,16 +49,16 @@ Tensor target_weights(const Targets& targets, const Tensor& weight, DType dtype)
   return result;
 }
 
-Dims all_dims(const Tensor& x) {
-  Dims dims;
+IntDims all_dims(const Tensor& x) {
+  IntDims dims;
   for (int d = 0; d < x.rank(); ++d) dims.push_back(d);
   return dims;
 }
 
 // Place i of the targets in a contiguous tensor with classes: [n, classes, inner].
 struct ClassPlaces {
-  Dim classes, inner;
-  ClassPlaces(const Dims& targets, Dim class_count) : classes(class_count), inner(1) {
+  std::int64_t classes, inner;
+  ClassPlaces(const IntDims& targets, std::int64_t class_count) : classes(class_count), inner(1) {
     for (std::size_t d = 1; d < targets.size(); ++d) inner *= targets[d];
   }
   std::int64_t at(std::int64_t i, std::int64_t target) const {
@@ -70,7 +70,7 @@ template <class T>
 void nll(const Tensor& output, const Tensor& input, const Tensor& target, const Tensor& weight,
          const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(input.dtype());
-  const Dim classes = input.size(class_dim(input.sizes().size()));
+  const std::int64_t classes = input.size(class_dim(input.sizes().size()));
   const Targets targets(target, classes, attrs);
   const Tensor x = dense(input, dtype);
   const Tensor weights = target_weights<T>(targets, weight, dtype);
@@ -94,7 +94,7 @@ template <class T>
 void nll_backward(const Tensor& output, const Tensor& grad, const Tensor& target, const Tensor& weight,
                   const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(grad.dtype());
-  const Dim classes = attrs.get<std::int64_t>("classes");
+  const std::int64_t classes = attrs.get<std::int64_t>("classes");
   const Targets targets(target, classes, attrs);
   const Tensor weights = target_weights<T>(targets, weight, dtype);
   const LossReduction reduction = loss_reduction(attrs);

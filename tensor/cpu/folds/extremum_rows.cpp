@@ -26,16 +26,16 @@ void find_along(const Extrema& results, const Tensor& x, int dim, bool greatest)
 template <bool kGreatest>
 void indices(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& x = inputs[0];
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const IntDims dims = ops::reduced_dims(attrs, x.rank());
   const bool along_one = attrs.has("dim") || x.rank() == 0;
-  const Tensor from = along_one ? x : with_sizes(dense(x, x.dtype()), Dims{x.numel()});
+  const Tensor from = along_one ? x : with_sizes(dense(x, x.dtype()), IntDims{x.numel()});
   const int dim = along_one && !dims.empty() ? static_cast<int>(dims[0]) : 0;
   find_along({outputs[0]}, from, dim, kGreatest);
 }
 
 template <bool kGreatest>
 void values(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Dims dims = ops::reduced_dims(attrs, inputs[0].rank());
+  const IntDims dims = ops::reduced_dims(attrs, inputs[0].rank());
   const int dim = dims.empty() ? 0 : static_cast<int>(dims[0]);
   find_along({.places = outputs[1], .values = outputs[0]}, inputs[0], dim, kGreatest);
 }

@@ -17,7 +17,7 @@ namespace {
 // Elements that are worth waking a thread for.
 inline constexpr std::int64_t kGrain = 32768;
 
-void append(FoldDims& dims, Dim size, Dim stride) {
+void append(FoldDims& dims, std::int64_t size, std::int64_t stride) {
   if (size == 1) return;
   if (dims.rank > 0 && dims.strides[dims.rank - 1] == stride * size) {  // one dimension in truth
     dims.sizes[dims.rank - 1] *= size;
@@ -84,9 +84,9 @@ bool is_out_of_order(const FoldJob& job) {
          kWorthwhile;
 }
 
-Tensor permuted(const Tensor& x, const Dims& order) {
+Tensor permuted(const Tensor& x, const IntDims& order) {
   Layout layout{{}, {}, x.layout().offset};
-  for (const Dim d : order) {
+  for (const std::int64_t d : order) {
     layout.sizes.push_back(x.layout().sizes[static_cast<std::size_t>(d)]);
     layout.strides.push_back(x.layout().strides[static_cast<std::size_t>(d)]);
   }
@@ -95,25 +95,26 @@ Tensor permuted(const Tensor& x, const Dims& order) {
 
 // With dimensions of outputs as they lie in memory. Those that are reduced stay in their order, and sequences
 // what they are.
-void fold_by_memory(const Tensor& result, const Tensor& x, const Dims& dims, Combine combine, Map map,
+void fold_by_memory(const Tensor& result, const Tensor& x, const IntDims& dims, Combine combine, Map map,
                     const Tensor& centers) {
-  Dims outputs;  // dimensions of x
-  for (Dim d = 0; d < x.rank(); ++d)
+  IntDims outputs;  // dimensions of x
+  for (std::int64_t d = 0; d < x.rank(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) outputs.push_back(d);
-  Dims order(outputs.size());  // places among them
+  IntDims order(outputs.size());  // places among them
   std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](Dim place) {
-    const Dim each = x.strides()[static_cast<std::size_t>(outputs[static_cast<std::size_t>(place)])];
-    return each == 0 ? std::numeric_limits<Dim>::max() : each;  // what repeats is outermost
+  const auto stride = [&](std::int64_t place) {
+    const std::int64_t each = x.strides()[static_cast<std::size_t>(outputs[static_cast<std::size_t>(place)])];
+    return each == 0 ? std::numeric_limits<std::int64_t>::max() : each;  // what repeats is outermost
   };
-  std::stable_sort(order.begin(), order.end(), [&](Dim a, Dim b) { return stride(a) > stride(b); });
-  Dims all, reduced(dims.size()), back(order.size());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return stride(a) > stride(b); });
+  IntDims all, reduced(dims.size()), back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     all.push_back(outputs[static_cast<std::size_t>(order[i])]);
-    back[static_cast<std::size_t>(order[i])] = static_cast<Dim>(i);
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   }
-  std::iota(reduced.begin(), reduced.end(), static_cast<Dim>(all.size()));
-  for (const Dim d : dims) all.push_back(d);
+  std::iota(reduced.begin(), reduced.end(), static_cast<std::int64_t>(all.size()));
+  for (const std::int64_t d : dims) all.push_back(d);
   const Tensor moved = centers ? contiguous_copy(permuted(centers, order), centers.dtype()) : centers;
   copy(result, permuted(fold(permuted(x, all), reduced, combine, map, moved), back));
 }
@@ -123,13 +124,14 @@ std::int64_t column_tile(const FoldJob& job, std::int64_t outputs, std::int64_t 
   constexpr std::int64_t kLeastBytes = 512;
   const std::int64_t least = std::max<std::int64_t>(128, kLeastBytes / job.element_size);
   const std::int64_t share = outputs * job.blocks / (std::int64_t{4} * num_threads());
-  return std::clamp((share + 63) / 64 * 64, least, std::min(kMaxColumnTile, std::max<Dim>(columns, least)));
+  return std::clamp((share + 63) / 64 * 64, least,
+                    std::min(kMaxColumnTile, std::max<std::int64_t>(columns, least)));
 }
 
 void run(FoldJob& job, const FoldKernel& kernel, std::int64_t outputs) {
   const std::int64_t block = std::min(job.count, kReductionBlock);
   if (goes_by_columns(job)) {
-    const Dim columns = job.outputs.sizes[job.outputs.rank - 1];
+    const std::int64_t columns = job.outputs.sizes[job.outputs.rank - 1];
     job.tile = column_tile(job, outputs, columns);
     const std::int64_t tiles = ceil_divide(columns, job.tile);
     const std::int64_t work = block * std::min<std::int64_t>(columns, job.tile);
@@ -182,8 +184,8 @@ DType fold_result(DType dtype, Combine combine, Map map) {
   return extremum && !is_float(dtype) ? dtype : accumulator_of(dtype);
 }
 
-Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const Tensor& centers) {
-  Dims sizes;
+Tensor fold(const Tensor& x, const IntDims& dims, Combine combine, Map map, const Tensor& centers) {
+  IntDims sizes;
   auto next = dims.begin();
   for (int d = 0; d < x.rank(); ++d) {
     const bool reduced = next != dims.end() && *next == d;
@@ -194,17 +196,17 @@ Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map, const T
   return result;
 }
 
-void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine combine, Map map,
+void fold_into(const Tensor& output, const Tensor& x, const IntDims& dims, Combine combine, Map map,
                const Tensor& centers) {
   FoldJob job;
-  Dims sizes;
+  IntDims sizes;
   job.count = 1;
   auto next = dims.begin();
   for (int d = 0; d < x.rank(); ++d) {
     const bool reduced = next != dims.end() && *next == d;
     append(reduced ? job.reduced : job.outputs, x.size(d), x.strides()[static_cast<std::size_t>(d)]);
     if (reduced) {
-      job.count *= x.size(d);
+      job.count *= x.size(d).fixed();
       ++next;
     } else {
       sizes.push_back(x.size(d));
@@ -236,7 +238,7 @@ void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine 
 }
 
 Tensor sum_blocks(const Tensor& partials) {
-  Dims sizes = partials.sizes();
+  IntDims sizes = partials.sizes();
   FoldJob job;
   job.blocks = sizes.back();
   sizes.pop_back();

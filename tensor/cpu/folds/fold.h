@@ -15,11 +15,11 @@ DType fold_result(DType dtype, Combine combine, Map map);
 // dtype `fold_result` whose sizes are those of the other dimensions. An empty sequence gives the identity: 0
 // for sums, 1 for products, the lowest or highest value for Max and Min. `centers`: for the centered maps,
 // contiguous, of the result's sizes and dtype.
-Tensor fold(const Tensor& x, const Dims& dims, Combine combine, Map map = Map::Identity,
+Tensor fold(const Tensor& x, const IntDims& dims, Combine combine, Map map = Map::Identity,
             const Tensor& centers = {});
 
 // Likewise into a contiguous tensor of that dtype, with as many elements.
-void fold_into(const Tensor& output, const Tensor& x, const Dims& dims, Combine combine,
+void fold_into(const Tensor& output, const Tensor& x, const IntDims& dims, Combine combine,
                Map map = Map::Identity, const Tensor& centers = {});
 
 // Sums the last dimension, the results of blocks, as the fixed order combines them.

@@ -27,7 +27,7 @@ void combined(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, 
 void mean(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& output = outputs[0];
   const Tensor x = converted(inputs[0], output.dtype());
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const IntDims dims = ops::reduced_dims(attrs, x.rank());
   const std::int64_t count = ops::reduced_count(x.sizes(), dims);
   const Tensor totals = computed_in(output, fold_result(x.dtype(), Combine::Sum, Map::Identity));
   fold_into(totals, x, dims, Combine::Sum);

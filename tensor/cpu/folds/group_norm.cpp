@@ -57,15 +57,15 @@ void group_norm_backward(Inputs in, Outputs outputs, const Attrs& attrs) {
   Rows<T> rows(outputs[0], in[1], in[2], attrs);
   const DType wide = rows.x.dtype();
   const Tensor gradient = dense(in[0], wide);
-  const Dims sizes{rows.x.size(0), rows.x.size(1)};
+  const IntDims sizes{rows.x.size(0), rows.x.size(1)};
   const Tensor products = Tensor::empty(sizes, wide), totals = Tensor::empty(sizes, wide);
   rows.job.gradient = gradient.data<T>();
   rows.job.products = products.writable<T>();
   rows.job.totals = totals.writable<T>();
   rows.run(channel_kernels<T>().group_norm_backward);
   finish(outputs[0], rows.out);
-  fold_into(outputs[1], products, Dims{0}, Combine::Sum);
-  fold_into(outputs[2], totals, Dims{0}, Combine::Sum);
+  fold_into(outputs[1], products, IntDims{0}, Combine::Sum);
+  fold_into(outputs[2], totals, IntDims{0}, Combine::Sum);
 }
 
 bool takes_elements(const Op&, const Attrs&, Inputs in) { return in[0].numel() > 0; }

@@ -14,9 +14,9 @@ namespace kiln::cpu {
 namespace {
 
 // The first element over `dims` of each result, as fold takes centers. None of `dims` is empty.
-Tensor first_elements(const Tensor& x, const Dims& dims) {
+Tensor first_elements(const Tensor& x, const IntDims& dims) {
   Layout layout = x.layout();
-  for (const Dim d : dims) layout.sizes[static_cast<std::size_t>(d)] = 1;
+  for (const std::int64_t d : dims) layout.sizes[static_cast<std::size_t>(d)] = 1;
   const Tensor firsts = contiguous_copy(Tensor::alias(x, layout), accumulator_of(x.dtype()));
   return with_sizes(firsts, ops::reduced_sizes(x.sizes(), dims, false));
 }
@@ -24,7 +24,7 @@ Tensor first_elements(const Tensor& x, const Dims& dims) {
 // ---- var, std --------------------------------------------------------------------------------------------
 
 // The means, by distances from the first elements.
-Tensor steady_means(const Tensor& x, const Dims& dims, double count) {
+Tensor steady_means(const Tensor& x, const IntDims& dims, double count) {
   if (count == 0) {
     const Tensor nothing = fold(x, dims, Combine::Sum);
     update(nothing, [&]<class T>(T total) { return total / static_cast<T>(count); });
@@ -54,7 +54,7 @@ bool are_moderate(const Tensor& squares, double count) {
 template <bool kRoot>
 void variance(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& x = inputs[0];
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const IntDims dims = ops::reduced_dims(attrs, x.rank());
   const auto count = static_cast<double>(ops::reduced_count(x.sizes(), dims));
   const Tensor means = steady_means(x, dims, count);
   const Tensor squares = computed_in(outputs[0], accumulator_of(x.dtype()));
@@ -90,7 +90,7 @@ void norm(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&
 // log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite.
 void logsumexp(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor x = cast(inputs[0], outputs[0].dtype());
-  const Dims dims = ops::reduced_dims(attrs, x.rank());
+  const IntDims dims = ops::reduced_dims(attrs, x.rank());
   const Tensor m = fold(x, dims, Combine::Max);
   update(m, []<class T>(T value) { return std::isinf(value) ? T(0) : value; });
   const Tensor totals = fold(x, dims, Combine::Sum, Map::CenteredExp, m);

@@ -66,7 +66,7 @@ void norm_backward(const Op&, const Attrs& attrs, Inputs in, Outputs outputs, St
   rows.job.out = outputs[0].raw_writable();
   if (!attrs.get<bool>("affine")) return run_rows(kProgram, dtype, rows.job);
   const Tensor sums = sums_over_rows(kProgram, dtype, rows);
-  const Dims& shape = attrs.get<Dims>("normalized_shape");
+  const IntDims& shape = attrs.get<Dims>("normalized_shape");
   for (const std::size_t half : {0, 1}) {
     const Layout layout{shape, contiguous_strides(shape),
                         sums.offset() + static_cast<std::int64_t>(half) * rows.job.size};

@@ -12,7 +12,7 @@ namespace kiln::cpu {
 
 namespace {
 
-Dims batch_of(const Tensor& x) { return Dims(x.sizes().begin(), x.sizes().end() - 2); }
+IntDims batch_of(const Tensor& x) { return IntDims(x.sizes().begin(), x.sizes().end() - 2); }
 
 // The library leaves there what was read.
 template <class T>
@@ -86,7 +86,7 @@ Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
 
 void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
   if (result.numel() == 0) return;
-  const Dims batch = batch_of(result);
+  const IntDims batch = batch_of(result);
   with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);

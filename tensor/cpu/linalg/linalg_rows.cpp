@@ -11,9 +11,9 @@ namespace kiln::cpu {
 namespace {
 
 // "the matrix", or which of the batch.
-std::string named_element(std::int64_t element, std::span<const Dim> batch) {
+std::string named_element(std::int64_t element, const IntDims& batch) {
   if (batch.empty()) return "the matrix";
-  Dims index(batch.size(), 0);
+  IntDims index(batch.size(), 0);
   for (std::size_t d = batch.size(); d-- > 0; element /= batch[d]) index[d] = element % batch[d];
   return "batch element " + (index.size() == 1 ? std::to_string(index[0]) : to_string(index));
 }

@@ -125,7 +125,7 @@ void each_factorized(const Tensor& a, const F& f) {
   });
 }
 
-Dims batch_of(const Tensor& x) { return Dims(x.sizes().begin(), x.sizes().end() - 2); }
+IntDims batch_of(const Tensor& x) { return IntDims(x.sizes().begin(), x.sizes().end() - 2); }
 
 }  // namespace
 
@@ -171,7 +171,7 @@ Factored inverse(const Tensor& result, const Tensor& a) {
 }
 
 Factored solve(const Tensor& result, const Tensor& a, const Tensor& b, bool left) {
-  const Dims batch = batch_of(result);
+  const IntDims batch = batch_of(result);
   return with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);

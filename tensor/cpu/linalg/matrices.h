@@ -99,7 +99,8 @@ class Matrices {
                                 batch)
                    .strides;
   }
-  explicit Matrices(const Tensor& x) : Matrices(x, std::span(x.sizes().data(), x.sizes().size() - 2)) {}
+  explicit Matrices(const Tensor& x)
+      : Matrices(x, std::span<const Dim>(x.sizes()).first(x.sizes().size() - 2)) {}
 
   // LAPACK counts in `int`. Throws OpError (Overflow).
   int rows() const { return to_int(rows_); }
@@ -116,7 +117,7 @@ class Matrices {
   }
 
  private:
-  static int to_int(Dim size) {
+  static int to_int(std::int64_t size) {
     if (size > std::numeric_limits<int>::max() / 64) {  // workspaces are counted likewise
       throw OpError(ErrorKind::Overflow,
                     "a matrix with a dimension of " + std::to_string(size) + " is too large to factorize");
@@ -129,10 +130,10 @@ class Matrices {
     return offset;
   }
 
-  Dims batch_;
-  Dims strides_;
+  IntDims batch_;
+  IntDims strides_;
   const Tensor& x_;
-  Dim rows_, columns_, row_stride_, column_stride_;
+  std::int64_t rows_, columns_, row_stride_, column_stride_;
 };
 
 // Writes a column-major matrix with columns `leading` apart into row-major memory.

@@ -57,7 +57,7 @@ double householder_work(int m, int n, int columns) {
 }  // namespace
 
 void qr(const Tensor& q, const Tensor& r, const Tensor& a) {
-  const Dim rank = r.size(r.rank() - 2);
+  const std::int64_t rank = r.size(r.rank() - 2);
   with_real(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int m = matrices.rows();

@@ -15,20 +15,20 @@ namespace {
 CountedOutputs count_repeats(const Op&, const Attrs&, Inputs inputs, Stream&) {
   const Tensor counts = dense(inputs[0], DType::I64);
   const auto* count = counts.data<std::int64_t>();
-  Dim total = 0;
-  for (Dim i = 0; i < counts.numel(); ++i) {
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < counts.numel(); ++i) {
     if (count[i] < 0)
       throw OpError(ErrorKind::Value, fmt::format("repeat_interleave: count {} is negative", count[i]), {0});
     total += count[i];
   }
-  return {{{DType::I64, counts.device(), Dims{total}}}, {counts}};
+  return {{{DType::I64, counts.device(), IntDims{total}}}, {counts}};
 }
 
 void repeat_indices(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& counts = inputs[1];
   const auto* count = counts.data<std::int64_t>();
   auto* out = outputs[0].writable<std::int64_t>();
-  for (Dim i = 0; i < counts.numel(); ++i) out = std::fill_n(out, count[i], i);
+  for (std::int64_t i = 0; i < counts.numel(); ++i) out = std::fill_n(out, count[i], i);
 }
 
 // ---- one_hot ---------------------------------------------------------------------------------------------
@@ -38,15 +38,15 @@ CountedOutputs count_classes(const Op&, const Attrs&, Inputs inputs, Stream&) {
   if (index.numel() == 0)
     throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
   const auto* values = index.data<std::int64_t>();
-  Dims sizes = index.sizes();
-  sizes.push_back(std::max<Dim>(*std::max_element(values, values + index.numel()) + 1, 0));
+  IntDims sizes = index.sizes();
+  sizes.push_back(std::max<std::int64_t>(*std::max_element(values, values + index.numel().fixed()) + 1, 0));
   return {{{DType::I64, index.device(), sizes}}, {index}};
 }
 
 void one_hot(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor index = dense(inputs.back(), DType::I64);
   const Tensor& result = outputs[0];
-  const Dim classes = result.sizes().back();
+  const std::int64_t classes = result.sizes().back();
   fill(result, Tensor::number(false));
   const auto* values = index.data<std::int64_t>();
   auto* out = result.writable<std::int64_t>();

@@ -6,6 +6,6 @@
 namespace kiln::cpu {
 
 // Copies x to the contiguous `result` with the order along `dims` (wrapped, unique) reversed.
-void flip(const Tensor& result, const Tensor& x, std::span<const Dim> dims);
+void flip(const Tensor& result, const Tensor& x, std::span<const std::int64_t> dims);
 
 }  // namespace kiln::cpu

@@ -82,10 +82,10 @@ class AlongReader final : public GatherReader {
       step_ = x_.strides()[static_cast<std::size_t>(dim)];
       along_ = static_cast<std::size_t>(dim) == last ? 0 : x_.strides().back();
     }
-    Dims strides = x_.strides();
+    IntDims strides = x_.strides();
     if (x_.rank() > 0) strides[static_cast<std::size_t>(dim)] = 0;
-    const Dims rows(index_.sizes().begin(), index_.sizes().begin() + static_cast<std::ptrdiff_t>(last));
-    bases_ = all_offsets(rows, std::span<const Dim>(strides).first(rows.size()));
+    const IntDims rows(index_.sizes().begin(), index_.sizes().begin() + static_cast<std::ptrdiff_t>(last));
+    bases_ = all_offsets(rows, std::span<const std::int64_t>(strides).first(rows.size()));
   }
 
   std::int64_t together(std::int64_t) const override { return 0; }
@@ -220,8 +220,8 @@ Segment segment_of(const Tensor& source, std::size_t dim) {
                     0};
   made.length = count_elements(lies.sizes);
   made.source = is_contiguous(lies) ? source : contiguous_copy(source, source.dtype());
-  const auto sizes = std::span<const Dim>(source.sizes()).first(dim);
-  const auto strides = std::span<const Dim>(made.source.strides()).first(dim);
+  const auto sizes = ints(source.sizes()).first(dim);
+  const auto strides = ints(made.source.strides()).first(dim);
   if (!one_stride(sizes, strides, made.stride)) made.offsets = all_offsets(sizes, strides);
   return made;
 }

@@ -36,9 +36,9 @@ std::unique_ptr<const GatherReader> places_reader(Tensor x, Places places);
 std::unique_ptr<const GatherReader> along_reader(Tensor x, int dim, Tensor index);
 
 // What `flip` would give; `dims` are wrapped.
-std::unique_ptr<const GatherReader> reversed_reader(Tensor x, std::span<const Dim> dims);
+std::unique_ptr<const GatherReader> reversed_reader(Tensor x, std::span<const std::int64_t> dims);
 // What `tril` or `triu` would give.
-std::unique_ptr<const GatherReader> triangle_reader(Tensor x, Dim diagonal, bool lower);
+std::unique_ptr<const GatherReader> triangle_reader(Tensor x, std::int64_t diagonal, bool lower);
 
 // Lines of equal length, each of segments that follow one another. `source`: the tensor whose elements,
 // `length` of them together, begin at `offsets` (by line, -1 for none) or at every `stride`-th one; none for

@@ -11,7 +11,7 @@
 
 namespace kiln::cpu {
 
-Tensor repeated_number(const Tensor& number, DType dtype, const Dims& sizes) {
+Tensor repeated_number(const Tensor& number, DType dtype, const IntDims& sizes) {
   const Tensor element = number.dtype() == dtype ? number : contiguous_copy(number, dtype);
   return Tensor::alias(element, broadcast_layout(element.layout(), sizes));
 }

@@ -29,7 +29,7 @@ void stack(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream
   const Tensor& result = outputs[0];
   const int dim = rules::dim_attr(attrs, "dim", result.rank());
   Layout piece = result.layout();
-  const Dim stride = piece.strides[at(dim)];
+  const std::int64_t stride = piece.strides[at(dim)];
   piece.sizes.erase(piece.sizes.begin() + dim);
   piece.strides.erase(piece.strides.begin() + dim);
   for (const Tensor& input : inputs) {
@@ -45,7 +45,7 @@ std::unique_ptr<const GatherReader> joined_reader(const TensorType& type, Inputs
   for (const Tensor& input : inputs) {
     if (keeps_empty || !is_skipped_by_cat(input.sizes())) segments.push_back(segment_of(input, at(dim)));
   }
-  return segments_reader(std::move(segments), Tensor::empty(Dims{}, type.dtype, type.device));
+  return segments_reader(std::move(segments), Tensor::empty(IntDims{}, type.dtype, type.device));
 }
 std::vector<TensorType> types_of(Inputs inputs) {
   std::vector<TensorType> types;
@@ -61,7 +61,7 @@ std::unique_ptr<const GatherReader> stack_reader(Inputs inputs, const Attrs& att
 
 // ---- flip ------------------------------------------------------------------------------------------------
 
-Dims flipped_dims(const Tensor& x, const Attrs& attrs) {
+IntDims flipped_dims(const Tensor& x, const Attrs& attrs) {
   const Dims& dims = attrs.get<Dims>("dims");
   return dims.empty() ? dims : wrap_dims(dims, x.rank(), attrs.op()->name());
 }

@@ -30,14 +30,14 @@ struct Lines {
   std::int64_t source_step;
 };
 
-Dims without(const Dims& values, int dim) {
-  Dims result = values;
+IntDims without(const IntDims& values, int dim) {
+  IntDims result = values;
   if (!result.empty()) result.erase(result.begin() + dim);
   return result;
 }
 
 Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tensor& source) {
-  const Dims sizes = without(index.sizes(), dim);
+  const IntDims sizes = without(index.sizes(), dim);
   const auto step = [dim](const Tensor& x) { return x.rank() == 0 ? 1 : x.strides()[at(dim)]; };
   return {all_offsets(sizes, without(index.strides(), dim)),
           all_offsets(sizes, without(other.strides(), dim)),
@@ -66,20 +66,22 @@ void scatter_lines(T* out, const T* in, const std::int64_t* index, const Lines& 
 
 }  // namespace
 
-std::vector<std::int64_t> all_offsets(std::span<const Dim> sizes, std::span<const Dim> strides) {
+std::vector<std::int64_t> all_offsets(std::span<const std::int64_t> sizes,
+                                      std::span<const std::int64_t> strides) {
   std::vector<std::int64_t> result{0};
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     std::vector<std::int64_t> next;
     next.reserve(result.size() * at(sizes[d]));
     for (const std::int64_t base : result) {
-      for (Dim i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
+      for (std::int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
     }
     result = std::move(next);
   }
   return result;
 }
 
-bool one_stride(std::span<const Dim> sizes, std::span<const Dim> strides, std::int64_t& stride) {
+bool one_stride(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides,
+                std::int64_t& stride) {
   bool any = false;
   std::int64_t expected = 0;
   for (std::size_t d = sizes.size(); d-- > 0;) {
@@ -92,7 +94,7 @@ bool one_stride(std::span<const Dim> sizes, std::span<const Dim> strides, std::i
   return true;
 }
 
-Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int operand) {
+Tensor checked_index(const Tensor& index, std::int64_t size, int dim, bool wrap, int operand) {
   const bool ready = index.dtype() == DType::I64 && index.is_contiguous();
   Tensor result = ready ? index : contiguous_copy(index, DType::I64);
   const auto* values = result.data<std::int64_t>();
@@ -108,7 +110,7 @@ Tensor checked_index(const Tensor& index, Dim size, int dim, bool wrap, int oper
   });
   if (bad) {
     const auto* wrong =
-        std::find_if(values, values + result.numel(), [=](auto v) { return v < least || v >= size; });
+        std::find_if(values, values + result.numel().fixed(), [=](auto v) { return v < least || v >= size; });
     rules::index_out_of_bounds(*wrong, dim, size, {operand});
   }
   if (!negative) return result;
@@ -123,24 +125,24 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
   const auto* places = index.data<std::int64_t>();
   // Row by row of the result, whose last dimension is dense.
   const int last = std::max(result.rank() - 1, 0);
-  const Dim columns = result.rank() == 0 ? 1 : result.size(last);
-  const Dim step = x.rank() == 0 ? 1 : x.strides()[at(dim)];
-  const Dim along = x.rank() == 0 || last == dim ? 0 : x.strides()[at(last)];
-  Dims row_strides = x.strides();
+  const std::int64_t columns = result.rank() == 0 ? 1 : result.size(last);
+  const std::int64_t step = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  const std::int64_t along = x.rank() == 0 || last == dim ? 0 : x.strides()[at(last)];
+  IntDims row_strides = x.strides();
   if (x.rank() > 0) row_strides[at(dim)] = 0;
-  const Dims rows(result.sizes().begin(), result.sizes().begin() + last);
+  const IntDims rows(result.sizes().begin(), result.sizes().begin() + last);
   const std::vector<std::int64_t> bases =
-      all_offsets(rows, std::span<const Dim>(row_strides).first(rows.size()));
+      all_offsets(rows, std::span<const std::int64_t>(row_strides).first(rows.size()));
   visit_size(x.dtype(), [&]<class T>() {
     T* out = reinterpret_cast<T*>(result.raw_writable());
     const T* in = reinterpret_cast<const T*>(x.raw());
-    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<Dim>(1, kGrain / columns),
+    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<std::int64_t>(1, kGrain / columns),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t row = begin; row < end; ++row) {
                      const T* from = in + bases[at(row)];
                      const std::int64_t* place = places + row * columns;
                      T* to = out + row * columns;
-                     for (Dim j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
+                     for (std::int64_t j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
                    }
                  });
   });

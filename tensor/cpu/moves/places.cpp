@@ -60,16 +60,16 @@ void take_places(T* out, const T* in, const Places& places) {
 }  // namespace
 
 Places places_around(const Layout& layout, int first, int last, Tensor middle, std::int64_t step) {
-  const std::span<const Dim> sizes = layout.sizes;
-  const std::span<const Dim> strides = layout.strides;
-  const Dims inner_sizes(sizes.begin() + last, sizes.end());
-  const Dims inner_strides(strides.begin() + last, strides.end());
+  const std::span<const std::int64_t> sizes = ints(layout.sizes);
+  const std::span<const std::int64_t> strides = ints(layout.strides);
+  const IntDims inner_sizes(sizes.begin() + last, sizes.end());
+  const IntDims inner_strides(strides.begin() + last, strides.end());
   return {all_offsets(sizes.first(at(first)), strides.first(at(first))), std::move(middle), step,
           all_offsets(inner_sizes, inner_strides), is_contiguous(Layout{inner_sizes, inner_strides, 0})};
 }
 
 Places places_along(const Tensor& x, int dim, const Tensor& index) {
-  const Dim stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
+  const std::int64_t stride = x.rank() == 0 ? 1 : x.strides()[at(dim)];
   return places_around(x.layout(), dim, x.rank() == 0 ? 0 : dim + 1, index, stride);
 }
 

@@ -11,28 +11,30 @@ namespace kiln::cpu {
 namespace {
 
 // A copy with zeros on one side of a diagonal of every matrix.
-void triangle(const Tensor& x, const Tensor& result, Dim diagonal, bool lower) {
+void triangle(const Tensor& x, const Tensor& result, std::int64_t diagonal, bool lower) {
   copy(result, x);
   const std::size_t bytes = size_of(x.dtype());
-  const Dim rows = x.size(x.rank() - 2);
-  const Dim columns = x.size(x.rank() - 1);
+  const std::int64_t rows = x.size(x.rank() - 2);
+  const std::int64_t columns = x.size(x.rank() - 1);
   if (result.numel() == 0) return;
   std::byte* out = result.raw_writable();
-  parallel_for(result.numel() / columns, std::max<Dim>(1, (1 << 15) / columns),
+  parallel_for(result.numel() / columns, std::max<std::int64_t>(1, (1 << 15) / columns),
                [=](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t row = begin; row < end; ++row) {
                    // Columns up to this one belong to the lower triangle.
-                   const Dim edge = std::clamp<Dim>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
-                   const Dim first = lower ? edge : 0;
-                   const Dim last = lower ? columns : edge;
+                   const std::int64_t edge =
+                       std::clamp<std::int64_t>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
+                   const std::int64_t first = lower ? edge : 0;
+                   const std::int64_t last = lower ? columns : edge;
                    std::memset(out + static_cast<std::size_t>(row * columns + first) * bytes, 0,
                                static_cast<std::size_t>(last - first) * bytes);
                  }
                });
 }
 // Diagonals further out than any matrix are all alike.
-Dim diagonal_of(const Attrs& attrs) {
-  return std::clamp<Dim>(attrs.get<std::int64_t>("diagonal"), -(Dim{1} << 62), Dim{1} << 62);
+std::int64_t diagonal_of(const Attrs& attrs) {
+  return std::clamp<std::int64_t>(attrs.get<std::int64_t>("diagonal"), -(std::int64_t{1} << 62),
+                                  std::int64_t{1} << 62);
 }
 template <bool kLower>
 void triangle_of(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {

@@ -24,7 +24,7 @@ using namespace advanced_index;
 
 struct Plan {
   Order order;
-  Dims sizes;  // of the result
+  IntDims sizes;  // of the result
   Places places;
 };
 
@@ -36,7 +36,7 @@ struct Part {
   std::int64_t step;
 };
 Part part_of(const Tensor& x, const Tensor& index, const Item& item) {
-  const std::span<const Dim> strides(x.strides());
+  const std::span<const std::int64_t> strides = ints(x.strides());
   const auto dim = static_cast<std::size_t>(item.first);
   if (is_mask(index))
     return {true_offsets(index, strides.subspan(dim, static_cast<std::size_t>(item.span))), 1};
@@ -124,12 +124,12 @@ void fill_masked(const Tensor& x, const Tensor& mask, const Tensor& value, const
 }
 
 // What is put, in the dtype of the output: one for each place or one for all.
-Tensor values_to_put(const Tensor& values, const Dims& sizes, const Tensor& output) {
+Tensor values_to_put(const Tensor& values, const IntDims& sizes, const Tensor& output) {
   const bool one = values.numel() == 1;
   const bool ready = (one || (values.sizes() == sizes && values.is_contiguous())) &&
                      values.dtype() == output.dtype() && !shares_storage(values, output);
   if (ready) return values;
-  const Tensor copied = Tensor::empty(one ? values.sizes() : sizes, output.dtype(), output.device());
+  const Tensor copied = Tensor::empty(one ? IntDims(values.sizes()) : sizes, output.dtype(), output.device());
   copy(copied, values);
   return copied;
 }
@@ -156,7 +156,7 @@ void index_put(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs,
 
 CountedOutputs count_nonzero(const Op&, const Attrs&, Inputs inputs, Stream&) {
   const TrueElements found(inputs[0]);
-  return {{{DType::I64, inputs[0].device(), Dims{found.count(), inputs[0].rank()}}},
+  return {{{DType::I64, inputs[0].device(), IntDims{found.count(), inputs[0].rank()}}},
           {found.flags(), found.before()}};
 }
 void nonzero_places(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {

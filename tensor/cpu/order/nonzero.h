@@ -17,7 +17,7 @@ class TrueElements {
   // As it was: `flags` are bool and contiguous, `before` says what was counted.
   TrueElements(Tensor flags, Tensor before) : flags_(std::move(flags)), before_(std::move(before)) {}
 
-  std::int64_t count() const { return before_.data<std::int64_t>()[before_.numel() - 1]; }
+  std::int64_t count() const { return before_.data<std::int64_t>()[before_.numel().fixed() - 1]; }
   const Tensor& flags() const { return flags_; }
   const Tensor& before() const { return before_; }
 
@@ -34,7 +34,7 @@ class TrueElements {
         const std::int64_t number = before[block];
         if (number == before[block + 1]) continue;
         const std::int64_t first = block * kBlock;
-        const std::int64_t size = std::min(kBlock, flags_.numel() - first);
+        const std::int64_t size = std::min(kBlock, flags_.numel().fixed() - first);
         const std::int64_t found = place_kernels().true_places(flags + first, size, places);
         f(first, static_cast<const std::uint32_t*>(places), found, number);
       }
@@ -49,8 +49,8 @@ class TrueElements {
 };
 
 // Writes the index of every element that was found in a tensor of these sizes to `result`, i64 [count, rank].
-void nonzero(const Tensor& result, const Dims& sizes, const TrueElements& found);
+void nonzero(const Tensor& result, const IntDims& sizes, const TrueElements& found);
 // Where the true elements of a mask lie in memory with these strides: i64 [count].
-Tensor true_offsets(const Tensor& mask, std::span<const Dim> strides);
+Tensor true_offsets(const Tensor& mask, std::span<const std::int64_t> strides);
 
 }  // namespace kiln::cpu

@@ -65,9 +65,9 @@ struct EntryMemory {
 struct Lines {
   std::vector<std::int64_t> from;
   std::vector<std::int64_t> to;
-  Dim from_step;
-  Dim to_step;
-  Dim size;
+  std::int64_t from_step;
+  std::int64_t to_step;
+  std::int64_t size;
 
   Lines(const Tensor& x, int dim, const Tensor& result) : from_step(1), to_step(1), size(1) {
     if (x.rank() == 0) {
@@ -75,9 +75,9 @@ struct Lines {
       return;
     }
     const auto d = static_cast<std::size_t>(dim);
-    Dims sizes = x.sizes();
-    Dims x_strides = x.strides();
-    Dims result_strides = result.strides();
+    IntDims sizes = x.sizes();
+    IntDims x_strides = x.strides();
+    IntDims result_strides = result.strides();
     size = sizes[d];
     from_step = x_strides[d];
     to_step = result_strides[d];
@@ -117,7 +117,7 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
     for (std::int64_t line = 0; line < lines_count; ++line) one(line, memory);
     return;
   }
-  parallel_for(lines_count, std::max<Dim>(1, 4096 / std::max<Dim>(lines.size, 1)),
+  parallel_for(lines_count, std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(lines.size, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  const EntryMemory<Key> memory(lines.size);
                  for (std::int64_t line = begin; line < end; ++line) one(line, memory);
@@ -131,15 +131,15 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
 template <class T, class Key = KeyOf<T>>
 class BestOfLine {
  public:
-  BestOfLine(Dim step, bool greatest, Entry<Key>* best, std::int64_t count)
+  BestOfLine(std::int64_t step, bool greatest, Entry<Key>* best, std::int64_t count)
       : step_(step), greatest_(greatest), best_(best), count_(count) {}
 
-  void find(const T* from, Dim size) const {
+  void find(const T* from, std::int64_t size) const {
     for (std::int64_t i = 0; i < count_; ++i) best_[i] = entry_of(from, i);
     std::sort(best_, best_ + count_);
-    constexpr Dim kSpan = 64;
-    for (Dim begin = count_; begin < size; begin += kSpan) {
-      for (Dim i = std::min(begin + kSpan, size); i-- > begin;) {
+    constexpr std::int64_t kSpan = 64;
+    for (std::int64_t begin = count_; begin < size; begin += kSpan) {
+      for (std::int64_t i = std::min(begin + kSpan, size); i-- > begin;) {
         if (may_be(from[i * step_], worst(from))) put(entry_of(from, i));
       }
     }
@@ -150,7 +150,7 @@ class BestOfLine {
     if constexpr (requires { to_float(value); }) return to_float(value);
     if constexpr (!requires { to_float(value); }) return value;
   }
-  Entry<Key> entry_of(const T* from, Dim i) const {
+  Entry<Key> entry_of(const T* from, std::int64_t i) const {
     const Key key = key_of(from[i * step_]);
     return {greatest_ ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
   }
@@ -167,7 +167,7 @@ class BestOfLine {
     best_[place] = entry;
   }
 
-  Dim step_;
+  std::int64_t step_;
   bool greatest_;
   Entry<Key>* best_;
   std::int64_t count_;
@@ -179,22 +179,23 @@ void best_of_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t 
   const Lines lines(x, dim, result);
   const T* in = x.data<T>();
   auto* out = result.writable<std::int64_t>();
-  parallel_for(
-      static_cast<std::int64_t>(lines.from.size()),
-      std::max<Dim>(1, (1 << 14) / std::max<Dim>(lines.size, 1)), [&](std::int64_t begin, std::int64_t end) {
-        SmallVector<Entry<KeyOf<T>>, 32> best(static_cast<std::size_t>(count));
-        const BestOfLine<T> found(lines.from_step, greatest, best.data(), count);
-        for (auto line = static_cast<std::size_t>(begin); line < static_cast<std::size_t>(end); ++line) {
-          found.find(in + lines.from[line], lines.size);
-          std::int64_t* to = out + lines.to[line];
-          for (std::int64_t i = 0; i < count; ++i)
-            to[i * lines.to_step] = best[static_cast<std::size_t>(i)].index;
-        }
-      });
+  parallel_for(static_cast<std::int64_t>(lines.from.size()),
+               std::max<std::int64_t>(1, (1 << 14) / std::max<std::int64_t>(lines.size, 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 SmallVector<Entry<KeyOf<T>>, 32> best(static_cast<std::size_t>(count));
+                 const BestOfLine<T> found(lines.from_step, greatest, best.data(), count);
+                 for (auto line = static_cast<std::size_t>(begin); line < static_cast<std::size_t>(end);
+                      ++line) {
+                   found.find(in + lines.from[line], lines.size);
+                   std::int64_t* to = out + lines.to[line];
+                   for (std::int64_t i = 0; i < count; ++i)
+                     to[i * lines.to_step] = best[static_cast<std::size_t>(i)].index;
+                 }
+               });
 }
 
-void check_length(Dim length) {
-  if (length <= Dim{0xffffffff}) return;
+void check_length(std::int64_t length) {
+  if (length <= std::int64_t{0xffffffff}) return;
   throw OpError(ErrorKind::Value, "lines of more than 2^32 - 1 elements cannot be sorted", {0});
 }
 
@@ -207,7 +208,8 @@ SortedGroups groups_of(const T* from, std::int64_t count, std::optional<Key> alo
       memory.entries[i] = {key_of(from[i]), static_cast<std::uint32_t>(i)};
   });
   const Entry<Key>* sorted = sort_entries(memory.entries, memory.scratch, count);
-  const SortedGroups groups{Tensor::empty(Dims{count}, DType::I64), Tensor::empty(Dims{count}, DType::Bool)};
+  const SortedGroups groups{Tensor::empty(IntDims{count}, DType::I64),
+                            Tensor::empty(IntDims{count}, DType::Bool)};
   auto* order = groups.order.writable<std::int64_t>();
   bool* starts = groups.starts.writable<bool>();
   parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
@@ -223,7 +225,7 @@ SortedGroups groups_of(const T* from, std::int64_t count, std::optional<Key> alo
 
 void argsort(const Tensor& result, const Tensor& x, int dim, bool descending) {
   if (x.numel() == 0) return;
-  const Dim size = x.rank() == 0 ? 1 : x.size(dim);
+  const std::int64_t size = x.rank() == 0 ? 1 : x.size(dim);
   check_length(size);
   visit_dtype(x.dtype(), [&]<class T>() {
     order_lines<T>(x, dim, result, size, descending,
@@ -237,7 +239,7 @@ void topk(const Tensor& result, const Tensor& x, int dim, std::int64_t k, bool l
   constexpr std::int64_t kFew = 32;  // are put where they belong one by one
   visit_dtype(x.dtype(), [&]<class T>() {
     if (k <= kFew) return best_of_lines<T>(x, dim, result, k, largest);
-    const Dim size = x.rank() == 0 ? 1 : x.size(dim);
+    const std::int64_t size = x.rank() == 0 ? 1 : x.size(dim);
     order_lines<T>(x, dim, result, k, largest, [=](auto* entries, auto*) -> decltype(entries) {
       std::partial_sort(entries, entries + k, entries + size);
       return entries;
@@ -248,7 +250,7 @@ void topk(const Tensor& result, const Tensor& x, int dim, std::int64_t k, bool l
 SortedGroups sorted_groups(const Tensor& x) {
   const std::int64_t count = x.numel();
   check_length(count);
-  if (count == 0) return {Tensor::empty(Dims{0}, DType::I64), Tensor::empty(Dims{0}, DType::Bool)};
+  if (count == 0) return {Tensor::empty(IntDims{0}, DType::I64), Tensor::empty(IntDims{0}, DType::Bool)};
   return visit_dtype(x.dtype(), [&]<class T>() {
     using Key = KeyOf<T>;
     const std::optional<Key> nan = is_float(x.dtype()) ? std::optional<Key>(~Key{0}) : std::nullopt;

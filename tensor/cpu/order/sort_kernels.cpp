@@ -28,7 +28,7 @@ void sorting_order(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs
 void best(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const int dim = dim_of(inputs[0], attrs);
   // A 0-d tensor has no dimension to shorten: it is its own best, even of none.
-  const Dim k = inputs[0].rank() == 0 ? 1 : attrs.get<std::int64_t>("k");
+  const std::int64_t k = inputs[0].rank() == 0 ? 1 : attrs.get<std::int64_t>("k");
   topk(outputs[1], inputs[0], dim, k, attrs.get<bool>("largest"));
   gather(outputs[0], inputs[0], dim, outputs[1]);
 }
@@ -44,8 +44,9 @@ bool sorts_before(T a, T b) {
 
 template <class T>
 void search(const Tensor& sorted, const Tensor& values, const Tensor& result, bool right) {
-  const Dim length = sorted.size(sorted.rank() - 1);
-  const Dim per_line = sorted.rank() == 1 ? std::max<Dim>(values.numel(), 1) : values.size(values.rank() - 1);
+  const std::int64_t length = sorted.size(sorted.rank() - 1);
+  const std::int64_t per_line =
+      sorted.rank() == 1 ? std::max<std::int64_t>(values.numel(), 1) : values.size(values.rank() - 1).fixed();
   const T* in = sorted.data<T>();
   const T* wanted = values.data<T>();
   auto* out = result.writable<std::int64_t>();

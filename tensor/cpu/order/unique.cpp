@@ -15,15 +15,16 @@ namespace {
 
 // Rows of a contiguous matrix, compared element by element.
 SortedGroups sorted_rows(const Tensor& matrix) {
-  const Dim rows = matrix.size(0);
-  const Dim columns = matrix.size(1);
-  const SortedGroups groups{Tensor::empty(Dims{rows}, DType::I64), Tensor::empty(Dims{rows}, DType::Bool)};
+  const std::int64_t rows = matrix.size(0);
+  const std::int64_t columns = matrix.size(1);
+  const SortedGroups groups{Tensor::empty(IntDims{rows}, DType::I64),
+                            Tensor::empty(IntDims{rows}, DType::Bool)};
   auto* order = groups.order.writable<std::int64_t>();
   bool* starts = groups.starts.writable<bool>();
   visit_dtype(matrix.dtype(), [&]<class T>() {
     const T* x = matrix.data<T>();
     const auto compare = [=](std::int64_t a, std::int64_t b) {
-      for (Dim j = 0; j < columns; ++j) {
+      for (std::int64_t j = 0; j < columns; ++j) {
         const T left = x[a * columns + j];
         const T right = x[b * columns + j];
         if constexpr (requires { to_float(left); }) {
@@ -36,7 +37,7 @@ SortedGroups sorted_rows(const Tensor& matrix) {
     };
     std::iota(order, order + rows, std::int64_t{0});
     std::stable_sort(order, order + rows, [&](auto a, auto b) { return compare(a, b) < 0; });
-    for (Dim i = 0; i < rows; ++i) starts[i] = i == 0 || compare(order[i], order[i - 1]) != 0;
+    for (std::int64_t i = 0; i < rows; ++i) starts[i] = i == 0 || compare(order[i], order[i - 1]) != 0;
   });
   return groups;
 }
@@ -49,7 +50,7 @@ int dim_of(const Tensor& x, const Attrs& attrs) {
 // The elements as a vector, or the slices along `dim` as rows: those dimensions before and behind stay in
 // order, in which slices are compared.
 Tensor sorted_source(const Tensor& x, const Attrs& attrs) {
-  if (!is_by_slice(attrs)) return with_sizes(dense(x, x.dtype()), Dims{x.numel()});
+  if (!is_by_slice(attrs)) return with_sizes(dense(x, x.dtype()), IntDims{x.numel()});
   const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
   Layout lines{{x.sizes()[dim]}, {x.strides()[dim]}, x.offset()};
   for (std::size_t d = 0; d < x.sizes().size(); ++d) {
@@ -57,9 +58,9 @@ Tensor sorted_source(const Tensor& x, const Attrs& attrs) {
     lines.sizes.push_back(x.sizes()[d]);
     lines.strides.push_back(x.strides()[d]);
   }
-  const Dim rows = lines.sizes[0];
+  const std::int64_t rows = lines.sizes[0];
   return with_sizes(contiguous_copy(Tensor::alias(x, lines), x.dtype()),
-                    Dims{rows, rows == 0 ? 0 : x.numel() / rows});
+                    IntDims{rows, rows == 0 ? 0 : x.numel() / rows});
 }
 
 // The work: the sorted order, which places of it begin a run, and these places.
@@ -67,18 +68,18 @@ CountedOutputs count_unique(const Op&, const Attrs& attrs, Inputs inputs, Stream
   const Tensor& x = inputs[0];
   const Tensor source = sorted_source(x, attrs);
   const SortedGroups groups = is_by_slice(attrs) ? sorted_rows(source) : sorted_groups(source);
-  const Dim unit[] = {1};
+  const std::int64_t unit[] = {1};
   const Tensor firsts = true_offsets(groups.starts, unit);
-  Dims sizes{firsts.numel()}, inverse = x.sizes();
+  IntDims sizes{firsts.numel()}, inverse = x.sizes();
   if (is_by_slice(attrs)) {
     const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
-    inverse = Dims{x.sizes()[dim]};
+    inverse = IntDims{x.sizes()[dim]};
     sizes = x.sizes();
     sizes[dim] = firsts.numel();
   }
   std::vector<TensorType> types{{x.dtype(), x.device(), sizes}};
   if (attrs.get<bool>("return_inverse")) types.push_back({DType::I64, x.device(), inverse});
-  if (attrs.get<bool>("return_counts")) types.push_back({DType::I64, x.device(), Dims{firsts.numel()}});
+  if (attrs.get<bool>("return_counts")) types.push_back({DType::I64, x.device(), IntDims{firsts.numel()}});
   return {std::move(types), {groups.order, groups.starts, firsts}};
 }
 
@@ -110,11 +111,11 @@ void lengths_of(const Tensor& result, const Tensor& places, std::int64_t end) {
 void unique(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor &x = inputs[0], &order = inputs[1], &starts = inputs[2], &firsts = inputs[3];
   const Tensor places = first_places(order, firsts);
-  const Tensor source = is_by_slice(attrs) ? x : with_sizes(dense(x, x.dtype()), Dims{x.numel()});
+  const Tensor source = is_by_slice(attrs) ? x : with_sizes(dense(x, x.dtype()), IntDims{x.numel()});
   take(outputs[0], source, places_along(source, dim_of(x, attrs), places));
   std::size_t next = 1;
   if (attrs.get<bool>("return_inverse")) {
-    const Tensor inverse = with_sizes(outputs[next++], Dims{order.numel()});
+    const Tensor inverse = with_sizes(outputs[next++], IntDims{order.numel()});
     put(inverse, run_numbers(starts), places_around(inverse.layout(), 0, 1, order, 1), Put::Write);
   }
   if (attrs.get<bool>("return_counts")) lengths_of(outputs[next], firsts, order.numel());

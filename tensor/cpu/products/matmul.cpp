@@ -20,8 +20,8 @@ namespace {
 
 // An operand as a batch of matrices: sizes and strides of the batch, then those of one matrix.
 struct MatrixOperand {
-  Dims batch;
-  Dims batch_strides;
+  IntDims batch;
+  IntDims batch_strides;
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t row_stride;
@@ -31,8 +31,8 @@ struct MatrixOperand {
 MatrixOperand left_operand(const Layout& layout) {
   const std::size_t rank = layout.sizes.size();
   if (rank == 1) return {{}, {}, 1, layout.sizes[0], 0, layout.strides[0]};
-  return {Dims(layout.sizes.begin(), layout.sizes.end() - 2),
-          Dims(layout.strides.begin(), layout.strides.end() - 2),
+  return {IntDims(layout.sizes.begin(), layout.sizes.end() - 2),
+          IntDims(layout.strides.begin(), layout.strides.end() - 2),
           layout.sizes[rank - 2],
           layout.sizes[rank - 1],
           layout.strides[rank - 2],
@@ -48,24 +48,24 @@ MatrixOperand right_operand(const Layout& layout) {
 void fold_batch(MatrixOperand& a, const MatrixOperand& b, const Layout& layout) {
   if (!b.batch.empty() || a.batch.empty()) return;
   const std::int64_t rows = count_elements(a.batch) * a.rows;
-  const auto strides = view_strides(layout, Dims{rows, a.columns});
+  const auto strides = view_strides(layout, IntDims{rows, a.columns});
   if (!strides || rows == 0 || a.columns == 0) return;
   a = {{}, {}, rows, a.columns, (*strides)[0], (*strides)[1]};
 }
 
 // Where every matrix of the batch starts, relative to the tensor's first element.
-SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<const Dim> batch) {
+SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<const std::int64_t> batch) {
   if (batch.empty()) return {0};
-  const Layout layout = broadcast_layout({operand.batch, operand.batch_strides, 0}, batch);
-  SmallVector<std::int64_t, 1> result(static_cast<std::size_t>(count_elements(batch)));
-  Dims index(batch.size(), 0);
+  const IntDims strides = broadcast_layout({operand.batch, operand.batch_strides, 0}, dims(batch)).strides;
+  SmallVector<std::int64_t, 1> result(static_cast<std::size_t>(count_elements(dims(batch))));
+  IntDims index(batch.size(), 0);
   std::int64_t at = 0;
   for (std::int64_t& start : result) {
     start = at;
     for (std::size_t d = batch.size(); d-- > 0;) {
-      at += layout.strides[d];
+      at += strides[d];
       if (++index[d] < batch[d]) break;
-      at -= layout.strides[d] * batch[d];
+      at -= strides[d] * batch[d];
       index[d] = 0;
     }
   }
@@ -75,7 +75,7 @@ SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<cons
 template <class T>
 SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
                                        const MatrixOperand& a, const MatrixOperand& b,
-                                       std::span<const Dim> batch) {
+                                       std::span<const std::int64_t> batch) {
   const SmallVector<std::int64_t, 1> left = starts(a, batch);
   const SmallVector<std::int64_t, 1> right = starts(b, batch);
   T* out = result.writable<T>();
@@ -91,7 +91,7 @@ SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, co
 
 template <class T>
 void run(const Tensor& result, const Tensor& x, const Tensor& y, const MatrixOperand& a,
-         const MatrixOperand& b, std::span<const Dim> batch, ResultPieces* pieces) {
+         const MatrixOperand& b, std::span<const std::int64_t> batch, ResultPieces* pieces) {
   const SmallVector<Product<T>, 1> products = products_of<T>(result, x, y, a, b, batch);
   if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
   pieces->begin(result);
@@ -101,7 +101,7 @@ void run(const Tensor& result, const Tensor& x, const Tensor& y, const MatrixOpe
 }
 
 using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const MatrixOperand&,
-                       const MatrixOperand&, std::span<const Dim>, ResultPieces*);
+                       const MatrixOperand&, std::span<const std::int64_t>, ResultPieces*);
 RunFn runner(DType dtype) {
   switch (dtype) {
     case DType::U8:
@@ -141,7 +141,8 @@ bool product_by(MultiplyFn<T> multiply, const Tensor& result, const Tensor& left
   const MatrixOperand b = right_operand(right.layout());
   if (result.numel() == 0) return false;
   fold_batch(a, b, left.layout());
-  const auto products = products_of<T>(result, left, right, a, b, broadcast(a.batch, b.batch, "matmul"));
+  const auto products =
+      products_of<T>(result, left, right, a, b, ints(broadcast(a.batch, b.batch, "matmul")));
   return multiply(products, a.rows, b.columns, a.columns);
 }
 
@@ -152,20 +153,21 @@ bool multiply_vectors(std::span<const Product<T>> products, std::int64_t m, std:
 }
 
 // Rows so few are multiplied as vectors, which takes less time than to convert the other operand.
-constexpr Dim kFewRows = 8;
+constexpr std::int64_t kFewRows = 8;
 
 // On the processor's tiles, or as vectors; false when neither takes the operands.
 bool half_product(const Tensor& result, const Tensor& x, const Tensor& y) {
   const bool is_bf16 = x.dtype() == DType::BF16;
-  const Dim depth = std::max<Dim>(1, x.size(x.rank() - 1));
-  const Dim all_rows = x.rank() == 1 ? 1 : x.numel() / depth;
-  const Dim rows = y.rank() > 2 && x.rank() > 1 ? x.size(x.rank() - 2) : all_rows;  // of each product
+  const std::int64_t depth = std::max<std::int64_t>(1, x.size(x.rank() - 1));
+  const std::int64_t all_rows = x.rank() == 1 ? Dim(1) : x.numel() / depth;
+  const std::int64_t rows =
+      y.rank() > 2 && x.rank() > 1 ? x.size(x.rank() - 2).fixed() : all_rows;  // of each product
   const auto by_vectors = [&] {
     return is_bf16 ? product_by<BFloat16>(multiply_vectors<BFloat16>, result, x, y)
                    : product_by<Half>(multiply_vectors<Half>, result, x, y);
   };
   if (rows == 1 || y.rank() == 1 || y.size(y.rank() - 1) == 1) return by_vectors();
-  const Dim columns = y.size(y.rank() - 1), count = rows == 0 ? 0 : all_rows / rows;
+  const std::int64_t columns = y.size(y.rank() - 1), count = rows == 0 ? 0 : all_rows / rows;
   if (is_bf16 ? tiles::pays<BFloat16>(count, rows, columns, depth)
               : tiles::pays<Half>(count, rows, columns, depth)) {
     const Tensor left = by_lines(x), right = by_lines(y);
@@ -249,7 +251,7 @@ void matmul(const Tensor& result, const Tensor& x, const Tensor& y, ResultPieces
   MatrixOperand a = left_operand(x.layout());
   const MatrixOperand b = right_operand(y.layout());
   fold_batch(a, b, x.layout());
-  runner(x.dtype())(result, x, y, a, b, broadcast(a.batch, b.batch, "matmul"), pieces);
+  runner(x.dtype())(result, x, y, a, b, ints(broadcast(a.batch, b.batch, "matmul")), pieces);
 }
 
 std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y) {
@@ -259,7 +261,7 @@ std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y)
   const MatrixOperand b = right_operand(y.layout());
   if (x.numel() == 0 || y.numel() == 0) return std::nullopt;
   fold_batch(a, b, x.layout());
-  const Dims batch = broadcast(a.batch, b.batch, "matmul");
+  const IntDims batch = broadcast(a.batch, b.batch, "matmul");
   PlacedProduct product;
   product.dtype_ = x.dtype();
   product.rows_ = a.rows;
@@ -309,8 +311,8 @@ void BiasPieces::piece(std::int64_t begin, std::int64_t end) {
   if (begin % columns == 0 && end % columns == 0) {
     add_rows(result_, rows_, begin / columns, end / columns);
   } else {
-    const Tensor part = Tensor::alias(rows_, {Dims{end - begin}, Dims{1}, begin});
-    add_rows(Tensor::alias(result_, {Dims{end - begin}, Dims{1}, begin}), part, 0, 1);
+    const Tensor part = Tensor::alias(rows_, {IntDims{end - begin}, IntDims{1}, begin});
+    add_rows(Tensor::alias(result_, {IntDims{end - begin}, IntDims{1}, begin}), part, 0, 1);
   }
   next_.piece(begin, end);
 }

@@ -133,7 +133,7 @@ void permutation(const Tensor& out, const Generator& draw) {
 
 void draw_by_weight(const Tensor& out, const Tensor& weights, bool replacement, const Generator& draw) {
   if (out.numel() == 0) return;
-  const Dim classes = weights.size(weights.rank() - 1), samples = out.size(out.rank() - 1);
+  const std::int64_t classes = weights.size(weights.rank() - 1), samples = out.size(out.rank() - 1);
   if (classes == 0) throw OpError(ErrorKind::Value, "multinomial: there are no categories to draw from", {0});
   const auto* from = weights.data<double>();
   auto* to = out.writable<std::int64_t>();
