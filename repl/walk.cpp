@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/capture/generalize.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
@@ -30,7 +29,7 @@ Walk::Walk(const interp::host::CapturedCall& call) {
 }
 
 std::vector<Tensor> Walk::run(jit::Graph graph, Inputs arguments, const interp::CapturedGraph& ending) {
-  parts_.push_back({interp::capture::at_hints(std::move(graph)), stops_.size(), {}});
+  parts_.push_back({jit::at_hints(std::move(graph)), stops_.size(), {}});
   Part& part = parts_.back();
   part.ending.break_reason = ending.break_reason;
   part.ending.break_file = ending.break_file;

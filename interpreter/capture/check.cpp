@@ -6,7 +6,6 @@
 #include <span>
 
 #include "interpreter/capture/backend.h"
-#include "interpreter/capture/generalize.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
 #include "jit/graph/custom.h"
@@ -129,7 +128,7 @@ void Check::tell(Interpreter& interpreter, const CompileOptions& options, const 
                                  entry.captured.name, difference);
   jit::Graph graph = entry.captured;
   graph.hints = symbols_;
-  const auto shown = jit::reduce({at_hints(std::move(graph)), before_, entry.wanted_inputs()},
+  const auto shown = jit::reduce({jit::at_hints(std::move(graph)), before_, entry.wanted_inputs()},
                                  runs_of(interpreter, options));
   if (shown) {
     text += "this program shows it:\n" + jit::program_of(*shown, fmt::format("\"{}\"", options.backend));
@@ -153,7 +152,7 @@ std::string difference_of(Interpreter& interpreter, const CompileOptions& option
   std::vector<bool> wanted;
   for (const Tensor& each : arguments) wanted.push_back(grad_enabled() && requires_grad(each));
   return jit::difference_on(
-      {at_hints(std::move(graph)), {arguments.begin(), arguments.end()}, std::move(wanted)},
+      {jit::at_hints(std::move(graph)), {arguments.begin(), arguments.end()}, std::move(wanted)},
       runs_of(interpreter, options));
 }
 

@@ -7,7 +7,6 @@
 #include "interpreter/capture/beside.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
-#include "interpreter/capture/generalize.h"
 #include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/varying.h"
@@ -442,7 +441,6 @@ class Drive {
       // The entry saves nothing. It is kept where others are tried, so as not to be captured each time.
       if (!entry.exit.returns && (!outcome.whole || !any_computes(place))) return;
     }
-    if (!entry.captured.hints.empty() && !is_general(place, entry)) fix_sizes(place, entry);
     if (waits(entry) && place.entries.empty()) {
       const std::size_t ops = entry.captured.nodes.size();
       place.due = may_grow(entry)  ? place.reached + kSettled
@@ -547,20 +545,7 @@ class Drive {
     entry.ready = std::move(made.ready);
   }
 
-  // Does the graph hold for the sizes of earlier entries, too, as values of its symbols?
-  static bool is_general(const Place& place, const Entry& entry) {
-    SymbolValues before;
-    for (const Symbol& each : entry.exprs.symbols) {
-      if (each.expr < 0) before.emplace(each.name, each.before);
-    }
-    return std::all_of(place.entries.begin(), place.entries.end(), [&](const auto& earlier) {
-      return earlier->frames != entry.frames || !earlier->captured.hints.empty() ||
-             agrees(entry.captured, before, earlier->captured);
-    });
-  }
-
-  // The graph depends on sizes in a way that symbols do not show. The entry then holds for these sizes alone,
-  // and for the numbers that were used as sizes.
+  // The entry then holds for these sizes alone, and for the numbers that were used as sizes.
   static void fix_sizes(Place& place, Entry& entry) {
     for (Guard& each : entry.guards) each.tensor.symbols.clear();
     for (const Symbol& each : entry.exprs.symbols) {
@@ -571,7 +556,7 @@ class Drive {
       guard.value = Value(each.hint);
       entry.guards.push_back(std::move(guard));
     }
-    entry.captured = at_hints(std::move(entry.captured));
+    entry.captured = jit::at_hints(std::move(entry.captured));
     place.varying.fixed_sizes = true;
   }
 

@@ -74,10 +74,12 @@ struct Varying {
   std::map<std::string, Value> numbers;
   std::map<std::pair<std::string, int>, Dim> sizes;
   std::map<std::pair<std::string, int>, std::string> names;  // of sizes, in the signature
-  bool all_sizes = false;                                    // dynamic=true
-  bool in_loop = false;                                      // numbers change with each iteration
-  bool fixed_sizes = false;                                  // symbols were tried, and are not possible
-  int iterations = 1;                                        // of the loop, that one entry is to hold
+  // Sizes that the signature gives by expressions, as `2*t` in named sizes; an int where it says what `n` is.
+  std::map<std::pair<std::string, int>, Dim> expressions;
+  bool all_sizes = false;    // dynamic=true
+  bool in_loop = false;      // numbers change with each iteration
+  bool fixed_sizes = false;  // symbols were tried, and are not possible
+  int iterations = 1;        // of the loop, that one entry is to hold
   void visit_references(ReferenceVisitor& visitor) const {
     for (const auto& [path, number] : numbers) interp::visit_references(number, visitor);
   }

@@ -49,6 +49,10 @@ class Observer {
   void numbers_of_call();
   void numbers_of_index();
   void signature();
+  void signature_of_result(const Value& result);
+  void fix_size(Dim size);
+  std::optional<Dim> int_parameter(std::string_view name);
+  Dims sizes_met(const Value& v);
   void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
   void built();
   void stored(const Value& object, std::int64_t at, const Value* r);

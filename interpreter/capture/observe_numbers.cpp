@@ -323,60 +323,6 @@ void Observer::numbers_of_call() {
   fix_all();
 }
 
-// From here on, locals hold the sizes that the signature names. Other sizes in the signature are fixed.
-void Observer::signature() {
-  // Sizes whose names are solved for, as d in f32[2*d], are fixed, too.
-  const auto& parameters = frame_.code->parameters;
-  const bool only_names = std::all_of(parameters.begin(), parameters.end(), [](const CodeParameter& p) {
-    return p.annotation == nullptr || std::all_of(p.annotation->dims.begin(), p.annotation->dims.end(),
-                                                  [](const lang::DimAnnotation& d) {
-                                                    return d.kind != lang::DimAnnotation::Kind::Expr ||
-                                                           d.expr->kind == lang::ExprKind::Name ||
-                                                           d.expr->kind == lang::ExprKind::Int;
-                                                  });
-  });
-  if (!only_names) {
-    for (std::size_t k = 0; k < parameters.size(); ++k) tracer_.fix_sizes_of(r_[k]);
-    return;
-  }
-  std::map<std::string_view, Dim> names;
-  const auto bind = [&](std::string_view name, Dim size) {
-    if (!names.emplace(name, size).second) return false;
-    for (const lang::NamedSize& each : frame_.code->function->named_sizes) {
-      if (each.name != name) continue;
-      if (each.binding.place != lang::Place::Local) return false;
-      tracer_.set_later(r_ + each.binding.slot, tracer_.size_expr(size));
-      return true;
-    }
-    return false;
-  };
-  for (std::size_t k = 0; k < frame_.code->parameters.size(); ++k) {
-    const lang::Annotation* annotation = frame_.code->parameters[k].annotation;
-    const Value& v = r_[k];
-    if (annotation == nullptr || !annotation->has_dims || !v.is(Tag::Tensor)) continue;
-    const Tensor& x = v.tensor();
-    if (!tracer_.recorder_.knows(x) && tracer_.known(v) != nullptr) tracer_.recorder_.meet(x);
-    const Dims sizes = tracer_.recorder_.sizes_of(x);
-    const bool plain = annotation->dims.size() == sizes.size() &&
-                       std::all_of(annotation->dims.begin(), annotation->dims.end(),
-                                   [](const auto& d) { return d.kind != lang::DimAnnotation::Kind::Rest; });
-    if (!plain) {
-      tracer_.fix_sizes_of(v);
-      continue;
-    }
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      const lang::DimAnnotation& dim = annotation->dims[d];
-      if (dim.kind == lang::DimAnnotation::Kind::Any || sizes[d].is_known()) continue;
-      if (dim.expr->kind == lang::ExprKind::Name) {
-        const std::string_view name = lang::as<lang::NameExpr>(*dim.expr).name;
-        const auto bound = names.find(name);
-        if (bound == names.end() ? bind(name, sizes[d]) : same(bound->second, sizes[d])) continue;
-      }
-      tracer_.fix(tracer_.size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
-    }
-  }
-}
-
 void Observer::follow_numbers() {
   if (!tracer_.has_numbers()) return;
   if (tracer_.nested_ > 0) tracer_.untracked_ = true;
@@ -427,7 +373,7 @@ void Observer::follow_numbers() {
       signature();
       break;
     case Opcode::CheckResult:
-      tracer_.fix_sizes_of(*a);
+      signature_of_result(*a);
       break;
     case Opcode::NextFor:
       if (tracer_.is_own_step(frame_)) return tracer_.follow_step(frame_);

@@ -205,7 +205,7 @@ void Tracer::after_instruction() {
       if (!shadows_.empty()) shadows_.erase(r);
     }
   };
-  if (!recorder_.expected.empty()) forget_expected();
+  if (!recorder_.expected.empty() || !recorder_.expected_order.empty()) forget_expected();
   if (differentiates_now_ || !gradients_to_change_.empty()) note_gradients();
   const bool called = now->base > current_base_;
   if (op == Opcode::Return || op == Opcode::ReturnNone) {

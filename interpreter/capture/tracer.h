@@ -200,7 +200,9 @@ class Tracer final : public Watcher {
   void fix_all_in(const Value& v, int depth = 0);  // in lists, tuples, dicts and slices, at any depth
   std::optional<Dim> size_of(ExprId id, std::int64_t hint);
   std::optional<Dim> size_beside(const Expr& sum, std::int64_t value);
+  Dim told_size(const std::string& path, std::size_t dim, Dim size);
   ExprId size_expr(Dim size);  // -1: a constant
+  Guard guard_of(const SizeGuard& guard);
   std::optional<Dim> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
   bool is_called_back(const Frame& frame) const { return &frame == called_back_; }
@@ -209,6 +211,7 @@ class Tracer final : public Watcher {
   int add_symbol(Symbol symbol);
   void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
   void expect(std::span<const Value> arguments, const Value* first);
+  void keep_expected(jit::Recorder::ExpectedNumber expected, ExprId id, const Value& value);
   void expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers);
   void forget_expected();
   bool has_numbers() const { return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty(); }

@@ -420,6 +420,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->guards = std::move(guards_);
   entry->captured =
       recorder_.take(finished.snapshot.mark, finished.outputs, {symbolic, differentiated, finished.taped});
+  for (const SizeGuard& each : entry->captured.size_guards) entry->guards.push_back(guard_of(each));
   for (const Tensor& each : recorder_.inputs()) {
     const auto number = number_inputs_.find(each.impl());
     const bool is_number = number != number_inputs_.end();

@@ -263,7 +263,7 @@ std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
       shared_symbols_[{now, before, name}] = symbol;
     }
     symbols[d] = symbol;
-    sizes[d] = Dim::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name);
+    sizes[d] = told_size(path, d, Dim::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name));
     any = true;
   }
   if (!any) return std::nullopt;
@@ -273,12 +273,48 @@ std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
   return sizes;
 }
 
+// A size as the signature gives it in sizes that are known by now, with the guard that it is that; else the
+// size itself.
+Dim Tracer::told_size(const std::string& path, std::size_t dim, Dim size) {
+  const auto told = varying_.expressions.find({path, static_cast<int>(dim)});
+  if (told == varying_.expressions.end() || told->second.is_known()) return size;
+  std::set<std::string> names;
+  collect_symbols(told->second, names);
+  const bool known = std::all_of(names.begin(), names.end(), [this](const std::string& name) {
+    const auto is_it = [&name](const Symbol& each) { return each.name == name; };
+    return std::any_of(exprs_.symbols.begin(), exprs_.symbols.end(), is_it);
+  });
+  if (!known) return size;
+  fix(size_expr(size - told->second), Value(std::int64_t{0}));
+  return told->second;
+}
+
 ExprId Tracer::size_expr(Dim size) {
   if (size.is_known()) return -1;
   Expr expr;
   expr.kind = Expr::Kind::Size;
   expr.size = size;
   return add_expr(std::move(expr));
+}
+
+// What a rule asked of sizes, as a guard of the entry.
+Guard Tracer::guard_of(const SizeGuard& guard) {
+  const auto side = [this](Dim size) {
+    return size.is_known() ? add_constant(Value(size.known())) : size_expr(size);
+  };
+  Expr asked;
+  asked.kind = Expr::Kind::Compare;
+  asked.compare = guard.relation == SizeRelation::Equal      ? lang::CompareOp::Eq
+                  : guard.relation == SizeRelation::NotEqual ? lang::CompareOp::Ne
+                  : guard.relation == SizeRelation::Less     ? lang::CompareOp::Lt
+                                                             : lang::CompareOp::Le;
+  asked.a = side(guard.a);
+  asked.b = side(guard.b);
+  Guard made;
+  made.kind = Guard::Kind::Computed;
+  made.number = add_expr(std::move(asked));
+  made.value = Value(true);
+  return made;
 }
 
 // nullopt where the numbers are no sizes, or sizes have no such operator.
@@ -368,10 +404,10 @@ void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId
 
 }  // namespace
 
-// Tells the recorder which numbers among the arguments of ops vary. A varying number is fixed if an equal
-// plain number is among the arguments, or if ops have such a number as a default, since the recorder could
-// not tell them apart. Under a transform it is fixed, too: the transform sees the op first, and keeps the
-// plain number.
+// Tells the recorder which numbers among the arguments of ops vary. Where an equal number is among the
+// arguments, the recorder tells them apart in lists alone, by their order, and a varying number that ops may
+// have as a default is fixed. Under a transform it is fixed, too: the transform sees the op first, and keeps
+// the plain number.
 void Tracer::expect(std::span<const Value> arguments, const Value* first) {
   if (!has_numbers()) return;
   std::vector<ExprId> numbers;
@@ -383,23 +419,35 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
   std::vector<NumberOperand> given;
   for (std::size_t k = 0; k < operands.size(); ++k)
     collect(operands[k], numbers[k], [this](const Value& v) { return parts_of(v); }, given);
+  const auto is_small = [](const Value& v) { return v.is(Tag::Int) && v.as_int() >= -1 && v.as_int() <= 1; };
+  for (const NumberOperand& each : given) {
+    if (!each.value.is(Tag::Int)) continue;
+    const bool varies = each.expr >= 0 && !is_small(each.value) && levels::top == &recorder_;
+    recorder_.expected_order.push_back(varies ? *size_of(each.expr, each.value.as_int())
+                                              : Dim(each.value.as_int()));
+  }
   for (const NumberOperand& each : given) {
     if (each.expr < 0) continue;
     const bool alone = std::all_of(given.begin(), given.end(), [&](const NumberOperand& other) {
       return other.expr == each.expr || !identical(other.value, each.value);
     });
-    const bool small = each.value.is(Tag::Int) && each.value.as_int() >= -1 && each.value.as_int() <= 1;
     const bool is_kept = levels::top != &recorder_;
     if (is_kept && varying_.in_loop)
       return stop("a number that changes with each trip is kept by a transform: make it a tensor");
-    if (!alone || small || is_kept) {
+    const bool is_whole = each.value.is(Tag::Int);
+    if ((!alone && !is_whole) || is_small(each.value) || is_kept) {
       fix(each.expr, each.value);
       continue;
     }
     jit::Recorder::ExpectedNumber expected;
-    if (each.value.is(Tag::Int)) {
+    expected.is_ambiguous = !alone;
+    if (is_whole) {
       expected.value = each.value.as_int();
       expected.size = *size_of(each.expr, each.value.as_int());
+      if (!alone) {
+        keep_expected(std::move(expected), each.expr, each.value);
+        continue;
+      }
       expected.number = Tensor::number(each.value.as_int());
     } else {
       expected.number = Tensor::number(each.value.as_float());
@@ -415,10 +463,14 @@ void Tracer::expect_operands(std::span<const Value> operands, std::span<const Ex
                                                 ? value_name(sources_[exprs_[id].source].text)
                                                 : std::string());
     }
-    recorder_.expected.push_back(std::move(expected));
-    expected_.push_back(id);
-    expected_values_.push_back(each.value);
+    keep_expected(std::move(expected), id, each.value);
   }
+}
+
+void Tracer::keep_expected(jit::Recorder::ExpectedNumber expected, ExprId id, const Value& value) {
+  recorder_.expected.push_back(std::move(expected));
+  expected_.push_back(id);
+  expected_values_.push_back(value);
 }
 
 // Fixes the expected numbers that no op used, or that were used where they cannot be followed.
@@ -428,6 +480,7 @@ void Tracer::forget_expected() {
     if (!each.used || each.is_fixed) fix(expected_[k], expected_values_[k]);
   }
   recorder_.expected.clear();
+  recorder_.expected_order.clear();
   expected_.clear();
   expected_values_.clear();
 }

@@ -1,10 +1,40 @@
 #include "interpreter/capture/varying.h"
 
+#include <algorithm>
+
 #include "interpreter/capture/loops.h"
 #include "interpreter/values/code.h"
+#include "interpreter/vm/linear.h"
 #include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
+
+namespace {
+
+void note_sizes(Varying& varying, const lang::Annotation& annotation, const std::string& path,
+                const Tensor& x) {
+  const auto known = [&varying](std::string_view name) -> std::optional<Dim> {
+    const auto is_it = [name](const auto& each) { return each.second == name; };
+    const bool named = std::any_of(varying.names.begin(), varying.names.end(), is_it);
+    return named ? std::optional(Dim::symbol(name)) : std::nullopt;
+  };
+  for (std::size_t i = 0; i < annotation.dims.size(); ++i) {
+    const lang::DimAnnotation& dim = annotation.dims[i];
+    const auto axis = axis_of(annotation, i, static_cast<std::size_t>(x.rank()));
+    if (!axis || dim.kind != lang::DimAnnotation::Kind::Expr || dim.expr->kind == lang::ExprKind::Int)
+      continue;
+    const std::pair place{path, static_cast<int>(*axis)};
+    if (dim.expr->kind == lang::ExprKind::Name) {
+      varying.names.emplace(place, lang::as<lang::NameExpr>(*dim.expr).name);
+    } else {
+      const auto told = linear(*dim.expr, known);
+      varying.expressions.emplace(place, told && same(told->factor, 0) ? told->rest : Dim());
+    }
+    varying.sizes.emplace(place, x.size(static_cast<int>(*axis)));
+  }
+}
+
+}  // namespace
 
 // Sizes with a name in the signature vary from the start.
 void note_names(Varying& varying, const Frame& frame) {
@@ -13,18 +43,12 @@ void note_names(Varying& varying, const Frame& frame) {
     const lang::Annotation* annotation = frame.code->parameters[k].annotation;
     if (annotation == nullptr || !annotation->has_dims || !frame.base[k].is(Tag::Tensor)) continue;
     const Tensor& x = frame.base[k].tensor();
-    if (static_cast<std::size_t>(x.rank()) != annotation->dims.size()) continue;
+    if (!fits_rank(*annotation, static_cast<std::size_t>(x.rank()))) continue;
     Source source;
     source.kind = Source::Kind::Register;
     source.number = static_cast<std::int64_t>(k);
     Sources sources;
-    const std::string path = sources.path(sources.add(std::move(source)));
-    for (int d = 0; d < x.rank(); ++d) {
-      const lang::DimAnnotation& dim = annotation->dims[static_cast<std::size_t>(d)];
-      if (dim.kind != lang::DimAnnotation::Kind::Expr || dim.expr->kind != lang::ExprKind::Name) continue;
-      varying.names.emplace(std::pair{path, d}, lang::as<lang::NameExpr>(*dim.expr).name);
-      varying.sizes.emplace(std::pair{path, d}, x.size(d));
-    }
+    note_sizes(varying, *annotation, sources.path(sources.add(std::move(source))), x);
   }
 }
 

@@ -1,4 +1,5 @@
 // Checks annotated parameters and results: types, dtypes, and shapes whose sizes have names.
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -6,6 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
+#include "interpreter/vm/linear.h"
 #include "interpreter/vm/vm.h"
 #include "stdlib/embedded.h"
 
@@ -19,13 +21,6 @@ using lang::Expr;
 using lang::ExprKind;
 
 std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
-// A size expression with at most one unknown name: factor * name + rest.
-struct Linear {
-  std::int64_t factor = 0;
-  std::int64_t rest = 0;
-  std::string_view name;
-};
 
 struct NamedValue {
   std::int64_t value;
@@ -58,9 +53,7 @@ class SignatureCheck {
   void check(const Subject& subject, const Value& value);
   void check_dims(const Subject& subject, const kiln::Tensor& x);
   bool check_dim(const Subject& subject, const kiln::TensorType& type, std::size_t dim, std::size_t axis);
-  std::optional<Linear> linear(const Expr& e) const;
-  std::optional<Linear> linear_binary(const lang::BinaryExpr& e) const;
-  std::optional<std::int64_t> known(std::string_view name) const;
+  std::optional<Dim> known(std::string_view name) const;
   std::string origins(const Expr& e) const;
   void bind_names();
   [[noreturn]] void fail(const Subject& subject, std::string_view kind, const std::string& is,
@@ -74,7 +67,7 @@ class SignatureCheck {
 };
 
 // A size may also be an int parameter of the function.
-std::optional<std::int64_t> SignatureCheck::known(std::string_view name) const {
+std::optional<Dim> SignatureCheck::known(std::string_view name) const {
   if (const auto found = names_.find(name); found != names_.end()) return found->second.value;
   for (std::size_t i = 0; i < code_.parameters.size(); ++i) {
     if (code_.parameters[i].name != name) continue;
@@ -82,47 +75,6 @@ std::optional<std::int64_t> SignatureCheck::known(std::string_view name) const {
     if (v.is(Tag::Int)) return v.as_int();
   }
   return std::nullopt;
-}
-
-std::optional<Linear> SignatureCheck::linear_binary(const lang::BinaryExpr& e) const {
-  const auto a = linear(*e.left);
-  const auto b = linear(*e.right);
-  if (!a || !b || (a->factor != 0 && b->factor != 0 && a->name != b->name)) return std::nullopt;
-  const std::string_view name = a->factor != 0 ? a->name : b->name;
-  switch (e.op) {
-    case lang::BinaryOp::Add:
-      return Linear{a->factor + b->factor, a->rest + b->rest, name};
-    case lang::BinaryOp::Sub:
-      return Linear{a->factor - b->factor, a->rest - b->rest, name};
-    case lang::BinaryOp::Mul:
-      if (a->factor == 0) return Linear{a->rest * b->factor, a->rest * b->rest, name};
-      if (b->factor == 0) return Linear{b->rest * a->factor, b->rest * a->rest, name};
-      return std::nullopt;
-    case lang::BinaryOp::FloorDiv:
-      if (a->factor != 0 || b->factor != 0 || b->rest <= 0) return std::nullopt;
-      return Linear{0, a->rest / b->rest, {}};
-    case lang::BinaryOp::Mod:
-      if (a->factor != 0 || b->factor != 0 || b->rest <= 0) return std::nullopt;
-      return Linear{0, a->rest % b->rest, {}};
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<Linear> SignatureCheck::linear(const Expr& e) const {
-  switch (e.kind) {
-    case ExprKind::Int:
-      return Linear{0, as<lang::IntExpr>(e).value, {}};
-    case ExprKind::Name: {
-      const std::string_view name = as<lang::NameExpr>(e).name;
-      if (const auto value = known(name)) return Linear{0, *value, {}};
-      return Linear{1, 0, name};
-    }
-    case ExprKind::Binary:
-      return linear_binary(as<lang::BinaryExpr>(e));
-    default:
-      return std::nullopt;
-  }
 }
 
 std::string SignatureCheck::origins(const Expr& e) const {
@@ -157,7 +109,7 @@ bool SignatureCheck::check_dim(const Subject& subject, const kiln::TensorType& t
                                std::size_t axis) {
   const DimAnnotation& annotation = subject.annotation.dims[dim];
   if (annotation.kind != DimAnnotation::Kind::Expr) return true;
-  const auto wanted = linear(*annotation.expr);
+  const auto wanted = linear(*annotation.expr, [this](std::string_view name) { return known(name); });
   if (!wanted) return false;
   const std::int64_t size = type.sizes[axis];
   const std::string shape = kiln::to_string(type);
@@ -166,35 +118,32 @@ bool SignatureCheck::check_dim(const Subject& subject, const kiln::TensorType& t
     if (wanted->rest == size) return true;
     const std::string from = origins(*annotation.expr);
     fail(subject, "ShapeError", shape,
-         where + " is " + std::to_string(size) + ", not " + std::to_string(wanted->rest) +
+         where + " is " + std::to_string(size) + ", not " + to_string(wanted->rest) +
              (from.empty() ? "" : " (" + from + ")"));
   }
-  const std::int64_t rest = size - wanted->rest;
-  if (rest % wanted->factor != 0 || rest / wanted->factor < 0) {
+  const std::int64_t rest = size - wanted->rest, factor = wanted->factor;
+  if (rest % factor != 0 || rest / factor < 0) {
     fail(subject, "ShapeError", shape,
          where + " is " + std::to_string(size) + ", which " + quoted(annotation.span.text()) + " cannot be");
   }
-  names_[wanted->name] = {rest / wanted->factor, where + " of " + subject.source};
+  names_[wanted->name] = {rest / factor, where + " of " + subject.source};
   return true;
 }
 
 void SignatureCheck::check_dims(const Subject& subject, const kiln::Tensor& x) {
   const auto dims = subject.annotation.dims;
-  std::size_t rest = dims.size();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i].kind == DimAnnotation::Kind::Rest) rest = i;
-  }
-  const bool open = rest < dims.size();
   const auto rank = static_cast<std::size_t>(x.rank());
-  if (open ? rank + 1 < dims.size() : rank != dims.size()) {
+  if (!fits_rank(subject.annotation, rank)) {
+    const bool open = std::any_of(dims.begin(), dims.end(), [](const DimAnnotation& each) {
+      return each.kind == DimAnnotation::Kind::Rest;
+    });
     fail(subject, "ShapeError", describe(Value(x)),
          "it has " + std::to_string(rank) + (rank == 1 ? " dimension, not " : " dimensions, not ") +
              (open ? "at least " : "") + std::to_string(dims.size() - (open ? 1 : 0)));
   }
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (i == rest) continue;
-    const std::size_t axis = i < rest ? i : rank - (dims.size() - i);
-    if (!check_dim(subject, x.type(), i, axis)) waiting_.push_back({subject, x.type(), i, axis});
+    const auto axis = axis_of(subject.annotation, i, rank);
+    if (axis && !check_dim(subject, x.type(), i, *axis)) waiting_.push_back({subject, x.type(), i, *axis});
   }
 }
 

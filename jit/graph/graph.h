@@ -212,6 +212,9 @@ struct Graph {
   friend bool operator==(const Graph& a, const Graph& b);
 };
 
+// The graph for the sizes of its hints alone: all of them are ints.
+Graph at_hints(Graph graph);
+
 // What the node does beside giving its results, as bits of SideEffect: those of its op, and kMayFail only
 // where elements of its types, or a number that only a call knows, may be refused.
 std::uint32_t effects_of(const Graph& graph, const Node& node);

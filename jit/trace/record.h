@@ -46,6 +46,8 @@ class Recorder final : public levels::Level {
     if (is_size || hint < SizeScope::kLowestSize) return;
     size_guards_.push_back({SizeRelation::AtMost, SizeScope::kLowestSize, Dim::symbol(name), {}, {}});
   }
+  // The value of a size in the recorded call.
+  std::int64_t hint(Dim size) const { return evaluate(size, hints_); }
   // The sizes of a tensor as expressions.
   Dims sizes_of(const Tensor& x) const;
   // Adds an input whose sizes are asked for before any op reads it.
@@ -59,8 +61,12 @@ class Recorder final : public levels::Level {
     Tensor number;           // of an operand: an equal number stands for this input
     bool used = false;
     bool is_fixed = false;  // arithmetic of the recorded call used the value, so it must not vary
+    // Another argument is the same number in this call: it is followed in lists alone, by its place.
+    bool is_ambiguous = false;
   };
   std::vector<ExpectedNumber> expected;
+  // All whole numbers among these arguments in their order, those that do not vary as ints.
+  std::vector<Dim> expected_order;
   // Adds an input that is a number of the program.
   void add_number(const Tensor& number, std::string name);
 
@@ -173,6 +179,8 @@ class Recorder final : public levels::Level {
   void find_symbolic(const Node& node);
   void infer_symbolic(const Node& node, std::size_t at);
   std::vector<Attr> symbolic_attrs(const Op& op, const std::vector<Attr>& attrs);
+  enum class Followed : std::uint8_t { No, Yes, Nowhere };
+  Followed follow_in_order(Dims& list);
   Type symbolic_type(const Operand& operand) const;
   // Sizes in derivatives and bodies (record_sizes.cpp).
   std::vector<Attr> attrs_of(std::size_t at) const;

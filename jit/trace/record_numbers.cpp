@@ -49,7 +49,7 @@ SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
     if (!x || !x.is_number()) continue;
     for (ExpectedNumber& each : expected) {
       const Tensor& number = each.number;
-      if (!number || number.dtype() != x.dtype()) continue;
+      if (!number || each.is_ambiguous || number.dtype() != x.dtype()) continue;
       const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
                                             : number.item_int() == x.item_int();
       if (!same) continue;
@@ -101,12 +101,34 @@ void Recorder::fix_expected(const Attrs& attrs) {
   }
 }
 
+// A list that lies among the arguments as it is, in one way: its items are those. `Nowhere`: it is made of
+// them in another way, as sizes with -1 in them.
+Recorder::Followed Recorder::follow_in_order(Dims& list) {
+  if (list.empty() || expected_order.size() < list.size()) return Followed::Nowhere;
+  std::optional<Dims> found;
+  for (std::size_t first = 0; first + list.size() <= expected_order.size(); ++first) {
+    const auto begin = expected_order.begin() + static_cast<std::ptrdiff_t>(first);
+    Dims here(begin, begin + static_cast<std::ptrdiff_t>(list.size()));
+    if (!same(evaluate(here, hints_), list)) continue;
+    if (found && !same(*found, here)) return Followed::No;
+    found = std::move(here);
+  }
+  if (!found) return Followed::Nowhere;
+  if (!has_symbols(*found)) return Followed::No;
+  for (ExpectedNumber& each : expected) {
+    const auto is_item = [&each](Dim item) { return same(item, each.size); };
+    each.used = each.used || std::any_of(found->begin(), found->end(), is_item);
+  }
+  list = std::move(*found);
+  return Followed::Yes;
+}
+
 std::vector<Attr> Recorder::symbolic_attrs(const Op& op, const std::vector<Attr>& attrs) {
   std::vector<Attr> result = attrs;
   const auto replace = [&](Dim& size) {
     if (!size.is_known()) return false;
     for (ExpectedNumber& each : expected) {
-      if (each.size.is_known() || each.value != size.known()) continue;
+      if (each.size.is_known() || each.is_ambiguous || each.value != size.known()) continue;
       size = each.size;
       each.used = true;
       return true;
@@ -124,9 +146,11 @@ std::vector<Attr> Recorder::symbolic_attrs(const Op& op, const std::vector<Attr>
     if (parameter.kind == K::Int || (parameter.kind == K::Number && !op.has(kFixesNumbers))) {
       if (auto* size = std::get_if<Dim>(&attr)) any = replace(*size) || any;
     } else if (parameter.kind == K::Ints) {
-      if (auto* sizes = std::get_if<Dims>(&attr)) {
-        for (Dim& each : *sizes) any = replace(each) || any;
-      }
+      auto* sizes = std::get_if<Dims>(&attr);
+      const Followed followed = sizes != nullptr ? follow_in_order(*sizes) : Followed::No;
+      any = any || followed == Followed::Yes;
+      if (followed != Followed::Nowhere) continue;
+      for (Dim& each : *sizes) any = replace(each) || any;
     }
   }
   return any ? result : std::vector<Attr>();
