@@ -268,8 +268,9 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       return "the tensors share memory as they did";
     case Kind::Computed: {
       const std::string text = exprs.text(static_cast<ExprId>(number), sources);
-      return value.is(interp::Tag::Bool) ? (value.as_bool() ? text : "not (" + text + ")")
-                                         : text + " == " + short_text(value);
+      const std::string asked_by = reason.empty() ? "" : " (" + reason + ")";
+      if (!value.is(interp::Tag::Bool)) return text + " == " + short_text(value) + asked_by;
+      return (value.as_bool() ? text : "not (" + text + ")") + asked_by;
     }
     case Kind::Apart:
       return "what changes or is told apart is nothing else that is read";

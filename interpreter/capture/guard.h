@@ -67,6 +67,7 @@ struct Guard {
   TensorGuard tensor{};
   std::vector<SourceId> members{};
   std::vector<int> groups{};
+  std::string reason{};  // of a computed one: the op that asked
 
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(value, visitor); }
   bool holds(SourceValues& found, Numbers& numbers) const;

@@ -248,9 +248,11 @@ std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
     const Dim before = varies == varying_.sizes.end() ? now : varies->second;
     const auto named = varying_.names.find({path, static_cast<int>(d)});
     const std::string name = named == varying_.names.end() ? std::string() : named->second;
+    // What was equal once may be so by chance.
+    const bool shares = varies != varying_.sizes.end() && !varying_.expressions.contains(varies->first);
     const auto shared = shared_symbols_.find({now, before, name});
     int symbol;
-    if (shared != shared_symbols_.end()) {
+    if (shares && shared != shared_symbols_.end()) {
       symbol = shared->second;
     } else {
       Symbol made;
@@ -260,7 +262,7 @@ std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
       made.tensor = source;
       made.dim = static_cast<int>(d);
       symbol = add_symbol(std::move(made));
-      shared_symbols_[{now, before, name}] = symbol;
+      if (shares) shared_symbols_[{now, before, name}] = symbol;
     }
     symbols[d] = symbol;
     sizes[d] = told_size(path, d, Dim::symbol(exprs_.symbols[static_cast<std::size_t>(symbol)].name));
@@ -314,6 +316,7 @@ Guard Tracer::guard_of(const SizeGuard& guard) {
   made.kind = Guard::Kind::Computed;
   made.number = add_expr(std::move(asked));
   made.value = Value(true);
+  made.reason = guard.op;
   return made;
 }
 

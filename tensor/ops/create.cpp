@@ -144,7 +144,7 @@ std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& a
 }
 
 std::vector<TensorType> linspace_infer(std::span<const TensorType>, const Attrs& attrs) {
-  const Dim steps = attrs.get<std::int64_t>("steps");
+  const Dim steps = attrs.get<Dim>("steps");
   if (steps < 0)
     throw OpError(ErrorKind::Value, fmt::format("linspace: steps must not be negative, it is {}", steps));
   return {{dtype_attr(attrs, default_float()), device_attr(attrs), Dims{steps}}};

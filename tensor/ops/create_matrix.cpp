@@ -20,7 +20,7 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 // ---- eye ----
 
 std::vector<TensorType> eye_infer(std::span<const TensorType>, const Attrs& attrs) {
-  const Dim rows = attrs.get<std::int64_t>("n");
+  const Dim rows = attrs.get<Dim>("n");
   const auto* columns = attrs.find<Dim>("m");
   Dims sizes{rows, columns ? *columns : rows};
   count_elements(sizes);
@@ -84,7 +84,7 @@ Tensors meshgrid_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 std::vector<TensorType> one_hot_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   rules::check_index_dtype(inputs[0], "one_hot", 0);
-  const Dim classes = attrs.get<std::int64_t>("num_classes");
+  const Dim classes = attrs.get<Dim>("num_classes");
   if (classes < -1) {
     throw OpError(ErrorKind::Value,
                   fmt::format("one_hot: num_classes must not be negative, it is {}", classes));

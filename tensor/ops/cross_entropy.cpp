@@ -109,7 +109,7 @@ Tensors nll_loss_vjp(const VjpArgs& args) {
 
 std::vector<TensorType> infer_nll_backward(std::span<const TensorType> in, const Attrs& attrs) {
   ops::need_float(in[0], attrs);
-  const Dim classes = attrs.get<std::int64_t>("classes");
+  const Dim classes = attrs.get<Dim>("classes");
   check_weight(in[2], classes, attrs, 2);
   const Dims expected = ops::reduced_loss_sizes(in[1].sizes, loss_reduction(attrs));
   if (in[0].sizes != expected) {
@@ -123,7 +123,7 @@ std::vector<TensorType> infer_nll_backward(std::span<const TensorType> in, const
 
 Tensors decompose_nll_loss_backward(const Op&, Inputs in, const Attrs& attrs) {
   const DType dtype = ops::compute_dtype(in[0].dtype());
-  const Dim classes = attrs.get<std::int64_t>("classes");
+  const Dim classes = attrs.get<Dim>("classes");
   const TargetClasses picked(in[1], in[2], dtype, attrs);
   Tensor share = ops::to(in[0], dtype);
   if (loss_reduction(attrs) == LossReduction::Mean) share = share / ops::sum(picked.weights);

@@ -77,7 +77,7 @@ Tensors decompose_backward(const Op&, Inputs in, const Attrs& attrs) {
   const Tensor products = ops::sum(ops::reshape(g * xhat, planes), Dims{2});
   const Tensor totals = ops::sum(ops::reshape(g, planes), Dims{2});
   const Tensor weight = in[2] ? ops::to(ops::to(in[2], dtype), g.dtype()) : Tensor();
-  const Dim groups = attrs.get<std::int64_t>("num_groups");
+  const Dim groups = attrs.get<Dim>("num_groups");
   const auto mean_of = [&](const Tensor& sums) {
     const Tensor scaled = weight ? sums * weight : sums;
     const Dims grouped{standard.rows[0], g.size(1) / groups};

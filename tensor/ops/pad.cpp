@@ -180,7 +180,7 @@ Embedding embedding_of(const Dims& from, const Attrs& attrs) {
   if (result.dim1 == result.dim2) {
     throw OpError(ErrorKind::Value, fmt::format("diag_embed: dim1 and dim2 are both {}", result.dim1));
   }
-  const Dim side = side_of("diag_embed", from.back(), attrs.get<std::int64_t>("offset"));
+  const Dim side = side_of("diag_embed", from.back(), attrs.get<Dim>("offset"));
   auto next = from.begin();
   for (int d = 0; d < rank; ++d)
     result.sizes.push_back(d == result.dim1 || d == result.dim2 ? side : *next++);
@@ -199,7 +199,7 @@ Tensors diag_embed_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 std::vector<TensorType> diag_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const Dims& sizes = inputs[0].sizes;
-  const Dim offset = attrs.get<std::int64_t>("diagonal");
+  const Dim offset = attrs.get<Dim>("diagonal");
   if (sizes.size() == 1) {
     const Dim side = side_of("diag", sizes[0], offset);
     return {rules::with_sizes(inputs[0], Dims{side, side})};
@@ -213,7 +213,7 @@ std::vector<TensorType> diag_infer(std::span<const TensorType> inputs, const Att
                 "`diagonal` and `diag_embed` take any number of dimensions");
 }
 Tensors diag_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Dim offset = attrs.get<std::int64_t>("diagonal");
+  const Dim offset = attrs.get<Dim>("diagonal");
   if (inputs[0].rank() == 2) return {ops::clone(ops::diagonal(inputs[0], offset))};
   const TensorType type = inputs[0].type();
   return {embed(inputs[0], {0, 1, diag_infer(std::span(&type, 1), attrs).front().sizes}, offset)};

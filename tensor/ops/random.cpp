@@ -149,7 +149,7 @@ std::vector<TensorType> multinomial_infer(std::span<const TensorType> inputs, co
                   fmt::format("multinomial: expects a vector or a matrix of weights, got {}", to_string(x)),
                   {0});
   }
-  const Dim samples = attrs.get<std::int64_t>("num_samples");
+  const Dim samples = attrs.get<Dim>("num_samples");
   if (samples < 1)
     throw OpError(ErrorKind::Value,
                   fmt::format("multinomial: num_samples must be positive, it is {}", samples));
@@ -182,7 +182,7 @@ Tensors multinomial_batch(const BatchArgs& args) {
   for (int d = 0; d < x.rank() - 1; ++d) count *= x.size(d);
   const Tensor rows = ops::reshape(x, Dims{count, classes});
   Dims sizes = x.sizes();
-  sizes.back() = args.attrs.get<std::int64_t>("num_samples");
+  sizes.back() = args.attrs.get<Dim>("num_samples");
   return {ops::reshape(kiln::bind(args.op, {&rows, 1}, args.attrs)[0], sizes)};
 }
 

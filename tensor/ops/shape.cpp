@@ -255,7 +255,7 @@ Dims interleaved_sizes(const TensorType& x, const Attrs& attrs) {
   return x.sizes.empty() ? Dims{1} : x.sizes;
 }
 std::vector<TensorType> repeat_interleave_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  const Dim repeats = attrs.get<std::int64_t>("repeats");
+  const Dim repeats = attrs.get<Dim>("repeats");
   if (repeats < 0) {
     throw OpError(ErrorKind::Value,
                   fmt::format("repeat_interleave: repeats must not be negative, it is {}", repeats));
@@ -270,7 +270,7 @@ Tensors repeat_interleave_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Dims result = repeat_interleave_infer(std::span(&type, 1), attrs).front().sizes;
   const auto [x, dim] = interleave_target(inputs[0], attrs);
   Dims wide = x.sizes();
-  wide.insert(wide.begin() + dim + 1, attrs.get<std::int64_t>("repeats"));
+  wide.insert(wide.begin() + dim + 1, attrs.get<Dim>("repeats"));
   return {ops::view(ops::clone(ops::expand(ops::unsqueeze(x, dim + 1), wide)), result)};
 }
 std::vector<TensorType> repeat_interleave_tensor_infer(std::span<const TensorType> inputs,

@@ -76,7 +76,7 @@ Tensors along_dim_batch(const BatchArgs& args) {
 std::vector<TensorType> topk_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
-  const Dim k = attrs.get<std::int64_t>("k");
+  const Dim k = attrs.get<Dim>("k");
   const Dim size = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
   if (k < 0 || k > size) {
     throw OpError(ErrorKind::Value,

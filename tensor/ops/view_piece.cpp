@@ -35,7 +35,7 @@ Range slice_range(const Attrs& attrs, std::size_t dim, std::span<const Dim> size
     const auto* value = attrs.find<Dim>(name);
     return value ? std::optional<Dim>(*value) : std::nullopt;
   };
-  return clip_range(get("start"), get("end"), attrs.get<std::int64_t>("step"), sizes[dim]);
+  return clip_range(get("start"), get("end"), attrs.get<Dim>("step"), sizes[dim]);
 }
 Tensor slice_into(const Tensor& base, const Tensor& piece, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", base.rank());
@@ -54,8 +54,8 @@ std::vector<TensorType> narrow_infer(std::span<const TensorType> inputs, const A
   const int dim = dim_attr(attrs, "dim", static_cast<int>(sizes.size()));
   if (sizes.empty()) throw OpError(ErrorKind::Shape, "narrow: a 0-d tensor has no dimension to narrow", {0});
   Dim& size = sizes[static_cast<std::size_t>(dim)];
-  Dim start = attrs.get<std::int64_t>("start");
-  const Dim length = attrs.get<std::int64_t>("length");
+  Dim start = attrs.get<Dim>("start");
+  const Dim length = attrs.get<Dim>("length");
   if (start < 0) start += size;
   if (start < 0 || length < 0 || start > size || length > size - start) {
     throw OpError(ErrorKind::Index,
@@ -70,9 +70,9 @@ Tensors narrow_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const TensorType type = inputs[0].type();
   narrow_infer(std::span(&type, 1), attrs);
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
-  Dim start = attrs.get<std::int64_t>("start");
+  Dim start = attrs.get<Dim>("start");
   if (start < 0) start += inputs[0].size(dim);
-  return {ops::slice(inputs[0], dim, start, start + attrs.get<std::int64_t>("length"))};
+  return {ops::slice(inputs[0], dim, start, start + attrs.get<Dim>("length"))};
 }
 
 Tensor select_into(const Tensor& base, const Tensor& piece, const Attrs& attrs) {
@@ -185,8 +185,8 @@ Tensor unfold_undo(const Tensor& base, const Tensor& updated, const Attrs& attrs
 Tensors unfold_vjp(const VjpArgs& args) {
   const TensorType& type = args.input_types[0];
   const int rank = static_cast<int>(type.sizes.size());
-  const Dim size = args.attrs.get<std::int64_t>("size");
-  const Dim step = args.attrs.get<std::int64_t>("step");
+  const Dim size = args.attrs.get<Dim>("size");
+  const Dim step = args.attrs.get<Dim>("step");
   if (rank == 0) return {ops::reshape(args.grads[0], Dims{})};
   const int dim = dim_attr(args.attrs, "dimension", rank);
   // Windows and places within them side by side, then added where they came from.
