@@ -291,7 +291,7 @@ inline std::span<const std::int64_t> ints(std::span<const Dim> sizes) {
     refuse_symbolic();
   return {reinterpret_cast<const std::int64_t*>(sizes.data()), sizes.size()};
 }
-// Ints as sizes, likewise. Throws InternalError for one that is too low to be kept as an int.
+// The ints as sizes, without a copy. Throws InternalError for one that is too low to be kept as an int.
 [[noreturn]] void refuse_low();
 inline std::span<const Dim> dims(std::span<const std::int64_t> sizes) {
   bool all = true;

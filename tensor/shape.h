@@ -44,7 +44,7 @@ struct Layout {
   }
 };
 
-// A layout as kernels read it, likewise.
+// A layout as kernels read it: ints, made of a Layout at their door, with an InternalError for a symbol.
 struct IntLayout {
   IntDims sizes;
   IntDims strides;

@@ -208,6 +208,13 @@ std::string to_string(const SizeGuard& guard) {
   return text + " (" + guard.op + (guard.op.empty() || guard.place.empty() ? "" : ", ") + guard.place + ")";
 }
 
+void add_guard(std::vector<SizeGuard>& guards, const SizeGuard& guard) {
+  const bool known = std::any_of(guards.begin(), guards.end(), [&](const SizeGuard& each) {
+    return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
+  });
+  if (!known) guards.push_back(guard);
+}
+
 bool holds(const SizeGuard& guard, const SymbolValues& values) {
   try {
     return related(guard.relation, evaluate(guard.a, values), evaluate(guard.b, values));
@@ -335,12 +342,7 @@ bool SizeScope::relate(SizeRelation relation, Dim a, Dim b) {
   return answer;
 }
 
-void SizeScope::assume(const SizeGuard& guard) {
-  const bool known = std::any_of(guards_.begin(), guards_.end(), [&](const SizeGuard& each) {
-    return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
-  });
-  if (!known) guards_.push_back(guard);
-}
+void SizeScope::assume(const SizeGuard& guard) { add_guard(guards_, guard); }
 
 void SizeScope::record(SizeRelation relation, Dim a, Dim b) {
   assume({relation, a, b, std::string(op_), place_});

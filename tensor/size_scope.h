@@ -17,6 +17,8 @@ struct SizeGuard {
   std::string place;  // "file:3:9"; empty: unknown
 };
 std::string to_string(const SizeGuard& guard);  // "s0 <= 4 (slice, file:3:9)"
+// Appends the guard unless the same question is there, whoever asked it.
+void add_guard(std::vector<SizeGuard>& guards, const SizeGuard& guard);
 // Does it hold at these values? A guard that divides by 0 or leaves 64 bits there does not.
 bool holds(const SizeGuard& guard, const SymbolValues& values);
 
@@ -44,7 +46,8 @@ class SizeScope {
   // Does the relation hold for all values that the symbols may have under the guards so far, or for none?
   // nullopt: it depends.
   std::optional<bool> decide(SizeRelation relation, Dim a, Dim b) const;
-  // Likewise, answered from the hints and recorded where it depends.
+  // Does the relation hold? Where that depends on the symbols, it is asked of their values in this call, and
+  // the answer is recorded as a guard.
   bool relate(SizeRelation relation, Dim a, Dim b);
   const std::vector<SizeGuard>& guards() const { return guards_; }
   // A guard that is known to hold: asking for it again records nothing.

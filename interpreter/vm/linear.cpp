@@ -31,7 +31,7 @@ std::optional<Linear> linear_binary(const lang::BinaryExpr& e, const KnownSize& 
   }
 }
 
-// The number of dimensions where there is none.
+// Which dimension of the annotation is `...`; where none is, the number of dimensions.
 std::size_t place_of_rest(const lang::Annotation& annotation) {
   const auto is_rest = [](const lang::DimAnnotation& each) {
     return each.kind == lang::DimAnnotation::Kind::Rest;

@@ -230,12 +230,7 @@ std::uint32_t effects_of(const Graph& graph, const Node& node) {
 bool must_run(const Graph& graph, const Node& node) { return effects_of(graph, node) != kNoEffects; }
 
 void add_size_guards(std::vector<SizeGuard>& to, std::span<const SizeGuard> guards) {
-  for (const SizeGuard& guard : guards) {
-    const bool known = std::any_of(to.begin(), to.end(), [&guard](const SizeGuard& each) {
-      return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
-    });
-    if (!known) to.push_back(guard);
-  }
+  for (const SizeGuard& each : guards) add_guard(to, each);
 }
 
 std::vector<std::string> value_names(const Graph& graph) {

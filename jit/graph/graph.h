@@ -195,7 +195,8 @@ struct Graph {
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
-  // What was asked of the symbols while the graph was made: it is right where these hold. Likewise.
+  // What was asked of the symbols while the graph was made. The graph is right where these guards hold. They
+  // are no part of the text either, nor of equality.
   std::vector<SizeGuard> size_guards;
   // Ops of its nodes that are in no table: kernels, functions with derivatives of their own. Likewise no part
   // of the text.
