@@ -6,6 +6,7 @@
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
@@ -160,7 +161,7 @@ Tensors outputs_of(const Op& op, Inputs inputs, std::span<const TensorType> type
 }
 
 bool depends_on_data(const TensorType& type) {
-  return std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end();
+  return std::any_of(type.sizes.begin(), type.sizes.end(), [](Dim size) { return same(size, -1); });
 }
 
 // Results of an op whose sizes depend on data: the kernel counts first.
@@ -207,6 +208,65 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
   return outputs;
 }
 
+// ---- Over symbols ----
+
+bool is_symbolic(const Tensor& x) { return x && (x.is_symbol() || has_symbols(x.layout())); }
+
+bool is_over_symbols(Inputs inputs, const Attrs& attrs) {
+  return SymbolicRun::current() != nullptr &&
+         (has_symbols(attrs) || std::any_of(inputs.begin(), inputs.end(), is_symbolic));
+}
+
+// Operands and attributes as kernels see them: with the sizes of this call.
+struct InThisCall {
+  InThisCall(Inputs given, const Attrs& symbolic) : attrs(at_hints(symbolic)) {
+    for (const Tensor& each : given) inputs.push_back(at_hints(each));
+  }
+  SmallVector<Tensor, 4> inputs;
+  Attrs attrs;
+};
+
+// Did a body without a kernel give a view of an operand?
+bool gives_view(const Tensors& results, const InThisCall& now) {
+  return std::any_of(results.begin(), results.end(), [&now](const Tensor& made) {
+    return std::any_of(now.inputs.begin(), now.inputs.end(), [&made](const Tensor& each) {
+      return each && shares_storage(each, made) && !each.is_same(made);
+    });
+  });
+}
+
+// The result of a kernel gets the sizes that the op's rule gives it; one that is an operand is that operand.
+Tensor with_symbols(const Op& op, Tensor made, const TensorType& type, Inputs inputs, const InThisCall& now) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (now.inputs[i] && now.inputs[i].is_same(made)) return inputs[i];
+  }
+  if (op.has(kCountsPlaces)) return Tensor::alias(made, inputs[0].layout());
+  if (!depends_on_data(type)) give_sizes(made, type.sizes);
+  return made;
+}
+
+void fix_sizes(const Tensor& x) {
+  if (!x) return;
+  for (const Dim each : x.sizes()) static_cast<void>(each.fixed());
+}
+
+Tensors run_over_symbols(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const SizeScope::Reason reason(op.name());
+  if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
+  const InThisCall now(inputs, attrs);
+  if (op.call != nullptr) {  // no rule says what sizes it gives
+    for (const Tensor& each : inputs) fix_sizes(each);
+    return op.call(op, now.inputs, now.attrs);
+  }
+  const std::vector<TensorType> types = check_inputs(op, inputs, attrs);
+  Tensors results = run_eager(op, now.inputs, now.attrs);
+  // A view must be of the operand itself.
+  if (op.decompose != nullptr && gives_view(results, now)) return op.decompose(op, inputs, attrs);
+  for (std::size_t k = 0; k < results.size(); ++k)
+    results[k] = with_symbols(op, results[k], types[k], inputs, now);
+  return results;
+}
+
 }  // namespace
 
 void check_writable(const Op& op, const TensorType& type, const Layout& layout) {
@@ -218,6 +278,8 @@ void check_writable(const Op& op, const TensorType& type, const Layout& layout) 
 }
 
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (is_over_symbols(inputs, attrs)) [[unlikely]]
+    return run_over_symbols(op, inputs, attrs);
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
   if (op.pointwise != nullptr) return run_pointwise(op, inputs, attrs);
   if (op.call != nullptr) return op.call(op, inputs, attrs);
@@ -225,6 +287,10 @@ Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (is_over_symbols(inputs, attrs)) [[unlikely]] {
+    const InThisCall now(inputs, attrs);
+    return run_eager_inplace(op, now.inputs, now.attrs);
+  }
   const Tensor& target = inputs[0];
   Backend& backend = backend_of(target.device());
   const Kernel& kernel = backend.kernels().of(op);

@@ -10,7 +10,7 @@ namespace {
 // first element.
 Tensor on_host(const Tensor& x) {
   x.check_readable();
-  const auto [first, end] = extent(x.layout());
+  const auto [first, end] = extent(at_hints(x.layout()));
   Tensor copy = Tensor::empty(Dims{end - first}, x.dtype(), Device{});
   const std::size_t item = size_of(x.dtype());
   copy_bytes(*copy.storage()->buffer(), 0, *x.storage()->buffer(), static_cast<std::size_t>(first) * item,
@@ -26,7 +26,7 @@ HostView::HostView(const Tensor& x, DType dtype) : first_(nullptr), byte_count_(
   const Tensor& seen = is_here ? x : copy_;
   if (!seen.is_contiguous() || seen.dtype() != dtype) copy_ = cpu::contiguous_copy(seen, dtype);
   first_ = (copy_ ? copy_ : x).raw();
-  byte_count_ = static_cast<std::size_t>(x.numel()) * size_of(dtype);
+  byte_count_ = static_cast<std::size_t>(x.numel().hint()) * size_of(dtype);
 }
 
 const std::byte* HostView::copied(const Tensor& x) {
@@ -35,7 +35,7 @@ const std::byte* HostView::copied(const Tensor& x) {
 }
 
 WritableHostView::WritableHostView(const Tensor& x)
-    : first_(nullptr), byte_count_(static_cast<std::size_t>(x.numel()) * size_of(x.dtype())) {
+    : first_(nullptr), byte_count_(static_cast<std::size_t>(x.numel().hint()) * size_of(x.dtype())) {
   if (!x.is_contiguous()) throw InternalError("the host was to write a tensor that is not row by row");
   if (!is_on_host(x.device())) {
     target_ = x;

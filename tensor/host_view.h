@@ -34,7 +34,7 @@ class HostView {
 
  private:
   static std::size_t bytes_of(const Tensor& x) {
-    return static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
+    return static_cast<std::size_t>(x.numel().hint()) * size_of(x.dtype());
   }
   const std::byte* copied(const Tensor& x);
 

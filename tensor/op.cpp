@@ -29,6 +29,36 @@ Attrs& Attrs::set(std::string_view name, Attr value) {
   return *this;
 }
 
+bool has_symbols(const Attrs& attrs) {
+  return std::any_of(attrs.values().begin(), attrs.values().end(), [](const Attr& each) {
+    if (const auto* size = std::get_if<Dim>(&each)) return !size->is_known();
+    const auto* sizes = std::get_if<Dims>(&each);
+    return sizes != nullptr && has_symbols(*sizes);
+  });
+}
+
+namespace {
+
+template <class F>
+Attrs with_sizes(Attrs attrs, const F& value_of) {
+  for (Attr& attr : attrs.values()) {
+    if (auto* size = std::get_if<Dim>(&attr)) *size = value_of(*size);
+    if (auto* sizes = std::get_if<Dims>(&attr)) {
+      for (Dim& each : *sizes) each = value_of(each);
+    }
+  }
+  return attrs;
+}
+
+}  // namespace
+
+Attrs evaluate(Attrs attrs, const SymbolValues& values) {
+  return with_sizes(std::move(attrs), [&values](Dim size) { return Dim(evaluate(size, values)); });
+}
+Attrs at_hints(Attrs attrs) {
+  return with_sizes(std::move(attrs), [](Dim size) { return Dim(size.hint()); });
+}
+
 namespace {
 
 void check_row(const Op& op) {

@@ -105,6 +105,11 @@ class Attrs {
   std::vector<Attr> values_;
 };
 
+bool has_symbols(const Attrs& attrs);
+// At these values of the symbols; as in this call.
+Attrs evaluate(Attrs attrs, const SymbolValues& values);
+Attrs at_hints(Attrs attrs);
+
 // ---- Rules -----------------------------------------------------------------------------------------------
 
 // A rule, or the reason why there is none. A row without either is refused when the table is built.

@@ -15,12 +15,14 @@ using Dims = SmallVector<Dim, 5>;
 // The sizes at these values of the symbols; throws as for one.
 Dims evaluate(std::span<const Dim> sizes, const SymbolValues& values);
 
-// Sizes or strides as kernels read them: ints, so that loops ask nothing. Made of `Dims` at a kernel's door;
-// throws InternalError for a symbolic one.
+// Sizes or strides as kernels read them: ints, so that loops ask nothing. Made of `Dims` at a kernel's door,
+// which fixes a symbolic one.
 class IntDims : public SmallVector<std::int64_t, 5> {
  public:
   using SmallVector::SmallVector;
-  IntDims(std::span<const Dim> sizes) : IntDims(ints(sizes)) {}
+  IntDims(std::span<const Dim> sizes) {
+    for (const Dim each : sizes) push_back(each.fixed());
+  }
   IntDims(std::span<const std::int64_t> sizes) : SmallVector(sizes.begin(), sizes.end()) {}
   IntDims(const Dims& sizes) : IntDims(std::span<const Dim>(sizes)) {}
   operator std::span<const Dim>() const { return dims(*this); }
@@ -44,7 +46,7 @@ struct Layout {
   }
 };
 
-// A layout as kernels read it: ints, made of a Layout at their door, with an InternalError for a symbol.
+// A layout as kernels read it: ints, made of a Layout at their door.
 struct IntLayout {
   IntDims sizes;
   IntDims strides;

@@ -6,6 +6,7 @@
 #include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/memory.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln {
 namespace {
@@ -13,6 +14,12 @@ namespace {
 Ref<TensorImpl> new_impl() {
   void* memory = memory::take_object(memory::Pool::Tensor, sizeof(TensorImpl));
   return Ref<TensorImpl>::made(new (memory) TensorImpl);
+}
+
+Tensor known_to_run(Ref<TensorImpl> impl) {
+  if (SymbolicRun* run = SymbolicRun::current()) [[unlikely]]
+    run->add(*impl);
+  return Tensor(std::move(impl));
 }
 
 template <class MakeBuffer>
@@ -24,7 +31,7 @@ Tensor make_contiguous(std::span<const Dim> sizes, DType dtype, const MakeBuffer
   impl->layout.strides = contiguous_strides(sizes);
   impl->numel = numel;
   impl->dtype = dtype;
-  return Tensor(std::move(impl));
+  return known_to_run(std::move(impl));
 }
 
 template <class T>
@@ -57,6 +64,8 @@ double as_double(T value) {
 }  // namespace
 
 void destroy(TensorImpl* impl) {
+  if (impl->in_run) [[unlikely]]
+    SymbolicRun::forget(impl);
   impl->~TensorImpl();
   memory::give_object(memory::Pool::Tensor, impl);
 }
@@ -82,7 +91,7 @@ Tensor Tensor::from_storage(Ref<Storage> storage, Layout layout, DType dtype) {
   impl->contiguous = kiln::is_contiguous(layout);
   impl->layout = std::move(layout);
   impl->dtype = dtype;
-  return Tensor(std::move(impl));
+  return known_to_run(std::move(impl));
 }
 
 Tensor Tensor::number(bool value) { return new_number(value, DType::Bool); }
@@ -92,6 +101,7 @@ Tensor Tensor::symbol(Dim symbol) {
   Tensor made = without_elements({}, DType::I64, Device{});
   made.impl()->is_number = true;
   made.impl()->symbol = symbol;
+  if (SymbolicRun* run = SymbolicRun::current()) run->add(*made.impl());
   return made;
 }
 Tensor Tensor::count(Dim count) {
@@ -100,6 +110,7 @@ Tensor Tensor::count(Dim count) {
 
 double Tensor::item_float() const {
   levels::announce_read(*this);
+  if (is_symbol()) return static_cast<double>(impl_->symbol.fixed());
   check_one_element(*this);
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()); });
 }
@@ -119,6 +130,7 @@ std::int64_t Tensor::item_int() const {
 
 bool Tensor::item_bool() const {
   levels::announce_read(*this);
+  if (is_symbol()) return impl_->symbol != 0;
   check_one_element(*this);
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()) != 0; });
 }

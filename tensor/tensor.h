@@ -34,7 +34,8 @@ class TensorImpl final : public RefCounted {
   bool contiguous = true;  // row-major without gaps; kept in step with `layout`
   // A number of the host program as an operand: never raises the dtype within its own category.
   bool is_number = false;
-  Dim symbol = 0;  // of a number that follows sizes and has no elements: which; 0: no such number
+  bool in_run = false;  // the call that is recorded over symbols knows it (tensor/symbolic_run.h)
+  Dim symbol = 0;       // of a number that follows sizes and has no elements: which; 0: no such number
   std::unique_ptr<AutogradMeta, MetaDeleter> autograd;  // null until it matters
   std::unique_ptr<ViewOrigin, MetaDeleter> origin;      // null unless made by a view op
   std::unique_ptr<Wrapper, MetaDeleter> wrapper;        // null unless it belongs to a transform
@@ -103,14 +104,14 @@ class Tensor {
   template <class T>
   const T* data() const {
     check_readable();
-    return reinterpret_cast<const T*>(impl_->storage->data()) + impl_->layout.offset.fixed();
+    return reinterpret_cast<const T*>(impl_->storage->data()) + impl_->layout.offset.hint();
   }
   // First element, for writing; sees to saved values first (Storage::writable_data).
   template <class T>
   T* writable() const {
     if (impl_->wrapper) [[unlikely]]
       check_writable_memory(*impl_);
-    return reinterpret_cast<T*>(impl_->storage->writable_data()) + impl_->layout.offset.fixed();
+    return reinterpret_cast<T*>(impl_->storage->writable_data()) + impl_->layout.offset.hint();
   }
   const std::byte* raw() const {
     check_readable();
@@ -136,7 +137,7 @@ class Tensor {
 
  private:
   std::ptrdiff_t byte_offset() const {
-    return impl_->layout.offset.fixed() * static_cast<std::ptrdiff_t>(size_of(impl_->dtype));
+    return impl_->layout.offset.hint() * static_cast<std::ptrdiff_t>(size_of(impl_->dtype));
   }
   Ref<TensorImpl> impl_;
 };

@@ -2,6 +2,7 @@
 #include "tensor/view.h"
 #include "tensor/core_ops.h"
 #include "tensor/error.h"
+#include "tensor/symbolic_run.h"
 #include "tensor/tape/meta.h"
 
 namespace kiln {
@@ -12,10 +13,10 @@ bool is_view(const Tensor& x) { return x.impl()->origin && !x.impl()->origin->of
 
 namespace {
 
-// Only as_strided can reach out of its storage; all views pass here, so all are checked. Of a tensor without
-// elements the storage is as long as it is in this call, which other views must not be asked about.
+// Only as_strided can reach out of its storage; all views pass here, so all are checked. Over symbols the
+// storage is as long as it is in this call, which other views must not be asked about.
 void check_inside(const Op& op, const Tensor& input, const Layout& layout) {
-  if (!input.has_elements() && !op.has(kCountsPlaces)) return;
+  if (!op.has(kCountsPlaces) && (!input.has_elements() || SymbolicRun::current() != nullptr)) return;
   if (count_elements(layout.sizes) == 0) return;  // wherever it is, nothing is read there
   const auto count = static_cast<std::int64_t>(input.storage()->bytes() / size_of(input.dtype()));
   const auto [begin, end] = extent(layout);
@@ -42,6 +43,8 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
     origin.reset(new ViewOrigin{input, {}, tape::history_version(input)});
   }
   origin->steps = origin->steps.then({&op, attrs, output});
+  if (SymbolicRun* run = SymbolicRun::current()) [[unlikely]]
+    run->add(*view.impl());
 }
 
 const Tensor& base_of(const ViewOrigin& origin) {

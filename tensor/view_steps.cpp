@@ -1,5 +1,7 @@
 #include "tensor/view_steps.h"
 
+#include <algorithm>
+
 namespace kiln {
 
 // Link by link: a long list needs no stack.
@@ -24,6 +26,15 @@ std::vector<ViewStep> ViewSteps::in_order() const {
   std::size_t at = steps.size();
   for (const Link* each = last_.get(); each != nullptr; each = each->before.get()) steps[--at] = each->step;
   return steps;
+}
+
+ViewSteps ViewSteps::at(const SymbolValues& values) const {
+  const std::vector<ViewStep> steps = in_order();
+  const auto is_symbolic = [](const ViewStep& each) { return has_symbols(each.attrs); };
+  if (std::none_of(steps.begin(), steps.end(), is_symbolic)) return *this;
+  ViewSteps made;
+  for (const ViewStep& each : steps) made = made.then({each.op, evaluate(each.attrs, values), each.output});
+  return made;
 }
 
 bool ViewSteps::show_all() const { return !last_ || last_->shows_all; }

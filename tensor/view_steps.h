@@ -24,6 +24,8 @@ class ViewSteps {
   std::size_t size() const;
   const ViewStep& back() const;
   std::vector<ViewStep> in_order() const;
+  // With attributes as they are at these values of the symbols.
+  ViewSteps at(const SymbolValues& values) const;
 
   // Do writes through views of these steps leave none of the base's elements?
   bool show_all() const;

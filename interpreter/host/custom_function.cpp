@@ -173,7 +173,7 @@ class Application final : public CustomRules {
   }
 
   Tensors forward(Inputs inputs, const Flags& needs) override {
-    for (const Tensor& x : inputs) input_types_.push_back(x.type());
+    for (const Tensor& x : inputs) input_types_.push_back(levels::fixed_type(x));
     context_ = new_context(arguments_.flags(needs));
     const Unwritten before(inputs);
     const Value returned = call("forward", {context_}, arguments_.with(inputs));

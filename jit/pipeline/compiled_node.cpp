@@ -190,6 +190,14 @@ Tensors CompiledNode::recorded(const RecordedBackward& backward, Inputs grads) {
   return run(backward.rules, values, Tensors(grads.begin(), grads.end()), false);
 }
 
+void CompiledNode::settle(const SymbolValues& values) {
+  Node::settle(values);
+  for (SavedValue& each : kept_) {
+    each.value.settle(values);
+    each.type.sizes = evaluate(each.type.sizes, values);
+  }
+}
+
 void CompiledNode::release_saved() {
   const bool all = frees_all();
   freed_.resize(backwards_->tape().nodes.size(), false);

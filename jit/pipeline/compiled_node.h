@@ -34,6 +34,7 @@ class CompiledNode final : public tape::Node {
 
  private:
   void visit_kept(ReferenceVisitor& visitor) const override { kiln::visit_references(kept_, visitor); }
+  void settle(const SymbolValues& values) override;
   bool is_freed(int n) const { return !freed_.empty() && freed_[static_cast<std::size_t>(n)]; }
   const BackwardPart& part() const { return backwards_->parts()[number_]; }
   BackwardRequest request(Inputs grads, Inputs sums, std::span<const bool> needs) const;

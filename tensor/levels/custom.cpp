@@ -42,6 +42,13 @@ class Derivative final : public tape::CustomDerivative {
   }
   bool wants_zeros() const override { return wants_zeros_; }
   bool is_opaque() const override { return rules_ == nullptr || rules_->is_opaque(); }
+  void settle(const SymbolValues& values) override {
+    for (Saved* all : {&inputs_, &outputs_}) {
+      for (const auto& each : *all) {
+        if (each) each->settle(values);
+      }
+    }
+  }
   void visit_references(ReferenceVisitor& visitor) const override {
     kiln::visit_references(rules_, visitor);
     kiln::visit_references(inputs_, visitor);
@@ -87,7 +94,7 @@ class BatchedRules final : public CustomRules {
  public:
   BatchedRules(std::shared_ptr<CustomRules> one, const BatchLevel& level, Flags batched)
       : one_(std::move(one)),
-        size_(level.size()),
+        size_(level.size().fixed()),  // it may outlive a call that is recorded over symbols
         randomness_(level.randomness()),
         id_(level.id()),
         batched_(std::move(batched)) {}
@@ -378,6 +385,12 @@ std::shared_ptr<CustomRules> run_once(std::shared_ptr<CustomRules> rules) {
 LiveApplication::LiveApplication() { ++live; }
 LiveApplication::~LiveApplication() { --live; }
 std::size_t live_applications() { return live; }
+
+TensorType fixed_type(const Tensor& x) {
+  TensorType type = x.type();
+  for (Dim& each : type.sizes) each = each.fixed();
+  return type;
+}
 
 Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,
               std::string_view what, std::size_t number) {

@@ -59,6 +59,9 @@ class CustomRules {
   virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 
+// The type of an argument for rules that may outlive the call: where that is recorded over symbols, the sizes
+// are fixed.
+TensorType fixed_type(const Tensor& x);
 // A gradient or tangent, number `number` of what `body` of the function `name` returned, of the sizes it must
 // have. Throws OpError (Shape).
 Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,

@@ -2,6 +2,7 @@
 
 #include "tensor/error.h"
 #include "tensor/levels/level.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln {
 
@@ -78,6 +79,8 @@ void become(const Tensor& x, const Tensor& y) {
   impl.contiguous = y.is_contiguous();
   impl.numel = y.numel();
   impl.storage = y.storage();
+  if (SymbolicRun* run = SymbolicRun::current()) [[unlikely]]
+    run->add(impl);
   if (!impl.wrapper) return;
   impl.wrapper->value = wrapper_of(y)->value;
   impl.wrapper->tangent = wrapper_of(y)->tangent;

@@ -33,6 +33,10 @@ class CustomNode final : public Node {
 
  private:
   void visit_kept(ReferenceVisitor& visitor) const override { derivative_->visit_references(visitor); }
+  void settle(const SymbolValues& values) override {
+    Node::settle(values);
+    derivative_->settle(values);
+  }
   OpError freed_error() const {
     return OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
                    "pass retain_graph=true to the first backward");

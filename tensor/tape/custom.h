@@ -22,6 +22,8 @@ class CustomDerivative {
   virtual bool wants_zeros() const { return true; }
   // Is it not known to be ops of what was kept?
   virtual bool is_opaque() const { return true; }
+  // The call in which it was made over symbols has ended: sizes that it keeps become ints.
+  virtual void settle(const SymbolValues&) {}
   virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 
@@ -40,6 +42,10 @@ class SavedTensor {
   // Call with the outputs before `record_custom`.
   void look_among(Inputs outputs);
   Tensor get(Node& node) const;
+  void settle(const SymbolValues& values) {
+    saved_.settle(values);
+    type_.sizes = evaluate(type_.sizes, values);
+  }
   void visit_references(ReferenceVisitor& visitor) const {
     saved_.visit_references(visitor);
     edge_.visit_references(visitor);

@@ -195,6 +195,17 @@ bool FreedHistories::keep_sizes(const std::vector<bool>& varies) const {
          });
 }
 
+void FreedHistories::settle(const SymbolValues& values) {
+  const auto settle = [&values](auto& types) {
+    for (TensorType& each : types) each.sizes = evaluate(each.sizes, values);
+  };
+  for (Step& each : steps_) {
+    each.bare.attrs = evaluate(std::move(each.bare.attrs), values);
+    settle(each.bare.input_types);
+    settle(each.bare.output_types);
+  }
+}
+
 void FreedHistories::give(Inputs tensors, Inputs leaves) const {
   std::vector<Ref<Node>> nodes;
   const auto edge_to = [&](const To& to) {

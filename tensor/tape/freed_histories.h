@@ -37,6 +37,8 @@ class FreedHistories {
   // Do the histories depend on the sizes of the tensors they were read from? They do where a gradient reaches
   // a leaf, or a tensor that `varies`, through a step whose values were not freed.
   bool keep_sizes(const std::vector<bool>& varies) const;
+  // Sizes that follow symbols are those at these values from here on.
+  void settle(const SymbolValues& values);
   // Gives the tensors these histories, which lead to `leaves`.
   void give(Inputs tensors, Inputs leaves) const;
 

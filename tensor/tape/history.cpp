@@ -141,6 +141,7 @@ Tensor share_wrapped(const Tensor& x) {
 }
 
 Tensor share_value(const Tensor& x) {
+  if (x.is_symbol()) return x;  // nobody writes a number
   Tensor shared;
   if (levels::wrapper_of(x) != nullptr) {
     shared = share_wrapped(x);

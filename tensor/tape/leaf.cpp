@@ -16,7 +16,7 @@ constexpr std::uint64_t kFirst = ~std::uint64_t{0};
 // buffer.
 Tensor own(const Tensor& grad) {
   const bool fills =
-      static_cast<std::size_t>(grad.numel()) * size_of(grad.dtype()) == grad.storage()->bytes();
+      static_cast<std::size_t>(grad.numel().hint()) * size_of(grad.dtype()) == grad.storage()->bytes();
   if (!grad.is_contiguous()) return ops::contiguous(grad);
   const bool noted = levels::top != nullptr && levels::top->notes_plain();  // it must come from some op
   if (!fills || noted) return ops::clone(grad);

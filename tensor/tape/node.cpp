@@ -60,6 +60,18 @@ void destroy(Node* node) {
   mine.busy = false;
 }
 
+void Node::enter_run() {
+  in_run_ = true;
+  SymbolicRun::current()->add(this, [this](const SymbolValues& values) {
+    in_run_ = false;
+    settle(values);
+  });
+}
+
+void Node::settle(const SymbolValues& values) {
+  for (TensorType& each : output_types) each.sizes = evaluate(each.sizes, values);
+}
+
 std::uint64_t next_sequence() {
   thread_local constinit std::uint64_t next = 0;
   return ++next;

@@ -11,6 +11,7 @@
 
 #include "tensor/autograd.h"
 #include "tensor/op.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln::tape {
 
@@ -63,7 +64,10 @@ struct NodeHooks {
 
 class Node : public RefCounted {
  public:
-  virtual ~Node() = default;
+  virtual ~Node() {
+    if (in_run_) [[unlikely]]
+      SymbolicRun::forget(this);
+  }
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
@@ -129,10 +133,19 @@ class Node : public RefCounted {
   Node* next_dead = nullptr;  // links nodes that wait for their end, see `destroy`
 
  protected:
-  explicit Node(std::uint64_t number) : sequence(number) {}
+  explicit Node(std::uint64_t number) : sequence(number) {
+    if (SymbolicRun::current() != nullptr) [[unlikely]]
+      enter_run();
+  }
+  // The call in which it was made over symbols has ended: all sizes that it keeps become ints.
+  virtual void settle(const SymbolValues& values);
   // What a node of this kind refers to beside its edges and hooks.
   virtual void visit_kept(ReferenceVisitor& visitor) const = 0;
   bool has_freed_ = false;
+
+ private:
+  void enter_run();
+  bool in_run_ = false;
 };
 
 inline void Edge::visit_references(ReferenceVisitor& visitor) const { kiln::visit_references(node, visitor); }

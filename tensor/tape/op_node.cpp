@@ -129,6 +129,13 @@ Tensors OpNode::backward(Inputs grads, std::span<const bool> needs) {
   return op_->vjp.fn({*op_, attrs_, inputs, outputs, input_types_, output_types, grads, needs});
 }
 
+void OpNode::settle(const SymbolValues& values) {
+  Node::settle(values);
+  attrs_ = evaluate(std::move(attrs_), values);
+  for (TensorType& each : input_types_) each.sizes = evaluate(each.sizes, values);
+  for (Saved& each : saved_) each.settle(values);
+}
+
 void OpNode::release_saved() {
   if (saved_.empty()) return;
   saved_ = {};

@@ -49,6 +49,7 @@ class OpNode final : public Node {
 
  private:
   void check_alive() const;
+  void settle(const SymbolValues& values) override;
   void visit_kept(ReferenceVisitor& visitor) const override { kiln::visit_references(saved_, visitor); }
 
   const Op* op_;

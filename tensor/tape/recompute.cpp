@@ -48,7 +48,20 @@ class Recompute::Collecting {
   bool in_step_;
 };
 
-Recompute::Recompute() : level_(level_now()), ops_(level_), began_(newest_storage()) {}
+Recompute::Recompute() : level_(level_now()), ops_(level_), began_(newest_storage()) {
+  SymbolicRun* const run = SymbolicRun::current();
+  if (run == nullptr) return;
+  in_run_ = true;
+  run->add(this, [this](const SymbolValues& values) { settle(values); });
+}
+
+void Recompute::settle(const SymbolValues& values) {
+  in_run_ = false;
+  ops_.settle(values);
+  for (std::optional<Saved>& each : values_) {
+    if (each) each->settle(values);
+  }
+}
 
 Recompute* Recompute::current() {
   return scope != nullptr && scope->in_step_ && scope->level_ == level_now() ? scope : nullptr;

@@ -21,6 +21,9 @@ namespace kiln::tape {
 class Recompute final : public ValueSource {
  public:
   Recompute();
+  ~Recompute() override {
+    if (in_run_) SymbolicRun::forget(this);
+  }
 
   // While the function runs: a level that notes its ops.
   class Scope final : public levels::Level {
@@ -64,6 +67,7 @@ class Recompute final : public ValueSource {
  private:
   class Collecting;
   void run();
+  void settle(const SymbolValues& values);
 
   LevelId level_;
   RecordedOps ops_;
@@ -71,6 +75,7 @@ class Recompute final : public ValueSource {
   bool in_step_ = false;   // what is saved belongs to a step
   bool collecting_ = false;
   bool wanted_ = false;                       // of the step that runs again
+  bool in_run_ = false;                       // a call that is recorded over symbols knows it
   std::uint64_t began_;                       // the first storage that was made since
   std::vector<std::optional<Saved>> values_;  // of the second run
 };

@@ -29,7 +29,8 @@ class AnyNode final : public Node {
 }  // namespace
 
 bool RecordedOps::RecordedTensor::is(const Tensor& x) const {
-  return storage == x.storage()->id() && layout == x.layout() && dtype == x.dtype() && level == level_of(x);
+  return storage == x.storage()->id() && same(layout, x.layout()) && dtype == x.dtype() &&
+         level == level_of(x);
 }
 
 bool RecordedOps::is_of_level(const Tensor& x) const { return level_of(x) == level_; }
@@ -56,6 +57,10 @@ RecordedOps::Outside RecordedOps::outside(const Tensor& x) {
   made.layout = x.layout();
   made.dtype = x.dtype();
   made.is_number = x.is_number();
+  if (x.is_symbol()) {
+    made.symbol = x.impl()->symbol;
+    return made;
+  }
   if (!is_of_level(x)) made.history = history(x);
   if (const Wrapper* wrapper = levels::wrapper_of(x)) {
     made.level = wrapper->level;
@@ -90,6 +95,20 @@ void RecordedOps::end(Inputs results, std::size_t keeps) {
   for (const Tensor& x : results) step.results.push_back(x ? add_value(x) : kAbsent);
   step.keeps = keeps;
   if (keeps > 0) needed_ = steps_.size();
+}
+
+void RecordedOps::settle(const SymbolValues& values) {
+  for (Step& each : steps_) each.attrs = evaluate(std::move(each.attrs), values);
+  for (auto& [value, each] : outside_) each.settle(values);
+  for (auto& [x, each] : known_) each.layout = evaluate(each.layout, values);
+}
+
+void RecordedOps::Outside::settle(const SymbolValues& values) {
+  layout = evaluate(layout, values);
+  if (symbol) symbol = evaluate(*symbol, values);
+  if (memory) memory = std::make_shared<const Layout>(evaluate(*memory, values));
+  if (value) value->settle(values);
+  if (tangent) tangent->settle(values);
 }
 
 void RecordedOps::visit_references(ReferenceVisitor& visitor) const {
@@ -148,6 +167,8 @@ class RecordedOps::Run {
 
   // A write goes to memory of this run: what is held is shared, and copied before.
   Tensor made(const Outside& like) {
+    if (like.symbol)
+      return like.symbol->is_known() ? Tensor::number(like.symbol->known()) : Tensor::symbol(*like.symbol);
     Tensor x;
     if (like.value) {
       x = levels::wrap(like.level, like.kind, made(*like.value),

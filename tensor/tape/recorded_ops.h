@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -41,6 +42,8 @@ class RecordedOps {
   // numbers of the first run. `before_step` is told the number of each, and how many values that are.
   void run(const std::function<void(std::size_t step, std::size_t keeps)>& before_step) const;
 
+  // Sizes that follow symbols are those at these values from here on.
+  void settle(const SymbolValues& values);
   void visit_references(ReferenceVisitor& visitor) const;
 
  private:
@@ -68,13 +71,15 @@ class RecordedOps {
     Layout layout;
     DType dtype = DType::F32;
     bool is_number = false;
-    Edge history;  // at a level below
+    std::optional<Dim> symbol;  // of a number that follows sizes
+    Edge history;               // at a level below
     // Of a tensor of a transform.
     LevelId level = 0;
     LevelKind kind = LevelKind::Grad;
     bool captured = false;
     std::shared_ptr<const Layout> memory;  // of the examples of a vmap
     std::unique_ptr<Outside> value, tangent;
+    void settle(const SymbolValues& values);
     void visit_references(ReferenceVisitor& visitor) const;
   };
   struct RecordedTensor {

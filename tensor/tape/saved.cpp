@@ -18,6 +18,10 @@ Saved::Saved(const Tensor& value) {
     wrapped_ = share_wrapped(value);
     return;
   }
+  if (value.is_symbol()) {
+    wrapped_ = value;
+    return;
+  }
   levels::announce_kept(value);
   buffer_ = value.storage()->buffer();
   offset_ = value.offset();
@@ -25,13 +29,18 @@ Saved::Saved(const Tensor& value) {
 }
 
 Tensor Saved::unpack(const TensorType& type) const {
-  if (source_) return source_->value(static_cast<std::size_t>(offset_), type);
-  if (wrapped_) return share_wrapped(wrapped_);
+  if (source_) return source_->value(static_cast<std::size_t>(offset_.known()), type);
+  if (wrapped_) return levels::wrapper_of(wrapped_) != nullptr ? share_wrapped(wrapped_) : wrapped_;
   if (!buffer_) return {};
   Layout layout{type.sizes, strides_ ? *strides_ : contiguous_strides(type.sizes), offset_};
   Tensor value = Tensor::from_storage(Storage::create(buffer_), std::move(layout), type.dtype);
   value.impl()->is_number = type.is_number;
   return value;
+}
+
+void Saved::settle(const SymbolValues& values) {
+  offset_ = evaluate(offset_, values);
+  if (strides_) *strides_ = evaluate(*strides_, values);
 }
 
 }  // namespace kiln::tape

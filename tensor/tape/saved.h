@@ -26,10 +26,11 @@ class Saved {
   Saved& operator=(Saved&&) noexcept = default;
   ~Saved() {
     if (source_) [[unlikely]]
-      source_->forget(static_cast<std::size_t>(offset_));
+      source_->forget(static_cast<std::size_t>(offset_.known()));
   }
   // A tensor without history over the memory as it was. `type` is the type of the saved tensor.
   Tensor unpack(const TensorType& type) const;
+  void settle(const SymbolValues& values);
   void visit_references(ReferenceVisitor& visitor) const {
     kiln::visit_references(wrapped_, visitor);
     kiln::visit_references(source_, visitor);
@@ -37,9 +38,11 @@ class Saved {
 
  private:
   Ref<Buffer> buffer_;
-  Tensor wrapped_;           // of a transform's tensor: one that shares its value, in place of the buffer
+  // Of a transform's tensor: one that shares its value, in place of the buffer; of a number that follows
+  // sizes that number.
+  Tensor wrapped_;
   Ref<ValueSource> source_;  // inside of a checkpoint: who computes the value again, in place of the buffer
-  std::int64_t offset_ = 0;  // or the number of the value to compute
+  Dim offset_ = 0;           // or the number of the value to compute
   std::unique_ptr<Dims> strides_;  // null: contiguous
 };
 

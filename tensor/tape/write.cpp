@@ -12,7 +12,7 @@ namespace {
 // The memory of a transform's tensor has other owners.
 bool fills_its_buffer(const Tensor& x) {
   return levels::wrapper_of(x) == nullptr && x.is_contiguous() && x.offset() == 0 &&
-         static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) == x.storage()->bytes();
+         static_cast<std::size_t>(x.numel().hint()) * size_of(x.dtype()) == x.storage()->bytes();
 }
 
 // The value with its history in memory of its own, for keeping: a write to a small part of a large tensor

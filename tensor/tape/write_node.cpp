@@ -48,6 +48,11 @@ WriteNode::WriteNode(const Tensor& view, const Tensor& base, const Edge& written
   output_types.push_back(base.type());
 }
 
+void WriteNode::settle(const SymbolValues& values) {
+  Node::settle(values);
+  path_ = ViewPath(path_.steps().at(values), evaluate(path_.base(), values), evaluate(path_.view(), values));
+}
+
 Tensors WriteNode::backward(Inputs grads, std::span<const bool> needs) {
   return write_gradients(path_, grads[0], needs);
 }

@@ -19,6 +19,7 @@ class WriteNode final : public Node {
 
  private:
   void visit_kept(ReferenceVisitor&) const override {}
+  void settle(const SymbolValues& values) override;
   ViewPath path_;
   LiveCount count_;
 };
