@@ -234,6 +234,9 @@ SizeScope* SizeScope::current() { return top; }
 
 Dim SizeScope::add(std::string_view name, std::int64_t hint, std::int64_t lowest) {
   if (hint < lowest) throw InternalError("the symbol " + std::string(name) + " is lower than it may be");
+  const auto known = hints_.find(name);
+  if (known != hints_.end() && known->second != hint)
+    throw InternalError("the symbol " + std::string(name) + " has two values");
   hints_[name] = hint;
   lowest_[name] = lowest;
   return Dim::symbol(name);
@@ -245,32 +248,42 @@ std::int64_t SizeScope::hint(Dim size) const {
 
 namespace {
 
-// Expressions that a guard says are not negative.
-SmallVector<Dim, 2> not_negative_by(const SizeGuard& guard) {
-  const Dim difference = guard.b - guard.a;
-  switch (guard.relation) {
-    case SizeRelation::Equal:
-      return {difference, -difference};
-    case SizeRelation::Less:
-      return {difference - 1};
-    case SizeRelation::AtMost:
-      return {difference};
-    default:
-      return {};
-  }
+// By how much a is more than b, where that is one number for all values of the symbols. Makes no expression.
+std::optional<std::int64_t> difference_in_number(Dim a, Dim b) {
+  const std::span<const SizeTerm> x = terms_of(a), y = terms_of(b);
+  const auto same_term = [](const SizeTerm& p, const SizeTerm& q) {
+    return p.coefficient == q.coefficient && p.key == q.key;
+  };
+  if (!std::equal(x.begin(), x.end(), y.begin(), y.end(), same_term)) return std::nullopt;
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(constant_of(a), constant_of(b), &difference)) return std::nullopt;
+  return difference;
 }
 
 }  // namespace
+
+SizeScope::Known SizeScope::known_by(const SizeGuard& guard) {
+  const Dim difference = guard.b - guard.a;
+  switch (guard.relation) {
+    case SizeRelation::Equal:
+      return {{difference, -difference}, {}};
+    case SizeRelation::Less:
+      return {{difference - 1}, {}};
+    case SizeRelation::AtMost:
+      return {{difference}, {}};
+    default:
+      return {{}, {difference, -difference}};
+  }
+}
 
 // What guards say of two sizes that differ so: what is a number more than something that is not negative is
 // not negative either.
 std::optional<bool> SizeScope::implied(SizeRelation relation, Dim difference) const {
   const auto not_negative = [this](Dim size) {
-    return std::any_of(guards_.begin(), guards_.end(), [size](const SizeGuard& guard) {
-      const SmallVector<Dim, 2> known = not_negative_by(guard);
-      return std::any_of(known.begin(), known.end(), [size](Dim each) {
-        const Dim more = size - each;
-        return more.is_known() && more.known() >= 0;
+    return std::any_of(known_.begin(), known_.end(), [size](const Known& known) {
+      return std::any_of(known.not_negative.begin(), known.not_negative.end(), [size](Dim each) {
+        const auto more = difference_in_number(size, each);
+        return more && *more >= 0;
       });
     });
   };
@@ -288,9 +301,9 @@ std::optional<bool> SizeScope::implied(SizeRelation relation, Dim difference) co
   }
   const bool asks_equal = relation == SizeRelation::Equal;
   if (not_negative(difference - 1) || not_negative(-difference - 1)) return !asks_equal;
-  const bool apart = std::any_of(guards_.begin(), guards_.end(), [difference](const SizeGuard& guard) {
-    const Dim known = guard.b - guard.a;
-    return guard.relation == SizeRelation::NotEqual && (same(known, difference) || same(known, -difference));
+  const bool apart = std::any_of(known_.begin(), known_.end(), [difference](const Known& known) {
+    return std::any_of(known.not_zero.begin(), known.not_zero.end(),
+                       [difference](Dim each) { return same(each, difference); });
   });
   if (apart) return !asks_equal;
   if (not_negative(difference) && not_negative(-difference)) return asks_equal;
@@ -342,7 +355,15 @@ bool SizeScope::relate(SizeRelation relation, Dim a, Dim b) {
   return answer;
 }
 
-void SizeScope::assume(const SizeGuard& guard) { add_guard(guards_, guard); }
+void SizeScope::assume(const SizeGuard& guard) {
+  add_guard(guards_, guard);
+  if (known_.size() < guards_.size()) known_.push_back(known_by(guard));
+}
+
+void SizeScope::forget_guards(std::size_t count) {
+  guards_.erase(guards_.begin() + static_cast<std::ptrdiff_t>(count), guards_.end());
+  known_.erase(known_.begin() + static_cast<std::ptrdiff_t>(count), known_.end());
+}
 
 void SizeScope::record(SizeRelation relation, Dim a, Dim b) {
   assume({relation, a, b, std::string(op_), place_});

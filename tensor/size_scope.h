@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensor/dim.h"
+#include "tensor/small_vector.h"
 
 namespace kiln {
 
@@ -53,9 +54,7 @@ class SizeScope {
   // A guard that is known to hold: asking for it again records nothing.
   void assume(const SizeGuard& guard);
   // Forgets the guards beyond the first `count`: what asked for them is undone.
-  void forget_guards(std::size_t count) {
-    guards_.erase(guards_.begin() + static_cast<std::ptrdiff_t>(count), guards_.end());
-  }
+  void forget_guards(std::size_t count);
 
   void set_place(std::string place) { place_ = std::move(place); }
   // The op whose rule runs, as long as this lives. Costs nothing where no scope is open.
@@ -72,6 +71,11 @@ class SizeScope {
   };
 
  private:
+  // Expressions that a guard says something of, so that asking costs no arithmetic.
+  struct Known {
+    SmallVector<Dim, 2> not_negative, not_zero;
+  };
+  static Known known_by(const SizeGuard& guard);
   std::optional<bool> implied(SizeRelation relation, Dim difference) const;
   void record(SizeRelation relation, Dim a, Dim b);
 
@@ -79,6 +83,7 @@ class SizeScope {
   SymbolValues hints_;
   SymbolValues lowest_;
   std::vector<SizeGuard> guards_;
+  std::vector<Known> known_;  // by guard
   std::string_view op_;
   std::string place_;
 };
