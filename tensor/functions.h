@@ -37,7 +37,7 @@ Tensor ones(Ints sizes, DType dtype = default_float(), Device device = default_d
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, double value);
-Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step = 1, DType dtype = DType::I64);
+Tensor arange(Dim begin, Dim end, Dim step = 1, DType dtype = DType::I64);
 
 // Elementwise: one declaration per row of ops/elementwise.def
 #define KILN_UNARY(name, ...) Tensor name(const Tensor& x);
@@ -79,7 +79,7 @@ Tensor select(const Tensor& x, int dim, Dim index);
 Tensor slice(const Tensor& x, int dim, Dim start, Dim end, Dim step = 1);
 Tensor narrow(const Tensor& x, int dim, Dim start, Dim length);
 Tensor diagonal(const Tensor& x, Dim offset = 0, int dim1 = 0, int dim2 = 1);
-Tensor as_strided(const Tensor& x, Ints sizes, Ints strides, std::int64_t offset);
+Tensor as_strided(const Tensor& x, Ints sizes, Ints strides, Dim offset);
 Tensor unfold(const Tensor& x, int dim, Dim size, Dim step);
 Tensor detach(const Tensor& x);
 // Pieces of `sizes[0]` each, or of all the sizes given.
@@ -97,8 +97,7 @@ Tensor triu(const Tensor& x, Dim diagonal = 0);
 Tensor slice_scatter(const Tensor& x, const Tensor& source, int dim, Dim start, Dim end, Dim step = 1);
 Tensor select_scatter(const Tensor& x, const Tensor& source, int dim, Dim index);
 Tensor diagonal_scatter(const Tensor& x, const Tensor& source, Dim offset = 0, int dim1 = 0, int dim2 = 1);
-Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides,
-                          std::int64_t offset);
+Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides, Dim offset);
 
 // Index
 Tensor gather(const Tensor& x, int dim, const Tensor& index);

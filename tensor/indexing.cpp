@@ -69,10 +69,8 @@ void index_by_bool(Resolved& result, int dim, const Tensor& flag) {
 // As written: an end that is not given is none, not the size that the dimension happens to have.
 Tensor sliced(const Tensor& x, int dim, const IndexItem& item) {
   static const Op& row = core_ops().slice;
-  const Attr end = item.stop ? Attr(std::int64_t{*item.stop}) : Attr();
-  return rules::apply_one(
-      row, {x},
-      {std::int64_t{dim}, std::int64_t{item.start.value_or(0)}, end, std::int64_t{item.step.value_or(1)}});
+  const Attr end = item.stop ? Attr(*item.stop) : Attr();
+  return rules::apply_one(row, {x}, {Dim(dim), item.start.value_or(0), end, item.step.value_or(1)});
 }
 
 Resolved resolve(const Tensor& x, std::span<const IndexItem> items) {
@@ -139,14 +137,13 @@ int picked_rank(const Resolved& resolved) {
 
 }  // namespace
 
-IndexItem IndexItem::integer(std::int64_t value) {
+IndexItem IndexItem::integer(Dim value) {
   IndexItem item;
   item.kind = Kind::Int;
   item.index = value;
   return item;
 }
-IndexItem IndexItem::slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
-                           std::optional<std::int64_t> step) {
+IndexItem IndexItem::slice(std::optional<Dim> start, std::optional<Dim> stop, std::optional<Dim> step) {
   IndexItem item;
   item.kind = Kind::Slice;
   item.start = start;

@@ -12,13 +12,12 @@ namespace kiln {
 struct IndexItem {
   enum class Kind : std::uint8_t { Int, Slice, Ellipsis, NewAxis, Tensor };
   Kind kind = Kind::Ellipsis;
-  std::int64_t index = 0;                         // Int
-  std::optional<std::int64_t> start, stop, step;  // Slice
-  kiln::Tensor tensor;                            // Tensor: integers or a mask
+  Dim index = 0;                         // Int
+  std::optional<Dim> start, stop, step;  // Slice
+  kiln::Tensor tensor;                   // Tensor: integers or a mask
 
-  static IndexItem integer(std::int64_t value);
-  static IndexItem slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
-                         std::optional<std::int64_t> step = {});
+  static IndexItem integer(Dim value);
+  static IndexItem slice(std::optional<Dim> start, std::optional<Dim> stop, std::optional<Dim> step = {});
   static IndexItem ellipsis();
   static IndexItem new_axis();
   static IndexItem of(kiln::Tensor index);

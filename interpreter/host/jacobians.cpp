@@ -79,8 +79,8 @@ Value jvp(Interpreter& interpreter, Args a) {
 
 // ---- jacrev ----
 
-std::int64_t count(const std::vector<Tensor>& tensors) {
-  std::int64_t total = 0;
+Dim count(const std::vector<Tensor>& tensors) {
+  Dim total = 0;
   for (const Tensor& x : tensors) total += x.numel();
   return total;
 }
@@ -89,7 +89,7 @@ std::int64_t count(const std::vector<Tensor>& tensors) {
 // vector is of another tensor, zeros.
 std::vector<Tensor> unit_vectors(const std::vector<Tensor>& tensors, Dim first, Dim size) {
   std::vector<Tensor> units;
-  std::int64_t offset = 0;
+  Dim offset = 0;
   for (const Tensor& x : tensors) {
     const Tensor rows = kiln::ops::reshape(kiln::ops::arange(first, first + size), Dims{size, 1});
     const Tensor columns = kiln::ops::arange(offset, offset + x.numel());
@@ -102,7 +102,7 @@ std::vector<Tensor> unit_vectors(const std::vector<Tensor>& tensors, Dim first, 
 }
 
 // Rows [start, start + x.numel()) of a batch of derivatives, in the shape of x before that of an example.
-Tensor rows_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
+Tensor rows_of(const Tensor& batch, Dim start, const Tensor& x) {
   Dims sizes = x.sizes();
   sizes.append(batch.sizes().begin() + 1, batch.sizes().end());
   return kiln::ops::reshape(kiln::ops::slice(batch, 0, start, start + x.numel()), sizes);
@@ -111,7 +111,7 @@ Tensor rows_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
 // All cotangents at once, or `chunk` at a time.
 std::vector<Tensor> pull_units(const Reverse& run, Transform transform, const std::vector<Tensor>& outputs,
                                Dim chunk) {
-  const std::int64_t total = count(outputs);
+  const Dim total = count(outputs);
   std::vector<std::vector<Tensor>> columns;
   Dim first = 0;
   do {  // also of no outputs: gradients by them have no rows
@@ -154,7 +154,7 @@ Value reverse_jacobian(Interpreter& interpreter, Transform transform, const Valu
   check_float_outputs(outputs, run.out(), std::string(name_of(transform)));
   const std::vector<Tensor> batches =
       pull_units(run, transform, outputs, chunk.value_or(std::max<Dim>(1, count(outputs))));
-  std::int64_t start = 0;
+  Dim start = 0;
   return map_tensors(run.out(), [&](const Tensor& y) {
     std::vector<Value> by_arg;
     std::size_t next = 0;
@@ -196,7 +196,7 @@ Value jacrev(Interpreter&, Args a) {
 // ---- jacfwd, hessian ----
 
 // The batch of derivatives along the inputs, moved behind the dimensions of y and shaped as x.
-Tensor columns_of(const Tensor& batch, std::int64_t start, const Tensor& x) {
+Tensor columns_of(const Tensor& batch, Dim start, const Tensor& x) {
   const Tensor columns = kiln::ops::slice(batch, 0, start, start + x.numel());
   Dims order(static_cast<std::size_t>(batch.rank()));
   std::iota(order.begin(), order.end(), Dim{1});
@@ -216,7 +216,7 @@ Value forward_jacobian(Interpreter& interpreter, Transform transform, const Valu
     arguments.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), name));
     for (const Tensor& x : tensors_in(arguments.back())) inputs.push_back(x);
   }
-  const std::int64_t total = count(inputs);
+  const Dim total = count(inputs);
   const std::vector<Tensor> units = unit_vectors(inputs, 0, total);
   // All directions at once: the primals are the same for all, and computed once.
   Value out;
@@ -244,7 +244,7 @@ Value forward_jacobian(Interpreter& interpreter, Transform transform, const Valu
   std::size_t next = 0;
   return map_tensors(out, [&](const Tensor&) {
     const Tensor& rows = batches[next++];
-    std::int64_t start = 0;
+    Dim start = 0;
     std::vector<Value> by_arg;
     for (const Value& argument : arguments) {
       by_arg.push_back(map_tensors(argument, [&](const Tensor& x) {

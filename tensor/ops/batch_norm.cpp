@@ -131,9 +131,7 @@ void update_running(const Tensor& running, const Tensor& now, double momentum) {
   bind_inplace(add, fresh, Attrs(add));
 }
 
-std::int64_t count_per_channel(const Tensor& x) {
-  return ops::reduced_count(x.sizes(), all_but_channels(x.rank()));
-}
+Dim count_per_channel(const Tensor& x) { return ops::reduced_count(x.sizes(), all_but_channels(x.rank())); }
 
 std::vector<TensorType> infer_sample_variance(std::span<const TensorType> in, const Attrs& attrs) {
   need_channels(in[1], attrs, 1);

@@ -133,13 +133,27 @@ std::int64_t range_length(std::int64_t start, std::int64_t end, std::int64_t ste
   return static_cast<std::int64_t>(length);
 }
 
+Dim size_of(const Attr& attr) {
+  const auto* size = std::get_if<Dim>(&attr);
+  return size != nullptr ? *size : Dim(int_of(attr));
+}
+
+Dim range_length(Dim start, Dim end, Dim step) {
+  if (start.is_known() && end.is_known() && step.is_known())
+    return range_length(start.known(), end.known(), step.known());
+  const std::int64_t by = step;
+  if (by == 0 || (by > 0 ? start > end : start < end))
+    check_range<std::int64_t>(start.hint(), end.hint(), by);
+  return ceil_div(by > 0 ? end - start : start - end, std::abs(by));
+}
+
 std::vector<TensorType> arange_infer(std::span<const TensorType>, const Attrs& attrs) {
   const Bounds bounds = bounds_of(attrs);
   const DType dtype = dtype_attr(attrs, bounds.whole() ? DType::I64 : default_float());
   const Dim length = bounds.whole()
-                         ? range_length(int_of(bounds.start), int_of(bounds.end), int_of(bounds.step))
-                         : range_length(rules::float_of(bounds.start), rules::float_of(bounds.end),
-                                        rules::float_of(bounds.step));
+                         ? range_length(size_of(bounds.start), size_of(bounds.end), size_of(bounds.step))
+                         : Dim(range_length(rules::float_of(bounds.start), rules::float_of(bounds.end),
+                                            rules::float_of(bounds.step)));
   return {{dtype, device_attr(attrs), Dims{length}}};
 }
 
@@ -291,7 +305,7 @@ Tensor full_like(const Tensor& x, double value) {
   static const Op& row = op("full_like");
   return apply_one(row, {x}, {value});
 }
-Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step, DType dtype) {
+Tensor arange(Dim begin, Dim end, Dim step, DType dtype) {
   static const Op& row = op("arange");
   return apply_one(row, {}, {begin, end, step, dtype});
 }

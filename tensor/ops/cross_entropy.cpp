@@ -95,7 +95,7 @@ Tensors nll_loss_vjp(const VjpArgs& args) {
   ops::refuse_weight_gradient(args);
   const Dims& sizes = args.input_types[0].sizes;
   const Tensor inputs[] = {args.grads[0], args.inputs[1], args.inputs[2]};
-  const std::int64_t classes = sizes[static_cast<std::size_t>(class_dim(sizes.size()))];
+  const Dim classes = sizes[static_cast<std::size_t>(class_dim(sizes.size()))];
   static const Op& op = OpTable::get().at("nll_loss_backward");
   return {ops::apply(op, inputs,
                      {{"classes", classes},

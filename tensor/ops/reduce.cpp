@@ -80,7 +80,7 @@ Dims kept_then_reduced(int rank, const Dims& dims) {
 // d prod(x) / dx, with the sizes of x.
 Tensor prod_derivative(const Tensor& x, const Attrs& attrs) {
   const Dims dims = reduced_dims(attrs, x.rank());
-  const std::int64_t count = ops::reduced_count(x.sizes(), dims);
+  const Dim count = ops::reduced_count(x.sizes(), dims);
   if (x.numel() == 0 || count == 1) return ops::ones_like(x);
   const Dims order = kept_then_reduced(x.rank(), dims);
   Dims back(order.size());

@@ -387,7 +387,7 @@ Tensors split(const Tensor& x, Ints sizes, int dim) {
   return rules::apply(row, Inputs(&x, 1), {rules::to_dims(sizes), std::int64_t{dim}});
 }
 
-Tensor as_strided(const Tensor& x, Ints sizes, Ints strides, std::int64_t offset) {
+Tensor as_strided(const Tensor& x, Ints sizes, Ints strides, Dim offset) {
   static const Op& row = op("as_strided");
   return apply_one(row, {x}, {rules::to_dims(sizes), rules::to_dims(strides), offset});
 }

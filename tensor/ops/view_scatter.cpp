@@ -196,8 +196,7 @@ Tensor diagonal_scatter(const Tensor& x, const Tensor& source, Dim offset, int d
   static const Op& row = op("diagonal_scatter");
   return apply_one(row, {x, source}, {offset, std::int64_t{dim1}, std::int64_t{dim2}});
 }
-Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides,
-                          std::int64_t offset) {
+Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides, Dim offset) {
   static const Op& row = op("as_strided_scatter");
   return apply_one(row, {x, source}, {rules::to_dims(sizes), rules::to_dims(strides), offset});
 }
