@@ -196,6 +196,7 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
                                         std::span<const std::pair<std::string_view, Value>> named) {
   capture::CompileOptions options;
   options.backend = capture::kAsCaptured;
+  if (const Compiled* before = compiled_of(function)) options.dynamic = before->options.dynamic;
   const Value f = capture::recompiled(interpreter, function, options);
   std::vector<NamedArgument> with_names;
   for (const auto& [name, value] : named) with_names.push_back({name, value});

@@ -190,12 +190,14 @@ std::vector<jit::ValueId> saved_ids(const jit::Graph& graph) {
 
 Value saved(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
-  return strings(names_of(saved_ids(graph), bare_names(graph)));
+  std::vector<std::string> names = graph.saved_sizes;
+  for (std::string& each : names_of(saved_ids(graph), bare_names(graph))) names.push_back(std::move(each));
+  return strings(std::move(names));
 }
 
 Value saved_bytes(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
-  std::int64_t total = 0;
+  auto total = static_cast<std::int64_t>(graph.saved_sizes.size() * sizeof(std::int64_t));
   for (const jit::ValueId id : saved_ids(graph)) {
     const TensorType type = jit::evaluate(graph.values[static_cast<std::size_t>(id)].type, graph.hints);
     total += count_elements(type.sizes) * static_cast<std::int64_t>(size_of(type.dtype));

@@ -16,6 +16,8 @@ GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& want
   GradientGraphs made;
   made.joint = derivation.joint(incoming);
   made.parts = partition(made.joint, options);
+  made.joint.graph.saved_sizes = made.parts.report.sizes;
+  made.joint.graph.saved = made.parts.kept;
   return made;
 }
 

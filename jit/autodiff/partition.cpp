@@ -236,6 +236,7 @@ Partition partition(const Joint& joint, const PartitionOptions& options) {
     return std::none_of(nodes.begin(), nodes.end(),
                         [&](const Node& node) { return node.origin == each.name; });
   });
+  result.forward.saved_sizes = backward.sizes;
   result.report.sizes = std::move(backward.sizes);
   return result;
 }

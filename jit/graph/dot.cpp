@@ -72,6 +72,9 @@ class Picture {
       text_ += fmt::format("  e{} [shape=ellipse, label={}];\n", k, quoted(print_effect(graph_, effect)));
       edge(effect.value, fmt::format("e{}", k), ", style=dashed");
     }
+    for (const std::string& each : graph_.saved_sizes)
+      text_ +=
+          fmt::format("  {} [shape=ellipse, label={}];\n", quoted("save " + each), quoted("save " + each));
     for (std::size_t k = 0; k < graph_.saved.size(); ++k) {
       text_ += fmt::format("  s{} [shape=ellipse, label={}];\n", k, quoted("save " + name(graph_.saved[k])));
       edge(graph_.saved[k], fmt::format("s{}", k), ", style=dotted");

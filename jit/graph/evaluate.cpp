@@ -36,12 +36,13 @@ std::string known_symbols(const Type& type, const SymbolValues& symbols) {
 [[noreturn]] void refuse(const Graph& graph, std::size_t input, int argument, const Tensor& x,
                          const SymbolValues& symbols) {
   const Type& type = graph.values[input].type;
+  Type given = to_type(x.type());  // in a call that is recorded over symbols as it is now
+  for (Dim& each : given.sizes) each = each.hint();
   const bool other_dtype = x.dtype() != type.dtype && !x.is_number() && !type.is_number;
-  throw OpError(
-      other_dtype ? ErrorKind::DType : ErrorKind::Shape,
-      fmt::format("graph {} takes {}{} as {}, {} was given", graph.name, to_string(type),
-                  known_symbols(type, symbols), value_names(graph)[input], to_string(to_type(x.type()))),
-      {argument}, other_dtype ? fmt::format("`.to({})` converts it", name(type.dtype)) : "");
+  throw OpError(other_dtype ? ErrorKind::DType : ErrorKind::Shape,
+                fmt::format("graph {} takes {}{} as {}, {} was given", graph.name, to_string(type),
+                            known_symbols(type, symbols), value_names(graph)[input], to_string(given)),
+                {argument}, other_dtype ? fmt::format("`.to({})` converts it", name(type.dtype)) : "");
 }
 
 // Members of a base must lie in one memory that holds all of it: running the graph reads and writes there.

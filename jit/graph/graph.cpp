@@ -114,8 +114,8 @@ bool operator==(const Effect& a, const Effect& b) {
 
 bool operator==(const Graph& a, const Graph& b) {
   return a.stage == b.stage && a.name == b.name && a.hints == b.hints && a.values == b.values &&
-         a.inputs == b.inputs && a.nodes == b.nodes && a.outputs == b.outputs && a.saved == b.saved &&
-         a.effects == b.effects;
+         a.inputs == b.inputs && a.nodes == b.nodes && a.outputs == b.outputs &&
+         a.saved_sizes == b.saved_sizes && a.saved == b.saved && a.effects == b.effects;
 }
 
 // ---- Nodes ----
@@ -185,7 +185,12 @@ Graph at_hints(Graph graph) {
       if (auto* size = std::get_if<Dim>(&each.number)) *size = evaluate(*size, hints);
     }
   }
+  for (Input& each : graph.inputs) each.offset = evaluate(each.offset, hints);
+  for (Effect& each : graph.effects) {
+    if (each.layout != nullptr) each.attrs = attr_list(evaluate(*each.layout, each.attrs, hints));
+  }
   graph.hints.clear();
+  graph.saved_sizes.clear();
   graph.size_guards.clear();
   return graph;
 }

@@ -192,6 +192,8 @@ struct Graph {
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<Operand> outputs;
+  // What is kept for backward: symbols, which backward gets as numbers, then values.
+  std::vector<std::string> saved_sizes;
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality

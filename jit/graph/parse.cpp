@@ -425,12 +425,20 @@ class Parser {
     } while (reader_.take(","));
   }
 
+  // A value, or a symbol with a value in this graph.
+  void saved() {
+    if (reader_.at("%")) return graph_.saved.push_back(value());
+    std::string symbol = reader_.word("a value or a symbol");
+    if (!graph_.hints.contains(symbol)) reader_.fail("the size " + symbol + " has no value behind `where`");
+    graph_.saved_sizes.push_back(std::move(symbol));
+  }
+
   void tail() {
     while (true) {
       reader_.skip_lines();
       if (reader_.take("}")) return;
       if (reader_.take("save")) {
-        graph_.saved.push_back(value());
+        saved();
       } else if (reader_.take("write")) {
         effect(Effect::Kind::Write);
       } else if (reader_.take("same")) {

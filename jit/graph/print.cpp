@@ -259,6 +259,7 @@ std::string alone(const Graph& graph) {
   }
   lines.push_back({returned, {}});
   for (const Effect& effect : graph.effects) lines.push_back({"  " + effect_text(effect, names), {}});
+  for (const std::string& each : graph.saved_sizes) lines.push_back({"  save " + each, {}});
   for (const ValueId id : graph.saved) {
     const auto at = static_cast<std::size_t>(id);
     lines.push_back({"  save " + names[at], bytes_text(graph.values[at].type, graph.hints)});

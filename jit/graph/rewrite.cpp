@@ -161,6 +161,7 @@ void Rewriter::copy(const Node& node) {
 
 Graph Rewriter::finish() {
   for (const Operand& each : source_.outputs) graph.outputs.push_back(at(each));
+  graph.saved_sizes = source_.saved_sizes;
   for (const ValueId id : source_.saved) graph.saved.push_back(at(id));
   for (Effect effect : source_.effects) {
     effect.input = at(effect.input);

@@ -77,6 +77,7 @@ AotFunction::AotFunction(const Graph& program, const std::vector<bool>& wanted, 
   // The saved values become outputs, behind those that the caller gets.
   for (const ValueId id : forward.saved) forward.outputs.push_back(Operand::of(id));
   forward.saved.clear();
+  forward.saved_sizes.clear();
   // The compiling thread may run before this object is complete, so the task holds the graph.
   const bool behind = options.fused && forward.own_ops.empty();
   forward_ =
