@@ -224,7 +224,7 @@ class BackwardTrace {
     // An output that was a dropped input is not in the graph.
     const auto lost = [](const jit::Operand& each) { return each.value < jit::Operand::kNumber; };
     if (std::any_of(made.graph.outputs.begin(), made.graph.outputs.end(), lost)) throw NotCaptured{};
-    return std::move(made.graph);
+    return jit::in_this_call(std::move(made.graph));
   }
 
   // Kept arguments have the names of the arguments.

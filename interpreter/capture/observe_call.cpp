@@ -124,7 +124,7 @@ void Observer::fix_sizes_in(std::span<const Value> arguments) {
 // Ops are noted when they run. Collections among their arguments are read now.
 void Observer::op_call(std::span<const Value> arguments) {
   for (const Value& each : arguments) {
-    tracer_.read_all(each);
+    tracer_.read_argument(each);
     if (each.is(Tag::Iterator) || each.is(Tag::Instance)) tracer_.stop("an op on " + describe(each));
   }
 }
@@ -146,9 +146,6 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     return each.is(Tag::Function) || each.is(Tag::Method) || each.is(Tag::Native) || each.is(Tag::Graph) ||
            each.is(Tag::Iterator);
   });
-  if (rule != HostRule::ReadsNoSizes && rule != HostRule::Hooks) {
-    for (const Value& each : arguments) tracer_.fix_sizes_of(each);
-  }
   if (rule == HostRule::Makes || rule == HostRule::Hooks || calls_back) {
     for (const Value& each : arguments) may_call(each, tensors);
     if (tracer_.is_stopped()) return;
@@ -157,7 +154,6 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
     case HostRule::Breaks:
       return tracer_.stop("`" + name + "` is called");
     case HostRule::Reads:
-    case HostRule::ReadsNoSizes:
     case HostRule::Computes:
       if (tracer_.is_apart_ && name == "is_grad_enabled") return tracer_.stop("a mode is asked for");
       read_arguments();
@@ -250,8 +246,7 @@ void Observer::may_call(const Value& given, bool tensors) {
   if (native.unbound != nullptr && is_op(native.name)) return;
   const HostRule rule = f.is(Tag::Method) ? rule_of_method(f.as<Method>().receiver.tag(), native.name)
                                           : rule_of_function(native.name);
-  const bool is_pure = rule == HostRule::Reads || rule == HostRule::ReadsNoSizes ||
-                       rule == HostRule::Computes || rule == HostRule::Makes ||
+  const bool is_pure = rule == HostRule::Reads || rule == HostRule::Computes || rule == HostRule::Makes ||
                        (rule == HostRule::ReadsHost && !tensors);
   if (!is_pure || native.name == "next") tracer_.stop("`" + native.name + "` is given to a host function");
 }

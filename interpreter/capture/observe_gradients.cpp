@@ -42,7 +42,6 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
     tracer_.read_gradient(leaf);
     tracer_.gradients_to_change_.push_back(leaf);
   }
-  tracer_.recorder_.begin_backward();
   tracer_.differentiates_now_ = true;
 }
 
@@ -121,12 +120,11 @@ bool Tracer::finish_histories(Finished& finished) {
   return true;
 }
 
-// Do the entry's derivatives and freed histories hold for other sizes?
-bool Tracer::derivatives_follow_sizes(const Finished& finished) const {
-  if (!recorder_.size_trouble().empty()) return false;
+// Do the freed histories hold for other sizes?
+bool Tracer::histories_follow_sizes(const Finished& finished) const {
   std::vector<bool> varies;
   for (const Tensor& each : finished.outputs) {
-    varies.push_back(has_symbols(recorder_.sizes_of(each)));
+    varies.push_back(has_symbols(each.sizes()));
   }
   return !finished.histories.keep_sizes(varies);
 }

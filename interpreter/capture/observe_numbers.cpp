@@ -94,7 +94,7 @@ ExprId Observer::number_of(const Value* r, std::optional<std::int64_t> constant)
 void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant) {
   const Value other = b != nullptr ? *b : Value(*constant);
   if (a->is(Tag::Tensor) || other.is(Tag::Tensor)) {
-    const Value given[] = {*a, other};
+    const Value* const given[] = {a, &other};
     const ExprId ids[] = {tracer_.shadow(a), b != nullptr ? tracer_.shadow(b) : -1};
     return tracer_.expect_operands(given, ids);
   }
@@ -125,7 +125,7 @@ void Observer::comparison(CompareOp op, const Value* a, const Value* b,
   const Value other = b != nullptr ? *b : Value(*constant);
   if (!is_plain_number(*a) || !is_plain_number(other)) {
     if (!a->is(Tag::Tensor) && !other.is(Tag::Tensor)) return fix_all();
-    const Value given[] = {*a, other};
+    const Value* const given[] = {a, &other};
     const ExprId ids[] = {tracer_.shadow(a), b != nullptr ? tracer_.shadow(b) : -1};
     return tracer_.expect_operands(given, ids);
   }
@@ -145,9 +145,9 @@ void Observer::number_truth(const Value* r) {
 
 // The instruction's result is the size of a dimension, all sizes of a tensor, or its number of elements.
 void Observer::size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count) {
-  if (!tracer_.has_numbers() || x.impl()->wrapper) return;
-  if (!tracer_.recorder_.knows(x) && tracer_.known(Value(x)) != nullptr) tracer_.recorder_.meet(x);
-  const Dims sizes = tracer_.recorder_.sizes_of(x);
+  if (!tracer_.has_numbers()) return;
+  tracer_.sizes_are_followed();
+  const Dims sizes = x.sizes();
   if (count) {
     Dim product = 1;
     for (const Dim each : sizes) product = product * each;
@@ -207,7 +207,7 @@ void Observer::numbers_of_index() {
   const Value* index = op_ == Opcode::GetIndex ? r_ + i_.c : r_ + i_.b;
   if (object.is(Tag::Tensor)) {
     if (op_ == Opcode::GetIndex) return tracer_.expect({index, 1}, index);
-    const Value given[] = {*index, r_[i_.c]};
+    const Value* const given[] = {index, r_ + i_.c};
     const ExprId ids[] = {tracer_.shadow(index), tracer_.shadow(r_ + i_.c)};
     return tracer_.expect_operands(given, ids);
   }
@@ -325,7 +325,6 @@ void Observer::numbers_of_call() {
 
 void Observer::follow_numbers() {
   if (!tracer_.has_numbers()) return;
-  if (tracer_.nested_ > 0) tracer_.untracked_ = true;
   const Value* a = r_ + i_.a;
   const Value* b = r_ + i_.b;
   const Value* c = r_ + i_.c;

@@ -102,9 +102,8 @@ std::optional<Dim> Observer::int_parameter(std::string_view name) {
 
 // The sizes of a tensor that the program has, as expressions.
 Dims Observer::sizes_met(const Value& v) {
-  const Tensor& x = v.tensor();
-  if (!tracer_.recorder_.knows(x) && tracer_.known(v) != nullptr) tracer_.recorder_.meet(x);
-  return tracer_.recorder_.sizes_of(x);
+  tracer_.sizes_are_followed();
+  return v.tensor().sizes();
 }
 
 // From here on, locals hold the sizes that the signature names.

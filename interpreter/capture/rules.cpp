@@ -27,11 +27,12 @@ HostRule rule_of_function(std::string_view name) {
       {HostRule::Identifies, {"id"}},
       {HostRule::ReadsParameter, {"is_parameter"}},
       {HostRule::TellsApart, {"functional_call"}},
-      {HostRule::ReadsNoSizes, {"len", "isinstance", "type", "callable", "result_type"}},
       {HostRule::Computes, {"abs", "min", "max", "round", "pow"}},
-      {HostRule::Reads,
-       {"sum",  "any", "all", "divmod", "sorted", "range", "slice",   "is_struct", "vars", "is_grad_enabled",
-        "next", "chr", "ord", "hex",    "oct",    "bin",   "isclose", "tensor",    "jvp",  "promote_types"}},
+      {HostRule::Reads, {"sum",   "any",        "all",       "divmod",   "sorted",
+                         "range", "slice",      "is_struct", "vars",     "is_grad_enabled",
+                         "next",  "chr",        "ord",       "hex",      "oct",
+                         "bin",   "isclose",    "tensor",    "jvp",      "promote_types",
+                         "len",   "isinstance", "type",      "callable", "result_type"}},
       {HostRule::ReadsHost, {"repr", "format", "hash"}},
       {HostRule::Makes, {"enumerate", "zip",         "map",          "filter",         "reversed", "iter",
                          "no_grad",   "enable_grad", "grad",         "value_and_grad", "vjp",      "vmap",
@@ -46,8 +47,8 @@ HostRule rule_of_function(std::string_view name) {
 
 HostRule rule_of_type(std::string_view name) {
   static const Table kTable = table_of({
-      {HostRule::ReadsNoSizes, {"int", "float", "bool"}},
-      {HostRule::Reads, {"list", "tuple", "dict", "range", "slice", "tensor", "dtype"}},
+      {HostRule::Reads,
+       {"list", "tuple", "dict", "range", "slice", "tensor", "dtype", "int", "float", "bool"}},
       {HostRule::ReadsHost, {"str"}},
   });
   return look_up(kTable, name);
@@ -89,12 +90,11 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
 
 HostRule rule_of_tensor_member(std::string_view name) {
   static const Table kTable = table_of({
-      {HostRule::Reads,
-       {"shape", "ndim", "dtype", "device", "requires_grad", "T", "data", "nbytes", "element_size", "item",
-        "set_"}},
-      {HostRule::ReadsNoSizes,
-       {"size", "dim", "numel", "is_floating_point", "float", "double", "half", "bfloat16", "int", "long",
-        "bool", "cpu"}},
+      {HostRule::Reads, {"shape", "ndim",   "dtype",  "device",       "requires_grad",
+                         "T",     "data",   "nbytes", "element_size", "item",
+                         "set_",  "size",   "dim",    "numel",        "is_floating_point",
+                         "float", "double", "half",   "bfloat16",     "int",
+                         "long",  "bool",   "cpu"}},
       {HostRule::ReadsLayout, {"stride", "storage_offset"}},
       {HostRule::ReadsContiguity, {"is_contiguous"}},
       {HostRule::ReadsOrigin, {"is_view"}},

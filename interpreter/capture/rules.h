@@ -11,9 +11,7 @@ namespace kiln::interp::capture {
 enum class HostRule : std::uint8_t {
   Breaks,           // cannot be captured
   Reads,            // its result follows from its arguments, all of which it may read
-  ReadsNoSizes,     // as Reads, but of the sizes of tensors it reads only those that capture follows as
-                    // numbers (observe_numbers.cpp)
-  Computes,         // as ReadsNoSizes, and its result is a number if its arguments are numbers
+  Computes,         // as Reads, and its result is a number if its arguments are numbers
   ReadsHost,        // as Reads, but it would read the elements of tensors, too
   ReadsLayout,      // as Reads, and it reads the layout of a tensor in memory
   ReadsContiguity,  // as Reads, and it reads the kind of a tensor's strides, which guards check

@@ -81,8 +81,7 @@ Tracer::~Tracer() = default;
 std::optional<jit::Recorder::InputInfo> Tracer::find_input(const Tensor& x) {
   const auto known = known_.find(x.impl());
   if (known == known_.end()) return std::nullopt;
-  const SourceId id = known->second.source;
-  const Source& source = sources_[id];
+  const Source& source = sources_[known->second.source];
   using Kind = Source::Kind;
   jit::Recorder::InputInfo found;
   const Source* whole = &source;  // the container that an item was found in
@@ -91,7 +90,6 @@ std::optional<jit::Recorder::InputInfo> Tracer::find_input(const Tensor& x) {
                : source.kind == Kind::Field || source.kind == Kind::Extra ? jit::Role::Parameter
                                                                           : jit::Role::Captured;
   found.name = value_name(source.text);
-  if (source.kind != Kind::Constant) found.sizes = symbolic_sizes(x, id);
   return found;
 }
 
@@ -198,6 +196,10 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
 void Tracer::after_instruction() {
   Frame* now = vm_.frame();
   const Opcode op = current_code_->opcode_at(current_pc_);
+  if (followed_at_) {
+    if (SymbolicRun* run = SymbolicRun::current()) run->scope().forget_guards(*followed_at_);
+    followed_at_.reset();
+  }
   const auto touch = [&](const Value* from, const Value* to) {
     for (const Value* r = from; r < to; ++r) {
       const std::size_t slot = slot_of(r);
@@ -205,7 +207,7 @@ void Tracer::after_instruction() {
       if (!shadows_.empty()) shadows_.erase(r);
     }
   };
-  if (!recorder_.expected.empty() || !recorder_.expected_order.empty()) forget_expected();
+  if (!recorder_.expected.empty()) forget_expected();
   if (differentiates_now_ || !gradients_to_change_.empty()) note_gradients();
   const bool called = now->base > current_base_;
   if (op == Opcode::Return || op == Opcode::ReturnNone) {
@@ -292,7 +294,15 @@ bool Tracer::may_stop() const {
 }
 
 Tracer::Outcome Tracer::run() {
+  struct Settled {
+    jit::Recorder& recorder;
+    ~Settled() {
+      recorder.settle();
+      followed_numbers = nullptr;
+    }
+  };
   Outcome outcome;
+  const Settled settled{recorder_};
   const Watch watch(vm_, this);
   if (varying_.iterations > 1) begin_iterations();
   for (;;) {

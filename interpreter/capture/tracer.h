@@ -14,6 +14,7 @@
 
 #include "interpreter/capture/entry.h"
 #include "interpreter/capture/loops.h"
+#include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/vm.h"
 #include "jit/trace/record.h"
 
@@ -55,7 +56,7 @@ std::int64_t place_of(const Dict& dict, const Value& key);
 // The recorded run is a run like any other, in which instructions have their effects. Immediates and texts
 // that were read from outside get guards on their sources; objects are known by identity. An object that was
 // not read from outside was made during the run.
-class Tracer final : public Watcher {
+class Tracer final : public Watcher, private FollowedNumbers {
  public:
   // Begins where the machine stands, in `region`.
   Tracer(Vm& vm, const Region& region, const Varying& varying);
@@ -132,6 +133,7 @@ class Tracer final : public Watcher {
   void read_item(const Value& container, std::int64_t at, ExprId* varying = nullptr);
   void read_length(const Value& container);
   void read_all(const Value& v, int depth = 0);  // everything that can be reached
+  void read_argument(const Value& v);
   bool has_tensor(const Value& v) const;
   void read_fields(const Value& instance);  // all of them, and which there are
   // Guards whether a struct from outside has the field, which capture has not changed.
@@ -205,14 +207,21 @@ class Tracer final : public Watcher {
   Guard guard_of(const SizeGuard& guard);
   std::optional<Dim> size_from(lang::BinaryOp op, ExprId a, ExprId b);
   std::vector<ExprId> parts_of(const Value& v) const;
+  std::vector<ExprId> kept_parts(const Value& list) const;
   bool is_called_back(const Frame& frame) const { return &frame == called_back_; }
   bool has_parts(const Value& v) const;  // are varying numbers in v, or in a tuple or slice within it?
+  void follow_sizes(const Tensor& x, SourceId source);
+  bool is_taken(std::string_view name, Dim size) const;  // by a symbol of another size
   std::optional<Dims> symbolic_sizes(const Tensor& x, SourceId source);
   int add_symbol(Symbol symbol);
+  // The instruction gives sizes, and what it gives is followed: that it reads them fixes nothing.
+  void sizes_are_followed() { followed_at_ = recorder_.mark().guards; }
   void set_later(const Value* r, ExprId id) { pending_.emplace_back(const_cast<Value*>(r), id); }
   void expect(std::span<const Value> arguments, const Value* first);
-  void keep_expected(jit::Recorder::ExpectedNumber expected, ExprId id, const Value& value);
-  void expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers);
+  void expect_operands(std::span<const Value* const> operands, std::span<const ExprId> numbers);
+  Tensor input_of(ExprId id, const Value& v);
+  std::optional<Dim> size_at(const Value& number) override;
+  std::optional<Dim> operand_at(const Value& number) override;
   void forget_expected();
   bool has_numbers() const { return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty(); }
   struct Parts {
@@ -263,7 +272,7 @@ class Tracer final : public Watcher {
     bool taped = true;  // some history holds saved values
   };
   bool finish_histories(Finished& finished);
-  bool derivatives_follow_sizes(const Finished& finished) const;
+  bool histories_follow_sizes(const Finished& finished) const;
   Snapshot take_snapshot();
   std::optional<Finished> finish(Snapshot snapshot);
   void save_checkpoint();
@@ -316,13 +325,18 @@ class Tracer final : public Watcher {
   std::unordered_map<const void*, Parts> part_shadows_;  // of tuples and slices
   std::vector<std::pair<Value*, ExprId>> pending_;       // results of the instruction that runs
   std::vector<std::pair<const Value*, std::vector<ExprId>>> pending_parts_;
-  std::vector<ExprId> expected_;
-  std::vector<Value> expected_values_;
+  // The varying numbers among the arguments of an op, as those of the recorder.
+  struct Expected {
+    ExprId id;
+    Value value;
+    const Value* at;
+    bool is_alone;  // no other whole number among the arguments is equal
+  };
+  std::vector<Expected> expected_;
   std::unordered_map<const void*, Tensor> number_tensors_;
   std::unordered_map<const void*, ExprId> number_inputs_;
   std::map<std::tuple<Dim, Dim, std::string>, int> shared_symbols_;  // by value, earlier value and name
   int unnamed_symbols_ = 0;
-  bool untracked_ = false;  // ops were given sizes that cannot be followed
   std::vector<Guard> guards_;
   std::set<std::tuple<Guard::Kind, SourceId, SourceId>> guarded_;  // keys of guards_, none of which repeats
   std::unordered_map<const void*, OutsideValue> known_;
@@ -377,6 +391,7 @@ class Tracer final : public Watcher {
   const Code* current_code_ = nullptr;  // of the instruction that runs
   std::size_t current_pc_ = 0;
   Value* current_base_ = nullptr;
+  std::optional<std::size_t> followed_at_;  // how many guards of sizes there were before the instruction
   int nested_ = 0;
   std::unordered_map<const void*, Value> made_functions_;  // functions made during capture
   const Frame* called_back_ = nullptr;  // the frame that a host function has called, within `nested_` others

@@ -402,8 +402,8 @@ void Tracer::fix_sizes() {
 
 void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   const bool differentiated = finished.snapshot.differentiated;
-  const bool symbolic =
-      !exprs_.symbols.empty() && !untracked_ && (!differentiated || derivatives_follow_sizes(finished));
+  const bool symbolic = !exprs_.symbols.empty() && recorder_.size_trouble().empty() &&
+                        (!differentiated || histories_follow_sizes(finished));
   auto entry = std::make_unique<Entry>();
   entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
   entry->owners = owners_;
@@ -420,7 +420,10 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->guards = std::move(guards_);
   entry->captured =
       recorder_.take(finished.snapshot.mark, finished.outputs, {symbolic, differentiated, finished.taped});
-  for (const SizeGuard& each : entry->captured.size_guards) entry->guards.push_back(guard_of(each));
+  if (symbolic) {
+    for (const SizeGuard& each : recorder_.size_guards(finished.snapshot.mark))
+      entry->guards.push_back(guard_of(each));
+  }
   for (const Tensor& each : recorder_.inputs()) {
     const auto number = number_inputs_.find(each.impl());
     const bool is_number = number != number_inputs_.end();
@@ -430,6 +433,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->effects = std::move(finished.effects);
   entry->taped = finished.taped;
   entry->differentiated = differentiated;
+  if (const SymbolicRun* run = SymbolicRun::current()) finished.histories.settle(run->scope().hints());
   entry->histories = std::move(finished.histories);
   entry->names = std::move(finished.names);
   entry->names.settle(finished.outputs, recorder_.inputs());

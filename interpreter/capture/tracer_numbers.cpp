@@ -90,12 +90,9 @@ void Tracer::fix_object(const Value& v) {
 }
 
 void Tracer::fix_sizes_of(const Value& v) {
-  if (!has_numbers() || !v.is(Tag::Tensor) || v.tensor().impl()->wrapper) return;
-  const Tensor& x = v.tensor();
-  if (!recorder_.knows(x) && known(v) != nullptr) recorder_.meet(x);
-  const Dims sizes = recorder_.sizes_of(x);
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (!sizes[d].is_known()) fix(size_expr(sizes[d]), Value(std::int64_t{x.sizes()[d]}));
+  if (!v.is(Tag::Tensor)) return;
+  for (const Dim each : v.tensor().sizes()) {
+    if (!each.is_known()) fix(size_expr(each), Value(recorder_.hint(each)));
   }
 }
 
@@ -217,6 +214,14 @@ std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   return found == part_shadows_.end() ? std::vector<ExprId>() : found->second.parts;
 }
 
+// Likewise of a list, whose items stay where they are until the program changes them.
+std::vector<ExprId> Tracer::kept_parts(const Value& list) const {
+  std::vector<ExprId> parts;
+  const std::size_t count = keepers_.contains(identity(list)) ? list.as<List>().items.size() : 0;
+  for (std::size_t k = 0; k < count; ++k) parts.push_back(kept_number(list, static_cast<std::int64_t>(k)));
+  return parts;
+}
+
 bool Tracer::has_parts(const Value& v) const {
   if (part_shadows_.empty() || (!v.is(Tag::Tuple) && !v.is(Tag::Slice))) return false;
   if (part_shadows_.contains(identity(v))) return true;
@@ -230,6 +235,17 @@ int Tracer::add_symbol(Symbol symbol) {
   recorder_.add_symbol(symbol.name, symbol.hint, symbol.tensor >= 0);
   exprs_.symbols.push_back(std::move(symbol));
   return static_cast<int>(exprs_.symbols.size()) - 1;
+}
+
+// From here on the tensor, which came from outside, has symbols for the sizes that vary.
+void Tracer::follow_sizes(const Tensor& x, SourceId source) {
+  if (x.impl()->wrapper || sources_[source].kind == Source::Kind::Constant) return;
+  if (auto sizes = symbolic_sizes(x, source)) give_sizes(x, std::move(*sizes));
+}
+
+bool Tracer::is_taken(std::string_view name, Dim size) const {
+  return std::any_of(exprs_.symbols.begin(), exprs_.symbols.end(),
+                     [&](const Symbol& each) { return each.name == name && each.hint != size; });
 }
 
 // The sizes of an input, with symbols for varying ones. Dimensions that were equal, and still are, share a
@@ -247,7 +263,10 @@ std::optional<Dims> Tracer::symbolic_sizes(const Tensor& x, SourceId source) {
     if (now < 2 || (!varying_.all_sizes && varies == varying_.sizes.end())) continue;
     const Dim before = varies == varying_.sizes.end() ? now : varies->second;
     const auto named = varying_.names.find({path, static_cast<int>(d)});
-    const std::string name = named == varying_.names.end() ? std::string() : named->second;
+    // A name that the signature gives to other sizes, too, is that of the first: where they differ the call
+    // is an error.
+    const bool is_named = named != varying_.names.end() && !is_taken(named->second, now);
+    const std::string name = is_named ? named->second : std::string();
     // What was equal once may be so by chance.
     const bool shares = varies != varying_.sizes.end() && !varying_.expressions.contains(varies->first);
     const auto shared = shared_symbols_.find({now, before, name});
@@ -286,7 +305,8 @@ Dim Tracer::told_size(const std::string& path, std::size_t dim, Dim size) {
     const auto is_it = [&name](const Symbol& each) { return each.name == name; };
     return std::any_of(exprs_.symbols.begin(), exprs_.symbols.end(), is_it);
   });
-  if (!known) return size;
+  // Sizes that do not fit are the interpreter's error.
+  if (!known || recorder_.hint(told->second) != recorder_.hint(size)) return size;
   fix(size_expr(size - told->second), Value(std::int64_t{0}));
   return told->second;
 }
@@ -383,14 +403,14 @@ std::optional<Dim> Tracer::size_of(ExprId id, std::int64_t hint) {
 namespace {
 
 struct NumberOperand {
-  Value value;
+  const Value* at;
   ExprId expr;
 };
 
 void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId>(const Value&)>& parts,
              std::vector<NumberOperand>& into) {
   if (is_plain_number(v)) {
-    into.push_back({v, expr});
+    into.push_back({&v, expr});
     return;
   }
   const std::vector<ExprId> of = parts(v);
@@ -407,85 +427,89 @@ void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId
 
 }  // namespace
 
-// Tells the recorder which numbers among the arguments of ops vary. Where an equal number is among the
-// arguments, the recorder tells them apart in lists alone, by their order, and a varying number that ops may
-// have as a default is fixed. Under a transform it is fixed, too: the transform sees the op first, and keeps
-// the plain number.
+// Numbers among the arguments of an op that vary. Whole ones become sizes where the op reads them as
+// attributes (size_at); as operands they and floats become inputs of the graph. Where an equal number is
+// among the arguments, operands could be taken for each other. Under a transform operands are fixed, too: the
+// transform sees the op first, and keeps the plain number.
 void Tracer::expect(std::span<const Value> arguments, const Value* first) {
   if (!has_numbers()) return;
+  std::vector<const Value*> operands;
   std::vector<ExprId> numbers;
-  for (std::size_t k = 0; k < arguments.size(); ++k) numbers.push_back(shadow(first + k));
-  expect_operands(arguments, numbers);
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    operands.push_back(&arguments[k]);
+    numbers.push_back(shadow(first + k));
+  }
+  expect_operands(operands, numbers);
 }
 
-void Tracer::expect_operands(std::span<const Value> operands, std::span<const ExprId> numbers) {
+void Tracer::expect_operands(std::span<const Value* const> operands, std::span<const ExprId> numbers) {
   std::vector<NumberOperand> given;
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    collect(operands[k], numbers[k], [this](const Value& v) { return parts_of(v); }, given);
+  const auto parts = [this](const Value& v) { return v.is(Tag::List) ? kept_parts(v) : parts_of(v); };
+  for (std::size_t k = 0; k < operands.size(); ++k) collect(*operands[k], numbers[k], parts, given);
   const auto is_small = [](const Value& v) { return v.is(Tag::Int) && v.as_int() >= -1 && v.as_int() <= 1; };
-  for (const NumberOperand& each : given) {
-    if (!each.value.is(Tag::Int)) continue;
-    const bool varies = each.expr >= 0 && !is_small(each.value) && levels::top == &recorder_;
-    recorder_.expected_order.push_back(varies ? *size_of(each.expr, each.value.as_int())
-                                              : Dim(each.value.as_int()));
-  }
-  for (const NumberOperand& each : given) {
-    if (each.expr < 0) continue;
-    const bool alone = std::all_of(given.begin(), given.end(), [&](const NumberOperand& other) {
-      return other.expr == each.expr || !identical(other.value, each.value);
-    });
+  for (const auto& [at, id] : given) {
+    if (id < 0) continue;
+    const bool alone =
+        std::all_of(given.begin(), given.end(), [&, at = at, id = id](const NumberOperand& other) {
+          return other.expr == id || !identical(*other.at, *at);
+        });
     const bool is_kept = levels::top != &recorder_;
+    const bool is_whole = at->is(Tag::Int);
     if (is_kept && varying_.in_loop)
       return stop("a number that changes with each trip is kept by a transform: make it a tensor");
-    const bool is_whole = each.value.is(Tag::Int);
-    if ((!alone && !is_whole) || is_small(each.value) || is_kept) {
-      fix(each.expr, each.value);
+    if (is_small(*at) || (!is_whole && (!alone || is_kept))) {
+      fix(id, *at);
       continue;
     }
-    jit::Recorder::ExpectedNumber expected;
-    expected.is_ambiguous = !alone;
-    if (is_whole) {
-      expected.value = each.value.as_int();
-      expected.size = *size_of(each.expr, each.value.as_int());
-      if (!alone) {
-        keep_expected(std::move(expected), each.expr, each.value);
-        continue;
-      }
-      expected.number = Tensor::number(each.value.as_int());
-    } else {
-      expected.number = Tensor::number(each.value.as_float());
-    }
-    const ExprId id = each.expr;
-    for (const auto& [known, expr] : number_inputs_) {
-      if (expr == id) expected.number = number_tensors_.at(known);
-    }
-    if (!number_inputs_.contains(expected.number.impl())) {
-      number_inputs_.emplace(expected.number.impl(), id);
-      number_tensors_.emplace(expected.number.impl(), expected.number);
-      recorder_.add_number(expected.number, exprs_[id].kind == Expr::Kind::Source
-                                                ? value_name(sources_[exprs_[id].source].text)
-                                                : std::string());
-    }
-    keep_expected(std::move(expected), id, each.value);
+    jit::Recorder::ExpectedNumber operand;
+    if (alone && !is_kept) operand.number = input_of(id, *at);
+    recorder_.expected.push_back(std::move(operand));
+    expected_.push_back({id, *at, at, is_whole && alone});
   }
+  if (!expected_.empty()) followed_numbers = this;
 }
 
-void Tracer::keep_expected(jit::Recorder::ExpectedNumber expected, ExprId id, const Value& value) {
-  recorder_.expected.push_back(std::move(expected));
-  expected_.push_back(id);
-  expected_values_.push_back(value);
+// The input of the graph that is this number in each call.
+Tensor Tracer::input_of(ExprId id, const Value& v) {
+  for (const auto& [known, expr] : number_inputs_) {
+    if (expr == id) return number_tensors_.at(known);
+  }
+  const Tensor number = v.is(Tag::Int) ? Tensor::number(v.as_int()) : Tensor::number(v.as_float());
+  number_inputs_.emplace(number.impl(), id);
+  number_tensors_.emplace(number.impl(), number);
+  const bool is_read = exprs_[id].kind == Expr::Kind::Source;
+  recorder_.add_number(number, is_read ? value_name(sources_[exprs_[id].source].text) : std::string());
+  return number;
+}
+
+// A number that was copied from its place is known by its value, if no other argument has it.
+std::optional<Dim> Tracer::size_at(const Value& number) {
+  const auto is_it = [&number](const Expected& each) {
+    return each.at == &number && each.value.is(Tag::Int);
+  };
+  const auto is_like = [&number](const Expected& each) {
+    return each.is_alone && identical(each.value, number);
+  };
+  auto found = std::find_if(expected_.begin(), expected_.end(), is_it);
+  if (found == expected_.end()) found = std::find_if(expected_.begin(), expected_.end(), is_like);
+  if (found == expected_.end()) return std::nullopt;
+  recorder_.expected[static_cast<std::size_t>(found - expected_.begin())].used = true;
+  return size_of(found->id, number.as_int());
+}
+
+std::optional<Dim> Tracer::operand_at(const Value& number) {
+  return levels::top == &recorder_ ? std::nullopt : size_at(number);
 }
 
 // Fixes the expected numbers that no op used, or that were used where they cannot be followed.
 void Tracer::forget_expected() {
   for (std::size_t k = 0; k < expected_.size(); ++k) {
     const jit::Recorder::ExpectedNumber& each = recorder_.expected[k];
-    if (!each.used || each.is_fixed) fix(expected_[k], expected_values_[k]);
+    if (!each.used || each.is_fixed) fix(expected_[k].id, expected_[k].value);
   }
   recorder_.expected.clear();
-  recorder_.expected_order.clear();
   expected_.clear();
-  expected_values_.clear();
+  followed_numbers = nullptr;
 }
 
 }  // namespace kiln::interp::capture

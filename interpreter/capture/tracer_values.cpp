@@ -127,6 +127,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
       guard.kind = Guard::Kind::Identical;
   }
   add_guard(std::move(guard));
+  if (v.is(Tag::Tensor)) follow_sizes(v.tensor(), source);
   if (v.is(Tag::Slice)) read_all(v);
 }
 
@@ -276,6 +277,13 @@ void Tracer::read_all(const Value& v, int depth) {
     default:
       return;
   }
+}
+
+// Of an op. Numbers in a list vary on: the op tells which of them it followed (expect).
+void Tracer::read_argument(const Value& v) {
+  if (!v.is(Tag::List)) return read_all(v);
+  read_items(v, true);
+  for (const Value& each : v.as<List>().items) read_all(each, 1);
 }
 
 void Tracer::read_fields(const Value& v) {

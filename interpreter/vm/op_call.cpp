@@ -13,6 +13,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/op_entry.h"
 #include "tensor/op.h"
 
@@ -73,9 +74,9 @@ std::string_view wanted(ArgKind kind) {
 }
 
 // A host int, or an integer tensor of one element that stands for one.
-bool read_int(const Value& v, std::int64_t& out) {
+bool read_int(const Value& v, kiln::Dim& out) {
   if (v.is(Tag::Int)) {
-    out = v.as_int();
+    out = size_of_number(v);
     return true;
   }
   if (v.is(Tag::Tensor) && v.tensor_impl()->numel == 1 && kiln::is_integer(v.tensor_impl()->dtype)) {
@@ -87,7 +88,7 @@ bool read_int(const Value& v, std::int64_t& out) {
 
 // With `none_too` an entry may be none, which the op sees as -1.
 bool read_ints(const Value& v, kiln::Dims& out, bool none_too) {
-  std::int64_t one = 0;
+  kiln::Dim one = 0;
   if (const auto* items = host::items_of(v)) {
     for (const Value& item : *items) {
       if (none_too && item.is_none()) {
@@ -104,14 +105,15 @@ bool read_ints(const Value& v, kiln::Dims& out, bool none_too) {
   return true;
 }
 
-bool read_number(const Value& v, kiln::Attr& out) {
+// `fixed`: the op takes the number as it is.
+bool read_number(const Value& v, kiln::Attr& out, bool fixed = true) {
   const Value item = v.is(Tag::Tensor) && v.tensor_impl()->numel == 1 ? item_of(v.as_tensor()) : v;
   switch (item.tag()) {
     case Tag::Bool:
       out = item.as_bool();
       return true;
     case Tag::Int:
-      out = item.as_int();
+      out = fixed ? Dim(item.as_int()) : size_of_number(v.is(Tag::Int) ? v : item);
       return true;
     case Tag::Float:
       out = item.as_float();
@@ -129,22 +131,25 @@ bool read_float(const Value& v, kiln::Attr& out) {
 }
 
 // One attribute from one argument; false when the value is of another type.
-bool read_attr(const kiln::Parameter& parameter, const Value& v, kiln::Attr& out) {
-  std::int64_t i = 0;
+bool read_attr(const kiln::Op& op, const kiln::Parameter& parameter, const Value& v, kiln::Attr& out) {
+  kiln::Dim i = 0;
   switch (parameter.kind) {
     case ArgKind::Bool:
       if (!v.is(Tag::Bool) || !admits(parameter, v.as_bool())) return false;
       out = v.as_bool();
       return true;
     case ArgKind::Int:
-    case ArgKind::Index:
       if (!read_int(v, i)) return false;
       out = i;
+      return true;
+    case ArgKind::Index:  // which dimension it is decides what the op does
+      if (!read_int(v, i)) return false;
+      out = i.fixed();
       return true;
     case ArgKind::Float:
       return read_float(v, out);
     case ArgKind::Number:
-      return read_number(v, out);
+      return read_number(v, out, op.has(kFixesNumbers));
     case ArgKind::String:
       if (!v.is(Tag::Str)) return false;
       out = host::text_of(v);
@@ -283,7 +288,7 @@ class Binder {
       reserved += form_.required[q] && !is_named(parameters[q].name) ? 1 : 0;
     }
     kiln::Dims dims;
-    std::int64_t i = 0;
+    kiln::Dim i = 0;
     while (next_ + reserved < arguments_.size() && read_int(arguments_[next_], i)) {
       dims.push_back(i);
       ++next_;
@@ -354,7 +359,7 @@ class Binder {
     if (form_.input_index[p] >= 0) return give_input(p, parameter, v, argument);
     kiln::Attr attr;
     const bool fits = tensors_as_numbers_ || !v.is(Tag::Tensor) || parameter.kind == ArgKind::Dtype;
-    if (!fits || !read_attr(parameter, v, attr)) return wrong(parameter, v, argument);
+    if (!fits || !read_attr(*form_.op, parameter, v, attr)) return wrong(parameter, v, argument);
     set_attr(p, std::move(attr));
     return true;
   }
@@ -509,6 +514,18 @@ Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) 
 
 }  // namespace
 
+namespace {
+
+// Nothing where the number does not follow sizes.
+std::optional<kiln::Dim> symbol_of(const Value& number) {
+  if (followed_numbers == nullptr) [[likely]]
+    return std::nullopt;
+  const auto size = followed_numbers->operand_at(number);
+  return size && !size->is_known() ? size : std::nullopt;
+}
+
+}  // namespace
+
 kiln::Tensor to_operand(const Value& value) {
   switch (value.tag()) {
     case Tag::Tensor:
@@ -516,6 +533,7 @@ kiln::Tensor to_operand(const Value& value) {
     case Tag::Bool:
       return kiln::Tensor::number(value.as_bool());
     case Tag::Int:
+      if (const auto symbol = symbol_of(value)) return kiln::Tensor::symbol(*symbol);
       return kiln::Tensor::number(value.as_int());
     case Tag::Float:
       return kiln::Tensor::number(value.as_float());
@@ -547,7 +565,7 @@ NumberCache& number_cache() {
 }  // namespace
 
 kiln::Tensor number_operand(const Value& value) {
-  if (!value.is_number()) return to_operand(value);
+  if (!value.is_number() || followed_numbers != nullptr) return to_operand(value);
   NumberCache& cache = number_cache();
   const std::int64_t bits = value.as_int();
   NumberCache::Slot& slot = cache.slots[(static_cast<std::uint64_t>(bits) * 0x9e3779b97f4a7c15ULL) >> 58U];

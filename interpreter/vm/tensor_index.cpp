@@ -4,6 +4,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/followed_numbers.h"
 #include "tensor/indexing.h"
 #include "tensor/levels/wrapper.h"
 #include "tensor/ops/rules.h"
@@ -16,17 +17,17 @@ using Items = kiln::SmallVector<IndexItem, 4>;
 
 bool is_integer_scalar(const kiln::Tensor& x) { return x.rank() == 0 && kiln::is_integer(x.dtype()); }
 
-std::optional<std::int64_t> bound(const Value& v) {
+std::optional<kiln::Dim> bound(const Value& v) {
   if (v.is_none()) return std::nullopt;
-  if (v.is(Tag::Int)) return v.as_int();
-  if (v.is(Tag::Tensor) && is_integer_scalar(v.as_tensor())) return v.as_tensor().item_int();
+  if (v.is(Tag::Int)) return size_of_number(v);
+  if (v.is(Tag::Tensor) && is_integer_scalar(v.as_tensor())) return kiln::Dim(v.as_tensor().item_int());
   raise("TypeError", fmt::format("the ends and the step of a slice must be ints, got {}", describe(v)));
 }
 
 IndexItem item_from(Interpreter& interpreter, const Value& v) {
   switch (v.tag()) {
     case Tag::Int:
-      return IndexItem::integer(v.as_int());
+      return IndexItem::integer(size_of_number(v));
     case Tag::None:
       return IndexItem::new_axis();
     case Tag::Ellipsis:

@@ -51,11 +51,6 @@ bool Recorder::add_input(const Tensor& x) {
   input.role = found->role;
   input_roles_.push_back(input);
   input_values_.push_back({std::move(found->name), type_of(x, false)});
-  if (found->sizes) {
-    Type type = input_values_.back().type;
-    type.sizes = std::move(*found->sizes);
-    symbolic_types_.emplace(input_id(inputs_.size() - 1), std::move(type));
-  }
   return true;
 }
 
@@ -88,6 +83,7 @@ Operand Recorder::operand_of(const Tensor& x) {
     stop_noting("a tensor comes from where it cannot be followed");
     return {};
   }
+  if (x.is_symbol()) return Operand::of_number(x.impl()->symbol);
   if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
   if (is_float(x.dtype())) return Operand::of_number(x.item_float());
   return Operand::of_number(Dim(x.item_int()));
@@ -121,12 +117,26 @@ void Recorder::note(Node node, Inputs results) {
     const bool follow = node.applies_view() || node.form == Form::Write;
     node.outputs.push_back(add_result(each, type_of(each, follow)));
   }
-  const bool later = in_body_ || rule_.node != nullptr;  // see record_sizes.cpp
-  if (!hints_.empty() && !later) find_symbolic(node);
   append(std::move(node));
 }
 
+// What the op's rule took for one int alone, as a dimension that it works along, is that int.
+void Recorder::settle_attrs(Node& node) const {
+  const SymbolicRun* const run = SymbolicRun::current();
+  if (run == nullptr) return;
+  const auto settle = [run](Dim& size) {
+    if (size.is_known()) return;
+    const std::int64_t now = run->scope().hint(size);
+    if (run->scope().decide(SizeRelation::Equal, size, now) == true) size = now;
+  };
+  for (Attr& attr : node.attrs) {
+    if (auto* size = std::get_if<Dim>(&attr)) settle(*size);
+    if (auto* sizes = std::get_if<Dims>(&attr)) std::for_each(sizes->begin(), sizes->end(), settle);
+  }
+}
+
 void Recorder::append(Node node) {
+  settle_attrs(node);
   nodes_.push_back(std::move(node));
   origins_.push_back(origin_);
 }
@@ -138,10 +148,6 @@ int Recorder::add_value_like(int other) {
   const Type& type = other < 0 ? input_values_[static_cast<std::size_t>(-other - 10)].type
                                : results_[static_cast<std::size_t>(other)].type;
   results_.push_back({"", {type.dtype, type.device, type.sizes, type.is_number, std::nullopt}});
-  if (const auto found = symbolic_types_.find(other); found != symbolic_types_.end()) {
-    Type symbolic = found->second;
-    symbolic_types_.emplace(id, std::move(symbolic));
-  }
   return id;
 }
 
@@ -168,7 +174,8 @@ bool depends_on_data(const Op& op, Inputs inputs, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
   for (const TensorType& type : op.infer(types, attrs)) {
-    if (std::find(type.sizes.begin(), type.sizes.end(), -1) != type.sizes.end()) return true;
+    const auto is_unknown = [](Dim size) { return same(size, -1); };
+    if (std::any_of(type.sizes.begin(), type.sizes.end(), is_unknown)) return true;
   }
   return false;
 }
@@ -278,7 +285,6 @@ Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
     body.types.push_back(type_of(each, false));
     whole.outputs.push_back(made ? known->second : add_result(each, body.types.back()));
   }
-  if (!hints_.empty()) find_symbolic(whole);
   body.whole = nodes_.size();
   append(std::move(whole));
   bodies_.push_back(std::move(body));
@@ -294,7 +300,10 @@ void Recorder::forget_nodes(std::size_t from) {
 
 // A transform's tape saves x. That tape is a level above, so tensors here have no history of it.
 void Recorder::keeps(const Tensor& x) {
-  if (is_noting() && !x.is_number()) remember(x);
+  if (!is_noting() || x.is_number()) return;
+  // A checkpoint keeps what its ops will read.
+  if (!knows(x) && recall(x) == Operand::kAbsent) add_input(x);
+  remember(x);
 }
 
 void Recorder::remember_all(Inputs tensors) {
@@ -309,7 +318,7 @@ void Recorder::remember(const Tensor& x) {
   if (id == Operand::kAbsent) return;
   std::vector<ValueInMemory>& kept = kept_memory_[x.storage()->buffer()->id()];
   for (ValueInMemory& each : kept) {
-    if (each.layout != layout_of(x) || each.dtype != x.dtype()) continue;
+    if (!same(each.layout, layout_of(x)) || each.dtype != x.dtype()) continue;
     each.id = id;
     return;
   }
@@ -321,7 +330,7 @@ int Recorder::recall(const Tensor& x) const {
   const auto found = kept_memory_.find(x.storage()->buffer()->id());
   if (found == kept_memory_.end()) return Operand::kAbsent;
   for (const ValueInMemory& each : found->second) {
-    if (each.layout == layout_of(x) && each.dtype == x.dtype()) return each.id;
+    if (same(each.layout, layout_of(x)) && each.dtype == x.dtype()) return each.id;
   }
   return Operand::kAbsent;
 }
@@ -441,6 +450,8 @@ Tensor Recorder::adopt(Tensor made) {
   const levels::Below below(*this);
   made = levels::adopt(std::move(made));
   if (!is_noting()) return made;
+  for (const Dim each : made.sizes()) static_cast<void>(each.fixed());  // there are as many elements
+  made = at_hints(made);
   const Tensor elements = ops::clone(made);
   Node constant;
   constant.constant = elements;

@@ -11,6 +11,7 @@
 #include "jit/graph/rewrite.h"
 #include "jit/graph/trace.h"
 #include "tensor/levels/level.h"
+#include "tensor/symbolic_run.h"
 #include "tensor/tape/node.h"
 
 namespace kiln::jit {
@@ -20,12 +21,10 @@ namespace kiln::jit {
 // recorder holds every tensor it has seen, but releases the elements of those that have no other owner.
 class Recorder final : public levels::Level {
  public:
-  // `find_input` gives the role and name of a tensor that no op made, and its sizes where these are symbols.
-  // nullopt: the graph may not use the tensor.
+  // `find_input` gives the role and name of a tensor that no op made. nullopt: the graph may not use it.
   struct InputInfo {
     Role role = Role::Argument;
     std::string name;
-    std::optional<Dims> sizes;
   };
   using FindInput = std::function<std::optional<InputInfo>(const Tensor&)>;
   Recorder(std::string graph_name, FindInput find_input);
@@ -39,42 +38,39 @@ class Recorder final : public levels::Level {
   void set_name(const Tensor& x, const std::string& name);
 
   // ---- Sizes and numbers that are symbols ----
-  // A symbol, with its value in the recorded call. Scopes take it for a size where it may be one: other
-  // numbers of the program are guarded to be as large.
-  void add_symbol(const std::string& name, std::int64_t hint, bool is_size) {
-    hints_.emplace(name, hint);
-    if (is_size || hint < SizeScope::kLowestSize) return;
-    size_guards_.push_back({SizeRelation::AtMost, SizeScope::kLowestSize, Dim::symbol(name), {}, {}});
-  }
+  // A symbol, with its value in the recorded call. A number that is no size is guarded to be as large as
+  // sizes are where it is in this call, since rules may take it for one.
+  void add_symbol(const std::string& name, std::int64_t hint, bool is_size);
   // The value of a size in the recorded call.
-  std::int64_t hint(Dim size) const { return evaluate(size, hints_); }
-  // The sizes of a tensor as expressions.
-  Dims sizes_of(const Tensor& x) const;
-  // Adds an input whose sizes are asked for before any op reads it.
+  std::int64_t hint(Dim size) const {
+    return size.is_known() ? size.known() : SymbolicRun::current()->scope().hint(size);
+  }
+  // From here on sizes are ints: of all that the recorded call made, and of its arguments.
+  void settle() { run_.reset(); }
+  // Adds an input before any op reads it.
   void meet(const Tensor& x) {
     if (!knows(x)) add_input(x);
   }
-  // A number of the program that varies, and that ops of the next instruction may get as an argument.
+  // A number of the program that varies, and that ops of the next instruction may get as an operand.
   struct ExpectedNumber {
-    std::int64_t value = 0;  // of a whole number, which may be an attribute
-    Dim size;                // the attribute in the graph
-    Tensor number;           // of an operand: an equal number stands for this input
+    Tensor number;  // an equal operand stands for this input; absent: none does
     bool used = false;
     bool is_fixed = false;  // arithmetic of the recorded call used the value, so it must not vary
-    // Another argument is the same number in this call: it is followed in lists alone, by its place.
-    bool is_ambiguous = false;
   };
   std::vector<ExpectedNumber> expected;
-  // All whole numbers among these arguments in their order, those that do not vary as ints.
-  std::vector<Dim> expected_order;
   // Adds an input that is a number of the program.
   void add_number(const Tensor& number, std::string name);
 
   // How far the recording has come.
   struct Mark {
-    std::size_t nodes = 0;
+    std::size_t nodes = 0, guards = 0;
   };
-  Mark mark() const { return {nodes_.size()}; }
+  Mark mark() const {
+    const SymbolicRun* const run = SymbolicRun::current();
+    return {nodes_.size(), run == nullptr ? 0 : run->scope().guards().size()};
+  }
+  // What was asked of the symbols up to a mark.
+  std::vector<SizeGuard> size_guards(const Mark& until) const;
   // Does an iteration of a loop read values of an earlier one? `iterations`: how many nodes there were before
   // each.
   bool iterations_follow(std::span<const std::size_t> iterations) const;
@@ -95,9 +91,7 @@ class Recorder final : public levels::Level {
   bool wrote_outside() const { return wrote_outside_; }
   // Why derivatives of the ops noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
-  // A backward pass through the noted ops begins.
-  void begin_backward() { backward_begin_ = nodes_.size(); }
-  // The op whose derivative has sizes that do not follow symbols; empty: none is known.
+  // What has sizes that do not follow symbols; empty: nothing that is known.
   const std::string& size_trouble() const { return size_trouble_; }
   // The tensors of the graph's inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
@@ -168,35 +162,19 @@ class Recorder final : public levels::Level {
   void choose_nodes(const GraphForm& form, std::vector<int>& outputs);
   void drop_unused_inputs(std::vector<int>& outputs);
   void name_origins(Graph& graph, TakenNames& names, int inputs) const;
-  void make_symbolic();
   Node node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs);
   void note(Node node, Inputs results);
   void append(Node node);
+  void settle_attrs(Node& node) const;
   int add_value_like(int other);
   void follow_factor(Node& node, Inputs inputs, const Attrs& attrs);
   void fix_expected(const Attrs& attrs);
   int add_result(const Tensor& x, Type type);
-  void find_symbolic(const Node& node);
-  void infer_symbolic(const Node& node, std::size_t at);
-  std::vector<Attr> symbolic_attrs(const Op& op, const std::vector<Attr>& attrs);
-  enum class Followed : std::uint8_t { No, Yes, Nowhere };
-  Followed follow_in_order(Dims& list);
-  Type symbolic_type(const Operand& operand) const;
-  // Sizes in derivatives and bodies (record_sizes.cpp).
-  std::vector<Attr> attrs_of(std::size_t at) const;
-  std::optional<TraceOperand> traced_operand(const Operand& operand) const;
-  bool has_sizes(int id, const Dims& sizes);
-  bool take_sizes(const Fragment& fragment, std::span<const TraceOperand> operands,
-                  std::span<const Type> types, std::size_t begin, std::size_t end);
   void draws(Inputs results);
   const tape::Recompute* checkpoint() const;
   int copied(const Tensor& x, int value);
   bool note_drawn_again(Inputs results);
   int value_made_by(const tape::Node* node) const;
-  void follow_bodies();
-  void follow_rule(const tape::Node& node, int value, std::size_t begin);
-  bool take_rule(const tape::Node& node, std::size_t made, std::size_t begin);
-  Layout layout_of_gradient(const Node& step, std::size_t begin) const;
   SmallVector<Tensor, 4> with_expected(Inputs given);
   Tensor without_history(const Tensor& x);
   void note_write(const Tensor& target);
@@ -278,19 +256,7 @@ class Recorder final : public levels::Level {
   };
   std::vector<OpenApplication> open_;  // the innermost last
   std::vector<std::shared_ptr<const Op>> own_ops_;
-  SymbolValues hints_;
-  std::vector<SizeGuard> size_guards_;            // what finding the sizes below asked of the symbols
-  std::unordered_map<int, Type> symbolic_types_;  // by value
-  std::unordered_map<std::size_t, std::vector<Attr>> symbolic_attrs_;       // by node
-  std::unordered_map<std::size_t, std::vector<Operand>> symbolic_numbers_;  // likewise: operands that are
-  std::size_t followed_bodies_ = 0;
-  std::size_t backward_begin_ = 0;
-  struct Rule {
-    const tape::Node* node = nullptr;
-    int value = 0;
-    std::size_t begin = 0;
-  };
-  Rule rule_;  // the derivative rule that runs
+  std::optional<SymbolicRun> run_;  // from the first symbol on
   std::string size_trouble_;
   // ---- Checkpoints ----
   // The draws of the first run of a checkpoint; its second run gets the same.
@@ -300,14 +266,12 @@ class Recorder final : public levels::Level {
   };
   std::unordered_map<std::uint64_t, CheckpointDraws> drawn_;           // by id
   std::unordered_map<std::uint64_t, std::vector<Place>> step_places_;  // by id, of the first run
-  Rule interrupted_;  // the rule that a second run interrupts
-  Place interrupted_place_;
+  Place interrupted_place_;  // of the derivative that a second run interrupts
   bool runs_again_ = false;
 };
 
-// The strides of a tensor of these sizes with its dimensions in the order of `now`, without gaps, or
-// repeated. nullopt for other layouts.
-std::optional<Dims> strides_like(const Layout& now, const Dims& sizes);
+// A part of what is recorded, with the sizes of this call.
+Graph in_this_call(Graph part);
 
 // Tells inputs that share a storage so, with the offset at which each begins.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);

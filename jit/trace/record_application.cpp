@@ -138,6 +138,8 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   if (!written.empty()) say_shared_memory(cut.tensors, body.inputs);
   for (const int id : given) body.outputs.push_back(Operand::of(renumbered(id)));
   body = numbered_in_order(std::move(body));
+  body = in_this_call(std::move(body));
+  if (SymbolicRun::current() != nullptr) size_trouble_ = "an `autograd` function";
   return cut;
 }
 
@@ -147,8 +149,6 @@ void Recorder::forget_since(std::size_t nodes, std::size_t results) {
   origins_.resize(nodes);
   const auto first = static_cast<int>(results);
   std::erase_if(ids_, [&](const auto& each) { return each.second >= first; });
-  std::erase_if(symbolic_attrs_, [&](const auto& each) { return each.first >= nodes; });
-  std::erase_if(symbolic_numbers_, [&](const auto& each) { return each.first >= nodes; });
 }
 
 namespace {
@@ -322,7 +322,7 @@ void Recorder::end_application(Application application) {
     cut.operands.resize(application.arguments.size());
     application.backward.reset();
     application.kept.clear();
-    return note_application(application, interpreted_body(application), {}, cut.operands);
+    return note_application(application, in_this_call(interpreted_body(application)), {}, cut.operands);
   }
   if (!cut.refused.empty()) return stop_noting(cut.refused);
   try {

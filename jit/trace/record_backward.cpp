@@ -24,13 +24,8 @@ int Recorder::value_made_by(const tape::Node* node) const {
 void Recorder::gathers(const tape::Node* node) { origin_ = value_made_by(node); }
 
 void Recorder::differentiates(const tape::Node* node) {
-  const Rule ended = std::exchange(rule_, {});
-  if (ended.node != nullptr) follow_rule(*ended.node, ended.value, ended.begin);
   is_differentiating_ = node != nullptr;
   origin_ = value_made_by(node);
-  if (node == nullptr || hints_.empty()) return;
-  follow_bodies();
-  rule_ = {node, origin_, nodes_.size()};
 }
 
 // ---- Checkpoints ----
@@ -40,15 +35,10 @@ void Recorder::runs_again(const tape::Recompute* again) {
   runs_again_ = again != nullptr;
   if (again != nullptr) {
     drawn_[again->id()].next = 0;
-    if (rule_.node != nullptr && rule_.begin != nodes_.size()) size_trouble_ = "a checkpoint";
-    interrupted_ = std::exchange(rule_, {});
     interrupted_place_ = place_;
     return;
   }
   place_ = interrupted_place_;
-  if (!hints_.empty()) follow_bodies();
-  rule_ = std::exchange(interrupted_, {});
-  rule_.begin = nodes_.size();
 }
 
 void Recorder::begins_step(const tape::Recompute& checkpoint, std::size_t step) {

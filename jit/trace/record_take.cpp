@@ -28,24 +28,9 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
   }
 }
 
-// Replaces the sizes and numbers of this call by their symbols.
-void Recorder::make_symbolic() {
-  for (const auto& [id, type] : symbolic_types_) {
-    Type& target = id < 0 ? input_values_[static_cast<std::size_t>(-id - 10)].type
-                          : results_[static_cast<std::size_t>(id)].type;
-    target.sizes = type.sizes;
-    const Tensor& x = tensor_of(id);
-    if (!target.strides || !x) continue;
-    if (auto strides = strides_like(x.layout(), type.sizes)) target.strides = std::move(*strides);
-  }
-  for (auto& [node, attrs] : symbolic_attrs_) {
-    if (node < nodes_.size()) nodes_[node].attrs = attrs;
-  }
-  for (const auto& [node, operands] : symbolic_numbers_) {
-    for (std::size_t k = 0; node < nodes_.size() && k < operands.size(); ++k) {
-      if (operands[k].is_number()) nodes_[node].operands[k].number = operands[k].number;
-    }
-  }
+Graph in_this_call(Graph part) {
+  if (const SymbolicRun* run = SymbolicRun::current()) part.hints = run->scope().hints();
+  return at_hints(std::move(part));
 }
 
 // Chooses the nodes that belong to the graph, and numbers their values in order.
@@ -227,7 +212,6 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
   for (; !renamings_.empty() && renamings_.back().nodes >= until.nodes; renamings_.pop_back())
     ids_[renamings_.back().tensor] = renamings_.back().id;
   nodes_.resize(until.nodes);
-  if (form.symbolic) make_symbolic();
   std::vector<int> results;
   for (const Tensor& each : outputs) results.push_back(ids_.at(each.impl()));
   choose_nodes(form, results);
@@ -259,18 +243,19 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
   for (const Tensor& each : inputs_) met.push_back(as_met(each));
   if (writes) say_shared_memory(met, graph.inputs);
   for (const int each : results) graph.outputs.push_back(Operand::of(renumbered(each)));
-  if (form.symbolic) {
+  if (const SymbolicRun* run = SymbolicRun::current()) {
     const std::set<std::string> used = symbols_in(graph);
-    for (const auto& [symbol, hint] : hints_) {
+    for (const auto& [symbol, hint] : run->scope().hints()) {
       if (used.contains(symbol)) graph.hints.emplace(symbol, hint);
     }
-    std::copy_if(size_guards_.begin(), size_guards_.end(), std::back_inserter(graph.size_guards),
-                 [&used](const SizeGuard& guard) {
-                   std::set<std::string> symbols;
-                   collect_symbols(guard.a, symbols);
-                   collect_symbols(guard.b, symbols);
-                   return std::includes(used.begin(), used.end(), symbols.begin(), symbols.end());
-                 });
+    for (const SizeGuard& each : size_guards(until)) {
+      std::set<std::string> symbols;
+      collect_symbols(each.a, symbols);
+      collect_symbols(each.b, symbols);
+      if (std::includes(used.begin(), used.end(), symbols.begin(), symbols.end()))
+        graph.size_guards.push_back(each);
+    }
+    if (!form.symbolic) return at_hints(std::move(graph));
   }
   return graph;
 }

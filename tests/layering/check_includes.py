@@ -23,8 +23,6 @@ FOLDERS = {
 # Files beside the folders that belong to one of them.
 BELONGS_TO = {
     "jit/shape_rules": "graph",
-    "jit/fit": "graph",
-    "jit/record_sizes": "trace",
     "jit/history": "autodiff",
     "jit/backward": "autodiff",
     "jit/pair_backward": "pipeline",
