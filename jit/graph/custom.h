@@ -23,6 +23,9 @@ struct CustomFunction {
   // there is no graph of it, on copies of the arguments `written`. Null: the graph was read from text.
   std::function<Tensors(Inputs arguments)> apply;
   std::vector<std::size_t> written;
+  // What the program calls it, as `grad_fn` and messages say: ops of one function have names of their own.
+  // Empty: the name of the op.
+  std::string program_name = {};
 
   std::size_t argument_count() const;
 };

@@ -7,6 +7,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/custom.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/tape/op_node.h"
@@ -28,7 +29,8 @@ CompiledNode::CompiledNode(std::shared_ptr<const Backwards> backwards, std::size
 std::string CompiledNode::name_of_output(std::uint32_t output) const {
   const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(ports_[output].node)];
   if (made.op == nullptr) return "WriteThroughViewBackward";
-  return owner_of(*made.op) ? std::string(made.op->name()) : tape::name_of_backward(*made.op);
+  const CustomFunction* own = custom_function(*made.op);
+  return own != nullptr ? own->program_name : tape::name_of_backward(*made.op);
 }
 
 tape::Edge CompiledNode::viewed(std::uint32_t output) const {
@@ -101,7 +103,9 @@ std::optional<OpError> CompiledNode::freed(std::span<const bool> outputs, std::s
 
 // The error that the tape's node that saved the values would raise.
 OpError CompiledNode::freed_error(int step) const {
-  return tape::freed_error(*backwards_->tape().nodes[static_cast<std::size_t>(step)].op);
+  const Op& op = *backwards_->tape().nodes[static_cast<std::size_t>(step)].op;
+  const CustomFunction* own = custom_function(op);
+  return own != nullptr ? tape::freed_function_error(own->program_name) : tape::freed_error(op);
 }
 
 BackwardRequest CompiledNode::request(Inputs grads, Inputs sums, std::span<const bool> needs) const {

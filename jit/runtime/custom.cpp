@@ -43,7 +43,7 @@ class GraphRules final : public levels::CustomRules {
   GraphRules(std::shared_ptr<const CustomOp> op, Inputs captured)
       : op_(std::move(op)), captured_(captured.begin(), captured.end()) {}
 
-  std::string name() const override { return std::string(op_->name()); }
+  std::string name() const override { return op_->function.program_name; }
   bool is_noted() const override { return true; }
   bool has_jvp() const override { return false; }
   bool wants_zeros() const override { return true; }
@@ -135,7 +135,7 @@ Tensors run_program(const CustomOp& op, Inputs inputs) {
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Type& type = function.forward.values[at(function.forward.outputs[k].value)].type;
     if (results[k].type() == evaluate(type, {})) continue;
-    throw OpError(ErrorKind::Capture, op.function.name + " gives a " + to_string(results[k].type()) +
+    throw OpError(ErrorKind::Capture, op.function.program_name + " gives a " + to_string(results[k].type()) +
                                           " where it gave a " + to_string(type));
   }
   results.resize(function.forward.outputs.size());
@@ -237,6 +237,7 @@ std::size_t CustomFunction::argument_count() const {
 }
 
 std::shared_ptr<const Op> make_custom_op(CustomFunction function) {
+  if (function.program_name.empty()) function.program_name = function.name;
   Op row{.signature = Signature::parse(signature_of(function)),
          .family = "autograd",
          .documentation = "A function of the program with a derivative of its own.",

@@ -270,8 +270,8 @@ bool is_plain(const Graph& functional, std::size_t inputs) {
 // Equal functions become one op, so that the text shows each once. Functions that the interpreter runs are
 // never equal, since their graphs do not show all they do.
 const Op& Recorder::op_of(const Application& application, Graph forward, std::vector<std::size_t> written) {
-  CustomFunction function{"", std::move(forward), application.backward, application.apply,
-                          std::move(written)};
+  CustomFunction function{
+      "", std::move(forward), application.backward, application.apply, std::move(written), application.name};
   for (int number = 0;; ++number) {
     function.name = number == 0 ? application.name : application.name + "_" + std::to_string(number);
     function.forward.name = function.name;
@@ -286,7 +286,8 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
       return *own_ops_.back();
     }
     const CustomFunction& known = *custom_function(**found);
-    if (function.backward && known.forward == function.forward && known.backward == function.backward)
+    if (function.backward && known.forward == function.forward && known.backward == function.backward &&
+        known.program_name == function.program_name)
       return **found;
   }
 }
@@ -382,6 +383,7 @@ void Recorder::note_application(const Application& application, Graph forward,
     note(node_of(kCopy, Form::Write, given, Attrs(kCopy)), {&target, 1});
   }
   if (!tape::sees(application.results)) return;
+  wrote_history_ = wrote_history_ || !writes.empty();
   remember_all(application.arguments);
   remember_all(application.results);
   for (const Tensor& each : application.results) {

@@ -16,7 +16,7 @@ class CustomNode final : public Node {
 
   std::string name() const override { return derivative_->name(); }
   Tensors backward(Inputs grads, std::span<const bool> needs) override {
-    if (has_freed_) throw freed_error();
+    if (has_freed_) throw freed_function_error(name());
     return derivative_->backward(*this, grads, needs);
   }
   void release_saved() override {
@@ -24,7 +24,7 @@ class CustomNode final : public Node {
     derivative_->release_saved();
   }
   std::optional<OpError> freed(std::span<const bool>, std::span<bool>) const override {
-    return has_freed_ ? std::optional(freed_error()) : std::nullopt;
+    return has_freed_ ? std::optional(freed_function_error(name())) : std::nullopt;
   }
   bool wants_zeros() const override { return derivative_->wants_zeros(); }
   bool is_opaque() const override { return derivative_->is_opaque(); }
@@ -36,10 +36,6 @@ class CustomNode final : public Node {
   void settle(const SymbolValues& values) override {
     Node::settle(values);
     derivative_->settle(values);
-  }
-  OpError freed_error() const {
-    return OpError(ErrorKind::Autograd, name() + ": what it saved was freed by an earlier backward", {},
-                   "pass retain_graph=true to the first backward");
   }
 
   std::unique_ptr<CustomDerivative> derivative_;
@@ -53,6 +49,11 @@ bool shares_memory(Inputs inputs, const Tensor& output) {
 }
 
 }  // namespace
+
+OpError freed_function_error(const std::string& name) {
+  return OpError(ErrorKind::Autograd, name + ": what it saved was freed by an earlier backward", {},
+                 "pass retain_graph=true to the first backward");
+}
 
 void record_custom(Inputs inputs, Inputs outputs, std::unique_ptr<CustomDerivative> derivative,
                    std::span<const bool> constant) {

@@ -9,6 +9,9 @@
 
 namespace kiln::tape {
 
+// The error of a second backward through a function, after its graph was freed.
+OpError freed_function_error(const std::string& name);
+
 class CustomDerivative {
  public:
   virtual ~CustomDerivative() = default;
