@@ -56,6 +56,7 @@ class Functionalizer {
         compute(node);  // also a view of a number, which has memory of its own
       }
     }
+    settle_sets();
     outputs();
     effects();
     return {std::move(out_.graph), std::move(nodes_)};
@@ -236,13 +237,28 @@ class Functionalizer {
     view.attrs = {value(node.outputs[0]).type.sizes};
     name_views(view, source);
     keep_object(target, node.outputs[0]);
-    if (object == nullptr) return;
-    set_aliases_.push_back(alias_of(node.outputs[0]));
-    object->layouts.emplace_back(&node, alias_of(node.outputs[0]));
-    object->is_set = true;
+    if (object != nullptr) object->layouts.emplace_back(&node, alias_of(node.outputs[0]));
   }
 
   // ---- What is left ----
+
+  // Of the storages that a tensor got, the last alone counts, and what was done to its layout since. Where
+  // that is the storage that it had, and it has its layout there, nothing is left to do.
+  void settle_sets() {
+    for (Object& object : objects_) {
+      const auto last = std::find_if(object.layouts.rbegin(), object.layouts.rend(),
+                                     [](const auto& each) { return each.first->writes_storage(); });
+      if (last == object.layouts.rend()) continue;
+      const auto set = last.base() - 1;
+      object.is_set = !shows_the_same(set->second, object.alias);
+      if (object.is_set) set_aliases_.push_back(set->second);
+      object.layouts.erase(object.layouts.begin(), object.is_set ? set : set + 1);
+    }
+  }
+  bool shows_the_same(int alias, int other) const {
+    return aliases_.memory(alias) == aliases_.memory(other) &&
+           aliases_.layout(alias) == aliases_.layout(other);
+  }
 
   void outputs() {
     std::vector<int> shared(static_cast<std::size_t>(aliases_.memory_count()), 0);
