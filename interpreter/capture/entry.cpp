@@ -164,6 +164,7 @@ bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
     if (!done) return false;
     if (!names.empty()) names.give(outputs, tensors, began);
     origins.give(outputs, symbols);
+    views.give(outputs, captured.hints.empty());
   }
   if (!histories.empty()) {
     Tensors behind;

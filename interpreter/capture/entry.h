@@ -10,6 +10,7 @@
 #include "interpreter/capture/frame_plan.h"
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/history_names.h"
+#include "interpreter/capture/recorded_views.h"
 #include "jit/graph/graph.h"
 #include "jit/pipeline/compiled_graph.h"
 #include "jit/trace/view_origins.h"
@@ -102,6 +103,7 @@ struct Entry {
   // The callable of the program's backend, which `run` calls.
   std::shared_ptr<const Value> callable;
   jit::ViewOrigins origins;
+  RecordedViews views;
   HistoryNames names;  // of results, and of arguments that were written under the tape
   std::string note;    // on how the entry runs; mostly empty
   std::function<std::string()> note_of_calls;  // on the calls so far; may be empty

@@ -109,6 +109,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   // Fixes host values that code outside of the graph gets in each call of the entry: numbers and texts are
   // constants, and an object from outside is guarded by identity. False: the call itself makes one of them.
   bool keeps_as_they_are(std::span<const Value> values);
+  // Was the object there before the call?
+  bool is_outside(const Value& v) const { return known(v) != nullptr; }
 
  private:
   friend class Observer;
@@ -123,7 +125,6 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void arrive_part(const Value& v, SourceId parent, Source::Kind kind, std::int64_t number, Value key,
                    std::string text, ExprId* varying = nullptr);
   const OutsideValue* known(const Value& v) const;
-  bool is_outside(const Value& v) const { return known(v) != nullptr; }
   // Is v, or does it hold, an object that is equal only to itself: a function, a struct?
   bool has_identity(const Value& v) const;
   void add_guard(Guard guard);
@@ -267,6 +268,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
     Exit exit;
     std::vector<Tensor> outputs;
     tape::FreedHistories histories;
+    RecordedViews views;
     HistoryNames names;
     std::vector<SourceId> leaves;
     bool taped = true;  // some history holds saved values

@@ -331,6 +331,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
   }
   if (planner.failed) return std::nullopt;
   finished.snapshot = std::move(snapshot);
+  finished.views.note(finished.outputs);
   finished.taped = !finish_histories(finished);
   if (finished.taped && recorder_.wrote_history()) {
     finished.names.note(finished.outputs, tape_began_);
@@ -435,6 +436,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   entry->differentiated = differentiated;
   if (const SymbolicRun* run = SymbolicRun::current()) finished.histories.settle(run->scope().hints());
   entry->histories = std::move(finished.histories);
+  entry->views = std::move(finished.views);
   entry->names = std::move(finished.names);
   entry->names.settle(finished.outputs, recorder_.inputs());
   entry->leaves = std::move(finished.leaves);

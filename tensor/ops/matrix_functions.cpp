@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tensor/ops/linalg.h"
+#include "tensor/ops/shape.h"
 
 namespace kiln {
 
@@ -234,7 +235,7 @@ Tensors kron_body(const Op&, Inputs inputs, const Attrs&) {
     a = ops::unsqueeze(a, 2 * d + 1);
     b = ops::unsqueeze(b, 2 * d);
   }
-  return {ops::reshape(a * b, sizes)};
+  return {as_no_view(ops::reshape(a * b, sizes))};
 }
 
 std::vector<TensorType> cross_infer(std::span<const TensorType> inputs, const Attrs& attrs) {

@@ -173,7 +173,10 @@ Tensors roll_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
   const Dims& shifts = attrs.get<Dims>("shifts");
   const Dims* dims = attrs.find<Dims>("dims");
-  if (!dims) return {ops::reshape(roll_along(ops::reshape(x, Dims{x.numel()}), 0, shifts[0]), x.sizes())};
+  if (!dims) {
+    const Tensor flat = roll_along(ops::reshape(x, Dims{x.numel()}), 0, shifts[0]);
+    return {as_no_view(ops::reshape(flat, x.sizes()))};
+  }
   Tensor result = x;
   for (std::size_t i = 0; i < shifts.size(); ++i) {
     const int dim = wrap_dim((*dims)[i], x.rank(), "roll");
@@ -222,7 +225,8 @@ Tensor repeated(const Tensor& x, const Dims& repeats) {
     wide.push_back(repeats[i]);
     wide.push_back(sizes[i]);
   }
-  return ops::view(ops::clone(ops::expand(ops::reshape(x, apart), wide)), repeated_sizes(x.sizes(), repeats));
+  return as_no_view(
+      ops::view(ops::clone(ops::expand(ops::reshape(x, apart), wide)), repeated_sizes(x.sizes(), repeats)));
 }
 std::vector<TensorType> repeat_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   check_repeats(inputs[0].sizes, attrs.get<Dims>("repeats"), "repeat");
@@ -447,6 +451,11 @@ void add_repeating(OpTable& table) {
 }
 
 }  // namespace
+
+Tensor as_no_view(Tensor made) {
+  made.impl()->origin = nullptr;
+  return made;
+}
 
 void add_shape_ops(OpTable& table) {
   add_copying(table);
