@@ -19,13 +19,23 @@ namespace {
 
 struct NotCaptured {};  // the interpreter runs the function
 
+// Is one of these an object that the call made, or does it have one within? Forward may have put into it what
+// its context has, and the program may change that before backward reads it.
+bool any_made(const Tracer& tracer, const std::vector<Value>& values) {
+  return std::any_of(values.begin(), values.end(), [&](const Value& v) {
+    if (!v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range) || v.is(Tag::Tensor)) return false;
+    return v.is(Tag::Tuple) ? any_made(tracer, v.as<Tuple>().items) : !tracer.is_outside(v);
+  });
+}
+
 // Traces backward: runs it once, on copies and on gradients of one, and finds out whether it is a graph of
 // the values that forward saved. The run changes nothing, and reads nothing that may change before the real
 // backward.
 class BackwardTrace {
  public:
-  BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder)
-      : vm_(vm), application_(application), recorder_(recorder) {}
+  // `shares`: others may have what is in the fields of the context.
+  BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder, bool shares)
+      : vm_(vm), application_(application), recorder_(recorder), shares_(shares) {}
 
   // nullopt: the interpreter must run backward. `kept`: the tensors that it reads, in order.
   std::optional<jit::Graph> run(std::vector<Tensor>& kept) {
@@ -65,7 +75,7 @@ class BackwardTrace {
     if (is_saved &&
         (std::any_of(made.begin(), made.end(), same) || std::any_of(inputs.begin(), inputs.end(), same)))
       return true;
-    return recorder_.is_own(x) && std::none_of(made.begin(), made.end(), shares) &&
+    return !shares_ && recorder_.is_own(x) && std::none_of(made.begin(), made.end(), shares) &&
            std::none_of(given_.begin(), given_.end(), [&](const auto& each) { return shares(each.first); });
   }
 
@@ -241,6 +251,7 @@ class BackwardTrace {
   Vm& vm_;
   const Application& application_;
   const jit::Recorder& recorder_;
+  const bool shares_;
   std::unordered_map<const TensorImpl*, Tensor> copies_;
   std::vector<std::pair<Tensor, Tensor>> given_;  // kept tensors, and the copies that the trace reads
   std::vector<Tensor> grads_;
@@ -294,7 +305,7 @@ bool BodyScope::close(const Application& application) {
   jit::Recorder::Application noted;
   const std::string interpreted = recorder.interpreted();
   if (interpreted.empty() && !context_escapes(tracer, application)) {
-    BackwardTrace trace(vm_, application, recorder);
+    BackwardTrace trace(vm_, application, recorder, any_made(tracer, application.arguments));
     noted.backward = trace.run(noted.kept);
     if (trace.asks_layout()) {
       recorder.drop_application();
