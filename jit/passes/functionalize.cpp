@@ -52,8 +52,10 @@ class Functionalizer {
         write(node);
       } else if (node.is_view() && node.operands[0].is_value()) {
         view(node);
+      } else if (node.applies_view() && node.operands[0].is_number()) {
+        view_number(node);
       } else {
-        compute(node);  // also a view of a number, which has memory of its own
+        compute(node);
       }
     }
     settle_sets();
@@ -167,6 +169,17 @@ class Functionalizer {
 
   void view(const Node& node) {
     const int source = alias_of(node.operands[0].value);
+    name_views(node, source);
+    nodes_.back().operands = {Operand::of(aliases_.read_view(source))};
+    for (const ValueId id : node.outputs) nodes_.back().results.push_back(aliases_.read_view(alias_of(id)));
+  }
+
+  // A view of a number shows one element in all of its places, as of a tensor.
+  void view_number(const Node& node) {
+    const Type& type = value(node.outputs[0]).type;
+    const ValueId whole =
+        out_.apply(core_ops().full, {node.operands[0]}, {Dims{}, type.dtype, type.device}, node)[0];
+    const int source = aliases_.add_memory(whole, -1, as_typed(out_.type(whole)));
     name_views(node, source);
     nodes_.back().operands = {Operand::of(aliases_.read_view(source))};
     for (const ValueId id : node.outputs) nodes_.back().results.push_back(aliases_.read_view(alias_of(id)));
