@@ -65,14 +65,13 @@ Dims contiguous_strides(std::span<const Dim> sizes) {
 bool is_contiguous(const Layout& layout) {
   Dim expected = 1;
   bool gapless = true;
-  for (std::size_t i = layout.sizes.size(); i-- > 0;) {
-    const Dim size = layout.sizes[i];
-    if (size == 0) return true;
-    if (size == 1) continue;
-    gapless = gapless && layout.strides[i] == expected;
+  for (std::size_t i = layout.sizes.size(); i-- > 0 && gapless;) {
+    const Dim stride = layout.strides[i], size = layout.sizes[i];
+    // Only where the strides are others is it asked of a symbol whether they matter.
+    gapless = same(stride, expected) || size == 1 || stride == expected;
     expected *= size;
   }
-  return gapless;
+  return gapless || std::any_of(layout.sizes.begin(), layout.sizes.end(), [](Dim size) { return size == 0; });
 }
 
 std::pair<Dim, Dim> extent(const Layout& layout) {
