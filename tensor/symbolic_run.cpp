@@ -123,9 +123,11 @@ void give_sizes(const Tensor& x, Dims sizes) {
   if (!std::equal(sizes.begin(), sizes.end(), impl.layout.sizes.begin(), impl.layout.sizes.end(), is_now))
     throw InternalError("a tensor of the sizes " + to_string(impl.layout.sizes) + " was given " +
                         text_of(sizes));
-  const bool contiguous = impl.contiguous;
-  auto strides = contiguous ? std::optional(contiguous_strides(sizes)) : strides_like(impl.layout, sizes);
-  if (!strides) {
+  auto strides =
+      impl.contiguous ? std::optional(contiguous_strides(sizes)) : strides_like(impl.layout, sizes);
+  // Where there are no elements, or one along a dimension, strides may be any: the program sees them.
+  const Dims& lies = impl.layout.strides;
+  if (!strides || !std::equal(strides->begin(), strides->end(), lies.begin(), is_now)) {
     for (const Dim each : sizes) static_cast<void>(each.fixed());
     return;
   }
