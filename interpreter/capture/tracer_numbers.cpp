@@ -214,7 +214,7 @@ std::vector<ExprId> Tracer::parts_of(const Value& v) const {
   return found == part_shadows_.end() ? std::vector<ExprId>() : found->second.parts;
 }
 
-// Likewise of a list, whose items stay where they are until the program changes them.
+// Those of a list, whose items stay where they are until the program changes them.
 std::vector<ExprId> Tracer::kept_parts(const Value& list) const {
   std::vector<ExprId> parts;
   const std::size_t count = keepers_.contains(identity(list)) ? list.as<List>().items.size() : 0;

@@ -20,7 +20,7 @@ class FollowedNumbers {
   virtual std::optional<Dim> operand_at(const Value& number) = 0;
 };
 
-// Of the call that this thread records; null: all numbers are what they are. Whoever sets it clears it.
+// The one of the call that this thread records, set while an instruction runs. Null: numbers follow nothing.
 inline thread_local constinit FollowedNumbers* followed_numbers = nullptr;
 
 // An int as an op's attribute.

@@ -141,7 +141,7 @@ Tensor share_wrapped(const Tensor& x) {
 }
 
 Tensor share_value(const Tensor& x) {
-  if (x.is_symbol()) return x;  // nobody writes a number
+  if (x.is_symbol()) return x;  // a number is never written
   Tensor shared;
   if (levels::wrapper_of(x) != nullptr) {
     shared = share_wrapped(x);
