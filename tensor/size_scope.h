@@ -18,7 +18,7 @@ struct SizeGuard {
   std::string place;  // "file:3:9"; empty: unknown
 };
 std::string to_string(const SizeGuard& guard);  // "s0 <= 4 (slice, file:3:9)"
-// Appends the guard unless the same question is there, whoever asked it.
+// Appends the guard, unless one with the same relation and the same sides is there already.
 void add_guard(std::vector<SizeGuard>& guards, const SizeGuard& guard);
 // Does it hold at these values? A guard that divides by 0 or leaves 64 bits there does not.
 bool holds(const SizeGuard& guard, const SymbolValues& values);
