@@ -15,15 +15,6 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
-bool reads_saved(const TapeNode& node) {
-  if (node.kind != TapeNode::Kind::Op) return false;
-  const Saves saves = saves_of(node);
-  const auto any = [](std::uint32_t bits, std::size_t count) {
-    return count > 0 && (bits & (count >= 32 ? ~0U : (1U << count) - 1)) != 0;
-  };
-  return any(saves.inputs, node.edges.size()) || any(saves.outputs, node.output_types.size());
-}
-
 std::vector<ValueId> present(const std::vector<ValueId>& kept) {
   std::vector<ValueId> ids;
   std::copy_if(kept.begin(), kept.end(), std::back_inserter(ids), [](ValueId id) { return id >= 0; });
@@ -71,9 +62,7 @@ Backwards::Backwards(std::shared_ptr<const Derivation> derivation,
   std::vector<Edge> between;
   for (const WalkPart& part : walk) {
     std::copy_if(part.targets.begin(), part.targets.end(), std::back_inserter(between),
-                 [this](const Edge& each) {
-                   return !derivation_->is_input(each) && derivation_->reaches_input(each);
-                 });
+                 [this](const Edge& each) { return !derivation_->is_input(each); });
   }
   joint_ = derivation_->joint(incoming, between);
   partition_ = jit::partition(joint_, options.partition);
@@ -94,7 +83,7 @@ void Backwards::find_parts(std::vector<WalkPart> walk) {
     for (const int n : part.steps) {
       places_[static_cast<std::size_t>(n)] = {parts_.size(), turn++};
       const bool runs = std::find(joint_.visited.begin(), joint_.visited.end(), n) != joint_.visited.end();
-      if (runs && reads_saved(tape().nodes[static_cast<std::size_t>(n)])) part.savers.push_back(n);
+      if (runs && tape().nodes[static_cast<std::size_t>(n)].reads_kept) part.savers.push_back(n);
     }
     parts_.push_back(std::move(part));
   }
@@ -130,15 +119,8 @@ void Backwards::find_histories() {
                       called(derivation_->functional(), id)));
     }
   };
-  for (std::size_t n = 0; n < tape().nodes.size(); ++n) {
-    const TapeNode& node = tape().nodes[n];
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      const bool is_real = is_float(node.output_types[k].dtype);
-      note(node.outputs[k], is_real ? Edge{static_cast<int>(n), static_cast<int>(k)} : Edge{});
-    }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].is_value()) note(node.inputs[i].value, node.edges[i]);
-    }
+  for (const TapeNode& node : tape().nodes) {
+    for (const auto& [id, edge] : node.kept) note(id, edge);
   }
 }
 
@@ -152,7 +134,7 @@ void Backwards::check_complete() const {
     for (const Edge& each : tape().nodes[n].edges) {
       if (!each) continue;
       const TapeNode& from = tape().nodes[static_cast<std::size_t>(each.node)];
-      if (from.kind == TapeNode::Kind::Argument || runs[static_cast<std::size_t>(each.node)]) continue;
+      if (from.is_input || runs[static_cast<std::size_t>(each.node)]) continue;
       const bool leads = std::any_of(from.edges.begin(), from.edges.end(),
                                      [](const Edge& e) { return static_cast<bool>(e); });
       if (leads)
@@ -169,13 +151,12 @@ Joint Backwards::joint_for(const BackwardRequest& request) const {
   const BackwardPart& part = parts_[request.part];
   std::vector<Derivation::Incoming> incoming;
   for (const auto& [node, output] : request.incoming) incoming.push_back(derivation_->at({node, output}));
-  WalkBounds bounds{std::vector<bool>(tape().nodes.size(), false), {}};
-  for (const int n : part.steps) bounds.steps[static_cast<std::size_t>(n)] = true;
+  std::vector<Edge> targets;
   for (std::size_t k = 0; k < part.targets.size(); ++k) {
-    bounds.targets.push_back(request.wanted[k] ? part.targets[k] : Edge{});
+    targets.push_back(request.wanted[k] ? part.targets[k] : Edge{});
     if (request.onto[k]) incoming.push_back(derivation_->at(part.targets[k]));
   }
-  return derivation_->joint(incoming, std::move(bounds));
+  return derivation_->joint(incoming, targets, part.targets);
 }
 
 // What was saved, as values of another joint graph.
@@ -201,7 +182,7 @@ const BackwardGraph& Backwards::graph(const BackwardRequest& request, bool op_by
   auto made = std::make_unique<BackwardGraph>();
   Joint joint = joint_for(request);
   for (const int n : joint.visited) {
-    if (reads_saved(tape().nodes[static_cast<std::size_t>(n)])) made->savers.push_back(n);
+    if (tape().nodes[static_cast<std::size_t>(n)].reads_kept) made->savers.push_back(n);
   }
   const std::vector<ValueId> kept = kept_in(joint);
   std::vector<ValueId> given = present(kept);

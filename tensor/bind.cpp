@@ -213,8 +213,9 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
 bool is_symbolic(const Tensor& x) { return x && (x.is_symbol() || has_symbols(x.layout())); }
 
 bool is_over_symbols(Inputs inputs, const Attrs& attrs) {
-  return SymbolicRun::current() != nullptr &&
-         (has_symbols(attrs) || std::any_of(inputs.begin(), inputs.end(), is_symbolic));
+  const SymbolicRun* const run = SymbolicRun::current();
+  return run != nullptr && (run->stand_in() != nullptr || has_symbols(attrs) ||
+                            std::any_of(inputs.begin(), inputs.end(), is_symbolic));
 }
 
 // Operands and attributes as kernels see them: with the sizes of this call.
@@ -251,6 +252,7 @@ void fix_sizes(const Tensor& x) {
 }
 
 Tensors run_over_symbols(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (StandIn* const stand_in = SymbolicRun::current()->stand_in()) return stand_in->run(op, inputs, attrs);
   const SizeScope::Reason reason(op.name());
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
   const InThisCall now(inputs, attrs);
@@ -288,6 +290,8 @@ Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (is_over_symbols(inputs, attrs)) [[unlikely]] {
+    if (StandIn* const stand_in = SymbolicRun::current()->stand_in())
+      return stand_in->write(op, inputs, attrs);
     const InThisCall now(inputs, attrs);
     return run_eager_inplace(op, now.inputs, now.attrs);
   }

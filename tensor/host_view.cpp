@@ -22,11 +22,16 @@ Tensor on_host(const Tensor& x) {
 
 HostView::HostView(const Tensor& x, DType dtype) : first_(nullptr), byte_count_(0) {
   const bool is_here = is_on_host(x.device());
+  if (is_here) checked(x);
   if (!is_here) copy_ = on_host(x);
   const Tensor& seen = is_here ? x : copy_;
   if (!seen.is_contiguous() || seen.dtype() != dtype) copy_ = cpu::contiguous_copy(seen, dtype);
   first_ = (copy_ ? copy_ : x).raw();
   byte_count_ = static_cast<std::size_t>(x.numel().hint()) * size_of(dtype);
+}
+
+void HostView::refuse_without_elements(const Tensor& x) {
+  throw OpError(ErrorKind::Capture, "the elements of a " + to_string(x.type()) + " are not there to be read");
 }
 
 const std::byte* HostView::copied(const Tensor& x) {

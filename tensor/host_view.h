@@ -12,12 +12,13 @@ namespace kiln {
 // The elements of a tensor, to be read by the host: files, printing, `item`, comparisons, constants of
 // graphs. Kernels alone ask a tensor for its memory. On the CPU a view is that memory and costs nothing; of a
 // tensor elsewhere it is a copy as of when the view was made. The tensor must live as long as the view.
-// Throws OpError (Value) for a tensor of a transform, whose elements cannot be read (Tensor::check_readable).
+// Throws OpError (Value) for a tensor of a transform, whose elements cannot be read (Tensor::check_readable),
+// and (Capture) for one without elements.
 class HostView {
  public:
   // As the tensor's strides say.
   explicit HostView(const Tensor& x)
-      : first_(is_on_host(x.device()) ? x.raw() : copied(x)), byte_count_(bytes_of(x)) {}
+      : first_(is_on_host(x.device()) ? checked(x).raw() : copied(x)), byte_count_(bytes_of(x)) {}
   // Row by row and cast to `dtype`: a copy unless the tensor is stored so.
   HostView(const Tensor& x, DType dtype);
   HostView(Tensor&&) = delete;
@@ -36,6 +37,12 @@ class HostView {
   static std::size_t bytes_of(const Tensor& x) {
     return static_cast<std::size_t>(x.numel().hint()) * size_of(x.dtype());
   }
+  static const Tensor& checked(const Tensor& x) {
+    if (!x.has_elements() && x.numel().hint() != 0) [[unlikely]]
+      refuse_without_elements(x);
+    return x;
+  }
+  [[noreturn]] static void refuse_without_elements(const Tensor& x);
   const std::byte* copied(const Tensor& x);
 
   Tensor copy_;  // absent when the memory is the tensor's

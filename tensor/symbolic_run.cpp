@@ -45,7 +45,7 @@ void settle_tensor(TensorImpl& x, const SymbolValues& values) {
 
 thread_local constinit SymbolicRun* SymbolicRun::current_ = nullptr;
 
-SymbolicRun::SymbolicRun() : outer_(current_) { current_ = this; }
+SymbolicRun::SymbolicRun(StandIn* stand_in) : outer_(current_), stand_in_(stand_in) { current_ = this; }
 
 SymbolicRun::~SymbolicRun() {
   settle();

@@ -9,16 +9,30 @@
 
 namespace kiln {
 
+class Attrs;
+struct Op;
+
+// What takes the place of kernels and view rules in a run whose tensors have no elements.
+class StandIn {
+ public:
+  virtual ~StandIn() = default;
+  virtual Tensors run(const Op& op, Inputs inputs, const Attrs& attrs) = 0;
+  // Into inputs[0].
+  virtual void write(const Op& op, Inputs inputs, const Attrs& attrs) = 0;
+};
+
 // While it lives, tensors of this thread may have symbols in their layouts, and nodes of the tape in their
 // types and attributes. Rules, bodies and derivatives see them, and so what they do follows the symbols.
-// Kernels see the sizes of the call (run_eager).
+// Kernels see the sizes of the call (run_eager), or do not run at all.
 class SymbolicRun {
  public:
-  SymbolicRun();
+  explicit SymbolicRun(StandIn* stand_in = nullptr);
   ~SymbolicRun();
   SymbolicRun(const SymbolicRun&) = delete;
   SymbolicRun& operator=(const SymbolicRun&) = delete;
   static SymbolicRun* current() { return current_; }  // of this thread; null: all sizes are ints
+
+  StandIn* stand_in() const { return stand_in_; }  // null: kernels run
 
   SizeScope& scope() { return scope_; }
   const SizeScope& scope() const { return scope_; }
@@ -36,6 +50,7 @@ class SymbolicRun {
  private:
   static thread_local constinit SymbolicRun* current_;
   SymbolicRun* outer_;
+  StandIn* stand_in_;
   SizeScope scope_;
 };
 

@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <map>
 
-#include "jit/graph/layouts.h"
 #include "jit/graph/same_values.h"
 #include "jit/passes/run_recipe.h"
 
 namespace kiln::jit {
 namespace {
-
-// ---- The forward part ----
-
-struct Forward {
-  Graph graph;
-  Correspondence values;
-};
 
 // The functional form of a program, and what its values are.
 Functionalized functional_form(const Graph& program) {
@@ -25,55 +17,16 @@ Functionalized functional_form(const Graph& program) {
   return same;
 }
 
-// A write by an op that the tape sees as the smaller ops of its body computes these, then writes.
-Forward with_bodies(const Graph& program, Functionalized functional) {
-  std::map<ValueId, std::size_t> node_of;  // of the program, by its first result
-  for (std::size_t k = 0; k < functional.nodes.size(); ++k) {
-    if (!functional.nodes[k].results.empty()) node_of[functional.nodes[k].results[0]] = k;
-  }
-  Forward made;
-  Rewriter rewriter(functional.graph);
-  Producers producers;
-  for (const Node& node : functional.graph.nodes) {
-    const auto found = node.outputs.empty() ? node_of.end() : node_of.find(node.outputs[0]);
-    const bool by_body = !node.is_constant() && differentiates_by_body(*node.op) && found != node_of.end() &&
-                         program.nodes[found->second].writes();
-    const Node here = rewriter.mapped(node);
-    const Body body = [&here](Inputs given) {
-      return run_body(*here.op, given, to_attrs(*here.op, here.attrs));
-    };
-    auto fragment = by_body ? trace(body, trace_operands(rewriter.graph, producers.of(rewriter.graph), here),
-                                    functional.graph.hints, differentiates_by_body)
-                            : std::nullopt;
-    if (!fragment) {
-      rewriter.copy(node);
-      continue;
-    }
-    const std::string& name = functional.graph.values[static_cast<std::size_t>(node.outputs[0])].name;
-    std::vector<Operand> slots = inline_steps(rewriter, *fragment, here.operands, node, name);
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      rewriter.map(node.outputs[k], slots[static_cast<std::size_t>(fragment->outputs[k].value)].value);
-    }
-    made.values.bodies[found->second] = {std::move(*fragment), std::move(slots)};
-  }
-  for (Functionalized::Values& each : functional.nodes) {
-    for (Operand& operand : each.operands) operand = rewriter.at(operand);
-    for (ValueId& id : each.results) id = rewriter.at(id);
-  }
-  made.values.nodes = std::move(functional.nodes);
-  made.graph = rewriter.finish();
-  return made;
-}
-
 // Values of which a gradient says that it is theirs have names.
 void name_values(Graph& graph, const Tape& tape) {
   Builder names(graph);
   const std::vector<int> producers = graph.producers();
   for (const TapeNode& node : tape.nodes) {
-    if (node.value < 0 || producers[static_cast<std::size_t>(node.value)] < 0) continue;
-    std::string& name = graph.values[static_cast<std::size_t>(node.value)].name;
+    const ValueId value = node.value();
+    if (value < 0 || producers[static_cast<std::size_t>(value)] < 0) continue;
+    std::string& name = graph.values[static_cast<std::size_t>(value)].name;
     if (!name.empty()) continue;
-    const auto& made = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(node.value)])];
+    const auto& made = graph.nodes[static_cast<std::size_t>(producers[static_cast<std::size_t>(value)])];
     name = names.fresh_after(made);
   }
 }
@@ -107,11 +60,12 @@ void compute_masks_once(Joint& joint) {
 // ---- Derivation ----
 
 Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
-    : program_(run_recipe(recipes::kRecorded, graph, {.wanted = wanted})) {
-  Forward forward = with_bodies(program_, functional_form(program_));
-  functional_ = std::move(forward.graph);
-  values_ = std::move(forward.values);
-  tape_ = record_tape(program_, functional_, values_, wanted);
+    : program_(run_recipe(recipes::kRecorded, graph, {.wanted = wanted})),
+      wanted_(wanted),
+      form_(functional_form(program_)) {
+  Replay replay(replayed(), {});
+  functional_ = replay.finish();
+  tape_ = replay.tape();
   name_values(functional_, tape_);
   reaching_.resize(tape_.nodes.size(), false);
   // A node may have edges to younger ones.
@@ -119,9 +73,8 @@ Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
     changed = false;
     for (std::size_t n = 0; n < tape_.nodes.size(); ++n) {
       const TapeNode& node = tape_.nodes[n];
-      const bool reaches = node.kind == TapeNode::Kind::Argument ||
-                           std::any_of(node.edges.begin(), node.edges.end(),
-                                       [this](const Edge& e) { return reaches_input(e); });
+      const bool reaches = node.is_input || std::any_of(node.edges.begin(), node.edges.end(),
+                                                        [this](const Edge& e) { return reaches_input(e); });
       changed = changed || reaches != reaching_[n];
       reaching_[n] = reaches;
     }
@@ -155,8 +108,8 @@ const std::string& Derivation::name_at(const Edge& edge) const {
   const int input = input_of(edge);
   if (input >= 0) return program_.values[static_cast<std::size_t>(input)].name;
   const TapeNode& node = tape_.nodes[static_cast<std::size_t>(edge.node)];
-  const auto output = static_cast<std::size_t>(edge.output);
-  const ValueId id = output < node.outputs.size() ? node.outputs[output] : node.value;
+  const ValueId known = node.values[static_cast<std::size_t>(edge.output)];
+  const ValueId id = known >= 0 ? known : node.value();
   return id >= 0 ? functional_.values[static_cast<std::size_t>(id)].name : kUnnamed;
 }
 
@@ -167,50 +120,46 @@ Derivation::Incoming Derivation::at(const Edge& edge) const {
 }
 
 Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> also) const {
-  WalkBounds bounds{std::vector<bool>(tape_.nodes.size(), true), {}};
+  std::vector<Edge> targets;
   std::vector<int> wanted;
   for (std::size_t i = 0; i < tape_.inputs.size(); ++i) {
     if (!tape_.inputs[i]) continue;
-    bounds.steps[static_cast<std::size_t>(tape_.inputs[i].node)] = false;
-    bounds.targets.push_back(tape_.inputs[i]);
+    targets.push_back(tape_.inputs[i]);
     wanted.push_back(static_cast<int>(i));
   }
-  bounds.targets.insert(bounds.targets.end(), also.begin(), also.end());
-  Joint made = joint(incoming, std::move(bounds));
+  targets.insert(targets.end(), also.begin(), also.end());
+  Joint made = joint(incoming, targets, {});
   made.wanted = std::move(wanted);
   return made;
 }
 
-Joint Derivation::joint(std::span<const Incoming> incoming, WalkBounds bounds) const {
-  Joint joint;
-  Rewriter rewriter(functional_);
-  rewriter.graph.stage = Stage::Joint;
+Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> targets,
+                        std::span<const Edge> ends) const {
   std::vector<Edge> roots;
-  std::vector<Operand> root_grads;
+  std::vector<Replay::Gradient> gradients;
   for (const Incoming& each : incoming) {
     roots.push_back(each.edge);
-    Input input;
-    input.role = Role::Grad;
     // A gradient is a tensor, also of a number.
-    const Type type{each.type.dtype, each.type.device, each.type.sizes, false, each.type.strides};
-    root_grads.push_back(Operand::of(rewriter.input("grad_" + each.name, type, input)));
+    gradients.push_back(
+        {each.name, {each.type.dtype, each.type.device, each.type.sizes, false, each.type.strides}});
   }
+  Replay replay(replayed(), gradients);
+  replay.take_names(functional_);
+  Joint joint;
   joint.incoming = incoming.size();
-  for (const Node& node : functional_.nodes) rewriter.copy(node);
-  for (ValueId id = 0; id < static_cast<ValueId>(functional_.values.size()); ++id) {
-    joint.values.push_back(rewriter.at(id));
-  }
   joint.program_nodes = functional_.nodes.size();
-  const std::vector<Edge> targets = bounds.targets;
-  BackwardWalk walk(tape_, std::move(bounds), rewriter);
-  const std::vector<Operand> gradients = walk.run(roots, root_grads);
-  for (std::size_t k = 0; k < gradients.size(); ++k) {
-    if (targets[k]) name_gradient(rewriter, gradients[k], name_at(targets[k]));
+  const auto inputs = static_cast<ValueId>(functional_.inputs.size());
+  for (ValueId id = 0; id < static_cast<ValueId>(functional_.values.size()); ++id)
+    joint.values.push_back(id < inputs ? id : id + static_cast<ValueId>(gradients.size()));
+  const std::vector<Operand> arrived = replay.backward(roots, targets, ends);
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    if (targets[k]) name_gradient(replay.joint(), arrived[k], name_at(targets[k]));
   }
-  joint.visited = walk.visited();
-  joint.graph = rewriter.finish();
+  joint.visited = replay.visited();
+  joint.graph = replay.finish();
+  joint.graph.stage = Stage::Joint;
   joint.outputs = static_cast<int>(joint.graph.outputs.size());
-  joint.graph.outputs.insert(joint.graph.outputs.end(), gradients.begin(), gradients.end());
+  joint.graph.outputs.insert(joint.graph.outputs.end(), arrived.begin(), arrived.end());
   compute_masks_once(joint);
   return joint;
 }

@@ -3,8 +3,7 @@
 
 #include <optional>
 
-#include "jit/backward.h"
-#include "jit/history.h"
+#include "jit/autodiff/replay.h"
 
 namespace kiln::jit {
 
@@ -48,9 +47,7 @@ class Derivation {
     std::string name;
   };
   // Is what came from there an input as it was given?
-  bool is_input(const Edge& edge) const {
-    return tape_.nodes[static_cast<std::size_t>(edge.node)].kind == TapeNode::Kind::Argument;
-  }
+  bool is_input(const Edge& edge) const { return tape_.nodes[static_cast<std::size_t>(edge.node)].is_input; }
   // Has a wanted input a part in what came from there?
   bool reaches_input(const Edge& edge) const;
   // Of the results that a wanted input has a part in.
@@ -59,16 +56,20 @@ class Derivation {
   Incoming at(const Edge& edge) const;
   // The gradients of all wanted inputs, and what arrives at other places on the way.
   Joint joint(std::span<const Incoming> incoming, std::span<const Edge> also = {}) const;
-  // Of a part of the walk back: the gradients of its targets.
-  Joint joint(std::span<const Incoming> incoming, WalkBounds bounds) const;
+  // Of a part of the walk back, which ends at `ends`: the gradients of the targets, of which empty ones are
+  // not asked for.
+  Joint joint(std::span<const Incoming> incoming, std::span<const Edge> targets,
+              std::span<const Edge> ends) const;
 
  private:
+  Replayed replayed() const { return {program_, form_, wanted_}; }
   int input_of(const Edge& edge) const;  // -1: it is none
   const std::string& name_at(const Edge& edge) const;
 
   Graph program_;
+  std::vector<bool> wanted_;
+  Functionalized form_;
   Graph functional_;
-  Correspondence values_;
   Tape tape_;
   std::vector<bool> reaching_;  // by node of the tape: a wanted input has a part in it
 };

@@ -37,7 +37,7 @@ std::vector<WalkPart> cut_steps(const Tape& tape, std::span<const int> order, co
   std::vector<WalkPart> parts(1);
   std::vector<bool> given(tape.nodes.size(), false);  // by the part that is last
   for (const int n : order) {
-    if (tape.nodes[at(n)].kind == TapeNode::Kind::Argument) continue;
+    if (tape.nodes[at(n)].is_input) continue;
     if (seen[at(n)] && given[at(n)]) {
       parts.emplace_back();
       given.assign(given.size(), false);

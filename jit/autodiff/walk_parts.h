@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/history.h"
+#include "jit/autodiff/tape.h"
 
 namespace kiln::jit {
 

@@ -60,6 +60,10 @@ AotFunction::AotFunction(const Graph& program, const std::vector<bool>& wanted, 
     if (!derivation_->is_input(each.edge)) incoming.push_back(std::move(each));
   }
   if (incoming.empty()) refuse("no result has a gradient");
+  // A gradient may be asked for between two results that no input has a part in.
+  for (const Tape::Leaving& each : derivation_->tape().results) {
+    if (!derivation_->reaches_input(each.edge)) incoming.push_back(derivation_->at(each.edge));
+  }
   std::vector<Edge> results, bases;
   for (const Port& each : ports_) results.push_back(each.edge);
   const std::vector<int> reached = walk_order(derivation_->tape(), results);

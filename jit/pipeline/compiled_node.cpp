@@ -27,17 +27,14 @@ CompiledNode::CompiledNode(std::shared_ptr<const Backwards> backwards, std::size
 }
 
 std::string CompiledNode::name_of_output(std::uint32_t output) const {
-  const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(ports_[output].node)];
-  if (made.op == nullptr) return "WriteThroughViewBackward";
-  const CustomFunction* own = custom_function(*made.op);
-  return own != nullptr ? own->program_name : tape::name_of_backward(*made.op);
+  return backwards_->tape().nodes[static_cast<std::size_t>(ports_[output].node)].name;
 }
 
 tape::Edge CompiledNode::viewed(std::uint32_t output) const {
   const std::vector<Edge>& targets = part().targets;
   for (Edge at = ports_[output]; at;) {
     const TapeNode& made = backwards_->tape().nodes[static_cast<std::size_t>(at.node)];
-    if (made.kind != TapeNode::Kind::Op || made.op->view == nullptr) break;
+    if (made.op == nullptr || made.op->view == nullptr) break;
     at = made.edges[0];
     const auto target = std::find(targets.begin(), targets.end(), at);
     if (target != targets.end()) return edges[static_cast<std::size_t>(target - targets.begin())];

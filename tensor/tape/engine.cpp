@@ -20,6 +20,7 @@ struct Stop {
   Node* node;
   std::uint32_t pending = 0;  // edges into it that have not delivered yet
   bool needed = false;
+  bool is_end = false;
   int marks = kNone;             // of a node of several steps: which outputs are needed, see Engine::marks_
   int wanted = kNone;            // first of the edges whose gradient is returned, see Engine::next_wanted_
   SmallVector<Tensor, 1> grads;  // one per output, absent: nothing has arrived
@@ -40,6 +41,7 @@ class Engine {
   std::vector<Tensor> run() {
     explore();
     mark_wanted();
+    mark_ends();
     mark_needed();
     if (some_freed_) expect_values();
     count_pending();
@@ -101,6 +103,13 @@ class Engine {
     }
   }
 
+  void mark_ends() {
+    for (const Edge& each : walk_.ends) {
+      const std::uint32_t number = index_.find(each.node.get());
+      if (number != NodeIndex::kNew) stops_[number].is_end = true;
+    }
+  }
+
   void mark_needed() {
     for (const std::uint32_t number : order_) {
       Stop& stop = stops_[number];
@@ -109,7 +118,7 @@ class Engine {
       } else {
         stop.needed = stop.wanted != kNone || (walk_.into_leaves && stop.node->is_leaf());
         for (const Edge& edge : stop.node->edges) {
-          if (stop.needed) break;
+          if (stop.needed || stop.is_end) break;
           stop.needed = edge && leads(edge);
         }
       }
@@ -227,7 +236,7 @@ class Engine {
         results_[static_cast<std::size_t>(i)] = grads[walk_.wanted[static_cast<std::size_t>(i)].output];
       }
       if (!node.is_leaf()) {
-        inputs = differentiate(node, grads);
+        if (!stop.is_end) inputs = differentiate(node, grads);
       } else if (walk_.into_leaves) {
         static_cast<LeafNode&>(node).accumulate(std::exchange(grads[0], Tensor()), walk_.create_graph);
       }

@@ -15,6 +15,7 @@ struct Walk {
   bool into_leaves = false;  // add into `grad` of every leaf reached; else only the way to `wanted` is run
   bool retain_graph = false;
   bool create_graph = false;
+  std::span<const Edge> ends = {};  // goes no further than to their nodes
 };
 
 // Gradients of `wanted`, absent where the roots do not depend on it. Nodes run youngest first, each once,

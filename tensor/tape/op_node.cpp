@@ -10,9 +10,6 @@
 namespace kiln::tape {
 namespace {
 
-// The last bit stands for its input and all that follow (a list).
-bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0; }
-
 template <class Types>
 void add_type(Types& types, const Tensor& x) {
   if (x) {

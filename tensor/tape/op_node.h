@@ -8,6 +8,12 @@
 
 namespace kiln::tape {
 
+// Of what `Saves` says of the inputs, or of the outputs: is the i-th among it? The last bit stands for its
+// place and all that follow (a list).
+inline bool has_bit(std::uint32_t bits, std::size_t i) {
+  return ((bits >> std::min<std::size_t>(i, 31)) & 1U) != 0;
+}
+
 // "MulBackward".
 std::string name_of_backward(const Op& op);
 // What backward through the op throws when the values it saved are gone.
@@ -38,6 +44,7 @@ class OpNode final : public Node {
   static bool keeps_input(const Op& op, Inputs inputs, std::size_t input);
 
   const Op& op() const { return *op_; }
+  const Saves& saves() const { return saves_; }  // which values it keeps
   std::string name() const override;
   Edge viewed(std::uint32_t) const override { return op_->view != nullptr ? Edge(edges[0]) : Edge(); }
   Tensors backward(Inputs grads, std::span<const bool> needs) override;
