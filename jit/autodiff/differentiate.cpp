@@ -4,7 +4,6 @@
 #include <map>
 
 #include "jit/graph/same_values.h"
-#include "jit/passes/run_recipe.h"
 
 namespace kiln::jit {
 namespace {
@@ -60,9 +59,7 @@ void compute_masks_once(Joint& joint) {
 // ---- Derivation ----
 
 Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
-    : program_(run_recipe(recipes::kRecorded, graph, {.wanted = wanted})),
-      wanted_(wanted),
-      form_(functional_form(program_)) {
+    : program_(graph), wanted_(wanted), form_(functional_form(program_)) {
   Replay replay(replayed(), {});
   functional_ = replay.finish();
   tape_ = replay.tape();

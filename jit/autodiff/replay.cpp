@@ -257,8 +257,9 @@ Tensors Replay::run(const Op& op, Inputs inputs, const Attrs& attrs) {
     return results_of(*current_->node, *current_->values, current_->node->writes());
   }
   if (op.view != nullptr && !notes_) return apply_view(op, inputs[0], attrs);
-  // The tape keeps what is written later, and parts of large tensors, in memory of their own.
-  if (current_ != nullptr && &op == &core_ops().clone) {
+  // A write keeps parts of large tensors in memory of their own, and the copy of a view is that view's value.
+  const bool may_copy = current_ != nullptr && (current_->node->writes() || current_->node->form == Form::Copy);
+  if (may_copy && &op == &core_ops().clone) {
     if (const ValueId id = recall(inputs[0]); id != Operand::kAbsent) {
       const Tensor copy = tensor_of({inputs[0].dtype(), inputs[0].device(), inputs[0].sizes(), false, {}});
       remember(copy, id);

@@ -164,25 +164,6 @@ bool makes_long_tensors(const Graph& graph, const Node& node, const Fragment& bo
   return makes && count_elements(evaluate(sizes, graph.hints)) < kFewRows;
 }
 
-bool reads_any(const Node& node, const std::vector<bool>& values) {
-  return std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
-    return each.is_value() && values[static_cast<std::size_t>(each.value)];
-  });
-}
-
-// Values through which gradients may go to wanted inputs: all of them once such a value is part of a write.
-std::vector<bool> may_have_gradients(const Graph& graph, const std::vector<bool>& wanted) {
-  std::vector<bool> may(graph.values.size(), false);
-  std::copy(wanted.begin(), wanted.end(), may.begin());
-  for (const Node& node : graph.nodes) {
-    if (node.is_constant() || node.op->has(kStopsGradient) || !reads_any(node, may)) continue;
-    if (node.form == Form::Write) return std::vector<bool>(graph.values.size(), true);
-    for (const ValueId id : node.outputs)
-      may[static_cast<std::size_t>(id)] = is_float(graph.values[static_cast<std::size_t>(id)].type.dtype);
-  }
-  return may;
-}
-
 }  // namespace
 
 Graph open_reductions(Graph graph) {
@@ -211,20 +192,6 @@ Graph expand_views(Graph graph) {
                   fmt::format("{} gives a view or a copy, as its elements decide", node.op->name()));
   };
   return expand(std::move(graph), has_composite_op, choose);
-}
-
-Graph expand_recorded(Graph graph, const std::vector<bool>& wanted) {
-  const std::vector<bool> followed = may_have_gradients(graph, wanted);
-  const auto is_recorded = [&](const Graph& source, const Node& node) {
-    if (!has_composite_op(source, node) || !differentiates_by_body(*node.op)) return false;
-    return !keeps_its_errors(*node.op) || reads_any(node, followed);
-  };
-  const auto choose = [](const Node& node, const Operands& operands,
-                         const SymbolValues& hints) -> std::optional<Fragment> {
-    auto body = body_of(node, operands, hints, differentiates_by_body);
-    return body && gives_values(*body) ? std::move(body) : std::nullopt;
-  };
-  return expand(std::move(graph), is_recorded, choose);
 }
 
 Graph decompose(Graph graph) {

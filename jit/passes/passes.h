@@ -14,9 +14,6 @@ Graph expand_views(Graph graph);
 // no composite ops that give views. Throws OpError (Capture) for what has no such form.
 Graph functionalize(const Graph& graph, Remove remove = Remove::Mutations);
 
-// Ops that the tape sees as the smaller ops of their bodies become these. Those that may raise stay where no
-// gradient goes to a `wanted` input: the tape does not see them there, and their bodies would not raise.
-Graph expand_recorded(Graph graph, const std::vector<bool>& wanted);
 // Composite ops become the smaller ops of their bodies.
 Graph decompose(Graph graph);
 // Reductions that are several combinations become these where the kernel that computes their rows can take

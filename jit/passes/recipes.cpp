@@ -13,16 +13,10 @@ Graph plain(Graph graph, const PassOptions&) {
   return pass(std::move(graph));
 }
 Graph functionalized(Graph graph, const PassOptions& options) { return functionalize(graph, options.remove); }
-Graph with_recorded_bodies(Graph graph, const PassOptions& options) {
-  std::vector<bool> wanted = options.wanted;
-  if (wanted.empty()) wanted.resize(graph.inputs.size(), true);
-  return expand_recorded(std::move(graph), wanted);
-}
 
 constexpr Pass kPasses[] = {
     {"expand_views", "composite ops that give views become the views that they are", plain<expand_views>},
     {"functionalize", "no writes are left: results are values, writes to inputs are effects", functionalized},
-    {"expand_recorded", "composite ops become the smaller ops that the tape would see", with_recorded_bodies},
     {"decompose", "composite ops become the smaller ops of their bodies", plain<decompose>},
     {"fold", "what depends on constants alone is computed now", plain<fold>},
     {"simplify", "no views that lead back, no copies that nobody needs, no `x * 1`", plain<simplify>},
@@ -74,10 +68,6 @@ constexpr std::array<RecipeStep, 1> kNeededSteps{{
 }};
 constexpr auto kFunctionalSteps = joined(kWriteSteps, kNeededSteps);
 
-constexpr std::array<RecipeStep, 1> kRecordedSteps{{
-    {pass("expand_recorded"),
-     "before differentiation, whose sums of gradients are to be those of the tape, in its order"},
-}};
 constexpr auto kSharedSteps =
     joined(std::array<RecipeStep, 1>{{
                {pass("cse"), "after partition: what the program computes twice is computed again once"},
@@ -137,7 +127,6 @@ constinit const Recipe kWithoutWrites{"without_writes", "of captured graphs: no 
                                       kWriteSteps};
 constinit const Recipe kFunctional{"functional", "likewise, without what nothing needs", kFunctionalSteps};
 constinit const Recipe kNeeded{"needed", "of functional graphs: without what nothing needs", kNeededSteps};
-constinit const Recipe kRecorded{"recorded", "of programs that are to be differentiated", kRecordedSteps};
 constinit const Recipe kShared{"shared", "of backward graphs, when they are cut off", kSharedSteps};
 constinit const Recipe kFewerSteps{"fewer_steps", "of functional graphs: the same in fewer steps",
                                    kReducedSteps};
@@ -155,10 +144,9 @@ constinit const Recipe kFused{"fused", "of functional graphs: what the fused bac
 namespace {
 
 constexpr const Recipe* kRecipes[] = {
-    &recipes::kViews,       &recipes::kWithoutWrites, &recipes::kFunctional, &recipes::kNeeded,
-    &recipes::kRecorded,    &recipes::kFewerSteps,    &recipes::kOutline,    &recipes::kKernels,
-    &recipes::kFused,       &recipes::kOpByOp,        &recipes::kShared,     &recipes::kOpByOpBackward,
-    &recipes::kOverwriting,
+    &recipes::kViews,      &recipes::kWithoutWrites, &recipes::kFunctional,     &recipes::kNeeded,
+    &recipes::kFewerSteps, &recipes::kOutline,       &recipes::kKernels,        &recipes::kFused,
+    &recipes::kOpByOp,     &recipes::kShared,        &recipes::kOpByOpBackward, &recipes::kOverwriting,
 };
 
 bool has(const Recipe& recipe, const Pass& pass) {

@@ -15,7 +15,6 @@ namespace kiln::jit {
 // What a few passes ask beside the graph.
 struct PassOptions {
   Remove remove = Remove::Mutations;  // what functionalization leaves behind
-  std::vector<bool> wanted{};         // by input: do gradients go there? Empty: to each
 };
 
 struct Pass {
@@ -43,7 +42,6 @@ extern const Recipe kViews;          // captured: composite ops that give views 
 extern const Recipe kWithoutWrites;  // captured to functional
 extern const Recipe kFunctional;     // likewise, without what nothing needs
 extern const Recipe kNeeded;         // functional, without what nothing needs
-extern const Recipe kRecorded;       // before differentiation: the ops that the tape would see
 extern const Recipe kShared;         // a backward graph in which nothing is computed twice
 extern const Recipe kFewerSteps;     // functional: the same in fewer steps
 extern const Recipe kOverwriting;    // functional: ops write over operands that are not read again
