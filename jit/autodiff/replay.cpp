@@ -258,7 +258,8 @@ Tensors Replay::run(const Op& op, Inputs inputs, const Attrs& attrs) {
   }
   if (op.view != nullptr && !notes_) return apply_view(op, inputs[0], attrs);
   // A write keeps parts of large tensors in memory of their own, and the copy of a view is that view's value.
-  const bool may_copy = current_ != nullptr && (current_->node->writes() || current_->node->form == Form::Copy);
+  const bool may_copy =
+      current_ != nullptr && (current_->node->writes() || current_->node->form == Form::Copy);
   if (may_copy && &op == &core_ops().clone) {
     if (const ValueId id = recall(inputs[0]); id != Operand::kAbsent) {
       const Tensor copy = tensor_of({inputs[0].dtype(), inputs[0].device(), inputs[0].sizes(), false, {}});
@@ -290,24 +291,10 @@ void Replay::write(const Op& op, Inputs inputs, const Attrs&) {
 Tensors Replay::note(const Op& op, Inputs inputs, const Attrs& attrs) {
   const SizeScope::Reason reason(op.name());
   Call call;
-  std::vector<TensorType> types;
-  for (const Tensor& each : inputs) {
-    call.operands.push_back(operand_of(each));
-    types.push_back(each ? each.type() : evaluate(absent_type(), {}));
-  }
-  Tensors made;
-  if (op.view != nullptr) {
-    call.operands[0] = laid_out(call.operands[0], inputs[0]);
-    made = apply_view(op, inputs[0], attrs);
-  } else {
-    for (const TensorType& type : op.infer(types, attrs)) {
-      const auto depends_on_data = [](Dim size) { return same(size, -1); };
-      if (std::any_of(type.sizes.begin(), type.sizes.end(), depends_on_data))
-        throw OpError(ErrorKind::Capture, "the size of a result depends on data");
-      made.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
-      made.back().impl()->is_number = type.is_number;
-    }
-  }
+  for (const Tensor& each : inputs) call.operands.push_back(operand_of(each));
+  if (op.view != nullptr) call.operands[0] = laid_out(call.operands[0], inputs[0]);
+  const Tensors made =
+      op.view != nullptr ? apply_view(op, inputs[0], attrs) : results_without_elements(op, inputs, attrs);
   Node node;
   node.op = &op;
   node.attrs = attr_list(attrs);
@@ -366,12 +353,7 @@ ValueId Replay::recall(const Tensor& x) const {
 Operand Replay::operand_of(const Tensor& x) {
   if (!x) return {};
   if (const ValueId id = recall(x); id != Operand::kAbsent) return Operand::of(id);
-  if (x.is_number()) {
-    if (x.is_symbol()) return Operand::of_number(x.impl()->symbol);
-    if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
-    if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-    return Operand::of_number(Dim(x.item_int()));
-  }
+  if (x.is_number()) return number_operand(x);
   if (!x.has_elements() && x.numel() != 0) throw OpError(ErrorKind::Capture, "a tensor without a value");
   Node constant;
   constant.constant = tape::share_value(x);

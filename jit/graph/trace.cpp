@@ -38,7 +38,7 @@ class TraceLevel final : public levels::Level {
     Fragment::Step step{&op, attr_list(attrs), {}, 0, {}};
     for (const Tensor& each : inputs) step.operands.push_back(operand_of(each));
     Tensors results = op.view != nullptr ? apply_view(op, levels::value_below(*this, inputs[0]), attrs)
-                                         : fresh(op, inputs, attrs);
+                                         : results_without_elements(op, inputs, attrs);
     step.results = results.size();
     fragment.steps.push_back(std::move(step));
     for (Tensor& each : results) {
@@ -58,12 +58,7 @@ class TraceLevel final : public levels::Level {
     if (!x) return {};
     const auto found = slots_.find(x.impl());
     if (found != slots_.end()) return Operand::of(found->second);
-    if (x.is_number() && !owns(x)) {
-      if (x.is_symbol()) return Operand::of_number(x.impl()->symbol);
-      if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
-      if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-      return Operand::of_number(Dim(x.item_int()));
-    }
+    if (x.is_number() && !owns(x)) return number_operand(x);
     if (!x.has_elements()) throw Unreadable{};  // a tensor below one of this level has no elements to read
     fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
     return Operand::of(add_slot(x));
@@ -82,23 +77,6 @@ class TraceLevel final : public levels::Level {
     const levels::Below below(*this);
     return ops::clone(x);
   }
-  static std::vector<TensorType> types_of(Inputs inputs) {
-    std::vector<TensorType> types;
-    for (const Tensor& each : inputs)
-      types.push_back(each ? each.type() : evaluate(absent_type(), SymbolValues()));
-    return types;
-  }
-  static Tensors fresh(const Op& op, Inputs inputs, const Attrs& attrs) {
-    Tensors results;
-    for (const TensorType& type : op.infer(types_of(inputs), attrs)) {
-      const auto depends_on_data = [](Dim size) { return same(size, -1); };
-      if (std::any_of(type.sizes.begin(), type.sizes.end(), depends_on_data)) throw Unreadable{};
-      results.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
-      results.back().impl()->is_number = type.is_number;
-    }
-    return results;
-  }
-
   bool (*expands_)(const Op&);
   std::unordered_map<const TensorImpl*, int> slots_;
   std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
@@ -120,6 +98,28 @@ Tensor operand_tensor(const TraceOperand& operand) {
 }
 
 }  // namespace
+
+Operand number_operand(const Tensor& number) {
+  if (number.is_symbol()) return Operand::of_number(number.impl()->symbol);
+  if (number.dtype() == DType::Bool) return Operand::of_number(number.item_bool());
+  if (is_float(number.dtype())) return Operand::of_number(number.item_float());
+  return Operand::of_number(Dim(number.item_int()));
+}
+
+Tensors results_without_elements(const Op& op, Inputs inputs, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& each : inputs) types.push_back(each ? each.type() : evaluate(absent_type(), {}));
+  Tensors results;
+  for (const TensorType& type : op.infer(types, attrs)) {
+    const auto depends_on_data = [](Dim size) { return same(size, -1); };
+    if (std::any_of(type.sizes.begin(), type.sizes.end(), depends_on_data))
+      throw OpError(ErrorKind::Capture,
+                    "the size of a result of " + std::string(op.name()) + " depends on data");
+    results.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
+    results.back().impl()->is_number = type.is_number;
+  }
+  return results;
+}
 
 int Fragment::view_root(std::size_t output) const {
   std::vector<int> maker;  // the step that makes a slot, -1 for inputs

@@ -37,6 +37,12 @@ struct TraceOperand {
 };
 using Body = std::function<Tensors(Inputs operands)>;
 
+// A number of the host program as an operand. Its value must be known.
+Operand number_operand(const Tensor& number);
+// New tensors without elements, of the types that the op's rule gives. Throws OpError (Capture) where their
+// sizes depend on elements.
+Tensors results_without_elements(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // Runs `body` once, on tensors whose sizes may be symbols with these values. Nothing when it asks for
 // elements. `expands` says which ops are replaced by their bodies.
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,

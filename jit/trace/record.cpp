@@ -83,10 +83,7 @@ Operand Recorder::operand_of(const Tensor& x) {
     stop_noting("a tensor comes from where it cannot be followed");
     return {};
   }
-  if (x.is_symbol()) return Operand::of_number(x.impl()->symbol);
-  if (x.dtype() == DType::Bool) return Operand::of_number(x.item_bool());
-  if (is_float(x.dtype())) return Operand::of_number(x.item_float());
-  return Operand::of_number(Dim(x.item_int()));
+  return number_operand(x);
 }
 
 Node Recorder::node_of(const Op& op, Form form, Inputs inputs, const Attrs& attrs) {
