@@ -8,7 +8,6 @@
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/layouts.h"
-#include "jit/graph/trace.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
@@ -69,7 +68,7 @@ Replay::Replay(const Replayed& replayed, std::span<const Gradient> gradients)
       producers_(functional_.producers()),
       run_(this),
       joint_(functional_) {
-  for (const auto& [symbol, hint] : program_.hints) run_.scope().add(symbol, hint);
+  add_symbols(run_, program_.hints);
   for (const SizeGuard& each : program_.size_guards) run_.scope().assume(each);
   watch_.emplace(*this);
   add_inputs();

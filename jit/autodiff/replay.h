@@ -9,6 +9,7 @@
 #include "jit/autodiff/tape.h"
 #include "jit/graph/layouts.h"
 #include "jit/graph/rewrite.h"
+#include "jit/graph/trace.h"
 #include "jit/passes/functionalize.h"
 #include "tensor/autograd.h"
 #include "tensor/levels/level.h"
@@ -70,12 +71,6 @@ class Replay final : StandIn {
    private:
     Replay& replay_;
   };
-  // No level of the caller sees what runs here.
-  struct Apart {
-    Apart() : before(std::exchange(levels::top, nullptr)) {}
-    ~Apart() { levels::top = before; }
-    levels::Level* before;
-  };
   // A node of the program while it runs.
   struct Current {
     const Node* node;
@@ -134,7 +129,7 @@ class Replay final : StandIn {
   const std::vector<Functionalized::Values>& values_;
   const std::vector<bool>& wanted_;
   std::vector<int> producers_;  // of the functional graph
-  Apart apart_;
+  NoLevels apart_;
   SymbolicRun run_;
   GradMode mode_{true};
   std::optional<Watch> watch_;

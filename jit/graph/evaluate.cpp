@@ -66,7 +66,6 @@ void check_members(const Graph& graph, const Input& input, const Type& base, Inp
 bool is_noted() {
   for (const levels::Level* level = levels::top; level != nullptr; level = level->below()) {
     if (level->notes_plain()) return true;
-    if (level->kind() == LevelKind::Trace) return false;
   }
   return false;
 }

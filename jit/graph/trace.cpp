@@ -7,60 +7,46 @@
 #include "jit/graph/evaluate.h"
 #include "tensor/backend.h"
 #include "tensor/functions.h"
-#include "tensor/levels/level.h"
+#include "tensor/tape/meta.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
 
-struct Unreadable {};  // the body does something that steps cannot express
-
-// Notes the ops that go through `bind`. Its tensors stand for plain tensors without elements: views have the
-// layouts they will have, other results have new memory.
-class TraceLevel final : public levels::Level {
+// Notes the ops that would be computed. Views have the layouts that they will have, other results new memory.
+class Notes final : public StandIn {
  public:
-  explicit TraceLevel(bool (*expands)(const Op&))
-      : Level(LevelKind::Trace, levels::new_level(Transform::Trace)), expands_(expands) {}
+  explicit Notes(bool (*expands)(const Op&)) : expands_(expands) {}
 
-  // The operands as tensors of this level; numbers are themselves.
-  std::vector<Tensor> enter(std::vector<Tensor> operands) {
+  void add_operands(std::span<const Tensor> operands) {
     fragment.inputs = operands.size();
-    for (Tensor& each : operands) {
-      if (each && !each.is_number()) each = wrap(std::move(each));
-      add_slot(each);
-    }
-    return operands;
+    for (const Tensor& each : operands) add_slot(each);
   }
 
-  Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override {
+  Tensors run(const Op& op, Inputs inputs, const Attrs& attrs) override {
     if (expands_(op)) return run_body(op, inputs, attrs);
     const SizeScope::Reason reason(op.name());
     Fragment::Step step{&op, attr_list(attrs), {}, 0, {}};
     for (const Tensor& each : inputs) step.operands.push_back(operand_of(each));
-    Tensors results = op.view != nullptr ? apply_view(op, levels::value_below(*this, inputs[0]), attrs)
-                                         : results_without_elements(op, inputs, attrs);
+    Tensors results =
+        op.view != nullptr ? apply_view(op, inputs[0], attrs) : results_without_elements(op, inputs, attrs);
     step.results = results.size();
     fragment.steps.push_back(std::move(step));
-    for (Tensor& each : results) {
-      each = wrap(std::move(each));
-      add_slot(each);
-    }
+    for (const Tensor& each : results) add_slot(each);
     return results;
   }
-  Tensor write(const Op&, Inputs, const Attrs&, const TensorType&) override { throw Unreadable{}; }
-  // A constant.
-  Tensor adopt(Tensor made) override {
-    const levels::Below below(*this);
-    return levels::adopt(std::move(made));
+  void write(const Op&, Inputs, const Attrs&) override {
+    throw OpError(ErrorKind::Capture, "steps that write are no fragment");
   }
 
   Operand operand_of(const Tensor& x) {
     if (!x) return {};
     const auto found = slots_.find(x.impl());
     if (found != slots_.end()) return Operand::of(found->second);
-    if (x.is_number() && !owns(x)) return number_operand(x);
-    if (!x.has_elements()) throw Unreadable{};  // a tensor below one of this level has no elements to read
-    fragment.steps.push_back({nullptr, {}, {}, 1, cpu_copy(x)});
+    if (x.is_number()) return number_operand(x);
+    if (!x.has_elements() && x.numel().hint() != 0)
+      throw OpError(ErrorKind::Capture, "a tensor comes from where it cannot be followed");
+    fragment.steps.push_back({nullptr, {}, {}, 1, tape::share_value(x)});
     return Operand::of(add_slot(x));
   }
 
@@ -73,10 +59,7 @@ class TraceLevel final : public levels::Level {
     if (x) slots_.emplace(x.impl(), slot);
     return slot;
   }
-  Tensor cpu_copy(const Tensor& x) {
-    const levels::Below below(*this);
-    return ops::clone(x);
-  }
+
   bool (*expands_)(const Op&);
   std::unordered_map<const TensorImpl*, int> slots_;
   std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
@@ -98,6 +81,12 @@ Tensor operand_tensor(const TraceOperand& operand) {
 }
 
 }  // namespace
+
+void add_symbols(SymbolicRun& run, const SymbolValues& hints) {
+  for (const auto& [symbol, hint] : hints)
+    run.scope().add(symbol, hint,
+                    hint < SizeScope::kLowestSize ? SizeScope::kAnyInt : SizeScope::kLowestSize);
+}
 
 Operand number_operand(const Tensor& number) {
   if (number.is_symbol()) return Operand::of_number(number.impl()->symbol);
@@ -142,18 +131,18 @@ bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && !has_ker
 
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
                               const SymbolValues& hints, bool (*expands)(const Op&)) {
-  SizeScope scope(hints);
+  const NoLevels apart;
+  Notes notes(expands);
+  SymbolicRun run(&notes);
+  add_symbols(run, hints);
   try {
     std::vector<Tensor> tensors;
     for (const TraceOperand& each : operands) tensors.push_back(operand_tensor(each));
-    TraceLevel level(expands);
-    const Tensors results = body(level.enter(std::move(tensors)));
-    for (const Tensor& each : results) level.fragment.outputs.push_back(level.operand_of(each));
-    level.fragment.guards = scope.guards();
-    return std::move(level.fragment);
-  } catch (const Unreadable&) {
-    return std::nullopt;
-  } catch (const OpError& error) {  // it asks for elements
+    notes.add_operands(tensors);
+    for (const Tensor& each : body(tensors)) notes.fragment.outputs.push_back(notes.operand_of(each));
+    notes.fragment.guards = run.scope().guards();
+    return std::move(notes.fragment);
+  } catch (const OpError& error) {  // it asks for elements, or writes
     if (error.kind() != ErrorKind::Capture) throw;
     return std::nullopt;
   }

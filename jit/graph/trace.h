@@ -1,11 +1,14 @@
 // Owns reading rules written over tensors as steps over values: the body of a composite op, the scatter that
-// undoes a view. A rule is run on tensors without elements while a level notes what goes through `bind`.
+// undoes a view. A rule is run on tensors without elements, and what would be computed is noted.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "jit/graph/rewrite.h"
+#include "tensor/levels/level.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln::jit {
 
@@ -36,6 +39,21 @@ struct TraceOperand {
   std::function<Layout()> layout;
 };
 using Body = std::function<Tensors(Inputs operands)>;
+
+// Within its scope no level of the caller sees what runs.
+class NoLevels {
+ public:
+  NoLevels() : before_(std::exchange(levels::top, nullptr)) {}
+  ~NoLevels() { levels::top = before_; }
+  NoLevels(const NoLevels&) = delete;
+  NoLevels& operator=(const NoLevels&) = delete;
+
+ private:
+  levels::Level* before_;
+};
+
+// The symbols of a graph become those of a run. A number that is no size may have any value.
+void add_symbols(SymbolicRun& run, const SymbolValues& hints);
 
 // A number of the host program as an operand. Its value must be known.
 Operand number_operand(const Tensor& number);

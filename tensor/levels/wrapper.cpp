@@ -10,13 +10,12 @@ void destroy_wrapper(Wrapper* wrapper) { delete wrapper; }
 
 namespace {
 
-const Wrapper* first_of(LevelKind kind, const TensorImpl& x) {
+const Wrapper* first_batched(const TensorImpl& x) {
   for (const TensorImpl* each = &x; each->wrapper; each = each->wrapper->value.impl()) {
-    if (each->wrapper->kind == kind) return each->wrapper.get();
+    if (each->wrapper->kind == LevelKind::Batch) return each->wrapper.get();
   }
   return nullptr;
 }
-const Wrapper* first_batched(const TensorImpl& x) { return first_of(LevelKind::Batch, x); }
 
 void check_live(const TensorImpl& x) {
   for (const TensorImpl* each = &x; each->wrapper; each = each->wrapper->value.impl()) {
@@ -35,9 +34,6 @@ Layout example_layout(const Layout& batch, const Layout& memory) {
 
 void check_readable(const TensorImpl& x) {
   check_live(x);
-  if (first_of(LevelKind::Trace, x) != nullptr) {
-    throw OpError(ErrorKind::Capture, "what is computed here depends on elements, which are not known");
-  }
   const Wrapper* const batched = first_batched(x);
   if (batched == nullptr) return;
   const TensorType type{x.dtype, x.storage->device(), x.layout.sizes, x.is_number};

@@ -30,7 +30,7 @@ enum class LevelKind : std::uint8_t {
   Dual,
   Batch,
   Note,   // notes what a checkpointed function computes on tensors of the level below; has none of its own
-  Trace,  // notes what is computed; the elements of tensors of its own are not there to be asked for
+  Trace,  // notes what is computed, or hears of it, and has no tensors of its own
 };
 
 // Storage, layout and dtype of a wrapped tensor are those of `value`, for Batch those of one example: shape,
