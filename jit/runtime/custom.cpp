@@ -64,7 +64,7 @@ class GraphRules final : public levels::CustomRules {
 
   Tensors forward(Inputs inputs, const levels::Flags&) override {
     std::vector<Tensor> operands(inputs.begin(), inputs.end());
-    for (const Tensor& each : inputs) types_.push_back(levels::fixed_type(each));
+    for (const Tensor& each : inputs) types_.add(each);
     operands.insert(operands.end(), captured_.begin(), captured_.end());
     Tensors results = op_->forward->run(operands);
     // What is the argument itself would be one that was written.
@@ -113,7 +113,7 @@ class GraphRules final : public levels::CustomRules {
 
   std::shared_ptr<const CustomOp> op_;
   std::vector<Tensor> captured_;
-  std::vector<TensorType> types_;
+  levels::ArgumentTypes types_;
   levels::LiveApplication alive_;
 };
 
