@@ -153,7 +153,8 @@ class BackwardTrace {
       if (!recorder.knows(each.tensor())) return std::nullopt;
       outputs.push_back(each.tensor());
     }
-    const jit::Graph captured = recorder.take(recorder.mark(), outputs, {});
+    jit::Graph captured = recorder.take(recorder.mark(), outputs, {.symbolic = true});
+    captured.size_guards.clear();  // they are the call's
     const std::span<const Tensor> inputs = recorder.inputs();
     const jit::Graph functional = jit::functional_graph(captured);
     if (!functional.effects.empty() || functional.inputs.size() != inputs.size()) return std::nullopt;
@@ -194,6 +195,8 @@ class BackwardTrace {
                   const std::vector<bool>& gives, std::vector<Tensor>& kept) const {
     jit::Builder made;
     made.graph.stage = jit::Stage::Backward;
+    made.graph.hints = functional.hints;
+    made.graph.size_guards = functional.size_guards;
     std::vector<jit::ValueId> now(functional.values.size(), jit::Operand::kAbsent);
     const auto input = [&](const Tensor& x, jit::Role role, bool always) {
       const auto at =
@@ -234,7 +237,8 @@ class BackwardTrace {
     // An output that was a dropped input is not in the graph.
     const auto lost = [](const jit::Operand& each) { return each.value < jit::Operand::kNumber; };
     if (std::any_of(made.graph.outputs.begin(), made.graph.outputs.end(), lost)) throw NotCaptured{};
-    return jit::in_this_call(std::move(made.graph));
+    jit::ask_of_call(made.graph);
+    return std::move(made.graph);
   }
 
   // Kept arguments have the names of the arguments.

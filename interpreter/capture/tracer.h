@@ -224,7 +224,11 @@ class Tracer final : public Watcher, private FollowedNumbers {
   std::optional<Dim> size_at(const Value& number) override;
   std::optional<Dim> operand_at(const Value& number) override;
   void forget_expected();
-  bool has_numbers() const { return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty(); }
+  bool has_numbers() const {
+    return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty() ||
+           SymbolicRun::current() != nullptr;  // of the call around a run apart
+  }
+  void fix_sizes_within(ExprId id);
   struct Parts {
     Value held;
     std::vector<ExprId> parts;
