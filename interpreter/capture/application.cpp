@@ -33,9 +33,10 @@ bool any_made(const Tracer& tracer, const std::vector<Value>& values) {
 // backward.
 class BackwardTrace {
  public:
-  // `shares`: others may have what is in the fields of the context.
-  BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder, bool shares)
-      : vm_(vm), application_(application), recorder_(recorder), shares_(shares) {}
+  // `shares`: others may have what is in the fields of the context. `sizes`: those of them that are sizes.
+  BackwardTrace(Vm& vm, const Application& application, const jit::Recorder& recorder, bool shares,
+                std::span<const Tracer::FieldSizes> sizes)
+      : vm_(vm), application_(application), recorder_(recorder), shares_(shares), sizes_(sizes) {}
 
   // nullopt: the interpreter must run backward. `kept`: the tensors that it reads, in order.
   std::optional<jit::Graph> run(std::vector<Tensor>& kept) {
@@ -133,11 +134,13 @@ class BackwardTrace {
 
   std::optional<jit::Graph> trace(std::vector<Tensor>& kept) {
     Arguments arguments;
-    arguments.positional.push_back(context());
+    const Value made_context = context();
+    arguments.positional.push_back(made_context);
     for (Value& each : gradients()) arguments.positional.push_back(std::move(each));
     Frame* const frame = vm_.enter_call(application_.backward, std::move(arguments));
     const Varying fixed;
     Tracer tracer(vm_, Region{frame, 0, frame->code->instructions.size()}, fixed);
+    tracer.know_sizes(made_context, sizes_);
     const std::optional<Value> result = tracer.run_apart();
     asks_layout_ = tracer.asks_layout();
     if (!result) return std::nullopt;
@@ -153,7 +156,8 @@ class BackwardTrace {
       if (!recorder.knows(each.tensor())) return std::nullopt;
       outputs.push_back(each.tensor());
     }
-    const jit::Graph captured = recorder.take(recorder.mark(), outputs, {});
+    jit::Graph captured = recorder.take(recorder.mark(), outputs, {.symbolic = true});
+    captured.size_guards.clear();  // they are the call's
     const std::span<const Tensor> inputs = recorder.inputs();
     const jit::Graph functional = jit::functional_graph(captured);
     if (!functional.effects.empty() || functional.inputs.size() != inputs.size()) return std::nullopt;
@@ -194,6 +198,8 @@ class BackwardTrace {
                   const std::vector<bool>& gives, std::vector<Tensor>& kept) const {
     jit::Builder made;
     made.graph.stage = jit::Stage::Backward;
+    made.graph.hints = functional.hints;
+    made.graph.size_guards = functional.size_guards;
     std::vector<jit::ValueId> now(functional.values.size(), jit::Operand::kAbsent);
     const auto input = [&](const Tensor& x, jit::Role role, bool always) {
       const auto at =
@@ -234,7 +240,8 @@ class BackwardTrace {
     // An output that was a dropped input is not in the graph.
     const auto lost = [](const jit::Operand& each) { return each.value < jit::Operand::kNumber; };
     if (std::any_of(made.graph.outputs.begin(), made.graph.outputs.end(), lost)) throw NotCaptured{};
-    return jit::in_this_call(std::move(made.graph));
+    jit::ask_of_call(made.graph);
+    return std::move(made.graph);
   }
 
   // Kept arguments have the names of the arguments.
@@ -252,6 +259,7 @@ class BackwardTrace {
   const Application& application_;
   const jit::Recorder& recorder_;
   const bool shares_;
+  std::span<const Tracer::FieldSizes> sizes_;
   std::unordered_map<const TensorImpl*, Tensor> copies_;
   std::vector<std::pair<Tensor, Tensor>> given_;  // kept tensors, and the copies that the trace reads
   std::vector<Tensor> grads_;
@@ -299,13 +307,13 @@ bool BodyScope::close(const Application& application) {
     recorder.drop_application();
     return false;
   }
-  // The numbers are constants in the graph of backward.
-  tracer.fix_numbers_in(application.context);
+  // In the graph of backward whole numbers that vary are sizes, others are constants.
+  const std::vector<Tracer::FieldSizes> sizes = tracer.sizes_in(application.context);
   for (const Value& each : application.saved) tracer.fix_numbers_in(each);
   jit::Recorder::Application noted;
   const std::string interpreted = recorder.interpreted();
   if (interpreted.empty() && !context_escapes(tracer, application)) {
-    BackwardTrace trace(vm_, application, recorder, any_made(tracer, application.arguments));
+    BackwardTrace trace(vm_, application, recorder, any_made(tracer, application.arguments), sizes);
     noted.backward = trace.run(noted.kept);
     if (trace.asks_layout()) {
       recorder.drop_application();
@@ -313,7 +321,10 @@ bool BodyScope::close(const Application& application) {
       return false;
     }
   }
-  if (!noted.backward) noted.kept.clear();
+  if (!noted.backward) {  // the program's function does it, with the numbers that it is given here
+    noted.kept.clear();
+    tracer.fix_handed();
+  }
   const bool differentiated =
       grad_enabled() && std::any_of(application.inputs.begin(), application.inputs.end(), requires_grad);
   const bool is_program = !interpreted.empty() || (differentiated && !noted.backward);

@@ -58,11 +58,23 @@ jit::MakeRun runs_of(Interpreter& interpreter, const CompileOptions& options) {
   };
 }
 
+bool same_bodies(const jit::CustomFunction& a, const jit::CustomFunction& b);
+
 // Did the call record the compiled nodes? Otherwise a guard held that should not have.
 bool same_steps(std::span<const jit::Node> a, std::span<const jit::Node> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const jit::Node& x, const jit::Node& y) {
-    return jit::same_op(x.op, y.op) && x.form == y.form;
+    const jit::CustomFunction* const f = x.is_constant() ? nullptr : jit::custom_function(*x.op);
+    const jit::CustomFunction* const g = y.is_constant() ? nullptr : jit::custom_function(*y.op);
+    return (f != nullptr && g != nullptr ? same_bodies(*f, *g) : jit::same_op(x.op, y.op)) &&
+           x.form == y.form;
   });
+}
+
+// One may be written with symbols where the other has the sizes and numbers of this call.
+bool same_bodies(const jit::CustomFunction& a, const jit::CustomFunction& b) {
+  return a.program_name == b.program_name && a.backward.has_value() == b.backward.has_value() &&
+         same_steps(a.forward.nodes, b.forward.nodes) &&
+         (!a.backward || same_steps(a.backward->nodes, b.backward->nodes));
 }
 
 // Do both captures end at one place? Not if a loop has become hot in between.

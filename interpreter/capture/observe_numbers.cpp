@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/observe.h"
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/context.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/op_entry.h"
 #include "interpreter/vm/operators.h"
@@ -187,7 +188,7 @@ void Observer::recalled(const Value& object, std::int64_t at) {
 }
 
 void Observer::stored(const Value& object, std::int64_t at, const Value* r) {
-  tracer_.fix_object(*r);
+  if (!host::is_context(object) || !r->is(Tag::Tuple)) tracer_.fix_object(*r);
   tracer_.keep_number(object, at, tracer_.shadow(r));
 }
 
@@ -269,6 +270,7 @@ void Observer::numbers_of_call() {
     if (f.is(Tag::Native) && f.as<Native>().name == "len" && arguments.size() == 1 &&
         arguments[0].is(Tag::Tensor) && arguments[0].tensor().rank() > 0)
       return size_query(arguments[0].tensor(), 0, false);
+    if (f.is(Tag::StructType) && f.as<StructType>().is_autograd) return tracer_.hand(f, arguments);
     const bool of_exponent = arguments.size() > 1 && tracer_.shadow(&arguments[1]) >= 0;
     if (any_number() && is_numeric_function(f, arguments) && !decides_kind(f, arguments, of_exponent)) {
       Expr expr;

@@ -208,6 +208,8 @@ void Tracer::after_instruction() {
     }
   };
   if (!recorder_.expected.empty()) forget_expected();
+  if (handed_ && !handed_->is_taken) fix_handed();
+  handed_.reset();
   if (differentiates_now_ || !gradients_to_change_.empty()) note_gradients();
   const bool called = now->base > current_base_;
   if (op == Opcode::Return || op == Opcode::ReturnNone) {
@@ -424,6 +426,7 @@ bool Tracer::observe(Frame* entry) {
           differentiates(in.differentiates_now_),
           gradients(in.gradients_to_change_),
           under_way(in.gradients_under_way_.size()),
+          handed(std::exchange(in.handed_, std::nullopt)),
           place(in.recorder_.place()) {
       ++tracer.nested_;
       in.gradients_under_way_.insert(in.gradients_under_way_.end(), gradients.begin(), gradients.end());
@@ -437,6 +440,7 @@ bool Tracer::observe(Frame* entry) {
       tracer.differentiates_now_ = differentiates;
       tracer.gradients_to_change_ = std::move(gradients);
       tracer.gradients_under_way_.resize(under_way);
+      tracer.handed_ = std::move(handed);
       tracer.recorder_.set_place(std::move(place));
     }
     Within(const Within&) = delete;
@@ -449,10 +453,12 @@ bool Tracer::observe(Frame* entry) {
     bool differentiates;
     std::vector<Value> gradients;
     std::size_t under_way;
+    std::optional<Handed> handed;
     jit::Place place;
   } within(*this, entry);
   called_back_since_ = true;
   if (!is_stopped()) know_called_back(*entry);
+  if (!is_stopped()) take_handed(within.handed, *entry);
   for (;;) {
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);

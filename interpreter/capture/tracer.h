@@ -102,6 +102,17 @@ class Tracer final : public Watcher, private FollowedNumbers {
   jit::Recorder& recorder() { return recorder_; }
   // Guards the numbers in v: the entry holds for these values alone.
   void fix_numbers_in(const Value& v) { read_all(v); }
+  // A field of a context that is a whole number which varies, or a tuple with such numbers.
+  struct FieldSizes {
+    std::string name;
+    std::vector<std::optional<Dim>> sizes;  // of a tuple by item; nullopt: the item does not vary
+  };
+  // The same for a context, but for whole numbers in its fields, which become sizes.
+  std::vector<FieldSizes> sizes_in(const Value& context);
+  // Of a run apart: fields of its context follow sizes of the call around it.
+  void know_sizes(const Value& context, std::span<const FieldSizes> fields);
+  // The numbers among the arguments of the `autograd` function that is called are those of this call.
+  void fix_handed();
   // Is the object held because varying numbers are in it?
   bool holds(const Value& object) const {
     return keepers_.contains(static_cast<const void*>(object.object()));
@@ -224,7 +235,21 @@ class Tracer final : public Watcher, private FollowedNumbers {
   std::optional<Dim> size_at(const Value& number) override;
   std::optional<Dim> operand_at(const Value& number) override;
   void forget_expected();
-  bool has_numbers() const { return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty(); }
+  bool has_numbers() const {
+    return !exprs_.all.empty() || varying_.all_sizes || !varying_.sizes.empty() ||
+           SymbolicRun::current() != nullptr;  // of the call around a run apart
+  }
+  // The numbers among the arguments of an `autograd` function. Its forward finds them in its parameters, and
+  // whatever else of it is given them has them as they are.
+  struct Handed {
+    Value function;
+    std::vector<std::pair<Value, ExprId>> arguments;  // -1: the argument does not vary
+    bool is_taken = false;
+  };
+  void hand(const Value& function, std::span<const Value> arguments);
+  void take_handed(std::optional<Handed>& handed, const Frame& frame);
+  void fix(const Handed& handed);
+  void fix_sizes_within(ExprId id);
   struct Parts {
     Value held;
     std::vector<ExprId> parts;
@@ -335,6 +360,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
     bool is_alone;  // no other whole number among the arguments is equal
   };
   std::vector<Expected> expected_;
+  std::optional<Handed> handed_;  // by the instruction that runs
   std::unordered_map<const void*, Tensor> number_tensors_;
   std::unordered_map<const void*, ExprId> number_inputs_;
   std::map<std::tuple<Dim, Dim, std::string>, int> shared_symbols_;  // by value, earlier value and name

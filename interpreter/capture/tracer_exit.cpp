@@ -403,8 +403,7 @@ void Tracer::fix_sizes() {
 
 void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   const bool differentiated = finished.snapshot.differentiated;
-  const bool symbolic = !exprs_.symbols.empty() && recorder_.size_trouble().empty() &&
-                        (!differentiated || histories_follow_sizes(finished));
+  const bool symbolic = !exprs_.symbols.empty() && (!differentiated || histories_follow_sizes(finished));
   auto entry = std::make_unique<Entry>();
   entry->frames.assign(entry_frames_.begin(), entry_frames_.begin() + finished.snapshot.depth);
   entry->owners = owners_;

@@ -50,6 +50,7 @@ ExprId Tracer::shadow(const Value* r) const {
 
 void Tracer::fix(ExprId id, const Value& v) {
   if (exprs_[id].kind == Expr::Kind::Constant) return;
+  if (is_apart_) return fix_sizes_within(id);
   Guard guard;
   guard.kind = Guard::Kind::Computed;
   guard.number = id;
@@ -390,6 +391,10 @@ std::optional<Dim> Tracer::size_of(ExprId id, std::int64_t hint) {
   const Expr expr = exprs_[id];
   if (expr.kind == Expr::Kind::Size) return expr.size;
   if (expr.kind == Expr::Kind::Constant && expr.constant.is(Tag::Int)) return Dim(expr.constant.as_int());
+  if (is_apart_) {  // it has no symbols of its own
+    fix_sizes_within(id);
+    return Dim(hint);
+  }
   if (const auto size = size_beside(expr, hint)) return size;
   for (const Symbol& each : exprs_.symbols) {
     if (each.expr == id) return Dim::symbol(each.name);
@@ -469,8 +474,10 @@ void Tracer::expect_operands(std::span<const Value* const> operands, std::span<c
   if (!expected_.empty()) followed_numbers = this;
 }
 
-// The input of the graph that is this number in each call.
+// The input of the graph that is this number in each call. A run apart has no such inputs: there a size is
+// the operand itself.
 Tensor Tracer::input_of(ExprId id, const Value& v) {
+  if (is_apart_) return exprs_[id].kind == Expr::Kind::Size ? Tensor::symbol(exprs_[id].size) : Tensor();
   for (const auto& [known, expr] : number_inputs_) {
     if (expr == id) return number_tensors_.at(known);
   }

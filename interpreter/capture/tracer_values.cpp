@@ -262,7 +262,10 @@ void Tracer::read_all(const Value& v, int depth) {
       fix_kept(v);
       if (is_outside(v)) read_fields(v);
       for (const Value& each : instance.fields) read_all(each, depth + 1);
-      for (const auto& [name, each] : instance.extra) read_all(each, depth + 1);
+      for (const auto& [name, each] : instance.extra) {
+        fix_object(each);
+        read_all(each, depth + 1);
+      }
       return;
     }
     case Tag::Method:

@@ -173,7 +173,7 @@ class Application final : public CustomRules {
   }
 
   Tensors forward(Inputs inputs, const Flags& needs) override {
-    for (const Tensor& x : inputs) input_types_.push_back(levels::fixed_type(x));
+    for (const Tensor& x : inputs) input_types_.add(x);
     context_ = new_context(arguments_.flags(needs));
     const Unwritten before(inputs);
     const Value returned = call("forward", {context_}, arguments_.with(inputs));
@@ -376,7 +376,7 @@ class Application final : public CustomRules {
   bool several_ = false;
   bool wants_zeros_ = true;
   Value context_;
-  std::vector<kiln::TensorType> input_types_;
+  levels::ArgumentTypes input_types_;
   std::vector<Saved> saved_;
   std::vector<Tensor> dirty_;
   Flags constants_;

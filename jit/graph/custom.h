@@ -9,7 +9,8 @@
 
 namespace kiln::jit {
 
-// The bodies of one application, with everything that is no tensor among its arguments built in.
+// The bodies of one application, with everything that is no tensor among its arguments built in, but for
+// sizes: those that follow symbols are symbols of the bodies.
 struct CustomFunction {
   std::string name;  // of the op
   // From the operands: arguments, then (captured) what the body reads from outside. Gives the results, then
@@ -28,9 +29,15 @@ struct CustomFunction {
   std::string program_name = {};
 
   std::size_t argument_count() const;
+  // The symbols of the bodies, ordered by name. What each stands for in an application is the attribute
+  // `sizes` of its node, also where an argument shows it: rules get it without asking the types, and so the
+  // backward body has sizes that nothing shows which it reads. An op without symbols has no such attribute.
+  std::vector<std::string> symbols() const;
 };
 
 std::shared_ptr<const Op> make_custom_op(CustomFunction function);
+// The attributes of an application in which each symbol of the bodies is that of the graph around it.
+std::vector<Attr> own_sizes(const Op& op);
 // What is wrong with the bodies, which were read from text; empty when nothing is.
 std::string find_fault(const CustomFunction& function);
 // Null for ops of the table and for kernels.

@@ -122,14 +122,20 @@ class Evaluator {
   Tensor& at(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
   Tensor tensor(const Operand& operand) {
     if (operand.is_value()) return at(operand.value);
-    return operand.is_number() ? number_tensor(operand.number, symbols_) : Tensor();
+    if (!operand.is_number()) return {};
+    const auto* size = std::get_if<Dim>(&operand.number);
+    const bool of_caller = size != nullptr && graph_.hints.empty() && !size->is_known();
+    return of_caller ? Tensor::symbol(*size) : number_tensor(operand.number, symbols_);
+  }
+  Attrs attrs_of(const Op& op, const std::vector<Attr>& attrs) const {
+    return graph_.hints.empty() ? to_attrs(op, attrs) : evaluate(op, attrs, symbols_);
   }
 
   Tensors apply(const Node& node) {
     if (node.is_constant()) return {fresh(node.constant)};
     SmallVector<Tensor, 4> operands;
     for (const Operand& each : node.operands) operands.push_back(tensor(each));
-    const Attrs attrs = evaluate(*node.op, node.attrs, symbols_);
+    const Attrs attrs = attrs_of(*node.op, node.attrs);
     if (node.writes() && !graph_.is_functional()) {
       hold_interrupts();
       return {bind_inplace(*node.op, operands, attrs)};
@@ -174,7 +180,7 @@ class Evaluator {
       written_.pop_back();
     } else if (effect.kind == Effect::Kind::Layout) {
       leave_behind(x);
-      bind_inplace(*effect.layout, {&x, 1}, evaluate(*effect.layout, effect.attrs, symbols_));
+      bind_inplace(*effect.layout, {&x, 1}, attrs_of(*effect.layout, effect.attrs));
     } else if (effect.kind == Effect::Kind::Set) {
       const Tensor inputs[] = {x, now(effect.value)};
       leave_behind(x);
@@ -205,7 +211,7 @@ class Evaluator {
     const ValueId source = node.operands[0].value;
     const Tensor base = now(source);
     if (!became_.contains(source)) return at(id);
-    const Tensors views = kiln::bind(*node.op, {&base, 1}, evaluate(*node.op, node.attrs, symbols_));
+    const Tensors views = kiln::bind(*node.op, {&base, 1}, attrs_of(*node.op, node.attrs));
     for (std::size_t k = 0; k < views.size(); ++k) became_.try_emplace(node.outputs[k], views[k]);
     return became_.at(id);
   }
@@ -291,7 +297,8 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValu
     }
   }
   each_input([&](std::size_t i, const Tensor& x, const Type& type) {
-    if (evaluate(type.sizes, symbols) != x.sizes()) refuse(graph, i, places[i], x, symbols);
+    if ((graph.hints.empty() ? type.sizes : evaluate(type.sizes, symbols)) != x.sizes())
+      refuse(graph, i, places[i], x, symbols);
   });
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     if (places[i] < 0) check_members(graph, graph.inputs[i], graph.values[i].type, arguments);

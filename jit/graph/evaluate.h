@@ -27,8 +27,9 @@ void check_bases(Inputs arguments);
 // write, so that a graph that fails has changed nothing.
 void check_target(const Tensor& target, Effect::Kind kind);
 
-// Runs the nodes, then the effects. One tensor per argument; a base is the memory that its members share.
-// What is returned aliases arguments as the graph says: see Effect.
+// Runs the nodes, then the effects. Where the graph has no symbols of its own, its sizes may be made of those
+// of the scope around the call, as the layouts of the arguments are. One tensor per argument; a base is the
+// memory that its members share. What is returned aliases arguments as the graph says: see Effect.
 Tensors evaluate(const Graph& graph, Inputs arguments);
 // Likewise; `watch` sees what each node gives, as it comes.
 using Watch = std::function<void(const Node& node, const Tensors& results)>;

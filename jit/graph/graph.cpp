@@ -173,28 +173,6 @@ int Graph::argument_count() const {
   return static_cast<int>(count);
 }
 
-Graph at_hints(Graph graph) {
-  const SymbolValues& hints = graph.hints;
-  for (Value& each : graph.values) {
-    each.type.sizes = evaluate(each.type.sizes, hints);
-    if (each.type.strides) each.type.strides = evaluate(*each.type.strides, hints);
-  }
-  for (Node& node : graph.nodes) {
-    if (!node.is_constant()) node.attrs = attr_list(evaluate(*node.op, node.attrs, hints));
-    for (Operand& each : node.operands) {
-      if (auto* size = std::get_if<Dim>(&each.number)) *size = evaluate(*size, hints);
-    }
-  }
-  for (Input& each : graph.inputs) each.offset = evaluate(each.offset, hints);
-  for (Effect& each : graph.effects) {
-    if (each.layout != nullptr) each.attrs = attr_list(evaluate(*each.layout, each.attrs, hints));
-  }
-  graph.hints.clear();
-  graph.saved_sizes.clear();
-  graph.size_guards.clear();
-  return graph;
-}
-
 std::vector<int> Graph::producers() const {
   std::vector<int> result(values.size(), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {

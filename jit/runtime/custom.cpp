@@ -1,9 +1,11 @@
 #include "jit/graph/custom.h"
 
 #include <algorithm>
+#include <set>
 
 #include "jit/graph/evaluate.h"
 #include "jit/graph/verify.h"
+#include "jit/graph/with_sizes.h"
 #include "jit/runtime/executable.h"
 #include "jit/runtime/prepared.h"
 #include "tensor/functions.h"
@@ -20,11 +22,13 @@ std::shared_ptr<const Executable> overwriting(const Graph& body) {
 
 // A row of no table: the op of one function.
 struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
-  CustomOp(const Op& row, CustomFunction made) : Op(row), function(std::move(made)) {
+  CustomOp(const Op& row, CustomFunction made)
+      : Op(row), function(std::move(made)), symbols(function.symbols()) {
     if (!is_interpreted(function)) forward = overwriting(function.forward);
     if (function.backward) backward = overwriting(*function.backward);
   }
   CustomFunction function;
+  std::vector<std::string> symbols;                     // of the bodies
   std::shared_ptr<const Executable> forward, backward;  // null where the interpreter has them
 };
 
@@ -35,13 +39,74 @@ const CustomOp& custom(const Op& op) { return static_cast<const CustomOp&>(op); 
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
+// ---- Sizes of an application ----
+
+// One for each symbol of the bodies.
+std::span<const Dim> given_sizes(const CustomOp& op, const Attrs& attrs) {
+  if (op.symbols.empty()) return {};
+  const Dims& sizes = attrs.get<Dims>("sizes");
+  if (sizes.size() == op.symbols.size()) return sizes;
+  throw OpError(ErrorKind::Shape, std::string(op.name()) + " takes " + std::to_string(op.symbols.size()) +
+                                      " sizes, " + std::to_string(sizes.size()) + " were given");
+}
+SymbolSizes sizes_of(const CustomOp& op, const Attrs& attrs) {
+  const std::span<const Dim> given = given_sizes(op, attrs);
+  SymbolSizes sizes;
+  for (std::size_t k = 0; k < given.size(); ++k) sizes.emplace(op.symbols[k], given[k]);
+  return sizes;
+}
+// In a call, where all of them are ints.
+SymbolValues values_of(const CustomOp& op, const Attrs& attrs) {
+  const std::span<const Dim> given = given_sizes(op, attrs);
+  SymbolValues values;
+  for (std::size_t k = 0; k < given.size(); ++k) values.emplace(op.symbols[k], given[k].fixed());
+  return values;
+}
+SymbolValues values_for(const Graph& body, const SymbolValues& values) {
+  SymbolValues own = values;
+  own.erase_if([&body](const auto& each) { return !body.hints.contains(each.first); });
+  return own;
+}
+
+TensorType type_with(const Type& type, const SymbolSizes& sizes) {
+  TensorType result{type.dtype, type.device, type.sizes, type.is_number};
+  for (Dim& each : result.sizes) each = substitute(each, sizes);
+  return result;
+}
+
+// Throws OpError where a body does not hold for these sizes. Of symbols it asks what made the body's passes
+// right, and so does whoever uses the op.
+void check_sizes(const Executable& body, const SymbolSizes& sizes) {
+  const auto refuse = [&body](const std::string& why) {
+    throw OpError(ErrorKind::Capture, body.graph().name + ": " + why);
+  };
+  SymbolValues values;
+  for (const auto& [symbol, size] : sizes) {
+    if (size.is_known()) values.emplace(symbol, size.known());
+  }
+  if (values.size() == sizes.size()) {
+    const std::string misfit = body.misfit(values_for(body.graph(), values));
+    return misfit.empty() ? void() : refuse(misfit);
+  }
+  for (const SizeGuard& each : body.graph().size_guards) {
+    const Dim a = substitute(each.a, sizes), b = substitute(each.b, sizes);
+    if (!SizeScope::current()->relate(each.relation, a, b)) refuse(to_string(each) + " does not hold");
+  }
+}
+
+void check_sizes(const CustomOp& op, const SymbolSizes& sizes) {
+  if (sizes.empty()) return;
+  if (op.forward) check_sizes(*op.forward, sizes);
+  if (op.backward) check_sizes(*op.backward, sizes);
+}
+
 // ---- The derivative by graphs ----
 
 class GraphRules final : public levels::CustomRules {
  public:
   // `captured`: the operands that are no arguments.
-  GraphRules(std::shared_ptr<const CustomOp> op, Inputs captured)
-      : op_(std::move(op)), captured_(captured.begin(), captured.end()) {}
+  GraphRules(std::shared_ptr<const CustomOp> op, Inputs captured, SymbolValues sizes)
+      : op_(std::move(op)), captured_(captured.begin(), captured.end()), sizes_(std::move(sizes)) {}
 
   std::string name() const override { return op_->function.program_name; }
   bool is_noted() const override { return true; }
@@ -64,9 +129,9 @@ class GraphRules final : public levels::CustomRules {
 
   Tensors forward(Inputs inputs, const levels::Flags&) override {
     std::vector<Tensor> operands(inputs.begin(), inputs.end());
-    for (const Tensor& each : inputs) types_.push_back(levels::fixed_type(each));
+    for (const Tensor& each : inputs) types_.add(each);
     operands.insert(operands.end(), captured_.begin(), captured_.end());
-    Tensors results = op_->forward->run(operands);
+    Tensors results = op_->forward->run(operands, values_for(op_->function.forward, sizes_));
     // What is the argument itself would be one that was written.
     for (Tensor& each : results) {
       const bool given =
@@ -83,7 +148,7 @@ class GraphRules final : public levels::CustomRules {
     for (std::size_t k = 0; k < grads.size(); ++k) {
       if (has_gradient(*op_, k)) given.push_back(grads[k]);
     }
-    const Tensors made = op_->backward->run(given);
+    const Tensors made = op_->backward->run(given, values_for(*op_->function.backward, sizes_));
     Tensors result;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const bool none = !needs[i] || !made[i];
@@ -113,7 +178,8 @@ class GraphRules final : public levels::CustomRules {
 
   std::shared_ptr<const CustomOp> op_;
   std::vector<Tensor> captured_;
-  std::vector<TensorType> types_;
+  SymbolValues sizes_;
+  levels::ArgumentTypes types_;
   levels::LiveApplication alive_;
 };
 
@@ -125,7 +191,7 @@ class GraphRules final : public levels::CustomRules {
 }
 
 // What the program's function gives, which may have written its arguments: those are copies.
-Tensors run_program(const CustomOp& op, Inputs inputs) {
+Tensors run_program(const CustomOp& op, Inputs inputs, const SymbolValues& sizes) {
   const CustomFunction& function = op.function;
   if (!function.apply) refuse(op);
   std::vector<Tensor> arguments(inputs.begin(),
@@ -133,8 +199,9 @@ Tensors run_program(const CustomOp& op, Inputs inputs) {
   for (const std::size_t i : function.written) arguments[i] = ops::clone(arguments[i]);
   Tensors results = function.apply(arguments);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const Type& type = function.forward.values[at(function.forward.outputs[k].value)].type;
-    if (results[k].type() == evaluate(type, {})) continue;
+    const Type& stated = function.forward.values[at(function.forward.outputs[k].value)].type;
+    const TensorType type = evaluate(stated, sizes);
+    if (results[k].type() == type) continue;
     throw OpError(ErrorKind::Capture, op.function.program_name + " gives a " + to_string(results[k].type()) +
                                           " where it gave a " + to_string(type));
   }
@@ -143,39 +210,47 @@ Tensors run_program(const CustomOp& op, Inputs inputs) {
 }
 
 // As a kernel: nothing is differentiated.
-Tensors run_forward(const Op& op, Inputs inputs, const Attrs&) {
+Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs) {
   const CustomOp& own = custom(op);
-  return own.forward ? own.forward->run(inputs) : run_program(own, inputs);
+  const SymbolValues sizes = values_of(own, attrs);
+  if (!own.forward) return run_program(own, inputs, sizes);
+  return own.forward->run(inputs, values_for(own.function.forward, sizes));
 }
 
 // At a level that asks for derivatives: the program's own are what it finds.
-Tensors run_with_derivative(const Op& op, Inputs inputs, const Attrs&) {
+Tensors run_with_derivative(const Op& op, Inputs inputs, const Attrs& attrs) {
   const CustomOp& own = custom(op);
-  if (!own.backward) return run_program(own, inputs);
+  SymbolValues sizes = values_of(own, attrs);
+  if (!own.backward) return run_program(own, inputs, sizes);
   const std::size_t arguments = own.function.argument_count();
-  const auto rules = std::make_shared<GraphRules>(own.shared_from_this(), inputs.subspan(arguments));
+  const auto rules =
+      std::make_shared<GraphRules>(own.shared_from_this(), inputs.subspan(arguments), std::move(sizes));
   return levels::apply_custom(rules, inputs.first(arguments));
 }
 
 std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  const Graph& forward = custom(*attrs.op()).function.forward;
+  const CustomOp& op = custom(*attrs.op());
+  const Graph& forward = op.function.forward;
+  const SymbolSizes sizes = sizes_of(op, attrs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const TensorType wanted = evaluate(forward.values[i].type, {});
+    const TensorType wanted = type_with(forward.values[i].type, sizes);
     if (inputs[i] == wanted) continue;
     throw OpError(
         ErrorKind::Shape,
         forward.name + " was captured for a " + to_string(wanted) + ", not for a " + to_string(inputs[i]),
         {static_cast<int>(i)});
   }
+  check_sizes(op, sizes);
   std::vector<TensorType> types;
   for (const Operand& each : forward.outputs)
-    types.push_back(evaluate(forward.values[at(each.value)].type, {}));
+    types.push_back(type_with(forward.values[at(each.value)].type, sizes));
   return types;
 }
 
 // The derivative of nodes of a graph: the steps of the backward body.
 Tensors vjp(const VjpArgs& args) {
-  const CustomFunction& function = custom(args.op).function;
+  const CustomOp& op = custom(args.op);
+  const CustomFunction& function = op.function;
   const Graph& forward = function.forward;
   Tensors given;
   for (const ValueId id : forward.saved) {
@@ -189,7 +264,9 @@ Tensors vjp(const VjpArgs& args) {
   for (std::size_t k = 0; k < args.grads.size(); ++k) {
     if (has_gradient(args.op, k)) given.push_back(args.grads[k]);
   }
-  Tensors made = evaluate(*function.backward, given);
+  const SymbolSizes sizes = sizes_of(op, args.attrs);
+  check_sizes(op, sizes);
+  Tensors made = evaluate(with_sizes(*function.backward, sizes), given);
   made.resize(args.inputs.size());
   return made;
 }
@@ -200,6 +277,7 @@ std::string signature_of(const CustomFunction& function) {
   for (std::size_t i = 0; i < function.forward.inputs.size(); ++i) {
     text += (i > 0 ? ", x" : "x") + std::to_string(i) + ": tensor";
   }
+  if (!function.symbols().empty()) text += function.forward.inputs.empty() ? "sizes: ints" : ", sizes: ints";
   return text + ")";
 }
 
@@ -234,6 +312,23 @@ std::size_t CustomFunction::argument_count() const {
   return static_cast<std::size_t>(
       std::count_if(forward.inputs.begin(), forward.inputs.end(),
                     [](const Input& each) { return each.role == Role::Argument; }));
+}
+
+std::vector<std::string> CustomFunction::symbols() const {
+  std::set<std::string> names;
+  for (const auto& [symbol, hint] : forward.hints) names.insert(symbol);
+  if (backward) {
+    for (const auto& [symbol, hint] : backward->hints) names.insert(symbol);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<Attr> own_sizes(const Op& op) {
+  const std::vector<std::string>& symbols = custom(op).symbols;
+  if (symbols.empty()) return {};
+  Dims sizes;
+  for (const std::string& each : symbols) sizes.push_back(Dim::symbol(each));
+  return {sizes};
 }
 
 std::shared_ptr<const Op> make_custom_op(CustomFunction function) {

@@ -91,8 +91,6 @@ class Recorder final : public levels::Level {
   bool wrote_outside() const { return wrote_outside_; }
   // Why derivatives of the ops noted so far cannot be noted; empty: they can.
   const std::string& body_trouble() const { return body_trouble_; }
-  // What has sizes that do not follow symbols; empty: nothing that is known.
-  const std::string& size_trouble() const { return size_trouble_; }
   // The tensors of the graph's inputs.
   std::span<const Tensor> inputs() const { return inputs_; }
   // From here on each input is also kept as it was when the recorder met it, so that the graph can run again.
@@ -257,7 +255,6 @@ class Recorder final : public levels::Level {
   std::vector<OpenApplication> open_;  // the innermost last
   std::vector<std::shared_ptr<const Op>> own_ops_;
   std::optional<SymbolicRun> run_;  // from the first symbol on
-  std::string size_trouble_;
   // ---- Checkpoints ----
   // The draws of the first run of a checkpoint; its second run gets the same.
   struct CheckpointDraws {
@@ -270,8 +267,9 @@ class Recorder final : public levels::Level {
   bool runs_again_ = false;
 };
 
-// A part of what is recorded, with the sizes of this call.
-Graph in_this_call(Graph part);
+// A part of what is recorded became a body of an op of its own: what its passes asked of the symbols is asked
+// in the call that is recorded.
+void ask_of_call(Graph& body);
 
 // Tells inputs that share a storage so, with the offset at which each begins.
 void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inputs);

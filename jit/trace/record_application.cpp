@@ -5,6 +5,7 @@
 
 #include "jit/graph/custom.h"
 #include "jit/graph/rewrite.h"
+#include "jit/graph/with_sizes.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/trace/record.h"
@@ -31,7 +32,22 @@ bool has_history(const Tensor& x) { return requires_grad(x); }
 // A new tensor over the memory of x, as the result of a node that x is renamed to afterwards.
 Tensor placeholder(const Tensor& x) { return Tensor::alias(x, x.layout()); }
 
+// Gives a graph of the call's sizes the values of those symbols that it is written with.
+void keep_hints(Graph& graph) {
+  if (const SymbolicRun* run = SymbolicRun::current()) graph.hints = run->scope().hints();
+  drop_unused_hints(graph);
+}
+
 }  // namespace
+
+void ask_of_call(Graph& body) {
+  for (const SizeGuard& each : body.size_guards) {
+    SizeScope* const scope = SizeScope::current();
+    if (scope != nullptr) scope->relate(each.relation, each.a, each.b);
+  }
+  body.size_guards.clear();
+  drop_unused_hints(body);
+}
 
 // The nodes of a body as a captured graph, and its operands.
 struct Recorder::Cut {
@@ -138,8 +154,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   if (!written.empty()) say_shared_memory(cut.tensors, body.inputs);
   for (const int id : given) body.outputs.push_back(Operand::of(renumbered(id)));
   body = numbered_in_order(std::move(body));
-  body = in_this_call(std::move(body));
-  if (SymbolicRun::current() != nullptr) size_trouble_ = "an `autograd` function";
+  keep_hints(body);
   return cut;
 }
 
@@ -256,6 +271,7 @@ Graph interpreted_body(const Recorder::Application& application) {
     builder.graph.outputs.push_back(Operand::of(
         detached ? builder.apply(core_ops().detach, {Operand::of(results[k])}, {}, Node{})[0] : results[k]));
   }
+  keep_hints(builder.graph);
   return std::move(builder.graph);
 }
 
@@ -323,7 +339,7 @@ void Recorder::end_application(Application application) {
     cut.operands.resize(application.arguments.size());
     application.backward.reset();
     application.kept.clear();
-    return note_application(application, in_this_call(interpreted_body(application)), {}, cut.operands);
+    return note_application(application, interpreted_body(application), {}, cut.operands);
   }
   if (!cut.refused.empty()) return stop_noting(cut.refused);
   try {
@@ -331,6 +347,7 @@ void Recorder::end_application(Application application) {
     if (!is_plain(functional, cut.operands.size())) return stop_noting("a function writes to shared memory");
     ForwardBody forward(functional, application);
     Graph graph = forward.run();
+    ask_of_call(graph);
     const bool loses = std::any_of(forward.written.begin(), forward.written.end(),
                                    [&](std::size_t i) { return has_history(cut.tensors[i]); });
     if (loses || (!application.backward && !forward.written.empty()))
@@ -367,6 +384,7 @@ void Recorder::note_application(const Application& application, Graph forward,
   }
   Node node;
   node.op = &op_of(application, std::move(forward), std::move(dirty));
+  node.attrs = own_sizes(*node.op);
   node.place = place_;
   node.operands.assign(operands.begin(), operands.end());
   note(std::move(node), results);

@@ -41,8 +41,9 @@ SmallVector<Tensor, 4> Recorder::with_expected(Inputs given) {
     for (ExpectedNumber& each : expected) {
       const Tensor& number = each.number;
       if (!number || number.dtype() != x.dtype()) continue;
-      const bool same = is_float(x.dtype()) ? same_number(number.item_float(), x.item_float())
-                                            : number.item_int() == x.item_int();
+      const bool same = is_float(x.dtype())  ? same_number(number.item_float(), x.item_float())
+                        : number.is_symbol() ? number.impl()->symbol.hint() == x.item_int()
+                                             : number.item_int() == x.item_int();
       if (!same) continue;
       each.used = true;
       x = number;

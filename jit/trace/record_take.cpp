@@ -28,11 +28,6 @@ void say_shared_memory(std::span<const Tensor> tensors, std::vector<Input>& inpu
   }
 }
 
-Graph in_this_call(Graph part) {
-  if (const SymbolicRun* run = SymbolicRun::current()) part.hints = run->scope().hints();
-  return at_hints(std::move(part));
-}
-
 // Chooses the nodes that belong to the graph, and numbers their values in order.
 void Recorder::choose_nodes(const GraphForm& form, std::vector<int>& outputs) {
   std::vector<bool> gone(nodes_.size());

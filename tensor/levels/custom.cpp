@@ -94,10 +94,22 @@ class BatchedRules final : public CustomRules {
  public:
   BatchedRules(std::shared_ptr<CustomRules> one, const BatchLevel& level, Flags batched)
       : one_(std::move(one)),
-        size_(level.size().fixed()),  // it may outlive a call that is recorded over symbols
+        size_(level.size()),
         randomness_(level.randomness()),
         id_(level.id()),
-        batched_(std::move(batched)) {}
+        batched_(std::move(batched)) {
+    if (size_.is_known()) return;
+    in_run_ = true;
+    SymbolicRun::current()->add(this, [this](const SymbolValues& values) {
+      in_run_ = false;
+      size_ = evaluate(size_, values);
+    });
+  }
+  ~BatchedRules() override {
+    if (in_run_) SymbolicRun::forget(this);
+  }
+  BatchedRules(const BatchedRules&) = delete;
+  BatchedRules& operator=(const BatchedRules&) = delete;
 
   std::string name() const override { return one_->name(); }
   bool has_jvp() const override { return one_->has_jvp(); }
@@ -162,6 +174,7 @@ class BatchedRules final : public CustomRules {
 
   std::shared_ptr<CustomRules> one_;
   Dim size_;
+  bool in_run_ = false;  // a call that is recorded over symbols knows the size
   Randomness randomness_;
   LevelId id_;
   Flags batched_, output_batched_;
@@ -386,10 +399,15 @@ LiveApplication::LiveApplication() { ++live; }
 LiveApplication::~LiveApplication() { --live; }
 std::size_t live_applications() { return live; }
 
-TensorType fixed_type(const Tensor& x) {
-  TensorType type = x.type();
-  for (Dim& each : type.sizes) each = each.fixed();
-  return type;
+void ArgumentTypes::add(const Tensor& x) {
+  types_.push_back(x.type());
+  SymbolicRun* const run = SymbolicRun::current();
+  if (in_run_ || run == nullptr || !has_symbols(types_.back().sizes)) return;
+  in_run_ = true;
+  run->add(this, [this](const SymbolValues& values) {
+    in_run_ = false;
+    for (TensorType& each : types_) each.sizes = evaluate(each.sizes, values);
+  });
 }
 
 Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,

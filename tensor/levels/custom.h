@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tensor/levels/batch_level.h"
+#include "tensor/symbolic_run.h"
 #include "tensor/tape/custom.h"
 
 namespace kiln::levels {
@@ -59,9 +60,23 @@ class CustomRules {
   virtual void visit_references(ReferenceVisitor& visitor) const = 0;
 };
 
-// The type of an argument for rules that may outlive the call: where that is recorded over symbols, the sizes
-// are fixed.
-TensorType fixed_type(const Tensor& x);
+// The types of the arguments, for rules that may outlive the call: where that is recorded over symbols, sizes
+// are ints from its end on.
+class ArgumentTypes {
+ public:
+  ArgumentTypes() = default;
+  ~ArgumentTypes() {
+    if (in_run_) SymbolicRun::forget(this);
+  }
+  ArgumentTypes(const ArgumentTypes&) = delete;
+  ArgumentTypes& operator=(const ArgumentTypes&) = delete;
+  void add(const Tensor& x);
+  const TensorType& operator[](std::size_t i) const { return types_[i]; }
+
+ private:
+  std::vector<TensorType> types_;
+  bool in_run_ = false;  // a call that is recorded over symbols knows them
+};
 // A gradient or tangent, number `number` of what `body` of the function `name` returned, of the sizes it must
 // have. Throws OpError (Shape).
 Tensor fitted(const Tensor& x, const TensorType& type, std::string_view name, std::string_view body,

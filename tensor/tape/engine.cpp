@@ -26,6 +26,15 @@ struct Stop {
   SmallVector<Tensor, 1> grads;  // one per output, absent: nothing has arrived
 };
 
+// The type in which gradients arrive. A leaf has symbols for its sizes as long as a call is recorded over
+// them, while its node is older.
+TensorType type_at(const Node& node, std::uint32_t output) {
+  if (SymbolicRun::current() != nullptr && node.is_leaf()) [[unlikely]] {
+    if (const Tensor leaf = static_cast<const LeafNode&>(node).leaf()) return leaf.type();
+  }
+  return node.output_types[output];
+}
+
 // Nobody else sees the memory of x, so it may be added into.
 bool is_own(const Tensor& x) {
   return x.impl()->ref_count() == 1 && x.storage()->ref_count() == 1 &&
@@ -205,7 +214,7 @@ class Engine {
   // A gradient arrives at an output: brought to the output's type and added to what is there.
   void give(Stop& stop, std::uint32_t output, Tensor grad) {
     const levels::Gathering gathering(*stop.node);
-    const TensorType& type = stop.node->output_types[output];
+    const TensorType type = type_at(*stop.node, output);
     if (grad.sizes() != type.sizes) {
       if (!broadcastable_to(type.sizes, grad.sizes())) {
         throw InternalError("a gradient of type " + to_string(grad.type()) + " reached " + stop.node->name() +
@@ -264,7 +273,7 @@ class Engine {
   }
 
   static Tensor checked_replacement(const Node& node, std::uint32_t output, const Tensor& grad) {
-    const TensorType& type = node.output_types[output];
+    const TensorType type = type_at(node, output);
     if (grad.sizes() == type.sizes && grad.dtype() == type.dtype) return grad;
     throw OpError(ErrorKind::Autograd, "a hook returned a gradient of type " + to_string(grad.type()) +
                                            " in place of one of type " + to_string(type));

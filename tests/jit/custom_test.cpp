@@ -121,4 +121,53 @@ TEST_CASE("differentiate takes the backward body, and partition runs no function
   }
 }
 
+// Backward reads a size that neither what is saved nor the gradient shows.
+constexpr std::string_view kSymbolic = R"(graph forward Total(%x: f32[2*rows, 3]) where rows = 4 {
+  %y = sum(%x, keepdim=false) : f32[]
+  return %y
+}
+graph backward Total(grad %g: f32[]) where rows = 4 {
+  %0 = expand(%g, sizes=[2*rows, 3]) : f32[2*rows, 3]
+  %1 = mul(%0, 100.0) : f32[2*rows, 3]
+  return %1
+}
+graph functional f(%x: f32[s0, 3]) where s0 = 4 {
+  %a = cat([%x, %x], dim=0) : f32[2*s0, 3]
+  %b = Total(%a, sizes=[s0]) : f32[]
+  return %b
+}
+)";
+
+TEST_CASE("symbols of the bodies stand for what an application says", "[custom]") {
+  const Graph graph = parse_graph(kSymbolic);
+  verify(graph, "parse");
+  CHECK(print_graph(graph) == print_graph(parse_graph(print_graph(graph))));
+  const Joint joint = differentiate(graph, {true});
+  verify(joint.graph, "differentiate");
+  const auto run = Executable::make(graph);
+  for (const std::int64_t n : {4, 7, 2}) {
+    const SymbolValues symbols{{"s0", n}};
+    CHECK(run->misfit(symbols).empty());
+    const Tensor x = ops::full(Dims{n, 3}, Tensor::number(0.5), DType::F32);
+    const Tensor one = ops::ones(Dims{}, DType::F32);
+    const Tensor given[] = {x, one};
+    const Tensor wanted = ops::full(Dims{n, 3}, Tensor::number(200.0), DType::F32);
+    CHECK(close(run->run({&x, 1}, symbols)[0], ops::sum(x) * 2.0));
+    CHECK(close(evaluate(joint.graph, given)[1], wanted));
+    const Tensor leaf = ops::clone(x);
+    set_requires_grad(leaf, true);
+    CHECK(close(grads({run->run({&leaf, 1}, symbols)[0]}, {leaf})[0], wanted));
+    CHECK(close(grads({evaluate(graph, {&leaf, 1})[0]}, {leaf})[0], wanted));
+  }
+  const Graph now = at_hints(graph);
+  verify(now, "at_hints");
+  CHECK(print_graph(now).find("Total(%a, sizes=[4])") != std::string::npos);
+  std::string wrong(kSymbolic);
+  wrong.replace(wrong.find("sizes=[s0]"), 10, "sizes=[2*s0]");
+  CHECK_THROWS_WITH(verify(parse_graph(wrong), "parse"), Catch::Contains("was captured for"));
+  wrong = kSymbolic;
+  wrong.replace(wrong.find("sizes=[s0]"), 10, "sizes=[s0, 1]");
+  CHECK_THROWS_WITH(verify(parse_graph(wrong), "parse"), Catch::Contains("takes 1 sizes"));
+}
+
 }  // namespace kiln::jit

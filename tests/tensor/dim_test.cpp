@@ -9,6 +9,7 @@
 
 #include "tensor/error.h"
 #include "tensor/size_scope.h"
+#include "tensor/substitute.h"
 
 using namespace kiln;
 
@@ -106,6 +107,12 @@ TEST_CASE("expressions give what their operations give", "[dim]") {
       const SymbolValues values = assignment(engine);
       REQUIRE(evaluate(drawn.size, values) == drawn.value(values));
     }
+    const Drawn other = draw(engine, 2);
+    const Dim put = substitute(drawn.size, {{"s0", other.size}, {"s1", s0 + 1}, {"b", 5}});
+    SymbolValues values = assignment(engine), inner{{"s1", values.at("s0") + 1}, {"b", 5}};
+    inner["s0"] = other.value(values);
+    // A symbol is at least 2 where an extremum was decided for it.
+    if (inner.at("s0") >= 2) CHECK(evaluate(put, values) == drawn.value(inner));
     const auto read = Dim::parse(drawn.size.text());
     REQUIRE(read);
     CHECK(same(*read, drawn.size));
