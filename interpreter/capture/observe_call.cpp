@@ -99,7 +99,7 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
     }
     case Tag::Graph:
       op_call(arguments);
-      return fix_sizes_in(arguments);
+      return fix_numbers_in(arguments);
     case Tag::Instance: {
       const StructType& type = f.as<Instance>().struct_type();
       const Value* method = type.method("call");
@@ -112,12 +112,13 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
   }
 }
 
-// The nodes of a graph are noted as they run, with the sizes of this call.
-void Observer::fix_sizes_in(std::span<const Value> arguments) {
+// The nodes of a graph are noted as they run, over the symbols of its tensors. Its numbers are those of this
+// call.
+void Observer::fix_numbers_in(std::span<const Value> arguments) {
   for (const Value& each : arguments) {
-    tracer_.fix_sizes_of(each);
-    if (each.is(Tag::List)) fix_sizes_in(each.as<List>().items);
-    if (each.is(Tag::Tuple)) fix_sizes_in(each.as<Tuple>().items);
+    if (!each.is(Tag::Tensor)) tracer_.fix_sizes_of(each);
+    if (each.is(Tag::List)) fix_numbers_in(each.as<List>().items);
+    if (each.is(Tag::Tuple)) fix_numbers_in(each.as<Tuple>().items);
   }
 }
 

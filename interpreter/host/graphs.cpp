@@ -13,6 +13,7 @@
 #include "jit/graph/verify.h"
 #include "jit/pipeline/fused_text.h"
 #include "tensor/levels/level.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln::interp {
 namespace {
@@ -328,7 +329,9 @@ Value call_graph(Interpreter&, const Value& value, std::span<const Value> given)
     arguments.push_back(argument_tensor(graph, given[i], i));
   }
   announce_what_is_no_op(graph);
-  jit::bind_symbols(graph, arguments);  // what it throws speaks of the arguments
+  std::vector<Tensor> now;  // asking for the sizes of a call that is recorded would fix them
+  for (const Tensor& each : arguments) now.push_back(at_hints(each));
+  jit::bind_symbols(graph, now);  // what it throws speaks of the arguments
   Tensors results;
   try {
     results = jit::evaluate(graph, arguments);

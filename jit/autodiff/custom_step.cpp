@@ -43,6 +43,7 @@ Tensors CustomStep::backward(Inputs grads, std::span<const bool> needs) {
 
 void CustomStep::settle(const SymbolValues& values) {
   Node::settle(values);
+  attrs_ = evaluate(std::move(attrs_), values);
   for (TensorType& each : input_types_) each.sizes = evaluate(each.sizes, values);
   for (tape::Saved& each : saved_) each.settle(values);
 }

@@ -7,11 +7,13 @@
 #include <optional>
 #include <set>
 
+#include "jit/graph/with_sizes.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
 #include "tensor/storage.h"
+#include "tensor/symbolic_run.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
@@ -306,8 +308,48 @@ SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValu
   return symbols;
 }
 
+namespace {
+
+// What the symbols of the graph are in a call that is recorded over symbols.
+SymbolSizes bind_sizes(const Graph& graph, Inputs arguments, const SymbolValues& values) {
+  SymbolSizes sizes;
+  const std::vector<int> places = graph.arguments();
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (places[i] < 0) continue;
+    const Tensor& x = arguments[static_cast<std::size_t>(places[i])];
+    if (x.is_symbol() && values.contains(graph.values[i].name))
+      sizes.emplace(graph.values[i].name, x.impl()->symbol);
+    for (int d = 0; d < x.rank(); ++d) {
+      const std::string text = graph.values[i].type.sizes[static_cast<std::size_t>(d)].text();
+      if (values.contains(text)) sizes.emplace(text, x.size(d));
+    }
+  }
+  for (const auto& [symbol, value] : values) sizes.emplace(symbol, value);
+  return sizes;
+}
+
+// The graph over the symbols of the recorded call, which are asked for what the graph was made under.
+Graph in_recorded_call(const Graph& graph, Inputs arguments, const SymbolValues& values) {
+  const SymbolSizes sizes = bind_sizes(graph, arguments, values);
+  for (const SizeGuard& each : graph.size_guards) {
+    const Dim a = substitute(each.a, sizes), b = substitute(each.b, sizes);
+    if (!SizeScope::current()->relate(each.relation, a, b))
+      throw OpError(ErrorKind::Capture, graph.name + ": " + to_string(each) + " does not hold");
+  }
+  return with_sizes(graph, sizes);
+}
+
+}  // namespace
+
 Tensors evaluate(const Graph& graph, Inputs arguments) { return evaluate(graph, arguments, {}); }
 Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch) {
+  const auto is_symbolic = [](const Tensor& x) { return x && (x.is_symbol() || has_symbols(x.layout())); };
+  if (!graph.hints.empty() && std::any_of(arguments.begin(), arguments.end(), is_symbolic)) {
+    std::vector<Tensor> now;
+    for (const Tensor& each : arguments) now.push_back(at_hints(each));
+    const Graph here = in_recorded_call(graph, arguments, bind_symbols(graph, now));
+    return Evaluator(here, arguments, bind_symbols(here, arguments)).run(watch);
+  }
   return Evaluator(graph, arguments, bind_symbols(graph, arguments)).run(watch);
 }
 
