@@ -11,6 +11,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/autograd.h"
 #include "tensor/tape/freed_histories.h"
+#include "tensor/view.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -30,6 +31,24 @@ std::optional<Dims> dense_order(const Dims& sizes, const Dims& strides) {
     expected *= sizes[d];
   }
   return order;
+}
+
+BaseHistory base_history_of(const Tensor& x) {
+  const ViewOrigin* const origin = x.impl()->origin.get();
+  if (origin == nullptr || !kiln::requires_grad(base_of(*origin))) return BaseHistory::None;
+  return kiln::is_leaf(base_of(*origin)) ? BaseHistory::Leaf : BaseHistory::Computed;
+}
+
+std::string base_text(BaseHistory base) {
+  switch (base) {
+    case BaseHistory::None:
+      return "no view of what requires grad";
+    case BaseHistory::Computed:
+      return "a view of what has a history";
+    case BaseHistory::Leaf:
+      return "a view of a leaf that requires grad";
+  }
+  return "";
 }
 
 std::string layout_text(bool contiguous, const Dims& strides) {
@@ -67,6 +86,7 @@ TensorGuard TensorGuard::of(const Tensor& x) {
   guard.contiguous = x.is_contiguous();
   guard.offset = x.offset();
   guard.requires_grad = kiln::requires_grad(x);
+  guard.base = base_history_of(x);
   guard.is_number = x.is_number();
   if (guard.requires_grad) guard.hooks = tape::hooks_of_leaf(x).value_or(std::vector<int>());
   return guard;
@@ -90,6 +110,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
     return false;
   }
   if (plain_leaf && !tape::is_leaf_with(x, hooks)) return false;
+  if (base && base_history_of(x) != *base) return false;
   if (parameter && kiln::is_parameter(x) != *parameter) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
   if (same_strides && impl.layout.strides != strides) return false;
@@ -114,6 +135,7 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
   if (plain_leaf && !tape::is_leaf_with(x, hooks))
     return {"", hooks.empty() ? "a leaf without hooks" : "a leaf with other hooks", "none"};
+  if (base && base_history_of(x) != *base) return {"", base_text(*base), base_text(base_history_of(x))};
   if (parameter && kiln::is_parameter(x) != *parameter)
     return {"", *parameter ? "a parameter" : "no parameter", *parameter ? "none" : "one"};
   if (x.is_contiguous() != contiguous || x.strides() != strides)

@@ -13,6 +13,13 @@ namespace kiln::interp::capture {
 // tensor occurs twice.
 std::vector<int> memory_groups(const std::vector<const TensorImpl*>& tensors);
 
+// What the tape would say of a write to a tensor for the sake of what it is a view of.
+enum class BaseHistory : std::uint8_t {
+  None,      // nothing: it is no view, or one of a constant
+  Computed,  // the write is recorded, also where the view is a constant
+  Leaf,      // it is refused
+};
+
 // The guard on a tensor. It checks strides by kind: row-major; dense in another order of dimensions; else
 // exactly.
 struct TensorGuard {
@@ -27,7 +34,8 @@ struct TensorGuard {
   bool requires_grad = false;
   bool plain_leaf = false;  // a leaf whose gradient nothing but `hooks` observes
   std::vector<int> hooks;
-  std::optional<bool> parameter;  // nullopt: the program did not ask
+  std::optional<BaseHistory> base;  // nullopt: nothing is written
+  std::optional<bool> parameter;    // nullopt: the program did not ask
   bool is_number = false;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 

@@ -382,6 +382,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   const bool shared = memories.size() < tensors;
   for (Guard& each : entry.guards) {
     if (each.kind != Guard::Kind::Tensor) continue;
+    if (!writes) each.tensor.base.reset();
     const auto at =
         std::find_if(entry.arguments.begin(), entry.arguments.end(),
                      [&](const Entry::Argument& a) { return a.source == each.source && a.number < 0; });

@@ -363,6 +363,17 @@ bool Recorder::keeps_history(const Tensor& target) const {
   return has_history(target) || (is_view(target) && has_history(target.impl()->origin->base));
 }
 
+namespace {
+
+// Does the tape record a write to x for the sake of what that is a view of? Then x, a constant, has a history
+// of constants.
+bool is_recorded_for_base(const Tensor& x) {
+  const ViewOrigin* const origin = x.impl()->origin.get();
+  return grad_enabled() && origin != nullptr && requires_grad(base_of(*origin));
+}
+
+}  // namespace
+
 void Recorder::note_write(const Tensor& target) {
   wrote_outside_ = wrote_outside_ || target.storage()->id() <= began_;
 }
@@ -376,6 +387,7 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   const levels::Below below(*this);
   const bool apart = loses_history({inputs.data(), 1});
   const bool recorded = tape::sees(inputs);
+  const bool of_constants = !recorded && is_recorded_for_base(inputs[0]);
   Node node = node_of(op, Form::Write, inputs, attrs);
   if (recorded) remember_all(inputs);
   note_write(inputs[0]);
@@ -391,6 +403,10 @@ Tensor Recorder::write(const Op& op, Inputs given, const Attrs& attrs, const Ten
   }
   if (keeps_history(inputs[0])) {
     stop_noting("a tensor with a history is written within no_grad");
+    return result;
+  }
+  if (of_constants) {
+    stop_noting("a constant is written that is a view of what has a history");
     return result;
   }
   if (recorded && unrecorded_views_.contains(&storage)) {  // the view has a history from here on
