@@ -12,11 +12,9 @@ void RecordedViews::note(Inputs outputs) {
     const ViewOrigin* origin = x.impl()->origin.get();
     if (origin == nullptr) {
       results_.push_back({Kind::Own, std::nullopt});
-    } else if (origin->of_itself) {
-      results_.push_back({Kind::Rearranged, std::nullopt});
     } else {
-      results_.push_back(
-          {Kind::View, View{origin->steps, base_of(*origin).layout(), x.layout(), x.storage()->bytes()}});
+      results_.push_back({origin->of_itself ? Kind::Rearranged : Kind::View,
+                          View{origin->steps, base_of(*origin).layout(), x.layout(), x.storage()->bytes()}});
     }
   }
 }
@@ -28,6 +26,10 @@ void RecordedViews::give(Inputs outputs, bool same_sizes) const {
     const bool made_view = origin && !origin->of_itself;
     if (results_[k].kind == Kind::View) {
       if (!made_view) make_view(x, *results_[k].view, same_sizes);
+    } else if (results_[k].kind == Kind::Rearranged && !origin) {
+      // Its layout changed and became what it was. Other results may be views of it by steps from there.
+      make_view(x, *results_[k].view, same_sizes && x.layout() == results_[k].view->base);
+      origin->of_itself = true;
     } else if (made_view) {
       // The hidden tensor that it was before stays the base of its views.
       const auto is_base = [&](const Tensor& each) { return each.is_same(origin->base); };

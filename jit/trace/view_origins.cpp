@@ -14,15 +14,15 @@ namespace kiln::jit {
 namespace {
 
 // The tensor that a value is, or is a view of: the first name of it. Nothing for what comes from arguments,
-// which are there to be viewed, and for tensors that were made views of themselves.
+// which are there to be viewed, and for tensors that got another storage.
 std::optional<ValueId> base_of(const Graph& graph, std::span<const int> producers, ValueId id,
                                std::vector<const Node*>& views, std::vector<int>& places, bool& unrecorded) {
   for (;;) {
     const int producer = producers[static_cast<std::size_t>(id)];
     if (producer < 0) return std::nullopt;
     const Node& node = graph.nodes[static_cast<std::size_t>(producer)];
-    if (node.writes_metadata()) return std::nullopt;
-    const bool is_view = node.is_view() && !node.op->has(kStopsGradient);
+    if (node.writes_storage()) return std::nullopt;
+    const bool is_view = node.writes_layout() || (node.is_view() && !node.op->has(kStopsGradient));
     if (!is_view && !node.writes() && !node.is_unrecorded) return id;
     if (!node.operands[0].is_value()) return std::nullopt;
     unrecorded = unrecorded || node.is_unrecorded;
@@ -74,7 +74,8 @@ ViewOrigins ViewOrigins::of_views(const Graph& captured) {
       made.own_.push_back(k);
       continue;
     }
-    View view{k, k, unrecorded, {}};
+    const bool of_itself = std::ranges::all_of(views, &Node::writes_layout);
+    View view{k, k, unrecorded, of_itself, {}};
     for (std::size_t i = views.size(); i-- > 0;)
       view.steps.push_back({views[i]->op, views[i]->attrs, places[i]});
     made.views_.push_back(std::move(view));
@@ -95,12 +96,11 @@ ViewOrigins ViewOrigins::of_views(const Graph& captured) {
   return made;
 }
 
-void ViewOrigins::link(const Tensor& x, const Tensor& base, const std::vector<Step>& steps,
-                       const SymbolValues& symbols) {
+void ViewOrigins::link(const Tensor& x, const Tensor& base, const View& view, const SymbolValues& symbols) {
   ViewSteps taken;
-  for (const Step& each : steps)
+  for (const Step& each : view.steps)
     taken = taken.then({each.op, evaluate(*each.op, each.attrs, symbols), each.output});
-  x.impl()->origin.reset(new ViewOrigin{base, std::move(taken), tape::history_version(base)});
+  x.impl()->origin.reset(new ViewOrigin{base, std::move(taken), tape::history_version(base), view.of_itself});
 }
 
 // The memory that these views share, as the tensor that they are views of in the program; nothing when the
@@ -125,13 +125,13 @@ void ViewOrigins::place(Inputs outputs, const SymbolValues& symbols) const {
   for (const Hidden& each : hidden_) bases.push_back(shared_base(each, outputs, symbols));
   for (const std::size_t k : own_) outputs[k].impl()->origin = nullptr;
   for (const View& view : views_) {
-    if (view.base != view.output) link(outputs[view.output], outputs[view.base], view.steps, symbols);
+    if (view.base != view.output) link(outputs[view.output], outputs[view.base], view, symbols);
   }
   for (std::size_t h = 0; h < hidden_.size(); ++h) {
     for (const std::size_t i : hidden_[h].views) {
       const Tensor& x = outputs[views_[i].output];
       if (bases[h])
-        link(x, bases[h], views_[i].steps, symbols);
+        link(x, bases[h], views_[i], symbols);
       else if (hidden_[h].views.size() == 1)
         x.impl()->origin = nullptr;
     }
@@ -156,7 +156,7 @@ void ViewOrigins::give(Inputs outputs, const SymbolValues& symbols) const {
     TensorImpl& impl = *x.impl();
     if (view.base == view.output) {
       // Its base is no result, and need not have been computed: there is one of these elements alone.
-      if (impl.origin) continue;
+      if (impl.origin || view.of_itself) continue;
       static const Op& kView = core_ops().view;
       const Tensor base = Tensor::alias(x, x.layout());
       if (const tape::Edge edge = tape::history(x)) tape::start_history(base, edge);
@@ -170,7 +170,7 @@ void ViewOrigins::give(Inputs outputs, const SymbolValues& symbols) const {
     const Tensor& base = outputs[view.base];
     if (impl.origin && impl.origin->base.is_same(base)) continue;
     if (base.impl()->autograd && !view.is_unrecorded) continue;
-    link(x, base, view.steps, symbols);
+    link(x, base, view, symbols);
   }
 }
 

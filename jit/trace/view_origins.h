@@ -36,6 +36,7 @@ class ViewOrigins {
     std::size_t output = 0;
     std::size_t base = 0;        // an output, too; itself: that is no result
     bool is_unrecorded = false;  // it has no history where the base has one, before that is written
+    bool of_itself = false;      // no view in the eyes of the user: its layout was changed in place
     std::vector<Step> steps;
   };
   // What is no result, and views are of.
@@ -43,8 +44,7 @@ class ViewOrigins {
     Dims sizes;
     std::vector<std::size_t> views;
   };
-  static void link(const Tensor& x, const Tensor& base, const std::vector<Step>& steps,
-                   const SymbolValues& symbols);
+  static void link(const Tensor& x, const Tensor& base, const View& view, const SymbolValues& symbols);
   Tensor shared_base(const Hidden& hidden, Inputs outputs, const SymbolValues& symbols) const;
 
   std::vector<View> views_;
