@@ -165,6 +165,7 @@ bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
     if (!names.empty()) names.give(outputs, tensors, began);
     origins.give(outputs, symbols);
     views.give(outputs, captured.hints.empty());
+    views.give_arguments(tensors);
   }
   if (!histories.empty()) {
     Tensors behind;

@@ -1,6 +1,7 @@
 #include "interpreter/capture/recorded_views.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tensor/core_ops.h"
 #include "tensor/tape/meta.h"
@@ -16,6 +17,24 @@ void RecordedViews::note(Inputs outputs) {
       results_.push_back({origin->of_itself ? Kind::Rearranged : Kind::View,
                           View{origin->steps, base_of(*origin).layout(), x.layout(), x.storage()->bytes()}});
     }
+  }
+}
+
+void RecordedViews::note_arguments(const jit::Graph& captured) {
+  std::vector<std::size_t> tensor(captured.values.size());  // as the first value that it is
+  std::iota(tensor.begin(), tensor.end(), std::size_t{0});
+  for (const jit::Node& node : captured.nodes) {
+    if (!node.writes() || !node.operands[0].is_value()) continue;
+    const std::size_t target = tensor[static_cast<std::size_t>(node.operands[0].value)];
+    tensor[static_cast<std::size_t>(node.outputs[0])] = target;
+    if (node.writes_storage() && target < captured.inputs.size()) moved_.push_back(target);
+  }
+}
+
+void RecordedViews::give_arguments(Inputs arguments) const {
+  for (const std::size_t each : moved_) {
+    std::unique_ptr<ViewOrigin, MetaDeleter>& origin = arguments[each].impl()->origin;
+    if (origin && !origin->of_itself) origin = nullptr;
   }
 }
 

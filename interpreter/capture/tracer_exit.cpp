@@ -437,6 +437,7 @@ void Tracer::make_entry(Outcome& outcome, Finished finished, const Stop& stop) {
   if (const SymbolicRun* run = SymbolicRun::current()) finished.histories.settle(run->scope().hints());
   entry->histories = std::move(finished.histories);
   entry->views = std::move(finished.views);
+  entry->views.note_arguments(entry->captured);
   entry->names = std::move(finished.names);
   entry->names.settle(finished.outputs, recorder_.inputs());
   entry->leaves = std::move(finished.leaves);
