@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 
+#include "jit/graph/custom.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/aot_function.h"
@@ -108,6 +110,36 @@ bool writes_detached(const Graph& captured) {
   return false;
 }
 
+// Is something written that a function of the program was given or gave, before its backward, which the
+// program has? That finds in its context what is there by then, and a functional graph has values of one
+// time.
+bool writes_into_contexts(const Graph& captured) {
+  std::vector<int> memory(captured.values.size());  // as the first value in it
+  std::iota(memory.begin(), memory.end(), 0);
+  std::map<int, int> of_storage;
+  for (std::size_t i = 0; i < captured.inputs.size(); ++i) {
+    if (const auto& storage = captured.inputs[i].storage)
+      memory[i] = of_storage.try_emplace(*storage, static_cast<int>(i)).first->second;
+  }
+  std::set<int> kept;
+  for (const Node& node : captured.nodes) {
+    if (node.is_constant()) continue;
+    const auto memory_of = [&](ValueId id) -> int& { return memory[static_cast<std::size_t>(id)]; };
+    const bool shares = node.is_view() || node.writes() || is_composite(*node.op);
+    if (shares && !node.operands.empty() && node.viewed().is_value()) {
+      for (const ValueId id : node.outputs) memory_of(id) = memory_of(node.viewed().value);
+    }
+    if (node.writes() && kept.contains(memory_of(node.operands[0].value))) return true;
+    const CustomFunction* const function = custom_function(*node.op);
+    if (function == nullptr || function->backward) continue;
+    for (const Operand& each : node.operands) {
+      if (each.is_value()) kept.insert(memory_of(each.value));
+    }
+    for (const ValueId id : node.outputs) kept.insert(memory_of(id));
+  }
+  return false;
+}
+
 // The inputs of which a view's layout is changed, as by `x[:].t_()`. The tape may refuse such a change, and a
 // functional graph shows nothing of it.
 std::vector<int> rearranged_inputs(const Graph& captured) {
@@ -151,11 +183,11 @@ std::vector<int> written_inputs(const Graph& functional) {
 // end. Then a history is a copy's, and what was made of an argument before does not lead to it, so that calls
 // for which that is another history than in eager are the interpreter's.
 Runner where_histories_agree(const Graph& captured, const Graph& functional, Runner run) {
-  if (writes_detached(captured)) {
-    return [](Inputs, const SymbolValues&) -> Tensors {
-      leave_to_interpreter("a write through a detached tensor");
-    };
-  }
+  const char* const refused = writes_detached(captured)        ? "a write through a detached tensor"
+                              : writes_into_contexts(captured) ? "a write to what a backward may read"
+                                                               : nullptr;
+  if (refused != nullptr)
+    return [refused](Inputs, const SymbolValues&) -> Tensors { leave_to_interpreter(refused); };
   std::vector<int> written = written_inputs(functional);
   for (const int each : rearranged_inputs(captured)) written.push_back(each);
   return [written = std::move(written), run = std::move(run)](Inputs arguments, const SymbolValues& symbols) {
