@@ -24,6 +24,7 @@ const CoreOps& core_ops() {
                             .permute = table.at("permute"),
                             .skip_draws = table.at("skip_draws"),
                             .slice = table.at("slice"),
+                            .straight_through = table.at("straight_through"),
                             .sub = table.at("sub"),
                             .sub_alpha = table.at("sub.alpha"),
                             .view = table.at("view")};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "jit/passes/memories.h"
 #include "tensor/core_ops.h"
@@ -75,6 +76,8 @@ std::vector<int> Aliases::add_views(const Node& view, int source, std::span<cons
     each.output = k;
     each.name = names[k];
     each.depth = at(nearest(source)).depth + 1;
+    const bool cuts = view.op->has(kStopsGradient) && !view.is_unrecorded;
+    each.detached = cuts ? static_cast<int>(aliases_.size()) : at(source).detached;
     made.aliases.push_back(static_cast<int>(aliases_.size()));
     aliases_.push_back(std::move(each));
   }
@@ -97,6 +100,7 @@ int Aliases::same_before(int alias) const {
   for (int i = 0; i < kLookedAt; ++i) {
     if (at(before).application < 0 || !application(before).node.op->has(kShowsAll)) return -1;
     before = nearest(application(before).source);
+    if (at(before).detached != at(alias).detached) return -1;
     if (lies_always_as(alias, before)) return before;
   }
   return -1;
@@ -189,15 +193,65 @@ void Aliases::check_places(int alias, const Layout& places) const {
   if (!here.is_placed || (here.version > 0 && !has_all)) refuse(kNoElements);
 }
 
+// Has what the alias is a part of another history than the base's value?
+bool Aliases::has_own_history(int alias) const {
+  const int detached = at(alias).detached;
+  const Memory& here = memories_[static_cast<std::size_t>(at(alias).memory)];
+  return (detached < 0 ? here.history : at(detached).written) != Operand::kAbsent;
+}
+
+ValueId Aliases::with_history_of(ValueId before, ValueId elements, const Node& like) {
+  if (!is_float(out_.type(elements).dtype)) return elements;
+  const ValueId apart = out_.apply(core_ops().detach, {Operand::of(elements)}, {}, like)[0];
+  return out_.apply(core_ops().straight_through, {Operand::of(before), Operand::of(apart)}, {}, like)[0];
+}
+
+void Aliases::settle_history(int alias) {
+  Memory& here = memory_of(alias);
+  if (at(alias).detached >= 0 || here.history == Operand::kAbsent) return;
+  const ValueId before = std::exchange(here.history, Operand::kAbsent);
+  set_base(here, with_history_of(before, here.value, *here.writer));
+}
+
+// Of a `detach` through which something was written.
+ValueId Aliases::detached_value(int alias) {
+  const Memory& here = memory_of(alias);
+  if (at(alias).written_of != here.version) {
+    const ValueId elements = read_elements(alias);
+    at(alias).written = with_history_of(at(alias).written, elements, *here.writer);
+    at(alias).written_of = here.version;
+  }
+  return at(alias).written;
+}
+
 ValueId Aliases::read_view(int alias) {
+  settle_history(alias);
+  return view(alias, false);
+}
+
+ValueId Aliases::read_elements(int alias) { return view(alias, true); }
+
+ValueId Aliases::view_of_source(int alias, bool elements_alone) {
+  return view(nearest(application(alias).source), elements_alone || is_detach(alias));
+}
+
+ValueId Aliases::view(int alias, bool elements_alone) {
   if (at(alias).application < 0) return memory_of(alias).value;
-  if (at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
+  const bool is_kept = !elements_alone || !has_own_history(alias);
+  if (is_kept && at(alias).viewed_of == memory_of(alias).copy) return at(alias).viewed;
+  if (is_kept && is_detach(alias) && has_own_history(alias)) {
+    const ValueId value = detached_value(alias);
+    at(alias).viewed = value;
+    at(alias).viewed_of = memory_of(alias).copy;
+    return value;
+  }
   const Application& from = application(alias);
   if (from.node.op->has(kCountsPlaces)) check_places(alias, layout(alias));
-  ValueId source = read_view(nearest(from.source));
+  ValueId source = view_of_source(alias, elements_alone);
   if (!fits(from, source)) {
     copy_base(memory_of(alias));
-    source = read_view(nearest(from.source));
+    source = view_of_source(alias, elements_alone);
+    if (!fits(from, source)) source = view_of_source(alias, true);
     if (!fits(from, source)) refuse(fmt::format("{} of a tensor in an unusual layout", from.node.op->name()));
   }
   Node node = from.node;
@@ -205,6 +259,7 @@ ValueId Aliases::read_view(int alias) {
   std::vector<std::string> names;
   for (const int each : from.aliases) names.push_back(at(each).name);
   const std::vector<ValueId> made = out_.append(std::move(node), names);
+  if (!is_kept) return made[at(alias).output];
   const Memory& here = memory_of(alias);
   for (const int each : from.aliases) {
     Alias& result = at(each);
@@ -218,9 +273,16 @@ ValueId Aliases::read_view(int alias) {
 }
 
 ValueId Aliases::read(int alias) {
+  settle_history(alias);
   const Alias& here = at(alias);
   if (here.application < 0 || here.known_of != memory_of(alias).version) return read_view(alias);
   return here.known;
+}
+
+ValueId Aliases::read_written(int alias) {
+  const Alias& here = at(alias);
+  const bool is_known = here.application >= 0 && here.known_of == memory_of(alias).version;
+  return is_known ? here.known : read_elements(alias);
 }
 
 bool Aliases::lies_alike(ValueId value, int alias) {
@@ -262,15 +324,30 @@ void Aliases::lay_out(int alias) {
 // ---- Writing ----
 
 void Aliases::write(int alias, ValueId elements, const Node& like) {
-  ValueId updated = elements;
+  // Elements of the base that are not written keep their history.
+  if (at(alias).application >= 0) settle_history(alias);
+  const int detached = at(alias).detached;
+  const ValueId before = memory_of(alias).value;
+  ValueId updated = elements, written = Operand::kAbsent;
   if (is_scattered_at_once(alias)) {
+    if (is_detach(alias)) written = elements;
     updated = scatter(alias, elements, like);
   } else {
+    bool is_apart = false;
     for (int each = nearest(alias); at(each).application >= 0; each = nearest(application(each).source)) {
-      updated = undo(each, updated, like);
+      if (each == detached) written = updated;
+      is_apart = is_apart || is_detach(each);
+      updated = undo(each, view_of_source(each, is_apart), updated, like);
     }
   }
   Memory& here = memory_of(alias);
+  if (detached < 0) {
+    here.history = Operand::kAbsent;
+  } else {
+    if (here.history == Operand::kAbsent) here.history = before;
+    if (written != Operand::kAbsent) at(detached).written = written;
+    if (written != Operand::kAbsent) at(detached).written_of = here.version + 1;
+  }
   set_base(here, updated);
   here.writer = &like;
   ++here.version;
@@ -336,8 +413,7 @@ Fragment Aliases::undo_steps(int alias, ValueId base, ValueId updated) {
 }
 
 // What the alias is a view of, with `updated` in place of the alias.
-ValueId Aliases::undo(int alias, ValueId updated, const Node& like) {
-  ValueId base = read_view(nearest(application(alias).source));
+ValueId Aliases::undo(int alias, ValueId base, ValueId updated, const Node& like) {
   Fragment steps = undo_steps(alias, base, updated);
   if (counts_places(steps) &&
       (is_argument(base) || !same_places(layout_now(base), row_major(layout_now(base).sizes)))) {

@@ -1,5 +1,7 @@
 // Owns the aliases in memory while a program becomes functional: every memory has one value at a time, that
-// of its base, and every captured value is a path of views from a base.
+// of its base, and every captured value is a path of views from a base. Where a path goes through `detach`,
+// what is behind that has a history of its own: a write on either side changes the elements of the other side
+// and leaves its history.
 #pragma once
 
 #include <functional>
@@ -32,6 +34,13 @@ class Aliases {
   // The same as a view of its base's value, as needed where values that share memory are outputs of the
   // graph.
   ValueId read_view(int alias);
+  // Likewise, with any history: for what is to share memory, or to be read for its elements alone.
+  ValueId read_elements(int alias);
+  // The elements of what is written at the end of a call, with any history.
+  ValueId read_written(int alias);
+  // Gives the base its history, unless the alias is behind a `detach`: before it is known of which value of
+  // the base outputs are views.
+  void settle_history(int alias);
   // Does the value, which has the elements of the alias, have the layout of the captured alias? The strides
   // of dimensions of size 1 count, since a program can ask for them.
   bool lies_alike(ValueId value, int alias);
@@ -67,8 +76,12 @@ class Aliases {
     int application = -1;  // -1: the base itself
     std::size_t output = 0;
     std::string name;
-    int depth = 0;  // views from the base to it
-    int same = -1;  // an alias nearer to the base that shows the same elements in the same places
+    int depth = 0;      // views from the base to it
+    int same = -1;      // an alias nearer to the base that shows the same elements in the same places
+    int detached = -1;  // the last `detach` on the way from the base to it
+    // Of a `detach`: its value when it, or a view of it, was last written, and the state of the memory then.
+    ValueId written = Operand::kAbsent;
+    int written_of = -1;
     Layout layout;  // in the captured graph
     // The value as a view of the base's value, and as whatever holds these elements, with the state of the
     // memory that they are of.
@@ -83,6 +96,9 @@ class Aliases {
     LayoutAt layout;  // of the base
     bool is_placed = true;
     const Node* writer = nullptr;
+    // The base's value before writes through `detach` alone, whose history it still has. kAbsent: there are
+    // none.
+    ValueId history = Operand::kAbsent;
   };
 
   Alias& at(int alias) { return aliases_[static_cast<std::size_t>(alias)]; }
@@ -100,6 +116,12 @@ class Aliases {
   LayoutAt layout_at(ValueId id);
   bool is_argument(ValueId id);
 
+  bool is_detach(int alias) const { return at(alias).detached == alias; }
+  bool has_own_history(int alias) const;
+  ValueId with_history_of(ValueId before, ValueId elements, const Node& like);
+  ValueId detached_value(int alias);
+  ValueId view(int alias, bool elements_alone);
+  ValueId view_of_source(int alias, bool elements_alone);
   bool fits(const Application& from, ValueId source);
   void set_base(Memory& memory, ValueId value);
   void copy_base(Memory& memory);
@@ -108,7 +130,7 @@ class Aliases {
   bool is_made_by_places(int alias) const;
   bool is_scattered_at_once(int alias) const;
   ValueId scatter(int alias, ValueId elements, const Node& like);
-  ValueId undo(int alias, ValueId updated, const Node& like);
+  ValueId undo(int alias, ValueId base, ValueId updated, const Node& like);
   Fragment undo_steps(int alias, ValueId base, ValueId updated);
 
   Builder& out_;

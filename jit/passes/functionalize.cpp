@@ -170,7 +170,9 @@ class Functionalizer {
   void view(const Node& node) {
     const int source = alias_of(node.operands[0].value);
     name_views(node, source);
-    nodes_.back().operands = {Operand::of(aliases_.read_view(source))};
+    const bool is_detach = node.op->has(kStopsGradient);
+    nodes_.back().operands = {
+        Operand::of(is_detach ? aliases_.read_elements(source) : aliases_.read_view(source))};
     for (const ValueId id : node.outputs) nodes_.back().results.push_back(aliases_.read_view(alias_of(id)));
   }
 
@@ -288,6 +290,7 @@ class Functionalizer {
     }
     // Outputs have the strides of the captured graph. If a base must be copied for that, all of its views are
     // taken anew; outputs in the memory of an argument are taken from the argument at the end.
+    for (const int each : leaving) aliases_.settle_history(each);
     std::vector<bool> viewed(leaving.size());
     for (std::size_t i = 0; i < leaving.size(); ++i) {
       const int memory = aliases_.memory(leaving[i]);
@@ -295,7 +298,7 @@ class Functionalizer {
       viewed[i] = is_argument || shared[static_cast<std::size_t>(memory)] > 1 ||
                   !aliases_.lies_alike(aliases_.read(leaving[i]), leaving[i]);
       if (!viewed[i]) continue;
-      const ValueId now = aliases_.read_view(leaving[i]);
+      const ValueId now = aliases_.read_elements(leaving[i]);
       if (!is_argument && !aliases_.lies_alike(now, leaving[i])) aliases_.lay_out(leaving[i]);
     }
     std::size_t next = 0;
@@ -306,7 +309,7 @@ class Functionalizer {
       }
       const std::size_t i = next++;
       out_.graph.outputs.push_back(
-          Operand::of(viewed[i] ? aliases_.read_view(leaving[i]) : aliases_.read(leaving[i])));
+          Operand::of(viewed[i] ? aliases_.read_elements(leaving[i]) : aliases_.read(leaving[i])));
     }
     for (const ValueId id : source_.saved) out_.graph.saved.push_back(aliases_.read(alias_of(id)));
   }
@@ -339,7 +342,7 @@ class Functionalizer {
       for (const auto& [node, object, made] : metadata_writes()) {
         if (object->is_set != is_set) continue;
         const Effect::Kind kind = node->writes_storage() ? Effect::Kind::Set : Effect::Kind::Layout;
-        add_effect(kind, *object, aliases_.read_view(made), node);
+        add_effect(kind, *object, aliases_.read_elements(made), node);
       }
     }
   }
@@ -366,7 +369,7 @@ class Functionalizer {
   // Views of the tensor that are returned are views of this value.
   ValueId leaving_value(const Object& object) {
     const bool plain = !object.leaves && object.layouts.empty();
-    return plain ? aliases_.read(object.alias) : aliases_.read_view(object.alias);
+    return plain ? aliases_.read_written(object.alias) : aliases_.read_elements(object.alias);
   }
 
   const Graph& source_;

@@ -164,6 +164,8 @@ Identity identity_of(std::uint32_t flags) {
       return {Kind::Neutral, -0.0, 0.0};
     case kZeroIsNeutralRight:
       return {Kind::NeutralRight, 0.0, 0.0};
+    case kIsSecond:
+      return {Kind::SecondOperand};
     default:
       return {};
   }

@@ -26,6 +26,7 @@ inline constexpr unsigned kOneIsNeutral = 3U << kIdentityShift;        // x * 1,
 inline constexpr unsigned kOneIsNeutralRight = 4U << kIdentityShift;   // x / 1
 inline constexpr unsigned kZeroIsNeutral = 5U << kIdentityShift;       // x + -0.0, -0.0 + x; of integers 0
 inline constexpr unsigned kZeroIsNeutralRight = 6U << kIdentityShift;  // x - 0
+inline constexpr unsigned kIsSecond = 7U << kIdentityShift;            // f(x, y) is y
 inline constexpr unsigned kIdentities = 7U << kIdentityShift;
 inline constexpr unsigned kRowFlags = kNoInplace | kFewSteps | kBriefInRange | kNumbersFit | kFailsOfFloats |
                                       kWholeNumbers | kBounds | kIdentities;

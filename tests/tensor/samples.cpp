@@ -313,11 +313,17 @@ Samples group_norm_backward_samples() {
           {{real({3, 6}, 1), real({3, 6}, 2), {}}, {{"num_groups", 2_i}, {"eps", 0.1}}}};
 }
 
+// The gradient is not the derivative: x is the same everywhere, and the other one a number.
+Samples straight_through_samples() {
+  return {{{real({2, 3}, 1), Tensor::number(0.5)}, {}, [](const Tensor& x) { return x * 0.0; }}};
+}
+
 const std::map<std::string_view, std::function<Samples()>> kSamples = {
     {"add.alpha", scaled_pair},
     {"sub.alpha", scaled_pair},
     {"polygamma", polygamma_samples},
     {"checked", checked_samples},
+    {"straight_through", straight_through_samples},
     {"clamp", clamp_samples},
     {"div.rounded", rounded_quotients},
     {"sum", over_dims},

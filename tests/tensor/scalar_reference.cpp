@@ -53,8 +53,10 @@ W power(W a, W b) {
   return result;
 }
 
-#define REAL(expression) [](L a, [[maybe_unused]] L b, [[maybe_unused]] L c) -> L { return expression; }
-#define WHOLE(expression) [](W a, [[maybe_unused]] W b, [[maybe_unused]] W c) -> W { return expression; }
+#define REAL(expression) \
+  []([[maybe_unused]] L a, [[maybe_unused]] L b, [[maybe_unused]] L c) -> L { return expression; }
+#define WHOLE(expression) \
+  []([[maybe_unused]] W a, [[maybe_unused]] W b, [[maybe_unused]] W c) -> W { return expression; }
 
 const ScalarReference kReferences[] = {
     {"neg", REAL(-a), WHOLE(-a)},
@@ -115,6 +117,7 @@ const ScalarReference kReferences[] = {
     {"atan2", REAL(std::atan2(a, b)), nullptr, 2},
     {"hypot", REAL(std::hypot(a, b)), nullptr, 1},
     {"copysign", REAL(std::copysign(a, b)), nullptr},
+    {"straight_through", REAL(b), WHOLE(b)},
     {"eq", REAL(a == b), WHOLE(a == b)},
     {"ne", REAL(a != b), WHOLE(a != b)},
     {"lt", REAL(a < b), WHOLE(a < b)},
