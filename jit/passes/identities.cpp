@@ -69,6 +69,13 @@ ValueId done_already(const Site& site) {
 
 // ---- Copies ----
 
+// The operand, or what it is a `detach` of, which keeps kernels together.
+ValueId attached(const Site& site, ValueId id) {
+  const Node* maker = site.maker(Operand::of(id));
+  const bool is_detach = maker != nullptr && maker->is_view() && maker->op->has(kStopsGradient);
+  return is_detach ? maker->operands[0].value : id;
+}
+
 ValueId only_piece(const Site& site) {
   return site.node.operands.size() == 1 ? site.node.operands[0].value : Operand::kAbsent;
 }
@@ -145,7 +152,7 @@ ValueId same_elements(const Site& site) {
     case Identity::Kind::FirstOperand:
       return site.node.operands[0].value;
     case Identity::Kind::SecondOperand:
-      return site.node.operands[1].value;
+      return attached(site, site.node.operands[1].value);
     case Identity::Kind::CastBack:
       return cast_back(site);
     case Identity::Kind::OnlyPiece:
