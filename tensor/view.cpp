@@ -36,6 +36,7 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
   if (const ViewOrigin* before = input.impl()->origin.get()) {
     origin.reset(new ViewOrigin(*before));
     origin->of_itself = false;
+    origin->follows = false;
     // Where nothing is recorded nobody asked for the input's history, which may wait to be taken anew: the
     // view has none, and not that one.
     origin->history_version = tape::history_version(base_of(*before));

@@ -17,6 +17,10 @@ struct ViewOrigin {
   std::uint32_t history_version = 0;
   // The base is what this very tensor was before a write of its layout (`t_`): nobody made a view.
   bool of_itself = false;
+  // Was the base written since the view was taken? Then the view's history is read off the base, also where
+  // the base's ends without a write (`detach_`).
+  bool follows = false;
+  std::uint32_t cuts = 0;  // the base's AutogradMeta::cuts when a view that follows last read its history
 };
 
 // Do writes through views of these steps leave none of the base's elements? Each has an `op`.

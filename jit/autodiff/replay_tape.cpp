@@ -120,8 +120,10 @@ void Replay::read_tape() {
     leaving.edge = edge_of(each.edge);
     leaving.type = to_type(each.tensor.type());
     leaving.base = edge_of(each.base);
-    if (const ViewOrigin* origin = each.tensor.impl()->origin.get())
+    if (const ViewOrigin* origin = each.tensor.impl()->origin.get()) {
       leaving.base_type = to_type(base_of(*origin).type());
+      leaving.follows = origin->follows;
+    }
   }
 }
 

@@ -51,6 +51,7 @@ struct Tape {
     // Of a view: what the tensor came from that it is a view of, unless that is an input.
     Edge base;
     Type base_type;
+    bool follows = false;  // was that written since the view was taken?
   };
   // Outputs, then written inputs, without constants. A tensor that leaves in several places is here once.
   std::vector<Leaving> results;

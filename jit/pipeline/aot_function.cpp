@@ -246,6 +246,8 @@ void AotFunction::link(std::span<const Ref<tape::Node>> nodes, Inputs arguments,
     }
     tape::make_meta(x).history = edge_of(*port);
     origin.history_version = tape::history_version(base);
+    origin.follows = left->follows;
+    origin.cuts = tape::cuts(base);
   }
 }
 

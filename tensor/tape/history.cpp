@@ -18,6 +18,8 @@ namespace {
 void follow_base(const Tensor& x, const Tensor& base) {
   ViewOrigin& origin = *x.impl()->origin;
   origin.history_version = history_version(base);
+  origin.follows = true;
+  origin.cuts = cuts(base);
   if (base.storage() != x.storage() && levels::wrapper_of(x) == nullptr) return;  // left behind by set_
   if (const AutogradMeta* meta = meta_of(x); meta != nullptr && meta->leaf) return;
   if (!history(base)) {
@@ -33,7 +35,8 @@ void follow_base(const Tensor& x, const Tensor& base) {
 const AutogradMeta* synced_meta(const Tensor& x) {
   if (const ViewOrigin* origin = x.impl()->origin.get()) {
     const Tensor& base = base_of(*origin);
-    if (origin->history_version != history_version(base)) follow_base(x, base);
+    const bool is_behind = origin->follows && origin->cuts != cuts(base);
+    if (origin->history_version != history_version(base) || is_behind) follow_base(x, base);
   }
   return meta_of(x);
 }

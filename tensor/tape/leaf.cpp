@@ -100,6 +100,7 @@ void drop_history(const Tensor& x) {
   if (meta->leaf) static_cast<LeafNode&>(*meta->history.node).forget_leaf();
   meta->leaf = false;
   meta->history = Edge{};
+  ++meta->cuts;
 }
 
 }  // namespace kiln::tape

@@ -25,6 +25,7 @@ struct AutogradMeta {
   bool is_parameter = false;  // of a module, also while it requires no gradient
   // How often a recorded write replaced the history. Views compare it with ViewOrigin::history_version.
   std::uint32_t history_version = 0;
+  std::uint32_t cuts = 0;  // how often the history ended without a write
   std::unique_ptr<tape::HistoryName> history_name;
   Tensor grad;                              // of leaves
   Ref<tape::GradSlot> retained;             // of others, after `retain_grad`
@@ -40,6 +41,10 @@ inline AutogradMeta* meta_of(const Tensor& x) { return x.impl()->autograd.get();
 inline std::uint32_t history_version(const Tensor& x) {
   const AutogradMeta* meta = meta_of(x);
   return meta == nullptr ? 0 : meta->history_version;
+}
+inline std::uint32_t cuts(const Tensor& x) {
+  const AutogradMeta* meta = meta_of(x);
+  return meta == nullptr ? 0 : meta->cuts;
 }
 AutogradMeta& make_meta(const Tensor& x);  // the one it has or a new one
 

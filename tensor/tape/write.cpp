@@ -70,6 +70,7 @@ Tensor take_identity(const Tensor& x) {
     AutogradMeta& copy = make_meta(before);
     copy.history = edge;
     copy.history_version = meta->history_version;
+    copy.cuts = meta->cuts;
   }
   return before;
 }
