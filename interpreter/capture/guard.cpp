@@ -35,18 +35,19 @@ std::optional<Dims> dense_order(const Dims& sizes, const Dims& strides) {
 
 BaseHistory base_history_of(const Tensor& x) {
   const ViewOrigin* const origin = x.impl()->origin.get();
-  if (origin == nullptr || !kiln::requires_grad(base_of(*origin))) return BaseHistory::None;
-  return kiln::is_leaf(base_of(*origin)) ? BaseHistory::Leaf : BaseHistory::Computed;
+  const Tensor& base = origin != nullptr ? base_of(*origin) : x;
+  if (!kiln::requires_grad(base)) return BaseHistory::None;
+  return kiln::is_leaf(base) ? BaseHistory::Leaf : BaseHistory::Computed;
 }
 
 std::string base_text(BaseHistory base) {
   switch (base) {
     case BaseHistory::None:
-      return "no view of what requires grad";
+      return "nothing that requires grad";
     case BaseHistory::Computed:
-      return "a view of what has a history";
+      return "what has a history, or a view of it";
     case BaseHistory::Leaf:
-      return "a view of a leaf that requires grad";
+      return "a leaf that requires grad, or a view of one";
   }
   return "";
 }

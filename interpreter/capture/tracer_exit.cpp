@@ -363,9 +363,10 @@ bool reads_layout(const jit::Node& node) {
 // Completes the guards on the graph's input tensors: exact layouts where a node depends on them.
 void Tracer::add_tensor_guards(Entry& entry) {
   std::vector<bool> exact(entry.captured.inputs.size());
-  bool writes = false;
+  bool writes = false, changes = false;  // elements, also layouts
   for (const jit::Node& node : entry.captured.nodes) {
     writes = writes || (node.writes() && !node.writes_metadata());
+    changes = changes || node.writes();
     if (!reads_layout(node)) continue;
     for (const jit::Operand& each : node.operands) {
       if (each.is_value() && static_cast<std::size_t>(each.value) < exact.size())
@@ -382,7 +383,7 @@ void Tracer::add_tensor_guards(Entry& entry) {
   const bool shared = memories.size() < tensors;
   for (Guard& each : entry.guards) {
     if (each.kind != Guard::Kind::Tensor) continue;
-    if (!writes) each.tensor.base.reset();
+    if (!changes) each.tensor.base.reset();
     const auto at =
         std::find_if(entry.arguments.begin(), entry.arguments.end(),
                      [&](const Entry::Argument& a) { return a.source == each.source && a.number < 0; });
