@@ -13,8 +13,8 @@ namespace kiln::interp::capture {
 // tensor occurs twice.
 std::vector<int> memory_groups(const std::vector<const TensorImpl*>& tensors);
 
-// What the tape would say of a write to a tensor, or to a view of it, for the sake of the tensor or of what it
-// is a view of.
+// What the tape would say of a write to a tensor, or to a view of it, for the sake of the tensor or of what
+// it is a view of.
 enum class BaseHistory : std::uint8_t {
   None,      // nothing
   Computed,  // the write is recorded, also where a view is a constant
