@@ -1,6 +1,7 @@
 #include "tensor/cuda/refusal.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -110,7 +111,10 @@ std::string get_package(const Finding& found) { return install_package(found, wa
 std::string old_card(const Finding& found) {
   return fmt::format("NVRTC {} no longer compiles for {}", to_string(found.version), found.detail);
 }
-std::string get_old_compiler(const Finding& found) { return install_package(found, kOldest.major); }
+std::string get_old_compiler(const Finding& found) {
+  if (found.version.major <= kOldest.major) return "a newer card is needed: compute on the CPU";
+  return install_package(found, kOldest.major);
+}
 std::string new_card(const Finding& found) {
   return fmt::format("NVRTC {} does not yet compile for {}", to_string(found.version), found.detail);
 }
@@ -159,6 +163,9 @@ constexpr Row kRows[] = {
     {std::nullopt, State::Failed, failed, name_another},
 };
 
+// Of a device that the driver has a card for.
+const Card& card_of(Device device) { return *std::next(driver().cards.begin(), device.index); }
+
 }  // namespace
 
 std::string_view name(Library library) { return kWords[static_cast<std::size_t>(library)].name; }
@@ -185,13 +192,12 @@ std::optional<Refusal> refusal_of(const Card& card, const NvrtcFinding& compiler
 std::optional<Refusal> refusal_of(Device device) {
   if (auto refusal = refusal_of(driver())) return refusal;
   const std::vector<Card>& cards = driver().cards;
-  const auto number = static_cast<std::size_t>(device.index);
-  if (number >= cards.size()) {
+  if (device.index < 0 || device.index >= std::ssize(cards)) {
     return Refusal{fmt::format("NVIDIA's driver sees {} card{}", cards.size(), cards.size() == 1 ? "" : "s"),
                    "cards are numbered from 0: \"cuda\" is the first, \"cuda:1\" the second"};
   }
   if (auto refusal = refusal_of(nvrtc())) return refusal;
-  return refusal_of(cards[number], nvrtc());
+  return refusal_of(card_of(device), nvrtc());
 }
 
 void refuse(Device device) {
@@ -201,10 +207,10 @@ void refuse(Device device) {
                   fmt::format("there is no device \"{}\" here: {}", text, refusal->sentence), {},
                   refusal->way_out);
   }
-  throw OpError(ErrorKind::Device,
-                fmt::format("Kiln finds {} as \"{}\", but does not compute there yet",
-                            driver().cards[static_cast<std::size_t>(device.index)].name, text),
-                {}, "compute on the CPU: x.to(\"cpu\")");
+  throw OpError(
+      ErrorKind::Device,
+      fmt::format("Kiln finds {} as \"{}\", but does not compute there yet", card_of(device).name, text), {},
+      "compute on the CPU: x.to(\"cpu\")");
 }
 
 }  // namespace kiln::cuda

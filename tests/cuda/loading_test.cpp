@@ -166,6 +166,11 @@ TEST_CASE("NVRTC's faults are told with the way out", "[cuda]") {
 TEST_CASE("a card that NVRTC does not compile for", "[cuda]") {
   CHECK(refusal_of_cuda(fakes({{"KILN_FAKE_CAPABILITY", "61"}})) ==
         absent("NVRTC 13.0 no longer compiles for Fake card (sm_61)", kGetNvrtc12));
+  CHECK(refusal_of_cuda(fakes({{"KILN_FAKE_CAPABILITY", "35"},
+                               {"KILN_FAKE_NVRTC_VERSION", "12.9"},
+                               {"KILN_FAKE_ARCHITECTURES", "50,90"}})) ==
+        absent("NVRTC 12.9 no longer compiles for Fake card (sm_35)",
+               "a newer card is needed: compute on the CPU"));
   CHECK(refusal_of_cuda(fakes({{"KILN_FAKE_CAPABILITY", "140"}})) ==
         absent("NVRTC 13.0 does not yet compile for Fake card (sm_140)", kGetNvrtc13));
 }
