@@ -9,7 +9,6 @@ SIZES = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "b32": 4, "u32
          "b64": 8, "u64": 8, "s64": 8, "f64": 8}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
                "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
-ROUNDINGS = {"rn", "rz", "rm", "rp"}
 WHOLE_ROUNDINGS = {"rni", "rzi", "rmi", "rpi"}
 # Of the compiler: signed numbers wrap and memory has no types, as on the device.
 CXX_OPTIONS = ("-std=c++20", "-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-shared", "-fPIC")
