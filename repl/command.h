@@ -24,6 +24,7 @@ struct Command {
 
 std::span<const Command> asking_commands();    // help doc source apropos
 std::span<const Command> looking_commands();   // who type mem bt
+std::span<const Command> device_commands();    // devices
 std::span<const Command> timing_commands();    // time timeit
 std::span<const Command> overview_commands();  // stages
 std::span<const Command> stage_commands();     // captured functional fused … graph diff passes pass

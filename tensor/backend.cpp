@@ -3,6 +3,7 @@
 #include <array>
 
 #include "tensor/cpu/backend.h"
+#include "tensor/device_memory.h"
 #include "tensor/guarded/backend.h"
 #include "tensor/guarded/guarded.h"
 
@@ -53,8 +54,15 @@ void Kernels::none(std::string_view name, std::string_view reason) {
 
 Backend& backend_of(Device device) {
   if (Backend* const backend = place_of(device)) return *backend;
-  throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here", {},
-                "this machine has: cpu");
+  refuse_absent(device);
+}
+
+bool is_here(Device device) {
+  if (device == Device{}) return true;  // before any table of kernels is made
+  const auto index = static_cast<std::size_t>(device.index);
+  if (device.index < 0 || index >= kMostOfKind) return false;
+  return backends()[static_cast<std::size_t>(device.kind)][index] != nullptr &&
+         (device.kind != Device::Kind::Guarded || guarded::is_here());
 }
 
 std::vector<Device> devices() {
@@ -62,8 +70,7 @@ std::vector<Device> devices() {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     for (std::size_t index = 0; index < kMostOfKind; ++index) {
       const Device device{static_cast<Device::Kind>(kind), static_cast<std::int8_t>(index)};
-      const bool is_asked_for = device.kind != Device::Kind::Guarded || guarded::is_here();
-      if (backends()[kind][index] != nullptr && is_asked_for) found.push_back(device);
+      if (is_here(device)) found.push_back(device);
     }
   }
   return found;

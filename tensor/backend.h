@@ -91,10 +91,12 @@ class Backend {
   const Kernels* kernels_;
 };
 
-// Throws OpError (Device) for a device that is not there.
-Backend& backend_of(Device device);
-// Those that are there.
+// Is it one that a program may name? The CPU is; others are asked for, or depend on the machine.
+bool is_here(Device device);
+// All of them.
 std::vector<Device> devices();
+// Throws OpError (Device) for a device that is not here.
+Backend& backend_of(Device device);
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
 

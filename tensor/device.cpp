@@ -4,8 +4,9 @@
 #include <charconv>
 #include <iterator>
 
+#include "tensor/backend.h"
+#include "tensor/device_memory.h"
 #include "tensor/error.h"
-#include "tensor/guarded/guarded.h"
 
 namespace kiln {
 namespace {
@@ -44,14 +45,12 @@ std::optional<Device> device_named(std::string_view text) {
 
 Device parse_device(std::string_view text) {
   const std::optional<Device> device = device_named(text);
-  if (device == Device{Device::Kind::Guarded, 0} && guarded::is_here()) return *device;
+  if (device && is_here(*device)) return *device;
   if (!device || device->kind == Device::Kind::Guarded) {
     throw OpError(ErrorKind::Device, "unknown device \"" + std::string(text) + "\"", {},
                   "devices are \"cpu\" and \"cuda\", \"cuda:1\", …");
   }
-  if (device->kind == Device::Kind::Cpu && device->index == 0) return *device;
-  throw OpError(ErrorKind::Device, "there is no device \"" + std::string(text) + "\" here", {},
-                "this machine has: cpu");
+  refuse_absent(*device);
 }
 
 Device default_device() { return current_default; }

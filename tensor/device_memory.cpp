@@ -1,5 +1,7 @@
 #include "tensor/device_memory.h"
 
+#include "tensor/backend.h"
+#include "tensor/cuda/refusal.h"
 #include "tensor/error.h"
 #include "tensor/guarded/guarded.h"
 #include "tensor/memory.h"
@@ -9,7 +11,11 @@ namespace kiln {
 const DeviceMemory* const kDeviceMemories[] = {&memory::kOfHost, nullptr, &guarded::kMemory};
 
 void refuse_absent(Device device) {
-  throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here");
+  if (device.kind == Device::Kind::Cuda) cuda::refuse(device);
+  std::string here;
+  for (const Device each : devices()) here += (here.empty() ? "" : ", ") + to_string(each);
+  throw OpError(ErrorKind::Device, "there is no device \"" + to_string(device) + "\" here", {},
+                "this machine has: " + here);
 }
 
 std::size_t live_tensor_bytes() {

@@ -23,6 +23,8 @@ struct DeviceMemory {
 
 // By Device::Kind; null for devices that are not here.
 extern const DeviceMemory* const kDeviceMemories[];
+// Throws OpError (Device) that says why the device is not here, and the way out. `is_here` (tensor/backend.h)
+// says which devices are.
 [[noreturn]] void refuse_absent(Device device);
 
 // Throws OpError (Device) for a device that is not here.

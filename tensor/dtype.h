@@ -1,4 +1,4 @@
-// Owns element types: their sizes, categories, names, promotion, and the half-precision storage types.
+// Owns element types: their sizes, categories, names and promotion, and conversions of halves on the host.
 #pragma once
 
 #include <bit>
@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "tensor/half.h"
 
 namespace kiln {
 
@@ -28,13 +30,7 @@ DType promote(DType a, DType b);
 // f32 unless changed; the type of `tensor([1.0])` and of integer division.
 DType default_float();
 
-// IEEE binary16 and bfloat16 as stored. Arithmetic happens in f32; conversions round to nearest even.
-struct Half {
-  std::uint16_t bits = 0;
-};
-struct BFloat16 {
-  std::uint16_t bits = 0;
-};
+// Conversions of halves round to nearest even.
 float to_float(Half value);
 Half to_half(float value);
 inline float to_float(BFloat16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }

@@ -131,6 +131,10 @@ Value converted(Interpreter&, Args a) {
 }
 Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
 Value on_cpu(Interpreter&, Args a) { return a[0]; }
+Value on_cuda(Interpreter&, Args a) {
+  const kiln::Device device = a[1].is_none() ? kiln::parse_device("cuda") : device_argument(a[1], "device");
+  return Value(kiln::ops::to(self(a), device));
+}
 
 Value new_tensor(Interpreter& interpreter, Args a) {
   return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(self(a).dtype())));
@@ -215,6 +219,8 @@ constexpr NativeDef kMethods[] = {
     {"long(self)", "Converted to i64.", converted<kiln::DType::I64>},
     {"bool(self)", "Converted to bool: true where not zero.", converted<kiln::DType::Bool>},
     {"cpu(self)", "The tensor on the CPU.", on_cpu},
+    {"cuda(self, device=none)", "The tensor on a card of CUDA, the first unless `device` names another.",
+     on_cuda},
     {"new_tensor(self, data, dtype=none)", "A tensor of nested lists, of the same dtype.", new_tensor},
     {"requires_grad_(self, requires_grad=true)", "Sets whether gradients are gathered for it; returns it.",
      set_requires_grad},

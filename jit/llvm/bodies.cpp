@@ -4,9 +4,10 @@
 // The loops have as many turns as a vector has elements, so that the vectorizer leaves none of them: what
 // comes out is straight-line code over <16 x T>, which every instruction set takes as it can. Rows that do
 // not come out so (long divisions, series) are called as the eager kernels have them.
+#include <cstdint>
 #include <cstring>
 
-#include "tensor/cpu/convert.h"
+#include "tensor/convert.h"
 #include "tensor/ops/scalar.h"
 
 #define KILN_ONE_VECTOR \

@@ -1,6 +1,7 @@
 // Owns what the bodies in tensor/math/ are written with: bits of floats, fused multiply-add, rounding,
 // polynomials. Read by GCC and clang, by clang as LLVM bitcode, and by NVRTC as text: no standard headers, no
-// library calls.
+// library calls, and no builtin that one of them lacks. NVRTC is given `-default-device`, or its constexpr
+// functions would be of the host, and `--fmad=false`, or a product and a sum would be rounded once.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -36,8 +37,8 @@ struct Format<float> {
   static constexpr float kTwoToMantissa = 0x1p23F;
   static constexpr float kMinNormal = 0x1p-126F;
   static constexpr float kMax = 0x1.fffffep127F;
-  static constexpr float kInf = __builtin_inff();
-  static constexpr float kNan = __builtin_nanf("");
+  static constexpr float kInf = __builtin_bit_cast(float, kExponent);
+  static constexpr float kNan = __builtin_bit_cast(float, kExponent | 0x400000U);
 };
 template <>
 struct Format<double> {
@@ -51,8 +52,8 @@ struct Format<double> {
   static constexpr double kTwoToMantissa = 0x1p52;
   static constexpr double kMinNormal = 0x1p-1022;
   static constexpr double kMax = 0x1.fffffffffffffp1023;
-  static constexpr double kInf = __builtin_inf();
-  static constexpr double kNan = __builtin_nan("");
+  static constexpr double kInf = __builtin_bit_cast(double, kExponent);
+  static constexpr double kNan = __builtin_bit_cast(double, kExponent | 0x8000000000000ULL);
 };
 template <class T>
 inline constexpr bool kIsFloating = false;

@@ -471,6 +471,10 @@ Tensor to(const Tensor& x, DType dtype) {
   static const Op& row = op("cast");
   return x.dtype() == dtype && !x.is_number() ? x : apply_one(row, {x}, {dtype});
 }
+Tensor to(const Tensor& x, Device device) {
+  static const Op& row = op("to");
+  return x.device() == device ? x : apply_one(row, {x}, {std::monostate{}, device, false});
+}
 Tensor clone(const Tensor& x) {
   static const Op& row = op("clone");
   return apply_one(row, {x});

@@ -195,6 +195,16 @@ class Failing(unittest.TestCase):
         self.fails(2, "kiln check", "chekc", "a.kiln")
         self.fails(1, "DeviceError", "--device", "moon", "-e", "1")
 
+    def test_a_device_without_a_driver(self):
+        for arguments in (("--device", "cuda", "-e", "1"), ("-e", 'device("cuda")'), ("-e", "ones(2).cuda()")):
+            self.fails(1, "help: name another file by KILN_CUDA_DRIVER, or unset it", *arguments,
+                       KILN_CUDA_DRIVER="/no/such/driver")
+
+    def test_nothing_of_cuda_is_linked(self):
+        linked = subprocess.run(["ldd", KILN], stdout=subprocess.PIPE, timeout=60).stdout.decode()
+        self.assertIn("libc.so", linked)
+        self.assertNotRegex(linked, "libcuda|libnvrtc|libcublas|libcudart")
+
     def test_exit_codes_of_programs(self):
         self.assertEqual(kiln("-e", "exit(5)")[0], 5)
         self.assertEqual(kiln("-e", "try { exit(6) } catch err { print(err) }"), (6, "", ""))

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #endif
 
-#include "tensor/cpu/convert.h"
+#include "tensor/convert.h"
 #include "tensor/cpu/kernels.h"
 
 namespace kiln::cpu::KILN_ISA {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tensor/cpu/convert.h"
+#include "tensor/convert.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/cpu/kernels.h"
