@@ -6,7 +6,7 @@
 
 namespace kiln::jit {
 
-// The graph with these in the place of its symbols. What they are made of are symbols of whoever uses it.
+// The graph with these in the place of its symbols. They are made of the symbols of the graph that uses it.
 Graph with_sizes(Graph graph, const SymbolSizes& sizes);
 // Forgets the hints of symbols that nothing in the graph is written with.
 void drop_unused_hints(Graph& graph);

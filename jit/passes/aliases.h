@@ -34,7 +34,7 @@ class Aliases {
   // The same as a view of its base's value, as needed where values that share memory are outputs of the
   // graph.
   ValueId read_view(int alias);
-  // Likewise, with any history: for what is to share memory, or to be read for its elements alone.
+  // The same elements with any history, for what is to share memory, or to be read for its elements alone.
   ValueId read_elements(int alias);
   // The elements of what is written at the end of a call, with any history.
   ValueId read_written(int alias);

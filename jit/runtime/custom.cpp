@@ -75,7 +75,7 @@ TensorType type_with(const Type& type, const SymbolSizes& sizes) {
 }
 
 // Throws OpError where a body does not hold for these sizes. Of symbols it asks what made the body's passes
-// right, and so does whoever uses the op.
+// right, and so does the graph that uses the op.
 void check_sizes(const Executable& body, const SymbolSizes& sizes) {
   const auto refuse = [&body](const std::string& why) {
     throw OpError(ErrorKind::Capture, body.graph().name + ": " + why);
