@@ -88,7 +88,7 @@ Tensors split(const Tensor& x, Ints sizes, int dim = 0);
 // Shape, copying
 Tensor to(const Tensor& x, DType dtype);  // the same tensor when nothing changes
 Tensor to(const Tensor& x, Device device);
-Tensor contiguous(const Tensor& x);  // likewise
+Tensor contiguous(const Tensor& x);  // the same tensor when it is contiguous
 Tensor clone(const Tensor& x);
 Tensor cat(Inputs tensors, int dim = 0);
 Tensor stack(Inputs tensors, int dim = 0);

@@ -1,5 +1,6 @@
 // Owns the types of CUDA's libraries as Kiln declares them, so that no toolkit is needed to build it: handles
-// are pointers to types that nobody defines, enumerations are ints with the names of constants.def.
+// are pointers to types that are declared and never defined. Enumerations are ints with the names of
+// constants.def.
 #pragma once
 
 #include <cstddef>

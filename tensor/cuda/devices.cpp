@@ -29,8 +29,8 @@ bool succeeds(NvrtcFinding& found, std::string_view entry, NvrtcResult result) {
   return false;
 }
 
-// Opens a library and fills its table; false where there is none to go on with. What it lacks is noted, but
-// not yet told: that it is too old says more.
+// Opens a library and fills its table. It returns false where no library can be used. An entry point that the
+// library lacks is noted and told later, since a version that is too old explains more.
 template <class Found>
 bool open(Found& found, Library library, const LibraryName& name) {
   OpenLibrary opened = find_library(name);

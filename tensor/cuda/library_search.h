@@ -16,7 +16,7 @@ struct LibraryName {
 };
 
 struct OpenLibrary {
-  void* handle = nullptr;  // null where there is none that can be loaded
+  void* handle = nullptr;  // null: no library of this name could be loaded
   std::string path;        // of its file
   std::string found_by;  // "KILN_NVRTC", "already loaded", "the system", "CUDA_HOME", "/opt/cuda", "python3"
   std::string problem;   // where there is one that cannot be loaded: what the system says of it
