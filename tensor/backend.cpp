@@ -3,6 +3,7 @@
 #include <array>
 
 #include "tensor/cpu/backend.h"
+#include "tensor/cuda/backend.h"
 #include "tensor/device_memory.h"
 #include "tensor/guarded/backend.h"
 #include "tensor/guarded/guarded.h"
@@ -13,7 +14,8 @@ namespace {
 constexpr std::size_t kKinds = 8;
 constexpr std::size_t kMostOfKind = 16;
 
-// The devices of this machine, by kind and index: one line for each kind.
+// The devices of this machine, by kind and index: one line for each kind, but for cards, which are looked for
+// when one is named.
 std::array<std::array<Backend*, kMostOfKind>, kKinds>& backends() {
   static std::array<std::array<Backend*, kMostOfKind>, kKinds> all = [] {
     std::array<std::array<Backend*, kMostOfKind>, kKinds> found{};
@@ -61,8 +63,9 @@ bool is_here(Device device) {
   if (device == Device{}) return true;  // before any table of kernels is made
   const auto index = static_cast<std::size_t>(device.index);
   if (device.index < 0 || index >= kMostOfKind) return false;
-  return backends()[static_cast<std::size_t>(device.kind)][index] != nullptr &&
-         (device.kind != Device::Kind::Guarded || guarded::is_here());
+  Backend*& place = backends()[static_cast<std::size_t>(device.kind)][index];
+  if (place == nullptr && device.kind == Device::Kind::Cuda) place = cuda::backend_of(device);
+  return place != nullptr && (device.kind != Device::Kind::Guarded || guarded::is_here());
 }
 
 std::vector<Device> devices() {

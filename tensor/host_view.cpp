@@ -4,11 +4,9 @@
 #include "tensor/error.h"
 
 namespace kiln {
-namespace {
-
 // Memory of the host with what the tensor's layout reaches: strides are never negative, so it begins at the
 // first element.
-Tensor on_host(const Tensor& x) {
+Tensor copied_to_host(const Tensor& x) {
   x.check_readable();
   const auto [first, end] = extent(at_hints(x.layout()));
   Tensor copy = Tensor::empty(Dims{end - first}, x.dtype(), Device{});
@@ -18,12 +16,10 @@ Tensor on_host(const Tensor& x) {
   return Tensor::alias(copy, {x.sizes(), x.strides(), 0});
 }
 
-}  // namespace
-
 HostView::HostView(const Tensor& x, DType dtype) : first_(nullptr), byte_count_(0) {
   const bool is_here = is_on_host(x.device());
   if (is_here) checked(x);
-  if (!is_here) copy_ = on_host(x);
+  if (!is_here) copy_ = copied_to_host(x);
   const Tensor& seen = is_here ? x : copy_;
   if (!seen.is_contiguous() || seen.dtype() != dtype) copy_ = cpu::contiguous_copy(seen, dtype);
   first_ = (copy_ ? copy_ : x).raw();
@@ -35,7 +31,7 @@ void HostView::refuse_without_elements(const Tensor& x) {
 }
 
 const std::byte* HostView::copied(const Tensor& x) {
-  copy_ = on_host(x);
+  copy_ = copied_to_host(x);
   return copy_.raw();
 }
 

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <utility>
 
 #include "tensor/tensor.h"
 
 namespace kiln {
+
+// A tensor of the host with the elements of a tensor of a device, and its layout. Throws as HostView does.
+Tensor copied_to_host(const Tensor& x);
 
 // The elements of a tensor, to be read by the host: files, printing, `item`, comparisons, constants of
 // graphs. Kernels alone ask a tensor for its memory. On the CPU a view is that memory and costs nothing; of a
@@ -53,13 +57,13 @@ class HostView {
 // The elements of a new contiguous tensor, to be written by the host. On the CPU it is the tensor's memory;
 // of a tensor elsewhere it is memory of the host, which is copied to the tensor at the end of the view's
 // life: until then the tensor does not have the elements. The host writes all of them, since what the memory
-// holds at first is unknown. A copy that the device refuses is told by the device, at the next call that
-// waits for it.
+// holds at first is unknown.
 class WritableHostView {
  public:
   explicit WritableHostView(const Tensor& x);
-  ~WritableHostView() {
-    if (copy_) put_back();
+  // Throws what the copy to the device throws, but not where another error ends the view's life.
+  ~WritableHostView() noexcept(false) {
+    if (copy_ && std::uncaught_exceptions() == errors_before_) put_back();
   }
   WritableHostView(const WritableHostView&) = delete;
   WritableHostView& operator=(const WritableHostView&) = delete;
@@ -75,6 +79,7 @@ class WritableHostView {
   void put_back();
 
   Tensor target_, copy_;  // absent when the memory is the tensor's
+  int errors_before_ = std::uncaught_exceptions();
   std::byte* first_;
   std::size_t byte_count_;
 };

@@ -187,6 +187,8 @@ HeapOwner::~HeapOwner() {
   delete ended;
 }
 
+}  // namespace
+
 std::string readable(std::size_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto amount = static_cast<double>(bytes);
@@ -196,8 +198,6 @@ std::string readable(std::size_t bytes) {
   std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
   return text.data();
 }
-
-}  // namespace
 
 void refuse_memory(std::size_t bytes, const MemoryUse& use, std::size_t limit) {
   throw OpError(ErrorKind::OutOfMemory, "cannot allocate " + readable(bytes) + ": " +
@@ -335,7 +335,7 @@ void uncount_buffer(std::size_t bytes) {
   mine.live_buffers.add(-1);
 }
 
-std::byte* allocate(std::size_t bytes) {
+std::byte* allocate(Device, std::size_t bytes) {
   count_buffer(bytes);
   try {
     return static_cast<std::byte*>(take_block(bytes));
@@ -345,24 +345,33 @@ std::byte* allocate(std::size_t bytes) {
   }
 }
 
-void free_data(std::byte* data, std::size_t bytes) {
+void free_data(Device, std::byte* data, std::size_t bytes) {
   uncount_buffer(bytes);
   give_block(data, bytes);
 }
 
-void copy(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void copy(Place to, Place from, std::size_t bytes) { std::memcpy(to.data, from.data, bytes); }
 
-void reset_peak_of_host() {
+std::size_t live_bytes_of_host() { return use_of_host().live_bytes; }
+
+void reset_peak_of_host(Device) {
   Process& shared = process();
   const std::lock_guard lock(shared.mutex);
   shared.peak_bytes = 0;
   for (Heap* heap : shared.heaps) heap->high_bytes.set(heap->live_bytes.get());
 }
 
-void set_limit(std::size_t bytes) { process().limit.store(bytes, std::memory_order_relaxed); }
+void set_limit(Device, std::size_t bytes) { process().limit.store(bytes, std::memory_order_relaxed); }
 
 }  // namespace
 
-const DeviceMemory kOfHost{allocate, free_data, copy, use_of_host, reset_peak_of_host, set_limit};
+const DeviceMemory kOfHost{.allocate = allocate,
+                           .free = free_data,
+                           .copy = copy,
+                           .use = [](Device) { return use_of_host(); },
+                           .live_bytes = live_bytes_of_host,
+                           .reset_peak = reset_peak_of_host,
+                           .set_limit = set_limit,
+                           .details = [](Device) { return std::string(); }};
 
 }  // namespace kiln::memory

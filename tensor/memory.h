@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "tensor/device_memory.h"
 
@@ -22,6 +23,7 @@ inline constexpr std::size_t kPools = 5;
 void* take_object(Pool pool, std::size_t bytes);
 void give_object(Pool pool, void* object);
 
+std::string readable(std::size_t bytes);  // "12.5 MiB"
 // Throws OpError (OutOfMemory): so much was asked for, so much is in use.
 [[noreturn]] void refuse_memory(std::size_t bytes, const MemoryUse& use, std::size_t limit);
 // What this thread's buffers have taken so far, of all devices, whether they live or not: cheap to ask often.

@@ -29,20 +29,30 @@ Ref<Buffer> Buffer::without_memory(std::size_t bytes, Device device) {
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
   Ref<Buffer> made = without_memory(bytes, device);
-  made->data_ = memory_of(device).allocate(bytes);
+  made->data_ = memory_of(device).allocate(device, bytes);
   return made;
 }
 
 void destroy(Buffer* buffer) {
-  if (buffer->data_ != nullptr) memory_of(buffer->device_).free(buffer->data_, buffer->bytes_);
+  if (buffer->data_ != nullptr)
+    memory_of(buffer->device_).free(buffer->device_, buffer->data_, buffer->bytes_);
   buffer->~Buffer();
   memory::give_object(memory::Pool::Buffer, buffer);
 }
 
 void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
                 std::size_t bytes) {
+  const bool is_one_kind =
+      is_on_host(to.device()) || is_on_host(from.device()) || to.device().kind == from.device().kind;
+  if (!is_one_kind) {
+    const Ref<Buffer> between = Buffer::allocate(bytes, Device{});
+    copy_bytes(*between, 0, from, from_first, bytes);
+    copy_bytes(to, to_first, *between, 0, bytes);
+    return;
+  }
   const Device device = is_on_host(to.device()) ? from.device() : to.device();
-  memory_of(device).copy(to.data() + to_first, from.data() + from_first, bytes);
+  memory_of(device).copy({to.device(), to.data() + to_first}, {from.device(), from.data() + from_first},
+                         bytes);
 }
 
 Storage::Storage(Ref<Buffer> buffer) : buffer_(std::move(buffer)), id_(next_id()) {}

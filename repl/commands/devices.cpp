@@ -31,7 +31,7 @@ void write_card(Session& session, std::size_t number) {
   write_row(session, to_string(device),
             fmt::format("{}, {}, compute capability {}.{}{}", card.name, bytes_text(card.bytes),
                         card.capability / 10, card.capability % 10,
-                        is_here(device) ? "" : "; nothing computes there yet"));
+                        device == default_device() ? ", the default" : ""));
   if (refusal_of(cuda::nvrtc())) return;  // which its own row tells
   if (const auto refusal = refusal_of(card, cuda::nvrtc())) write_refusal(session, "", *refusal);
 }
@@ -44,8 +44,10 @@ void write_library(Session& session, const cuda::Finding& found) {
 
 void show_devices(Session& session, std::string_view argument) {
   if (!argument.empty()) usage_error(*find_command("devices"), fmt::format("`{}` is not known", argument));
-  for (const Device each : devices())
-    write_row(session, to_string(each), each == default_device() ? "the default" : "");
+  for (const Device each : devices()) {
+    if (each.kind != Device::Kind::Cuda)  // each card has a row of its own
+      write_row(session, to_string(each), each == default_device() ? "the default" : "");
+  }
   for (std::size_t card = 0; card < cuda::driver().cards.size(); ++card) write_card(session, card);
   write_library(session, cuda::driver());
   write_library(session, cuda::nvrtc());

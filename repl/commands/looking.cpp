@@ -9,7 +9,7 @@
 #include "repl/terminal.h"
 #include "repl/type_of.h"
 #include "repl/units.h"
-#include "tensor/storage.h"
+#include "tensor/device_memory.h"
 
 namespace kiln::repl {
 namespace {
@@ -94,14 +94,31 @@ void type(Session& session, std::string_view argument) {
   session.write(type_of(session, argument) + "\n");
 }
 
+// The default device, and those of the variables.
+std::vector<Device> devices_of(Session& session) {
+  std::vector<Device> found{default_device()};
+  for (const Variable& v : variables(session)) {
+    if (!v.value.is(Tag::Tensor)) continue;
+    const Device device = v.value.as_tensor().device();
+    if (std::find(found.begin(), found.end(), device) == found.end()) found.push_back(device);
+  }
+  return found;
+}
+
+void write_memory(Session& session, Device device) {
+  const MemoryUse use = memory_use(device);
+  session.write(fmt::format("{}: {} in {} buffers, at most {} so far\n", to_string(device),
+                            bytes_text(use.live_bytes), use.live_buffers, bytes_text(use.peak_bytes)));
+  if (const std::string more = memory_of(device).details(device); !more.empty())
+    session.write("  " + more + "\n");
+}
+
 void memory(Session& session, std::string_view argument) {
   if (argument == "reset") {
     reset_peak(default_device());
     return session.write("the peak counts from here\n");
   }
-  const MemoryUse use = memory_use(default_device());
-  session.write(fmt::format("{}: {} in {} buffers, at most {} so far\n", to_string(default_device()),
-                            bytes_text(use.live_bytes), use.live_buffers, bytes_text(use.peak_bytes)));
+  for (const Device each : devices_of(session)) write_memory(session, each);
   // One line per storage, largest first: views of one storage cost nothing more.
   struct Held {
     std::size_t bytes = 0;

@@ -16,8 +16,6 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::size_t kMostCards = 16;
-
 struct All {
   std::mutex mutex;  // of making one
   std::array<std::atomic<Context*>, kMostCards> made{};
@@ -66,6 +64,7 @@ Context::Context(Device device, const Card& card) : device_(device), card_(card)
   check("cuDevicePrimaryCtxRetain", api().cuDevicePrimaryCtxRetain(&handle_, device.index));
   check("cuCtxSetCurrent", api().cuCtxSetCurrent(handle_));
   check("cuStreamCreate", api().cuStreamCreate(&stream_, kStreamNonBlocking));
+  has_pools_ = attribute(kMemoryPoolsSupported) != 0;
 }
 
 int Context::attribute(int which) const {

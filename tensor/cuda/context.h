@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 #include "tensor/cuda/devices.h"
@@ -29,7 +28,8 @@ class Context {
   const Card& card() const { return card_; }
   ContextHandle handle() const { return handle_; }
   StreamHandle stream() const { return stream_; }
-  int attribute(int which) const;  // of the card, as cuDeviceGetAttribute gives it
+  int attribute(int which) const;                // of the card, as cuDeviceGetAttribute gives it
+  bool has_pools() const { return has_pools_; }  // does the driver give memory in the order of a stream?
 
   // What a call of the driver gave: throws OpError unless it is success. OutOfMemory says what the call was
   // for. After an error that leaves no context usable the card is lost.
@@ -54,6 +54,7 @@ class Context {
   const Card& card_;
   ContextHandle handle_ = nullptr;
   StreamHandle stream_ = nullptr;
+  bool has_pools_ = false;
   std::atomic<Result> lost_{kSuccess};  // the error that it was lost by
 };
 

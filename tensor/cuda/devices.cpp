@@ -97,7 +97,7 @@ void read_cards(DriverFinding& found) {
   int count = 0;
   if (!succeeds(found, "cuDeviceGetCount", found.api.cuDeviceGetCount(&count))) return;
   if (count == 0) return note_no_card(found);
-  for (int number = 0; number < count; ++number) {
+  for (int number = 0; number < std::min(count, static_cast<int>(kMostCards)); ++number) {
     if (!read_card(found, number)) return found.cards.clear();
   }
 }

@@ -53,6 +53,9 @@ struct Finding {
   std::string detail;
 };
 
+// Of more cards than these the first are used.
+inline constexpr std::size_t kMostCards = 16;
+
 struct Card {
   std::string name;
   std::size_t bytes = 0;  // of its memory

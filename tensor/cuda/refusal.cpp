@@ -207,10 +207,7 @@ void refuse(Device device) {
                   fmt::format("there is no device \"{}\" here: {}", text, refusal->sentence), {},
                   refusal->way_out);
   }
-  throw OpError(
-      ErrorKind::Device,
-      fmt::format("Kiln finds {} as \"{}\", but does not compute there yet", card_of(device).name, text), {},
-      "compute on the CPU: x.to(\"cpu\")");
+  throw InternalError(text + " can be used, and was refused");
 }
 
 }  // namespace kiln::cuda

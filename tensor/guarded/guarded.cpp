@@ -64,7 +64,7 @@ void grow(Range& all, std::size_t bytes) {
 
 std::size_t block_bytes(std::size_t bytes) { return std::bit_ceil(std::max(bytes, kAlignment)); }
 
-std::byte* allocate(std::size_t bytes) {
+std::byte* allocate(Device, std::size_t bytes) {
   Range& all = range();
   const std::lock_guard lock(all.mutex);
   if (bytes > all.limit || all.use.live_bytes > all.limit - bytes || bytes > kReserved)
@@ -95,7 +95,7 @@ void give_back(std::byte* block, std::size_t bytes) {
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
-void free_data(std::byte* data, std::size_t bytes) {
+void free_data(Device, std::byte* data, std::size_t bytes) {
   Range& all = range();
   const std::lock_guard lock(all.mutex);
   give_back(data, block_bytes(bytes));
@@ -104,9 +104,9 @@ void free_data(std::byte* data, std::size_t bytes) {
   --all.use.live_buffers;
 }
 
-void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy(Place to, Place from, std::size_t bytes) {
   const Open open;
-  std::memcpy(to, from, bytes);
+  std::memcpy(to.data, from.data, bytes);
 }
 
 MemoryUse use() {
@@ -115,13 +115,13 @@ MemoryUse use() {
   return all.use;
 }
 
-void reset_peak() {
+void reset_peak(Device) {
   Range& all = range();
   const std::lock_guard lock(all.mutex);
   all.use.peak_bytes = all.use.live_bytes;
 }
 
-void set_limit(std::size_t bytes) {
+void set_limit(Device, std::size_t bytes) {
   Range& all = range();
   const std::lock_guard lock(all.mutex);
   all.limit = bytes;
@@ -129,7 +129,14 @@ void set_limit(std::size_t bytes) {
 
 }  // namespace
 
-const DeviceMemory kMemory{allocate, free_data, copy, use, guarded::reset_peak, set_limit};
+const DeviceMemory kMemory{.allocate = allocate,
+                           .free = free_data,
+                           .copy = copy,
+                           .use = [](Device) { return use(); },
+                           .live_bytes = [] { return use().live_bytes; },
+                           .reset_peak = guarded::reset_peak,
+                           .set_limit = set_limit,
+                           .details = [](Device) { return std::string(); }};
 
 bool is_here() {
   const char* const wish = std::getenv("KILN_GUARDED_DEVICE");

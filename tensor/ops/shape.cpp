@@ -35,9 +35,17 @@ std::vector<TensorType> to_infer(std::span<const TensorType> inputs, const Attrs
   return {type};
 }
 Tensors to_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor same = ops::to(inputs[0], rules::dtype_attr(attrs, inputs[0].dtype()));
+  const Tensor cast = ops::to(inputs[0], rules::dtype_attr(attrs, inputs[0].dtype()));
+  const Tensor same = ops::to(cast, rules::device_attr(attrs, cast.device()));
   return {attrs.get<bool>("copy") && same.is_same(inputs[0]) ? ops::clone(same) : same};
 }
+
+std::vector<TensorType> transfer_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  TensorType type = inputs[0];
+  type.device = attrs.get<Device>("device");
+  return {type};
+}
+Tensors transfer_vjp(const VjpArgs& args) { return {ops::to(args.grads[0], args.input_types[0].device)}; }
 
 Tensors clone_vjp(const VjpArgs& args) { return {args.grads[0]}; }
 Tensors contiguous_body(const Op&, Inputs inputs, const Attrs&) { return {ops::contiguous(inputs[0])}; }
@@ -359,6 +367,16 @@ void add_copying(OpTable& table) {
        .identity = {Identity::Kind::FirstOperand},
        .traits = kCheapToRecompute,
        .onnx = "Identity"});
+  table.add({.signature = Signature::parse("transfer(x: tensor, device: device)"),
+             .family = kFamily,
+             .documentation = "The elements on that device: what `to` does between two devices.",
+             .example = ">>> ones(1).transfer(cpu).tolist()\n[1.0]",
+             .infer = transfer_infer,
+             .vjp = transfer_vjp,
+             .jvp = rules::jvp_linear,
+             .batch = rules::batch_through,
+             .lowering = Lowering::Library,
+             .onnx = "Identity"});
   table.add(
       composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
                     "`x` with another dtype or on another device; `x` itself when nothing changes.",
@@ -472,8 +490,8 @@ Tensor to(const Tensor& x, DType dtype) {
   return x.dtype() == dtype && !x.is_number() ? x : apply_one(row, {x}, {dtype});
 }
 Tensor to(const Tensor& x, Device device) {
-  static const Op& row = op("to");
-  return x.device() == device ? x : apply_one(row, {x}, {std::monostate{}, device, false});
+  static const Op& row = op("transfer");
+  return x.device() == device ? x : apply_one(row, {x}, {device});
 }
 Tensor clone(const Tensor& x) {
   static const Op& row = op("clone");

@@ -1,5 +1,6 @@
 // Kernels of the rows that copy elements: between dtypes and layouts, and of one number.
 #include "tensor/cpu/backend.h"
+#include "tensor/transfer.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
 
@@ -27,6 +28,7 @@ void add_copy_kernels(Column& column) {
   column.add("zero", {.run = zero, .is_direct = true});
   column.add("cast", copy_input);
   column.add("clone", copy_input);
+  column.add("transfer", transfer_elements);
 }
 
 }  // namespace kiln::cpu

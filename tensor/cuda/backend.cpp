@@ -1,0 +1,52 @@
+#include "tensor/cuda/backend.h"
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "tensor/cuda/context.h"
+#include "tensor/cuda/on_host.h"
+#include "tensor/cuda/refusal.h"
+#include "tensor/transfer.h"
+
+namespace kiln::cuda {
+namespace {
+
+const Kernels& column() {
+  static const Kernels all = [] {
+    Kernels made;
+    made.add("transfer", transfer_elements);
+    add_kernels_on_host(made);
+    return made;
+  }();
+  return all;
+}
+
+class Cuda final : public Backend {
+ public:
+  explicit Cuda(Device device) : Backend(column()), stream_{device} {}
+
+  Stream& stream() override {
+    stream_.handle = Context::of(stream_.device).stream();
+    return stream_;
+  }
+  void synchronize(Stream& stream) override { Context::of(stream.device).synchronize(); }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace
+
+Backend* backend_of(Device device) {
+  const auto index = static_cast<std::size_t>(device.index);
+  if (index >= kMostCards || refusal_of(device)) return nullptr;
+  static auto* const all = new std::array<std::unique_ptr<Cuda>, kMostCards>;
+  static auto* const making = new std::mutex;
+  const std::lock_guard lock(*making);
+  std::unique_ptr<Cuda>& place = (*all)[index];
+  if (place == nullptr) place = std::make_unique<Cuda>(device);
+  return place.get();
+}
+
+}  // namespace kiln::cuda

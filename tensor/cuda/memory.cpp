@@ -1,0 +1,190 @@
+#include "tensor/cuda/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tensor/cuda/context.h"
+#include "tensor/cuda/staging.h"
+#include "tensor/error.h"
+#include "tensor/integers.h"
+#include "tensor/memory.h"
+
+namespace kiln::cuda {
+namespace {
+
+constexpr std::size_t kSmallest = 512;                    // as the driver aligns
+constexpr std::size_t kLargeStep = std::size_t{2} << 20;  // a page of a card
+// Sizes that are near each other are one, so that blocks fit again: in four steps between powers of two, and
+// by whole pages of the card where they are large.
+std::size_t block_bytes(std::size_t bytes) {
+  if (bytes >= kLargeStep) return round_up(bytes, kLargeStep);
+  if (bytes <= kSmallest) return kSmallest;
+  return round_up(bytes, std::max(kSmallest, std::bit_floor(bytes - 1) / 4));
+}
+
+const DriverApi& api() { return driver().api; }
+
+// What a call gives work or memory to is the stream of the card, so a block that is free may be used again by
+// the call that comes next: what it is used for is done after what it was used for.
+class Heap {
+ public:
+  std::byte* take(Context& context, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > limit_ || use_.live_bytes > limit_ - bytes) memory::refuse_memory(bytes, use_, limit_);
+    std::byte* const block = reused(block_bytes(bytes));
+    std::byte* const data = block != nullptr ? block : fresh(context, bytes);
+    use_.live_bytes += bytes;
+    use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
+    ++use_.live_buffers;
+    return data;
+  }
+
+  void give(std::byte* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    use_.live_bytes -= bytes;
+    --use_.live_buffers;
+    free_[block_bytes(bytes)].push_back(data);
+    kept_bytes_ += block_bytes(bytes);
+  }
+
+  std::size_t trim(Context& context) {
+    const std::lock_guard lock(mutex_);
+    return trim_locked(context);
+  }
+
+  // Of a card that is lost: its blocks are no longer there.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+    kept_bytes_ = 0;
+  }
+
+  MemoryUse use() {
+    const std::lock_guard lock(mutex_);
+    return use_;
+  }
+  std::size_t kept_bytes() {
+    const std::lock_guard lock(mutex_);
+    return kept_bytes_;
+  }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    use_.peak_bytes = use_.live_bytes;
+  }
+  void set_limit(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    limit_ = bytes;
+  }
+
+ private:
+  std::byte* reused(std::size_t size) {
+    const auto place = free_.find(size);
+    if (place == free_.end() || place->second.empty()) return nullptr;
+    std::byte* const block = place->second.back();
+    place->second.pop_back();
+    kept_bytes_ -= size;
+    return block;
+  }
+
+  // Where the driver has no memory left, what is kept goes back to it, and it is asked once more.
+  std::byte* fresh(Context& context, std::size_t bytes) {
+    Address address = 0;
+    Result result = ask(context, address, block_bytes(bytes));
+    if (result == kOutOfMemory && trim_locked(context) > 0)
+      result = ask(context, address, block_bytes(bytes));
+    if (result == kOutOfMemory) memory::refuse_memory(bytes, use_, context.card().bytes);
+    context.check("cuMemAllocAsync", result);
+    return reinterpret_cast<std::byte*>(address);
+  }
+
+  static Result ask(const Context& context, Address& address, std::size_t size) {
+    return context.has_pools() ? api().cuMemAllocAsync(&address, size, context.stream())
+                               : api().cuMemAlloc_v2(&address, size);
+  }
+  static Result hand_back(const Context& context, Address address) {
+    return context.has_pools() ? api().cuMemFreeAsync(address, context.stream())
+                               : api().cuMemFree_v2(address);
+  }
+
+  std::size_t trim_locked(Context& context) {
+    for (const auto& [size, blocks] : free_) {
+      for (std::byte* const each : blocks) context.note(hand_back(context, reinterpret_cast<Address>(each)));
+    }
+    free_.clear();
+    const std::size_t bytes = std::exchange(kept_bytes_, 0);
+    if (bytes == 0 || !context.has_pools()) return bytes;
+    context.note(api().cuStreamSynchronize(context.stream()));
+    PoolHandle pool = nullptr;
+    if (api().cuDeviceGetDefaultMemPool(&pool, context.device().index) == kSuccess)
+      context.note(api().cuMemPoolTrimTo(pool, 0));
+    return bytes;
+  }
+
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::byte*>> free_;  // by size
+  std::size_t kept_bytes_ = 0;
+  std::size_t limit_ = std::numeric_limits<std::size_t>::max();
+  MemoryUse use_{};
+};
+
+// Never destroyed: tensors in static variables end after everything else.
+std::array<Heap, kMostCards>& heaps() {
+  static auto* const all = new std::array<Heap, kMostCards>;
+  return *all;
+}
+Heap& heap_of(Device device) { return heaps().at(static_cast<std::size_t>(device.index)); }
+
+std::byte* allocate(Device device, std::size_t bytes) {
+  Context& context = Context::of(device);
+  std::byte* const data = heap_of(device).take(context, bytes);
+  memory::bytes_taken += bytes;
+  return data;
+}
+
+void free_data(Device device, std::byte* data, std::size_t bytes) {
+  heap_of(device).give(data, bytes);
+  if (Context::made_for(device) == nullptr) heap_of(device).forget();
+}
+
+MemoryUse use(Device device) {
+  Context::of(device);
+  return heap_of(device).use();
+}
+
+std::size_t live_bytes() {
+  std::size_t bytes = 0;
+  for (Heap& each : heaps()) bytes += each.use().live_bytes;
+  return bytes;
+}
+
+std::string details(Device device) {
+  Context& context = Context::of(device);
+  std::size_t free = 0, total = 0;
+  context.check("cuMemGetInfo_v2", api().cuMemGetInfo_v2(&free, &total));
+  return fmt::format("{} more are kept for reuse; the card has {}, of which {} are free",
+                     memory::readable(heap_of(device).kept_bytes()), memory::readable(total),
+                     memory::readable(free));
+}
+
+}  // namespace
+
+std::size_t trim(Device device) { return heap_of(device).trim(Context::of(device)); }
+
+const DeviceMemory kMemory{
+    .allocate = allocate,
+    .free = free_data,
+    .copy = copy,
+    .use = use,
+    .live_bytes = live_bytes,
+    .reset_peak = [](Device device) { heap_of(device).reset_peak(); },
+    .set_limit = [](Device device, std::size_t bytes) { heap_of(device).set_limit(bytes); },
+    .details = details};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,14 @@
+// Owns the memory of cards: blocks that the driver gives one by one, and that are kept for reuse once they
+// are free. Nothing is taken ahead.
+#pragma once
+
+#include "tensor/device_memory.h"
+
+namespace kiln::cuda {
+
+extern const DeviceMemory kMemory;
+
+// Gives all free blocks of a card back to the driver, when the work on them is done. Gives their bytes.
+std::size_t trim(Device device);
+
+}  // namespace kiln::cuda
