@@ -200,9 +200,20 @@ Tensors run_counted(const Op& op, const Kernel& kernel, Inputs inputs, const Att
   return outputs;
 }
 
+// Memory for the results of an op, whose name the error has where there is none left.
+template <class Make>
+auto memory_for(const Op& op, const Make& make) {
+  try {
+    return make();
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::OutOfMemory) throw;
+    throw OpError(error.kind(), spoken_name(op) + ": " + error.message(), error.operands(), error.help());
+  }
+}
+
 Tensors run_pointwise(const Op& op, Inputs inputs, const Attrs& attrs) {
   Tensors outputs;
-  outputs.push_back(pointwise_output(op, inputs, attrs));
+  outputs.push_back(memory_for(op, [&] { return pointwise_output(op, inputs, attrs); }));
   Backend& backend = backend_of(outputs[0].device());
   const Kernel& kernel = backend.kernels().of(op);
   if (!kernel) [[unlikely]]
@@ -229,7 +240,7 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
   const guarded::Open memory;
   if (kernel.count != nullptr && std::any_of(types.begin(), types.end(), depends_on_data))
     return run_counted(op, kernel, inputs, attrs, backend.stream());
-  Tensors outputs = outputs_of(op, inputs, types);
+  Tensors outputs = memory_for(op, [&] { return outputs_of(op, inputs, types); });
   kernel.run(op, attrs, inputs, outputs, backend.stream());
   return outputs;
 }
