@@ -9,9 +9,10 @@ namespace kiln::jit {
 namespace {
 
 std::atomic<const Target*>& target_at(Device::Kind kind) {
-  static std::array<std::atomic<const Target*>, 2> targets{
+  static std::array<std::atomic<const Target*>, 3> targets{
       &cpu_target(),
       nullptr,  // Cuda
+      nullptr,  // Guarded
   };
   return targets[static_cast<std::size_t>(kind)];
 }
