@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "jit/cpu/target.h"
+#include "jit/cuda/target.h"
 #include "jit/passes/target.h"
 
 namespace kiln::jit {
@@ -11,7 +12,7 @@ namespace {
 std::atomic<const Target*>& target_at(Device::Kind kind) {
   static std::array<std::atomic<const Target*>, 3> targets{
       &cpu_target(),
-      nullptr,  // Cuda
+      &cuda_target(),
       nullptr,  // Guarded
   };
   return targets[static_cast<std::size_t>(kind)];
