@@ -69,19 +69,8 @@ bool BlockRunner::run(KilnFakeIndex block) {
   if (is_drawn_) {
     for (unsigned i = count_; i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
   }
-  while (alive_ > 0 && failure_.error == 0) {
-    if (started_ < count_ && may_start()) {
-      start_next();
-      const auto stack = static_cast<unsigned>(stacks_.take());
-      stack_of_[current_] = stack;
-      kiln_fake_switch(&main_, stacks_.place(static_cast<int>(stack)));
-    } else if (first_ready_ < ready_.size()) {
-      enter(take_ready());
-      kiln_fake_switch(&main_, stacks_.place(static_cast<int>(stack_of_[current_])));
-    } else {
-      tell_stuck();
-    }
-  }
+  kiln_fake_switch(&main_, next_place());
+  if (alive_ > 0 && failure_.error == 0) tell_stuck();
   if (failure_.error == 0) return true;
   stacks_.reset();
   return false;
@@ -90,6 +79,19 @@ bool BlockRunner::run(KilnFakeIndex block) {
 // Those that are ready go first in plain order: then fewest stacks are in use.
 bool BlockRunner::may_start() {
   return first_ready_ == ready_.size() || (is_drawn_ && random_.below(2) == 0);
+}
+
+// Where the thread goes on that runs next; the runner itself where there is none.
+StackPlace BlockRunner::next_place() {
+  if (started_ < count_ && may_start()) {
+    start_next();
+    stack_of_[current_] = stacks_.take();
+  } else if (first_ready_ < ready_.size()) {
+    enter(take_ready());
+  } else {
+    return main_;
+  }
+  return stacks_.place(stack_of_[current_]);
 }
 
 unsigned BlockRunner::take_ready() {
@@ -123,17 +125,19 @@ void BlockRunner::start_next() { enter(order_[started_++]); }
 
 void BlockRunner::run_threads() {
   while (true) {
-    const auto stack = static_cast<int>(stack_of_[current_]);
+    const int stack = stack_of_[current_];
     call_.kernel->run(call_.parameters);
+    StackPlace& left = stacks_.place(stack);
+    const StackPlace to = next_place();
     stacks_.put_back(stack);
-    kiln_fake_switch(&stacks_.place(stack), main_);
+    kiln_fake_switch(&left, to);
   }
 }
 
 bool BlockRunner::next_thread() {
   end_thread();
   if (started_ == count_ || !may_start()) return false;
-  const unsigned stack = stack_of_[current_];
+  const int stack = stack_of_[current_];
   start_next();
   stack_of_[current_] = stack;
   return true;
@@ -152,8 +156,11 @@ void BlockRunner::end_thread() {
   }
 }
 
+// From one thread straight to the next: as both leave and come back at the same places, the processor
+// foresees where they go on.
 void BlockRunner::leave_for_others() {
-  kiln_fake_switch(&stacks_.place(static_cast<int>(stack_of_[current_])), main_);
+  StackPlace& left = stacks_.place(stack_of_[current_]);
+  kiln_fake_switch(&left, next_place());
 }
 
 int BlockRunner::block_barrier(int line, KilnFakeFold fold, bool value) {

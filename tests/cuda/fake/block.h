@@ -71,6 +71,7 @@ class BlockRunner {
   void leave_for_others();
   void make_ready(unsigned thread);
   bool may_start();
+  StackPlace next_place();
   unsigned take_ready();
   void end_thread();
   bool release_barrier();
@@ -84,7 +85,8 @@ class BlockRunner {
   unsigned count_ = 0;  // threads of a block
   Stacks stacks_;
   StackPlace main_ = nullptr;
-  std::vector<unsigned> order_, ready_, stack_of_;
+  std::vector<unsigned> order_, ready_;
+  std::vector<int> stack_of_;
   std::size_t first_ready_ = 0, started_ = 0;
   std::vector<State> states_;
   std::vector<KilnFakeIndex> indices_;

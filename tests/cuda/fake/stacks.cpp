@@ -35,10 +35,11 @@ namespace kiln::fake {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kBytes = 128 * 1024;
+// An odd number of pages, and beginnings at different lines of the cache, which would hold few of them
+// otherwise.
+constexpr std::size_t kBytes = 35 * kPage;
+constexpr std::size_t kStep = 192, kSteps = 21;
 constexpr std::size_t kKept = 6;  // registers that a switch keeps
-// Stacks begin at different lines of the cache, or it would hold few of them.
-constexpr std::size_t kStep = 192, kSteps = 16;
 
 }  // namespace
 
@@ -49,7 +50,6 @@ int Stacks::take() {
     if (memory == MAP_FAILED) throw std::bad_alloc();
     mprotect(memory, kPage, PROT_NONE);
     ends_.push_back(static_cast<std::byte*>(memory) + kBytes);
-    places_.push_back(nullptr);
     start_anew(static_cast<int>(ends_.size()) - 1);
     return static_cast<int>(ends_.size()) - 1;
   }

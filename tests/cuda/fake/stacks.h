@@ -15,7 +15,9 @@ extern "C" void kiln_fake_switch(StackPlace* left, StackPlace to);
 // Stacks of one size with a page before each that faults. They are made when they are first needed and kept.
 class Stacks {
  public:
-  explicit Stacks(void (*body)()) : body_(body) {}
+  static constexpr std::size_t kMost = 1025;  // a block of threads, and one that has just ended
+
+  explicit Stacks(void (*body)()) : body_(body), places_(kMost) {}
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
