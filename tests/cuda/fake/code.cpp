@@ -1,5 +1,13 @@
-// The fake driver: code, launches and graphs, which it does not do yet.
+// The fake driver: modules, functions and launches.
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/cuda/fake/card.h"
 #include "tests/cuda/fake/entries.h"
+#include "tests/cuda/fake/grid.h"
+#include "tests/cuda/fake/image.h"
+#include "tests/cuda/fake/launch.h"
+#include "tests/cuda/fake/modules.h"
 #include "tests/cuda/fake/settings.h"
 #include "tests/cuda/fake/state.h"
 
@@ -8,51 +16,97 @@ namespace {
 
 using namespace kiln::fake;
 
-Result refuse(std::string_view entry) {
-  return enter(entry, Needs::Context, [&] {
-    tell_missing(entry);
-    return kNotSupported;
-  });
+template <class Body>
+Result use_function(std::string_view entry, FunctionHandle function, const Body& body) {
+  return enter(entry, Needs::Context,
+               [&] { return is_function(function) ? static_cast<int>(body()) : kInvalidHandle; });
 }
 
 }  // namespace
 
 extern "C" {
 
-Result cuModuleLoadDataEx(ModuleHandle*, const void*, unsigned, int*, void**) {
-  return refuse("cuModuleLoadDataEx");
+Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, int*, void**) {
+  return enter("cuModuleLoadDataEx", Needs::Context, [&] {
+    if (module == nullptr || image == nullptr) return kInvalidValue;
+    if (count != 0) return kNotSupported;
+    const Image read = read_image(image, capability());
+    if (read.state != ImageState::Good)
+      return read.state == ImageState::Damaged ? kInvalidImage : kNoBinaryForGpu;
+    std::unique_ptr<ModuleData> opened = open_module(read.library);
+    if (opened == nullptr) return kInvalidImage;
+    *module = opened.get();
+    state().modules.emplace(*module, std::move(opened));
+    return kSuccess;
+  });
 }
-Result cuModuleUnload(ModuleHandle) { return refuse("cuModuleUnload"); }
-Result cuModuleGetFunction(FunctionHandle*, ModuleHandle, const char*) {
-  return refuse("cuModuleGetFunction");
+
+Result cuModuleUnload(ModuleHandle module) {
+  return enter("cuModuleUnload", Needs::Context, [&] {
+    const auto place = state().modules.find(module);
+    if (place == state().modules.end()) return kInvalidHandle;
+    state().modules.erase(place);
+    return kSuccess;
+  });
 }
-Result cuFuncGetAttribute(int*, int, FunctionHandle) { return refuse("cuFuncGetAttribute"); }
-Result cuFuncSetAttribute(FunctionHandle, int, int) { return refuse("cuFuncSetAttribute"); }
-Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, FunctionHandle, int, std::size_t) {
-  return refuse("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+
+Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
+  return enter("cuModuleGetFunction", Needs::Context, [&] {
+    if (function == nullptr || name == nullptr) return kInvalidValue;
+    const auto place = state().modules.find(module);
+    if (place == state().modules.end()) return kInvalidHandle;
+    for (const auto& each : place->second->functions) {
+      if (std::string_view(each->kernel->name) != name) continue;
+      *function = each.get();
+      return kSuccess;
+    }
+    return kNotFound;
+  });
 }
-Result cuLaunchKernel(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                      StreamHandle, void**, void**) {
-  return refuse("cuLaunchKernel");
+
+Result cuFuncGetAttribute(int* value, int attribute, FunctionHandle function) {
+  return use_function("cuFuncGetAttribute", function, [&] {
+    if (value == nullptr) return kInvalidValue;
+    return function_attribute(*function, attribute, *value) ? kSuccess : kInvalidValue;
+  });
 }
-Result cuThreadExchangeStreamCaptureMode(int*) { return refuse("cuThreadExchangeStreamCaptureMode"); }
-Result cuStreamBeginCapture_v2(StreamHandle, int) { return refuse("cuStreamBeginCapture_v2"); }
-Result cuStreamEndCapture(StreamHandle, GraphHandle*) { return refuse("cuStreamEndCapture"); }
-Result cuGraphGetNodes(GraphHandle, GraphNodeHandle*, std::size_t*) { return refuse("cuGraphGetNodes"); }
-Result cuGraphNodeGetType(GraphNodeHandle, int*) { return refuse("cuGraphNodeGetType"); }
-Result cuGraphKernelNodeGetParams_v2(GraphNodeHandle, KernelNode*) {
-  return refuse("cuGraphKernelNodeGetParams_v2");
+
+Result cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
+  return use_function("cuFuncSetAttribute", function, [&] {
+    if (attribute == kFunctionCarveout) return value >= -1 && value <= 100 ? kSuccess : kInvalidValue;
+    if (attribute != kFunctionMaxDynamicShared || value < 0 ||
+        value > shared_by_opt_in() - function->static_shared)
+      return kInvalidValue;
+    function->most_dynamic_shared = value;
+    return kSuccess;
+  });
 }
-Result cuGraphInstantiateWithFlags(GraphExecHandle*, GraphHandle, unsigned long long) {
-  return refuse("cuGraphInstantiateWithFlags");
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle function, int threads,
+                                                   std::size_t shared) {
+  return use_function("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, [&] {
+    if (blocks == nullptr || threads < 1) return kInvalidValue;
+    *blocks = active_blocks(*function, threads, shared);
+    return kSuccess;
+  });
 }
-Result cuGraphExecKernelNodeSetParams_v2(GraphExecHandle, GraphNodeHandle, const KernelNode*) {
-  return refuse("cuGraphExecKernelNodeSetParams_v2");
+
+Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                      StreamHandle stream, void** parameters, void** extra) {
+  return use_function("cuLaunchKernel", function, [&] {
+    if (!is_stream(stream)) return kInvalidHandle;
+    if (extra != nullptr) return kNotSupported;
+    const Launch launch{function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
+    if (const Result refused = check(launch, parameters); refused != kSuccess) return refused;
+    const Failure failure = run(launch, Parameters(*function->kernel, parameters));
+    if (failure.error != kSuccess) {
+      std::fprintf(stderr, "fake CUDA: %s\n", failure.text.c_str());
+      state().sticky = failure.error;
+    }
+    return kSuccess;
+  });
 }
-Result cuGraphUpload(GraphExecHandle, StreamHandle) { return refuse("cuGraphUpload"); }
-Result cuGraphLaunch(GraphExecHandle, StreamHandle) { return refuse("cuGraphLaunch"); }
-Result cuGraphExecDestroy(GraphExecHandle) { return refuse("cuGraphExecDestroy"); }
-Result cuGraphDestroy(GraphHandle) { return refuse("cuGraphDestroy"); }
 
 }  // extern "C"
 }  // namespace kiln::cuda

@@ -1,9 +1,8 @@
 // The fake driver: start, errors, cards and contexts.
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
+#include "tests/cuda/fake/card.h"
 #include "tests/cuda/fake/entries.h"
 #include "tests/cuda/fake/settings.h"
 #include "tests/cuda/fake/state.h"
@@ -60,39 +59,6 @@ void make_cards() {
     card->context.device = card->pool.device = device;
     state().cards.push_back(std::move(card));
   }
-}
-
-int capability() { return static_cast<int>(number_setting("KILN_FAKE_CAPABILITY", 90)); }
-
-// Those of consumer cards where they differ between cards: kernels must ask.
-bool attribute_of(int attribute, int& value) {
-  const std::array<std::pair<int, int>, 20> all{{
-      {kMaxThreadsPerBlock, 1024},
-      {kMaxBlockX, 1024},
-      {kMaxBlockY, 1024},
-      {kMaxBlockZ, 64},
-      {kMaxGridX, 2147483647},
-      {kMaxGridY, 65535},
-      {kMaxGridZ, 65535},
-      {kSharedPerBlock, 48 * 1024},
-      {kWarpSize, 32},
-      {kRegistersPerBlock, 65536},
-      {kMultiprocessors, 4},
-      {kCanMapHostMemory, 1},
-      {kL2Bytes, 4 << 20},
-      {kThreadsPerMultiprocessor, 1536},
-      {kUnifiedAddressing, 1},
-      {kCapabilityMajor, capability() / 10},
-      {kCapabilityMinor, capability() % 10},
-      {kSharedPerMultiprocessor, 100 * 1024},
-      {kSharedPerBlockOptIn, static_cast<int>(number_setting("KILN_FAKE_SHARED", 99 * 1024))},
-      {kMemoryPoolsSupported, 1},
-  }};
-  const auto* const found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.first == attribute; });
-  if (found == all.end()) return false;
-  value = found->second;
-  return true;
 }
 
 // An entry point that asks something of one card.
@@ -174,7 +140,7 @@ Result cuDeviceGetUuid_v2(Uuid* uuid, int device) {
 
 Result cuDeviceGetAttribute(int* value, int attribute, int device) {
   return ask_card("cuDeviceGetAttribute", value, device,
-                  [&](FakeCard&) { return attribute_of(attribute, *value) ? kSuccess : kInvalidValue; });
+                  [&](FakeCard&) { return card_attribute(attribute, *value) ? kSuccess : kInvalidValue; });
 }
 
 Result cuDeviceTotalMem_v2(std::size_t* bytes, int device) {

@@ -7,12 +7,14 @@
 namespace kiln::cuda {
 
 extern "C" {
-#define KILN_ENTRY(result, name, parameters) result name parameters;
+#define KILN_EXPORTED(result, name, parameters) __attribute__((visibility("default"))) result name parameters;
+#define KILN_ENTRY KILN_EXPORTED
 #include "tensor/cuda/driver_api.def"
-#define KILN_ENTRY(result, name, parameters) result name parameters;
+#define KILN_ENTRY KILN_EXPORTED
 #include "tensor/cuda/nvrtc_api.def"
-#define KILN_ENTRY(result, name, parameters) result name parameters;
+#define KILN_ENTRY KILN_EXPORTED
 #include "tensor/cuda/cublaslt_api.def"
+#undef KILN_EXPORTED
 }
 
 }  // namespace kiln::cuda

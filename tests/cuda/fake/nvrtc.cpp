@@ -1,21 +1,76 @@
-// The fake NVRTC: it has a version and architectures, and compiles nothing yet.
+// The fake NVRTC: it compiles for the host, by clang, what the fake driver then runs there.
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <set>
 
+#include "tests/cuda/fake/compile.h"
 #include "tests/cuda/fake/entries.h"
+#include "tests/cuda/fake/image.h"
+#include "tests/cuda/fake/nvrtc_options.h"
 #include "tests/cuda/fake/settings.h"
 
 namespace kiln::cuda {
+
+struct NvrtcProgramData {
+  fake::Source source;
+  std::string log, code;
+  bool is_compiled = false;
+  int (*callback)(void*, void*) = nullptr;
+  void* given = nullptr;
+};
+
 namespace {
 
 using namespace kiln::fake;
 
-std::vector<int> architectures() {
-  return numbers_in(text_setting("KILN_FAKE_ARCHITECTURES", "75,80,86,87,88,89,90,100,103,110,120,121"), ',');
+struct Programs {
+  std::mutex mutex;
+  std::set<NvrtcProgram> all;
+};
+Programs& programs() {
+  static auto* const made = new Programs;  // never destroyed: programs may be destroyed late
+  return *made;
 }
 
-NvrtcResult refuse(std::string_view entry) {
+bool is_program(NvrtcProgram program) {
+  const std::lock_guard lock(programs().mutex);
+  return programs().all.contains(program);
+}
+
+// An entry point that does something with a program.
+template <class Body>
+NvrtcResult use(std::string_view entry, NvrtcProgram program, const Body& body) {
   if (const int set = count_call(entry); set != 0) return set;
-  tell_missing(entry);
+  if (!is_program(program)) return kNvrtcInvalidProgram;
+  return body();
+}
+
+// The size of a text has its end in it.
+NvrtcResult give_size(const std::string& text, std::size_t* bytes) {
+  if (bytes == nullptr) return kNvrtcInvalidInput;
+  *bytes = text.size() + 1;
+  return kNvrtcSuccess;
+}
+NvrtcResult give_text(const std::string& text, char* place) {
+  if (place == nullptr) return kNvrtcInvalidInput;
+  std::memcpy(place, text.c_str(), text.size() + 1);
+  return kNvrtcSuccess;
+}
+
+constexpr NvrtcResult result_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::Compiled:
+      return kNvrtcSuccess;
+    case Outcome::Refused:
+      return kNvrtcCompilation;
+    case Outcome::Stopped:
+      return kNvrtcCancelled;
+    case Outcome::NoCompiler:
+      return kNvrtcInternalError;
+  }
   return kNvrtcInternalError;
 }
 
@@ -23,59 +78,95 @@ NvrtcResult refuse(std::string_view entry) {
 
 extern "C" {
 
-NvrtcResult nvrtcVersion(int* major, int* minor) {
-  if (const int set = count_call("nvrtcVersion"); set != 0) return set;
-  if (major == nullptr || minor == nullptr) return kNvrtcInvalidInput;
-  const std::vector<int> version = numbers_in(text_setting("KILN_FAKE_NVRTC_VERSION", "13.0"), '.');
-  *major = version.at(0);
-  *minor = version.at(1);
+NvrtcResult nvrtcCreateProgram(NvrtcProgram* program, const char* text, const char* name, int count,
+                               const char* const* headers, const char* const* header_names) {
+  if (const int set = count_call("nvrtcCreateProgram"); set != 0) return set;
+  if (program == nullptr || text == nullptr || count < 0) return kNvrtcInvalidInput;
+  if (count > 0 && (headers == nullptr || header_names == nullptr)) return kNvrtcInvalidInput;
+  auto made = std::make_unique<NvrtcProgramData>();
+  made->source.text = text;
+  made->source.name = std::filesystem::path(name == nullptr ? "default_program" : name).filename();
+  if (made->source.name.empty()) made->source.name = "default_program";
+  for (int i = 0; i < count; ++i) made->source.headers.emplace_back(header_names[i], headers[i]);
+  const std::lock_guard lock(programs().mutex);
+  *program = made.release();
+  programs().all.insert(*program);
   return kNvrtcSuccess;
 }
 
-const char* nvrtcGetErrorString(NvrtcResult error) {
-  switch (error) {
-    case kNvrtcSuccess:
-      return "NVRTC_SUCCESS";
-    case kNvrtcInvalidInput:
-      return "NVRTC_ERROR_INVALID_INPUT";
-    case kNvrtcInternalError:
-      return "NVRTC_ERROR_INTERNAL_ERROR";
-    case kNvrtcCancelled:
-      return "NVRTC_ERROR_CANCELLED";
-    default:
-      return "NVRTC_ERROR unknown";
-  }
+NvrtcResult nvrtcDestroyProgram(NvrtcProgram* program) {
+  if (program == nullptr) return kNvrtcInvalidProgram;
+  return use("nvrtcDestroyProgram", *program, [&] {
+    const std::lock_guard lock(programs().mutex);
+    programs().all.erase(*program);
+    delete *program;
+    *program = nullptr;
+    return kNvrtcSuccess;
+  });
 }
 
-NvrtcResult nvrtcGetNumSupportedArchs(int* count) {
-  if (const int set = count_call("nvrtcGetNumSupportedArchs"); set != 0) return set;
-  if (count == nullptr) return kNvrtcInvalidInput;
-  *count = static_cast<int>(architectures().size());
-  return kNvrtcSuccess;
+NvrtcResult nvrtcSetFlowCallback(NvrtcProgram program, int (*callback)(void*, void*), void* given) {
+  return use("nvrtcSetFlowCallback", program, [&] {
+    program->callback = callback;
+    program->given = given;
+    return kNvrtcSuccess;
+  });
 }
 
-NvrtcResult nvrtcGetSupportedArchs(int* all) {
-  if (const int set = count_call("nvrtcGetSupportedArchs"); set != 0) return set;
-  if (all == nullptr) return kNvrtcInvalidInput;
-  const std::vector<int> known = architectures();
-  std::copy(known.begin(), known.end(), all);
-  return kNvrtcSuccess;
+NvrtcResult nvrtcCompileProgram(NvrtcProgram program, int option_count, const char* const* options) {
+  return use("nvrtcCompileProgram", program, [&]() -> NvrtcResult {
+    program->code.clear();
+    const Options read = read_options(option_count, options);
+    program->log = read.problem;
+    if (!read.problem.empty()) return kNvrtcInvalidOption;
+    program->source.options = read.for_compiler;
+    const Compiled compiled = compile(program->source, [&] {
+      return program->callback != nullptr && program->callback(program->given, nullptr) != 0;
+    });
+    program->log = compiled.log;
+    program->is_compiled = compiled.outcome == Outcome::Compiled;
+    if (program->is_compiled && read.makes_code)
+      program->code = image_of(read.architecture, compiled.library);
+    return result_of(compiled.outcome);
+  });
 }
 
-NvrtcResult nvrtcCreateProgram(NvrtcProgram*, const char*, const char*, int, const char* const*,
-                               const char* const*) {
-  return refuse("nvrtcCreateProgram");
+NvrtcResult nvrtcGetProgramLogSize(NvrtcProgram program, std::size_t* bytes) {
+  return use("nvrtcGetProgramLogSize", program, [&] { return give_size(program->log, bytes); });
 }
-NvrtcResult nvrtcDestroyProgram(NvrtcProgram*) { return refuse("nvrtcDestroyProgram"); }
-NvrtcResult nvrtcCompileProgram(NvrtcProgram, int, const char* const*) {
-  return refuse("nvrtcCompileProgram");
+NvrtcResult nvrtcGetProgramLog(NvrtcProgram program, char* log) {
+  return use("nvrtcGetProgramLog", program, [&] { return give_text(program->log, log); });
 }
-NvrtcResult nvrtcGetProgramLogSize(NvrtcProgram, std::size_t*) { return refuse("nvrtcGetProgramLogSize"); }
-NvrtcResult nvrtcGetProgramLog(NvrtcProgram, char*) { return refuse("nvrtcGetProgramLog"); }
-NvrtcResult nvrtcGetCUBINSize(NvrtcProgram, std::size_t*) { return refuse("nvrtcGetCUBINSize"); }
-NvrtcResult nvrtcGetCUBIN(NvrtcProgram, char*) { return refuse("nvrtcGetCUBIN"); }
-NvrtcResult nvrtcGetPTXSize(NvrtcProgram, std::size_t*) { return refuse("nvrtcGetPTXSize"); }
-NvrtcResult nvrtcGetPTX(NvrtcProgram, char*) { return refuse("nvrtcGetPTX"); }
+
+// Code for no certain card has PTX alone.
+NvrtcResult nvrtcGetCUBINSize(NvrtcProgram program, std::size_t* bytes) {
+  return use("nvrtcGetCUBINSize", program, [&] {
+    if (bytes == nullptr) return kNvrtcInvalidInput;
+    if (!program->is_compiled) return kNvrtcInvalidProgram;
+    *bytes = program->code.size();
+    return kNvrtcSuccess;
+  });
+}
+NvrtcResult nvrtcGetCUBIN(NvrtcProgram program, char* code) {
+  return use("nvrtcGetCUBIN", program, [&] {
+    if (code == nullptr) return kNvrtcInvalidInput;
+    if (program->code.empty()) return kNvrtcInvalidProgram;
+    std::memcpy(code, program->code.data(), program->code.size());
+    return kNvrtcSuccess;
+  });
+}
+
+// The text stands for PTX: it is there to be looked at.
+NvrtcResult nvrtcGetPTXSize(NvrtcProgram program, std::size_t* bytes) {
+  return use("nvrtcGetPTXSize", program, [&] {
+    return program->is_compiled ? give_size(program->source.text, bytes) : kNvrtcInvalidProgram;
+  });
+}
+NvrtcResult nvrtcGetPTX(NvrtcProgram program, char* text) {
+  return use("nvrtcGetPTX", program, [&] {
+    return program->is_compiled ? give_text(program->source.text, text) : kNvrtcInvalidProgram;
+  });
+}
 
 }  // extern "C"
 }  // namespace kiln::cuda

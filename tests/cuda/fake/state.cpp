@@ -53,6 +53,15 @@ FakeCard* card_of(int device) {
 bool is_stream(StreamHandle stream) { return stream == nullptr || state().streams.contains(stream); }
 bool is_event(EventHandle event) { return state().events.contains(event); }
 
+bool is_function(FunctionHandle function) {
+  for (const auto& [handle, module] : state().modules) {
+    for (const auto& each : module->functions) {
+      if (each.get() == function) return true;
+    }
+  }
+  return false;
+}
+
 bool is_context(ContextHandle context) {
   if (context == nullptr) return false;
   const FakeCard* const card = card_of(context->device);

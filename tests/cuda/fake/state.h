@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/modules.h"
 
 namespace kiln::cuda {
 
@@ -62,6 +63,7 @@ struct State {
   std::map<void*, std::unique_ptr<std::byte[]>> host_blocks;
   std::set<StreamData*> streams;
   std::set<EventData*> events;
+  std::map<ModuleHandle, std::unique_ptr<ModuleData>> modules;
 };
 
 State& state();
@@ -88,6 +90,7 @@ Result enter(std::string_view entry, Needs needs, const Body& body) {
 FakeCard* card_of(int device);        // null for a number that no card has
 bool is_stream(StreamHandle stream);  // null is the default one
 bool is_event(EventHandle event);
+bool is_function(FunctionHandle function);
 bool is_context(ContextHandle context);
 // Are all these bytes of one block of a card's memory?
 bool is_device_memory(Address address, std::size_t bytes);
