@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "jit/passes/target.h"
@@ -34,20 +35,32 @@ constexpr const char* kRows[] = {
 #undef KILN_TERNARY
 };
 
-std::string bits_of(double value) {
+std::string number_text(double value) {
+  if (std::isfinite(value)) return fmt::format("{:a}", value);
   return fmt::format("__builtin_bit_cast(double, {:#x}ULL)", std::bit_cast<std::uint64_t>(value));
 }
+// The least integer has no literal of its own.
+std::string number_text(long long value) {
+  return fmt::format("static_cast<long long>({:#x}ULL)", static_cast<std::uint64_t>(value));
+}
 
+// What is not as in every other application.
 std::string params_text(const Params& params) {
   std::string values, numbers;
   for (int i = 0; i < 4; ++i) {
-    values += fmt::format("{}{}", i == 0 ? "" : ", ", bits_of(params.v[i]));
-    // The least integer has no literal of its own.
-    numbers += fmt::format("{}static_cast<long long>({:#x}ULL)", i == 0 ? "" : ", ",
-                           static_cast<std::uint64_t>(params.n[i]));
+    const char* const comma = i == 0 ? "" : ", ";
+    values += comma + number_text(params.v[i]);
+    numbers += comma + number_text(params.n[i]);
   }
-  return fmt::format("{{{{{}}}, {{{}}}, {}, {}, {}U}}", values, numbers, bits_of(params.largest), params.bits,
-                     params.integers);
+  std::string text;
+  const auto all = [](const auto& of) {
+    return std::all_of(std::begin(of), std::end(of),
+                       [](auto each) { return std::bit_cast<std::uint64_t>(each) == 0; });
+  };
+  if (!all(params.v)) text += fmt::format(".v = {{{}}}, ", values);
+  if (!all(params.n)) text += fmt::format(".n = {{{}}}, ", numbers);
+  text += fmt::format(".largest = {}, .bits = {}", number_text(params.largest), params.bits);
+  return params.integers == 0 ? text : text + fmt::format(", .integers = {}U", params.integers);
 }
 
 std::string constant_text(const Instruction& step) {
@@ -56,7 +69,7 @@ std::string constant_text(const Instruction& step) {
     case DType::Bool:
       return bits != 0 ? "true" : "false";
     case DType::F64:
-      return fmt::format("__builtin_bit_cast(double, {:#x}ULL)", bits);
+      return number_text(std::bit_cast<double>(bits));
     case DType::F32:
       return fmt::format("__builtin_bit_cast(float, {:#x}U)", static_cast<std::uint32_t>(bits));
     case DType::F16:
@@ -94,7 +107,7 @@ class Emitter {
   }
 
   // Operands by number: loads, stores, where reductions go, results of earlier passes.
-  std::size_t operands() const { return nest_.loads.size() + nest_.stores.size(); }
+  std::size_t operands() const { return operands_of(nest_); }
   std::size_t store_operand(std::size_t k) const { return nest_.loads.size() + k; }
   std::size_t reduction_operand(std::size_t k) const { return operands() + k; }
   std::size_t slot_operand(std::size_t k) const { return operands() + nest_.reductions.size() + k; }
@@ -221,7 +234,7 @@ class Emitter {
       operands +=
           (static_cast<int>(k) == row.mask ? fmt::format("r{}", from) : in(from, step.compute)) + ", ";
     }
-    return fmt::format("scalar::convert<{}>(scalar::{}::apply({}Params{}, {}))", cuda_element(step.dtype),
+    return fmt::format("scalar::convert<{}>(scalar::{}::apply({}Params{{{}}}, {}))", cuda_element(step.dtype),
                        kRows[row.row], operands, params_text(step.params),
                        step.failure >= 0 ? fmt::format("bad{}", index) : "unused");
   }
@@ -245,6 +258,10 @@ class Emitter {
 
 const char* cuda_element(DType dtype) { return kElements[static_cast<std::size_t>(dtype)]; }
 const char* cuda_combine(cpu::Combine combine) { return kCombines[static_cast<std::size_t>(combine)]; }
+
+std::size_t operands_of(const LoopNest& nest) {
+  return std::max<std::size_t>(1, nest.loads.size() + nest.stores.size());
+}
 
 std::size_t slots_of(const LoopNest& nest) {
   int most = -1;

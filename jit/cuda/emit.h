@@ -17,6 +17,8 @@ std::string cuda_text(std::span<const ScheduledNest> nests, bool marks);
 const char* cuda_element(DType dtype);
 const char* cuda_combine(cpu::Combine combine);
 
+// The number of operands with axes: loads and stores, and one that is not used where there are none.
+std::size_t operands_of(const LoopNest& nest);
 // The number of results of reductions that the nest may read: they follow its own in the arguments.
 std::size_t slots_of(const LoopNest& nest);
 

@@ -98,6 +98,7 @@ class CudaKernel final : public Kernel {
         words.put_data(operand++, place_of(nest.loads[k], planned.loads[k], kept));
       for (std::size_t k = 0; k < nest.stores.size(); ++k)
         words.put_data(operand++, place_of(nest.stores[k], planned.stores[k]));
+      operand = operands_of(nest);
       Tensors parts;
       for (const Reduction& each : nest.reductions) {
         parts.push_back(empty(Dims{plan_.rows, plan_.blocks}, each.accumulator));

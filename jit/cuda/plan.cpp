@@ -82,6 +82,7 @@ class Planner {
       const bool per_row = nest.stores[k].per_row;
       all.push_back(per_row ? strides_along(contiguous(rows()), axes_, row_axes_, true) : stores[k].strides);
     }
+    all.resize(operands_of(nest), IntDims(axes_.size(), 0));
     return all;
   }
   Dims rows() const { return {axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(row_axes_)}; }

@@ -185,7 +185,9 @@ std::string annotated(std::string_view text, const std::vector<Pass>& passes, st
     }
     std::size_t number = 0;
     std::from_chars(line.data() + 1, line.data() + line.size(), number);
-    result += fmt::format("  {} {}\n", comment, heading(*passes[pass].kernel, passes[pass].number, number));
+    const std::size_t indent = std::max<std::size_t>(2, std::min(text.find_first_not_of(' '), text.size()));
+    result += fmt::format("{:{}}{} {}\n", "", indent, comment,
+                          heading(*passes[pass].kernel, passes[pass].number, number));
   }
   return result;
 }
