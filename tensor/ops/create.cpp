@@ -305,9 +305,9 @@ Tensor full_like(const Tensor& x, double value) {
   static const Op& row = op("full_like");
   return apply_one(row, {x}, {value});
 }
-Tensor arange(Dim begin, Dim end, Dim step, DType dtype) {
+Tensor arange(Dim begin, Dim end, Dim step, DType dtype, Device device) {
   static const Op& row = op("arange");
-  return apply_one(row, {}, {begin, end, step, dtype});
+  return apply_one(row, {}, {begin, end, step, dtype, device});
 }
 
 }  // namespace ops
