@@ -130,14 +130,16 @@ Value converted(Interpreter&, Args a) {
   return Value(kiln::ops::to(self(a), D));
 }
 Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
-Value on_cpu(Interpreter&, Args a) { return a[0]; }
+Value on_cpu(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::Device{})); }
 Value on_cuda(Interpreter&, Args a) {
   const kiln::Device device = a[1].is_none() ? kiln::parse_device("cuda") : device_argument(a[1], "device");
   return Value(kiln::ops::to(self(a), device));
 }
 
 Value new_tensor(Interpreter& interpreter, Args a) {
-  return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(self(a).dtype())));
+  const kiln::Tensor like = self(a);
+  return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(like.dtype()),
+                           optional_device_argument(a[3], "device").value_or(like.device())));
 }
 
 // ---- Tape ----
@@ -221,7 +223,8 @@ constexpr NativeDef kMethods[] = {
     {"cpu(self)", "The tensor on the CPU.", on_cpu},
     {"cuda(self, device=none)", "The tensor on a card of CUDA, the first unless `device` names another.",
      on_cuda},
-    {"new_tensor(self, data, dtype=none)", "A tensor of nested lists, of the same dtype.", new_tensor},
+    {"new_tensor(self, data, dtype=none, device=none)",
+     "A tensor of nested lists, of the same dtype and on the same device.", new_tensor},
     {"requires_grad_(self, requires_grad=true)", "Sets whether gradients are gathered for it; returns it.",
      set_requires_grad},
     {"backward(self, gradient=none, retain_graph=none, create_graph=false)",
