@@ -30,6 +30,7 @@ Value shape(Interpreter&, Args a) { return dims_value(self(a).sizes()); }
 Value ndim(Interpreter&, Args a) { return self(a).rank(); }
 Value dtype(Interpreter&, Args a) { return self(a).dtype(); }
 Value device(Interpreter&, Args a) { return self(a).device(); }
+Value is_cuda(Interpreter&, Args a) { return self(a).device().kind == kiln::Device::Kind::Cuda; }
 Value requires_grad(Interpreter&, Args a) { return kiln::requires_grad(self(a)); }
 Value grad(Interpreter&, Args a) { return Value(kiln::grad_of(self(a))); }
 Value is_leaf(Interpreter&, Args a) { return kiln::is_leaf(self(a)); }
@@ -192,6 +193,7 @@ constexpr NativeDef kMethods[] = {
     {"ndim", "The number of dimensions.", ndim},
     {"dtype", "The type of the elements.", dtype},
     {"device", "Where the elements are.", device},
+    {"is_cuda", "Whether the elements are on a card of CUDA.", is_cuda},
     {"requires_grad", "Whether gradients flow to it: set on leaves, inherited by results.", requires_grad},
     {"grad", "The gradient gathered by `backward`, or none.", grad},
     {"is_leaf", "Whether it is not the result of an op that gradients flow through.", is_leaf},
