@@ -101,10 +101,11 @@ bool goes_anywhere(const Tensor& x) {
 }
 
 // The operands on one device, that of those which do not go anywhere. Throws OpError (Device) where they have
-// several. The target of a write stays where it is.
+// several. The target of a write stays where it is, and what only copies takes its source from any device.
 SmallVector<Tensor, 4> on_one_device(const Op& op, Inputs inputs, bool writes) {
+  const bool copies = writes && op.identity.kind == Identity::Kind::SecondOperand;
   const auto stays = [&](const Tensor& each) {
-    return (writes && &each == inputs.data()) || !goes_anywhere(each);
+    return (writes && &each == inputs.data()) || (!copies && !goes_anywhere(each));
   };
   const auto anchor = std::find_if(inputs.begin(), inputs.end(), stays);
   SmallVector<Tensor, 4> moved;

@@ -37,7 +37,7 @@ Tensor ones(Ints sizes, DType dtype = default_float(), Device device = default_d
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, double value);
-Tensor arange(Dim begin, Dim end, Dim step = 1, DType dtype = DType::I64);
+Tensor arange(Dim begin, Dim end, Dim step = 1, DType dtype = DType::I64, Device device = default_device());
 
 // Elementwise: one declaration per row of ops/elementwise.def
 #define KILN_UNARY(name, ...) Tensor name(const Tensor& x);

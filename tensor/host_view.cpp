@@ -18,7 +18,7 @@ Tensor copied_to_host(const Tensor& x) {
 
 HostView::HostView(const Tensor& x, DType dtype) : first_(nullptr), byte_count_(0) {
   const bool is_here = is_on_host(x.device());
-  if (is_here) checked(x);
+  checked(x);
   if (!is_here) copy_ = copied_to_host(x);
   const Tensor& seen = is_here ? x : copy_;
   if (!seen.is_contiguous() || seen.dtype() != dtype) copy_ = cpu::contiguous_copy(seen, dtype);
@@ -31,7 +31,7 @@ void HostView::refuse_without_elements(const Tensor& x) {
 }
 
 const std::byte* HostView::copied(const Tensor& x) {
-  copy_ = copied_to_host(x);
+  copy_ = copied_to_host(checked(x));
   return copy_.raw();
 }
 

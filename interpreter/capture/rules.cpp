@@ -94,7 +94,7 @@ HostRule rule_of_tensor_member(std::string_view name) {
                          "T",     "data",   "nbytes", "element_size", "item",
                          "set_",  "size",   "dim",    "numel",        "is_floating_point",
                          "float", "double", "half",   "bfloat16",     "int",
-                         "long",  "bool",   "cpu",    "cuda"}},
+                         "long",  "bool",   "cpu",    "cuda",         "is_cuda"}},
       {HostRule::ReadsLayout, {"stride", "storage_offset"}},
       {HostRule::ReadsContiguity, {"is_contiguous"}},
       {HostRule::ReadsOrigin, {"is_view"}},

@@ -142,6 +142,8 @@ std::span<const NativeDef> methods_of(Tag tag) {
       return file_methods();
     case Tag::Graph:
       return graph_methods();
+    case Tag::Instance:
+      return instance_methods();
     default:
       return plain_methods(tag);
   }

@@ -91,8 +91,11 @@ std::vector<Tensor> unit_vectors(const std::vector<Tensor>& tensors, Dim first, 
   std::vector<Tensor> units;
   Dim offset = 0;
   for (const Tensor& x : tensors) {
-    const Tensor rows = kiln::ops::reshape(kiln::ops::arange(first, first + size), Dims{size, 1});
-    const Tensor columns = kiln::ops::arange(offset, offset + x.numel());
+    const auto counting = [&x](Dim begin, Dim end) {
+      return kiln::ops::arange(begin, end, 1, kiln::DType::I64, x.device());
+    };
+    const Tensor rows = kiln::ops::reshape(counting(first, first + size), Dims{size, 1});
+    const Tensor columns = counting(offset, offset + x.numel());
     Dims sizes{size};
     sizes.append(x.sizes().begin(), x.sizes().end());
     units.push_back(kiln::ops::reshape(kiln::ops::to(kiln::ops::eq(rows, columns), x.dtype()), sizes));

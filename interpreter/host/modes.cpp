@@ -13,6 +13,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
+#include "tensor/backend.h"
 #include "tensor/levels/custom.h"
 #include "tensor/parallel.h"
 #include "tensor/random.h"
@@ -183,7 +184,26 @@ constexpr NativeDef kAutograd[] = {
      "The derivatives of the outputs' sum by each input, as a tuple; `grad` of no tensor changes.", grads},
 };
 
+// The guarded device is for tests.
+Value devices(Interpreter&, Args a) {
+  const std::string kind = a[0].is_none() ? std::string() : text_argument(a[0], "kind");
+  const std::optional<kiln::Device> wanted = kiln::device_named(kind);
+  if (!kind.empty() && (!wanted || kind != kiln::name(wanted->kind)))
+    raise("ValueError", fmt::format("devices: there is no kind of devices named {}", repr_of(kind)),
+          "the kinds are \"cpu\" and \"cuda\"");
+  std::vector<Value> found;
+  for (const kiln::Device each : kiln::devices()) {
+    if (kind.empty() ? each.kind != kiln::Device::Kind::Guarded : each.kind == wanted->kind)
+      found.emplace_back(each);
+  }
+  return list_value(std::move(found));
+}
+
 constexpr NativeDef kMemory[] = {
+    {"devices(kind=none)",
+     "The devices that tensors can be on, those of one kind alone when it is given. The list is empty, and "
+     "so false, where there are none.\n>>> devices(\"cpu\")\n[device('cpu')]",
+     devices},
     {"num_threads()", "How many threads kernels use.", num_threads},
     {"set_num_threads(count)", "Sets how many threads kernels use.", set_num_threads},
     {"memory(device=none, reset_peak=false)",

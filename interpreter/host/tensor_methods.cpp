@@ -30,6 +30,7 @@ Value shape(Interpreter&, Args a) { return dims_value(self(a).sizes()); }
 Value ndim(Interpreter&, Args a) { return self(a).rank(); }
 Value dtype(Interpreter&, Args a) { return self(a).dtype(); }
 Value device(Interpreter&, Args a) { return self(a).device(); }
+Value is_cuda(Interpreter&, Args a) { return self(a).device().kind == kiln::Device::Kind::Cuda; }
 Value requires_grad(Interpreter&, Args a) { return kiln::requires_grad(self(a)); }
 Value grad(Interpreter&, Args a) { return Value(kiln::grad_of(self(a))); }
 Value is_leaf(Interpreter&, Args a) { return kiln::is_leaf(self(a)); }
@@ -130,14 +131,16 @@ Value converted(Interpreter&, Args a) {
   return Value(kiln::ops::to(self(a), D));
 }
 Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
-Value on_cpu(Interpreter&, Args a) { return a[0]; }
+Value on_cpu(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::Device{})); }
 Value on_cuda(Interpreter&, Args a) {
   const kiln::Device device = a[1].is_none() ? kiln::parse_device("cuda") : device_argument(a[1], "device");
   return Value(kiln::ops::to(self(a), device));
 }
 
 Value new_tensor(Interpreter& interpreter, Args a) {
-  return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(self(a).dtype())));
+  const kiln::Tensor like = self(a);
+  return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(like.dtype()),
+                           optional_device_argument(a[3], "device").value_or(like.device())));
 }
 
 // ---- Tape ----
@@ -190,6 +193,7 @@ constexpr NativeDef kMethods[] = {
     {"ndim", "The number of dimensions.", ndim},
     {"dtype", "The type of the elements.", dtype},
     {"device", "Where the elements are.", device},
+    {"is_cuda", "Whether the elements are on a card of CUDA.", is_cuda},
     {"requires_grad", "Whether gradients flow to it: set on leaves, inherited by results.", requires_grad},
     {"grad", "The gradient gathered by `backward`, or none.", grad},
     {"is_leaf", "Whether it is not the result of an op that gradients flow through.", is_leaf},
@@ -221,7 +225,8 @@ constexpr NativeDef kMethods[] = {
     {"cpu(self)", "The tensor on the CPU.", on_cpu},
     {"cuda(self, device=none)", "The tensor on a card of CUDA, the first unless `device` names another.",
      on_cuda},
-    {"new_tensor(self, data, dtype=none)", "A tensor of nested lists, of the same dtype.", new_tensor},
+    {"new_tensor(self, data, dtype=none, device=none)",
+     "A tensor of nested lists, of the same dtype and on the same device.", new_tensor},
     {"requires_grad_(self, requires_grad=true)", "Sets whether gradients are gathered for it; returns it.",
      set_requires_grad},
     {"backward(self, gradient=none, retain_graph=none, create_graph=false)",

@@ -84,7 +84,9 @@ kiln::Tensor to_operand(const Value& value);
 kiln::Tensor number_operand(const Value& value);
 std::size_t cached_numbers();  // how many are kept
 // Nested lists of numbers, tensors or numbers to a tensor; ragged input is a ShapeError that shows where.
-kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optional<kiln::DType> dtype);
+// Without a device a tensor is copied where it is, and all else becomes one of the default device.
+kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optional<kiln::DType> dtype,
+                         std::optional<kiln::Device> device = std::nullopt);
 // x[items] and x[items] = value for tensors; `index` is one item or a tuple of them.
 Value tensor_get(Interpreter& interpreter, const kiln::Tensor& x, const Value& index);
 void tensor_set(Interpreter& interpreter, const kiln::Tensor& x, const Value& index, const Value& value);

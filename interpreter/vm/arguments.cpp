@@ -50,6 +50,11 @@ kiln::Tensor tensor_argument(const Value& value, std::string_view parameter) {
   wrong_type(parameter, "a tensor", value);
 }
 
+std::optional<kiln::Device> optional_device_argument(const Value& value, std::string_view parameter) {
+  if (value.is_none()) return std::nullopt;
+  return device_argument(value, parameter);
+}
+
 kiln::Device device_argument(const Value& value, std::string_view parameter) {
   if (value.is_none()) return kiln::default_device();
   if (value.is(Tag::Device)) return value.as_device();

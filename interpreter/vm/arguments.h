@@ -21,7 +21,9 @@ void refuse_nul(std::string_view text, std::string_view parameter);
 // A path, or another text for the system.
 const std::string& path_argument(const Value& value, std::string_view parameter);
 kiln::Tensor tensor_argument(const Value& value, std::string_view parameter);
+// The default device for none.
 kiln::Device device_argument(const Value& value, std::string_view parameter);
+std::optional<kiln::Device> optional_device_argument(const Value& value, std::string_view parameter);
 // A dtype, a type that names one (`float`, `int`, `bool`) or its name; nothing for none.
 std::optional<kiln::DType> dtype_argument(const Value& value, std::string_view parameter);
 // The items of a list or tuple; null for other values.

@@ -80,15 +80,24 @@ bool has_member(const Value& object, std::string_view name) {
   return host_member(object.tag(), name) != nullptr;
 }
 
+namespace {
+
+// Without the methods of all structs.
+std::vector<std::string> own_names(const Instance& instance) {
+  std::vector<std::string> names;
+  for (const auto& field : instance.struct_type().fields) names.push_back(field);
+  for (const auto& [name, value] : instance.extra) names.push_back(name);
+  for (const auto& [name, value] : instance.struct_type().methods) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
 std::vector<std::string> member_names(const Value& object) {
   std::vector<std::string> names;
+  if (object.is(Tag::Instance)) names = own_names(object.as<Instance>());
   for (const auto& [name, member] : members_of(object.tag())) names.emplace_back(name);
-  if (object.is(Tag::Instance)) {
-    const auto& instance = object.as<Instance>();
-    for (const auto& field : instance.struct_type().fields) names.push_back(field);
-    for (const auto& [name, value] : instance.extra) names.push_back(name);
-    for (const auto& [name, value] : instance.struct_type().methods) names.push_back(name);
-  } else if (object.is(Tag::Module)) {
+  if (object.is(Tag::Module)) {
     const auto& module = object.as<Module>();
     for (std::size_t i = 0; i < module.names.size(); ++i) {
       if (!module.slots[i].is_unset()) names.push_back(module.names[i]);
@@ -117,9 +126,9 @@ std::vector<std::string> member_names(const Value& object) {
 namespace {
 
 // What a struct has, when that is short enough to be said.
-std::string listed_members(const Value& object) {
+std::string listed_members(const Instance& instance) {
   constexpr std::size_t kMost = 8;
-  const std::vector<std::string> names = member_names(object);
+  const std::vector<std::string> names = own_names(instance);
   if (names.empty() || names.size() > kMost) return "";
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -134,7 +143,7 @@ std::string help_with_member(const Value& object, std::string_view name,
   if (object.is(Tag::Tensor)) return lang::suggest(name, candidates);
   const auto near = lang::nearest(name, candidates);
   if (!near.empty()) return "did you mean `" + std::string(near) + "`?";
-  return object.is(Tag::Instance) ? listed_members(object) : "";
+  return object.is(Tag::Instance) ? listed_members(object.as<Instance>()) : "";
 }
 
 }  // namespace

@@ -254,7 +254,18 @@ class Binder {
     if (parameter.kind == ArgKind::Ints && !host::items_of(v)) return take_spread_ints(p);
     if (form_.is_list[p] && v.is(Tag::Tensor)) return take_spread_tensors(p);
     if (parameter.kind == ArgKind::Dtype && is_device(v)) return take_device(p);
+    if (parameter.kind == ArgKind::Dtype && v.is(Tag::Tensor)) take_device_of(v.tensor());
     return take_one(p);
+  }
+
+  // In the place of a dtype a tensor says both how and where: `x.to(y)`.
+  void take_device_of(const kiln::Tensor& x) {
+    const auto& parameters = form_.op->signature.parameters;
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      if (parameters[p].kind != ArgKind::Device || is_named(parameters[p].name)) continue;
+      set_attr(p, x.device());
+      given_ |= std::uint64_t{1} << p;
+    }
   }
 
   // A device may stand where a dtype is expected: `x.to("cpu")`, `x.to("cpu", f32)`.

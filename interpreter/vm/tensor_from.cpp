@@ -237,37 +237,40 @@ bool holds_transformed(const Value& v) {
   return v.is(Tag::Tensor) && kiln::levels::wrapper_of(v.tensor()) != nullptr;
 }
 
-kiln::Tensor element(const Value& number, kiln::DType dtype) {
-  const kiln::Tensor x = kiln::Tensor::empty({}, dtype);
+kiln::Tensor element(const Value& number, kiln::DType dtype, kiln::Device device) {
+  const kiln::Tensor x = kiln::Tensor::empty({}, dtype, device);
   const kiln::WritableHostView view(x);
   kiln::visit_dtype(dtype, [&]<class T>() { Writer<T>(view.as<T>(), dtype).write(number); });
   return x;
 }
 
 // Of tensors that a transform follows, which have no elements to copy one by one.
-kiln::Tensor stacked(const Value& v, kiln::DType dtype) {
-  if (v.is(Tag::Tensor)) return kiln::ops::to(kiln::ops::detach(v.as_tensor()), dtype);
+kiln::Tensor stacked(const Value& v, kiln::DType dtype, kiln::Device device) {
+  if (v.is(Tag::Tensor)) return kiln::ops::to(kiln::ops::to(kiln::ops::detach(v.as_tensor()), dtype), device);
   const auto* items = items_of(v);
-  if (!items) return element(v, dtype);
+  if (!items) return element(v, dtype, device);
   std::vector<kiln::Tensor> parts;
-  for (const Value& item : *items) parts.push_back(stacked(item, dtype));
+  for (const Value& item : *items) parts.push_back(stacked(item, dtype, device));
   return kiln::ops::stack(parts, 0);
 }
 
 }  // namespace
 
-kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optional<kiln::DType> dtype) {
+kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optional<kiln::DType> dtype,
+                         std::optional<kiln::Device> device) {
   if (data.is(Tag::Tensor)) {
     const kiln::Tensor x = kiln::ops::detach(data.as_tensor());
-    return kiln::ops::clone(dtype ? kiln::ops::to(x, *dtype) : x);
+    const kiln::Tensor cast = dtype ? kiln::ops::to(x, *dtype) : x;
+    return kiln::ops::clone(device ? kiln::ops::to(cast, *device) : cast);
   }
   if (data.is(Tag::Range))
-    return tensor_from(interpreter, host::list_value(interpreter.to_vector(data)), dtype);
+    return tensor_from(interpreter, host::list_value(interpreter.to_vector(data)), dtype, device);
   Survey survey;
   survey.walk(data);
   const kiln::DType type = dtype.value_or(survey.dtype());
-  if (kiln::levels::top != nullptr && holds_transformed(data)) return stacked(data, type);
-  const kiln::Tensor result = kiln::Tensor::empty(survey.sizes, type);
+  const kiln::Device place = device.value_or(kiln::default_device());
+  if (kiln::levels::top != nullptr && holds_transformed(data)) return stacked(data, type, place);
+  const kiln::Tensor result = kiln::Tensor::empty(survey.sizes, type, place);
   {
     const kiln::WritableHostView elements(result);
     kiln::visit_dtype(type, [&]<class T>() { Writer<T>(elements.as<T>(), type).write(data); });

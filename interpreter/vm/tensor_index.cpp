@@ -24,7 +24,8 @@ std::optional<kiln::Dim> bound(const Value& v) {
   raise("TypeError", fmt::format("the ends and the step of a slice must be ints, got {}", describe(v)));
 }
 
-IndexItem item_from(Interpreter& interpreter, const Value& v) {
+// Lists and ranges become indices where the tensor is.
+IndexItem item_from(Interpreter& interpreter, const Value& v, kiln::Device device) {
   switch (v.tag()) {
     case Tag::Int:
       return IndexItem::integer(size_of_number(v));
@@ -44,12 +45,12 @@ IndexItem item_from(Interpreter& interpreter, const Value& v) {
     }
     case Tag::Bool:
     case Tag::Range:
-      return IndexItem::of(tensor_from(interpreter, v, std::nullopt));
+      return IndexItem::of(tensor_from(interpreter, v, std::nullopt, device));
     case Tag::List:
     case Tag::Tuple: {
       const bool empty = host::items_of(v)->empty();  // no element says of which type, but it picks nothing
       return IndexItem::of(
-          tensor_from(interpreter, v, empty ? std::optional(kiln::DType::I64) : std::nullopt));
+          tensor_from(interpreter, v, empty ? std::optional(kiln::DType::I64) : std::nullopt, device));
     }
     default:
       break;
@@ -58,20 +59,20 @@ IndexItem item_from(Interpreter& interpreter, const Value& v) {
         "use ints, slices, `...`, `none`, or tensors and lists of ints or bools");
 }
 
-Items items_from(Interpreter& interpreter, const Value& index) {
+Items items_from(Interpreter& interpreter, const Value& index, kiln::Device device) {
   Items items;
   if (!index.is(Tag::Tuple)) {
-    items.push_back(item_from(interpreter, index));
+    items.push_back(item_from(interpreter, index, device));
     return items;
   }
-  for (const Value& v : index.as<Tuple>().items) items.push_back(item_from(interpreter, v));
+  for (const Value& v : index.as<Tuple>().items) items.push_back(item_from(interpreter, v, device));
   return items;
 }
 
 }  // namespace
 
 Value tensor_get(Interpreter& interpreter, const kiln::Tensor& x, const Value& index) {
-  return Value(kiln::get_index(x, items_from(interpreter, index)));
+  return Value(kiln::get_index(x, items_from(interpreter, index, x.device())));
 }
 
 namespace {
@@ -90,8 +91,8 @@ void check_whole(const Value& value, kiln::DType dtype) {
 void tensor_set(Interpreter& interpreter, const kiln::Tensor& x, const Value& index, const Value& value) {
   const bool data = host::items_of(value) != nullptr || value.is(Tag::Range);
   if (data && kiln::is_integer(x.dtype())) check_whole(value, x.dtype());
-  kiln::set_index(x, items_from(interpreter, index),
-                  data ? tensor_from(interpreter, value, x.dtype()) : to_operand(value));
+  kiln::set_index(x, items_from(interpreter, index, x.device()),
+                  data ? tensor_from(interpreter, value, x.dtype(), x.device()) : to_operand(value));
 }
 
 }  // namespace kiln::interp

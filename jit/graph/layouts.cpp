@@ -55,7 +55,8 @@ std::vector<TraceOperand> trace_operands(const Graph& graph, std::span<const int
   for (const Operand& each : node.operands) {
     const Type type = operand_type(graph, each);
     result.push_back({each, type.dtype, type.device,
-                      [&graph, producers, id = each.value] { return layout_of(graph, producers, id); }});
+                      [&graph, producers, id = each.value] { return layout_of(graph, producers, id); },
+                      type.is_number});
   }
   return result;
 }

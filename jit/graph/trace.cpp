@@ -72,7 +72,9 @@ Tensor operand_tensor(const TraceOperand& operand) {
     const std::int64_t end = extent(at_hints(layout)).second;
     const Tensor memory =
         Tensor::without_elements(Dims{std::max<std::int64_t>(end, 1)}, operand.dtype, operand.device);
-    return Tensor::alias(memory, layout);
+    const Tensor operand_in_body = Tensor::alias(memory, layout);
+    operand_in_body.impl()->is_number = operand.is_number;
+    return operand_in_body;
   }
   if (!operand.operand.is_number()) return {};
   const auto* size = std::get_if<Dim>(&operand.operand.number);

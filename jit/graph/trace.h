@@ -37,6 +37,7 @@ struct TraceOperand {
   DType dtype = DType::F32;
   Device device;
   std::function<Layout()> layout;
+  bool is_number = false;  // of the host program, whatever it is in the next call
 };
 using Body = std::function<Tensors(Inputs operands)>;
 

@@ -46,17 +46,31 @@ std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& at
   return {{dtype_attr(attrs, default_float()), device_attr(attrs), attrs.get<Dims>("size")}};
 }
 
+// That of the number where it is a tensor. One of the host goes anywhere, as everywhere.
+Device full_device(const TensorType& number, const Attrs& attrs) {
+  if (number.is_number) return device_attr(attrs);
+  const Device device = device_attr(attrs, number.device);
+  if (device != number.device && !is_on_host(number.device))
+    throw OpError(ErrorKind::Device,
+                  fmt::format("full: fill_value is on {}, the result on {}", to_string(number.device),
+                              to_string(device)),
+                  {0}, "move it there: x.to(\"" + to_string(device) + "\")");
+  return device;
+}
+
 std::vector<TensorType> full_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (count_elements(inputs[0].sizes) != 1) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("full: fill_value must be one number, not {}", to_string(inputs[0])), {0});
   }
   count_elements(attrs.get<Dims>("size"));
-  return {{dtype_attr(attrs, dtype_of_number(inputs[0])), device_attr(attrs), attrs.get<Dims>("size")}};
+  return {{dtype_attr(attrs, dtype_of_number(inputs[0])), full_device(inputs[0], attrs),
+           attrs.get<Dims>("size")}};
 }
 Tensors full_vjp(const VjpArgs& args) {
-  return {
-      ops::to(ops::reshape(ops::sum(args.grads[0]), args.input_types[0].sizes), args.input_types[0].dtype)};
+  const TensorType& number = args.input_types[0];
+  const Tensor sum = ops::to(ops::reshape(ops::sum(args.grads[0]), number.sizes), number.dtype);
+  return {number.is_number ? sum : ops::to(sum, number.device)};
 }
 Tensors full_jvp(const JvpArgs& args) { return kiln::bind(args.op, args.tangents, args.attrs); }
 Tensors full_batch(const BatchArgs& args) {
@@ -67,7 +81,7 @@ Tensors full_batch(const BatchArgs& args) {
       full_infer(std::vector<TensorType>{{args.inputs[0].dtype(), args.inputs[0].device(), {}}}, args.attrs)
           .front();
   const Tensor wide = ops::expand(ops::reshape(args.inputs[0], ones), rules::prepend(args.batch_size, sizes));
-  return {ops::clone(ops::to(wide, type.dtype))};
+  return {ops::clone(ops::to(ops::to(wide, type.dtype), type.device))};
 }
 
 // ---- Like another ----
@@ -305,9 +319,9 @@ Tensor full_like(const Tensor& x, double value) {
   static const Op& row = op("full_like");
   return apply_one(row, {x}, {value});
 }
-Tensor arange(Dim begin, Dim end, Dim step, DType dtype) {
+Tensor arange(Dim begin, Dim end, Dim step, DType dtype, Device device) {
   static const Op& row = op("arange");
-  return apply_one(row, {}, {begin, end, step, dtype});
+  return apply_one(row, {}, {begin, end, step, dtype, device});
 }
 
 }  // namespace ops
