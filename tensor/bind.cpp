@@ -2,6 +2,7 @@
 
 #include "tensor/backend.h"
 #include "tensor/core_ops.h"
+#include "tensor/functions.h"
 #include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
@@ -76,17 +77,42 @@ std::string operand_name(const Op& op, std::size_t index) {
                 std::move(operands), "move the others there: x.to(\"" + to_string(first->device()) + "\")");
 }
 
-// All operands are on one device; numbers are the host's, and go anywhere.
-void check_devices(const Op& op, Inputs inputs) {
+// Numbers are the host's, and go anywhere.
+bool are_on_one_device(Inputs inputs) {
   const Tensor* first = nullptr;
   for (const Tensor& each : inputs) {
     if (!each || each.is_number()) continue;
     if (first == nullptr) {
       first = &each;
     } else if (each.device() != first->device()) [[unlikely]] {
-      refuse_devices(op, inputs);
+      return false;
     }
   }
+  return true;
+}
+
+// A tensor of the host of which all elements are one, such as bodies make of a number, goes anywhere, too.
+bool goes_anywhere(const Tensor& x) {
+  if (!x || x.is_number()) return true;
+  if (!is_on_host(x.device())) return false;
+  for (int d = 0; d < x.rank(); ++d)
+    if (!same(x.size(d), 1) && !same(x.strides()[static_cast<std::size_t>(d)], 0)) return false;
+  return true;
+}
+
+// The operands on one device, that of those which do not go anywhere. Throws OpError (Device) where they have
+// several. The target of a write stays where it is.
+SmallVector<Tensor, 4> on_one_device(const Op& op, Inputs inputs, bool writes) {
+  const auto stays = [&](const Tensor& each) {
+    return (writes && &each == inputs.data()) || !goes_anywhere(each);
+  };
+  const auto anchor = std::find_if(inputs.begin(), inputs.end(), stays);
+  SmallVector<Tensor, 4> moved;
+  for (const Tensor& each : inputs) {
+    if (stays(each) && each.device() != anchor->device()) refuse_devices(op, inputs);
+    moved.push_back(!each || each.is_number() || stays(each) ? each : ops::to(each, anchor->device()));
+  }
+  return moved;
 }
 
 std::vector<TensorType> check_inputs(const Op& op, Inputs inputs, const Attrs& attrs) {
@@ -174,9 +200,20 @@ Tensors run_counted(const Op& op, const Kernel& kernel, Inputs inputs, const Att
   return outputs;
 }
 
+// Memory for the results of an op, whose name the error has where there is none left.
+template <class Make>
+auto memory_for(const Op& op, const Make& make) {
+  try {
+    return make();
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::OutOfMemory) throw;
+    throw OpError(error.kind(), spoken_name(op) + ": " + error.message(), error.operands(), error.help());
+  }
+}
+
 Tensors run_pointwise(const Op& op, Inputs inputs, const Attrs& attrs) {
   Tensors outputs;
-  outputs.push_back(pointwise_output(op, inputs, attrs));
+  outputs.push_back(memory_for(op, [&] { return pointwise_output(op, inputs, attrs); }));
   Backend& backend = backend_of(outputs[0].device());
   const Kernel& kernel = backend.kernels().of(op);
   if (!kernel) [[unlikely]]
@@ -203,7 +240,7 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
   const guarded::Open memory;
   if (kernel.count != nullptr && std::any_of(types.begin(), types.end(), depends_on_data))
     return run_counted(op, kernel, inputs, attrs, backend.stream());
-  Tensors outputs = outputs_of(op, inputs, types);
+  Tensors outputs = memory_for(op, [&] { return outputs_of(op, inputs, types); });
   kernel.run(op, attrs, inputs, outputs, backend.stream());
   return outputs;
 }
@@ -315,7 +352,10 @@ Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
-  check_devices(op, inputs);
+  if (!are_on_one_device(inputs)) [[unlikely]] {
+    const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
+    return bind(op, {moved.data(), moved.size()}, attrs);
+  }
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->bind(op, inputs, attrs);
   check_plain(inputs);
@@ -327,7 +367,10 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }
-  check_devices(op, inputs);
+  if (!are_on_one_device(inputs)) [[unlikely]] {
+    const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, true);
+    return bind_inplace(op, {moved.data(), moved.size()}, attrs);
+  }
   const Tensor& target = inputs[0];
   if (target.impl()->origin) check_current(op, target);
   check_writable(op, target.type(), target.layout());

@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-struct Place {
+struct DevicePlace {
   Device device;
   std::byte* data;
 };
@@ -23,7 +23,7 @@ struct DeviceMemory {
   void (*free)(Device device, std::byte* data, std::size_t bytes);
   // Between two places of devices of this kind, or from memory of the host, or to it. What is copied is as of
   // the call, and what is copied to the host is there when this returns.
-  void (*copy)(Place to, Place from, std::size_t bytes);
+  void (*copy)(DevicePlace to, DevicePlace from, std::size_t bytes);
   MemoryUse (*use)(Device device);
   std::size_t (*live_bytes)();  // of all devices of the kind
   void (*reset_peak)(Device device);

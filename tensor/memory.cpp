@@ -350,7 +350,7 @@ void free_data(Device, std::byte* data, std::size_t bytes) {
   give_block(data, bytes);
 }
 
-void copy(Place to, Place from, std::size_t bytes) { std::memcpy(to.data, from.data, bytes); }
+void copy(DevicePlace to, DevicePlace from, std::size_t bytes) { std::memcpy(to.data, from.data, bytes); }
 
 std::size_t live_bytes_of_host() { return use_of_host().live_bytes; }
 

@@ -127,7 +127,7 @@ std::vector<Generator> ElementwiseKernel::next_draws() const {
 // With the elements that the kernel does not compute.
 Tensor ElementwiseKernel::output(const KernelPlan& plan, std::size_t k, Inputs inputs) const {
   Tensor made = Tensor::empty(plan.stores[k].sizes, nest().stores[k].dtype, Device{});
-  for (const KernelPlan::Copy& each : plan.stores[k].around) {
+  for (const StorePlaces::Copy& each : plan.stores[k].around) {
     const Tensor& input = inputs[static_cast<std::size_t>(each.input)];
     input.check_readable();
     cpu::copy(Tensor::alias(made, each.to), Tensor::alias(input, each.from));

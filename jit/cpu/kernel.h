@@ -5,18 +5,12 @@
 
 #include "jit/llvm/kernel_code.h"
 #include "jit/loops/kernel.h"
+#include "jit/loops/places.h"
 #include "tensor/cpu/moves/gather_reader.h"
 #include "tensor/cpu/random/random.h"
 
 namespace kiln::jit {
 
-// The layout of a load's elements before the last broadcast.
-struct ShownLayout {
-  // Layouts to copy to first, each from the one before, since the views behind them cannot be strides.
-  std::vector<Layout> laid_out;
-  Layout layout;
-};
-ShownLayout layout_of(const Load& load, Layout layout, const SymbolValues& values);
 // The elements of an input in the last of these layouts.
 Tensor laid_out(const Tensor& input, std::span<const Layout> layouts);
 
@@ -55,18 +49,8 @@ struct KernelPlan {
     IntDims strides;          // along `axes`
   };
   std::vector<LoadPlan> loads;
-  // Elements of an output that are copied from an input before the kernel runs.
-  struct Copy {
-    int input = -1;
-    Layout from;
-    Layout to;
-  };
-  struct StorePlan {
+  struct StorePlan : StorePlaces {
     bool is_direct = true;  // else strided
-    Dims sizes;             // of the output
-    std::int64_t offset = 0;
-    IntDims strides;  // along `axes`
-    std::vector<Copy> around;
   };
   std::vector<StorePlan> stores;
   std::vector<std::int64_t> numbers;

@@ -154,6 +154,7 @@ class Folder {
         made.attrs = attr_list(Attrs(*made.op));
         made.attr("size") = old.type.sizes;
         made.attr("dtype") = old.type.dtype;
+        if (old.type.device != default_device()) made.attr("device") = old.type.device;
       } else {
         made.constant = elements;
       }

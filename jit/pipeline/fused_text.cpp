@@ -167,7 +167,8 @@ std::string annotated(std::string_view text, const std::vector<Pass>& passes, st
   std::size_t pass = 0;
   const auto begins = [&](std::string_view line, std::size_t k) {
     const std::string symbol = kernel_symbol(k);
-    return line.starts_with(symbol + ":") || line.find("@" + symbol + "(") != std::string_view::npos;
+    return line.starts_with(symbol + ":") || line.find("@" + symbol + "(") != std::string_view::npos ||
+           line.find(" " + symbol + "(") != std::string_view::npos;
   };
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);

@@ -3,15 +3,17 @@
 #include <atomic>
 
 #include "jit/cpu/target.h"
+#include "jit/cuda/target.h"
 #include "jit/passes/target.h"
 
 namespace kiln::jit {
 namespace {
 
 std::atomic<const Target*>& target_at(Device::Kind kind) {
-  static std::array<std::atomic<const Target*>, 2> targets{
+  static std::array<std::atomic<const Target*>, 3> targets{
       &cpu_target(),
-      nullptr,  // Cuda
+      &cuda_target(),
+      nullptr,  // Guarded
   };
   return targets[static_cast<std::size_t>(kind)];
 }

@@ -16,6 +16,8 @@ const Kernels& column() {
   static const Kernels all = [] {
     Kernels made;
     made.add("transfer", transfer_elements);
+    for (const std::string_view product : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
+      add_kernel_on_host(made, OpTable::get().at(product), "products are the host's");
     add_kernels_on_host(made);
     return made;
   }();

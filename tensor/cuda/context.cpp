@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor/cuda/faults.h"
 #include "tensor/cuda/refusal.h"
 #include "tensor/error.h"
 #include "tensor/interrupt.h"
@@ -65,6 +66,7 @@ Context::Context(Device device, const Card& card) : device_(device), card_(card)
   check("cuCtxSetCurrent", api().cuCtxSetCurrent(handle_));
   check("cuStreamCreate", api().cuStreamCreate(&stream_, kStreamNonBlocking));
   has_pools_ = attribute(kMemoryPoolsSupported) != 0;
+  multiprocessors_ = attribute(kMultiprocessors);
 }
 
 int Context::attribute(int which) const {
@@ -123,6 +125,7 @@ void Context::synchronize() {
   wait_for(
       "cuStreamQuery", [](const Context& context, void*) { return api().cuStreamQuery(context.stream_); },
       nullptr);
+  check_faults(*this, true);
 }
 
 void Context::wait(EventHandle event) {
@@ -130,6 +133,7 @@ void Context::wait(EventHandle event) {
       "cuEventQuery",
       [](const Context&, void* handle) { return api().cuEventQuery(static_cast<EventHandle>(handle)); },
       event);
+  check_faults(*this, false);
 }
 
 Event::Event(Context& context) : context_(context) {

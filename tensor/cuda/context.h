@@ -28,7 +28,8 @@ class Context {
   const Card& card() const { return card_; }
   ContextHandle handle() const { return handle_; }
   StreamHandle stream() const { return stream_; }
-  int attribute(int which) const;                // of the card, as cuDeviceGetAttribute gives it
+  int attribute(int which) const;  // of the card, as cuDeviceGetAttribute gives it
+  std::int64_t multiprocessors() const { return multiprocessors_; }
   bool has_pools() const { return has_pools_; }  // does the driver give memory in the order of a stream?
 
   // What a call of the driver gave: throws OpError unless it is success. OutOfMemory says what the call was
@@ -55,6 +56,7 @@ class Context {
   ContextHandle handle_ = nullptr;
   StreamHandle stream_ = nullptr;
   bool has_pools_ = false;
+  std::int64_t multiprocessors_ = 1;
   std::atomic<Result> lost_{kSuccess};  // the error that it was lost by
 };
 

@@ -71,20 +71,23 @@ CountedOutputs count(const Op& op, const Attrs& attrs, Inputs inputs, Stream& st
 
 }  // namespace
 
+void add_kernel_on_host(Kernels& kernels, const Op& op, std::string_view reason) {
+  const Kernel& host = of_host(op);
+  kernels.add(op, {.run = host.run == nullptr ? nullptr : run,
+                   .takes = host.takes,
+                   .count = host.count == nullptr ? nullptr : count,
+                   .run_counted = host.run_counted == nullptr ? nullptr : run_counted,
+                   .is_direct = host.is_direct,
+                   .on_host = reason});
+}
+
 void add_kernels_on_host(Kernels& kernels) {
   for (const Op* const op : OpTable::get().ops()) {
     const Kernel& host = of_host(*op);
     if (kernels.of(*op) || !kernels.of(*op).missing.empty()) continue;
-    if (!host) {
-      if (!host.missing.empty()) kernels.none(op->name(), host.missing);
-      continue;
-    }
-    kernels.add(*op, {.run = host.run == nullptr ? nullptr : run,
-                      .takes = host.takes,
-                      .count = host.count == nullptr ? nullptr : count,
-                      .run_counted = host.run_counted == nullptr ? nullptr : run_counted,
-                      .is_direct = host.is_direct,
-                      .on_host = "CUDA has no kernel for it, so the host computes it"});
+    if (!host.missing.empty()) kernels.none(op->name(), host.missing);
+    if (host && op->decompose == nullptr)
+      add_kernel_on_host(kernels, *op, "CUDA has no kernel for it, so the host computes it");
   }
 }
 

@@ -6,7 +6,11 @@
 
 namespace kiln::cuda {
 
-// A kernel for each row that the CPU has one for and `kernels` none.
+// The kernel of one row, and why the host has it.
+void add_kernel_on_host(Kernels& kernels, const Op& op, std::string_view reason);
+
+// A kernel for each row that the CPU has one for and `kernels` none, and that has no body: what a body gives
+// has the bits of the kernel.
 void add_kernels_on_host(Kernels& kernels);
 
 }  // namespace kiln::cuda

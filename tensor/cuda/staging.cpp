@@ -96,7 +96,7 @@ Staging& staging_of(Context& context) {
 }
 
 // Each card's stream waits for what the other was given before.
-void copy_between(Place to, Place from, std::size_t bytes) {
+void copy_between(DevicePlace to, DevicePlace from, std::size_t bytes) {
   Context& target = Context::of(to.device);
   Event is_free(target);
   is_free.record();
@@ -112,7 +112,7 @@ void copy_between(Place to, Place from, std::size_t bytes) {
 
 }  // namespace
 
-void copy(Place to, Place from, std::size_t bytes) {
+void copy(DevicePlace to, DevicePlace from, std::size_t bytes) {
   if (bytes == 0) return;
   if (is_on_host(from.device)) {
     staging_of(Context::of(to.device)).upload(to.data, from.data, bytes);

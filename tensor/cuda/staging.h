@@ -7,6 +7,6 @@
 namespace kiln::cuda {
 
 // As DeviceMemory says. Ctrl-C ends a copy between two pieces. Throws OpError.
-void copy(Place to, Place from, std::size_t bytes);
+void copy(DevicePlace to, DevicePlace from, std::size_t bytes);
 
 }  // namespace kiln::cuda

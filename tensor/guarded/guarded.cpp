@@ -104,7 +104,7 @@ void free_data(Device, std::byte* data, std::size_t bytes) {
   --all.use.live_buffers;
 }
 
-void copy(Place to, Place from, std::size_t bytes) {
+void copy(DevicePlace to, DevicePlace from, std::size_t bytes) {
   const Open open;
   std::memcpy(to.data, from.data, bytes);
 }

@@ -1,0 +1,54 @@
+// Owns what a launch of a printed nest is given, as words in the order of `Arguments` in
+// tensor/cuda/kernels/nest.cuh.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/shape.h"
+
+namespace kiln::jit {
+
+inline constexpr std::size_t kMostAxes = 6;  // as there
+inline constexpr std::int64_t kLanes = 32;
+
+// Axes with the last one first, merged where all operands step through several as through one.
+struct WalkAxes {
+  // `strides`: of each operand along `sizes`.
+  WalkAxes(const IntDims& sizes, std::span<const IntDims> strides);
+  bool fits() const { return sizes.size() <= kMostAxes; }
+
+  IntDims sizes;                 // at least one
+  std::vector<IntDims> strides;  // by operand
+};
+
+struct NestArguments {
+  std::int64_t rows = 1, length = 1, blocks = 1;
+  WalkAxes outer, inner;
+};
+
+// With places left for the operands' memory (`data`), the sizes and the launch's number.
+class ArgumentWords {
+ public:
+  // `results`: operands without axes, which follow the others.
+  ArgumentWords(const NestArguments& given, std::size_t results, std::span<const std::int64_t> numbers);
+
+  void put_data(std::size_t operand, const void* data) {
+    words_[data_ + operand] = reinterpret_cast<std::uint64_t>(data);
+  }
+  void put_launch(const void* fault, std::uint64_t launch) {
+    words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);
+    words_.back() = launch;
+  }
+  std::span<std::uint64_t> words() { return words_; }
+
+ private:
+  void add(const WalkAxes& axes);
+
+  std::vector<std::uint64_t> words_;
+  std::size_t data_ = 0;
+};
+
+}  // namespace kiln::jit

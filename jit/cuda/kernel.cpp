@@ -1,0 +1,200 @@
+#include "jit/cuda/kernel.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "jit/cpu/recent_plans.h"
+#include "jit/cuda/emit.h"
+#include "jit/cuda/plan.h"
+#include "jit/passes/target.h"
+#include "tensor/core_ops.h"
+#include "tensor/cuda/context.h"
+#include "tensor/cuda/faults.h"
+#include "tensor/cuda/launch.h"
+#include "tensor/cuda/program.h"
+#include "tensor/error.h"
+#include "tensor/functions.h"
+
+namespace kiln::jit {
+namespace {
+
+// Pairs of neighbours, an odd last one as it is, and again (docs/reductions.md), by one block of threads a
+// row.
+constexpr std::string_view kTreeText = R"(#include "tensor/cuda/kernels/nest.cuh"
+
+using namespace kiln;
+using namespace kiln::cuda;
+
+template <class Combine, class T>
+KILN_MATH void fold_blocks(T* parts, T* results, Count rows, Count blocks) {{
+  for (Count row = blockIdx.x; row < rows; row += gridDim.x) {{
+    T* const mine = parts + row * blocks;
+    for (Count step = 1; step < blocks; step *= 2) {{
+      for (Count i = 2 * step * threadIdx.x; i + step < blocks; i += 2 * step * blockDim.x)
+        mine[i] = Combine::combine(mine[i], mine[i + step]);
+      __syncthreads();
+    }}
+    if (threadIdx.x == 0) results[row] = mine[0];
+  }}
+}}
+
+extern "C" __global__ void __launch_bounds__(256) fold_rows({1}* parts, {1}* results, Count rows, Count blocks) {{
+  fold_blocks<{0}>(parts, results, rows, blocks);
+}}
+)";
+
+// The elements of a source in a layout of the target, which is contiguous memory.
+void copy_into(const Tensor& made, const StorePlaces::Copy& each, Inputs inputs) {
+  const Tensor operands[] = {Tensor::alias(made, each.to),
+                             Tensor::alias(inputs[static_cast<std::size_t>(each.input)], each.from)};
+  static const Attrs copy(core_ops().copy);
+  run_eager_inplace(*copy.op(), operands, copy);
+}
+
+class CudaKernel final : public Kernel {
+ public:
+  explicit CudaKernel(KernelParts parts) : Kernel(std::move(parts)) {}
+
+  Tensors run(Inputs inputs, const Dims& symbols) const override {
+    const auto plan = plans_.get(inputs, symbols, [&] {
+      std::vector<Layout> layouts;
+      for (const Tensor& each : inputs) layouts.push_back(each.layout());
+      return plan_for_cuda(lowered(), std::move(layouts), symbols, named(symbols));
+    });
+    Call call{*this, *plan, inputs, cuda::Context::of(parts().device)};
+    return call.run(types(symbols));
+  }
+
+ private:
+  // One run of all passes.
+  class Call {
+   public:
+    Call(const CudaKernel& kernel, const CudaPlan& plan, Inputs inputs, cuda::Context& context)
+        : kernel_(kernel), lowered_(kernel.lowered()), plan_(plan), inputs_(inputs), context_(context) {}
+
+    Tensors run(const std::vector<TensorType>& types) {
+      for (const TensorType& each : types) outputs_.push_back(empty(each.sizes, each.dtype));
+      for (const DType each : lowered_.buffers)
+        buffers_.push_back(empty(Dims{plan_.rows, plan_.length}, each));
+      slots_.resize(lowered_.slots.size());
+      for (std::size_t p = 0; p < plan_.passes.size(); ++p) pass(p);
+      return std::move(outputs_);
+    }
+
+   private:
+    Tensor empty(const Dims& sizes, DType dtype) const {
+      return Tensor::empty(sizes, dtype, context_.device());
+    }
+
+    void pass(std::size_t p) {
+      const LoopNest& nest = lowered_.passes[p];
+      const CudaPlan::Pass& planned = plan_.passes[p];
+      ArgumentWords words = planned.words;
+      Tensors kept;  // copies that are read until the launch is given to the stream
+      std::size_t operand = 0;
+      for (std::size_t k = 0; k < nest.loads.size(); ++k)
+        words.put_data(operand++, place_of(nest.loads[k], planned.loads[k], kept));
+      for (std::size_t k = 0; k < nest.stores.size(); ++k)
+        words.put_data(operand++, place_of(nest.stores[k], planned.stores[k]));
+      Tensors parts;
+      for (const Reduction& each : nest.reductions) {
+        parts.push_back(empty(Dims{plan_.rows, plan_.blocks}, each.accumulator));
+        words.put_data(operand++, parts.back().raw());
+      }
+      for (std::size_t k = 0; k < slots_of(nest); ++k)
+        words.put_data(operand++, slots_[k] ? slots_[k].raw() : nullptr);
+      launch(p, words);
+      for (std::size_t k = 0; k < nest.reductions.size(); ++k) finish(nest.reductions[k], parts[k]);
+    }
+
+    const std::byte* place_of(const Load& load, const CudaLoad& planned, Tensors& kept) const {
+      if (load.buffer >= 0) return buffers_[static_cast<std::size_t>(load.buffer)].raw();
+      Tensor from = inputs_[static_cast<std::size_t>(load.input)];
+      from.check_readable();
+      for (const Layout& each : planned.laid_out) from = ops::clone(Tensor::alias(from, each));
+      if (!planned.broadcast.empty())
+        from = ops::clone(ops::expand(Tensor::alias(from, planned.layout), planned.broadcast));
+      const std::int64_t first = planned.broadcast.empty() ? planned.layout.offset.fixed() : 0;
+      kept.push_back(from);
+      return from.storage()->data() + static_cast<std::size_t>(first) * size_of(from.dtype());
+    }
+
+    std::byte* place_of(const Store& store, const StorePlaces& planned) const {
+      if (store.buffer >= 0) return buffers_[static_cast<std::size_t>(store.buffer)].raw_writable();
+      const Tensor& made = outputs_[static_cast<std::size_t>(store.output)];
+      for (const StorePlaces::Copy& each : planned.around) copy_into(made, each, inputs_);
+      return made.raw_writable() + static_cast<std::size_t>(planned.offset) * size_of(made.dtype());
+    }
+
+    void launch(std::size_t p, ArgumentWords& words) {
+      const LoopNest& nest = lowered_.passes[p];
+      const bool by_warps = nest.row_rank > 0;
+      const std::int64_t threads = by_warps ? plan_.rows * plan_.blocks * kLanes : plan_.length;
+      if (threads == 0) return;
+      const auto& function = *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
+      cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
+                          .threads = threads};
+      if (may_fail(nest)) {
+        const cuda::FaultTicket ticket = cuda::expect_fault(context_, [&nest](std::int64_t bit) {
+          const auto step = std::find_if(nest.body.begin(), nest.body.end(),
+                                         [bit](const Instruction& each) { return each.failure == bit; });
+          return OpError(ErrorKind::Value, step->message, {1});
+        });
+        words.put_launch(ticket.word, ticket.launch);
+      }
+      void* argument = words.words().data();
+      cuda::run(context_, launch, {&argument, 1});
+    }
+
+    static bool may_fail(const LoopNest& nest) {
+      return std::any_of(nest.body.begin(), nest.body.end(),
+                         [](const Instruction& each) { return each.failure >= 0; });
+    }
+
+    // Blocks to rows.
+    void finish(const Reduction& reduction, const Tensor& parts) {
+      Tensor& slot = slots_[static_cast<std::size_t>(reduction.slot)];
+      slot = plan_.blocks == 1 ? parts : empty(Dims{plan_.rows}, reduction.accumulator);
+      if (plan_.blocks == 1 || plan_.rows == 0) return;
+      const std::string text =
+          fmt::format(kTreeText, cuda_combine(reduction.combine), cuda_element(reduction.accumulator));
+      cuda::Launch launch{.function = cuda::function_of(context_, text, "fold_rows"),
+                          .threads = plan_.rows * 256};
+      std::byte* from = parts.raw_writable();
+      std::byte* to = slot.raw_writable();
+      std::int64_t rows = plan_.rows, blocks = plan_.blocks;
+      void* arguments[] = {&from, &to, &rows, &blocks};
+      cuda::run(context_, launch, arguments);
+    }
+
+    const CudaKernel& kernel_;
+    const Lowered& lowered_;
+    const CudaPlan& plan_;
+    Inputs inputs_;
+    cuda::Context& context_;
+    Tensors outputs_, buffers_, slots_;
+  };
+
+  RecentPlans<CudaPlan> plans_;
+};
+
+}  // namespace
+
+CudaCode::CudaCode(std::string text) : text_(std::move(text)) {
+  for (std::size_t nest = 0; text_.find(" " + kernel_symbol(nest) + "(") != std::string::npos; ++nest)
+    functions_.push_back(std::make_unique<Function>(this, kernel_symbol(nest)));
+  cuda::compile_for_cards_in_use(text_);
+}
+
+void* CudaCode::function(std::size_t nest) const {
+  if (nest >= functions_.size()) throw InternalError("a program for cards has no function of a nest");
+  return functions_[nest].get();
+}
+
+std::unique_ptr<const Kernel> make_cuda_kernel(KernelParts parts) {
+  return std::make_unique<const CudaKernel>(std::move(parts));
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,35 @@
+// Owns the places of the elements of a kernel's operands on a card: computed once for layouts of the inputs
+// and values of the symbols.
+#pragma once
+
+#include "jit/cuda/arguments.h"
+#include "jit/loops/lower.h"
+#include "jit/loops/places.h"
+
+namespace kiln::jit {
+
+struct CudaLoad {
+  std::vector<Layout> laid_out;  // see ShownLayout
+  Layout layout;                 // of its elements, before the last broadcast
+  Dims broadcast;                // to which it is copied first; empty: it is read where it is
+};
+
+struct CudaPlan {
+  struct Pass {
+    std::vector<CudaLoad> loads;
+    std::vector<StorePlaces> stores;
+    ArgumentWords words;
+  };
+  Dims symbols;
+  std::vector<Layout> inputs;
+  std::int64_t rows = 1, length = 1;
+  std::int64_t blocks = 1;  // of a row
+  std::vector<Pass> passes;
+
+  bool has_elements() const { return rows > 0; }
+};
+
+CudaPlan plan_for_cuda(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
+                       const SymbolValues& values);
+
+}  // namespace kiln::jit

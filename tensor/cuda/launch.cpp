@@ -1,0 +1,28 @@
+#include "tensor/cuda/launch.h"
+
+#include <algorithm>
+
+#include "tensor/integers.h"
+#include "tensor/interrupt.h"
+
+namespace kiln::cuda {
+namespace {
+
+// Blocks that one multiprocessor may have a turn of: enough to hide what memory takes, and few enough that
+// the last ones do not run alone.
+constexpr std::int64_t kBlocksOfMultiprocessor = 32;
+
+}  // namespace
+
+void run(Context& context, const Launch& launch, std::span<void* const> arguments) {
+  if (launch.threads == 0) return;
+  check_interrupt();
+  const std::int64_t wanted = ceil_divide(launch.threads, std::int64_t{kThreadsOfBlock});
+  const auto blocks =
+      static_cast<unsigned>(std::min(wanted, context.multiprocessors() * kBlocksOfMultiprocessor));
+  context.check("cuLaunchKernel", driver().api.cuLaunchKernel(launch.function, blocks, 1, 1, kThreadsOfBlock,
+                                                              1, 1, launch.shared_bytes, context.stream(),
+                                                              const_cast<void**>(arguments.data()), nullptr));
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,37 @@
+// Owns errors that are told after their op: devices compute beside the program, which is further on by then.
+#pragma once
+
+#include <memory>
+
+#include "tensor/error.h"
+
+namespace kiln {
+
+// Where the program was, as whoever runs it keeps it.
+using ProgramPlace = std::shared_ptr<const void>;
+using PlaceFn = ProgramPlace (*)();
+void set_place_source(PlaceFn source);
+// Null where nobody says.
+ProgramPlace current_place();
+
+// The error of an op at an earlier place.
+class DelayedError final : public OpError {
+ public:
+  DelayedError(const OpError& error, ProgramPlace place) : OpError(error), place_(std::move(place)) {}
+  const ProgramPlace& place() const { return place_; }
+
+ private:
+  ProgramPlace place_;
+};
+
+// Waits until devices have done what may fail yet, and throws what did: where a program must not go on before
+// it is known, as at the end of a `try`. Costs nothing where there is no such work.
+void settle_devices();
+// How one kind of device settles, and whether it has anything to.
+struct Settling {
+  bool (*is_wanted)();
+  void (*settle)();
+};
+void add_settling(Settling settling);
+
+}  // namespace kiln
