@@ -101,8 +101,11 @@ TEST_CASE("copies and fills of the fake driver stay within blocks", "[fake_drive
           KILN_MUST(api.cuMemsetD32Async(b + 4, 0, 16, nullptr) == kInvalidValue);
           KILN_MUST(api.cuMemsetD32Async(b + 2, 0, 1, nullptr) == kInvalidValue);
           KILN_MUST(api.cuMemsetD8Async(b, 0, kBytes + 1, nullptr) == kInvalidValue);
+          KILN_MUST(api.cuCtxSynchronize() == kSuccess);
           std::memset(host, 0, kBytes);
           KILN_MUST(api.cuMemcpyDtoHAsync_v2(host, b, kBytes, nullptr) == kSuccess);
+          KILN_MUST(api.cuMemcpyDtoHAsync_v2(bytes + 1, b, kBytes, nullptr) == kInvalidValue);
+          KILN_MUST(api.cuCtxSynchronize() == kSuccess);
           KILN_MUST(bytes[0] == 1 && bytes[1] == 9 && bytes[2] == 9 && bytes[3] == 4 && bytes[63] == 1);
           ContextHandle context = nullptr;
           KILN_MUST(api.cuCtxGetCurrent(&context) == kSuccess);
@@ -127,6 +130,7 @@ TEST_CASE("streams and events of the fake driver", "[fake_driver]") {
           KILN_MUST(api.cuEventElapsedTime(&milliseconds, start, end) == kInvalidHandle);
           for (const EventHandle event : {start, untimed, end})
             KILN_MUST(api.cuEventRecord(event, stream) == kSuccess);
+          KILN_MUST(api.cuEventSynchronize(end) == kSuccess);
           KILN_MUST(api.cuEventElapsedTime(&milliseconds, start, end) == kSuccess && milliseconds >= 0);
           KILN_MUST(api.cuEventElapsedTime(&milliseconds, start, untimed) == kInvalidHandle);
           KILN_MUST(api.cuEventQuery(end) == kSuccess && api.cuEventSynchronize(end) == kSuccess);

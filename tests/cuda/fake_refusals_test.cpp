@@ -179,13 +179,26 @@ TEST_CASE("what is wrong in a kernel is told and loses the context", "[fake_kern
   CHECK(outcome(R"(extern "C" __global__ void f(int* x) { assert(threadIdx.x < 3); })", {1, 4}) ==
         "fake CUDA: kernel f, block (0,0,0), thread (3,0,0): line 1: assertion `threadIdx.x < 3` "
         "failed\n710, and later");
-  CHECK(outcome(R"(extern "C" __global__ void f(int* x) { if (threadIdx.x == 2) x[1LL << 40] = 1; })", {1, 4})
-            .starts_with("fake CUDA: kernel f, block (0,0,0), thread (2,0,0): an access to address 0x"));
-  CHECK(
-      outcome(
-          R"(extern "C" __global__ void f(int* x) { volatile int big[1 << 18]; big[*x] = 1; x[1] = big[*x + 7]; })",
-          {1, 1})
-          .ends_with("700, and later"));
+  for (const char* const far : {"x[1LL << 32]", "x[1LL << 44]", "*reinterpret_cast<int*>(8)"}) {
+    const std::string told = outcome(
+        "extern \"C\" __global__ void f(int* x) { if (threadIdx.x == 2) " + std::string(far) + " = 1; }",
+        {1, 4});
+    CHECK(told.starts_with(
+        "fake CUDA: kernel f, block (0,0,0), thread (2,0,0): an access to an illegal address"));
+    CHECK(told.ends_with("700, and later"));
+  }
+  CHECK(outcome(R"(extern "C" __global__ void f(int* x) {
+  *reinterpret_cast<float4*>(x + threadIdx.x) = make_float4(*x, 2, 3, 4);
+})",
+                {1, 2})
+            .ends_with("thread (1,0,0): a vector that is not aligned\n716, and later"));
+  CHECK(outcome(R"(extern "C" __global__ void f(int* x) {
+  volatile int big[1 << 18];
+  big[*x] = 1;
+  x[1] = big[*x + 7];
+})",
+                {1, 1})
+            .ends_with("700, and later"));
   CHECK(outcome(R"(extern "C" __global__ void f(int* x) { *x = 7 / *x; })", {1, 1})
             .ends_with("719, and later"));
   CHECK(

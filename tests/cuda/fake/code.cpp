@@ -1,6 +1,5 @@
 // The fake driver: modules, functions and launches.
 #include <algorithm>
-#include <cstdio>
 
 #include "tests/cuda/fake/card.h"
 #include "tests/cuda/fake/entries.h"
@@ -19,7 +18,7 @@ using namespace kiln::fake;
 template <class Body>
 Result use_function(std::string_view entry, FunctionHandle function, const Body& body) {
   return enter(entry, Needs::Context,
-               [&] { return is_function(function) ? static_cast<int>(body()) : kInvalidHandle; });
+               [&] { return module_of(function) != nullptr ? static_cast<int>(body()) : kInvalidHandle; });
 }
 
 }  // namespace
@@ -93,18 +92,16 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle f
 
 Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                      StreamHandle stream, void** parameters, void** extra) {
-  return use_function("cuLaunchKernel", function, [&] {
-    if (!is_stream(stream)) return kInvalidHandle;
-    if (extra != nullptr) return kNotSupported;
+                      StreamHandle handle, void** parameters, void** extra) {
+  return enter_stream("cuLaunchKernel", handle, [&](StreamData& stream) {
+    const std::shared_ptr<ModuleData> module = module_of(function);
+    if (module == nullptr) return static_cast<Result>(kInvalidHandle);
+    if (extra != nullptr) return static_cast<Result>(kNotSupported);
     const Launch launch{function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
     if (const Result refused = check(launch, parameters); refused != kSuccess) return refused;
-    const Failure failure = run(launch, Parameters(*function->kernel, parameters));
-    if (failure.error != kSuccess) {
-      std::fprintf(stderr, "fake CUDA: %s\n", failure.text.c_str());
-      state().sticky = failure.error;
-    }
-    return kSuccess;
+    auto copied = std::make_shared<Parameters>(*function->kernel, parameters);
+    give(stream, [launch, module, copied] { return run(launch, *copied); });
+    return static_cast<Result>(kSuccess);
   });
 }
 

@@ -184,10 +184,5 @@ Result cuCtxGetCurrent(ContextHandle* context) {
   });
 }
 
-// Streams do their work at once.
-Result cuCtxSynchronize() {
-  return enter("cuCtxSynchronize", Needs::Context, [] { return kSuccess; });
-}
-
 }  // extern "C"
 }  // namespace kiln::cuda

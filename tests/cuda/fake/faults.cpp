@@ -32,15 +32,34 @@ struct Meaning {
   const char* text;
 };
 
-// The system tells of no address where an access of vectors is not aligned.
-Meaning meaning_of(int signal, const siginfo_t& info) {
-  if (signal == SIGFPE) return {cuda::kLaunchFailed, "an integer divided by 0, at"};
-  if (signal == SIGILL) return {cuda::kLaunchFailed, "a trap, at"};
-  if (signal == SIGSEGV && info.si_code == SI_KERNEL)
-    return {cuda::kMisalignedAddress,
-            "a vector read or written at an address that it is not aligned to, or at "
-            "one that none can be;"};
-  return {cuda::kIllegalAddress, "an access to address"};
+// Is it an instruction that reads or writes a vector at addresses that are multiples of its size alone? They
+// are movaps, movntps, movdqa and movntdq, as they are written since AVX.
+bool needs_alignment(const unsigned char* instruction) {
+  const bool is_short = instruction[0] == 0xC5, is_long = instruction[0] == 0xC4;
+  if (!is_short && !is_long) return false;
+  const unsigned prefix = instruction[is_short ? 1 : 2] & 3U;
+  switch (instruction[is_short ? 2 : 3]) {
+    case 0x28:
+    case 0x29:
+    case 0x2B:
+    case 0xE7:
+      return true;
+    case 0x6F:
+    case 0x7F:
+      return prefix == 1;
+    default:
+      return false;
+  }
+}
+
+// Of the other accesses that the processor refuses before it looks at memory, the addresses are beyond all
+// that there can be.
+Meaning meaning_of(int signal, const siginfo_t& info, const unsigned char* instruction) {
+  if (signal == SIGFPE) return {cuda::kLaunchFailed, "an integer divided by 0"};
+  if (signal == SIGILL) return {cuda::kLaunchFailed, "a trap"};
+  if (signal == SIGSEGV && info.si_code == SI_KERNEL && needs_alignment(instruction))
+    return {cuda::kMisalignedAddress, "a vector that is not aligned"};
+  return {cuda::kIllegalAddress, "an access to an illegal address"};
 }
 
 void give_to(const struct sigaction& before, int signal, siginfo_t* info, void* context) {
@@ -55,9 +74,10 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     while (kSignals[index] != signal) ++index;
     return give_to(guarded.before[index], signal, info, context);
   }
-  const Meaning meaning = meaning_of(signal, *info);
-  guarded.on_fault(meaning.error, meaning.text, info->si_addr);
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const Meaning meaning =
+      meaning_of(signal, *info, reinterpret_cast<const unsigned char*>(registers[REG_RIP]));
+  guarded.on_fault(meaning.error, meaning.text, info->si_addr);
   std::byte* const top = std::end(guarded.leaving_stack) - 64;
   registers[REG_RSP] = static_cast<greg_t>(reinterpret_cast<std::size_t>(top) - sizeof(void*));
   registers[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::size_t>(guarded.leave));

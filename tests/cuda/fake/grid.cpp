@@ -83,7 +83,7 @@ Failure run_grid(const Call& call, std::size_t dynamic_bytes) {
   const FaultGuard guard(
       [](int error, const char* what, const void* address) {
         char text[200];
-        std::snprintf(text, sizeof text, "%s %p", what, address);
+        std::snprintf(text, sizeof text, address == nullptr ? "%s" : "%s, at %p", what, address);
         runner().note(error, text);
       },
       [] { runner().leave(); });

@@ -1,8 +1,12 @@
-// The fake driver: memory of cards and of the host, copies and fills. Streams do their work at once.
+// The fake driver: memory of cards and of the host.
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "tests/cuda/fake/entries.h"
+#include "tests/cuda/fake/host_memory.h"
+#include "tests/cuda/fake/settings.h"
 #include "tests/cuda/fake/state.h"
 
 namespace kiln::cuda {
@@ -10,19 +14,38 @@ namespace {
 
 using namespace kiln::fake;
 
-std::byte* bytes_at(Address address) { return reinterpret_cast<std::byte*>(address); }
-
-// Work given to a stream.
-template <class Body>
-Result give(std::string_view entry, StreamHandle stream, const Body& body) {
-  return enter(entry, Needs::Context,
-               [&] { return is_stream(stream) ? static_cast<int>(body()) : kInvalidHandle; });
+// Is it the allocation that is set to find no memory?
+bool fails_now() {
+  static const std::int64_t chosen = number_setting("KILN_FAKE_OOM_AT", 0);
+  static std::int64_t count = 0;
+  return ++count == chosen;
 }
 
-Result copy_on_cards(Address to, Address from, std::size_t bytes) {
-  if (!is_device_memory(to, bytes) || !is_device_memory(from, bytes)) return kInvalidValue;
-  std::memmove(bytes_at(to), bytes_at(from), bytes);
+Result allocate(Address* address, std::size_t bytes) {
+  if (address == nullptr || bytes == 0) return kInvalidValue;
+  const int device = current_context()->device;
+  FakeCard& card = *card_of(device);
+  if (fails_now() || bytes > card.bytes - card.used) return kOutOfMemory;
+  const Address found = state().memory.allocate(bytes, device);
+  if (found == 0) return kOutOfMemory;  // a card may be set to be larger than the machine
+  *address = found;
+  card.used += bytes;
+  card.most_used = std::max(card.most_used, card.used);
   return kSuccess;
+}
+
+// From now on it is no block that can be given to work.
+bool mark_freed(Address address) {
+  const Block* const block = state().memory.mark_freed(address);
+  if (block == nullptr) return false;
+  card_of(block->device)->used -= block->bytes;
+  return true;
+}
+
+Failure release(Address address) {
+  const std::lock_guard lock(state().mutex);
+  std::string problem = state().memory.release(address);
+  return {problem.empty() ? kSuccess : kLaunchFailed, std::move(problem)};
 }
 
 template <class Body>
@@ -54,14 +77,29 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
   return enter("cuMemAlloc_v2", Needs::Context, [&] { return allocate(address, bytes); });
 }
-Result cuMemFree_v2(Address address) {
-  return enter("cuMemFree_v2", Needs::Context, [&] { return release(address); });
-}
+
 Result cuMemAllocAsync(Address* address, std::size_t bytes, StreamHandle stream) {
-  return give("cuMemAllocAsync", stream, [&] { return allocate(address, bytes); });
+  return enter_stream("cuMemAllocAsync", stream, [&](StreamData&) { return allocate(address, bytes); });
 }
-Result cuMemFreeAsync(Address address, StreamHandle stream) {
-  return give("cuMemFreeAsync", stream, [&] { return address == 0 ? kInvalidValue : release(address); });
+
+// Waits until no work is left that may use it.
+Result cuMemFree_v2(Address address) {
+  const Result waited = enter_and_wait("cuMemFree_v2", [&](Moments& moments) {
+    if (address == 0) return kSuccess;
+    if (!mark_freed(address)) return kInvalidValue;
+    moments = ends_of(*current_context());
+    return kSuccess;
+  });
+  if (waited != kSuccess || address == 0) return waited;
+  return note(*current_context(), release(address));
+}
+
+Result cuMemFreeAsync(Address address, StreamHandle handle) {
+  return enter_stream("cuMemFreeAsync", handle, [&](StreamData& stream) {
+    if (!mark_freed(address)) return kInvalidValue;
+    give(stream, [address] { return release(address); });
+    return kSuccess;
+  });
 }
 
 // ---- Pools -----------------------------------------------------------------------------------------------
@@ -119,64 +157,20 @@ Result cuMemPoolTrimTo(PoolHandle pool, std::size_t) {
 Result cuMemHostAlloc(void** place, std::size_t bytes, unsigned) {
   return enter("cuMemHostAlloc", Needs::Context, [&] {
     if (place == nullptr || bytes == 0) return kInvalidValue;
-    auto block = std::make_unique<std::byte[]>(bytes);
-    *place = block.get();
-    state().host_blocks.emplace(*place, std::move(block));
-    return kSuccess;
+    if (fails_now()) return kOutOfMemory;
+    *place = allocate_on_host(bytes);
+    return *place == nullptr ? kOutOfMemory : kSuccess;
   });
 }
 
+// Waits until no work is left that may use it.
 Result cuMemFreeHost(void* place) {
-  return enter("cuMemFreeHost", Needs::Context,
-               [&] { return state().host_blocks.erase(place) == 1 ? kSuccess : kInvalidValue; });
-}
-
-// ---- Copies and fills ------------------------------------------------------------------------------------
-
-Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, StreamHandle stream) {
-  return give("cuMemcpyHtoDAsync_v2", stream, [&] {
-    if (from == nullptr || !is_device_memory(to, bytes)) return kInvalidValue;
-    std::memcpy(bytes_at(to), from, bytes);
+  const Result waited = enter_and_wait("cuMemFreeHost", [&](Moments& moments) {
+    if (!is_block_of_host(place)) return kInvalidValue;
+    moments = ends_of(*current_context());
     return kSuccess;
   });
-}
-
-Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, StreamHandle stream) {
-  return give("cuMemcpyDtoHAsync_v2", stream, [&] {
-    if (to == nullptr || !is_device_memory(from, bytes)) return kInvalidValue;
-    std::memcpy(to, bytes_at(from), bytes);
-    return kSuccess;
-  });
-}
-
-Result cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, StreamHandle stream) {
-  return give("cuMemcpyDtoDAsync_v2", stream, [&] { return copy_on_cards(to, from, bytes); });
-}
-
-Result cuMemcpyPeerAsync(Address to, ContextHandle to_context, Address from, ContextHandle from_context,
-                         std::size_t bytes, StreamHandle stream) {
-  return give("cuMemcpyPeerAsync", stream, [&] {
-    if (!is_context(to_context) || !is_context(from_context)) return static_cast<int>(kInvalidContext);
-    return copy_on_cards(to, from, bytes);
-  });
-}
-
-Result cuMemsetD8Async(Address to, unsigned char value, std::size_t count, StreamHandle stream) {
-  return give("cuMemsetD8Async", stream, [&] {
-    if (!is_device_memory(to, count)) return kInvalidValue;
-    std::memset(bytes_at(to), value, count);
-    return kSuccess;
-  });
-}
-
-Result cuMemsetD32Async(Address to, unsigned value, std::size_t count, StreamHandle stream) {
-  return give("cuMemsetD32Async", stream, [&] {
-    constexpr std::size_t kBytes = sizeof(value);
-    if (to % kBytes != 0 || count > SIZE_MAX / kBytes || !is_device_memory(to, count * kBytes))
-      return kInvalidValue;
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(bytes_at(to) + i * kBytes, &value, kBytes);
-    return kSuccess;
-  });
+  return waited == kSuccess ? note(*current_context(), release_on_host(place)) : waited;
 }
 
 }  // extern "C"

@@ -1,5 +1,4 @@
-// The fake driver: streams and events. A stream does its work within the call that gives it, so it is always
-// done.
+// The fake driver: streams and events.
 #include "tests/cuda/fake/entries.h"
 #include "tests/cuda/fake/state.h"
 
@@ -7,12 +6,6 @@ namespace kiln::cuda {
 namespace {
 
 using namespace kiln::fake;
-
-template <class Body>
-Result use_stream(std::string_view entry, StreamHandle stream, const Body& body) {
-  return enter(entry, Needs::Context,
-               [&] { return is_stream(stream) ? static_cast<int>(body()) : kInvalidHandle; });
-}
 
 template <class Body>
 Result use_event(std::string_view entry, EventHandle event, const Body& body) {
@@ -24,42 +17,70 @@ Result use_event(std::string_view entry, EventHandle event, const Body& body) {
 
 extern "C" {
 
+Result cuCtxSynchronize() {
+  return enter_and_wait("cuCtxSynchronize", [](Moments& moments) {
+    moments = ends_of(*current_context());
+    return kSuccess;
+  });
+}
+
+// ---- Streams ---------------------------------------------------------------------------------------------
+
 Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   return enter("cuStreamCreate", Needs::Context, [&] {
     if (stream == nullptr || (flags & ~static_cast<unsigned>(kStreamNonBlocking)) != 0) return kInvalidValue;
-    *stream = new StreamData{current_context()};
+    ContextData& context = *current_context();
+    *stream = new StreamData{&context, (flags & kStreamNonBlocking) == 0, Queue::make(context)};
     state().streams.insert(*stream);
     return kSuccess;
   });
 }
 
-Result cuStreamDestroy_v2(StreamHandle stream) {
-  return use_stream("cuStreamDestroy_v2", stream, [&] {
-    if (stream == nullptr) return kInvalidHandle;
-    state().streams.erase(stream);
-    delete stream;
+// What it was given is still done.
+Result cuStreamDestroy_v2(StreamHandle handle) {
+  return enter_stream("cuStreamDestroy_v2", handle, [&](StreamData& stream) {
+    if (handle == nullptr) return kInvalidHandle;
+    Queue::retire(stream.queue);
+    state().streams.erase(&stream);
+    delete &stream;
     return kSuccess;
   });
 }
 
-Result cuStreamSynchronize(StreamHandle stream) {
-  return use_stream("cuStreamSynchronize", stream, [] { return kSuccess; });
-}
-Result cuStreamQuery(StreamHandle stream) {
-  return use_stream("cuStreamQuery", stream, [] { return kSuccess; });
-}
-Result cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned flags) {
-  return use_stream("cuStreamWaitEvent", stream, [&] {
-    if (!is_event(event)) return kInvalidHandle;
-    return flags == 0 ? kSuccess : kInvalidValue;
+Result cuStreamSynchronize(StreamHandle handle) {
+  return enter_and_wait("cuStreamSynchronize", [&](Moments& moments) {
+    StreamData* const stream = stream_of(handle);
+    if (stream == nullptr) return kInvalidHandle;
+    moments = {stream->queue->end()};
+    return kSuccess;
   });
 }
+
+Result cuStreamQuery(StreamHandle handle) {
+  return enter_stream("cuStreamQuery", handle, [](StreamData& stream) {
+    return has_come(stream.queue->end()) ? settle(*stream.context) : static_cast<Result>(kNotReady);
+  });
+}
+
+// For the event as it was recorded last; one that never was holds nothing up.
+Result cuStreamWaitEvent(StreamHandle handle, EventHandle event, unsigned flags) {
+  return enter_stream("cuStreamWaitEvent", handle, [&](StreamData& stream) {
+    if (!is_event(event)) return kInvalidHandle;
+    if (flags != 0) return kInvalidValue;
+    stream.queue->hold_until(event->moment);
+    return kSuccess;
+  });
+}
+
+// ---- Events ----------------------------------------------------------------------------------------------
 
 Result cuEventCreate(EventHandle* event, unsigned flags) {
   return enter("cuEventCreate", Needs::Context, [&] {
     constexpr unsigned kKnown = kEventBlockingSync | kEventDisableTiming;
     if (event == nullptr || (flags & ~kKnown) != 0) return kInvalidValue;
-    *event = new EventData{current_context(), (flags & kEventDisableTiming) == 0};
+    *event = new EventData;
+    (*event)->context = current_context();
+    (*event)->keeps_time = (flags & kEventDisableTiming) == 0;
     state().events.insert(*event);
     return kSuccess;
   });
@@ -73,20 +94,25 @@ Result cuEventDestroy_v2(EventHandle event) {
   });
 }
 
-Result cuEventRecord(EventHandle event, StreamHandle stream) {
-  return use_event("cuEventRecord", event, [&] {
-    if (!is_stream(stream)) return kInvalidHandle;
+Result cuEventRecord(EventHandle event, StreamHandle handle) {
+  return enter_stream("cuEventRecord", handle, [&](StreamData& stream) {
+    if (!is_event(event) || stream.context != event->context) return kInvalidHandle;
     event->is_recorded = true;
-    event->time = std::chrono::steady_clock::now();
+    event->moment = give(stream, nullptr);
     return kSuccess;
   });
 }
 
 Result cuEventQuery(EventHandle event) {
-  return use_event("cuEventQuery", event, [] { return kSuccess; });
+  return use_event("cuEventQuery", event, [&] { return has_come(event->moment) ? kSuccess : kNotReady; });
 }
+
 Result cuEventSynchronize(EventHandle event) {
-  return use_event("cuEventSynchronize", event, [] { return kSuccess; });
+  return enter_and_wait("cuEventSynchronize", [&](Moments& moments) {
+    if (!is_event(event)) return kInvalidHandle;
+    moments = {event->moment};
+    return kSuccess;
+  });
 }
 
 Result cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle end) {
@@ -95,8 +121,9 @@ Result cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle en
     if (!is_event(end)) return kInvalidHandle;
     for (const EventHandle event : {start, end}) {
       if (!event->keeps_time || !event->is_recorded) return kInvalidHandle;
+      if (!has_come(event->moment)) return kNotReady;
     }
-    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+    *milliseconds = std::chrono::duration<float, std::milli>(end->moment->time - start->moment->time).count();
     return kSuccess;
   });
 }

@@ -1,20 +1,12 @@
 #include "tests/cuda/fake/state.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+#include <cstdio>
 #include <utility>
 
 #include "tests/cuda/fake/settings.h"
 
 namespace kiln::fake {
-namespace {
-
-constexpr std::size_t kAlignment = 512;  // of what the driver allocates
-constexpr std::byte kNeverWritten{0xA5};
-constexpr std::byte kFreed{0xDD};
-
-}  // namespace
 
 State& state() {
   static auto* const all = new State;  // never destroyed: handles may be released late
@@ -27,21 +19,35 @@ ContextData*& current_context() {
 }
 
 bool is_sticky(Result error) {
-  constexpr Result kSticky[] = {kUncorrectableMemory, kIllegalAddress, kLaunchTimeout, kAssert,
-                                kMisalignedAddress,   kLaunchFailed};
+  constexpr Result kSticky[] = {kUncorrectableMemory, kIllegalAddress,     kLaunchTimeout,     kAssert,
+                                kHardwareStack,       kIllegalInstruction, kMisalignedAddress, kIllegalSpace,
+                                kIllegalCounter,      kLaunchFailed};
   return std::find(std::begin(kSticky), std::end(kSticky), error) != std::end(kSticky);
 }
 
 Result admit(std::string_view entry, Needs needs) {
   const Result set = count_call(entry);
   if (needs == Needs::Nothing) return set;
-  State& all = state();
-  if (!all.is_initialized && entry != "cuInit") return kNotInitialized;
-  if (all.sticky != kSuccess) return all.sticky;
-  if (is_sticky(set)) all.sticky = set;
+  if (!state().is_initialized && entry != "cuInit") return kNotInitialized;
+  ContextData* const context = current_context();
+  const bool has_context = is_context(context);
+  if (needs == Needs::Context && has_context && context->sticky != kSuccess) return context->sticky;
+  if (has_context && is_sticky(set)) context->sticky = set;
   if (set != kSuccess) return set;
-  if (needs == Needs::Context && !is_context(current_context())) return kInvalidContext;
-  return kSuccess;
+  return needs == Needs::Context && !has_context ? kInvalidContext : kSuccess;
+}
+
+Result note(ContextData& context, const Failure& failure) {
+  if (failure.error == kSuccess) return kSuccess;
+  std::fprintf(stderr, "fake CUDA: %s\n", failure.text.c_str());
+  context.sticky = failure.error;
+  return failure.error;
+}
+
+Result settle(ContextData& context) {
+  if (context.sticky != kSuccess) return context.sticky;
+  std::string problem = state().memory.check();
+  return problem.empty() ? kSuccess : note(context, {kLaunchFailed, std::move(problem)});
 }
 
 FakeCard* card_of(int device) {
@@ -50,16 +56,23 @@ FakeCard* card_of(int device) {
   return all.cards[static_cast<std::size_t>(device)].get();
 }
 
-bool is_stream(StreamHandle stream) { return stream == nullptr || state().streams.contains(stream); }
+StreamData* stream_of(StreamHandle handle) {
+  if (handle != nullptr) return state().streams.contains(handle) ? handle : nullptr;
+  ContextData& context = *current_context();
+  if (context.default_stream == nullptr)
+    context.default_stream = new StreamData{&context, true, Queue::make(context)};
+  return context.default_stream;
+}
+
 bool is_event(EventHandle event) { return state().events.contains(event); }
 
-bool is_function(FunctionHandle function) {
+std::shared_ptr<ModuleData> module_of(FunctionHandle function) {
   for (const auto& [handle, module] : state().modules) {
     for (const auto& each : module->functions) {
-      if (each.get() == function) return true;
+      if (each.get() == function) return module;
     }
   }
-  return false;
+  return nullptr;
 }
 
 bool is_context(ContextHandle context) {
@@ -68,40 +81,25 @@ bool is_context(ContextHandle context) {
   return card != nullptr && &card->context == context && context->users > 0;
 }
 
-bool is_device_memory(Address address, std::size_t bytes) {
-  const auto& blocks = state().blocks;
-  auto after = blocks.upper_bound(address);
-  if (after == blocks.begin()) return false;
-  const auto& [begin, block] = *--after;
-  const std::size_t offset = address - begin;
-  return offset <= block.bytes && bytes <= block.bytes - offset;
+MomentHandle give(StreamData& stream, Work work) {
+  ContextData& context = *stream.context;
+  if (&stream == context.default_stream) {
+    for (StreamData* const other : state().streams) {
+      if (other->context == &context && other->follows_default) stream.queue->hold_until(other->queue->end());
+    }
+  } else if (stream.follows_default && context.default_stream != nullptr) {
+    stream.queue->hold_until(context.default_stream->queue->end());
+  }
+  return stream.queue->give(std::move(work));
 }
 
-Result allocate(Address* address, std::size_t bytes) {
-  if (address == nullptr || bytes == 0) return kInvalidValue;
-  FakeCard& card = *card_of(current_context()->device);
-  if (bytes > card.bytes - card.used) return kOutOfMemory;
-  std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes + kAlignment]);
-  if (memory == nullptr) return kOutOfMemory;  // a card may be set to be larger than the machine
-  Block block{bytes, current_context()->device, std::move(memory)};
-  std::memset(block.memory.get(), static_cast<int>(kNeverWritten), bytes + kAlignment);
-  const auto first = reinterpret_cast<Address>(block.memory.get());
-  *address = (first + kAlignment - 1) / kAlignment * kAlignment;
-  card.used += bytes;
-  card.most_used = std::max(card.most_used, card.used);
-  state().blocks.emplace(*address, std::move(block));
-  return kSuccess;
-}
-
-Result release(Address address) {
-  if (address == 0) return kSuccess;
-  const auto place = state().blocks.find(address);
-  if (place == state().blocks.end()) return kInvalidValue;
-  Block& block = place->second;
-  std::memset(block.memory.get(), static_cast<int>(kFreed), block.bytes + kAlignment);
-  card_of(block.device)->used -= block.bytes;
-  state().blocks.erase(place);
-  return kSuccess;
+Moments ends_of(const ContextData& context) {
+  Moments moments;
+  if (context.default_stream != nullptr) moments.push_back(context.default_stream->queue->end());
+  for (StreamData* const stream : state().streams) {
+    if (stream->context == &context) moments.push_back(stream->queue->end());
+  }
+  return moments;
 }
 
 }  // namespace kiln::fake

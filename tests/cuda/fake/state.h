@@ -1,8 +1,8 @@
-// Owns what the fake driver knows: cards, contexts, memory, streams and events; and the door of its entry
+// Owns what the fake driver knows: cards, contexts, streams, events and modules; and the door of its entry
 // points.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -13,14 +13,18 @@
 #include <vector>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/device_memory.h"
 #include "tests/cuda/fake/modules.h"
+#include "tests/cuda/fake/streams.h"
 
 namespace kiln::cuda {
 
 // The types that handles lead to.
 struct ContextData {
   int device = 0;
-  int users = 0;  // that retain it
+  int users = 0;                         // that retain it
+  std::atomic<Result> sticky{kSuccess};  // an error after which nothing works
+  StreamHandle default_stream = nullptr;
 };
 struct PoolData {
   int device = 0;
@@ -28,12 +32,14 @@ struct PoolData {
 };
 struct StreamData {
   ContextData* context = nullptr;
+  bool follows_default = true;  // and the default stream follows it
+  std::shared_ptr<fake::Queue> queue;
 };
 struct EventData {
   ContextData* context = nullptr;
   bool keeps_time = true;
   bool is_recorded = false;
-  std::chrono::steady_clock::time_point time{};
+  fake::MomentHandle moment;
 };
 
 }  // namespace kiln::cuda
@@ -42,28 +48,27 @@ namespace kiln::fake {
 
 using namespace kiln::cuda;
 
-struct Block {
-  std::size_t bytes = 0;
-  int device = 0;
-  std::unique_ptr<std::byte[]> memory;  // with room to align in
-};
-
 struct FakeCard {
   std::size_t bytes = 0, used = 0, most_used = 0;
   ContextData context;
   PoolData pool;
 };
 
+// Memory of the host that the driver gave, with red zones around it.
+struct HostBlock {
+  std::size_t bytes = 0;
+  std::unique_ptr<std::byte[]> memory;
+};
+
 struct State {
   std::recursive_mutex mutex;
   bool is_initialized = false;
-  Result sticky = kSuccess;  // an error after which nothing works
   std::vector<std::unique_ptr<FakeCard>> cards;
-  std::map<Address, Block> blocks;  // of the cards' memory
-  std::map<void*, std::unique_ptr<std::byte[]>> host_blocks;
-  std::set<StreamData*> streams;
+  DeviceMemory memory;
+  std::map<Address, HostBlock> host_blocks;
+  std::set<StreamData*> streams;  // without the default ones
   std::set<EventData*> events;
-  std::map<ModuleHandle, std::unique_ptr<ModuleData>> modules;
+  std::map<ModuleHandle, std::shared_ptr<ModuleData>> modules;
 };
 
 State& state();
@@ -87,15 +92,44 @@ Result enter(std::string_view entry, Needs needs, const Body& body) {
   return body();
 }
 
-FakeCard* card_of(int device);        // null for a number that no card has
-bool is_stream(StreamHandle stream);  // null is the default one
-bool is_event(EventHandle event);
-bool is_function(FunctionHandle function);
-bool is_context(ContextHandle context);
-// Are all these bytes of one block of a card's memory?
-bool is_device_memory(Address address, std::size_t bytes);
+using Moments = std::vector<MomentHandle>;
 
-Result allocate(Address* address, std::size_t bytes);
-Result release(Address address);
+// Tells a failure, after which the context is of no more use.
+Result note(ContextData& context, const Failure& failure);
+// What went wrong in the context so far; looks at the memory of cards first.
+Result settle(ContextData& context);
+
+// The door of those that wait: the body says for what, and others may call meanwhile.
+template <class Body>
+Result enter_and_wait(std::string_view entry, const Body& body) {
+  Moments moments;
+  const Result begun = enter(entry, Needs::Context, [&] { return static_cast<Result>(body(moments)); });
+  if (begun != kSuccess) return begun;
+  wait_for(moments);
+  const std::lock_guard lock(state().mutex);
+  return settle(*current_context());
+}
+
+FakeCard* card_of(int device);  // null for a number that no card has
+// Null for a handle that leads to no stream; a null handle leads to the context's default one.
+StreamData* stream_of(StreamHandle handle);
+bool is_event(EventHandle event);
+// The module of a function; null for a handle that leads to none.
+std::shared_ptr<ModuleData> module_of(FunctionHandle function);
+bool is_context(ContextHandle context);
+
+// Gives work to a stream. The default stream follows all others that do not refuse it, and they follow it.
+MomentHandle give(StreamData& stream, Work work);
+// An entry point that gives work.
+template <class Body>
+Result enter_stream(std::string_view entry, StreamHandle handle, const Body& body) {
+  return enter(entry, Needs::Context, [&] {
+    StreamData* const stream = stream_of(handle);
+    return stream == nullptr ? static_cast<Result>(kInvalidHandle) : static_cast<Result>(body(*stream));
+  });
+}
+
+// When all that the streams of a context were given is done.
+Moments ends_of(const ContextData& context);
 
 }  // namespace kiln::fake
