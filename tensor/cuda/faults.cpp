@@ -26,6 +26,7 @@ struct Faults {
   std::uint64_t* word = nullptr;
   std::uint64_t next = 1;
   std::deque<Pending> pending;
+  bool is_awaited = false;  // by the program, at once
 };
 
 std::atomic<std::size_t> pending_count{0};
@@ -72,9 +73,20 @@ FaultTicket expect_fault(Context& context, std::function<OpError(std::int64_t)> 
     lock.lock();
   }
   const std::uint64_t launch = faults.next++;
-  faults.pending.push_back({launch, std::move(refusal), current_place()});
+  KeptPlace here = current_place();
+  faults.pending.push_back({launch, std::move(refusal), std::move(here.place)});
+  faults.is_awaited = faults.is_awaited || here.is_awaited;
   ++pending_count;
   return {faults.word, launch};
+}
+
+void wait_where_awaited(Context& context) {
+  Faults& faults = faults_of(context.device());
+  {
+    const std::lock_guard lock(faults.mutex);
+    if (!std::exchange(faults.is_awaited, false)) return;
+  }
+  context.synchronize();
 }
 
 void check_faults(Context& context, bool is_done) {
