@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tensor/cuda/context.h"
+#include "tensor/cuda/kernels.h"
 #include "tensor/cuda/on_host.h"
 #include "tensor/cuda/refusal.h"
 #include "tensor/transfer.h"
@@ -18,6 +19,7 @@ const Kernels& column() {
     made.add("transfer", transfer_elements);
     for (const std::string_view product : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
       add_kernel_on_host(made, OpTable::get().at(product), "products are the host's");
+    add_fold_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();
