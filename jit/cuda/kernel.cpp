@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "jit/cpu/recent_plans.h"
 #include "jit/cuda/emit.h"
 #include "jit/cuda/plan.h"
+#include "jit/loops/recent_plans.h"
 #include "jit/passes/target.h"
 #include "tensor/core_ops.h"
 #include "tensor/cuda/context.h"

@@ -6,6 +6,7 @@
 
 #include "jit/cuda/emit.h"
 #include "jit/cuda/kernel.h"
+#include "jit/cuda/ptx_text.h"
 #include "jit/loops/kernel_op.h"
 #include "tensor/fixed_order.h"
 
@@ -37,7 +38,8 @@ ScheduledKernel schedule(Lowered kernel, const KernelUse&) {
 }
 
 std::string emit(std::span<const ScheduledNest> nests, Product product, const LineNames&) {
-  return cuda_text(nests, product != Product::Object);
+  std::string text = cuda_text(nests, product != Product::Object);
+  return product == Product::Assembly ? marked_ptx(text) : text;
 }
 
 std::shared_ptr<const LoadedCode> load(std::string_view object) {

@@ -1,5 +1,6 @@
 #include "tensor/cuda/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
