@@ -7,22 +7,15 @@
 #include <span>
 #include <vector>
 
+#include "tensor/cuda/axes.h"
 #include "tensor/shape.h"
 
 namespace kiln::jit {
 
-inline constexpr std::size_t kMostAxes = 6;  // as there
+using cuda::WalkAxes;
+
+inline constexpr std::size_t kMostAxes = cuda::kMostAxes;
 inline constexpr std::int64_t kLanes = 32;
-
-// Axes with the last one first, merged where all operands step through several as through one.
-struct WalkAxes {
-  // `strides`: of each operand along `sizes`.
-  WalkAxes(const IntDims& sizes, std::span<const IntDims> strides);
-  bool fits() const { return sizes.size() <= kMostAxes; }
-
-  IntDims sizes;                 // at least one
-  std::vector<IntDims> strides;  // by operand
-};
 
 struct NestArguments {
   std::int64_t rows = 1, length = 1, blocks = 1;

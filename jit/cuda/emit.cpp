@@ -10,17 +10,14 @@
 
 #include "jit/passes/target.h"
 #include "tensor/compute.h"
+#include "tensor/cuda/kernel_names.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 namespace {
 
-// What elements and numbers of the arithmetic are in CUDA C++.
-constexpr std::array<const char*, kDTypeCount> kElements = {
-    "bool",      "unsigned char", "signed char", "short", "int",
-    "long long", "Half",          "BFloat16",    "float", "double"};
+// What numbers of the arithmetic are in CUDA C++.
 constexpr std::array<const char*, kComputeCount> kComputes = {"float", "double", "int", "long long"};
-constexpr std::array<const char*, cpu::kCombineCount> kCombines = {"SumOf", "ProdOf", "MaxOf", "MinOf"};
 
 const char* type_of(Compute compute) { return kComputes[static_cast<std::size_t>(compute)]; }
 
@@ -256,8 +253,8 @@ class Emitter {
 
 }  // namespace
 
-const char* cuda_element(DType dtype) { return kElements[static_cast<std::size_t>(dtype)]; }
-const char* cuda_combine(cpu::Combine combine) { return kCombines[static_cast<std::size_t>(combine)]; }
+const char* cuda_element(DType dtype) { return cuda::element_name(dtype); }
+const char* cuda_combine(cpu::Combine combine) { return cuda::combine_name(combine); }
 
 std::size_t operands_of(const LoopNest& nest) {
   return std::max<std::size_t>(1, nest.loads.size() + nest.stores.size());

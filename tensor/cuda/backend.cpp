@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tensor/cuda/context.h"
+#include "tensor/cuda/kernels.h"
 #include "tensor/cuda/on_host.h"
 #include "tensor/cuda/refusal.h"
 #include "tensor/transfer.h"
@@ -24,6 +25,7 @@ const Kernels& column() {
     Kernels made;
     add_transfer(made);
     add_products_on_host(made);
+    add_fold_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();

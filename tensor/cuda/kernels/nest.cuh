@@ -3,24 +3,14 @@
 #pragma once
 
 #include "tensor/convert.h"
+#include "tensor/cuda/kernels/axes.h"
 #include "tensor/ops/scalar.h"
 
 namespace kiln::cuda {
 
-using Count = long long;
-
-inline constexpr int kMostAxes = 6;
 inline constexpr int kLanes = 32;      // of a warp, and of a block of a reduction
 inline constexpr int kBlock = 4096;    // elements of a block of a reduction
 inline constexpr unsigned kAllLanes = 0xffffffffU;
-
-// Axes with the last one first, at least one, and how far apart elements of each operand are along them.
-template <int kOperands>
-struct Axes {
-  Count rank;
-  Count sizes[kMostAxes];
-  Count strides[kOperands][kMostAxes];
-};
 
 // What a launch gives a nest: one word each, in this order (jit/cuda/arguments.h).
 template <int kOperands, int kResults, int kNumbers>
@@ -124,11 +114,18 @@ struct Extremum {
 using MaxOf = Extremum<true>;
 using MinOf = Extremum<false>;
 
-// Lanes fold in halves; lane 0 has the result.
+// What the lane `by` further on in its group of lanes has.
+template <class T>
+KILN_MATH T shifted(T mine, int by, int group) {
+  return __shfl_down_sync(kAllLanes, mine, by, group);
+}
+
+// The lanes of each group fold in halves, and its first lane has the result. Those beyond what there is to
+// combine hold the identity.
 template <class Combine, class T>
-KILN_MATH T fold(T mine) {
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    mine = Combine::combine(mine, __shfl_down_sync(kAllLanes, mine, half));
+KILN_MATH T fold(T mine, int group = kLanes) {
+  for (int half = group / 2; half > 0; half /= 2)
+    mine = Combine::combine(mine, shifted(mine, half, group));
   return mine;
 }
 
