@@ -1,7 +1,10 @@
-// Owns what the kernel of arange asks of its row.
+// Owns what kernels of arange and linspace ask of their rows.
 #pragma once
 
+#include <variant>
+
 #include "tensor/op.h"
+#include "tensor/ranges.h"
 
 namespace kiln {
 
@@ -15,5 +18,9 @@ struct Bounds {
 };
 Bounds bounds_of(const Attrs& attrs);
 std::int64_t int_of(const Attr& attr);
+
+// How the elements of a result are computed, before they are cast to its dtype.
+std::variant<WholeRange, RealRange> range_of(const Attrs& attrs, DType dtype);
+std::variant<RealSpacing, WholeSpacing> spacing_of(const Attrs& attrs, const Tensor& result);
 
 }  // namespace kiln
