@@ -165,8 +165,10 @@ void check_current(const Op& op, const Tensor& target) {
 }
 
 // May `op` write into `target` while it reads `inputs`? Yes when each is apart from it, or reads every
-// element just before that element is written.
-bool may_write_directly(const Tensor& target, Inputs inputs) {
+// element just before that element is written. Kernels of elementwise rows that may refuse elements see to it
+// themselves, since only they know when it is certain that nothing is refused.
+bool may_write_directly(const Op& op, const Tensor& target, Inputs inputs) {
+  if (op.pointwise != nullptr && op.may_fail()) return true;
   for (const Tensor& input : inputs) {
     if (!input || input.layout() == target.layout()) continue;
     if (overlaps(target, input)) return false;
@@ -347,7 +349,7 @@ void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   Backend& backend = backend_of(target.device());
   const Kernel& kernel = backend.kernels().of(op);
   const guarded::Open memory;
-  if (kernel.is_direct && may_write_directly(target, inputs)) {
+  if (kernel.is_direct && may_write_directly(op, target, inputs)) {
     kernel.run(op, attrs, inputs, {&target, 1}, backend.stream());
     return;
   }

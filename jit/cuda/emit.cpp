@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,22 +17,6 @@
 
 namespace kiln::jit {
 namespace {
-
-// What numbers of the arithmetic are in CUDA C++.
-constexpr std::array<const char*, kComputeCount> kComputes = {"float", "double", "int", "long long"};
-
-const char* type_of(Compute compute) { return kComputes[static_cast<std::size_t>(compute)]; }
-
-// The names of rows in the namespace `scalar`.
-constexpr const char* kRows[] = {
-#define KILN_UNARY(name, ...) #name,
-#define KILN_BINARY(name, ...) #name,
-#define KILN_TERNARY(name, ...) #name,
-#include "tensor/ops/elementwise.def"
-#undef KILN_UNARY
-#undef KILN_BINARY
-#undef KILN_TERNARY
-};
 
 std::string number_text(double value) {
   if (std::isfinite(value)) return fmt::format("{:a}", value);
@@ -281,7 +264,7 @@ class NestPrinter {
           (static_cast<int>(k) == row.mask ? fmt::format("r{}", from) : in(from, step.compute)) + ", ";
     }
     return fmt::format("scalar::convert<{}>(scalar::{}::apply({}Params{{{}}}, {}))", cuda_element(step.dtype),
-                       kRows[row.row], operands, params_text(step.params),
+                       cuda::row_name(row.row), operands, params_text(step.params),
                        step.failure >= 0 ? fmt::format("bad{}", index) : "unused");
   }
 
@@ -290,7 +273,7 @@ class NestPrinter {
     const std::string wide = fmt::format("scalar::widen(r{})", from);
     return compute_of(dtype(from)) == compute
                ? wide
-               : fmt::format("scalar::convert<{}>({})", type_of(compute), wide);
+               : fmt::format("scalar::convert<{}>({})", cuda::compute_name(compute), wide);
   }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 

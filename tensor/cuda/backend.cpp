@@ -25,6 +25,9 @@ const Kernels& column() {
     Kernels made;
     add_transfer(made);
     add_products_on_host(made);
+    add_pointwise_kernels(made);
+    add_copy_kernels(made);
+    add_create_kernels(made);
     add_fold_kernels(made);
     add_kernels_on_host(made);
     return made;
