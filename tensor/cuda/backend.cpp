@@ -20,6 +20,9 @@ const Kernels& column() {
     for (const std::string_view product : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
       add_kernel_on_host(made, OpTable::get().at(product), "products are the host's");
     add_fold_kernels(made);
+    add_scan_kernels(made);
+    add_random_kernels(made);
+    add_pooling_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();
